@@ -1,0 +1,2 @@
+//! The `replank` binary.
+fn main() {}

@@ -1,1 +1,3 @@
 //! Crate root.
+
+pub mod recordings;

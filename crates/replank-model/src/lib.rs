@@ -1,1 +1,7 @@
 //! Crate root.
+
+mod go;
+
+pub mod int_or_string;
+pub mod quantity;
+pub mod selector;

@@ -5,3 +5,4 @@ mod go;
 pub mod int_or_string;
 pub mod quantity;
 pub mod selector;
+pub mod version;

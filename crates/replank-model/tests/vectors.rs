@@ -7,6 +7,7 @@ mod vectors {
     pub(crate) mod intstr;
     pub(crate) mod labelselector;
     pub(crate) mod quantity;
+    pub(crate) mod version;
 }
 
 use std::process::ExitCode;
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
         Kind::Quantity => Coverage::Checked(vectors::quantity::check),
         Kind::IntStr => Coverage::Checked(vectors::intstr::check),
         Kind::LabelSelector => Coverage::Checked(vectors::labelselector::check),
-        Kind::Version | Kind::Hpa | Kind::Scheduler(_) => Coverage::NotHere("not of this crate"),
+        Kind::Version => Coverage::Checked(vectors::version::check),
+        Kind::Hpa | Kind::Scheduler(_) => Coverage::NotHere("not of this crate"),
     })
 }

@@ -41,13 +41,14 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// From the part of the path below the directory that was asked for.
+    /// From the part of the path that begins with the name of the directory that was asked for.
     fn of(path: &Path) -> anyhow::Result<Self> {
         let name = path.file_name().and_then(|name| name.to_str()).context("its name is not UTF-8")?;
         let (first, _) = name.split_once('.').unwrap_or((name, ""));
-        let folder = path.parent().and_then(Path::file_name);
+        let mut folders = path.parent().into_iter().flat_map(Path::components);
+        let is_scheduler = folders.any(|folder| folder.as_os_str() == "scheduler");
         Ok(match first {
-            group if folder.is_some_and(|folder| folder == "scheduler") => Self::Scheduler(group.to_owned()),
+            group if is_scheduler => Self::Scheduler(group.to_owned()),
             "quantity" => Self::Quantity,
             "labelselector" => Self::LabelSelector,
             "version" => Self::Version,
@@ -119,10 +120,12 @@ pub fn find(directory: &Path) -> anyhow::Result<Vec<Recording>> {
     walk(&directory, &mut paths)?;
     ensure!(!paths.is_empty(), "no *.jsonl or *.jsonl.gz below {}", directory.display());
     paths.sort();
+    let above = directory.parent().unwrap_or(Path::new(""));
     paths
         .into_iter()
         .map(|path| {
-            let kind = Kind::of(&path).with_context(|| format!("what is {}?", path.display()))?;
+            let from_name = path.strip_prefix(above).unwrap_or(&path);
+            let kind = Kind::of(from_name).with_context(|| format!("what is {}?", path.display()))?;
             Ok(Recording { path, kind })
         })
         .collect()
@@ -315,7 +318,8 @@ mod tests {
         assert_eq!(kind("a/quantity.public.jsonl").unwrap(), Kind::Quantity);
         assert_eq!(kind("a/intstr.jsonl.gz").unwrap(), Kind::IntStr);
         assert_eq!(kind("scheduler/taints.x.jsonl.gz").unwrap(), Kind::Scheduler("taints".to_owned()));
-        assert_eq!(kind("scheduler/x/hpa.y.jsonl").unwrap(), Kind::Hpa);
+        assert_eq!(kind("a/scheduler/b/hpa.y.jsonl").unwrap(), Kind::Scheduler("hpa".to_owned()));
+        assert_eq!(kind("a/scheduler.x.jsonl").unwrap_err().to_string().lines().count(), 1);
         let error = kind("a/quantities.public.jsonl").unwrap_err().to_string();
         assert!(error.contains("\"quantities\" is no kind of recording"), "{error}");
     }

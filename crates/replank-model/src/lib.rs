@@ -1,4 +1,14 @@
-//! Crate root.
+//! The nouns of Replank: time, ids, quantities, selectors, objects, the View and its indices.
+//!
+//! Nothing here has a clock, does I/O or keeps global state. Objects are immutable and shared; the [`view::View`] indexes
+//! them the way decisions ask.
+
+pub mod delta;
+pub mod labels;
+pub mod object;
+pub mod text;
+pub mod view;
+mod wire;
 
 mod go;
 

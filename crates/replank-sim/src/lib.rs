@@ -1,1 +1,19 @@
-//! Crate root.
+//! The simulated cluster: virtual time, an API server, controllers, a scheduler, kubelets and node groups.
+//!
+//! It is judged by one question: would the real cluster have done this? `World` runs events in the order in which they are
+//! due; every write goes through [`api::Api`], every change is shown to whoever watches, and all randomness comes from
+//! one seed, entity by entity.
+
+mod agenda;
+pub mod api;
+mod controllers;
+mod draw;
+mod kubelet;
+mod scheduling;
+mod trace;
+mod world;
+
+pub use draw::{Draw, Draws, Purpose};
+pub use kubelet::KubeletModel;
+pub use trace::TraceHash;
+pub use world::{Observer, Settings, World};

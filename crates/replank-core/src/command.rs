@@ -1,0 +1,222 @@
+//! Commands: what a driver is to do, complete, and what came of it.
+//!
+//! A driver, simulated or live, has no choices to make. Every precondition it must check is in the command; a command
+//! whose precondition fails has no effect and says so.
+
+use std::fmt;
+use std::sync::Arc;
+
+use replank_model::object::cloud::{GroupSize, LaunchTemplate, TemplateVersion};
+use replank_model::object::meta::{Key, ResourceVersion};
+use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Text, Uid};
+use replank_model::time::Time;
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// Names the effect: two commands with one key are one effect, however often they are sent.
+    pub key: CommandKey,
+    /// On whose behalf.
+    pub run: RunId,
+    /// What to do.
+    pub effect: Effect,
+    /// After this moment the command must not be carried out any more.
+    pub deadline: Time,
+}
+
+/// Idempotency key: derived from the run, the effect and the incarnations it touches, never from a counter.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommandKey(pub Text);
+
+impl fmt::Display for CommandKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// A node's incarnation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeTarget {
+    /// Name.
+    pub name: NodeName,
+    /// Uid: a node that came back under the same name is another one.
+    pub uid: Uid,
+}
+
+/// A pod's incarnation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PodTarget {
+    /// Namespace and name.
+    pub key: Key,
+    /// Uid: a StatefulSet's pod comes back under the same name.
+    pub uid: Uid,
+}
+
+/// What is written on a node beside a cordon, so that anybody can see whose it is and a later run can clear it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// What the node is to the run.
+    pub role: NodeRole,
+    /// When the mark may be cleared by anybody, should its owner be gone.
+    pub expires: Time,
+}
+
+/// What a node is to a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NodeRole {
+    /// To be replaced, not yet begun.
+    Doomed,
+    /// Being drained.
+    Draining,
+}
+
+impl NodeRole {
+    /// The value of the annotation [`crate::mark::ROLE`].
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Doomed => "doomed",
+            Self::Draining => "draining",
+        }
+    }
+}
+
+/// What a command does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Makes a node unschedulable and marks it as ours. Fails if the node changed since `version`.
+    Cordon {
+        /// The node.
+        node: NodeTarget,
+        /// State that the decision was taken on.
+        version: ResourceVersion,
+        /// What is written beside the cordon.
+        mark: Mark,
+    },
+    /// Takes our cordon and marks off a node; never somebody else's.
+    Uncordon {
+        /// The node.
+        node: NodeTarget,
+        /// State that the decision was taken on.
+        version: ResourceVersion,
+    },
+    /// Asks the eviction API to move a pod.
+    Evict {
+        /// The pod.
+        pod: PodTarget,
+        /// Grace other than the pod's own.
+        grace_seconds: Option<i64>,
+    },
+    /// Deletes a pod without asking its budget: only where the plan allows it.
+    DeletePod {
+        /// The pod.
+        pod: PodTarget,
+        /// Grace other than the pod's own.
+        grace_seconds: Option<i64>,
+    },
+    /// Writes a tag on a group if it has none of that key yet.
+    TagGroup {
+        /// The group.
+        group: GroupName,
+        /// Tag key.
+        key: Text,
+        /// Tag value.
+        value: Text,
+    },
+    /// Takes a tag off a group.
+    UntagGroup {
+        /// The group.
+        group: GroupName,
+        /// Tag key.
+        key: Text,
+    },
+    /// Makes a version of the group's launch template, or finds the equal one, and makes it current.
+    SetTemplate {
+        /// The group.
+        group: GroupName,
+        /// Version that must be current.
+        from: TemplateVersion,
+        /// What new instances are to be made from.
+        to: Arc<LaunchTemplate>,
+    },
+    /// Changes a group's bounds and raises what it wants. `to.desired` is never below `from.desired`: groups shrink by
+    /// [`Effect::Terminate`] only.
+    Resize {
+        /// The group.
+        group: GroupName,
+        /// Size that the group must have.
+        from: GroupSize,
+        /// Size that it gets.
+        to: GroupSize,
+    },
+    /// Ends one instance.
+    Terminate {
+        /// The instance.
+        instance: InstanceId,
+        /// Its group.
+        group: GroupName,
+        /// The node it must still be, or `None` for an instance that never registered.
+        node: Option<NodeTarget>,
+        /// Whether the group wants one instance less afterwards, or launches another in its place.
+        replacement: Replacement,
+    },
+}
+
+/// What a group does after a termination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Replacement {
+    /// Desired stays; another instance is launched.
+    Launch,
+    /// Desired is lowered by this one instance (`ShouldDecrementDesiredCapacity`).
+    Decrement,
+}
+
+/// What became of a command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Which command.
+    pub key: CommandKey,
+    /// When it was known.
+    pub at: Time,
+    /// What came of it.
+    pub result: Result<(), Refusal>,
+}
+
+/// Why a command had no effect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// A disruption budget does not allow the eviction (429, cause DisruptionBudget).
+    #[error("{message}")]
+    Budget {
+        /// The API server's words; they name the budget, what it needs and what there is.
+        message: Text,
+    },
+    /// The API server asks to come again later (429 with Retry-After).
+    #[error("asked to retry in {after_seconds} s: {message}")]
+    Later {
+        /// Seconds.
+        after_seconds: i64,
+        /// The server's words.
+        message: Text,
+    },
+    /// A precondition failed: the object changed or is another incarnation (409).
+    #[error("conflict: {message}")]
+    Conflict {
+        /// The server's words.
+        message: Text,
+    },
+    /// The object is gone (404).
+    #[error("not found: {message}")]
+    Gone {
+        /// The server's words.
+        message: Text,
+    },
+    /// Anything else: the status code and the server's words.
+    #[error("{code}: {message}")]
+    Failed {
+        /// HTTP status.
+        code: u16,
+        /// The server's words.
+        message: Text,
+    },
+}

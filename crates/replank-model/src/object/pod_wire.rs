@@ -1,0 +1,161 @@
+//! Pod specs on the wire: taking out what differs between siblings, and putting it back.
+//!
+//! Three things make the specs of one template's pods differ in a dump: the node, the name of the generated token
+//! volume, and, for DaemonSets, the node's name inside required affinity (pkg/controller/daemon/util
+//! `ReplaceDaemonSetPodNodeNameNodeAffinity`). Without them the specs are equal and one copy serves all.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::object::pod::PodSpec;
+use crate::object::render::{merge, subtract};
+use crate::text::{NodeName, Text};
+
+/// What a pod has of its own in its spec.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Own {
+    pub(super) node: Option<NodeName>,
+    pub(super) pin: Option<NodeName>,
+    pub(super) token: Option<Text>,
+}
+
+/// Takes the pod's own parts out of a spec.
+pub(super) fn split(spec: &mut Map<String, Value>) -> Own {
+    let node = match spec.remove("nodeName") {
+        Some(Value::String(node)) if !node.is_empty() => Some(NodeName::from(node)),
+        _ => None,
+    };
+    Own { node, pin: take_pin(spec), token: take_token(spec) }
+}
+
+/// Puts the pod's own parts back into a spec.
+pub(super) fn join(spec: &mut Map<String, Value>, own: &Own) {
+    if let Some(node) = &own.node {
+        spec.insert("nodeName".into(), Value::from(node.as_str()));
+    }
+    if let Some(pin) = &own.pin {
+        let field = serde_json::json!([{"key": "metadata.name", "operator": "In", "values": [pin.as_str()]}]);
+        for term in required_terms(spec).into_iter().flatten() {
+            if let Value::Object(term) = term {
+                term.insert("matchFields".into(), field.clone());
+            }
+        }
+    }
+    if let Some(token) = &own.token {
+        rename_token_volume(spec, TOKEN_VOLUME, &format!("{TOKEN_VOLUME}-{token}"));
+    }
+}
+
+/// A typed spec from JSON that has no parts of a pod's own.
+pub(super) fn spec_from_value(
+    mut value: Value,
+) -> Result<PodSpec, serde_path_to_error::Error<serde_json::Error>> {
+    crate::wire::strip_nulls(&mut value);
+    let mut spec: PodSpec = serde_path_to_error::deserialize(&value)?;
+    if let Ok(typed) = serde_json::to_value(&spec) {
+        subtract(&mut value, &typed);
+    }
+    if value.as_object().is_some_and(|rest| !rest.is_empty()) {
+        spec.raw = Some(Arc::from(value.to_string()));
+    }
+    Ok(spec)
+}
+
+/// The JSON of a shared spec.
+pub(super) fn spec_to_value(spec: &PodSpec) -> Value {
+    let rest = spec.raw.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    let mut value = rest.unwrap_or_else(|| Value::Object(Map::new()));
+    if let Ok(typed) = serde_json::to_value(spec) {
+        merge(&mut value, typed);
+    }
+    value
+}
+
+/// `#[serde(with)]` for a template's spec.
+pub(super) mod shared_spec {
+    use std::sync::Arc;
+
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::Value;
+
+    use crate::object::pod::PodSpec;
+
+    pub(crate) fn serialize<S: Serializer>(spec: &Arc<PodSpec>, serializer: S) -> Result<S::Ok, S::Error> {
+        super::spec_to_value(spec).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<PodSpec>, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        super::spec_from_value(value).map(Arc::new).map_err(D::Error::custom)
+    }
+}
+
+/// Name of the token volume, less its generated suffix (plugin/pkg/admission/serviceaccount).
+const TOKEN_VOLUME: &str = "kube-api-access";
+
+fn take_token(spec: &mut Map<String, Value>) -> Option<Text> {
+    let volumes = spec.get("volumes")?.as_array()?;
+    let full = volumes.iter().find_map(|volume| {
+        let name = volume.get("name")?.as_str()?;
+        let suffix = name.strip_prefix(TOKEN_VOLUME)?.strip_prefix('-')?;
+        (volume.get("projected").is_some() && suffix.len() == 5).then(|| name.to_owned())
+    })?;
+    let suffix = Text::from(&full[TOKEN_VOLUME.len() + 1..]);
+    rename_token_volume(spec, &full, TOKEN_VOLUME);
+    Some(suffix)
+}
+
+fn rename_token_volume(spec: &mut Map<String, Value>, from: &str, to: &str) {
+    let rename = |item: &mut Value| {
+        if let Some(name) = item.get_mut("name").filter(|name| name.as_str() == Some(from)) {
+            *name = Value::from(to);
+        }
+    };
+    if let Some(Value::Array(volumes)) = spec.get_mut("volumes") {
+        volumes.iter_mut().for_each(rename);
+    }
+    for list in ["containers", "initContainers", "ephemeralContainers"] {
+        let Some(Value::Array(containers)) = spec.get_mut(list) else { continue };
+        for container in containers {
+            if let Some(Value::Array(mounts)) = container.get_mut("volumeMounts") {
+                mounts.iter_mut().for_each(rename);
+            }
+        }
+    }
+}
+
+fn take_pin(spec: &mut Map<String, Value>) -> Option<NodeName> {
+    let terms = required_terms(spec)?;
+    let mut pin: Option<String> = None;
+    for term in terms.iter() {
+        let name = pinned_name(term)?;
+        if pin.as_deref().is_some_and(|pin| pin != name) {
+            return None;
+        }
+        pin = Some(name.to_owned());
+    }
+    for term in terms {
+        if let Value::Object(term) = term {
+            term.remove("matchFields");
+        }
+    }
+    pin.map(NodeName::from)
+}
+
+/// The node's name if a term's fields are exactly `metadata.name In [name]`.
+fn pinned_name(term: &Value) -> Option<&str> {
+    let [field] = term.get("matchFields")?.as_array()?.as_slice() else { return None };
+    let [name] = field.get("values")?.as_array()?.as_slice() else { return None };
+    let is_name = field.get("key")?.as_str()? == "metadata.name" && field.get("operator")?.as_str()? == "In";
+    if is_name { name.as_str() } else { None }
+}
+
+fn required_terms(spec: &mut Map<String, Value>) -> Option<&mut Vec<Value>> {
+    spec.get_mut("affinity")?
+        .get_mut("nodeAffinity")?
+        .get_mut("requiredDuringSchedulingIgnoredDuringExecution")?
+        .get_mut("nodeSelectorTerms")?
+        .as_array_mut()
+}

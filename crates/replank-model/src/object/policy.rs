@@ -1,0 +1,151 @@
+//! Limits that a cluster sets: disruption budgets, quotas, priorities, autoscaling of replicas.
+
+use std::collections::BTreeMap;
+
+use crate::int_or_string::IntOrString;
+use crate::object::condition::Condition;
+use crate::object::meta::Meta;
+use crate::object::pod::PreemptionPolicy;
+use crate::object::resources::Resources;
+use crate::selector::LabelSelector;
+use crate::text::{Name, Text};
+use crate::time::Time;
+use crate::wire::{wire, words};
+
+words! {
+    /// Which unready pods may be evicted.
+    pub enum UnhealthyPodEvictionPolicy {
+        /// Only while the budget is met.
+        IfHealthyBudget = "IfHealthyBudget",
+        /// Always.
+        AlwaysAllow = "AlwaysAllow",
+    }
+}
+
+wire! {
+    /// policy/v1 PodDisruptionBudget.
+    pub struct PodDisruptionBudget {
+        /// Metadata.
+        #[serde(rename = "metadata")]
+        pub meta: Meta,
+        /// What must stay.
+        pub spec: PodDisruptionBudgetSpec,
+        /// What is.
+        pub status: PodDisruptionBudgetStatus,
+    }
+
+    /// policy/v1 PodDisruptionBudgetSpec.
+    pub struct PodDisruptionBudgetSpec {
+        /// Healthy pods that must stay.
+        pub min_available: Option<IntOrString>,
+        /// Pods that may be missing.
+        pub max_unavailable: Option<IntOrString>,
+        /// Which pods are covered: absent none, `{}` all of the namespace.
+        pub selector: Option<LabelSelector>,
+        /// Absent means IfHealthyBudget.
+        pub unhealthy_pod_eviction_policy: Option<UnhealthyPodEvictionPolicy>,
+    }
+
+    /// policy/v1 PodDisruptionBudgetStatus.
+    pub struct PodDisruptionBudgetStatus {
+        /// Generation that the controller has seen.
+        pub observed_generation: i64,
+        /// Evictions that were allowed and not yet seen to happen, by pod.
+        pub disrupted_pods: BTreeMap<Text, Time>,
+        /// Evictions that are allowed.
+        pub disruptions_allowed: i32,
+        /// Healthy pods.
+        pub current_healthy: i32,
+        /// Healthy pods that must stay.
+        pub desired_healthy: i32,
+        /// Pods covered.
+        pub expected_pods: i32,
+        /// Conditions.
+        pub conditions: Vec<Condition>,
+    }
+
+    /// core/v1 ResourceQuota.
+    pub struct ResourceQuota {
+        /// Metadata.
+        #[serde(rename = "metadata")]
+        pub meta: Meta,
+        /// What is allowed.
+        pub spec: ResourceQuotaSpec,
+        /// What is used.
+        pub status: ResourceQuotaStatus,
+    }
+
+    /// core/v1 ResourceQuotaSpec.
+    pub struct ResourceQuotaSpec {
+        /// Upper bounds by resource, object counts among them.
+        pub hard: Resources,
+        /// Which objects count.
+        pub scopes: Vec<Text>,
+    }
+
+    /// core/v1 ResourceQuotaStatus.
+    pub struct ResourceQuotaStatus {
+        /// Upper bounds in force.
+        pub hard: Resources,
+        /// Use.
+        pub used: Resources,
+    }
+
+    /// scheduling.k8s.io/v1 PriorityClass.
+    pub struct PriorityClass {
+        /// Metadata.
+        #[serde(rename = "metadata")]
+        pub meta: Meta,
+        /// The priority.
+        pub value: i32,
+        /// Whether pods without a class get this one.
+        pub global_default: bool,
+        /// Absent means PreemptLowerPriority.
+        pub preemption_policy: Option<PreemptionPolicy>,
+    }
+
+    /// autoscaling/v2 HorizontalPodAutoscaler; metrics and behavior are only in the raw JSON.
+    pub struct HorizontalPodAutoscaler {
+        /// Metadata.
+        #[serde(rename = "metadata")]
+        pub meta: Meta,
+        /// Desired state.
+        pub spec: HorizontalPodAutoscalerSpec,
+        /// Observed state.
+        pub status: HorizontalPodAutoscalerStatus,
+    }
+
+    /// autoscaling/v2 HorizontalPodAutoscalerSpec.
+    pub struct HorizontalPodAutoscalerSpec {
+        /// What is scaled.
+        pub scale_target_ref: CrossVersionObjectReference,
+        /// Absent means 1.
+        pub min_replicas: Option<i32>,
+        /// Upper bound.
+        pub max_replicas: i32,
+    }
+
+    /// autoscaling/v2 CrossVersionObjectReference.
+    pub struct CrossVersionObjectReference {
+        /// API version.
+        pub api_version: Text,
+        /// Kind.
+        pub kind: Text,
+        /// Name.
+        pub name: Name,
+    }
+
+    /// autoscaling/v2 HorizontalPodAutoscalerStatus.
+    pub struct HorizontalPodAutoscalerStatus {
+        /// Generation that the controller has seen.
+        pub observed_generation: Option<i64>,
+        /// Last change of replicas.
+        pub last_scale_time: Option<Time>,
+        /// Replicas there are.
+        pub current_replicas: i32,
+        /// Replicas wanted.
+        pub desired_replicas: i32,
+        /// Conditions.
+        pub conditions: Vec<Condition>,
+    }
+}

@@ -1,0 +1,283 @@
+//! From the API's JSON to typed objects.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::labels::TextMap;
+use crate::object::cluster::{NamespaceObject, Other};
+use crate::object::meta::{Meta, Raw};
+use crate::object::pod::{Pod, PodSpec, PodStatus};
+use crate::object::render::{subtract, typed_value};
+use crate::object::{Kind, Object, Resource, pod_wire};
+use crate::text::{Namespace, NodeName, Text};
+
+/// Why JSON is not an object of the API.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ProjectError {
+    /// The document is a list, a string or a number.
+    #[error("expected an object with apiVersion, kind and metadata, found {found}")]
+    NotAnObject {
+        /// What was found instead.
+        found: &'static str,
+    },
+    /// A member that every object has is missing.
+    #[error("expected {member} ({what})")]
+    Missing {
+        /// The member's path.
+        member: &'static str,
+        /// What it is for.
+        what: &'static str,
+    },
+    /// A member has another type or value than the API's.
+    #[error("{kind} {name}: {path}: {message}")]
+    Member {
+        /// Kind of the object.
+        kind: Text,
+        /// Namespace and name.
+        name: Text,
+        /// Path of the member.
+        path: Text,
+        /// What was expected and what was found.
+        message: Text,
+    },
+}
+
+/// Reads objects and shares what repeats between them: pod specs, label sets, names of namespaces and nodes.
+#[derive(Debug, Default)]
+pub struct Projector {
+    specs: FxHashMap<Box<str>, Arc<PodSpec>>,
+    maps: FxHashSet<TextMap>,
+    texts: FxHashSet<Text>,
+}
+
+impl Projector {
+    /// Reads one object.
+    ///
+    /// # Errors
+    /// See [`ProjectError`].
+    pub fn object(&mut self, value: Value) -> Result<Object, ProjectError> {
+        let Value::Object(members) = value else {
+            return Err(ProjectError::NotAnObject { found: kind_of(&value) });
+        };
+        let head = Head::of(&members)?;
+        match Kind::of(&head.api_version, &head.kind) {
+            None | Some(Kind::Other) => self.other(&head, members),
+            Some(Kind::Pod) => self.pod(&head, members),
+            Some(Kind::Namespace) => self.typed::<NamespaceObject>(&head, members),
+            Some(Kind::Node) => self.typed::<crate::object::node::Node>(&head, members),
+            Some(Kind::PriorityClass) => self.typed::<crate::object::policy::PriorityClass>(&head, members),
+            Some(Kind::StorageClass) => self.typed::<crate::object::volume::StorageClass>(&head, members),
+            Some(Kind::CsiDriver) => self.typed::<crate::object::volume::CsiDriver>(&head, members),
+            Some(Kind::CsiNode) => self.typed::<crate::object::volume::CsiNode>(&head, members),
+            Some(Kind::CsiStorageCapacity) => {
+                self.typed::<crate::object::volume::CsiStorageCapacity>(&head, members)
+            }
+            Some(Kind::VolumeAttachment) => {
+                self.typed::<crate::object::volume::VolumeAttachment>(&head, members)
+            }
+            Some(Kind::PersistentVolume) => {
+                self.typed::<crate::object::volume::PersistentVolume>(&head, members)
+            }
+            Some(Kind::CustomResourceDefinition) => {
+                self.typed::<crate::object::cluster::CustomResourceDefinition>(&head, members)
+            }
+            Some(Kind::PersistentVolumeClaim) => {
+                self.typed::<crate::object::volume::PersistentVolumeClaim>(&head, members)
+            }
+            Some(Kind::ResourceQuota) => self.typed::<crate::object::policy::ResourceQuota>(&head, members),
+            Some(Kind::Deployment) => self.typed::<crate::object::workload::Deployment>(&head, members),
+            Some(Kind::ReplicaSet) => self.typed::<crate::object::workload::ReplicaSet>(&head, members),
+            Some(Kind::ReplicationController) => {
+                self.typed::<crate::object::workload::ReplicationController>(&head, members)
+            }
+            Some(Kind::StatefulSet) => self.typed::<crate::object::workload::StatefulSet>(&head, members),
+            Some(Kind::DaemonSet) => self.typed::<crate::object::workload::DaemonSet>(&head, members),
+            Some(Kind::ControllerRevision) => {
+                self.typed::<crate::object::workload::ControllerRevision>(&head, members)
+            }
+            Some(Kind::CronJob) => self.typed::<crate::object::batch::CronJob>(&head, members),
+            Some(Kind::Job) => self.typed::<crate::object::batch::Job>(&head, members),
+            Some(Kind::HorizontalPodAutoscaler) => {
+                self.typed::<crate::object::policy::HorizontalPodAutoscaler>(&head, members)
+            }
+            Some(Kind::PodDisruptionBudget) => {
+                self.typed::<crate::object::policy::PodDisruptionBudget>(&head, members)
+            }
+            Some(Kind::Service) => self.typed::<crate::object::network::Service>(&head, members),
+            Some(Kind::EndpointSlice) => self.typed::<crate::object::network::EndpointSlice>(&head, members),
+        }
+    }
+
+    fn typed<R: Resource + DeserializeOwned>(
+        &mut self,
+        head: &Head,
+        members: Map<String, Value>,
+    ) -> Result<Object, ProjectError> {
+        let mut value = Value::Object(members);
+        crate::wire::strip_nulls(&mut value);
+        let mut object: R = read(head, "", &value)?;
+        self.share_meta(object.meta_mut());
+        let object: Object = object.into();
+        let rest = rest(value, &object);
+        Ok(object.map_meta(|meta| meta.raw = rest))
+    }
+
+    fn pod(&mut self, head: &Head, mut members: Map<String, Value>) -> Result<Object, ProjectError> {
+        let mut spec = match members.remove("spec") {
+            Some(Value::Object(spec)) => spec,
+            None | Some(Value::Null) => Map::new(),
+            Some(found) => {
+                return Err(head.member("spec", &format!("expected an object, found {}", kind_of(&found))));
+            }
+        };
+        let own = pod_wire::split(&mut spec);
+        let mut value = Value::Object(members);
+        crate::wire::strip_nulls(&mut value);
+        let mut meta: Meta = read(head, "metadata", &value["metadata"])?;
+        let status: PodStatus = match value.get("status") {
+            Some(status) => read(head, "status", status)?,
+            None => PodStatus::default(),
+        };
+        self.share_meta(&mut meta);
+        let pod = Pod {
+            meta,
+            spec: self.spec(head, spec)?,
+            node: own.node.map(|node| NodeName::new(self.text(node.text()))),
+            pin: own.pin.map(|pin| NodeName::new(self.text(pin.text()))),
+            token: own.token,
+            status,
+        };
+        let object = Object::from(pod);
+        let rest = rest(value, &object);
+        Ok(object.map_meta(|meta| meta.raw = rest))
+    }
+
+    fn other(&mut self, head: &Head, members: Map<String, Value>) -> Result<Object, ProjectError> {
+        let value = Value::Object(members);
+        let mut metadata = value["metadata"].clone();
+        crate::wire::strip_nulls(&mut metadata);
+        let mut meta: Meta = read(head, "metadata", &metadata)?;
+        self.share_meta(&mut meta);
+        let replicas =
+            value.pointer("/spec/replicas").and_then(Value::as_i64).and_then(|n| i32::try_from(n).ok());
+        let other =
+            Other { api_version: self.text(&head.api_version), kind: self.text(&head.kind), meta, replicas };
+        let object = Object::Other(Arc::new(other));
+        let rest = rest(value, &object);
+        Ok(object.map_meta(|meta| meta.raw = rest))
+    }
+
+    fn spec(&mut self, head: &Head, spec: Map<String, Value>) -> Result<Arc<PodSpec>, ProjectError> {
+        let value = Value::Object(spec);
+        let key = value.to_string().into_boxed_str();
+        if let Some(shared) = self.specs.get(&key) {
+            return Ok(shared.clone());
+        }
+        let spec = pod_wire::spec_from_value(value)
+            .map_err(|error| head.member(&format!("spec.{}", error.path()), &error.inner().to_string()))?;
+        let spec = Arc::new(spec);
+        self.specs.insert(key, spec.clone());
+        Ok(spec)
+    }
+
+    fn share_meta(&mut self, meta: &mut Meta) {
+        meta.namespace = Namespace::new(self.text(meta.namespace.text()));
+        meta.labels = self.map(&meta.labels);
+        meta.annotations = self.map(&meta.annotations);
+        for owner in &mut meta.owner_references {
+            owner.api_version = self.text(&owner.api_version);
+            owner.kind = self.text(&owner.kind);
+        }
+    }
+
+    fn map(&mut self, map: &TextMap) -> TextMap {
+        if let Some(shared) = self.maps.get(map) {
+            return shared.clone();
+        }
+        self.maps.insert(map.clone());
+        map.clone()
+    }
+
+    fn text(&mut self, text: &Text) -> Text {
+        if let Some(shared) = self.texts.get(text) {
+            return shared.clone();
+        }
+        self.texts.insert(text.clone());
+        text.clone()
+    }
+}
+
+/// What says which object this is.
+struct Head {
+    api_version: Text,
+    kind: Text,
+    name: Text,
+}
+
+impl Head {
+    fn of(members: &Map<String, Value>) -> Result<Self, ProjectError> {
+        let api_version = text_of(members.get("apiVersion"))
+            .ok_or(ProjectError::Missing { member: "apiVersion", what: "such as v1 or apps/v1" })?;
+        let kind = text_of(members.get("kind"))
+            .ok_or(ProjectError::Missing { member: "kind", what: "such as Pod or Deployment" })?;
+        let metadata = members
+            .get("metadata")
+            .and_then(Value::as_object)
+            .ok_or(ProjectError::Missing { member: "metadata", what: "an object with at least a name" })?;
+        let name = text_of(metadata.get("name"))
+            .or_else(|| text_of(metadata.get("generateName")))
+            .ok_or(ProjectError::Missing { member: "metadata.name", what: "the object's name" })?;
+        let full = match text_of(metadata.get("namespace")) {
+            Some(namespace) => format!("{namespace}/{name}"),
+            None => name.to_owned(),
+        };
+        Ok(Self { api_version: Text::from(api_version), kind: Text::from(kind), name: Text::from(full) })
+    }
+
+    fn member(&self, path: &str, message: &str) -> ProjectError {
+        ProjectError::Member {
+            kind: self.kind.clone(),
+            name: self.name.clone(),
+            path: Text::from(path),
+            message: Text::from(message),
+        }
+    }
+}
+
+fn text_of(value: Option<&Value>) -> Option<&str> {
+    value.and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+fn read<T: DeserializeOwned>(head: &Head, under: &str, value: &Value) -> Result<T, ProjectError> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = match (under, error.path().to_string()) {
+            ("", path) => path,
+            (under, path) => format!("{under}.{path}"),
+        };
+        head.member(&path, &error.inner().to_string())
+    })
+}
+
+/// What the typed part does not say.
+fn rest(mut value: Value, object: &Object) -> Raw {
+    if let Some(typed) = typed_value(object) {
+        subtract(&mut value, &typed);
+    }
+    let is_empty = value.as_object().is_none_or(Map::is_empty);
+    Raw((!is_empty).then(|| Arc::from(value.to_string())))
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

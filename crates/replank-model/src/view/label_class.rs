@@ -1,0 +1,201 @@
+//! Label classes: pods of one namespace with equal labels.
+//!
+//! Pods of one template have one set of labels, so a selector is asked once per class and not once per pod. That keeps
+//! the answer to "which pods does this budget cover" ready at all times, at the price of a look-up when a pod appears.
+
+use rustc_hash::FxHashMap;
+
+use crate::labels::Labels;
+use crate::object::pod::Pod;
+use crate::object::policy::PodDisruptionBudget;
+use crate::selector::Selector;
+use crate::text::Namespace;
+use crate::view::table::Ix;
+
+/// Position of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ClassIx(u32);
+
+impl ClassIx {
+    fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Pods of one namespace with equal labels.
+#[derive(Clone, Debug)]
+pub struct LabelClass {
+    /// Namespace of the pods.
+    pub namespace: Namespace,
+    /// Labels of the pods.
+    pub labels: Labels,
+    pods: Vec<Ix<Pod>>,
+    budgets: Vec<Ix<PodDisruptionBudget>>,
+    /// Position in the namespace's list.
+    place: u32,
+}
+
+impl LabelClass {
+    /// The pods, in no order.
+    #[must_use]
+    pub fn pods(&self) -> &[Ix<Pod>] {
+        &self.pods
+    }
+
+    /// The disruption budgets that cover the pods, in order of their slots.
+    #[must_use]
+    pub fn budgets(&self) -> &[Ix<PodDisruptionBudget>] {
+        &self.budgets
+    }
+}
+
+/// All classes, and which budgets cover which.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LabelClasses {
+    classes: Vec<Option<LabelClass>>,
+    free: Vec<u32>,
+    by_labels: FxHashMap<(Namespace, Labels), ClassIx>,
+    by_namespace: FxHashMap<Namespace, Vec<ClassIx>>,
+    /// Class of each pod and its position there, by slot.
+    of_pod: Vec<Option<(ClassIx, u32)>>,
+    budgets: FxHashMap<Ix<PodDisruptionBudget>, Budget>,
+    budgets_by_namespace: FxHashMap<Namespace, Vec<Ix<PodDisruptionBudget>>>,
+}
+
+#[derive(Clone, Debug)]
+struct Budget {
+    namespace: Namespace,
+    /// `None` where the selector cannot be read: such a budget covers nothing.
+    selector: Option<Selector>,
+    classes: Vec<ClassIx>,
+}
+
+impl LabelClasses {
+    pub(super) fn get(&self, ix: ClassIx) -> Option<&LabelClass> {
+        self.classes.get(ix.at()).and_then(Option::as_ref)
+    }
+
+    pub(super) fn of_pod(&self, pod: Ix<Pod>) -> Option<&LabelClass> {
+        let (class, _) = (*self.of_pod.get(pod.slot())?)?;
+        self.get(class)
+    }
+
+    pub(super) fn in_namespace(&self, namespace: &Namespace) -> impl Iterator<Item = &LabelClass> {
+        self.by_namespace.get(namespace).into_iter().flatten().filter_map(|class| self.get(*class))
+    }
+
+    pub(super) fn of_budget(&self, budget: Ix<PodDisruptionBudget>) -> impl Iterator<Item = &LabelClass> {
+        self.budgets.get(&budget).into_iter().flat_map(|b| &b.classes).filter_map(|class| self.get(*class))
+    }
+
+    pub(super) fn add_pod(&mut self, pod: Ix<Pod>, namespace: &Namespace, labels: &Labels) {
+        let class = self.class(namespace, labels);
+        if self.of_pod.len() <= pod.slot() {
+            self.of_pod.resize(pod.slot() + 1, None);
+        }
+        let pods = &mut self.classes[class.at()].as_mut().expect("just found or made").pods;
+        self.of_pod[pod.slot()] = Some((class, narrow(pods.len())));
+        pods.push(pod);
+    }
+
+    pub(super) fn remove_pod(&mut self, pod: Ix<Pod>) {
+        let Some((ix, place)) = self.of_pod.get_mut(pod.slot()).and_then(Option::take) else { return };
+        let class = self.classes[ix.at()].as_mut().expect("a pod's class lives as long as the pod");
+        class.pods.swap_remove(place as usize);
+        if let Some(moved) = class.pods.get(place as usize) {
+            self.of_pod[moved.slot()] = Some((ix, place));
+        }
+        if class.pods.is_empty() {
+            self.drop_class(ix);
+        }
+    }
+
+    pub(super) fn put_budget(
+        &mut self,
+        budget: Ix<PodDisruptionBudget>,
+        namespace: &Namespace,
+        selector: Option<Selector>,
+    ) {
+        self.remove_budget(budget);
+        let mut covered: Vec<ClassIx> = Vec::new();
+        if let Some(selector) = &selector {
+            for &ix in self.by_namespace.get(namespace).into_iter().flatten() {
+                let class = self.classes[ix.at()].as_mut().expect("listed classes are there");
+                if selector.matches(|key| class.labels.value(key)) {
+                    insert_sorted(&mut class.budgets, budget);
+                    covered.push(ix);
+                }
+            }
+        }
+        self.budgets.insert(budget, Budget { namespace: namespace.clone(), selector, classes: covered });
+        self.budgets_by_namespace.entry(namespace.clone()).or_default().push(budget);
+    }
+
+    pub(super) fn remove_budget(&mut self, budget: Ix<PodDisruptionBudget>) {
+        let Some(old) = self.budgets.remove(&budget) else { return };
+        for class in old.classes {
+            if let Some(class) = self.classes[class.at()].as_mut() {
+                class.budgets.retain(|b| *b != budget);
+            }
+        }
+        if let Some(list) = self.budgets_by_namespace.get_mut(&old.namespace) {
+            list.retain(|b| *b != budget);
+        }
+    }
+
+    fn class(&mut self, namespace: &Namespace, labels: &Labels) -> ClassIx {
+        if let Some(class) = self.by_labels.get(&(namespace.clone(), labels.clone())) {
+            return *class;
+        }
+        let ix = ClassIx(self.free.pop().unwrap_or_else(|| {
+            self.classes.push(None);
+            narrow(self.classes.len() - 1)
+        }));
+        let mut budgets = Vec::new();
+        for budget in self.budgets_by_namespace.get(namespace).into_iter().flatten() {
+            let entry = self.budgets.get_mut(budget).expect("listed budgets are there");
+            if entry.selector.as_ref().is_some_and(|selector| selector.matches(|key| labels.value(key))) {
+                insert_sorted(&mut budgets, *budget);
+                entry.classes.push(ix);
+            }
+        }
+        let siblings = self.by_namespace.entry(namespace.clone()).or_default();
+        let place = narrow(siblings.len());
+        siblings.push(ix);
+        self.classes[ix.at()] = Some(LabelClass {
+            namespace: namespace.clone(),
+            labels: labels.clone(),
+            pods: Vec::new(),
+            budgets,
+            place,
+        });
+        self.by_labels.insert((namespace.clone(), labels.clone()), ix);
+        ix
+    }
+
+    fn drop_class(&mut self, ix: ClassIx) {
+        let class = self.classes[ix.at()].take().expect("dropped once");
+        self.free.push(ix.0);
+        for budget in &class.budgets {
+            if let Some(budget) = self.budgets.get_mut(budget) {
+                budget.classes.retain(|class| *class != ix);
+            }
+        }
+        let siblings = self.by_namespace.get_mut(&class.namespace).expect("a class is listed");
+        siblings.swap_remove(class.place as usize);
+        if let Some(&moved) = siblings.get(class.place as usize) {
+            self.classes[moved.at()].as_mut().expect("listed classes are there").place = class.place;
+        }
+        self.by_labels.remove(&(class.namespace, class.labels));
+    }
+}
+
+fn insert_sorted<T: Ord>(list: &mut Vec<T>, item: T) {
+    if let Err(at) = list.binary_search(&item) {
+        list.insert(at, item);
+    }
+}
+
+fn narrow(length: usize) -> u32 {
+    u32::try_from(length).expect("fewer than 2^32 pods fit in memory")
+}

@@ -1,0 +1,430 @@
+//! The View: everything that has been observed, indexed the way decisions ask for it.
+//!
+//! A View is fed by [`Delta`]s and by nothing else. The simulated cluster keeps its truth in one; core is given another that
+//! lags behind. Applying a Delta returns the [`Change`], from which engines that keep state of their own (the
+//! scheduler's) update it.
+
+mod label_class;
+mod table;
+mod topology;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+pub use label_class::LabelClass;
+pub use table::{Ix, Table};
+
+use crate::delta::Delta;
+use crate::object::cloud::{Instance, NodeGroup};
+use crate::object::cluster::{CustomResourceDefinition, NamespaceObject, Other};
+use crate::object::meta::{Key, Meta};
+use crate::object::node::Node;
+use crate::object::pod::Pod;
+use crate::object::policy::{HorizontalPodAutoscaler, PodDisruptionBudget, PriorityClass, ResourceQuota};
+use crate::object::volume::{
+    CsiDriver, CsiNode, CsiStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass,
+    VolumeAttachment,
+};
+use crate::object::workload::{
+    ControllerRevision, DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet,
+};
+use crate::object::{Kind, Object, ObjectRef, Resource, batch, network};
+use crate::selector::Selector;
+use crate::text::{GroupName, InstanceId, Namespace, NodeName, Text, Uid};
+use label_class::LabelClasses;
+use topology::Topology;
+
+/// What applying a Delta did.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// A Kubernetes object appeared, changed or went.
+    Object {
+        /// Its slot in its kind's table (0 for untyped kinds).
+        slot: u32,
+        /// What it was.
+        old: Option<Object>,
+        /// What it is.
+        new: Option<Object>,
+    },
+    /// A node group appeared, changed or went.
+    Group {
+        /// What it was.
+        old: Option<Arc<NodeGroup>>,
+        /// What it is.
+        new: Option<Arc<NodeGroup>>,
+    },
+    /// An instance appeared, changed or went.
+    Instance {
+        /// What it was.
+        old: Option<Arc<Instance>>,
+        /// What it is.
+        new: Option<Arc<Instance>>,
+    },
+    /// Nothing: the Delta was older than what is known, or spoke of something that is not there.
+    Stale,
+}
+
+/// A typed kind that the View keeps a table of.
+pub trait Tabled: Resource {
+    /// The table.
+    fn table(view: &View) -> &Table<Self>;
+
+    /// The object inside, if it is of this kind.
+    fn of(object: &Object) -> Option<&Arc<Self>>;
+}
+
+/// Identity of an untyped object: group and kind, then namespace and name.
+type OtherKey = (Text, Text, Key);
+
+macro_rules! view {
+    ($( $field:ident: $ty:ty, $variant:ident; )*) => {
+        /// Everything that has been observed.
+        #[derive(Clone, Debug, Default)]
+        pub struct View {
+            $( #[doc = concat!("All `", stringify!($variant), "` objects.")] pub $field: Table<$ty>, )*
+            others: BTreeMap<OtherKey, Arc<Other>>,
+            groups: BTreeMap<GroupName, Arc<NodeGroup>>,
+            instances: BTreeMap<InstanceId, Arc<Instance>>,
+            classes: LabelClasses,
+            topology: Topology,
+            pods_on: FxHashMap<NodeName, Vec<Ix<Pod>>>,
+            pods_of: FxHashMap<Uid, Vec<Ix<Pod>>>,
+        }
+
+        $(
+            impl Tabled for $ty {
+                fn table(view: &View) -> &Table<Self> {
+                    &view.$field
+                }
+
+                fn of(object: &Object) -> Option<&Arc<Self>> {
+                    match object {
+                        Object::$variant(object) => Some(object),
+                        _ => None,
+                    }
+                }
+            }
+        )*
+
+        impl View {
+            fn put(&mut self, object: Object) -> Change {
+                match object {
+                    $( Object::$variant(object) => {
+                        if let Some(known) = self.$field.by_key(&object.meta.key()) {
+                            if is_older(&object.meta, &known.meta) {
+                                return Change::Stale;
+                            }
+                        }
+                        let (ix, old) = self.$field.put(object.clone());
+                        self.reindex(ix.raw(), old.clone().map(Object::from).as_ref(), Some(&Object::from(object.clone())));
+                        Change::Object { slot: ix.raw(), old: old.map(Object::from), new: Some(object.into()) }
+                    } )*
+                    Object::Other(object) => self.put_other(object),
+                }
+            }
+
+            fn gone(&mut self, gone: &ObjectRef) -> Change {
+                match gone.kind {
+                    $( Kind::$variant => {
+                        if self.$field.by_key(&gone.key).is_some_and(|known| known.meta.uid != gone.uid) {
+                            return Change::Stale;
+                        }
+                        let Some((ix, old)) = self.$field.take(&gone.key) else { return Change::Stale };
+                        let old = Object::from(old);
+                        self.reindex(ix.raw(), Some(&old), None);
+                        Change::Object { slot: ix.raw(), old: Some(old), new: None }
+                    } )*
+                    Kind::Other => self.other_gone(gone),
+                }
+            }
+
+            /// All Kubernetes objects, sorted by kind, namespace and name.
+            #[must_use]
+            pub fn objects(&self) -> Vec<Object> {
+                let mut all: Vec<Object> = Vec::new();
+                $( all.extend(self.$field.sorted().into_iter().map(|(_, object)| Object::from(object.clone()))); )*
+                all.extend(self.others.values().cloned().map(Object::Other));
+                all
+            }
+
+            /// One object, as it is known.
+            #[must_use]
+            pub fn object(&self, kind: Kind, key: &Key) -> Option<Object> {
+                match kind {
+                    $( Kind::$variant => self.$field.by_key(key).cloned().map(Object::from), )*
+                    Kind::Other => self.others.values().find(|other| other.meta.key() == *key).cloned().map(Object::Other),
+                }
+            }
+        }
+    };
+}
+
+view! {
+    namespaces: NamespaceObject, Namespace;
+    nodes: Node, Node;
+    priority_classes: PriorityClass, PriorityClass;
+    storage_classes: StorageClass, StorageClass;
+    csi_drivers: CsiDriver, CsiDriver;
+    csi_nodes: CsiNode, CsiNode;
+    csi_storage_capacities: CsiStorageCapacity, CsiStorageCapacity;
+    volume_attachments: VolumeAttachment, VolumeAttachment;
+    persistent_volumes: PersistentVolume, PersistentVolume;
+    custom_resource_definitions: CustomResourceDefinition, CustomResourceDefinition;
+    persistent_volume_claims: PersistentVolumeClaim, PersistentVolumeClaim;
+    resource_quotas: ResourceQuota, ResourceQuota;
+    deployments: Deployment, Deployment;
+    replica_sets: ReplicaSet, ReplicaSet;
+    replication_controllers: ReplicationController, ReplicationController;
+    stateful_sets: StatefulSet, StatefulSet;
+    daemon_sets: DaemonSet, DaemonSet;
+    controller_revisions: ControllerRevision, ControllerRevision;
+    cron_jobs: batch::CronJob, CronJob;
+    jobs: batch::Job, Job;
+    horizontal_pod_autoscalers: HorizontalPodAutoscaler, HorizontalPodAutoscaler;
+    pod_disruption_budgets: PodDisruptionBudget, PodDisruptionBudget;
+    services: network::Service, Service;
+    endpoint_slices: network::EndpointSlice, EndpointSlice;
+    pods: Pod, Pod;
+}
+
+impl View {
+    /// Takes in one observation.
+    pub fn apply(&mut self, delta: Delta) -> Change {
+        match delta {
+            Delta::Put(object) => self.put(object),
+            Delta::Gone(gone) => self.gone(&gone),
+            Delta::Group(group) => {
+                let old = self.groups.insert(group.name.clone(), group.clone());
+                Change::Group { old, new: Some(group) }
+            }
+            Delta::GroupGone(name) => match self.groups.remove(&name) {
+                Some(old) => Change::Group { old: Some(old), new: None },
+                None => Change::Stale,
+            },
+            Delta::Instance(instance) => {
+                let old = self.instances.insert(instance.id.clone(), instance.clone());
+                Change::Instance { old, new: Some(instance) }
+            }
+            Delta::InstanceGone(id) => match self.instances.remove(&id) {
+                Some(old) => Change::Instance { old: Some(old), new: None },
+                None => Change::Stale,
+            },
+        }
+    }
+
+    /// The node of a name.
+    #[must_use]
+    pub fn node(&self, name: &NodeName) -> Option<&Arc<Node>> {
+        self.nodes.by_key(&Key::cluster(name.text().clone()))
+    }
+
+    /// Pods bound to a node, in no order.
+    #[must_use]
+    pub fn pods_on(&self, node: &NodeName) -> &[Ix<Pod>] {
+        self.pods_on.get(node).map_or(&[], Vec::as_slice)
+    }
+
+    /// Pods bound to a node, sorted by namespace and name.
+    #[must_use]
+    pub fn sorted_pods_on(&self, node: &NodeName) -> Vec<&Arc<Pod>> {
+        let mut pods: Vec<_> = self.pods_on(node).iter().filter_map(|ix| self.pods.get(*ix)).collect();
+        pods.sort_by(|a, b| (&a.meta.namespace, &a.meta.name).cmp(&(&b.meta.namespace, &b.meta.name)));
+        pods
+    }
+
+    /// Pods whose managing owner has this uid, in no order.
+    #[must_use]
+    pub fn pods_of(&self, controller: &Uid) -> &[Ix<Pod>] {
+        self.pods_of.get(controller).map_or(&[], Vec::as_slice)
+    }
+
+    /// The label class of a pod.
+    #[must_use]
+    pub fn label_class(&self, pod: Ix<Pod>) -> Option<&LabelClass> {
+        self.classes.of_pod(pod)
+    }
+
+    /// All label classes of a namespace, in no order.
+    pub fn label_classes(&self, namespace: &Namespace) -> impl Iterator<Item = &LabelClass> {
+        self.classes.in_namespace(namespace)
+    }
+
+    /// Pods of a namespace that a selector matches, in no order.
+    pub fn select_pods<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        selector: &'a Selector,
+    ) -> impl Iterator<Item = Ix<Pod>> + 'a {
+        self.classes
+            .in_namespace(namespace)
+            .filter(|class| selector.matches(|key| class.labels.value(key)))
+            .flat_map(|class| class.pods().iter().copied())
+    }
+
+    /// The disruption budgets that cover a pod.
+    #[must_use]
+    pub fn budgets_of(&self, pod: Ix<Pod>) -> &[Ix<PodDisruptionBudget>] {
+        self.classes.of_pod(pod).map_or(&[], LabelClass::budgets)
+    }
+
+    /// The pods that a disruption budget covers, in no order.
+    pub fn pods_of_budget(&self, budget: Ix<PodDisruptionBudget>) -> impl Iterator<Item = Ix<Pod>> {
+        self.classes.of_budget(budget).flat_map(|class| class.pods().iter().copied())
+    }
+
+    /// Nodes with a label's value, in no order.
+    #[must_use]
+    pub fn nodes_with(&self, key: &str, value: &str) -> &[Ix<Node>] {
+        self.topology.nodes_with(key, value)
+    }
+
+    /// The values of a node label, sorted, with the nodes that have them.
+    pub fn domains(&self, key: &str) -> impl Iterator<Item = (&str, &[Ix<Node>])> {
+        self.topology.domains(key)
+    }
+
+    /// The table of a kind.
+    #[must_use]
+    pub fn table<R: Tabled>(&self) -> &Table<R> {
+        R::table(self)
+    }
+
+    /// The object of a kind and name.
+    #[must_use]
+    pub fn find<R: Tabled>(&self, key: &Key) -> Option<&Arc<R>> {
+        R::table(self).by_key(key)
+    }
+
+    /// Node groups, sorted by name.
+    #[must_use]
+    pub fn groups(&self) -> &BTreeMap<GroupName, Arc<NodeGroup>> {
+        &self.groups
+    }
+
+    /// Instances, sorted by id.
+    #[must_use]
+    pub fn instances(&self) -> &BTreeMap<InstanceId, Arc<Instance>> {
+        &self.instances
+    }
+
+    /// Objects of kinds that no decision reads, sorted by group, kind, namespace and name.
+    pub fn others(&self) -> impl Iterator<Item = &Arc<Other>> {
+        self.others.values()
+    }
+
+    /// One untyped object.
+    #[must_use]
+    pub fn other(&self, group: &str, kind: &str, key: &Key) -> Option<&Arc<Other>> {
+        self.others.get(&(Text::from(group), Text::from(kind), key.clone()))
+    }
+
+    fn put_other(&mut self, object: Arc<Other>) -> Change {
+        let key = other_key(&object);
+        if self.others.get(&key).is_some_and(|known| is_older(&object.meta, &known.meta)) {
+            return Change::Stale;
+        }
+        let old = self.others.insert(key, object.clone());
+        Change::Object { slot: 0, old: old.map(Object::Other), new: Some(Object::Other(object)) }
+    }
+
+    fn other_gone(&mut self, gone: &ObjectRef) -> Change {
+        let found = self
+            .others
+            .iter()
+            .find(|(key, other)| key.2 == gone.key && other.meta.uid == gone.uid)
+            .map(|(key, _)| key.clone());
+        match found.and_then(|key| self.others.remove(&key)) {
+            Some(old) => Change::Object { slot: 0, old: Some(Object::Other(old)), new: None },
+            None => Change::Stale,
+        }
+    }
+
+    fn reindex(&mut self, slot: u32, old: Option<&Object>, new: Option<&Object>) {
+        match (old, new) {
+            (_, Some(Object::Pod(pod))) => {
+                let old = match old {
+                    Some(Object::Pod(old)) => Some(&**old),
+                    _ => None,
+                };
+                self.reindex_pod(Ix::new(slot), old, Some(pod));
+            }
+            (Some(Object::Pod(pod)), _) => self.reindex_pod(Ix::new(slot), Some(pod), None),
+            (_, Some(Object::Node(node))) => self.topology.put(Ix::new(slot), &node.meta.labels),
+            (Some(Object::Node(_)), None) => self.topology.remove(Ix::new(slot)),
+            (_, Some(Object::PodDisruptionBudget(budget))) => {
+                let selector = budget.spec.selector.as_ref().and_then(|selector| selector.compile().ok());
+                self.classes.put_budget(Ix::new(slot), &budget.meta.namespace, selector);
+            }
+            (Some(Object::PodDisruptionBudget(_)), None) => self.classes.remove_budget(Ix::new(slot)),
+            (Some(_) | None, Some(_) | None) => {}
+        }
+    }
+
+    fn reindex_pod(&mut self, ix: Ix<Pod>, old: Option<&Pod>, new: Option<&Pod>) {
+        let labels = |pod: Option<&Pod>| pod.map(|pod| pod.meta.labels.clone());
+        if labels(old) != labels(new) {
+            if old.is_some() {
+                self.classes.remove_pod(ix);
+            }
+            if let Some(new) = new {
+                self.classes.add_pod(ix, &new.meta.namespace, &new.meta.labels);
+            }
+        }
+        let node = |pod: Option<&Pod>| pod.and_then(|pod| pod.node.clone());
+        move_in(&mut self.pods_on, ix, node(old), node(new));
+        let owner = |pod: Option<&Pod>| pod.and_then(|pod| Some(pod.meta.controller()?.uid.clone()));
+        move_in(&mut self.pods_of, ix, owner(old), owner(new));
+    }
+}
+
+/// Whether `new` is an earlier state of the same incarnation than `known`.
+fn is_older(new: &Meta, known: &Meta) -> bool {
+    new.uid == known.uid && new.resource_version < known.resource_version
+}
+
+fn other_key(object: &Other) -> OtherKey {
+    (Text::from(object.group()), object.kind.clone(), object.meta.key())
+}
+
+/// Moves a pod from one list of an index to another.
+fn move_in<K: std::hash::Hash + Eq>(
+    index: &mut FxHashMap<K, Vec<Ix<Pod>>>,
+    pod: Ix<Pod>,
+    from: Option<K>,
+    to: Option<K>,
+) {
+    if from == to {
+        return;
+    }
+    if let Some(from) = from
+        && let Some(list) = index.get_mut(&from)
+    {
+        if let Some(at) = list.iter().position(|entry| *entry == pod) {
+            list.swap_remove(at);
+        }
+        if list.is_empty() {
+            index.remove(&from);
+        }
+    }
+    if let Some(to) = to {
+        index.entry(to).or_default().push(pod);
+    }
+}
+
+/// Views are equal when they hold equal objects, whatever the order in which these came.
+impl PartialEq for View {
+    fn eq(&self, other: &Self) -> bool {
+        self.objects() == other.objects() && self.groups == other.groups && self.instances == other.instances
+    }
+}
+
+/// A typed object is found by its slot.
+impl<T: Resource> std::ops::Index<Ix<T>> for Table<T> {
+    type Output = Arc<T>;
+
+    fn index(&self, ix: Ix<T>) -> &Arc<T> {
+        self.get(ix).expect("an index is used only while its object is there")
+    }
+}

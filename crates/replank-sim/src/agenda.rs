@@ -1,0 +1,83 @@
+//! Virtual time: what is due when.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use replank_model::time::{Span, Time};
+
+/// Events in the order in which they are due; those due at one moment in the order in which they were put down.
+#[derive(Debug)]
+pub(crate) struct Agenda<E> {
+    now: Time,
+    next: u64,
+    heap: BinaryHeap<Reverse<Entry<E>>>,
+    /// Events taken out so far.
+    pub(crate) taken: u64,
+}
+
+#[derive(Debug)]
+struct Entry<E> {
+    at: Time,
+    number: u64,
+    event: E,
+}
+
+impl<E> PartialEq for Entry<E> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.number) == (other.at, other.number)
+    }
+}
+impl<E> Eq for Entry<E> {}
+impl<E> PartialOrd for Entry<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<E> Ord for Entry<E> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.number).cmp(&(other.at, other.number))
+    }
+}
+
+impl<E> Agenda<E> {
+    pub(crate) fn new(now: Time) -> Self {
+        Self { now, next: 0, heap: BinaryHeap::new(), taken: 0 }
+    }
+
+    /// The present moment.
+    pub(crate) fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Puts an event down for a moment; one that has passed is due at once.
+    pub(crate) fn at(&mut self, at: Time, event: E) {
+        self.heap.push(Reverse(Entry { at: at.max(self.now), number: self.next, event }));
+        self.next += 1;
+    }
+
+    /// Puts an event down for after a while.
+    pub(crate) fn after(&mut self, span: Span, event: E) {
+        self.at(self.now + span, event);
+    }
+
+    /// When the next event is due.
+    pub(crate) fn next_due(&self) -> Option<Time> {
+        self.heap.peek().map(|Reverse(entry)| entry.at)
+    }
+
+    /// Takes the next event that is due until `end`, and moves time to it.
+    pub(crate) fn pop_until(&mut self, end: Time) -> Option<E> {
+        if self.next_due()? > end {
+            return None;
+        }
+        let Reverse(entry) = self.heap.pop()?;
+        self.now = entry.at;
+        self.taken += 1;
+        Some(entry.event)
+    }
+
+    /// Moves time forward without an event.
+    pub(crate) fn advance_to(&mut self, at: Time) {
+        self.now = self.now.max(at);
+    }
+}

@@ -6,6 +6,7 @@
 
 pub mod command;
 pub mod decision;
+pub mod groups;
 pub mod mark;
 pub mod schedule;
 pub mod waiting;

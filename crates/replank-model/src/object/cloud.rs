@@ -3,12 +3,15 @@
 //! These are not Kubernetes objects. They come from a cloud's API, or are derived from the nodes of a snapshot, and are
 //! observed through the View like everything else.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::labels::{Labels, TextMap};
 use crate::object::affinity::Taint;
+use crate::object::node::Node;
 use crate::object::resources::Resources;
-use crate::text::{GroupName, InstanceId, NodeName, Text, Zone};
+use crate::object::volume::CsiNodeDriver;
+use crate::text::{GroupName, InstanceId, Name, NodeName, Text, Zone};
 use crate::time::Time;
 
 /// A group of interchangeable instances: an Auto Scaling group, or the one behind an EKS managed node group.
@@ -57,23 +60,60 @@ impl fmt::Display for GroupSize {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TemplateVersion(pub u32);
 
-/// What an instance of a group is made from (an EC2 launch template's version, and what EKS adds to it).
+/// What an instance of a group is made from (an EC2 launch template's version, and what EKS adds to it), and what the node
+/// that it becomes looks like.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchTemplate {
     /// Machine image.
     pub image: Text,
     /// Kubelet version, such as `v1.34.2`.
     pub kubelet_version: Text,
-    /// Instance types, in order of preference.
-    pub instance_types: Vec<Text>,
-    /// Labels that nodes register with, less those that name the node or its zone.
+    /// Labels that every node of the group has.
     pub labels: Labels,
+    /// Labels that depend on the zone, the zone's own label among them.
+    pub zone_labels: BTreeMap<Zone, Labels>,
+    /// Labels whose value is the node's name.
+    pub name_labels: Vec<Text>,
     /// Taints that nodes register with and keep.
     pub taints: Vec<Taint>,
+    /// Instance types, most frequent first; never empty.
+    pub shapes: Vec<NodeShape>,
+}
+
+/// One instance type of a launch template and what a node of it offers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeShape {
+    /// Instance type.
+    pub instance_type: Text,
+    /// How often the type is launched, relative to the others.
+    pub weight: u32,
+    /// Labels that depend on the instance type.
+    pub labels: Labels,
     /// What a node reports as capacity.
     pub capacity: Resources,
     /// What a node reports as allocatable.
     pub allocatable: Resources,
+    /// CSI drivers and how many volumes they attach.
+    pub csi_drivers: Vec<CsiNodeDriver>,
+}
+
+impl LaunchTemplate {
+    /// The node that an instance of this template becomes, as it is once it is Ready.
+    #[must_use]
+    pub fn node(&self, name: &NodeName, zone: &Zone, shape: &NodeShape) -> Node {
+        let nothing = Labels::default();
+        let of_zone = self.zone_labels.get(zone).unwrap_or(&nothing);
+        let of_name = self.name_labels.iter().map(|key| (key.clone(), name.text().clone()));
+        let pairs = self.labels.pairs().iter().chain(of_zone.pairs()).chain(shape.labels.pairs()).cloned();
+        let mut node = Node::default();
+        node.meta.name = Name::from(name);
+        node.meta.labels = pairs.chain(of_name).collect();
+        node.spec.taints = self.taints.clone();
+        node.status.capacity = shape.capacity.clone();
+        node.status.allocatable = shape.allocatable.clone();
+        node.status.node_info.kubelet_version = self.kubelet_version.clone();
+        node
+    }
 }
 
 /// One machine.

@@ -1,0 +1,286 @@
+//! Node groups as the nodes of a snapshot show them.
+//!
+//! A dump of Kubernetes objects says nothing of Auto Scaling groups. What it shows is nodes that carry their group's name in
+//! a label. From these the group's size, zones and launch template are learnt: a label that all nodes share belongs to the
+//! template; one whose value follows the zone, the instance type or the node's own name is a function of that; any other
+//! is a property of the single node and not of the group.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use replank_model::labels::Labels;
+use replank_model::object::affinity::Taint;
+use replank_model::object::cloud::{
+    GroupSize, Instance, InstanceState, LaunchTemplate, NodeGroup, NodeShape, TemplateVersion, instance_of,
+};
+use replank_model::object::meta::Key;
+use replank_model::object::node::{self, Node};
+use replank_model::selector::Selector;
+use replank_model::text::{GroupName, InstanceId, Text, Zone};
+use replank_model::view::View;
+
+/// What makes nodes a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupBy {
+    /// Nodes with the same value of a label.
+    Label(Text),
+    /// Nodes that a selector matches, under a name of their own.
+    Selector(GroupName, Selector),
+}
+
+impl Default for GroupBy {
+    /// The label that EKS puts on managed nodes.
+    fn default() -> Self {
+        Self::Label(Text::from(node::LABEL_EKS_NODEGROUP))
+    }
+}
+
+/// A group and its instances.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LearntGroup {
+    /// The group; its maximum is its present size, since a snapshot does not tell it.
+    pub group: NodeGroup,
+    /// Its instances, by name of their nodes.
+    pub instances: Vec<Instance>,
+}
+
+/// The groups of all nodes that belong to one, sorted by name.
+#[must_use]
+pub fn from_nodes(view: &View, by: &GroupBy) -> Vec<LearntGroup> {
+    let mut members: BTreeMap<GroupName, Vec<&Arc<Node>>> = BTreeMap::new();
+    for (_, node) in view.nodes.sorted() {
+        if let Some(group) = group_of(node, by) {
+            members.entry(group).or_default().push(node);
+        }
+    }
+    members.into_iter().map(|(name, nodes)| learn(view, name, &nodes)).collect()
+}
+
+/// The group of a node.
+#[must_use]
+pub fn group_of(node: &Node, by: &GroupBy) -> Option<GroupName> {
+    match by {
+        GroupBy::Label(key) => node.meta.labels.get(key).map(|value| GroupName::new(value.clone())),
+        GroupBy::Selector(name, selector) => {
+            selector.matches(|key| node.meta.labels.value(key)).then(|| name.clone())
+        }
+    }
+}
+
+/// The zone of a node; nodes without the label share one unnamed zone.
+#[must_use]
+pub fn zone_of(node: &Node) -> Zone {
+    node.zone().map_or_else(Zone::default, |zone| Zone::new(zone.clone()))
+}
+
+/// The id of a node's instance: from its provider id, or the node's own name where it has none.
+#[must_use]
+pub fn instance_id_of(node: &Node) -> InstanceId {
+    instance_of(&node.spec.provider_id).unwrap_or_else(|| InstanceId::new(node.meta.name.text().clone()))
+}
+
+fn learn(view: &View, name: GroupName, nodes: &[&Arc<Node>]) -> LearntGroup {
+    let count = u32::try_from(nodes.len()).expect("fewer than 2^32 nodes fit in memory");
+    let mut zones: Vec<Zone> = nodes.iter().map(|node| zone_of(node)).collect();
+    zones.sort();
+    zones.dedup();
+    let instances = nodes
+        .iter()
+        .map(|node| Instance {
+            id: instance_id_of(node),
+            group: name.clone(),
+            zone: zone_of(node),
+            state: InstanceState::Running,
+            template: TemplateVersion::default(),
+            launched: node.meta.creation_timestamp,
+            node: Some(node.name()),
+        })
+        .collect();
+    let group = NodeGroup {
+        size: GroupSize { min: 0, max: count, desired: count },
+        zones,
+        current: TemplateVersion::default(),
+        templates: vec![template(view, nodes)],
+        tags: Labels::default(),
+        name,
+    };
+    LearntGroup { group, instances }
+}
+
+fn template(view: &View, nodes: &[&Arc<Node>]) -> LaunchTemplate {
+    let newest = newest(nodes);
+    let mut labels = SortedLabels::default();
+    for key in shared_keys(nodes) {
+        labels.file(&key, nodes);
+    }
+    LaunchTemplate {
+        image: newest.meta.labels.get(node::LABEL_EKS_IMAGE).cloned().unwrap_or_default(),
+        kubelet_version: newest.status.node_info.kubelet_version.clone(),
+        zone_labels: labels
+            .by_zone
+            .into_iter()
+            .map(|(zone, pairs)| (zone, pairs.into_iter().collect()))
+            .collect(),
+        name_labels: labels.by_name,
+        taints: shared_taints(nodes),
+        shapes: shapes(view, nodes, &labels.by_type),
+        labels: labels.constant.into_iter().collect(),
+    }
+}
+
+/// The node that was made last: its version and image are what the group makes at present.
+fn newest<'a>(nodes: &[&'a Arc<Node>]) -> &'a Arc<Node> {
+    let newest = nodes.iter().max_by_key(|node| (node.meta.creation_timestamp, &node.meta.name));
+    newest.expect("a group is learnt from at least one node")
+}
+
+/// Label keys that every node has, sorted.
+fn shared_keys(nodes: &[&Arc<Node>]) -> Vec<Text> {
+    let keys = nodes[0].meta.labels.pairs().iter().map(|(key, _)| key.clone());
+    keys.filter(|key| nodes.iter().all(|node| node.meta.labels.contains_key(key))).collect()
+}
+
+/// Taints that every node has. A cordon is not one of them: it belongs to the node.
+fn shared_taints(nodes: &[&Arc<Node>]) -> Vec<Taint> {
+    let own = |taint: &&Taint| !taint.key.starts_with("node.kubernetes.io/");
+    let without_time = |taint: &Taint| Taint { time_added: None, ..taint.clone() };
+    let has = |node: &Node, taint: &Taint| node.spec.taints.iter().any(|other| without_time(other) == *taint);
+    let first = nodes[0].spec.taints.iter().filter(own).map(without_time);
+    first.filter(|taint| nodes.iter().all(|node| has(node, taint))).collect()
+}
+
+/// Labels by what their value depends on.
+#[derive(Default)]
+struct SortedLabels {
+    constant: Vec<(Text, Text)>,
+    by_zone: BTreeMap<Zone, Vec<(Text, Text)>>,
+    by_type: BTreeMap<Text, Vec<(Text, Text)>>,
+    by_name: Vec<Text>,
+}
+
+impl SortedLabels {
+    fn file(&mut self, key: &Text, nodes: &[&Arc<Node>]) {
+        let value = |node: &Node| node.meta.labels.get(key).cloned().unwrap_or_default();
+        if nodes.iter().all(|node| value(node) == *node.meta.name.text()) {
+            self.by_name.push(key.clone());
+        } else if &**key == node::LABEL_ZONE {
+            self.file_under_zone(key, nodes);
+        } else if &**key == node::LABEL_INSTANCE_TYPE {
+            self.file_under_type(key, nodes);
+        } else if nodes.iter().all(|node| value(node) == value(nodes[0])) {
+            self.constant.push((key.clone(), value(nodes[0])));
+        } else if follows(nodes, value, |node| zone_of(node).text().clone()) {
+            self.file_under_zone(key, nodes);
+        } else if follows(nodes, value, type_of) {
+            self.file_under_type(key, nodes);
+        }
+    }
+
+    fn file_under_zone(&mut self, key: &Text, nodes: &[&Arc<Node>]) {
+        for node in nodes {
+            push_once(self.by_zone.entry(zone_of(node)).or_default(), key, node);
+        }
+    }
+
+    fn file_under_type(&mut self, key: &Text, nodes: &[&Arc<Node>]) {
+        for node in nodes {
+            push_once(self.by_type.entry(type_of(node)).or_default(), key, node);
+        }
+    }
+}
+
+fn push_once(pairs: &mut Vec<(Text, Text)>, key: &Text, node: &Node) {
+    if pairs.iter().all(|(known, _)| known != key) {
+        pairs.push((key.clone(), node.meta.labels.get(key).cloned().unwrap_or_default()));
+    }
+}
+
+/// Whether equal causes go with equal values.
+fn follows(nodes: &[&Arc<Node>], value: impl Fn(&Node) -> Text, cause: impl Fn(&Node) -> Text) -> bool {
+    let mut seen: BTreeMap<Text, Text> = BTreeMap::new();
+    nodes.iter().all(|node| *seen.entry(cause(node)).or_insert_with(|| value(node)) == value(node))
+}
+
+fn type_of(node: &Node) -> Text {
+    node.meta.labels.get(node::LABEL_INSTANCE_TYPE).cloned().unwrap_or_default()
+}
+
+fn shapes(view: &View, nodes: &[&Arc<Node>], labels: &BTreeMap<Text, Vec<(Text, Text)>>) -> Vec<NodeShape> {
+    let mut by_type: BTreeMap<Text, Vec<&Arc<Node>>> = BTreeMap::new();
+    for node in nodes {
+        by_type.entry(type_of(node)).or_default().push(node);
+    }
+    let mut shapes: Vec<NodeShape> = by_type
+        .into_iter()
+        .map(|(instance_type, nodes)| {
+            let newest = newest(&nodes);
+            let csi = view.csi_nodes.by_key(&Key::cluster(newest.meta.name.clone()));
+            NodeShape {
+                weight: u32::try_from(nodes.len()).expect("fewer than 2^32 nodes fit in memory"),
+                labels: labels.get(&instance_type).cloned().unwrap_or_default().into_iter().collect(),
+                capacity: newest.status.capacity.clone(),
+                allocatable: newest.status.allocatable.clone(),
+                csi_drivers: csi.map(|csi| csi.spec.drivers.clone()).unwrap_or_default(),
+                instance_type,
+            }
+        })
+        .collect();
+    shapes.sort_by(|a, b| b.weight.cmp(&a.weight).then_with(|| a.instance_type.cmp(&b.instance_type)));
+    shapes
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::delta::Delta;
+    use replank_model::object::Object;
+    use serde_json::json;
+
+    use super::*;
+
+    fn view() -> View {
+        let node = |name: &str, zone: &str, kind: &str, group: &str| {
+            json!({"apiVersion": "v1", "kind": "Node",
+                "metadata": {"name": name, "creationTimestamp": "2026-01-01T00:00:00Z", "labels": {
+                    "kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone, "zone-id": format!("id-{zone}"),
+                    "node.kubernetes.io/instance-type": kind, "eks.amazonaws.com/nodegroup": group,
+                    "tier": "web", "rack": name.to_uppercase()}},
+                "spec": {"providerID": format!("aws:///{zone}/i-{name}"),
+                    "taints": [{"key": "dedicated", "value": "web", "effect": "NoSchedule"},
+                        {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]},
+                "status": {"allocatable": {"cpu": "4"}, "nodeInfo": {"kubeletVersion": "v1.34.2"}}})
+        };
+        let mut view = View::default();
+        for value in [
+            node("a", "z1", "m5.large", "web"),
+            node("b", "z2", "m5.large", "web"),
+            node("c", "z2", "m6i.large", "web"),
+            node("d", "z1", "m5.large", "batch"),
+        ] {
+            view.apply(Delta::Put(Object::from_json(value).expect("valid")));
+        }
+        view
+    }
+
+    #[test]
+    fn labels_are_sorted_by_what_they_depend_on() {
+        let groups = from_nodes(&view(), &GroupBy::default());
+        assert_eq!(groups.iter().map(|g| g.group.name.as_str()).collect::<Vec<_>>(), ["batch", "web"]);
+        let web = &groups[1];
+        assert_eq!(web.group.size, GroupSize { min: 0, max: 3, desired: 3 });
+        assert_eq!(web.instances[0].id, "i-a");
+        let template = web.group.template();
+        let constant: Vec<_> = template.labels.iter().collect();
+        assert_eq!(constant, [("eks.amazonaws.com/nodegroup", "web"), ("tier", "web")]);
+        assert_eq!(template.name_labels, [Text::from("kubernetes.io/hostname")]);
+        assert_eq!(template.taints.len(), 1, "a cordon's taint is not the group's");
+        assert_eq!(
+            template.shapes.iter().map(|s| (&*s.instance_type, s.weight)).collect::<Vec<_>>(),
+            [("m5.large", 2), ("m6i.large", 1)]
+        );
+        let node = template.node(&"new".into(), &"z2".into(), &template.shapes[1]);
+        assert_eq!(node.meta.labels.value("zone-id"), Some("id-z2"));
+        assert_eq!(node.meta.labels.value("kubernetes.io/hostname"), Some("new"));
+        assert_eq!(node.meta.labels.value("node.kubernetes.io/instance-type"), Some("m6i.large"));
+        assert_eq!(node.meta.labels.value("rack"), None, "a label of the single node is not inherited");
+    }
+}

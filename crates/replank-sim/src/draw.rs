@@ -42,6 +42,8 @@ pub enum Purpose {
     Volume = 14,
     /// Where preemption begins to look.
     Preemption = 15,
+    /// Instance type of a launched instance.
+    Shape = 17,
     /// Time that a terminated instance needs to go.
     ShutDown = 16,
 }

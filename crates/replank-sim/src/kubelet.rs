@@ -1,11 +1,13 @@
 //! Kubelets: starting, readying, stopping pods.
 
+use std::collections::BTreeSet;
+
 use replank_model::object::Object;
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::{Kind, condition};
-use replank_model::text::{Text, Uid};
+use replank_model::text::{NodeName, Text, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 
@@ -47,6 +49,8 @@ pub(crate) struct Kubelets {
     /// What the kubelet knows of each pod, by slot.
     records: Vec<Option<Record>>,
     next: u32,
+    /// Nodes whose machine is off.
+    silent: BTreeSet<NodeName>,
 }
 
 #[derive(Clone, Debug)]
@@ -59,7 +63,7 @@ struct Record {
 
 impl Kubelets {
     pub(crate) fn new(model: KubeletModel) -> Self {
-        Self { model, records: Vec::new(), next: 0 }
+        Self { model, records: Vec::new(), next: 0, silent: BTreeSet::new() }
     }
 
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
@@ -71,11 +75,19 @@ impl Kubelets {
         }
     }
 
+    /// The machine under a kubelet is off.
+    pub(crate) fn fall_silent(&mut self, node: &NodeName) {
+        self.silent.insert(node.clone());
+    }
+
     pub(crate) fn handle(&mut self, ctx: &mut Ctx<'_>, due: Due) {
         let is_current = self.record(due.slot).is_some_and(|record| record.number == due.number);
         let Some(pod) = ctx.view().pods.get(Ix::new(due.slot)).filter(|_| is_current).cloned() else {
             return;
         };
+        if pod.node.as_ref().is_some_and(|node| self.silent.contains(node)) {
+            return;
+        }
         match due.step {
             Step::Start => self.start(ctx, due, &pod),
             Step::Ready => set_ready(ctx, &pod, true),

@@ -6,14 +6,20 @@
 
 mod agenda;
 pub mod api;
+mod cloud;
 mod controllers;
 mod draw;
+mod driver;
+mod durations;
 mod kubelet;
 mod scheduling;
 mod trace;
 mod world;
 
+pub use cloud::{CloudTimings, Range};
 pub use draw::{Draw, Draws, Purpose};
+pub use driver::{Pilot, Sent};
+pub use durations::{Assumption, Durations, Source, Workload, workload_of};
 pub use kubelet::KubeletModel;
 pub use trace::TraceHash;
 pub use world::{Observer, Settings, World};

@@ -1,14 +1,16 @@
 //! The world: everything simulated, moved forward event by event.
 
+use replank_core::decision::{Decision, End};
 use replank_model::delta::Delta;
-use replank_model::object::Object;
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
 use crate::agenda::Agenda;
 use crate::api::Api;
+use crate::cloud::{Cloud, CloudDue, CloudTimings};
 use crate::controllers::{self, Controller, Ctx, WorkQueue};
 use crate::draw::Draws;
+use crate::driver::{self, Driver, DriverDue, Pilot, Sent};
 use crate::kubelet::{self, KubeletModel, Kubelets};
 use crate::scheduling::Scheduling;
 use crate::trace::{Trace, TraceHash};
@@ -22,6 +24,10 @@ pub(crate) enum Event {
     Kubelet(kubelet::Due),
     /// The scheduler takes the next pod from its queue.
     Schedule,
+    /// The cloud does its next thing for an instance or a group.
+    Cloud(CloudDue),
+    /// The driver does its next thing.
+    Driver(DriverDue),
 }
 
 /// How the world is to be.
@@ -33,6 +39,8 @@ pub struct Settings {
     pub seed: u64,
     /// How kubelets behave.
     pub kubelet: KubeletModel,
+    /// How long the cloud takes.
+    pub cloud: CloudTimings,
 }
 
 /// Somebody who is shown every change, and changes nothing.
@@ -49,26 +57,27 @@ pub struct World {
     draws: Draws,
     scheduling: Scheduling,
     kubelets: Kubelets,
+    cloud: Cloud,
+    driver: Option<Driver>,
     trace: Trace,
     observers: Vec<Box<dyn Observer>>,
 }
 
 impl World {
-    /// A world that holds the given objects as they are. Controllers look at each of them once.
+    /// A world that holds the given things as they are. Controllers look at each of them once.
     #[must_use]
-    pub fn new(settings: Settings, objects: Vec<Object>) -> Self {
+    pub fn new(settings: Settings, things: Vec<Delta>) -> Self {
         let draws = Draws::new(settings.seed);
         let mut view = View::default();
-        let mut changes = Vec::with_capacity(objects.len());
-        for object in objects {
-            changes.push(view.apply(Delta::Put(object)));
-        }
+        let changes: Vec<Change> = things.into_iter().map(|thing| view.apply(thing)).collect();
         let mut world = Self {
             agenda: Agenda::new(settings.start),
             queue: WorkQueue::default(),
             draws,
             scheduling: Scheduling::load(&view),
             kubelets: Kubelets::new(settings.kubelet),
+            cloud: Cloud::new(settings.cloud),
+            driver: None,
             trace: Trace::default(),
             observers: Vec::new(),
             api: Api::new(settings.start, view, draws),
@@ -82,6 +91,29 @@ impl World {
     /// Shows every later change to an observer.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.observers.push(observer);
+    }
+
+    /// Puts somebody in charge: they are shown everything there is, late from then on, and what they command is done.
+    pub fn put_in_charge(&mut self, pilot: Box<dyn Pilot>) {
+        self.driver = Some(Driver::connect(pilot, self.api.view(), &mut self.agenda));
+    }
+
+    /// What was last decided; `None` if nobody is in charge.
+    #[must_use]
+    pub fn decision(&self) -> Option<&Decision> {
+        self.driver.as_ref().map(|driver| &driver.last)
+    }
+
+    /// How the run ended, if it has.
+    #[must_use]
+    pub fn end(&self) -> Option<&End> {
+        self.driver.as_ref().and_then(|driver| driver.end.as_ref())
+    }
+
+    /// All commands so far and what became of them.
+    #[must_use]
+    pub fn commands(&self) -> &[Sent] {
+        self.driver.as_ref().map_or(&[], |driver| &driver.sent)
     }
 
     /// The present moment.
@@ -116,13 +148,18 @@ impl World {
         answer
     }
 
+    /// Lets the next thing happen that is due until `end`; whether there was one.
+    pub fn step_until(&mut self, end: Time) -> bool {
+        let Some(event) = self.agenda.pop_until(end) else { return false };
+        self.api.set_now(self.agenda.now());
+        self.handle(event);
+        self.settle();
+        true
+    }
+
     /// Lets everything happen that is due until `end`, and moves time there.
     pub fn run_until(&mut self, end: Time) {
-        while let Some(event) = self.agenda.pop_until(end) {
-            self.api.set_now(self.agenda.now());
-            self.handle(event);
-            self.settle();
-        }
+        while self.step_until(end) {}
         self.agenda.advance_to(end);
         self.api.set_now(end);
     }
@@ -134,6 +171,32 @@ impl World {
             Event::Sync(controller, slot) => controllers::sync(&mut ctx, controller, slot),
             Event::Kubelet(due) => self.kubelets.handle(&mut ctx, due),
             Event::Schedule => self.scheduling.take_next(&mut ctx),
+            Event::Cloud(due) => {
+                if let Some(node) = self.cloud.handle(&mut ctx, due) {
+                    self.kubelets.fall_silent(&node);
+                }
+            }
+            Event::Driver(due) => self.drive(due),
+        }
+    }
+
+    fn drive(&mut self, due: DriverDue) {
+        let Some(driver) = &mut self.driver else { return };
+        match due {
+            DriverDue::Deliver(stream) => driver.deliver(&mut self.agenda, stream),
+            DriverDue::Decide => driver.decide(&mut self.agenda, &self.draws),
+            DriverDue::Answer(number) => driver.answer(&mut self.agenda, number),
+            DriverDue::Execute(number) => {
+                let mut ctx = Ctx {
+                    api: &mut self.api,
+                    agenda: &mut self.agenda,
+                    queue: &mut self.queue,
+                    draws: &self.draws,
+                };
+                let command = &driver.sent[number as usize].command;
+                let result = driver::execute(&mut ctx, &mut self.cloud, command);
+                driver.executed(&mut self.agenda, &self.draws, number, result);
+            }
         }
     }
 
@@ -153,6 +216,10 @@ impl World {
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.scheduling.watch(&mut ctx, change);
         self.kubelets.watch(&mut ctx, change);
+        self.cloud.watch(&mut ctx, change);
         controllers::watch(&mut ctx, change);
+        if let Some(driver) = &mut self.driver {
+            driver.watch(&mut self.agenda, &self.draws, change);
+        }
     }
 }

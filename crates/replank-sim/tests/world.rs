@@ -1,11 +1,12 @@
 //! The thinnest life of a world: a ReplicaSet's pods are made, placed, started, and replaced when one is deleted.
 
+use replank_model::delta::Delta;
 use replank_model::object::meta::Key;
 use replank_model::object::workload::ReplicaSet;
 use replank_model::object::{Kind, Object};
 use replank_model::time::{Span, Time};
 use replank_sim::api::DeleteOptions;
-use replank_sim::{KubeletModel, Settings, World};
+use replank_sim::{CloudTimings, KubeletModel, Settings, World};
 use serde_json::json;
 
 fn world(seed: u64) -> World {
@@ -17,9 +18,13 @@ fn world(seed: u64) -> World {
         "metadata": {"name": "web", "namespace": "shop", "uid": "rs"},
         "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}},
             "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}});
-    let objects = [node("a"), node("b"), set].map(|value| Object::from_json(value).expect("valid"));
+    let objects =
+        [node("a"), node("b"), set].map(|value| Delta::Put(Object::from_json(value).expect("valid")));
     let start = "2026-01-01T00:00:00Z".parse::<Time>().expect("a time");
-    World::new(Settings { start, seed, kubelet: KubeletModel::Fake }, objects.into())
+    World::new(
+        Settings { start, seed, kubelet: KubeletModel::Fake, cloud: CloudTimings::default() },
+        objects.into(),
+    )
 }
 
 fn ready(world: &World) -> usize {

@@ -188,6 +188,13 @@ impl Api {
         object
     }
 
+    /// Changes what is not a Kubernetes object: groups and instances.
+    pub(crate) fn apply_cloud(&mut self, delta: Delta) {
+        self.version += 1;
+        let change = self.view.apply(delta);
+        self.changes.push_back(change);
+    }
+
     /// A uid in the form of a random UUID, from the object's name and the moment.
     fn new_uid(&self, kind: Kind, key: &Key) -> Uid {
         let entity = format!("{kind}/{key}@{}", self.now.as_millis());

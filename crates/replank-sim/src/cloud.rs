@@ -1,0 +1,317 @@
+//! The simulated cloud: groups that launch and end instances, instances that become nodes.
+//!
+//! A group works towards what it wants, as an Auto Scaling group does: too few instances and it launches some in the zones
+//! that have fewest, too many and it ends some by its default policy. An instance boots, registers as a node, and becomes
+//! Ready, each after a drawn time; one that is ended stops, and its node goes away some time later.
+
+mod name;
+mod timing;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use replank_model::delta::Delta;
+use replank_model::object::Kind;
+use replank_model::object::cloud::{Instance, InstanceState, LaunchTemplate, NodeGroup, NodeShape};
+use replank_model::object::condition::{Condition, ConditionStatus};
+use replank_model::object::meta::Key;
+use replank_model::object::node::Node;
+use replank_model::object::volume::{CsiNode, CsiNodeSpec};
+use replank_model::text::{GroupName, InstanceId, Name, NodeName, Text, Zone};
+use replank_model::time::Time;
+use replank_model::view::{Change, View};
+
+pub use timing::{CloudTimings, Range};
+
+use crate::api::DeleteOptions;
+use crate::controllers::Ctx;
+use crate::draw::{Draw, Purpose};
+use crate::world::Event;
+
+/// One thing that the cloud is to do. The numbers are positions in [`Cloud::groups`] and [`Cloud::instances`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CloudDue {
+    /// A group compares what it has with what it wants.
+    Reconcile(u32),
+    /// An instance's kubelet registers.
+    Register(u32),
+    /// A node becomes Ready.
+    Ready(u32),
+    /// An instance is gone.
+    Terminated(u32),
+    /// The node of an ended instance is taken out.
+    NodeGone(u32),
+}
+
+/// All groups.
+#[derive(Debug)]
+pub(crate) struct Cloud {
+    timings: CloudTimings,
+    /// Names by the number that events carry.
+    groups: Vec<GroupName>,
+    instances: Vec<InstanceId>,
+    /// Shape that each launched instance got, by its number.
+    launched: BTreeMap<GroupName, u64>,
+    /// Groups with a reconciliation on the agenda.
+    is_due: Vec<bool>,
+}
+
+impl Cloud {
+    pub(crate) fn new(timings: CloudTimings) -> Self {
+        Self {
+            timings,
+            groups: Vec::new(),
+            instances: Vec::new(),
+            launched: BTreeMap::new(),
+            is_due: Vec::new(),
+        }
+    }
+
+    pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
+        match change {
+            Change::Group { new: Some(group), .. } => self.reconcile_soon(ctx, &group.name),
+            Change::Instance { old, new } => {
+                let was_alive = old.as_ref().is_some_and(|instance| instance.state.is_alive());
+                let is_alive = new.as_ref().is_some_and(|instance| instance.state.is_alive());
+                if let (Some(instance), true, false) = (old, was_alive, is_alive) {
+                    self.reconcile_soon(ctx, &instance.group);
+                }
+            }
+            Change::Group { new: None, .. } | Change::Object { .. } | Change::Stale => {}
+        }
+    }
+
+    pub(crate) fn handle(&mut self, ctx: &mut Ctx<'_>, due: CloudDue) -> Option<NodeName> {
+        match due {
+            CloudDue::Reconcile(number) => self.reconcile(ctx, number),
+            CloudDue::Register(number) => self.register(ctx, number),
+            CloudDue::Ready(number) => self.ready(ctx, number),
+            CloudDue::Terminated(number) => return self.terminated(ctx, number),
+            CloudDue::NodeGone(number) => self.node_gone(ctx, number),
+        }
+        None
+    }
+
+    /// Ends an instance: it shuts down, and its node goes away later.
+    pub(crate) fn terminate(&mut self, ctx: &mut Ctx<'_>, instance: &Instance) {
+        let number = self.instance_number(&instance.id);
+        let stopping = Instance { state: InstanceState::ShuttingDown, ..instance.clone() };
+        ctx.api.apply_cloud(Delta::Instance(Arc::new(stopping)));
+        let span = self.timings.shut_down.draw(ctx.draws.draw(instance.id.as_str(), Purpose::ShutDown, 0));
+        ctx.agenda.after(span, Event::Cloud(CloudDue::Terminated(number)));
+    }
+
+    fn reconcile_soon(&mut self, ctx: &mut Ctx<'_>, group: &GroupName) {
+        let number = match self.groups.iter().position(|known| known == group) {
+            Some(number) => number,
+            None => {
+                self.groups.push(group.clone());
+                self.is_due.push(false);
+                self.groups.len() - 1
+            }
+        };
+        if !std::mem::replace(&mut self.is_due[number], true) {
+            let count = self.launched.get(group).copied().unwrap_or(0);
+            let span = self.timings.react.draw(ctx.draws.draw(group.as_str(), Purpose::Phase, count));
+            let number = u32::try_from(number).expect("few groups");
+            ctx.agenda.after(span, Event::Cloud(CloudDue::Reconcile(number)));
+        }
+    }
+
+    fn reconcile(&mut self, ctx: &mut Ctx<'_>, number: u32) {
+        let number = number as usize;
+        self.is_due[number] = false;
+        let Some(group) = ctx.view().groups().get(&self.groups[number]).cloned() else { return };
+        let mut alive: Vec<Arc<Instance>> = alive_of(ctx.view(), &group.name);
+        let wanted = group.size.desired as usize;
+        while alive.len() < wanted {
+            alive.push(self.launch(ctx, &group, &alive));
+        }
+        while alive.len() > wanted {
+            let count = u64::try_from(alive.len()).unwrap_or(0);
+            let at =
+                scale_in_choice(&group, &alive, ctx.draws.draw(group.name.as_str(), Purpose::Zone, count));
+            let ended = alive.swap_remove(at);
+            self.terminate(ctx, &ended);
+        }
+    }
+
+    fn launch(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        group: &Arc<NodeGroup>,
+        alive: &[Arc<Instance>],
+    ) -> Arc<Instance> {
+        let count = self.launched.entry(group.name.clone()).or_default();
+        *count += 1;
+        let count = *count;
+        let drawn = |purpose| ctx.draws.draw(group.name.as_str(), purpose, count);
+        let id = name::instance_id(drawn(Purpose::Uid));
+        let instance = Arc::new(Instance {
+            id: id.clone(),
+            group: group.name.clone(),
+            zone: emptiest_zone(group, alive, drawn(Purpose::Zone)),
+            state: InstanceState::Pending,
+            template: group.current,
+            launched: Some(ctx.api.timestamp()),
+            node: None,
+        });
+        ctx.api.apply_cloud(Delta::Instance(instance.clone()));
+        let number = self.instance_number(&id);
+        let span = self.timings.boot.draw(ctx.draws.draw(id.as_str(), Purpose::Boot, 0));
+        ctx.agenda.after(span, Event::Cloud(CloudDue::Register(number)));
+        instance
+    }
+
+    fn register(&mut self, ctx: &mut Ctx<'_>, number: u32) {
+        let Some((instance, template)) = self.booting(ctx.view(), number) else { return };
+        let shape = choose_shape(&template, ctx.draws.draw(instance.id.as_str(), Purpose::Shape, 0)).clone();
+        let name = name::node_name(ctx, &instance);
+        let node = booted(&template, &name, &instance, &shape, ctx.api.timestamp());
+        let csi =
+            CsiNode { meta: node.meta.clone(), spec: CsiNodeSpec { drivers: shape.csi_drivers.clone() } };
+        let created = ctx.api.create(node);
+        debug_assert!(created.is_ok(), "a free name was chosen");
+        if !csi.spec.drivers.is_empty() {
+            let created = ctx.api.create(CsiNode {
+                meta: replank_model::object::meta::Meta { name: csi.meta.name, ..Default::default() },
+                spec: csi.spec,
+            });
+            debug_assert!(created.is_ok(), "the node is new");
+        }
+        let running =
+            Instance { state: InstanceState::Running, node: Some(name), ..Instance::clone(&instance) };
+        ctx.api.apply_cloud(Delta::Instance(Arc::new(running)));
+        let span = self.timings.ready.draw(ctx.draws.draw(instance.id.as_str(), Purpose::NodeReady, 0));
+        ctx.agenda.after(span, Event::Cloud(CloudDue::Ready(number)));
+    }
+
+    fn ready(&mut self, ctx: &mut Ctx<'_>, number: u32) {
+        let Some(instance) = self.known(ctx.view(), number) else { return };
+        let Some(name) = instance.node.as_ref().filter(|_| instance.state.is_alive()) else { return };
+        let now = ctx.api.timestamp();
+        let written = ctx.api.modify::<Node>(&Key::cluster(name.text().clone()), |node| {
+            node.status.conditions = vec![ready_condition(ConditionStatus::True, "KubeletReady", now)];
+        });
+        debug_assert!(
+            written.is_ok() || ctx.view().node(name).is_none(),
+            "only a deleted node cannot be written"
+        );
+    }
+
+    /// The name of the node whose kubelet falls silent.
+    fn terminated(&mut self, ctx: &mut Ctx<'_>, number: u32) -> Option<NodeName> {
+        let instance = self.known(ctx.view(), number)?;
+        let gone = Instance { state: InstanceState::Terminated, ..Instance::clone(&instance) };
+        ctx.api.apply_cloud(Delta::Instance(Arc::new(gone)));
+        let span = self.timings.node_gone.draw(ctx.draws.draw(instance.id.as_str(), Purpose::ShutDown, 1));
+        ctx.agenda.after(span, Event::Cloud(CloudDue::NodeGone(number)));
+        instance.node.clone()
+    }
+
+    /// The cloud controller manager deletes nodes whose instance is gone (cloud-provider `node_lifecycle_controller`).
+    fn node_gone(&mut self, ctx: &mut Ctx<'_>, number: u32) {
+        let Some(instance) = self.known(ctx.view(), number) else { return };
+        ctx.api.apply_cloud(Delta::InstanceGone(instance.id.clone()));
+        let Some(name) = &instance.node else { return };
+        let is_same = ctx.view().node(name).is_some_and(|node| instance_of_node(node) == instance.id);
+        if is_same {
+            let key = Key::cluster(name.text().clone());
+            let deleted = ctx.api.delete(Kind::Node, &key, &DeleteOptions::default());
+            debug_assert!(deleted.is_ok(), "the node was just read");
+        }
+    }
+
+    fn booting(&self, view: &View, number: u32) -> Option<(Arc<Instance>, LaunchTemplate)> {
+        let instance =
+            self.known(view, number).filter(|instance| instance.state == InstanceState::Pending)?;
+        let group = view.groups().get(&instance.group)?;
+        Some((instance.clone(), group.templates[instance.template.0 as usize].clone()))
+    }
+
+    fn known(&self, view: &View, number: u32) -> Option<Arc<Instance>> {
+        view.instances().get(&self.instances[number as usize]).cloned()
+    }
+
+    fn instance_number(&mut self, id: &InstanceId) -> u32 {
+        let number = self.instances.iter().rposition(|known| known == id).unwrap_or_else(|| {
+            self.instances.push(id.clone());
+            self.instances.len() - 1
+        });
+        u32::try_from(number).expect("fewer than 2^32 instances are launched in one run")
+    }
+}
+
+fn alive_of(view: &View, group: &GroupName) -> Vec<Arc<Instance>> {
+    let of_group = |instance: &&Arc<Instance>| instance.group == *group && instance.state.is_alive();
+    view.instances().values().filter(of_group).cloned().collect()
+}
+
+/// The zone with fewest instances; among equals the draw decides.
+fn emptiest_zone(group: &NodeGroup, alive: &[Arc<Instance>], draw: Draw) -> Zone {
+    let count = |zone: &Zone| alive.iter().filter(|instance| instance.zone == *zone).count();
+    let fewest = group.zones.iter().map(count).min().unwrap_or(0);
+    let emptiest: Vec<&Zone> = group.zones.iter().filter(|zone| count(zone) == fewest).collect();
+    let at = usize::try_from(draw.below(emptiest.len() as u64)).expect("a position");
+    emptiest.get(at).copied().cloned().unwrap_or_default()
+}
+
+/// Which instance a group ends when it wants fewer (EC2 Auto Scaling's default termination policy): in the fullest zone,
+/// of the oldest launch template version, by chance among those.
+fn scale_in_choice(group: &NodeGroup, alive: &[Arc<Instance>], draw: Draw) -> usize {
+    let count = |zone: &Zone| alive.iter().filter(|instance| instance.zone == *zone).count();
+    let fullest = group.zones.iter().map(count).max().unwrap_or(0);
+    let in_fullest = |instance: &Instance| count(&instance.zone) >= fullest;
+    let oldest = alive.iter().filter(|instance| in_fullest(instance)).map(|instance| instance.template).min();
+    let candidates: Vec<usize> = (0..alive.len())
+        .filter(|at| in_fullest(&alive[*at]) && Some(alive[*at].template) == oldest)
+        .collect();
+    candidates[usize::try_from(draw.below(candidates.len() as u64)).expect("a position")]
+}
+
+/// A shape, as often as its weight says.
+fn choose_shape(template: &LaunchTemplate, draw: Draw) -> &NodeShape {
+    let total: u64 = template.shapes.iter().map(|shape| u64::from(shape.weight)).sum();
+    let mut left = draw.below(total);
+    for shape in &template.shapes {
+        match left.checked_sub(u64::from(shape.weight)) {
+            Some(rest) => left = rest,
+            None => return shape,
+        }
+    }
+    template.shapes.first().expect("a launch template has at least one shape")
+}
+
+/// The node as its kubelet registers it: not ready yet.
+fn booted(
+    template: &LaunchTemplate,
+    name: &NodeName,
+    instance: &Instance,
+    shape: &NodeShape,
+    now: Time,
+) -> Node {
+    let mut node = template.node(name, &instance.zone, shape);
+    node.meta.name = Name::from(name);
+    node.spec.provider_id = Text::from(format!("aws:///{}/{}", instance.zone, instance.id));
+    node.spec.taints.push(replank_model::object::affinity::Taint::new(
+        "node.kubernetes.io/not-ready",
+        replank_model::object::affinity::TaintEffect::NoSchedule,
+    ));
+    node.status.conditions = vec![ready_condition(ConditionStatus::False, "KubeletNotReady", now)];
+    node
+}
+
+fn ready_condition(status: ConditionStatus, reason: &str, now: Time) -> Condition {
+    Condition {
+        r#type: Text::from("Ready"),
+        status,
+        reason: Text::from(reason),
+        last_transition_time: Some(now),
+        last_heartbeat_time: Some(now),
+        ..Condition::default()
+    }
+}
+
+fn instance_of_node(node: &Node) -> InstanceId {
+    replank_core::groups::instance_id_of(node)
+}

@@ -1,0 +1,234 @@
+//! The simulated driver: shows core the world late, carries out its commands, tells it what came of them.
+//!
+//! Core meets here what it will meet live. Each kind is one watch stream whose changes arrive in order after 0 to 2 s;
+//! streams do not wait for each other. Commands travel, take effect, and their outcomes travel back. Times are told in whole
+//! seconds.
+
+mod execute;
+
+use std::collections::VecDeque;
+
+use replank_core::command::{Command, Outcome, Refusal};
+use replank_core::decision::{Decision, End};
+use replank_model::delta::Delta;
+use replank_model::object::Kind;
+use replank_model::time::{Span, Time};
+use replank_model::view::{Change, View};
+
+use crate::agenda::Agenda;
+use crate::cloud::Range;
+use crate::draw::{Draws, Purpose};
+use crate::world::Event;
+
+pub(crate) use execute::execute;
+
+/// Whoever decides: core, or something around it that a test puts there.
+pub trait Pilot {
+    /// Takes in an observation.
+    fn observe(&mut self, delta: Delta);
+
+    /// Takes in what became of a command.
+    fn outcome(&mut self, outcome: Outcome);
+
+    /// Decides at a moment.
+    fn decide(&mut self, now: Time) -> Decision;
+}
+
+/// Longest time until a change is observed.
+const LAG_MAX: Span = Span::from_millis(2000);
+/// Time of a command on its way to the API server.
+const THERE: Range = Range { low: Span::from_millis(10), high: Span::from_millis(150) };
+/// Time of an answer on its way back, until core is told of it.
+const BACK: Range = Range { low: Span::from_millis(10), high: Span::from_millis(1500) };
+
+/// One thing that the driver is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DriverDue {
+    /// A stream hands over what it has.
+    Deliver(Stream),
+    /// Core looks at what it knows.
+    Decide,
+    /// A command arrives.
+    Execute(u32),
+    /// An answer arrives.
+    Answer(u32),
+}
+
+/// One watch. Kinds whose changes no decision reads are not watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// Objects of one kind.
+    Objects(Kind),
+    /// Node groups and instances: polled from the cloud.
+    Cloud,
+}
+
+/// Kinds that core is not shown: nobody decides on them.
+const UNWATCHED: [Kind; 3] = [Kind::EndpointSlice, Kind::ControllerRevision, Kind::VolumeAttachment];
+
+/// A command and what is known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sent {
+    /// The command.
+    pub command: Command,
+    /// When core gave it.
+    pub at: Time,
+    /// When it took effect or was refused, and with what.
+    pub result: Option<(Time, Result<(), Refusal>)>,
+}
+
+/// The connection between core and the world.
+pub(crate) struct Driver {
+    pilot: Box<dyn Pilot>,
+    queues: Vec<(Stream, VecDeque<Delta>)>,
+    deliveries: u64,
+    /// When core looks next.
+    decide_at: Option<Time>,
+    pub(crate) sent: Vec<Sent>,
+    pub(crate) last: Decision,
+    pub(crate) end: Option<End>,
+}
+
+impl Driver {
+    /// Connects a pilot: it is shown everything there is, and decides at once.
+    pub(crate) fn connect(mut pilot: Box<dyn Pilot>, view: &View, agenda: &mut Agenda<Event>) -> Self {
+        for object in view.objects() {
+            pilot.observe(Delta::Put(object));
+        }
+        for group in view.groups().values() {
+            pilot.observe(Delta::Group(group.clone()));
+        }
+        for instance in view.instances().values() {
+            pilot.observe(Delta::Instance(instance.clone()));
+        }
+        let mut driver = Self {
+            pilot,
+            queues: Vec::new(),
+            deliveries: 0,
+            decide_at: None,
+            sent: Vec::new(),
+            last: Decision::default(),
+            end: None,
+        };
+        driver.decide_by(agenda, agenda.now());
+        driver
+    }
+
+    pub(crate) fn watch(&mut self, agenda: &mut Agenda<Event>, draws: &Draws, change: &Change) {
+        let Some((stream, delta)) = observed(change) else { return };
+        let at = match self.queues.iter().position(|(known, _)| *known == stream) {
+            Some(at) => at,
+            None => {
+                self.queues.push((stream, VecDeque::new()));
+                self.queues.len() - 1
+            }
+        };
+        let queue = &mut self.queues[at].1;
+        if queue.is_empty() {
+            self.deliveries += 1;
+            let name = match stream {
+                Stream::Objects(kind) => kind.as_str(),
+                Stream::Cloud => "cloud",
+            };
+            let lag = draws.draw(name, Purpose::Lag, self.deliveries).between(Span::default(), LAG_MAX);
+            agenda.after(lag, Event::Driver(DriverDue::Deliver(stream)));
+        }
+        queue.push_back(delta);
+    }
+
+    pub(crate) fn deliver(&mut self, agenda: &mut Agenda<Event>, stream: Stream) {
+        let queue = self
+            .queues
+            .iter_mut()
+            .find(|(known, _)| *known == stream)
+            .map(|(_, queue)| std::mem::take(queue));
+        for delta in queue.into_iter().flatten() {
+            self.pilot.observe(delta);
+        }
+        self.decide_by(agenda, next_second(agenda.now()));
+    }
+
+    pub(crate) fn decide(&mut self, agenda: &mut Agenda<Event>, draws: &Draws) {
+        if self.decide_at != Some(agenda.now()) || self.end.is_some() {
+            return;
+        }
+        self.decide_at = None;
+        let now = agenda.now().floor_seconds();
+        let mut decision = self.pilot.decide(now);
+        for command in std::mem::take(&mut decision.commands) {
+            let number = u32::try_from(self.sent.len()).expect("fewer than 2^32 commands in one run");
+            let span = THERE.draw(draws.draw(&command.key.0, Purpose::Command, 0));
+            agenda.after(span, Event::Driver(DriverDue::Execute(number)));
+            self.sent.push(Sent { command, at: agenda.now(), result: None });
+        }
+        if let Some(wake_at) = decision.wake_at {
+            self.decide_by(agenda, wake_at.max(now + Span::from_secs(1)));
+        }
+        self.end = decision.end.clone();
+        self.last = decision;
+    }
+
+    /// Notes what became of a command and sends the answer on its way.
+    pub(crate) fn executed(
+        &mut self,
+        agenda: &mut Agenda<Event>,
+        draws: &Draws,
+        number: u32,
+        result: Result<(), Refusal>,
+    ) {
+        let sent = &mut self.sent[number as usize];
+        sent.result = Some((agenda.now(), result));
+        let span = BACK.draw(draws.draw(&sent.command.key.0, Purpose::Command, 1));
+        agenda.after(span, Event::Driver(DriverDue::Answer(number)));
+    }
+
+    pub(crate) fn answer(&mut self, agenda: &mut Agenda<Event>, number: u32) {
+        let sent = &self.sent[number as usize];
+        let (_, result) = sent.result.clone().expect("an answer follows an effect");
+        let outcome = Outcome { key: sent.command.key.clone(), at: agenda.now().floor_seconds(), result };
+        self.pilot.outcome(outcome);
+        self.decide_by(agenda, next_second(agenda.now()));
+    }
+
+    /// Makes core look at a moment, or earlier if that is planned already.
+    fn decide_by(&mut self, agenda: &mut Agenda<Event>, at: Time) {
+        if self.end.is_some() || self.decide_at.is_some_and(|planned| planned <= at) {
+            return;
+        }
+        self.decide_at = Some(at.max(agenda.now()));
+        agenda.at(at, Event::Driver(DriverDue::Decide));
+    }
+}
+
+fn next_second(now: Time) -> Time {
+    let floor = now.floor_seconds();
+    if floor == now { now } else { floor + Span::from_secs(1) }
+}
+
+/// What core is told of a change, and through which stream.
+fn observed(change: &Change) -> Option<(Stream, Delta)> {
+    match change {
+        Change::Object { new: Some(object), .. } => {
+            let kind = object.kind();
+            (!UNWATCHED.contains(&kind)).then(|| (Stream::Objects(kind), Delta::Put(object.clone())))
+        }
+        Change::Object { old: Some(object), new: None, .. } => {
+            let kind = object.kind();
+            (!UNWATCHED.contains(&kind)).then(|| (Stream::Objects(kind), Delta::Gone(object.reference())))
+        }
+        Change::Group { new: Some(group), .. } => Some((Stream::Cloud, Delta::Group(group.clone()))),
+        Change::Group { old: Some(group), new: None } => {
+            Some((Stream::Cloud, Delta::GroupGone(group.name.clone())))
+        }
+        Change::Instance { new: Some(instance), .. } => {
+            Some((Stream::Cloud, Delta::Instance(instance.clone())))
+        }
+        Change::Instance { old: Some(instance), new: None } => {
+            Some((Stream::Cloud, Delta::InstanceGone(instance.id.clone())))
+        }
+        Change::Object { old: None, new: None, .. }
+        | Change::Group { old: None, new: None }
+        | Change::Instance { old: None, new: None }
+        | Change::Stale => None,
+    }
+}

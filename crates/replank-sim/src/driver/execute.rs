@@ -1,0 +1,203 @@
+//! Carrying out commands: preconditions first, then the effect, no choices.
+
+use std::sync::Arc;
+
+use replank_core::command::{Command, Effect, NodeTarget, PodTarget, Refusal, Replacement};
+use replank_core::mark;
+use replank_model::delta::Delta;
+use replank_model::object::Kind;
+use replank_model::object::cloud::{GroupSize, Instance, LaunchTemplate, NodeGroup, TemplateVersion};
+use replank_model::object::meta::{Key, ResourceVersion};
+use replank_model::object::node::Node;
+use replank_model::text::{GroupName, InstanceId, Text};
+
+use crate::api::{ApiError, DeleteOptions};
+use crate::cloud::Cloud;
+use crate::controllers::Ctx;
+
+/// Carries out one command.
+pub(crate) fn execute(ctx: &mut Ctx<'_>, cloud: &mut Cloud, command: &Command) -> Result<(), Refusal> {
+    if ctx.api.now() > command.deadline {
+        return Err(Refusal::Failed { code: 504, message: Text::from("the command's deadline has passed") });
+    }
+    match &command.effect {
+        Effect::Cordon { node, version, mark } => change_node(ctx, node, *version, |object| {
+            object.spec.unschedulable = true;
+            let annotations = &object.meta.annotations;
+            object.meta.annotations = annotations
+                .with(mark::RUN, command.run.text().clone())
+                .with(mark::ROLE, mark.role.as_str())
+                .with(mark::EXPIRES, mark.expires.to_string());
+        }),
+        Effect::Uncordon { node, version } => change_node(ctx, node, *version, |object| {
+            object.spec.unschedulable = false;
+            let annotations = &object.meta.annotations;
+            object.meta.annotations =
+                annotations.without(mark::RUN).without(mark::ROLE).without(mark::EXPIRES);
+        }),
+        Effect::Evict { pod, grace_seconds } => evict(ctx, pod, *grace_seconds),
+        Effect::DeletePod { pod, grace_seconds } => delete(ctx, pod, *grace_seconds),
+        Effect::TagGroup { group, key, value } => change_group(ctx, group, |group| {
+            if !group.tags.contains_key(key) {
+                group.tags = group.tags.with(key.clone(), value.clone());
+            }
+            Ok(())
+        }),
+        Effect::UntagGroup { group, key } => change_group(ctx, group, |group| {
+            group.tags = group.tags.without(key);
+            Ok(())
+        }),
+        Effect::SetTemplate { group, from, to } => set_template(ctx, group, *from, to),
+        Effect::Resize { group, from, to } => resize(ctx, group, *from, *to),
+        Effect::Terminate { instance, group, node, replacement } => {
+            terminate(ctx, cloud, instance, group, node.as_ref(), *replacement)
+        }
+    }
+}
+
+fn change_node(
+    ctx: &mut Ctx<'_>,
+    target: &NodeTarget,
+    version: ResourceVersion,
+    change: impl FnOnce(&mut Node),
+) -> Result<(), Refusal> {
+    let Some(known) = ctx.view().node(&target.name) else {
+        return Err(Refusal::Gone { message: Text::from(format!("nodes \"{}\" not found", target.name)) });
+    };
+    if known.meta.uid != target.uid {
+        return Err(conflict(format!("node {} is another incarnation", target.name)));
+    }
+    if known.meta.resource_version != version {
+        return Err(conflict(format!("node {} has been modified", target.name)));
+    }
+    let key = Key::cluster(target.name.text().clone());
+    ctx.api.modify::<Node>(&key, change).map(drop).map_err(refusal)
+}
+
+fn evict(ctx: &mut Ctx<'_>, pod: &PodTarget, grace_seconds: Option<i64>) -> Result<(), Refusal> {
+    let options = DeleteOptions { grace_seconds, uid: Some(pod.uid.clone()), ..DeleteOptions::default() };
+    ctx.api.delete(Kind::Pod, &pod.key, &options).map(drop).map_err(refusal)
+}
+
+fn delete(ctx: &mut Ctx<'_>, pod: &PodTarget, grace_seconds: Option<i64>) -> Result<(), Refusal> {
+    let options = DeleteOptions { grace_seconds, uid: Some(pod.uid.clone()), ..DeleteOptions::default() };
+    ctx.api.delete(Kind::Pod, &pod.key, &options).map(drop).map_err(refusal)
+}
+
+fn change_group(
+    ctx: &mut Ctx<'_>,
+    name: &GroupName,
+    change: impl FnOnce(&mut NodeGroup) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
+    let Some(known) = ctx.view().groups().get(name).cloned() else {
+        return Err(Refusal::Gone { message: Text::from(format!("node group {name} not found")) });
+    };
+    let mut group = NodeGroup::clone(&known);
+    change(&mut group)?;
+    if group != *known {
+        ctx.api.apply_cloud(Delta::Group(Arc::new(group)));
+    }
+    Ok(())
+}
+
+fn set_template(
+    ctx: &mut Ctx<'_>,
+    group: &GroupName,
+    from: TemplateVersion,
+    to: &LaunchTemplate,
+) -> Result<(), Refusal> {
+    change_group(ctx, group, |group| {
+        if group.current != from {
+            let message = format!("launch template version is {}, not {}", group.current.0, from.0);
+            return Err(conflict(message));
+        }
+        let known = group.templates.iter().position(|template| template == to);
+        let position = known.unwrap_or_else(|| {
+            group.templates.push(to.clone());
+            group.templates.len() - 1
+        });
+        group.current = TemplateVersion(u32::try_from(position).expect("few versions"));
+        Ok(())
+    })
+}
+
+fn resize(ctx: &mut Ctx<'_>, group: &GroupName, from: GroupSize, to: GroupSize) -> Result<(), Refusal> {
+    change_group(ctx, group, |group| {
+        if group.size != from {
+            return Err(conflict(format!("group {} is {}, not {from}", group.name, group.size)));
+        }
+        if to.min > to.desired || to.desired > to.max {
+            let message = format!("group {}: desired must lie between min and max: {to}", group.name);
+            return Err(Refusal::Failed { code: 400, message: Text::from(message) });
+        }
+        group.size = to;
+        Ok(())
+    })
+}
+
+fn terminate(
+    ctx: &mut Ctx<'_>,
+    cloud: &mut Cloud,
+    id: &InstanceId,
+    group: &GroupName,
+    node: Option<&NodeTarget>,
+    replacement: Replacement,
+) -> Result<(), Refusal> {
+    let Some(instance) = ctx.view().instances().get(id).cloned() else {
+        return Err(Refusal::Gone { message: Text::from(format!("instance {id} not found")) });
+    };
+    check_node(ctx, &instance, node)?;
+    if instance.group != *group {
+        return Err(conflict(format!("instance {id} belongs to group {}", instance.group)));
+    }
+    if !instance.state.is_alive() {
+        // Ended already: the effect is there.
+        return Ok(());
+    }
+    match replacement {
+        Replacement::Launch => {}
+        Replacement::Decrement => change_group(ctx, group, |group| {
+            if group.size.desired <= group.size.min {
+                let message = format!("group {} is at its minimum: {}", group.name, group.size);
+                return Err(Refusal::Failed { code: 400, message: Text::from(message) });
+            }
+            group.size.desired -= 1;
+            Ok(())
+        })?,
+    }
+    cloud.terminate(ctx, &instance);
+    Ok(())
+}
+
+/// The node that the decision was about must still be the instance's.
+fn check_node(ctx: &Ctx<'_>, instance: &Instance, node: Option<&NodeTarget>) -> Result<(), Refusal> {
+    let known = instance.node.as_ref().and_then(|name| ctx.view().node(name));
+    match (node, known) {
+        (None, None) => Ok(()),
+        (None, Some(node)) => Err(conflict(format!("instance {} is node {}", instance.id, node.meta.name))),
+        (Some(wanted), Some(node)) if node.meta.uid == wanted.uid => Ok(()),
+        (Some(wanted), Some(_)) => Err(conflict(format!("node {} is another incarnation", wanted.name))),
+        // The node object is gone, the instance is not: ending it is what was asked for.
+        (Some(_), None) => Ok(()),
+    }
+}
+
+fn conflict(message: String) -> Refusal {
+    Refusal::Conflict { message: Text::from(message) }
+}
+
+/// What a client makes of the API server's answer.
+fn refusal(error: ApiError) -> Refusal {
+    let message = Text::from(error.message);
+    let is_budget = error.causes.iter().any(|cause| cause.reason == "DisruptionBudget");
+    match (error.code, error.retry_after_seconds) {
+        (429, Some(after_seconds)) => Refusal::Later { after_seconds, message },
+        (429, None) if is_budget => {
+            let causes: Vec<String> = error.causes.into_iter().map(|cause| cause.message).collect();
+            Refusal::Budget { message: Text::from(causes.join("; ")) }
+        }
+        (409, _) => Refusal::Conflict { message },
+        (404, _) => Refusal::Gone { message },
+        (code, _) => Refusal::Failed { code, message },
+    }
+}

@@ -84,6 +84,8 @@ wire! {
 
     /// apiextensions.k8s.io/v1 CustomResourceSubresources.
     pub struct CustomResourceSubresources {
+        /// The status subresource: if it is there, status is written apart from the rest.
+        pub status: Option<serde_json::Value>,
         /// The scale subresource.
         pub scale: Option<CustomResourceScale>,
     }

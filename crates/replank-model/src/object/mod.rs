@@ -91,6 +91,12 @@ macro_rules! kinds {
                 match self { $( Self::$variant => kinds!(@scope $scope), )* Self::Other => true }
             }
 
+            /// Whether the API server gives its objects a `metadata.generation` (untyped kinds: as each object says).
+            #[must_use]
+            pub fn has_generation(self) -> bool {
+                match self { $( Self::$variant => kinds!(@counts $generation), )* Self::Other => false }
+            }
+
             /// The typed kind of an API group and kind. Versions of a group are read alike.
             #[must_use]
             pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
@@ -154,14 +160,20 @@ macro_rules! kinds {
     };
     (@scope Namespaced) => { true };
     (@scope Cluster) => { false };
+    (@counts Counted) => { true };
+    (@counts CountedEndpoints) => { true };
+    (@counts Numbered) => { true };
+    (@counts Uncounted) => { false };
     (@spec Counted, $a:ident, $b:ident) => { $a.spec == $b.spec };
+    (@spec CountedEndpoints, $a:ident, $b:ident) => { $a.endpoints == $b.endpoints };
+    (@spec Numbered, $a:ident, $b:ident) => { { let _ = ($a, $b); true } };
     (@spec Uncounted, $a:ident, $b:ident) => { { let _ = ($a, $b); true } };
 }
 
 kinds! {
     Namespace, cluster::NamespaceObject, "v1", "Namespace", "namespaces", Cluster, Uncounted;
     Node, node::Node, "v1", "Node", "nodes", Cluster, Uncounted;
-    PriorityClass, policy::PriorityClass, "scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", Cluster, Uncounted;
+    PriorityClass, policy::PriorityClass, "scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", Cluster, Numbered;
     StorageClass, volume::StorageClass, "storage.k8s.io/v1", "StorageClass", "storageclasses", Cluster, Uncounted;
     CsiDriver, volume::CsiDriver, "storage.k8s.io/v1", "CSIDriver", "csidrivers", Cluster, Uncounted;
     CsiNode, volume::CsiNode, "storage.k8s.io/v1", "CSINode", "csinodes", Cluster, Uncounted;
@@ -179,10 +191,10 @@ kinds! {
     ControllerRevision, workload::ControllerRevision, "apps/v1", "ControllerRevision", "controllerrevisions", Namespaced, Uncounted;
     CronJob, batch::CronJob, "batch/v1", "CronJob", "cronjobs", Namespaced, Counted;
     Job, batch::Job, "batch/v1", "Job", "jobs", Namespaced, Counted;
-    HorizontalPodAutoscaler, policy::HorizontalPodAutoscaler, "autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", Namespaced, Counted;
+    HorizontalPodAutoscaler, policy::HorizontalPodAutoscaler, "autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", Namespaced, Uncounted;
     PodDisruptionBudget, policy::PodDisruptionBudget, "policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", Namespaced, Counted;
     Service, network::Service, "v1", "Service", "services", Namespaced, Uncounted;
-    EndpointSlice, network::EndpointSlice, "discovery.k8s.io/v1", "EndpointSlice", "endpointslices", Namespaced, Uncounted;
+    EndpointSlice, network::EndpointSlice, "discovery.k8s.io/v1", "EndpointSlice", "endpointslices", Namespaced, CountedEndpoints;
     Pod, pod::Pod, "v1", "Pod", "pods", Namespaced, Counted;
 }
 

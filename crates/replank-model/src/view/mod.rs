@@ -149,6 +149,17 @@ macro_rules! view {
                 all
             }
 
+            /// All objects of a kind, sorted by namespace and name (untyped ones by group and kind first).
+            #[must_use]
+            pub fn objects_of(&self, kind: Kind) -> Vec<Object> {
+                match kind {
+                    $( Kind::$variant => {
+                        self.$field.sorted().into_iter().map(|(_, object)| Object::from(object.clone())).collect()
+                    } )*
+                    Kind::Other => self.others.values().cloned().map(Object::Other).collect(),
+                }
+            }
+
             /// One object, as it is known.
             #[must_use]
             pub fn object(&self, kind: Kind, key: &Key) -> Option<Object> {

@@ -6,7 +6,7 @@ use replank_model::text::{Text, Uid};
 use replank_model::time::Span;
 
 use super::error::ApiError;
-use super::store::{Api, check_incarnation};
+use super::store::{Api, other_incarnation};
 
 /// What becomes of the objects that a deleted one owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,10 +44,19 @@ impl Api {
     /// `NotFound`, or `Conflict` if a precondition fails.
     pub fn delete(&mut self, kind: Kind, key: &Key, options: &DeleteOptions) -> Result<Object, ApiError> {
         let Some(known) = self.view().object(kind, key) else { return Err(ApiError::not_found(kind, key)) };
-        self.check_preconditions(&known, options)?;
-        let object = self.with_propagation(known, options.propagation);
-        match self.grace(&object, options.grace_seconds) {
-            Grace::Keep => Ok(object),
+        self.delete_known(&known, options)
+    }
+
+    /// As [`Api::delete`], for a stored object of any kind.
+    ///
+    /// # Errors
+    /// `Conflict` if a precondition fails.
+    pub fn delete_known(&mut self, known: &Object, options: &DeleteOptions) -> Result<Object, ApiError> {
+        self.check_preconditions(known, options)?;
+        let object = with_propagation(known.clone(), options.propagation);
+        match grace(&object, options.grace_seconds) {
+            Grace::Keep if object == *known => Ok(object),
+            Grace::Keep => Ok(self.store(object)),
             Grace::Seconds(grace) => {
                 let mut at = self.timestamp() + Span::from_secs(grace);
                 let object = object.map_meta(|meta| {
@@ -72,54 +81,69 @@ impl Api {
     }
 
     fn check_preconditions(&self, known: &Object, options: &DeleteOptions) -> Result<(), ApiError> {
-        let (kind, key) = (known.kind(), known.meta().key());
-        if let Some(uid) = &options.uid {
-            check_incarnation(kind, &key, known.meta(), uid)?;
+        let meta = known.meta();
+        let mut broken = options.uid.as_ref().and_then(|uid| other_incarnation(meta, uid));
+        if broken.is_none()
+            && let Some(version) = options.version.filter(|version| *version != meta.resource_version)
+        {
+            broken = Some(format!(
+                "Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in object meta: {}",
+                version.0, meta.resource_version.0
+            ));
         }
-        match options.version {
-            Some(version) if version != known.meta().resource_version => {
-                let why = format!(
-                    "Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in object meta: {}",
-                    version.0,
-                    known.meta().resource_version.0
-                );
-                Err(ApiError::conflict(kind, &key, &why))
-            }
-            Some(_) | None => Ok(()),
+        match broken {
+            Some(why) => Err(ApiError::conflict(self.resource_name(known), &meta.key(), &why)),
+            None => Ok(()),
         }
     }
+}
 
-    fn with_propagation(&self, object: Object, propagation: Option<Propagation>) -> Object {
-        let wanted = match propagation {
-            None => return object,
-            Some(Propagation::Background) => None,
-            Some(Propagation::Foreground) => Some(FOREGROUND),
-            Some(Propagation::Orphan) => Some(ORPHAN),
-        };
-        object.map_meta(|meta| {
-            meta.finalizers.retain(|name| &**name != FOREGROUND && &**name != ORPHAN);
-            if let Some(name) = wanted {
-                meta.finalizers.push(Text::from(name));
-            }
-        })
-    }
-
-    /// The grace that a deletion gets: only pods have any (core/pod `CheckGracefulDelete`).
-    fn grace(&self, object: &Object, asked: Option<i64>) -> Grace {
-        let current = object.meta().deletion_grace_period_seconds;
-        let grace = match object {
-            Object::Pod(pod) => {
-                let wanted = asked.unwrap_or_else(|| pod.grace_seconds()).max(0);
-                if pod.node.is_none() || pod.is_terminal() { 0 } else { wanted }
-            }
-            _ => 0,
-        };
-        match current {
-            Some(current) if object.meta().is_terminating() && grace >= current && current > 0 => Grace::Keep,
-            _ if object.meta().is_terminating() && current == Some(0) => Grace::Keep,
-            _ => Grace::Seconds(grace),
+/// The object with the finalizer that says what becomes of its dependents; one that is there stays where the request does
+/// not say (`deletionFinalizersForGarbageCollection`).
+fn with_propagation(object: Object, asked: Option<Propagation>) -> Object {
+    let decided = |name: &Text| &**name == FOREGROUND || &**name == ORPHAN;
+    let propagation = match asked {
+        None if object.meta().finalizers.iter().any(decided) => return object,
+        None => default_propagation(object.kind()),
+        Some(asked) => Some(asked),
+    };
+    let wanted = match propagation {
+        None => return object,
+        Some(Propagation::Background) => None,
+        Some(Propagation::Foreground) => Some(FOREGROUND),
+        Some(Propagation::Orphan) => Some(ORPHAN),
+    };
+    object.map_meta(|meta| {
+        meta.finalizers.retain(|name| !decided(name));
+        if let Some(name) = wanted {
+            meta.finalizers.push(Text::from(name));
         }
+    })
+}
+
+/// The grace that a deletion gets: only pods have any (apiserver `rest.BeforeDelete`, core/pod `CheckGracefulDelete`).
+fn grace(object: &Object, asked: Option<i64>) -> Grace {
+    // Less than none is taken as a second.
+    let asked = asked.map(|seconds| if seconds < 0 { 1 } else { seconds });
+    if object.meta().is_terminating() {
+        let current = object.meta().deletion_grace_period_seconds.unwrap_or(0);
+        return match asked {
+            Some(asked) if asked < current => Grace::Seconds(asked),
+            Some(_) | None => Grace::Keep,
+        };
     }
+    match object {
+        Object::Pod(pod) if pod.node.is_some() && !pod.is_terminal() => {
+            Grace::Seconds(asked.unwrap_or_else(|| pod.grace_seconds()))
+        }
+        _ => Grace::Seconds(0),
+    }
+}
+
+/// What becomes of dependents where the request does not say: old kinds keep them, for old clients' sake
+/// (`DefaultGarbageCollectionPolicy` of batch/v1 Job and v1 ReplicationController).
+fn default_propagation(kind: Kind) -> Option<Propagation> {
+    matches!(kind, Kind::Job | Kind::ReplicationController).then_some(Propagation::Orphan)
 }
 
 /// What a deletion does to the grace.

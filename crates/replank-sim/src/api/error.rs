@@ -2,6 +2,8 @@
 
 use replank_model::object::Kind;
 use replank_model::object::meta::Key;
+use replank_model::text::Text;
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 /// A refusal of the API server.
@@ -14,10 +16,23 @@ pub struct ApiError {
     pub reason: &'static str,
     /// `message` of the Status.
     pub message: String,
+    /// What the refusal is about, in `details`.
+    pub about: Option<Box<About>>,
     /// `details.causes`.
     pub causes: Vec<Cause>,
     /// `details.retryAfterSeconds`.
     pub retry_after_seconds: Option<i64>,
+}
+
+/// The object that a refusal is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// API group; empty for the core group.
+    pub group: Text,
+    /// The resource's plural name, or the kind where the object itself is invalid.
+    pub kind: Text,
+    /// Name.
+    pub name: Text,
 }
 
 /// One cause of a refusal.
@@ -31,48 +46,135 @@ pub struct Cause {
     pub field: Option<String>,
 }
 
+/// What the API server calls a resource: its group, plural and kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceName {
+    /// API group; empty for the core group.
+    pub group: Text,
+    /// Plural, as in URLs.
+    pub plural: Text,
+    /// Kind.
+    pub kind: Text,
+}
+
+impl From<Kind> for ResourceName {
+    fn from(kind: Kind) -> Self {
+        let group = kind.api_version().split_once('/').map_or("", |(group, _)| group);
+        Self { group: group.into(), plural: kind.plural().into(), kind: kind.as_str().into() }
+    }
+}
+
+impl ResourceName {
+    /// Resource and group as the API server names them in messages: `deployments.apps`.
+    fn qualified(&self) -> String {
+        qualify(&self.plural, &self.group)
+    }
+
+    fn about(&self, name: &str) -> Option<Box<About>> {
+        Some(Box::new(About { group: self.group.clone(), kind: self.plural.clone(), name: name.into() }))
+    }
+}
+
+fn qualify(word: &str, group: &str) -> String {
+    if group.is_empty() { word.to_owned() } else { format!("{word}.{group}") }
+}
+
 impl ApiError {
     fn new(code: u16, reason: &'static str, message: String) -> Self {
-        Self { code, reason, message, causes: Vec::new(), retry_after_seconds: None }
+        Self { code, reason, message, about: None, causes: Vec::new(), retry_after_seconds: None }
+    }
+
+    /// 400.
+    #[must_use]
+    pub fn bad_request(message: &str) -> Self {
+        Self::new(400, "BadRequest", message.to_owned())
     }
 
     /// 404.
     #[must_use]
-    pub fn not_found(kind: Kind, key: &Key) -> Self {
-        Self::new(404, "NotFound", format!("{} \"{}\" not found", resource(kind), key.name))
+    pub fn not_found(resource: impl Into<ResourceName>, key: &Key) -> Self {
+        let resource = resource.into();
+        let message = format!("{} \"{}\" not found", resource.qualified(), key.name);
+        Self { about: resource.about(key.name.as_str()), ..Self::new(404, "NotFound", message) }
+    }
+
+    /// 404, there is no such resource at all.
+    #[must_use]
+    pub fn no_resource() -> Self {
+        Self::new(404, "NotFound", "the server could not find the requested resource".to_owned())
+    }
+
+    /// 405.
+    #[must_use]
+    pub fn method_not_allowed() -> Self {
+        let message = "the server does not allow this method on the requested resource".to_owned();
+        Self::new(405, "MethodNotAllowed", message)
     }
 
     /// 409, the name is taken.
     #[must_use]
-    pub fn already_exists(kind: Kind, key: &Key) -> Self {
-        Self::new(409, "AlreadyExists", format!("{} \"{}\" already exists", resource(kind), key.name))
+    pub fn already_exists(resource: impl Into<ResourceName>, key: &Key) -> Self {
+        let resource = resource.into();
+        let message = format!("{} \"{}\" already exists", resource.qualified(), key.name);
+        Self { about: resource.about(key.name.as_str()), ..Self::new(409, "AlreadyExists", message) }
     }
 
     /// 409, a precondition failed.
     #[must_use]
-    pub fn conflict(kind: Kind, key: &Key, why: &str) -> Self {
-        let message = format!("Operation cannot be fulfilled on {} \"{}\": {why}", resource(kind), key.name);
-        Self::new(409, "Conflict", message)
+    pub fn conflict(resource: impl Into<ResourceName>, key: &Key, why: &str) -> Self {
+        let resource = resource.into();
+        let message =
+            format!("Operation cannot be fulfilled on {} \"{}\": {why}", resource.qualified(), key.name);
+        Self { about: resource.about(key.name.as_str()), ..Self::new(409, "Conflict", message) }
     }
 
     /// 403.
     #[must_use]
-    pub fn forbidden(kind: Kind, key: &Key, why: &str) -> Self {
-        Self::new(403, "Forbidden", format!("{} \"{}\" is forbidden: {why}", resource(kind), key.name))
+    pub fn forbidden(resource: impl Into<ResourceName>, key: &Key, why: &str) -> Self {
+        let resource = resource.into();
+        let message = format!("{} \"{}\" is forbidden: {why}", resource.qualified(), key.name);
+        Self { about: resource.about(key.name.as_str()), ..Self::new(403, "Forbidden", message) }
+    }
+
+    /// 403, the namespace is on its way out (admission plugin NamespaceLifecycle).
+    #[must_use]
+    pub fn namespace_terminating(resource: impl Into<ResourceName>, key: &Key) -> Self {
+        let namespace = &key.namespace;
+        let why =
+            format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let cause = Cause {
+            reason: "NamespaceTerminating",
+            message: format!("namespace {namespace} is being terminated"),
+            field: Some("metadata.namespace".to_owned()),
+        };
+        Self { causes: vec![cause], ..Self::forbidden(resource, key, &why) }
     }
 
     /// 422.
     #[must_use]
-    pub fn invalid(kind: Kind, key: &Key, causes: Vec<Cause>) -> Self {
-        let group =
-            kind.api_version().split_once('/').map_or(String::new(), |(group, _)| format!(".{group}"));
+    pub fn invalid(resource: impl Into<ResourceName>, name: &str, causes: Vec<Cause>) -> Self {
+        let ResourceName { group, kind, .. } = resource.into();
         let list = causes
             .iter()
-            .map(|cause| format!("{}: {}", cause.field.as_deref().unwrap_or(""), cause.message))
+            .map(|cause| match cause.field.as_deref() {
+                Some(field) => format!("{field}: {}", cause.message),
+                None => cause.message.clone(),
+            })
             .collect::<Vec<_>>();
         let list = if list.len() == 1 { list[0].clone() } else { format!("[{}]", list.join(", ")) };
-        let message = format!("{kind}{group} \"{}\" is invalid: {list}", key.name);
-        Self { causes, ..Self::new(422, "Invalid", message) }
+        let message = format!("{} \"{name}\" is invalid: {list}", qualify(&kind, &group));
+        let about = Some(Box::new(About { group, kind, name: name.into() }));
+        Self { about, causes, ..Self::new(422, "Invalid", message) }
+    }
+
+    /// 415.
+    #[must_use]
+    pub fn unsupported_media_type(accepted: &[&str]) -> Self {
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {}",
+            accepted.join(", ")
+        );
+        Self::new(415, "UnsupportedMediaType", message)
     }
 
     /// 429, with what the client may do about it.
@@ -86,12 +188,86 @@ impl ApiError {
     pub fn internal(message: &str) -> Self {
         Self::new(500, "", message.to_owned())
     }
+
+    /// The refusal as the server sends it: a meta/v1 Status.
+    #[must_use]
+    pub fn to_status(&self) -> Value {
+        let mut status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": self.message, "code": self.code});
+        if !self.reason.is_empty() {
+            status["reason"] = self.reason.into();
+        }
+        let details = self.details();
+        if !details.is_empty() || self.code == 405 {
+            status["details"] = Value::Object(details);
+        }
+        status
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        let mut details = Map::new();
+        if let Some(about) = &self.about {
+            for (member, text) in [("name", &about.name), ("group", &about.group), ("kind", &about.kind)] {
+                if !text.is_empty() {
+                    details.insert(member.to_owned(), Value::from(&**text));
+                }
+            }
+        }
+        if !self.causes.is_empty() {
+            details.insert("causes".to_owned(), self.causes.iter().map(Cause::to_json).collect());
+        }
+        if let Some(seconds) = self.retry_after_seconds.filter(|seconds| *seconds != 0) {
+            details.insert("retryAfterSeconds".to_owned(), seconds.into());
+        }
+        details
+    }
 }
 
-/// Resource and group as the API server names them in messages: `deployments.apps`.
-fn resource(kind: Kind) -> String {
-    match kind.api_version().split_once('/') {
-        Some((group, _)) => format!("{}.{group}", kind.plural()),
-        None => kind.plural().to_owned(),
+impl Cause {
+    fn to_json(&self) -> Value {
+        let mut cause = Map::new();
+        if !self.reason.is_empty() {
+            cause.insert("reason".to_owned(), self.reason.into());
+        }
+        cause.insert("message".to_owned(), self.message.as_str().into());
+        if let Some(field) = &self.field {
+            cause.insert("field".to_owned(), field.as_str().into());
+        }
+        Value::Object(cause)
+    }
+
+    /// A member that is not valid; `shown` is the value as the server shows it (a Go string literal, or JSON).
+    pub(crate) fn invalid(field: impl Into<String>, shown: &str, why: &str) -> Self {
+        Self {
+            reason: "FieldValueInvalid",
+            message: format!("Invalid value: {shown}: {why}"),
+            field: Some(field.into()),
+        }
+    }
+
+    /// A member that must be there.
+    pub(crate) fn required(field: impl Into<String>, why: &str) -> Self {
+        let message =
+            if why.is_empty() { "Required value".to_owned() } else { format!("Required value: {why}") };
+        Self { reason: "FieldValueRequired", message, field: Some(field.into()) }
+    }
+
+    /// A member, or a change of it, that may not be.
+    pub(crate) fn forbidden(field: impl Into<String>, why: &str) -> Self {
+        Self {
+            reason: "FieldValueForbidden",
+            message: format!("Forbidden: {why}"),
+            field: Some(field.into()),
+        }
+    }
+
+    /// A word that is none of the known ones.
+    pub(crate) fn not_supported(field: impl Into<String>, word: &str, supported: &[&str]) -> Self {
+        let list = supported.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ");
+        Self {
+            reason: "FieldValueNotSupported",
+            message: format!("Unsupported value: {word:?}: supported values: {list}"),
+            field: Some(field.into()),
+        }
     }
 }

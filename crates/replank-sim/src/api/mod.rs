@@ -1,9 +1,11 @@
 //! The API server of the simulated cluster: what a write means, and what it is refused with.
 
+mod admission;
 mod delete;
 mod error;
+pub mod json;
 mod store;
 
 pub use delete::{DeleteOptions, Propagation};
-pub use error::{ApiError, Cause};
+pub use error::{About, ApiError, Cause, ResourceName};
 pub use store::Api;

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use replank_model::delta::Delta;
 use replank_model::object::meta::{Key, Meta, ResourceVersion};
-use replank_model::object::{Kind, Object};
+use replank_model::object::{Kind, Object, Projector};
 use replank_model::text::{Name, Text, Uid};
 use replank_model::time::Time;
 use replank_model::view::{Change, Tabled, View};
 use rustc_hash::FxHashMap;
 
-use super::error::ApiError;
+use super::admission::Admitted;
+use super::error::{ApiError, ResourceName};
 use crate::draw::{Draws, Purpose};
 
 /// The API server.
@@ -28,13 +29,26 @@ pub struct Api {
     draws: Draws,
     /// How many names were made from each prefix.
     generated: FxHashMap<Text, u64>,
+    /// Specs that admission has completed.
+    pub(super) admitted: Admitted,
+    /// Reads JSON; shares what repeats.
+    pub(super) projector: Projector,
 }
 
 impl Api {
     /// An API server over a view that is taken as it is.
     pub(crate) fn new(now: Time, view: View, draws: Draws) -> Self {
         let version = view.objects().iter().map(|object| object.meta().resource_version.0).max().unwrap_or(0);
-        Self { now, view, version, changes: VecDeque::new(), draws, generated: FxHashMap::default() }
+        Self {
+            now,
+            view,
+            version,
+            changes: VecDeque::new(),
+            draws,
+            generated: FxHashMap::default(),
+            admitted: Admitted::default(),
+            projector: Projector::default(),
+        }
     }
 
     /// Everything there is.
@@ -53,6 +67,12 @@ impl Api {
     #[must_use]
     pub fn timestamp(&self) -> Time {
         self.now.floor_seconds()
+    }
+
+    /// The version of the last write.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     pub(crate) fn set_now(&mut self, now: Time) {
@@ -76,27 +96,69 @@ impl Api {
     /// As [`Api::create`], for an object whose kind is not known beforehand.
     ///
     /// # Errors
-    /// `AlreadyExists` if the name is taken.
+    /// `AlreadyExists` if the name is taken; `Forbidden` where admission refuses the object.
     pub fn create_object(&mut self, object: Object) -> Result<Object, ApiError> {
-        let kind = object.kind();
-        let mut meta = object.meta().clone();
-        if meta.name.is_empty() {
-            meta.name = self.generate_name(&meta.generate_name.clone().unwrap_or_default());
-        }
-        let key = meta.key();
-        if self.view.object(kind, &key).is_some() {
-            return Err(ApiError::already_exists(kind, &key));
-        }
-        let (uid, now) = (self.new_uid(kind, &key), self.timestamp());
-        let object = object.map_meta(|m| {
-            m.name = key.name.clone();
-            m.uid = uid;
-            m.creation_timestamp = Some(now);
-            m.generation = 1;
-            m.deletion_timestamp = None;
-            m.deletion_grace_period_seconds = None;
-        });
+        let object = self.prepare(object)?;
         Ok(self.store(object))
+    }
+
+    /// A new object as it would be stored, less the version.
+    pub(super) fn prepare(&mut self, object: Object) -> Result<Object, ApiError> {
+        let generated = match &object.meta().generate_name {
+            Some(prefix) if object.meta().name.is_empty() => Some(self.generate_name(&prefix.clone())),
+            Some(_) | None => None,
+        };
+        let object = match generated {
+            Some(name) => object.map_meta(|meta| meta.name = name),
+            None => object,
+        };
+        let object = self.admit(object)?;
+        let key = object.meta().key();
+        if let Some(known) = self.known(&object) {
+            let mut refusal = ApiError::already_exists(self.resource_name(&object), &key);
+            if known.meta().is_terminating() {
+                refusal.message = format!("object is being deleted: {}", refusal.message);
+            }
+            return Err(refusal);
+        }
+        let kind = object.kind();
+        let (uid, now) = (self.new_uid(kind, &key), self.timestamp());
+        let object = object.map_meta(|meta| {
+            meta.uid = uid;
+            meta.creation_timestamp = Some(now);
+            if kind != Kind::Other {
+                meta.generation = i64::from(kind.has_generation());
+            }
+            meta.deletion_timestamp = None;
+            meta.deletion_grace_period_seconds = None;
+        });
+        Ok(complete_job(object))
+    }
+
+    /// The stored object of the same kind and name.
+    pub(super) fn known(&self, object: &Object) -> Option<Object> {
+        let key = object.meta().key();
+        match object {
+            Object::Other(other) => {
+                self.view.other(other.group(), &other.kind, &key).cloned().map(Object::Other)
+            }
+            typed => self.view.object(typed.kind(), &key),
+        }
+    }
+
+    /// What the server calls the resource of an object.
+    pub(super) fn resource_name(&self, object: &Object) -> ResourceName {
+        match object {
+            Object::Other(_) => self.resource_type(object.api_version(), object.kind_name()).map_or_else(
+                |_| ResourceName {
+                    group: object.api_version().split_once('/').map_or("", |(group, _)| group).into(),
+                    plural: format!("{}s", object.kind_name().to_lowercase()).into(),
+                    kind: object.kind_name().into(),
+                },
+                |resource| resource.name,
+            ),
+            typed => typed.kind().into(),
+        }
     }
 
     /// Stores a new state of an object. A state equal to the stored one is no write.
@@ -114,27 +176,36 @@ impl Api {
     /// # Errors
     /// See [`Api::update`].
     pub fn update_object(&mut self, object: Object) -> Result<Object, ApiError> {
-        let (kind, key) = (object.kind(), object.meta().key());
-        let Some(known) = self.view.object(kind, &key) else { return Err(ApiError::not_found(kind, &key)) };
-        check_incarnation(kind, &key, known.meta(), &object.meta().uid)?;
+        let key = object.meta().key();
+        let Some(known) = self.known(&object) else {
+            return Err(ApiError::not_found(self.resource_name(&object), &key));
+        };
+        if let Some(why) = other_incarnation(known.meta(), &object.meta().uid) {
+            return Err(ApiError::conflict(self.resource_name(&known), &key, &why));
+        }
         let version = object.meta().resource_version;
         if version != ResourceVersion::default() && version != known.meta().resource_version {
             let why =
                 "the object has been modified; please apply your changes to the latest version and try again";
-            return Err(ApiError::conflict(kind, &key, why));
+            return Err(ApiError::conflict(self.resource_name(&known), &key, why));
         }
         let counted = !known.same_spec(&object);
+        Ok(self.replace(known, object, counted))
+    }
+
+    /// Puts a new state in the place of the stored one.
+    pub(super) fn replace(&mut self, known: Object, object: Object, counted: bool) -> Object {
         let object = object.map_meta(|meta| {
             meta.resource_version = known.meta().resource_version;
-            meta.generation = known.meta().generation + i64::from(counted);
+            meta.generation = known.meta().generation + i64::from(counted && known.meta().generation > 0);
         });
         if object == known {
-            return Ok(known);
+            return known;
         }
         if is_released(&object) {
-            return Ok(self.remove(object));
+            return self.remove(object);
         }
-        Ok(self.store(object))
+        self.store(object)
     }
 
     /// Reads an object, changes it and stores it.
@@ -171,6 +242,7 @@ impl Api {
         self.version += 1;
         let version = ResourceVersion(self.version);
         let object = object.map_meta(|meta| meta.resource_version = version);
+        self.forget_admitted(object.kind());
         let change = self.view.apply(Delta::Put(object.clone()));
         debug_assert!(change != Change::Stale, "the store's own version is the newest");
         self.changes.push_back(change);
@@ -182,6 +254,7 @@ impl Api {
         self.version += 1;
         let version = ResourceVersion(self.version);
         let object = object.map_meta(|meta| meta.resource_version = version);
+        self.forget_admitted(object.kind());
         let change = self.view.apply(Delta::Gone(object.reference()));
         debug_assert!(change != Change::Stale, "the store removes what it has");
         self.changes.push_back(change);
@@ -193,6 +266,13 @@ impl Api {
         self.version += 1;
         let change = self.view.apply(delta);
         self.changes.push_back(change);
+    }
+
+    /// What admission made of a spec depends on the priority classes.
+    fn forget_admitted(&mut self, changed: Kind) {
+        if changed == Kind::PriorityClass {
+            self.admitted.forget_all();
+        }
     }
 
     /// A uid in the form of a random UUID, from the object's name and the moment.
@@ -219,11 +299,31 @@ fn is_released(object: &Object) -> bool {
         && meta.deletion_grace_period_seconds.unwrap_or(0) == 0
 }
 
-/// Refuses a uid that is not the stored one; an empty uid stands for any.
-pub(super) fn check_incarnation(kind: Kind, key: &Key, known: &Meta, uid: &Uid) -> Result<(), ApiError> {
-    if uid.is_empty() || *uid == known.uid {
-        return Ok(());
+/// What is wrong with a uid that is not the stored one; an empty uid stands for any.
+pub(super) fn other_incarnation(known: &Meta, uid: &Uid) -> Option<String> {
+    let is_other = !uid.is_empty() && *uid != known.uid;
+    is_other.then(|| {
+        format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", known.uid)
+    })
+}
+
+/// A Job whose selector the user does not choose gets one by its uid, and its pods the labels that go with it
+/// (batch/job strategy `generateSelector`).
+fn complete_job(object: Object) -> Object {
+    let Object::Job(mut job) = object else { return object };
+    if job.spec.manual_selector == Some(true) {
+        return Object::Job(job);
     }
-    let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", known.uid);
-    Err(ApiError::conflict(kind, key, &why))
+    let changed = Arc::make_mut(&mut job);
+    let uid = changed.meta.uid.text().clone();
+    let name = changed.meta.name.text().clone();
+    let labels = &mut changed.spec.template.meta.labels;
+    for prefix in ["", "batch.kubernetes.io/"] {
+        *labels = labels
+            .with(format!("{prefix}controller-uid"), uid.clone())
+            .with(format!("{prefix}job-name"), name.clone());
+    }
+    let selector = changed.spec.selector.get_or_insert_default();
+    selector.match_labels.insert("batch.kubernetes.io/controller-uid".into(), uid);
+    Object::Job(job)
 }

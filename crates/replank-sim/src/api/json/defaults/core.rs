@@ -1,0 +1,74 @@
+//! Defaults of pods, Services, volumes and autoscalers (`pkg/apis/{core,autoscaling,discovery}/v*/defaults.go`).
+
+use serde_json::{Value, json};
+
+use super::{absent, items, member};
+
+pub(super) fn service(spec: &mut Value) {
+    absent(spec, "sessionAffinity", "None");
+    absent(spec, "type", "ClusterIP");
+    for port in items(spec, "ports") {
+        absent(port, "protocol", "TCP");
+        let number = port.get("port").cloned().unwrap_or_default();
+        absent(port, "targetPort", number);
+    }
+    let kind = spec["type"].as_str().unwrap_or_default().to_owned();
+    if matches!(&*kind, "NodePort" | "LoadBalancer") {
+        absent(spec, "externalTrafficPolicy", "Cluster");
+    }
+    if kind == "LoadBalancer" {
+        absent(spec, "allocateLoadBalancerNodePorts", true);
+    }
+    if kind != "ExternalName" {
+        absent(spec, "internalTrafficPolicy", "Cluster");
+        absent(spec, "ipFamilies", json!(["IPv4"]));
+        absent(spec, "ipFamilyPolicy", "SingleStack");
+        if let Some(address) = spec.get("clusterIP").cloned() {
+            absent(spec, "clusterIPs", json!([address]));
+        }
+    }
+}
+
+pub(super) fn claim(spec: &mut Value) {
+    absent(spec, "volumeMode", "Filesystem");
+}
+
+pub(super) fn volume(spec: &mut Value) {
+    absent(spec, "volumeMode", "Filesystem");
+    absent(spec, "persistentVolumeReclaimPolicy", "Retain");
+    if spec.get("hostPath").is_some() {
+        absent(&mut spec["hostPath"], "type", "");
+    }
+    if let Some(reference) = spec.get_mut("claimRef") {
+        absent(reference, "kind", "PersistentVolumeClaim");
+        absent(reference, "apiVersion", "v1");
+    }
+}
+
+/// Without metrics an autoscaler looks at 80% of the requested CPU.
+pub(super) fn autoscaler(spec: &mut Value) {
+    absent(spec, "minReplicas", 1);
+    if spec.get("metrics").and_then(Value::as_array).is_none_or(Vec::is_empty) {
+        spec["metrics"] = json!([{"type": "Resource", "resource": {"name": "cpu",
+            "target": {"type": "Utilization", "averageUtilization": 80}}}]);
+    }
+    if spec.get("behavior").is_some() {
+        let behavior = member(spec, "behavior");
+        let pods = json!({"type": "Pods", "value": 4, "periodSeconds": 15});
+        let percent = json!({"type": "Percent", "value": 100, "periodSeconds": 15});
+        let up = member(behavior, "scaleUp");
+        absent(up, "stabilizationWindowSeconds", 0);
+        absent(up, "selectPolicy", "Max");
+        absent(up, "policies", json!([pods, percent]));
+        let down = member(behavior, "scaleDown");
+        absent(down, "selectPolicy", "Max");
+        absent(down, "policies", json!([percent]));
+    }
+}
+
+pub(super) fn endpoint_slice(value: &mut Value) {
+    for port in items(value, "ports") {
+        absent(port, "name", "");
+        absent(port, "protocol", "TCP");
+    }
+}

@@ -1,0 +1,99 @@
+//! What a user leaves out: defaults by kind (Kubernetes 1.36 `pkg/apis/*/v1/defaults.go`), and what creation sets
+//! whatever the user says (each kind's strategy, `PrepareForCreate`).
+
+mod core;
+mod workload;
+
+use replank_model::admission::{default_pod, prepare_pod_for_create};
+use replank_model::object::Kind;
+use replank_model::time::Time;
+use serde_json::{Value, json};
+
+use super::answer::member;
+
+/// Sets what creation sets, once the defaults are there.
+pub(super) fn at_creation(kind: Kind, value: &mut Value, now: Time) {
+    let status = match kind {
+        Kind::Pod => return prepare_pod_for_create(value, now),
+        Kind::PersistentVolumeClaim | Kind::PersistentVolume => json!({"phase": "Pending"}),
+        Kind::Namespace => json!({"phase": "Active"}),
+        Kind::PodDisruptionBudget => {
+            json!({"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0})
+        }
+        Kind::Job
+        | Kind::Deployment
+        | Kind::ReplicaSet
+        | Kind::ReplicationController
+        | Kind::StatefulSet
+        | Kind::DaemonSet
+        | Kind::CronJob
+        | Kind::HorizontalPodAutoscaler
+        | Kind::ResourceQuota
+        | Kind::Service => json!({}),
+        // A kubelet may create its node with a status.
+        Kind::Node
+        | Kind::PriorityClass
+        | Kind::StorageClass
+        | Kind::CsiDriver
+        | Kind::CsiNode
+        | Kind::CsiStorageCapacity
+        | Kind::VolumeAttachment
+        | Kind::CustomResourceDefinition
+        | Kind::ControllerRevision
+        | Kind::EndpointSlice
+        | Kind::Other => return,
+    };
+    value["status"] = status;
+}
+
+/// Fills in what is left out.
+pub(super) fn fill(kind: Kind, value: &mut Value) {
+    match kind {
+        Kind::Pod => {
+            member(value, "spec");
+            default_pod(value);
+        }
+        Kind::Service => core::service(member(value, "spec")),
+        Kind::PersistentVolumeClaim => core::claim(member(value, "spec")),
+        Kind::PersistentVolume => core::volume(member(value, "spec")),
+        Kind::HorizontalPodAutoscaler => core::autoscaler(member(value, "spec")),
+        Kind::EndpointSlice => core::endpoint_slice(value),
+        Kind::Deployment => workload::deployment(member(value, "spec")),
+        Kind::ReplicaSet => workload::replica_set(value),
+        Kind::ReplicationController => workload::replication_controller(value),
+        Kind::StatefulSet => workload::stateful_set(member(value, "spec")),
+        Kind::DaemonSet => workload::daemon_set(value),
+        Kind::Job => workload::job(value),
+        Kind::CronJob => workload::cron_job(member(value, "spec")),
+        Kind::PriorityClass => absent(value, "preemptionPolicy", "PreemptLowerPriority"),
+        Kind::StorageClass => {
+            absent(value, "reclaimPolicy", "Delete");
+            absent(value, "volumeBindingMode", "Immediate");
+        }
+        Kind::Namespace
+        | Kind::Node
+        | Kind::CsiDriver
+        | Kind::CsiNode
+        | Kind::CsiStorageCapacity
+        | Kind::VolumeAttachment
+        | Kind::CustomResourceDefinition
+        | Kind::ResourceQuota
+        | Kind::ControllerRevision
+        | Kind::PodDisruptionBudget
+        | Kind::Other => {}
+    }
+}
+
+/// Sets a member that is not there.
+fn absent(value: &mut Value, name: &str, default: impl Into<Value>) {
+    if let Value::Object(members) = value
+        && members.get(name).is_none_or(Value::is_null)
+    {
+        members.insert(name.to_owned(), default.into());
+    }
+}
+
+/// The items of a member that is a list.
+fn items<'a>(value: &'a mut Value, name: &str) -> impl Iterator<Item = &'a mut Value> {
+    value.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten()
+}

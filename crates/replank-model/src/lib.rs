@@ -3,6 +3,7 @@
 //! Nothing here has a clock, does I/O or keeps global state. Objects are immutable and shared; the [`view::View`] indexes
 //! them the way decisions ask.
 
+pub mod admission;
 pub mod delta;
 pub mod labels;
 pub mod object;

@@ -32,7 +32,7 @@ macro_rules! wire {
         }
     )*) => { $(
         $(#[$doc])*
-        #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "camelCase", default)]
         pub struct $name {
             $(

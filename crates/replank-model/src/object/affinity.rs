@@ -140,7 +140,7 @@ wire! {
 }
 
 /// core/v1 NodeSelectorRequirement.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeSelectorRequirement {
     /// Label key or field path.
@@ -154,7 +154,7 @@ pub struct NodeSelectorRequirement {
 }
 
 /// core/v1 Taint.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Taint {
     /// Taint key.
@@ -218,7 +218,7 @@ fn numbers(toleration: &Toleration, taint: &Taint) -> Option<(i64, i64)> {
 }
 
 /// core/v1 TopologySpreadConstraint.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TopologySpreadConstraint {
     /// Largest allowed difference between a domain and the emptiest one.

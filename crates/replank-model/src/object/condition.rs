@@ -62,7 +62,7 @@ impl<'de> Deserialize<'de> for ConditionStatus {
 }
 
 /// One condition (meta/v1 Condition and its older relatives).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Condition {
     /// What the condition is about, such as `Ready`.

@@ -32,7 +32,7 @@ impl<'de> Deserialize<'de> for ResourceVersion {
 /// What came from outside, as JSON text, so that fields nobody models survive.
 ///
 /// A pod's spec is not in its own text: it is shared through [`crate::object::pod::PodSpec::raw`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Raw(pub Option<Arc<str>>);
 
 wire! {

@@ -16,6 +16,7 @@ mod pod_wire;
 pub mod policy;
 mod project;
 mod render;
+pub mod requests;
 pub mod resources;
 pub mod volume;
 pub mod workload;

@@ -210,6 +210,8 @@ wire! {
         pub ports: Vec<ContainerPort>,
         /// `Always` marks a sidecar among the init containers.
         pub restart_policy: Option<RestartPolicy>,
+        /// What to do when the container ends with certain exit codes.
+        pub restart_policy_rules: Vec<RestartRule>,
         /// Decides readiness.
         pub readiness_probe: Option<Probe>,
         /// Decides when the other probes begin.
@@ -220,6 +222,12 @@ wire! {
         pub lifecycle: Option<Lifecycle>,
         /// When the image is pulled.
         pub image_pull_policy: Text,
+    }
+
+    /// core/v1 ContainerRestartRule, its action.
+    pub struct RestartRule {
+        /// `Restart` or `RestartAllContainers`.
+        pub action: Text,
     }
 
     /// core/v1 ContainerPort.

@@ -20,7 +20,7 @@ pub const EPHEMERAL_STORAGE: &str = "ephemeral-storage";
 pub const PODS: &str = "pods";
 
 /// A resource list (core/v1 ResourceList): resource name → quantity, sorted by name.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Resources(Vec<(Text, Quantity)>);
 
 impl Resources {

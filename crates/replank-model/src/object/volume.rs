@@ -91,6 +91,43 @@ wire! {
         pub iscsi: Option<Iscsi>,
         /// A Ceph block device, inline.
         pub rbd: Option<Rbd>,
+        /// An OpenStack volume, inline.
+        pub cinder: Option<VolumeId>,
+        /// A Portworx volume, inline.
+        pub portworx_volume: Option<VolumeId>,
+        /// An Azure file share, inline.
+        pub azure_file: Option<AzureFile>,
+        /// A vSphere disk, inline.
+        pub vsphere_volume: Option<VsphereVolume>,
+        /// The files of an image.
+        pub image: Option<ImageVolume>,
+    }
+
+    /// What is read of core/v1 CinderVolumeSource and PortworxVolumeSource.
+    pub struct VolumeId {
+        /// Volume id.
+        #[serde(rename = "volumeID")]
+        pub volume_id: Text,
+    }
+
+    /// core/v1 AzureFileVolumeSource, the share.
+    pub struct AzureFile {
+        /// Share name.
+        pub share_name: Text,
+    }
+
+    /// core/v1 VsphereVirtualDiskVolumeSource, the path.
+    pub struct VsphereVolume {
+        /// Path of the disk.
+        pub volume_path: Text,
+    }
+
+    /// core/v1 ImageVolumeSource.
+    pub struct ImageVolume {
+        /// The image.
+        pub reference: Text,
+        /// When it is pulled.
+        pub pull_policy: Text,
     }
 
     /// core/v1 PersistentVolumeClaimVolumeSource.
@@ -217,6 +254,8 @@ wire! {
         pub storage_class_name: Option<Name>,
         /// Filesystem or Block.
         pub volume_mode: Option<Text>,
+        /// The class of attributes that the volume must have.
+        pub volume_attributes_class_name: Option<Name>,
     }
 
     /// core/v1 PersistentVolumeClaimStatus.
@@ -256,6 +295,8 @@ wire! {
         pub persistent_volume_reclaim_policy: Option<ReclaimPolicy>,
         /// Filesystem or Block.
         pub volume_mode: Option<Text>,
+        /// The class of attributes it was made with.
+        pub volume_attributes_class_name: Option<Name>,
         /// Where it can be reached from.
         pub node_affinity: Option<VolumeNodeAffinity>,
         /// A volume of a CSI driver.
@@ -266,6 +307,14 @@ wire! {
         pub gce_persistent_disk: Option<GcePersistentDisk>,
         /// An Azure disk.
         pub azure_disk: Option<AzureDisk>,
+        /// An OpenStack volume.
+        pub cinder: Option<VolumeId>,
+        /// A Portworx volume.
+        pub portworx_volume: Option<VolumeId>,
+        /// An Azure file share.
+        pub azure_file: Option<AzureFile>,
+        /// A vSphere disk.
+        pub vsphere_volume: Option<VsphereVolume>,
         /// A directory or disk of one node.
         pub local: Option<HostPath>,
         /// A directory of whichever node.

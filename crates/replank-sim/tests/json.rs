@@ -3,7 +3,7 @@
 use replank_model::object::Object;
 use replank_model::time::{Span, Time};
 use replank_sim::api::json::{Method, Request, Response};
-use replank_sim::{KubeletModel, Settings, World};
+use replank_sim::{CloudTimings, KubeletModel, Settings, World};
 use serde_json::{Value, json};
 
 fn world() -> World {
@@ -11,8 +11,8 @@ fn world() -> World {
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "uid": "ns"}});
     let start = "2026-01-01T00:00:00Z".parse::<Time>().expect("a time");
     World::new(
-        Settings { start, seed: 1, kubelet: KubeletModel::Fake },
-        vec![Object::from_json(namespace).expect("valid")],
+        Settings { start, seed: 1, kubelet: KubeletModel::Fake, cloud: CloudTimings::default() },
+        vec![Object::from_json(namespace).expect("valid").into()],
     )
 }
 

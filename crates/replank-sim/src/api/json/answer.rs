@@ -8,6 +8,11 @@ use super::resource::ResourceType;
 /// The object as it is served.
 pub(super) fn served(object: &Object) -> Value {
     let mut value = render(object);
+    for path in ["/spec", "/spec/template/spec", "/spec/jobTemplate/spec/template/spec"] {
+        if let Some(spec) = value.pointer_mut(path) {
+            container_resources(spec);
+        }
+    }
     let zeros: &[&str] = match object {
         Object::PodDisruptionBudget(_) => {
             &["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"]
@@ -36,6 +41,15 @@ pub(super) fn served(object: &Object) -> Value {
         }
     }
     value
+}
+
+/// A container always has its resources, if only empty ones.
+fn container_resources(spec: &mut Value) {
+    for list in ["containers", "initContainers"] {
+        for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            member(container, "resources");
+        }
+    }
 }
 
 /// A member of an object, made if it is not there.

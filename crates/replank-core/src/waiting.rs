@@ -86,13 +86,63 @@ pub enum WaitingOn {
         /// What was sent.
         what: Text,
     },
-    /// Other nodes come first.
+    /// Other nodes come first: one entry for all nodes of a group whose turn has not come.
     Turn {
-        /// How many nodes are being replaced.
+        /// How many nodes wait for their turn.
+        nodes: u32,
+        /// How many are being replaced.
         active: u32,
-        /// How many may be.
+        /// How many may be at once.
         limit: u32,
     },
+}
+
+impl WaitingOn {
+    /// One word for the kind of reason: what figures and metrics are grouped by.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Budget { .. } => "budget",
+            Self::Batch { .. } => "batch",
+            Self::Room { .. } => "room",
+            Self::Capacity { .. } => "capacity",
+            Self::NodeReady { .. } => "nodeReady",
+            Self::Terminating { .. } => "terminating",
+            Self::Pace { .. } => "pace",
+            Self::Soak { .. } => "soak",
+            Self::Effect { .. } => "effect",
+            Self::Turn { .. } => "turn",
+        }
+    }
+}
+
+impl fmt::Display for WaitingOn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Budget { budget, healthy, needed } => {
+                write!(f, "disruption budget {budget}: {healthy} healthy, {needed} needed")
+            }
+            Self::Batch { since: Some(since), deadline } => {
+                write!(f, "batch pod running since {since}, waited for until {deadline}")
+            }
+            Self::Batch { since: None, deadline } => write!(f, "batch pod, waited for until {deadline}"),
+            Self::Room { message } => write!(f, "room: {message}"),
+            Self::Capacity { ready, wanted } => write!(f, "new capacity: {ready} of {wanted} nodes ready"),
+            Self::NodeReady { daemon_pods_missing: 0 } => write!(f, "the new node to become Ready"),
+            Self::NodeReady { daemon_pods_missing } => {
+                write!(f, "{daemon_pods_missing} DaemonSet pods of the new node to become Ready")
+            }
+            Self::Terminating { pods, grace_max } => {
+                write!(f, "{pods} pods to terminate (grace up to {grace_max})")
+            }
+            Self::Pace { until } => write!(f, "the pace of the plan, until {until}"),
+            Self::Soak { until } => write!(f, "the canary's soak, until {until}"),
+            Self::Effect { what } => write!(f, "{what} to be seen"),
+            Self::Turn { nodes, active, limit } => {
+                write!(f, "their turn: {nodes} nodes, {active} of at most {limit} being replaced")
+            }
+        }
+    }
 }
 
 impl fmt::Display for Subject {

@@ -148,9 +148,10 @@ impl Driver {
         self.decide_by(agenda, next_second(agenda.now()));
     }
 
-    pub(crate) fn decide(&mut self, agenda: &mut Agenda<Event>, draws: &Draws) {
+    /// Lets core decide, if this is the moment that was planned last; whether it was.
+    pub(crate) fn decide(&mut self, agenda: &mut Agenda<Event>, draws: &Draws) -> bool {
         if self.decide_at != Some(agenda.now()) || self.end.is_some() {
-            return;
+            return false;
         }
         self.decide_at = None;
         let now = agenda.now().floor_seconds();
@@ -166,6 +167,7 @@ impl Driver {
         }
         self.end = decision.end.clone();
         self.last = decision;
+        true
     }
 
     /// Notes what became of a command and sends the answer on its way.
@@ -175,11 +177,12 @@ impl Driver {
         draws: &Draws,
         number: u32,
         result: Result<(), Refusal>,
-    ) {
+    ) -> &Sent {
         let sent = &mut self.sent[number as usize];
         sent.result = Some((agenda.now(), result));
         let span = BACK.draw(draws.draw(&sent.command.key.0, Purpose::Command, 1));
         agenda.after(span, Event::Driver(DriverDue::Answer(number)));
+        sent
     }
 
     pub(crate) fn answer(&mut self, agenda: &mut Agenda<Event>, number: u32) {

@@ -224,7 +224,7 @@ fn cron_of_workflow(view: &View, key: &Key) -> Option<Text> {
 }
 
 /// Whether the pod's containers end by themselves rather than being kept up.
-fn ends_by_itself(pod: &Pod) -> bool {
+pub(crate) fn ends_by_itself(pod: &Pod) -> bool {
     let owner = pod.meta.controller().map(|owner| &*owner.kind);
     let is_batch = matches!(owner, Some("Job" | "Workflow"));
     is_batch

@@ -12,6 +12,7 @@ mod draw;
 mod driver;
 mod durations;
 mod kubelet;
+pub mod rehearse;
 mod scheduling;
 mod trace;
 mod world;

@@ -1,7 +1,6 @@
 //! The world: everything simulated, moved forward event by event.
 
 use replank_core::decision::{Decision, End};
-use replank_model::delta::Delta;
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
@@ -47,6 +46,14 @@ pub struct Settings {
 pub trait Observer {
     /// `change` has just happened; `view` has it.
     fn changed(&mut self, at: Time, change: &Change, view: &View);
+
+    /// Whoever is in charge has decided.
+    #[expect(unused_variables, reason = "most observers look at changes only")]
+    fn decided(&mut self, at: Time, decision: &Decision) {}
+
+    /// A command has taken effect or was refused; `view` is how things are right after, before anybody else acts.
+    #[expect(unused_variables, reason = "most observers look at changes only")]
+    fn executed(&mut self, at: Time, sent: &Sent, view: &View) {}
 }
 
 /// The simulated cluster.
@@ -64,12 +71,11 @@ pub struct World {
 }
 
 impl World {
-    /// A world that holds the given things as they are. Controllers look at each of them once.
+    /// A world that begins with everything in a view as it is. Controllers look at each object once.
     #[must_use]
-    pub fn new(settings: Settings, things: Vec<Delta>) -> Self {
+    pub fn new(settings: Settings, view: View) -> Self {
         let draws = Draws::new(settings.seed);
-        let mut view = View::default();
-        let changes: Vec<Change> = things.into_iter().map(|thing| view.apply(thing)).collect();
+        let changes = view.as_changes();
         let mut world = Self {
             agenda: Agenda::new(settings.start),
             queue: WorkQueue::default(),
@@ -128,6 +134,12 @@ impl World {
         self.api.view()
     }
 
+    /// When the next thing happens; `None` if nothing is left that could.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Time> {
+        self.agenda.next_due()
+    }
+
     /// The hash of everything that has happened so far.
     #[must_use]
     pub fn trace_hash(&self) -> TraceHash {
@@ -184,7 +196,13 @@ impl World {
         let Some(driver) = &mut self.driver else { return };
         match due {
             DriverDue::Deliver(stream) => driver.deliver(&mut self.agenda, stream),
-            DriverDue::Decide => driver.decide(&mut self.agenda, &self.draws),
+            DriverDue::Decide => {
+                if driver.decide(&mut self.agenda, &self.draws) {
+                    for observer in &mut self.observers {
+                        observer.decided(self.agenda.now(), &driver.last);
+                    }
+                }
+            }
             DriverDue::Answer(number) => driver.answer(&mut self.agenda, number),
             DriverDue::Execute(number) => {
                 let mut ctx = Ctx {
@@ -195,7 +213,10 @@ impl World {
                 };
                 let command = &driver.sent[number as usize].command;
                 let result = driver::execute(&mut ctx, &mut self.cloud, command);
-                driver.executed(&mut self.agenda, &self.draws, number, result);
+                let sent = driver.executed(&mut self.agenda, &self.draws, number, result);
+                for observer in &mut self.observers {
+                    observer.executed(self.agenda.now(), sent, self.api.view());
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The API as clients speak it: defaults, patches, subresources and refusals as a 1.36 server has them.
 
+use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::time::{Span, Time};
 use replank_sim::api::json::{Method, Request, Response};
@@ -12,7 +13,7 @@ fn world() -> World {
     let start = "2026-01-01T00:00:00Z".parse::<Time>().expect("a time");
     World::new(
         Settings { start, seed: 1, kubelet: KubeletModel::Fake, cloud: CloudTimings::default() },
-        vec![Object::from_json(namespace).expect("valid").into()],
+        std::iter::once(Delta::Put(Object::from_json(namespace).expect("valid"))).collect(),
     )
 }
 

@@ -23,7 +23,7 @@ fn world(seed: u64) -> World {
     let start = "2026-01-01T00:00:00Z".parse::<Time>().expect("a time");
     World::new(
         Settings { start, seed, kubelet: KubeletModel::Fake, cloud: CloudTimings::default() },
-        objects.into(),
+        objects.into_iter().collect(),
     )
 }
 

@@ -160,6 +160,22 @@ macro_rules! view {
                 }
             }
 
+            /// Everything in the view as if it had just appeared, objects sorted by kind, namespace and name: what an engine
+            /// that watches changes is shown first.
+            #[must_use]
+            pub fn as_changes(&self) -> Vec<Change> {
+                let mut all: Vec<Change> = Vec::new();
+                $( all.extend(self.$field.sorted().into_iter().map(|(ix, object)| {
+                    Change::Object { slot: ix.raw(), old: None, new: Some(Object::from(object.clone())) }
+                })); )*
+                let others = self.others.values().cloned().map(Object::Other);
+                all.extend(others.map(|other| Change::Object { slot: 0, old: None, new: Some(other) }));
+                all.extend(self.groups.values().map(|group| Change::Group { old: None, new: Some(group.clone()) }));
+                let instances = self.instances.values().cloned();
+                all.extend(instances.map(|instance| Change::Instance { old: None, new: Some(instance) }));
+                all
+            }
+
             /// One object, as it is known.
             #[must_use]
             pub fn object(&self, kind: Kind, key: &Key) -> Option<Object> {
@@ -437,5 +453,16 @@ impl<T: Resource> std::ops::Index<Ix<T>> for Table<T> {
 
     fn index(&self, ix: Ix<T>) -> &Arc<T> {
         self.get(ix).expect("an index is used only while its object is there")
+    }
+}
+
+impl FromIterator<Delta> for View {
+    /// A view of everything in the Deltas.
+    fn from_iter<I: IntoIterator<Item = Delta>>(deltas: I) -> Self {
+        let mut view = Self::default();
+        for delta in deltas {
+            view.apply(delta);
+        }
+        view
     }
 }

@@ -1,0 +1,179 @@
+//! Rehearsals: a plan run on the simulated copy of a cluster, and what came of it.
+
+mod figures;
+mod recorder;
+mod result;
+mod timeline;
+mod waits;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use replank_core::decision::{Decision, End};
+use replank_core::groups::LearntGroup;
+use replank_model::delta::Delta;
+use replank_model::text::GroupName;
+use replank_model::time::{Span, Time};
+use replank_model::view::{Change, View};
+use serde::Serializer;
+
+pub use result::{
+    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, FindingEntry, NodeFigures, PodFigures,
+    RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
+};
+pub use timeline::{NodePhase, NodeTimeline, PhaseStart, Timeline};
+pub use waits::Wait;
+
+use crate::driver::{Pilot, Sent};
+use crate::durations::Assumption;
+use crate::world::{Observer, Settings, World};
+use recorder::Recorder;
+
+/// A cluster, who is in charge of it, and what is noted of it.
+pub struct Rehearsal {
+    world: World,
+    notes: Rc<RefCell<Recorder>>,
+    settings: Settings,
+    assumptions: Vec<Assumption>,
+}
+
+/// What a rehearsal is run on.
+pub struct Setup {
+    /// Everything there is, less groups and instances.
+    pub view: View,
+    /// Node groups and their instances.
+    pub groups: Vec<LearntGroup>,
+    /// The groups whose nodes are replaced.
+    pub rolled: BTreeSet<GroupName>,
+    /// When it begins, the seed, and how long things take.
+    pub settings: Settings,
+    /// What had to be assumed.
+    pub assumptions: Vec<Assumption>,
+}
+
+/// How far a rehearsal is.
+pub struct Progress<'a> {
+    /// The present moment.
+    pub now: Time,
+    /// How long it has been going.
+    pub elapsed: Span,
+    /// Old nodes that are gone or going.
+    pub replaced: usize,
+    /// Old nodes in all.
+    pub total: usize,
+    /// What was decided last.
+    pub decision: Option<&'a Decision>,
+}
+
+/// Why a rehearsal stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Whoever is in charge said that it is over.
+    Ended,
+    /// The time that it was given has passed.
+    TimeUp,
+    /// Nothing is left that could happen.
+    Silence,
+    /// Whoever watches wanted no more.
+    Interrupted,
+}
+
+/// Events between two looks of whoever watches: often enough to feel alive, seldom enough not to be felt.
+const EVENTS_PER_LOOK: u32 = 2_000;
+
+impl Rehearsal {
+    /// Sets the stage: the world, its recorder, and whoever is in charge.
+    #[must_use]
+    pub fn new(setup: Setup, pilot: Box<dyn Pilot>) -> Self {
+        let mut view = setup.view;
+        for learnt in setup.groups {
+            view.apply(Delta::Group(learnt.group.into()));
+            for instance in learnt.instances {
+                view.apply(Delta::Instance(instance.into()));
+            }
+        }
+        let notes = Recorder::begin(setup.settings.start, &view, setup.rolled);
+        let notes = Rc::new(RefCell::new(notes));
+        let mut world = World::new(setup.settings.clone(), view);
+        world.observe(Box::new(Shared(notes.clone())));
+        world.put_in_charge(pilot);
+        Self { world, notes, settings: setup.settings, assumptions: setup.assumptions }
+    }
+
+    /// Shows every change to somebody else, too.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.world.observe(observer);
+    }
+
+    /// The world.
+    #[must_use]
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The world, for requests from outside: a person's hand, or a script's.
+    pub fn world_mut(&mut self) -> &mut World {
+        &mut self.world
+    }
+
+    /// Runs until the end, for at most `limit` of virtual time, showing `watch` how far it is from time to time.
+    pub fn run(&mut self, limit: Span, watch: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>) -> Stop {
+        let until = self.settings.start + limit;
+        let mut events = 0;
+        while self.world.end().is_none() {
+            if !self.world.step_until(until) {
+                return if self.world.next_due().is_none() { Stop::Silence } else { Stop::TimeUp };
+            }
+            events += 1;
+            if events % EVENTS_PER_LOOK == 0 && watch(&self.progress()).is_break() {
+                return Stop::Interrupted;
+            }
+        }
+        Stop::Ended
+    }
+
+    /// How far it is.
+    #[must_use]
+    pub fn progress(&self) -> Progress<'_> {
+        let (replaced, total) = self.notes.borrow().replaced();
+        let now = self.world.now();
+        Progress { now, elapsed: now - self.settings.start, replaced, total, decision: self.world.decision() }
+    }
+
+    /// How whoever is in charge says it ended.
+    #[must_use]
+    pub fn end(&self) -> Option<&End> {
+        self.world.end()
+    }
+
+    /// What came of it.
+    #[must_use]
+    pub fn result(&self, findings: Vec<FindingEntry>, stop: Stop, wall_ms: u64) -> RehearsalResult {
+        self.notes.borrow_mut().waits.settle(self.world.now());
+        figures::result(self, &self.notes.borrow(), findings, stop, wall_ms)
+    }
+}
+
+/// The recorder, as the world sees it.
+struct Shared(Rc<RefCell<Recorder>>);
+
+impl Observer for Shared {
+    fn changed(&mut self, at: Time, change: &Change, view: &View) {
+        self.0.borrow_mut().changed(at, change, view);
+    }
+
+    fn decided(&mut self, at: Time, decision: &Decision) {
+        self.0.borrow_mut().decided(at, decision);
+    }
+
+    fn executed(&mut self, at: Time, sent: &Sent, view: &View) {
+        self.0.borrow_mut().executed(at, sent, view);
+    }
+}
+
+/// A span as whole milliseconds.
+pub(crate) fn millis<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_i64(span.as_millis())
+}

@@ -1,0 +1,186 @@
+//! What became of every node, moment by moment.
+
+use std::collections::BTreeMap;
+
+use replank_core::mark;
+use replank_model::object::Object;
+use replank_model::object::cloud::{Instance, InstanceState};
+use replank_model::object::node::Node;
+use replank_model::text::{GroupName, InstanceId, NodeName, Zone};
+use replank_model::time::Time;
+use replank_model::view::Change;
+use serde::Serialize;
+
+/// Where a node is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum NodePhase {
+    /// In use, untouched.
+    Serving,
+    /// Cordoned: its turn will come.
+    Cordoned,
+    /// Its pods are being moved.
+    Draining,
+    /// Its instance is being ended.
+    Terminating,
+    /// It is no more.
+    Gone,
+    /// Its instance was launched and has not registered.
+    Booting,
+    /// It has registered and is not Ready.
+    Joining,
+    /// It is Ready.
+    Ready,
+}
+
+/// One node's way through the rehearsal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeTimeline {
+    /// The node, once it has a name.
+    pub node: Option<NodeName>,
+    /// Its instance.
+    pub instance: InstanceId,
+    /// Its group.
+    pub group: GroupName,
+    /// Its zone.
+    pub zone: Zone,
+    /// Whether it was there before the rehearsal.
+    pub old: bool,
+    /// When each phase began.
+    pub phases: Vec<PhaseStart>,
+}
+
+/// The beginning of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseStart {
+    /// The phase.
+    pub phase: NodePhase,
+    /// Its beginning.
+    pub at: Time,
+}
+
+impl NodeTimeline {
+    /// The present phase.
+    #[must_use]
+    pub fn phase(&self) -> NodePhase {
+        self.phases.last().expect("a timeline has a first phase").phase
+    }
+
+    fn enter(&mut self, phase: NodePhase, at: Time) {
+        if self.phase() != phase {
+            self.phases.push(PhaseStart { phase, at });
+        }
+    }
+}
+
+/// All nodes of the groups that are watched.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    nodes: BTreeMap<InstanceId, NodeTimeline>,
+    by_name: BTreeMap<NodeName, InstanceId>,
+}
+
+impl Timeline {
+    /// Notes an instance that is there at the beginning.
+    pub(super) fn begin(&mut self, at: Time, instance: &Instance) {
+        self.add(at, instance, true, NodePhase::Serving);
+    }
+
+    /// Takes in a change.
+    pub(super) fn changed(&mut self, at: Time, change: &Change) {
+        match change {
+            Change::Instance { new: Some(instance), .. } => self.instance(at, instance),
+            Change::Instance { old: Some(instance), new: None } => {
+                self.enter(&instance.id.clone(), NodePhase::Gone, at);
+            }
+            Change::Object { new: Some(Object::Node(node)), .. } => self.node(at, node),
+            Change::Object { old: Some(Object::Node(node)), new: None, .. } => {
+                if let Some(id) = self.by_name.get(&node.name()).cloned() {
+                    self.enter(&id, NodePhase::Gone, at);
+                }
+            }
+            Change::Object { .. }
+            | Change::Group { .. }
+            | Change::Instance { old: None, new: None }
+            | Change::Stale => {}
+        }
+    }
+
+    /// All nodes: the old ones first, each part in the order in which they began to change.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<NodeTimeline> {
+        let mut all: Vec<NodeTimeline> = self.nodes.values().cloned().collect();
+        let second = |node: &NodeTimeline| node.phases.get(1).map_or(node.phases[0].at, |start| start.at);
+        let last = |node: &NodeTimeline| node.phases.last().map(|start| start.at);
+        all.sort_by_key(|node| {
+            let moved = if node.old { last(node) } else { Some(second(node)) };
+            (!node.old, moved, node.node.clone(), node.instance.clone())
+        });
+        all
+    }
+
+    /// How many nodes are in a phase, old and new ones apart.
+    #[must_use]
+    pub fn count(&self, old: bool, phase: NodePhase) -> usize {
+        self.nodes.values().filter(|node| node.old == old && node.phase() == phase).count()
+    }
+
+    fn add(&mut self, at: Time, instance: &Instance, old: bool, phase: NodePhase) {
+        if let Some(name) = &instance.node {
+            self.by_name.insert(name.clone(), instance.id.clone());
+        }
+        let timeline = NodeTimeline {
+            node: instance.node.clone(),
+            instance: instance.id.clone(),
+            group: instance.group.clone(),
+            zone: instance.zone.clone(),
+            old,
+            phases: vec![PhaseStart { phase, at }],
+        };
+        self.nodes.insert(instance.id.clone(), timeline);
+    }
+
+    fn instance(&mut self, at: Time, instance: &Instance) {
+        let Some(known) = self.nodes.get_mut(&instance.id) else {
+            self.add(at, instance, false, NodePhase::Booting);
+            return;
+        };
+        known.node.clone_from(&instance.node);
+        match instance.state {
+            InstanceState::Pending => {}
+            InstanceState::Running if known.phase() == NodePhase::Booting => {
+                known.enter(NodePhase::Joining, at);
+            }
+            InstanceState::Running => {}
+            InstanceState::ShuttingDown => known.enter(NodePhase::Terminating, at),
+            InstanceState::Terminated => {}
+        }
+        if let Some(name) = &instance.node {
+            self.by_name.insert(name.clone(), instance.id.clone());
+        }
+    }
+
+    fn node(&mut self, at: Time, node: &Node) {
+        let Some(known) = self.by_name.get(&node.name()).and_then(|id| self.nodes.get_mut(id)) else {
+            return;
+        };
+        let role = node.meta.annotations.value(mark::ROLE);
+        match (known.phase(), role) {
+            (NodePhase::Serving | NodePhase::Ready, Some("doomed")) => known.enter(NodePhase::Cordoned, at),
+            (NodePhase::Serving | NodePhase::Ready | NodePhase::Cordoned, Some("draining")) => {
+                known.enter(NodePhase::Draining, at);
+            }
+            (NodePhase::Cordoned | NodePhase::Draining, None) => known.enter(NodePhase::Serving, at),
+            (NodePhase::Joining, None) if node.is_ready() => known.enter(NodePhase::Ready, at),
+            (_, _) => {}
+        }
+    }
+
+    fn enter(&mut self, id: &InstanceId, phase: NodePhase, at: Time) {
+        if let Some(known) = self.nodes.get_mut(id) {
+            known.enter(phase, at);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! JSON: where a value ends, and what it is.
+
+pub(crate) mod scan;
+pub(crate) mod stream;
+pub(crate) mod value;

@@ -1,0 +1,567 @@
+//! From the events of a YAML text to JSON trees, one for each document, or for each item of a list.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::map::Entry;
+use serde_json::{Map, Value};
+use serde_saphyr::granit_parser::{Event, Marker, Options, Parser, ScalarStyle, Span, Tag as YamlTag};
+
+use crate::document::{Emit, ListHead, incomplete, lacks_type};
+use crate::problem::{Lost, ProblemKind, Template};
+use crate::window::bytes;
+use crate::yaml::binary;
+use crate::yaml::scalar::{self, Scalar, Tag};
+
+/// Duplicate keys reported of one document: more say nothing new.
+const DUPLICATES_MAX: u32 = 10;
+
+/// Reads the documents in a text (one, unless unusual line ends hide a marker) that begins on a line of its
+/// source. Returns how many of them had no content.
+pub(crate) fn read(text: &str, first_line: u64, emit: &mut Emit<'_>) -> u32 {
+    let mut builder = Builder {
+        first_line,
+        emit,
+        stack: Vec::new(),
+        list: None,
+        anchors: BTreeMap::new(),
+        spent: Spent::default(),
+        documents: 0,
+        empty: 0,
+        between: false,
+    };
+    for event in Parser::new_from_str_with_options(text, options(builder.emit)) {
+        let result = match event {
+            Ok((event, span)) => builder.event(event, span),
+            Err(error) => Err(Wrong::yaml(*error.marker(), &error.info())),
+        };
+        if let Err(wrong) = result {
+            builder.broken(wrong.in_template(text));
+            break;
+        }
+    }
+    builder.empty
+}
+
+fn options(emit: &Emit<'_>) -> Options {
+    let mut options = Options::default();
+    // One more than allowed, so that the bound is noticed here, with our words. Two levels belong to a list.
+    let depth = emit.limits.depth_max.saturating_add(3);
+    options.flow_nesting_limit = depth;
+    options.block_nesting_limit = depth;
+    options.emit_comments = false;
+    options
+}
+
+/// What ends the reading of a document.
+struct Wrong {
+    at: Marker,
+    kind: ProblemKind,
+}
+
+impl Wrong {
+    fn bound(at: Marker, what: &'static str, bound: String) -> Self {
+        Self { at, kind: ProblemKind::Bound { what, bound } }
+    }
+
+    fn not_json(at: Marker, what: impl Into<String>, expected: &'static str) -> Self {
+        Self { at, kind: ProblemKind::NotJson { what: what.into(), expected } }
+    }
+
+    fn yaml(at: Marker, message: &str) -> Self {
+        Self { at, kind: ProblemKind::Yaml { message: message.into(), template: Template::No } }
+    }
+
+    /// Templates are often valid YAML up to a point: `{{name}}` is a mapping with a mapping as its key.
+    fn in_template(self, text: &str) -> Self {
+        let message = match self.kind {
+            ProblemKind::Yaml { message, .. } => message,
+            ProblemKind::NotJson { what, .. } if text.contains("{{") => {
+                format!("{what} has no counterpart in json")
+            }
+            kind => return Self { kind, ..self },
+        };
+        let template = if text.contains("{{") { Template::Likely } else { Template::No };
+        Self { kind: ProblemKind::Yaml { message, template }, ..self }
+    }
+}
+
+/// A mapping or sequence that is being read.
+struct Frame {
+    /// Its anchor, or 0.
+    anchor: usize,
+    start: Marker,
+    kind: FrameKind,
+}
+
+enum FrameKind {
+    Mapping(Mapping),
+    Sequence(Vec<Value>),
+    /// The items of the list that the document is; they are handed on as they are completed.
+    Items,
+}
+
+#[derive(Default)]
+struct Mapping {
+    map: Map<String, Value>,
+    merges: Vec<Map<String, Value>>,
+    pending: Pending,
+}
+
+/// What comes next in a mapping.
+#[derive(Default)]
+enum Pending {
+    #[default]
+    Key,
+    /// The value of this key, which stands there.
+    Value(String, Marker),
+    /// What is merged in.
+    Merge,
+}
+
+/// A list whose items are handed on one by one.
+#[derive(Default)]
+struct List {
+    head: ListHead,
+    /// Position and line of the item that is being read.
+    item: u32,
+    line: u64,
+    /// Items that lack a kind, while that of the list is still to come.
+    deferred: Vec<(u32, u64, Value)>,
+}
+
+/// A node that is complete.
+enum Node<'t> {
+    /// What it comes to depends on whether it is a key.
+    Scalar(Scalar, Cow<'t, str>),
+    /// `<<`
+    Merge,
+    Value(Value),
+}
+
+/// A node with an anchor, and what each alias to it adds.
+struct Recorded {
+    value: Value,
+    nodes: usize,
+    bytes: usize,
+}
+
+/// What a document has used of its bounds.
+#[derive(Default)]
+struct Spent {
+    /// Values in the document or list item.
+    nodes: usize,
+    alias_nodes: usize,
+    alias_bytes: usize,
+    duplicates: u32,
+}
+
+struct Builder<'e, 'a> {
+    emit: &'e mut Emit<'a>,
+    first_line: u64,
+    stack: Vec<Frame>,
+    /// Set while the document is a list that is taken apart.
+    list: Option<List>,
+    anchors: BTreeMap<usize, Recorded>,
+    spent: Spent,
+    documents: u32,
+    empty: u32,
+    /// Whether the last document that began has ended.
+    between: bool,
+}
+
+impl Builder<'_, '_> {
+    fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Wrong> {
+        let at = span.start;
+        match event {
+            Event::DocumentStart(..) => {
+                self.documents += 1;
+                self.between = false;
+                if self.documents > 1 {
+                    self.emit.index += 1;
+                }
+                self.anchors.clear();
+                self.spent = Spent::default();
+                Ok(())
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                self.start_node(at)?;
+                let node = scalar_node(text, style, tag.as_deref(), at)?;
+                self.complete(anchor, node, at)
+            }
+            Event::SequenceStart(_, anchor, _) => {
+                self.start_node(at)?;
+                let kind = match self.list_head(anchor) {
+                    Some(head) => {
+                        self.list.get_or_insert_default().head = head;
+                        FrameKind::Items
+                    }
+                    None => FrameKind::Sequence(Vec::new()),
+                };
+                self.open(anchor, kind, at)
+            }
+            Event::MappingStart(_, anchor, _) => {
+                self.start_node(at)?;
+                self.open(anchor, FrameKind::Mapping(Mapping::default()), at)
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(at),
+            Event::Alias(anchor) => self.alias(anchor, at),
+            Event::DocumentEnd => {
+                self.between = true;
+                Ok(())
+            }
+            // The events left are marks of the stream's structure, and what the options switch off.
+            _ => Ok(()),
+        }
+    }
+
+    fn line(&self, at: Marker) -> u64 {
+        self.first_line + at.line().saturating_sub(1) as u64
+    }
+
+    /// Counts a node, keys aside. Each item of a list is counted for itself.
+    fn start_node(&mut self, at: Marker) -> Result<(), Wrong> {
+        if let Some(Frame { kind: FrameKind::Items, .. }) = self.stack.last() {
+            self.list.get_or_insert_default().line = self.line(at);
+            self.spent.nodes = 0;
+        }
+        if let Some(Frame { kind: FrameKind::Mapping(Mapping { pending: Pending::Key, .. }), .. }) =
+            self.stack.last()
+        {
+            return Ok(());
+        }
+        self.spent.nodes += 1;
+        let max = self.emit.limits.nodes_max;
+        if self.spent.nodes > max {
+            return Err(Wrong::bound(at, "the number of values in one object", format!("{max} values")));
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, anchor: usize, kind: FrameKind, at: Marker) -> Result<(), Wrong> {
+        if let Some(Frame { kind: FrameKind::Mapping(Mapping { pending: Pending::Key, .. }), .. }) =
+            self.stack.last()
+        {
+            return Err(Wrong::not_json(at, "a list or mapping as a key", "text"));
+        }
+        // The levels that a list puts around its items do not count.
+        let of_list = match self.stack.iter().take(2).position(|frame| matches!(frame.kind, FrameKind::Items))
+        {
+            Some(position) => position + 1,
+            None => 0,
+        };
+        let max = self.emit.limits.depth_max;
+        if self.stack.len() >= max + of_list && !matches!(kind, FrameKind::Items) {
+            return Err(Wrong::bound(at, "the nesting of one object", format!("{max} levels")));
+        }
+        self.stack.push(Frame { anchor, start: at, kind });
+        Ok(())
+    }
+
+    /// What is known of the list whose items begin here, if the document is one: it has a key `items`, or
+    /// consists of items only. Where it has an anchor it may be needed again, and is held.
+    fn list_head(&self, anchor: usize) -> Option<ListHead> {
+        if anchor != 0 {
+            return None;
+        }
+        match self.stack.as_slice() {
+            [] => Some(ListHead::default()),
+            [Frame { anchor: 0, kind: FrameKind::Mapping(mapping), .. }] => match &mapping.pending {
+                Pending::Value(key, _) if key == "items" => {
+                    Some(head_of(&mapping.map)).filter(ListHead::can_be_list)
+                }
+                Pending::Value(..) | Pending::Key | Pending::Merge => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn close(&mut self, at: Marker) -> Result<(), Wrong> {
+        let Some(Frame { anchor, start, kind }) = self.stack.pop() else { return Ok(()) };
+        let value = match kind {
+            FrameKind::Sequence(values) => Value::Array(values),
+            FrameKind::Mapping(Mapping { mut map, merges, .. }) => {
+                if self.stack.is_empty() && self.list.is_some() {
+                    self.finish_list(&map, start);
+                    return Ok(());
+                }
+                for (key, value) in merges.into_iter().flatten() {
+                    map.entry(key).or_insert(value);
+                }
+                Value::Object(map)
+            }
+            FrameKind::Items => {
+                match self.stack.last_mut() {
+                    Some(Frame { kind: FrameKind::Mapping(mapping), .. }) => mapping.pending = Pending::Key,
+                    _ => self.finish_list(&Map::new(), start),
+                }
+                return Ok(());
+            }
+        };
+        if self.stack.is_empty() {
+            let line = self.line(start);
+            self.emit.document(line, value);
+            return Ok(());
+        }
+        self.complete(anchor, Node::Value(value), at)
+    }
+
+    /// Puts a complete node where it belongs.
+    fn complete(&mut self, anchor: usize, node: Node<'_>, at: Marker) -> Result<(), Wrong> {
+        if anchor != 0 {
+            let value = node.clone_value(at)?;
+            let (nodes, bytes) = weigh(&value);
+            self.charge(nodes, bytes, at)?;
+            self.anchors.insert(anchor, Recorded { value, nodes, bytes });
+        }
+        let Some(frame) = self.stack.last_mut() else {
+            match node.value(at)? {
+                Value::Null => {
+                    self.empty += 1;
+                    self.emit.index -= 1;
+                }
+                value => {
+                    let line = self.line(at);
+                    self.emit.document(line, value);
+                }
+            }
+            return Ok(());
+        };
+        match &mut frame.kind {
+            FrameKind::Sequence(values) => values.push(node.value(at)?),
+            FrameKind::Items => {
+                let value = node.value(at)?;
+                self.item(value);
+            }
+            FrameKind::Mapping(mapping) => match std::mem::take(&mut mapping.pending) {
+                Pending::Key => {
+                    mapping.pending = match node {
+                        Node::Merge => Pending::Merge,
+                        node @ (Node::Scalar(..) | Node::Value(_)) => Pending::Value(node.key(at)?, at),
+                    };
+                }
+                Pending::Merge => merge(node.value(at)?, mapping, at)?,
+                Pending::Value(key, key_at) => {
+                    if let Some(key) = insert(&mut mapping.map, key, node.value(at)?) {
+                        self.duplicate(key, key_at);
+                    }
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn duplicate(&mut self, key: String, at: Marker) {
+        self.spent.duplicates += 1;
+        if self.spent.duplicates <= DUPLICATES_MAX {
+            let item = self.list.as_ref().map(|list| list.item);
+            let at = (self.line(at), Some(at.col() as u64 + 1));
+            self.emit.problem(item, Some(at), ProblemKind::DuplicateKey { key }, Lost::Nothing);
+        }
+    }
+
+    fn alias(&mut self, anchor: usize, at: Marker) -> Result<(), Wrong> {
+        self.start_node(at)?;
+        let Some(Recorded { value, nodes, bytes }) = self.anchors.get(&anchor) else {
+            return Err(Wrong::yaml(at, "the alias stands within the node it refers to"));
+        };
+        let (value, nodes, bytes) = (value.clone(), *nodes, *bytes);
+        self.charge(nodes, bytes, at)?;
+        self.complete(0, Node::Value(value), at)
+    }
+
+    fn charge(&mut self, nodes: usize, bytes_added: usize, at: Marker) -> Result<(), Wrong> {
+        let limits = self.emit.limits;
+        self.spent.alias_nodes += nodes;
+        self.spent.alias_bytes += bytes_added;
+        if self.spent.alias_nodes > limits.alias_nodes_max {
+            let bound = format!("{} values", limits.alias_nodes_max);
+            return Err(Wrong::bound(at, "what the anchors and aliases of this document repeat", bound));
+        }
+        if self.spent.alias_bytes > limits.alias_bytes_max {
+            let bound = bytes(limits.alias_bytes_max as u64);
+            return Err(Wrong::bound(at, "what the anchors and aliases of this document repeat", bound));
+        }
+        Ok(())
+    }
+
+    fn item(&mut self, mut value: Value) {
+        let Some(list) = &mut self.list else { return };
+        if list.head.kind.is_none() && lacks_type(&value) {
+            list.deferred.push((list.item, list.line, value));
+        } else {
+            list.head.fill(&mut value);
+            self.emit.item(list.item, list.line, value);
+        }
+        list.item += 1;
+    }
+
+    fn finish_list(&mut self, map: &Map<String, Value>, start: Marker) {
+        let Some(list) = self.list.take() else { return };
+        let head = head_of(map);
+        for (item, line, mut value) in list.deferred {
+            head.fill(&mut value);
+            self.emit.item(item, line, value);
+        }
+        if let Some(kind) = map.get("metadata").and_then(incomplete) {
+            let line = self.line(start);
+            self.emit.problem(None, Some((line, None)), kind, Lost::RestOfList);
+        }
+    }
+
+    fn broken(&mut self, Wrong { at, kind }: Wrong) {
+        if self.between {
+            self.emit.index += 1;
+        }
+        let line_and_column = (self.line(at), Some(at.col() as u64 + 1));
+        let in_items = matches!(self.stack.get(1).or(self.stack.first()), Some(frame) if matches!(frame.kind, FrameKind::Items));
+        let item = self.list.as_ref().map(|list| list.item).filter(|_| in_items);
+        let lost = if self.list.is_some() { Lost::RestOfList } else { Lost::Document };
+        let root = match self.stack.drain(..).next() {
+            Some(Frame { kind: FrameKind::Mapping(Mapping { map, .. }), .. }) => map,
+            _ => Map::new(),
+        };
+        self.finish_list(&root, at);
+        self.emit.problem(item, Some(line_and_column), kind, lost);
+    }
+}
+
+impl Node<'_> {
+    fn value(self, at: Marker) -> Result<Value, Wrong> {
+        match self {
+            Node::Value(value) => Ok(value),
+            Node::Merge => Ok(Value::String("<<".into())),
+            Node::Scalar(scalar, text) => {
+                let shown = scalar;
+                shown.value(text.into_owned()).ok_or_else(|| {
+                    let Scalar::Float(number) = scalar else {
+                        return Wrong::not_json(at, "a number", "a number");
+                    };
+                    let what = if number.is_nan() { "`.nan`" } else { "`.inf`" };
+                    Wrong::not_json(at, what, "a finite number, or text in quotes")
+                })
+            }
+        }
+    }
+
+    fn clone_value(&self, at: Marker) -> Result<Value, Wrong> {
+        match self {
+            Node::Value(value) => Ok(value.clone()),
+            Node::Merge => Node::Merge.value(at),
+            Node::Scalar(scalar, text) => Node::Scalar(*scalar, Cow::Borrowed(text.as_ref())).value(at),
+        }
+    }
+
+    fn key(self, at: Marker) -> Result<String, Wrong> {
+        let what = match &self {
+            Node::Scalar(Scalar::Null, _) | Node::Value(Value::Null) => "null as a key",
+            Node::Scalar(..) | Node::Value(Value::Number(_)) => "an integer beyond 2^63 as a key",
+            Node::Merge | Node::Value(_) => "a list or mapping as a key",
+        };
+        let key = match self {
+            Node::Scalar(scalar, text) => scalar.key(text),
+            Node::Merge => Some("<<".to_owned()),
+            Node::Value(Value::String(text)) => Some(text),
+            Node::Value(Value::Bool(value)) => Scalar::Bool(value).key(""),
+            Node::Value(Value::Number(number)) => match (number.as_i64(), number.as_f64()) {
+                (Some(value), _) => Scalar::Int(value).key(""),
+                (None, Some(value)) if number.is_f64() => Scalar::Float(value).key(""),
+                (None, _) => None,
+            },
+            Node::Value(Value::Null | Value::Array(_) | Value::Object(_)) => None,
+        };
+        key.ok_or_else(|| Wrong::not_json(at, what, "text"))
+    }
+}
+
+/// Inserts, the last value winning; gives the key back if it was there before.
+fn insert(map: &mut Map<String, Value>, key: String, value: Value) -> Option<String> {
+    match map.entry(key) {
+        Entry::Vacant(entry) => {
+            entry.insert(value);
+            None
+        }
+        Entry::Occupied(mut entry) => {
+            entry.insert(value);
+            Some(entry.key().clone())
+        }
+    }
+}
+
+fn merge(value: Value, mapping: &mut Mapping, at: Marker) -> Result<(), Wrong> {
+    const EXPECTED: &str = "`<<` takes a mapping, or a list of mappings";
+    match value {
+        Value::Object(map) => mapping.merges.push(map),
+        Value::Array(values) => {
+            for value in values {
+                let Value::Object(map) = value else { return Err(Wrong::yaml(at, EXPECTED)) };
+                mapping.merges.push(map);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            return Err(Wrong::yaml(at, EXPECTED));
+        }
+    }
+    Ok(())
+}
+
+fn head_of(map: &Map<String, Value>) -> ListHead {
+    let text = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
+    ListHead { kind: text("kind"), api_version: text("apiVersion") }
+}
+
+/// Values and bytes of text in a tree.
+fn weigh(value: &Value) -> (usize, usize) {
+    let add = |(nodes, bytes): (usize, usize), (n, b): (usize, usize)| (nodes + n, bytes + b);
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => (1, 0),
+        Value::String(text) => (1, text.len()),
+        Value::Array(values) => values.iter().map(weigh).fold((1, 0), add),
+        Value::Object(map) => {
+            map.iter().map(|(key, value)| add((0, key.len()), weigh(value))).fold((1, 0), add)
+        }
+    }
+}
+
+const YAML_TAGS: &str = "tag:yaml.org,2002:";
+
+fn scalar_node<'t>(
+    text: Cow<'t, str>,
+    style: ScalarStyle,
+    tag: Option<&YamlTag>,
+    at: Marker,
+) -> Result<Node<'t>, Wrong> {
+    let Some(tag) = tag else {
+        return Ok(match style {
+            ScalarStyle::Plain if text == "<<" => Node::Merge,
+            ScalarStyle::Plain => Node::Scalar(scalar::plain(&text), text),
+            ScalarStyle::SingleQuoted
+            | ScalarStyle::DoubleQuoted
+            | ScalarStyle::Literal
+            | ScalarStyle::Folded => Node::Scalar(Scalar::Text, text),
+        });
+    };
+    let name = tag.suffix_in_namespace(YAML_TAGS);
+    let tag = match name.as_deref() {
+        Some("merge") if text == "<<" => return Ok(Node::Merge),
+        Some("binary") => {
+            let Some(decoded) = binary::decode(&text).and_then(|bytes| String::from_utf8(bytes).ok()) else {
+                return Err(Wrong::not_json(
+                    at,
+                    "`!!binary` that is not base64 of utf-8 text",
+                    "the base64 text without the tag",
+                ));
+            };
+            return Ok(Node::Value(Value::String(decoded)));
+        }
+        Some("null") => Tag::Null,
+        Some("bool") => Tag::Bool,
+        Some("int") => Tag::Int,
+        Some("float") => Tag::Float,
+        _ => Tag::Text,
+    };
+    match scalar::tagged(tag, &text) {
+        Ok(scalar) => Ok(Node::Scalar(scalar, text)),
+        Err(wanted) => Err(Wrong::yaml(at, &format!("`{text}` is not {wanted}, which its tag says it is"))),
+    }
+}

@@ -1,13 +1,17 @@
-//! Reads what users have into JSON documents.
+//! Reads what users have: files, directories, standard input; YAML and JSON, in gzip too; into JSON documents and
+//! from there into a cluster's objects.
 //!
 //! ```text
-//! paths, stdin ──► source ──► open ──────► window ──► json │ yaml ──► document ──► check
-//!  what was named  which     gzip, UTF-16  text, a    where a value  Found:        is it an object
-//!                  files     to text       part of it ends, and its  Document or   of a cluster?
-//!                                          at a time  tree           Problem
+//! paths, stdin ──► source ──► open ──────► window ──► json │ yaml ──► document ──► check ──► snapshot
+//!  what was named  which     gzip, UTF-16  text, a    where a value  Found:        is it an  objects, each
+//!                  files     to text       part of it ends, and its  Document or   object?   once, sorted;
+//!                                          at a time  tree           Problem                 now; summary
 //! ```
 //!
-//! [`read::read`] takes [`source::Source`]s and hands on every document, and every item of a list as one, as a
+//! [`snapshot::Snapshot::load`] does it all: objects (each once, in an order that does not depend on the input's),
+//! the snapshot's moment ([`now`]), what was read in numbers, and what was wrong.
+//!
+//! [`read::read`] is the part of it that knows nothing of Kubernetes but lists. It takes [`source::Source`]s and hands on every document, and every item of a list as one, as a
 //! [`document::Document`]: any JSON value with the place it came from. Everything in it is kept; unknown kinds and
 //! fields are not this crate's business.
 //!
@@ -34,9 +38,11 @@ pub mod check;
 pub mod document;
 mod json;
 pub mod limits;
+pub mod now;
 mod open;
 pub mod problem;
 pub mod read;
+pub mod snapshot;
 pub mod source;
 mod window;
 mod yaml;

@@ -197,6 +197,22 @@ pub enum ProblemKind {
         /// How many items remain, in words.
         remaining: String,
     },
+    /// A member that is modelled has a value that the API does not have there.
+    #[error("not as the api has it: {message}")]
+    Projection {
+        /// Kind, name, path, and what was expected.
+        message: String,
+    },
+    /// An object that is there in two states.
+    #[error("{object} is there in two states, and the one at {taken} was taken, by {why}")]
+    Duplicate {
+        /// Kind, namespace and name.
+        object: String,
+        /// Where the state is that was taken.
+        taken: String,
+        /// What decided.
+        why: &'static str,
+    },
     /// The API server's answer was an error, and that was saved.
     #[error("found an error of the api server where objects were expected: {message}")]
     ApiError {
@@ -297,7 +313,9 @@ impl ProblemKind {
                 Field::Kind | Field::ApiVersion => {
                     "pass Kubernetes objects, as `kubectl get … -o yaml` or `-o json` prints them"
                 }
-                Field::Name | Field::Namespace => "give it one, as the cluster would",
+                Field::Name | Field::Namespace => {
+                    "give it one, in quotes where it reads as a number or boolean (`\"1\"`, `\"on\"`)"
+                }
                 Field::GeneratedName => {
                     "only the cluster gives it a name; pass the object it made (`kubectl get … -o yaml`)"
                 }
@@ -308,6 +326,10 @@ impl ProblemKind {
             ProblemKind::Incomplete { .. } => {
                 "fetch the list whole: `kubectl get … -o json` does, `--raw` with a limit does not"
             }
+            ProblemKind::Projection { .. } => {
+                "correct the value, or save the object again with `kubectl get … -o yaml`"
+            }
+            ProblemKind::Duplicate { .. } => "leave the older one out, or pass one dump of one moment",
             ProblemKind::ApiError { .. } => "run the command that wrote this again, and look at its error",
         }
     }

@@ -114,9 +114,33 @@ pub enum Fatal {
         /// How many files were passed over, and an example, or nothing.
         passed_over: String,
     },
+    /// Everything could be opened, and not one object is in it.
+    #[error("no Kubernetes object in {names}: {why}", names = names(sources), why = why_none(problems))]
+    NoObject {
+        /// What was read.
+        sources: Vec<Arc<str>>,
+        /// Why nothing was found; nothing where all is empty.
+        problems: Vec<Problem>,
+    },
     /// Standard input can be read only once.
     #[error("standard input (`-`) was named twice: it can be read only once")]
     StdinTwice,
+}
+
+fn names(sources: &[Arc<str>]) -> String {
+    match sources {
+        [] => "the input".into(),
+        [only] => only.to_string(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+    }
+}
+
+fn why_none(problems: &[Problem]) -> String {
+    match problems {
+        [] => "it is empty: pass what `kubectl get … -A -o json` or `-o yaml` prints".into(),
+        [only] => only.to_string(),
+        [first, rest @ ..] => format!("{first} (and {} more problems)", rest.len()),
+    }
 }
 
 /// One stream of bytes to be read.

@@ -1,0 +1,226 @@
+//! A cluster's objects, from whatever they were saved in.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use replank_model::object::meta::Key;
+use replank_model::object::{Kind, Object, Projector, render};
+use replank_model::text::Text;
+use replank_model::time::Time;
+use serde_json::Value;
+
+use crate::check::identify;
+use crate::document::{Document, Found};
+use crate::limits::Limits;
+use crate::now::{Basis, Now, NowFinder};
+use crate::problem::{Lost, Place, Problem, ProblemKind};
+use crate::read::{Report, read};
+use crate::source::{Fatal, PassedOver, Source};
+
+/// Problems that are kept. More are counted: a thousand of them say that the input is something else.
+const PROBLEMS_MAX: usize = 1000;
+
+/// How a snapshot is loaded.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Bounds on what is read.
+    pub limits: Limits,
+    /// The snapshot's moment, where the caller knows it (`--now`).
+    pub now: Option<Time>,
+    /// Times after this one are not taken for the snapshot's moment.
+    pub not_after: Option<Time>,
+}
+
+/// The objects of a cluster at one moment.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The objects, each once, by kind, namespace and name: their order does not depend on that of the input.
+    pub objects: Vec<Object>,
+    /// The moment the snapshot was made at; `None` where no object tells any time.
+    pub now: Option<Now>,
+    /// What was read, in numbers.
+    pub summary: Summary,
+    /// What was not as it must be, in the order of the input; the first thousand.
+    pub problems: Vec<Problem>,
+}
+
+/// What was read, in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Files and streams that were read.
+    pub sources: usize,
+    /// Those of them without any document.
+    pub empty_sources: Vec<Text>,
+    /// Documents and items of lists that were read, whatever they are.
+    pub documents: u64,
+    /// Documents without content, which are not counted above.
+    pub empty_documents: u64,
+    /// Objects by kind; a kind that is not typed has its group behind it, as in `Workflow.argoproj.io`.
+    pub objects: BTreeMap<String, u64>,
+    /// Objects that were there again, the same or in another state.
+    pub duplicates: u64,
+    /// All problems.
+    pub problems: u64,
+    /// Those of them because of which something is missing.
+    pub losses: u64,
+    /// Files in directories that were not read.
+    pub passed_over: Vec<PassedOver>,
+}
+
+/// What tells one object from another. Versions of one group are views of the same object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Slot {
+    kind: Kind,
+    /// Kind and group where the kind is not typed, else nothing.
+    other: Option<(Text, Text)>,
+    key: Key,
+}
+
+impl Slot {
+    fn of(object: &Object) -> Self {
+        let kind = object.kind();
+        let other =
+            (kind == Kind::Other).then(|| (Text::from(object.kind_name()), Text::from(group(object))));
+        Self { kind, other, key: object.meta().key() }
+    }
+}
+
+fn group(object: &Object) -> &str {
+    object.api_version().split_once('/').map_or("", |(group, _)| group)
+}
+
+impl Snapshot {
+    /// Loads everything that the sources hold.
+    ///
+    /// An object that is there more than once is taken in the state with the highest `resourceVersion`, then the
+    /// highest `generation`, then the JSON text that sorts last: so the order of sources and documents never
+    /// matters. That states differ is a problem; that they are the same is not.
+    ///
+    /// # Errors
+    /// Where a source cannot be found or opened, or where there is not one object in any of them.
+    pub fn load(sources: Vec<Source>, options: &Options) -> Result<Self, Fatal> {
+        let mut loading = Loading {
+            projector: Projector::default(),
+            objects: BTreeMap::new(),
+            now: NowFinder::new(options.not_after),
+            summary: Summary::default(),
+            problems: Vec::new(),
+        };
+        let report = read(sources, &options.limits, &mut |found| match found {
+            Found::Document(document) => loading.document(document),
+            Found::Problem(problem) => loading.problem(problem),
+        })?;
+        loading.finish(report, options.now)
+    }
+}
+
+struct Loading {
+    projector: Projector,
+    objects: BTreeMap<Slot, (Object, Place)>,
+    now: NowFinder,
+    summary: Summary,
+    problems: Vec<Problem>,
+}
+
+impl Loading {
+    fn document(&mut self, mut document: Document) {
+        self.summary.documents += 1;
+        if let Err(kind) = identify(&document.value) {
+            return self.problem(document.problem(kind));
+        }
+        self.now.see(&document.value);
+        settle_namespace(&mut document.value);
+        let value = std::mem::take(&mut document.value);
+        match self.projector.object(value) {
+            Ok(object) => self.object(object, &document),
+            Err(error) => {
+                let kind = ProblemKind::Projection { message: error.to_string() };
+                self.problem(document.problem(kind));
+            }
+        }
+    }
+
+    fn object(&mut self, object: Object, document: &Document) {
+        let slot = Slot::of(&object);
+        let place = document.place();
+        let Some((known, known_place)) = self.objects.get_mut(&slot) else {
+            self.objects.insert(slot, (object, place));
+            return;
+        };
+        self.summary.duplicates += 1;
+        let (order, why) = newer(&object, known);
+        let (taken, left) = match order {
+            Ordering::Equal => return,
+            Ordering::Less => (known_place.clone(), place),
+            Ordering::Greater => {
+                *known = object;
+                (place.clone(), std::mem::replace(known_place, place))
+            }
+        };
+        let object = format!("{} {}", self.objects[&slot].0.kind_name(), slot.key);
+        let kind = ProblemKind::Duplicate { object, taken: taken.to_string(), why };
+        self.problem(Problem { place: left, kind, lost: Lost::Nothing });
+    }
+
+    fn problem(&mut self, problem: Problem) {
+        self.summary.problems += 1;
+        self.summary.losses += u64::from(problem.lost != Lost::Nothing);
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(problem);
+        }
+    }
+
+    fn finish(mut self, report: Report, now: Option<Time>) -> Result<Snapshot, Fatal> {
+        self.summary.sources = report.sources.len();
+        self.summary.empty_sources = report.empty_sources;
+        self.summary.empty_documents = report.empty_documents;
+        self.summary.passed_over = report.passed_over;
+        if self.objects.is_empty() {
+            return Err(Fatal::NoObject { sources: report.sources, problems: self.problems });
+        }
+        let objects: Vec<Object> = self.objects.into_values().map(|(object, _)| object).collect();
+        for object in &objects {
+            let name = match (object.kind(), group(object)) {
+                (Kind::Other, group) if !group.is_empty() => format!("{}.{group}", object.kind_name()),
+                _ => object.kind_name().to_owned(),
+            };
+            *self.summary.objects.entry(name).or_default() += 1;
+        }
+        let now = now.map(|time| Now { time, basis: Basis::Given }).or_else(|| self.now.now());
+        Ok(Snapshot { objects, now, summary: self.summary, problems: self.problems })
+    }
+}
+
+/// Which of two states of one object is taken, and by what.
+fn newer(a: &Object, b: &Object) -> (Ordering, &'static str) {
+    let (a_meta, b_meta) = (a.meta(), b.meta());
+    let by_version = a_meta.resource_version.cmp(&b_meta.resource_version);
+    let by_generation = a_meta.generation.cmp(&b_meta.generation);
+    match (by_version, by_generation) {
+        (Ordering::Equal, Ordering::Equal) => {
+            let text = |object: &Object| render(object).to_string();
+            (text(a).cmp(&text(b)), "its text, which sorts last, as nothing else tells them apart")
+        }
+        (Ordering::Equal, order) => (order, "its higher metadata.generation"),
+        (order, _) => (order, "its higher resourceVersion"),
+    }
+}
+
+/// Puts an object of a namespaced kind that names no namespace into `default`, where kubectl would put it, and
+/// takes a namespace away from kinds that have none. Kinds that are not typed stay as they are.
+fn settle_namespace(value: &mut Value) {
+    let text =
+        |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let Some(kind) = Kind::of(&text(value, "apiVersion"), &text(value, "kind")) else { return };
+    let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    let has_one = metadata.get("namespace").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+    match (kind.is_namespaced(), has_one) {
+        (true, false) => {
+            metadata.insert("namespace".into(), "default".into());
+        }
+        (false, true) => {
+            metadata.remove("namespace");
+        }
+        (true, true) | (false, false) => {}
+    }
+}

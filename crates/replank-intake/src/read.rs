@@ -8,9 +8,9 @@ use crate::document::{Emit, Found};
 use crate::json;
 use crate::limits::Limits;
 use crate::open::{self, Text};
-use crate::problem::{Lost, Place, Problem, ProblemKind};
+use crate::problem::{self, Lost, Problem, ProblemKind};
 use crate::source::{self, Fatal, Input, PassedOver, Source, read_problem};
-use crate::window::{Taken, Window, bytes};
+use crate::window::{Place, Taken, Window, bytes};
 use crate::yaml;
 
 /// What was read, apart from what was found in it.
@@ -46,7 +46,7 @@ pub fn read(sources: Vec<Source>, limits: &Limits, each: &mut dyn FnMut(Found)) 
             Input::File { name, path } => match File::open(path) {
                 Ok(file) => (name, Box::new(file)),
                 Err(error) => {
-                    let place = Place::source(name);
+                    let place = problem::Place::source(name);
                     each(Found::Problem(Problem { place, kind: read_problem(&error), lost: Lost::Source }));
                     continue;
                 }
@@ -56,7 +56,11 @@ pub fn read(sources: Vec<Source>, limits: &Limits, each: &mut dyn FnMut(Found)) 
         match open::open(reader) {
             Ok(text) => one(name, text, limits, each, &mut report),
             Err(kind) => {
-                each(Found::Problem(Problem { place: Place::source(name), kind, lost: Lost::Source }));
+                each(Found::Problem(Problem {
+                    place: problem::Place::source(name),
+                    kind,
+                    lost: Lost::Source,
+                }));
             }
         }
     }
@@ -71,7 +75,7 @@ fn one(name: Arc<str>, text: Text, limits: &Limits, each: &mut dyn FnMut(Found),
     report.empty_documents += u64::from(stream.empty);
     let failure = window.take_failure();
     if let Some(kind) = failure {
-        let line = window.line(window.position());
+        let line = window.place().line;
         emit.problem(None, Some((line, None)), kind, Lost::RestOfSource);
     } else if emit.index == 0 {
         report.empty_sources.push(name);
@@ -185,15 +189,14 @@ impl Stream<'_, '_> {
             expected: "another document, or the end, behind the one that ends here".into(),
             found: json::stream::found(self.window),
         };
-        let at = self.window.line_and_column(self.window.position());
+        let place = self.window.place();
         json::stream::skip_to_document(self.window);
-        self.emit.problem(None, Some(at), kind, Lost::Document);
+        self.emit.problem(None, Some((place.line, Some(place.column))), kind, Lost::Document);
     }
 
     /// Reads the YAML document that begins on this line, up to the next marker.
     fn yaml(&mut self) {
-        let start = self.window.position();
-        let first_line = self.window.line(start);
+        let Place { position: start, line: first_line, .. } = self.window.place();
         if !self.take_until_marker(start) {
             let bound = bytes(self.emit.limits.held_bytes_max as u64);
             let kind = ProblemKind::Bound { what: "the size of one document", bound };
@@ -224,7 +227,7 @@ impl Stream<'_, '_> {
                 Taken::Line => {}
                 Taken::End => return true,
                 Taken::TooLong => {
-                    let at_line_start = self.window.indent(self.window.position()) == 0;
+                    let at_line_start = self.window.place().indent() == 0;
                     if !(at_line_start && self.at_boundary()) {
                         while self.window.skip_line() && !self.at_boundary() {}
                     }

@@ -9,6 +9,11 @@ use crate::problem::ProblemKind;
 /// Bytes asked for at a time.
 const READ_BYTES: usize = 64 * 1024;
 
+/// How often all that was read may be read again, and how many bytes besides, so that a small input may be wrong
+/// everywhere.
+const AGAIN_TIMES: u64 = 4;
+const AGAIN_BYTES: u64 = 64 << 20;
+
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Holds the bytes from a mark on; those before it are forgotten when room is needed. Positions are counted
@@ -22,18 +27,31 @@ pub(crate) struct Window {
     next: usize,
     /// Index into `held` of the first byte that is still needed.
     mark: usize,
-    /// A position whose line is known; it never lies behind the mark.
-    known: Known,
+    /// The last position whose line was asked for; never before the mark.
+    known: Place,
+    /// Bytes that were gone back to be read again.
+    again: u64,
     end: End,
     input_bytes_max: u64,
 }
 
-#[derive(Clone, Copy)]
-struct Known {
-    index: usize,
-    line: u64,
+/// A position and its line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) position: u64,
+    /// From 1.
+    pub(crate) line: u64,
+    /// In characters, from 1.
+    pub(crate) column: u64,
     /// Position of the first byte of that line.
     line_start: u64,
+}
+
+impl Place {
+    /// Bytes before it on its line.
+    pub(crate) fn indent(&self) -> u64 {
+        self.position - self.line_start
+    }
 }
 
 /// How taking a line ended.
@@ -71,7 +89,8 @@ impl Window {
             base: 0,
             next: 0,
             mark: 0,
-            known: Known { index: 0, line: 1, line_start: 0 },
+            known: Place { position: 0, line: 1, column: 1, line_start: 0 },
+            again: 0,
             end: End::Ahead,
             input_bytes_max: limits.input_bytes_max,
         }
@@ -128,6 +147,30 @@ impl Window {
             self.next = self.index(position);
         }
         held
+    }
+
+    /// Goes back to a place that is not forgotten, to look at the text behind it with other eyes. How much is read
+    /// again in all is bounded, because an input can be made to ask for it again and again; where the bound is
+    /// reached, or the place is forgotten, nothing changes and the answer is `false`.
+    pub(crate) fn go_back(&mut self, place: Place) -> bool {
+        let again = self.again + self.position().saturating_sub(place.position);
+        let allowed = again <= AGAIN_BYTES + self.position() * AGAIN_TIMES;
+        let goes = allowed && self.rewind(place.position);
+        if goes {
+            self.again = again;
+            self.known = place;
+        }
+        goes
+    }
+
+    /// Goes back to the start of the line of a place, unless that is forgotten: then nothing changes and the answer
+    /// is `false`.
+    pub(crate) fn go_to_line_start(&mut self, place: Place) -> bool {
+        let goes = self.rewind(place.line_start);
+        if goes {
+            self.known = Place { position: place.line_start, column: 1, ..place };
+        }
+        goes
     }
 
     #[inline]
@@ -238,24 +281,9 @@ impl Window {
         self.next - self.index(position)
     }
 
-    /// Line of a position at or behind the mark, from 1.
-    pub(crate) fn line(&mut self, position: u64) -> u64 {
-        self.know(position).line
-    }
-
-    /// Line and column of a position, the column in characters from 1.
-    pub(crate) fn line_and_column(&mut self, position: u64) -> (u64, Option<u64>) {
-        let Known { index, line, line_start } = self.know(position);
-        let column = line_start.checked_sub(self.base).map(|start| {
-            let start = usize::try_from(start).unwrap_or(index).min(index);
-            1 + self.held[start..index].iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64
-        });
-        (line, column)
-    }
-
-    /// Bytes from the start of its line to a position.
-    pub(crate) fn indent(&mut self, position: u64) -> u64 {
-        position - self.know(position).line_start
+    /// The place of the next byte.
+    pub(crate) fn place(&mut self) -> Place {
+        self.know(self.position())
     }
 
     /// Why the stream broke off, if it did and that was not asked for before.
@@ -279,28 +307,22 @@ impl Window {
         usize::try_from(position - self.base).expect("a position within what is held fits memory")
     }
 
-    fn know(&mut self, position: u64) -> Known {
-        let index = self.index(position);
-        let from = self.known;
-        if index >= from.index {
-            let passed = &self.held[from.index..index];
-            let lines = passed.iter().filter(|&&byte| byte == b'\n').count() as u64;
-            if lines > 0 {
-                let last = passed.iter().rposition(|&byte| byte == b'\n').unwrap_or(0);
-                self.known.line_start = self.base + (from.index + last + 1) as u64;
-            }
-            self.known.line = from.line + lines;
-            self.known.index = index;
-            return self.known;
+    /// Counts lines up to a position, which does not lie before the one that was asked for last (or that the
+    /// window was put back to).
+    fn know(&mut self, position: u64) -> Place {
+        debug_assert!(position >= self.known.position, "lines are counted forwards");
+        let from = self.index(self.known.position);
+        let mut passed = &self.held[from..self.index(position).max(from)];
+        if let Some(last) = passed.iter().rposition(|&byte| byte == b'\n') {
+            self.known.line += passed[..=last].iter().filter(|&&byte| byte == b'\n').count() as u64;
+            self.known.line_start = self.known.position + last as u64 + 1;
+            self.known.column = 1;
+            passed = &passed[last + 1..];
         }
-        let back = self.held[index..from.index].iter().filter(|&&byte| byte == b'\n').count() as u64;
-        let line_start = match self.held[..index].iter().rposition(|&byte| byte == b'\n') {
-            _ if back == 0 => from.line_start,
-            Some(at) => self.base + (at + 1) as u64,
-            // The start of the line is forgotten; the earliest byte that is held stands for it.
-            None => self.base,
-        };
-        Known { index, line: from.line - back, line_start }
+        // All bytes but those that continue a character.
+        self.known.column += passed.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64;
+        self.known.position = position.max(self.known.position);
+        self.known
     }
 
     /// Reads on. `false` at the end.
@@ -342,13 +364,13 @@ impl Window {
     }
 
     fn forget_before_mark(&mut self) {
-        if self.known.index < self.mark {
-            self.know(self.base + self.mark as u64);
+        let mark = self.base + self.mark as u64;
+        if self.known.position < mark {
+            self.know(mark);
         }
         self.held.drain(..self.mark);
         self.base += self.mark as u64;
         self.next -= self.mark;
-        self.known.index -= self.mark;
         self.mark = 0;
     }
 }

@@ -202,3 +202,45 @@ fn numbers_that_name_more_than_any_machine_holds_are_text_or_refused() {
         "a number of 100,000 digits fits no float; 1e-999… is 0"
     );
 }
+
+#[test]
+fn lists_that_are_wrong_everywhere_are_read_once_or_a_few_times() {
+    let limits = Limits::default();
+    let whole = "  {\n   \"a\": 1\n  },\n".repeat(20);
+    for wrong in [
+        "  {\n   \"a\": [\n  },\n",
+        "  {\n   \"a\": {\n  },\n",
+        "  {\n   \"a\n  },\n",
+        "  {\n   \"a\": [ {\n",
+    ] {
+        let list = format!("{{\n \"items\": [\n{}", format!("{wrong}{whole}").repeat(1500));
+        let (documents, problems) = text(list, &limits);
+        assert!(
+            documents.len() >= 20 * 1400 && problems.len() >= 1400,
+            "{wrong}: {} {}",
+            documents.len(),
+            problems.len()
+        );
+    }
+    let whole = "- {a: 1}\n".repeat(20);
+    for wrong in [
+        "- {a: .nan}\n",
+        "- a: [\n",
+        "- a: \"\n",
+        "- {a: *nobody}\n",
+        "- a: b: c\n",
+        "- @\n",
+        "- a: |\n  x\n y\n",
+    ] {
+        let list = format!("items:\n{}", format!("{wrong}{whole}").repeat(1500));
+        let (documents, problems) = text(list, &limits);
+        // How much is looked at again is bounded, so a list that is wrong in thousands of places may end early.
+        assert!(
+            documents.len() >= 20 * 100 && problems.len() >= 100,
+            "{wrong}: {} {}",
+            documents.len(),
+            problems.len()
+        );
+        println!("{wrong:?}: {} documents, {} problems", documents.len(), problems.len());
+    }
+}

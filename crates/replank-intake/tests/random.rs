@@ -234,7 +234,7 @@ fn documents(found: &[Found]) -> Vec<&Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, max_global_rejects: 100_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_bytes(bytes in vec(any::<u8>(), 0..300), at_most in 1usize..20) {
@@ -303,8 +303,8 @@ proptest! {
         // What looks like the start of a document is taken for one.
         let looks_like_document = |line: &[u8]| matches!(line.first(), Some(b'{' | b'[' | b'-' | b'.'));
         prop_assume!(!broken.split(|&byte| byte == b'\n').any(looks_like_document));
-        // The end of the list is the end of the list.
-        prop_assume!(!broken.contains(&b']'));
+        // The end of a list is the end of the list, and what is within another list is within that.
+        prop_assume!(!broken.contains(&b']') && !broken.contains(&b'['));
         let mut texts = vec![item("a"), item("b"), item("c")].into_iter().map(String::into_bytes).collect::<Vec<_>>();
         texts.insert(which, broken);
         let text = [b"{\n \"items\": [\n".to_vec(), texts.join(&b",\n"[..]), b"\n ]\n}\n".to_vec()].concat();
@@ -313,6 +313,28 @@ proptest! {
         // The first item after the broken one may be drowned in a string or bracket that does not end.
         for (position, name) in ["a", "b", "c"].iter().enumerate() {
             prop_assert!(names.contains(name) || position == which, "{} of {names:?} in\n{}", name, String::from_utf8_lossy(&text));
+        }
+    }
+
+    #[test]
+    fn a_changed_item_of_a_yaml_list_hides_no_other(changes in vec(change(), 1..4), which in 0usize..3, indent in 0usize..3) {
+        let indent = " ".repeat(indent);
+        let item = |name: &str| format!("{indent}- kind: Pod\n{indent}  metadata:\n{indent}    name: {name}\n");
+        let broken = item("broken");
+        let (first, rest) = broken.split_at(broken.find("- ").expect("it begins with a dash") + 2);
+        // Bytes that are no text make the whole document none.
+        let Ok(rest) = String::from_utf8(changed(rest, &changes)) else { return Ok(()) };
+        prop_assume!(!rest.contains(|c: char| c.is_control() && c != '\n' || matches!(c, '\u{feff}' | '\u{2028}' | '\u{2029}')));
+        // What is indented as little as the items ends the list.
+        let inside = |line: &str| line.trim().is_empty() || line.starts_with(&format!("{indent}  "));
+        prop_assume!(rest.lines().skip(1).all(inside) && !rest.contains("\n---") && !rest.contains("\n..."));
+        let mut texts = [item("a"), item("b"), item("c")].to_vec();
+        texts.insert(which, format!("{first}{}\n", rest.trim_end_matches('\n')));
+        let text = format!("kind: List\nitems:\n{}metadata: {{}}\n", texts.concat());
+        let found = check_bytes(text.as_bytes(), 13);
+        let names: Vec<_> = documents(&found).iter().filter_map(|value| value["metadata"]["name"].as_str()).collect();
+        for name in ["a", "b", "c"] {
+            prop_assert!(names.contains(&name), "{} of {names:?} in\n{}", name, text);
         }
     }
 }

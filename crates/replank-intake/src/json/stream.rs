@@ -4,7 +4,7 @@ use crate::document::{Emit, ListHead, incomplete, lacks_type};
 use crate::json::scan::{self, ScanError};
 use crate::json::value::{self, ParseError};
 use crate::problem::{Lost, ProblemKind};
-use crate::window::Window;
+use crate::window::{Place, Window};
 use serde_json::Value;
 
 /// Columns up to which the indentation of a list's items is used to find the next item after a broken one:
@@ -34,27 +34,16 @@ enum Resumed {
     Document,
 }
 
-/// Where a unit (a document or an item) began.
-#[derive(Clone, Copy)]
-struct Start {
-    position: u64,
-    line: u64,
-    column: Option<u64>,
-}
-
-impl Start {
-    fn here(window: &mut Window) -> Self {
-        window.forget();
-        let position = window.position();
-        let (line, column) = window.line_and_column(position);
-        Self { position, line, column }
-    }
+/// Where a unit (a document or an item) begins.
+fn start(window: &mut Window) -> Place {
+    window.forget();
+    window.place()
 }
 
 /// Reads one document, from its `{` or `[`. Afterwards the window stands behind it, or, where it is broken, at
 /// something that can begin the next document.
 pub(crate) fn document(window: &mut Window, emit: &mut Emit<'_>) {
-    let start = Start::here(window);
+    let start = start(window);
     let result = if window.peek() == Some(b'[') {
         let mut list = List::default();
         let result = items(window, emit, &mut list);
@@ -68,9 +57,9 @@ pub(crate) fn document(window: &mut Window, emit: &mut Emit<'_>) {
     }
 }
 
-fn broken(window: &mut Window, emit: &mut Emit<'_>, start: Start, error: ScanError, lost: Lost) {
+fn broken(window: &mut Window, emit: &mut Emit<'_>, start: Place, error: ScanError, lost: Lost) {
     let wrong = Wrong::here(window, error);
-    resume(window, start.line, None);
+    resume(window, start, None);
     wrong.report(window, emit, None, lost);
 }
 
@@ -110,7 +99,7 @@ struct Object {
     seen: Vec<Member>,
 }
 
-fn object(window: &mut Window, emit: &mut Emit<'_>, start: Start) -> Result<(), Broken> {
+fn object(window: &mut Window, emit: &mut Emit<'_>, start: Place) -> Result<(), Broken> {
     let mut object = Object::default();
     let result = object.members(window, emit, start);
     let Object { head, list, seen } = object;
@@ -138,7 +127,7 @@ fn object(window: &mut Window, emit: &mut Emit<'_>, start: Start) -> Result<(), 
 impl Object {
     /// Goes past the members. Once one of them turns out to be the items of a list, the text before is
     /// forgotten.
-    fn members(&mut self, window: &mut Window, emit: &mut Emit<'_>, start: Start) -> Result<(), Broken> {
+    fn members(&mut self, window: &mut Window, emit: &mut Emit<'_>, start: Place) -> Result<(), Broken> {
         let mut from = start.position;
         window.advance(1);
         scan::white(window, from, emit.limits)?;
@@ -177,7 +166,7 @@ impl Object {
         from: u64,
         window: &mut Window,
         emit: &mut Emit<'_>,
-        start: Start,
+        start: Place,
     ) -> Result<(), Broken> {
         if member != Member::Other && self.seen.iter().filter(|&&seen| seen == member).count() < 2 {
             self.seen.push(member);
@@ -216,14 +205,14 @@ struct List {
 
 struct Deferred {
     item: u32,
-    start: Start,
+    start: Place,
     text: Box<[u8]>,
 }
 
 /// Reads the items of a list, from its `[` to behind its `]`.
 fn items(window: &mut Window, emit: &mut Emit<'_>, list: &mut List) -> Result<(), Broken> {
     window.advance(1);
-    let mut before = window.line(window.position());
+    let mut before = window.place().line;
     window.skip_white();
     if window.peek() == Some(b']') {
         window.advance(1);
@@ -232,31 +221,35 @@ fn items(window: &mut Window, emit: &mut Emit<'_>, list: &mut List) -> Result<()
     // Items that begin their lines can be found again by their indentation.
     let mut indent = None;
     for item in 0.. {
-        let start = Start::here(window);
+        let start = start(window);
         if window.peek() == Some(b'{') {
-            let here = window.indent(start.position);
+            let here = start.indent();
             indent = Some(here).filter(|&here| start.line > before && here <= INDENT_MAX);
         }
         let mut lost = Lost::Item;
+        let mut behind = start;
         let mut next = scan::value(window, start.position, 0, emit.limits);
         if next.is_ok() {
             list.item(window, emit, item, start);
             lost = Lost::Nothing;
+            behind = window.place();
             next = scan::white(window, start.position, emit.limits);
         }
         match next.and_then(|()| separator(window)) {
             Ok(Separator::End) => return Ok(()),
             Ok(Separator::Comma) => {
-                before = window.line(window.position());
+                before = window.place().line;
                 window.skip_white();
             }
             Err(error) => {
                 let wrong = Wrong::here(window, error);
-                let resumed = resume(window, start.line, indent);
+                // An item that was read need not be looked at again.
+                let from = if lost == Lost::Item { start } else { behind };
+                let resumed = resume(window, from, indent);
                 let item = Some(item).filter(|_| lost == Lost::Item);
                 match resumed {
                     Resumed::Item => {
-                        before = window.line(window.position()).saturating_sub(1);
+                        before = window.place().line.saturating_sub(1);
                         window.skip_white();
                         wrong.report(window, emit, item, lost);
                     }
@@ -288,7 +281,7 @@ fn separator(window: &mut Window) -> Result<Separator, ScanError> {
 }
 
 impl List {
-    fn item(&mut self, window: &mut Window, emit: &mut Emit<'_>, item: u32, start: Start) {
+    fn item(&mut self, window: &mut Window, emit: &mut Emit<'_>, item: u32, start: Place) {
         let bytes = window.len_since(start.position);
         let fits = self.deferred_bytes + bytes <= emit.limits.held_bytes_max;
         let value = if self.deferred.is_empty() || !fits {
@@ -319,11 +312,11 @@ impl List {
 }
 
 /// The tree of what lies between the start of a unit and the window's next byte; `None` where it was reported.
-fn unit(window: &mut Window, emit: &mut Emit<'_>, item: Option<u32>, start: Start) -> Option<Value> {
+fn unit(window: &mut Window, emit: &mut Emit<'_>, item: Option<u32>, start: Place) -> Option<Value> {
     parse(window.since(start.position), emit, item, start)
 }
 
-fn parse(text: &[u8], emit: &mut Emit<'_>, item: Option<u32>, start: Start) -> Option<Value> {
+fn parse(text: &[u8], emit: &mut Emit<'_>, item: Option<u32>, start: Place) -> Option<Value> {
     let lost = if item.is_some() { Lost::Item } else { Lost::Document };
     let text = match std::str::from_utf8(text) {
         Ok(text) => text,
@@ -350,13 +343,12 @@ fn parse(text: &[u8], emit: &mut Emit<'_>, item: Option<u32>, start: Start) -> O
         Err(ParseError::TooManyNodes) => {
             let bound = format!("{} values", emit.limits.nodes_max);
             let kind = ProblemKind::Bound { what: "the number of values in one object", bound };
-            emit.problem(item, Some((start.line, start.column)), kind, lost);
+            emit.problem(item, Some((start.line, Some(start.column))), kind, lost);
             None
         }
         Err(ParseError::Syntax(error)) => {
             let (line, column) = (error.line() as u64, error.column() as u64);
-            let column =
-                if line <= 1 { start.column.map(|first| first + column.max(1) - 1) } else { Some(column) };
+            let column = if line <= 1 { Some(start.column + column.max(1) - 1) } else { Some(column) };
             let message = error.to_string();
             let suffix = format!(" at line {} column {}", error.line(), error.column());
             let message = message.strip_suffix(&suffix).unwrap_or(&message).to_owned();
@@ -381,7 +373,8 @@ impl Wrong {
             }
             ScanError::Bound { what, bound } => ProblemKind::Bound { what, bound },
         };
-        Self { at: window.line_and_column(window.position()), kind }
+        let Place { line, column, .. } = window.place();
+        Self { at: (line, Some(column)), kind }
     }
 
     /// Where the stream broke off there is nothing wrong with the text; that it broke off is reported once for
@@ -407,19 +400,20 @@ pub(crate) fn found(window: &mut Window) -> String {
 
 /// Goes to the next line that can begin a document, from behind one that has ended.
 pub(crate) fn skip_to_document(window: &mut Window) {
-    let line = window.line(window.position());
-    resume(window, line, None);
+    let place = window.place();
+    resume(window, place, None);
 }
 
-/// Goes to the next line that can begin something: an item at the indentation of the one that is broken, or,
-/// at the start of a line, a document. The line on which the text is wrong counts, unless the broken unit
-/// began on it.
-fn resume(window: &mut Window, start_line: u64, indent: Option<u64>) -> Resumed {
-    let here = window.position();
-    let on_line = window.indent(here);
-    let went_back = window.line(here) > start_line && window.rewind(here - on_line);
-    if !went_back && !window.skip_line() {
-        return Resumed::Document;
+/// Goes to the next line that can begin something, behind the one on which the broken text began: an item at the
+/// indentation of the one that is broken, or, at the start of a line, a document. A bracket or quote that is missing
+/// is noticed only when much that is whole has been taken for a part, so that is gone back over.
+fn resume(window: &mut Window, from: Place, indent: Option<u64>) -> Resumed {
+    let wrong = window.place();
+    let at_next_line = !window.go_back(from) && wrong.line > from.line && window.go_to_line_start(wrong);
+    // What was taken for an item may be the marker behind a list that was cut off.
+    let stays = at_next_line || window.place().indent() == 0 && at_marker(window);
+    if !stays {
+        window.skip_line();
     }
     loop {
         window.forget();
@@ -428,9 +422,13 @@ fn resume(window: &mut Window, start_line: u64, indent: Option<u64>) -> Resumed 
         {
             return Resumed::Item;
         }
-        if matches!(window.peek(), None | Some(b'{' | b'[')) || window.at(b"---") || window.at(b"...") {
+        if matches!(window.peek(), None | Some(b'{' | b'[')) || at_marker(window) {
             return Resumed::Document;
         }
         window.skip_line();
     }
+}
+
+fn at_marker(window: &mut Window) -> bool {
+    window.at(b"---") || window.at(b"...")
 }

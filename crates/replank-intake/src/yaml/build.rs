@@ -1,17 +1,16 @@
 //! From the events of a YAML text to JSON trees, one for each document, or for each item of a list.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
-use serde_saphyr::granit_parser::{Event, Marker, Options, Parser, ScalarStyle, Span, Tag as YamlTag};
+use serde_saphyr::granit_parser::{Event, Marker, Options, Parser, Span, StructureStyle};
 
 use crate::document::{Emit, ListHead, incomplete, lacks_type};
-use crate::problem::{Lost, ProblemKind, Template};
+use crate::problem::{Lost, ProblemKind};
 use crate::window::bytes;
-use crate::yaml::binary;
-use crate::yaml::scalar::{self, Scalar, Tag};
+use crate::yaml::node::{Node, Wrong, scalar_node, weigh};
+use crate::yaml::resume::{self, Again, Broken};
 
 /// Duplicate keys reported of one document: more say nothing new.
 const DUPLICATES_MAX: u32 = 10;
@@ -20,6 +19,7 @@ const DUPLICATES_MAX: u32 = 10;
 /// source. Returns how many of them had no content.
 pub(crate) fn read(text: &str, first_line: u64, emit: &mut Emit<'_>) -> u32 {
     let mut builder = Builder {
+        text,
         first_line,
         emit,
         stack: Vec::new(),
@@ -29,14 +29,11 @@ pub(crate) fn read(text: &str, first_line: u64, emit: &mut Emit<'_>) -> u32 {
         documents: 0,
         empty: 0,
         between: false,
+        again: Again::default(),
+        document_bytes: text.len(),
     };
-    for event in Parser::new_from_str_with_options(text, options(builder.emit)) {
-        let result = match event {
-            Ok((event, span)) => builder.event(event, span),
-            Err(error) => Err(Wrong::yaml(*error.marker(), &error.info())),
-        };
-        if let Err(wrong) = result {
-            builder.broken(wrong.in_template(text));
+    while let Err(wrong) = builder.run() {
+        if !builder.broken(wrong) {
             break;
         }
     }
@@ -51,39 +48,6 @@ fn options(emit: &Emit<'_>) -> Options {
     options.block_nesting_limit = depth;
     options.emit_comments = false;
     options
-}
-
-/// What ends the reading of a document.
-struct Wrong {
-    at: Marker,
-    kind: ProblemKind,
-}
-
-impl Wrong {
-    fn bound(at: Marker, what: &'static str, bound: String) -> Self {
-        Self { at, kind: ProblemKind::Bound { what, bound } }
-    }
-
-    fn not_json(at: Marker, what: impl Into<String>, expected: &'static str) -> Self {
-        Self { at, kind: ProblemKind::NotJson { what: what.into(), expected } }
-    }
-
-    fn yaml(at: Marker, message: &str) -> Self {
-        Self { at, kind: ProblemKind::Yaml { message: message.into(), template: Template::No } }
-    }
-
-    /// Templates are often valid YAML up to a point: `{{name}}` is a mapping with a mapping as its key.
-    fn in_template(self, text: &str) -> Self {
-        let message = match self.kind {
-            ProblemKind::Yaml { message, .. } => message,
-            ProblemKind::NotJson { what, .. } if text.contains("{{") => {
-                format!("{what} has no counterpart in json")
-            }
-            kind => return Self { kind, ..self },
-        };
-        let template = if text.contains("{{") { Template::Likely } else { Template::No };
-        Self { kind: ProblemKind::Yaml { message, template }, ..self }
-    }
 }
 
 /// A mapping or sequence that is being read.
@@ -123,20 +87,47 @@ enum Pending {
 #[derive(Default)]
 struct List {
     head: ListHead,
-    /// Position and line of the item that is being read.
+    /// Position of the item that is being read, or comes next.
     item: u32,
-    line: u64,
+    at: ItemAt,
+    /// Line of the text on which the first item's dash stands; `None` in flow notation.
+    dashes: Option<usize>,
     /// Items that lack a kind, while that of the list is still to come.
     deferred: Vec<(u32, u64, Value)>,
 }
 
-/// A node that is complete.
-enum Node<'t> {
-    /// What it comes to depends on whether it is a key.
-    Scalar(Scalar, Cow<'t, str>),
-    /// `<<`
-    Merge,
-    Value(Value),
+/// Where an item is.
+#[derive(Clone, Copy)]
+enum ItemAt {
+    /// It begins on this line of the source.
+    Line(u64),
+    /// Behind the one before it, which began on this line.
+    Behind(u64),
+}
+
+impl Default for ItemAt {
+    fn default() -> Self {
+        ItemAt::Line(0)
+    }
+}
+
+impl List {
+    /// Line of the item that is being read.
+    fn line(&self) -> u64 {
+        let (ItemAt::Line(line) | ItemAt::Behind(line)) = self.at;
+        line
+    }
+
+    /// Which item is broken, by lines of a text that begins on this line.
+    fn broken(&self, first_line: u64, wrong: u64) -> Broken {
+        match self.at {
+            ItemAt::Line(line) => Broken::On(line.saturating_sub(first_line)),
+            ItemAt::Behind(line) => Broken::Behind {
+                line: line.saturating_sub(first_line),
+                wrong: wrong.saturating_sub(first_line),
+            },
+        }
+    }
 }
 
 /// A node with an anchor, and what each alias to it adds.
@@ -156,9 +147,11 @@ struct Spent {
     duplicates: u32,
 }
 
-struct Builder<'e, 'a> {
-    emit: &'e mut Emit<'a>,
+struct Builder<'t, 'e, 'a> {
+    /// What is being read, and the line of the source on which it begins.
+    text: &'t str,
     first_line: u64,
+    emit: &'e mut Emit<'a>,
     stack: Vec<Frame>,
     /// Set while the document is a list that is taken apart.
     list: Option<List>,
@@ -168,9 +161,23 @@ struct Builder<'e, 'a> {
     empty: u32,
     /// Whether the last document that began has ended.
     between: bool,
+    /// What was read again behind broken items, and what that is measured by.
+    again: Again,
+    document_bytes: usize,
 }
 
-impl Builder<'_, '_> {
+impl Builder<'_, '_, '_> {
+    fn run(&mut self) -> Result<(), Wrong> {
+        for event in Parser::new_from_str_with_options(self.text, options(self.emit)) {
+            match event {
+                Ok((event, span)) => self.event(event, span),
+                Err(error) => Err(Wrong::yaml(*error.marker(), &error.info())),
+            }
+            .map_err(|wrong| wrong.in_template(self.text))?;
+        }
+        Ok(())
+    }
+
     fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Wrong> {
         let at = span.start;
         match event {
@@ -189,11 +196,14 @@ impl Builder<'_, '_> {
                 let node = scalar_node(text, style, tag.as_deref(), at)?;
                 self.complete(anchor, node, at)
             }
-            Event::SequenceStart(_, anchor, _) => {
+            Event::SequenceStart(style, anchor, _) => {
                 self.start_node(at)?;
                 let kind = match self.list_head(anchor) {
                     Some(head) => {
-                        self.list.get_or_insert_default().head = head;
+                        let line = self.line(at);
+                        let list = self.list.get_or_insert_default();
+                        (list.head, list.at) = (head, ItemAt::Line(line));
+                        list.dashes = (style == StructureStyle::Block).then_some(at.line());
                         FrameKind::Items
                     }
                     None => FrameKind::Sequence(Vec::new()),
@@ -222,7 +232,7 @@ impl Builder<'_, '_> {
     /// Counts a node, keys aside. Each item of a list is counted for itself.
     fn start_node(&mut self, at: Marker) -> Result<(), Wrong> {
         if let Some(Frame { kind: FrameKind::Items, .. }) = self.stack.last() {
-            self.list.get_or_insert_default().line = self.line(at);
+            self.list.get_or_insert_default().at = ItemAt::Line(self.line(at));
             self.spent.nodes = 0;
         }
         if let Some(Frame { kind: FrameKind::Mapping(Mapping { pending: Pending::Key, .. }), .. }) =
@@ -265,7 +275,8 @@ impl Builder<'_, '_> {
             return None;
         }
         match self.stack.as_slice() {
-            [] => Some(ListHead::default()),
+            // Unless it is taken up again, a list without head.
+            [] => Some(self.list.as_ref().map(|list| list.head.clone()).unwrap_or_default()),
             [Frame { anchor: 0, kind: FrameKind::Mapping(mapping), .. }] => match &mapping.pending {
                 Pending::Value(key, _) if key == "items" => {
                     Some(head_of(&mapping.map)).filter(ListHead::can_be_list)
@@ -388,17 +399,18 @@ impl Builder<'_, '_> {
     fn item(&mut self, mut value: Value) {
         let Some(list) = &mut self.list else { return };
         if list.head.kind.is_none() && lacks_type(&value) {
-            list.deferred.push((list.item, list.line, value));
+            list.deferred.push((list.item, list.line(), value));
         } else {
             list.head.fill(&mut value);
-            self.emit.item(list.item, list.line, value);
+            self.emit.item(list.item, list.line(), value);
         }
         list.item += 1;
+        list.at = ItemAt::Behind(list.line());
     }
 
     fn finish_list(&mut self, map: &Map<String, Value>, start: Marker) {
         let Some(list) = self.list.take() else { return };
-        let head = head_of(map);
+        let head = if map.contains_key("kind") { head_of(map) } else { list.head };
         for (item, line, mut value) in list.deferred {
             head.fill(&mut value);
             self.emit.item(item, line, value);
@@ -409,68 +421,39 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn broken(&mut self, Wrong { at, kind }: Wrong) {
+    /// Reports what ended the reading. `true` where it can go on: with the next item of a list.
+    fn broken(&mut self, Wrong { at, kind }: Wrong) -> bool {
         if self.between {
             self.emit.index += 1;
         }
         let line_and_column = (self.line(at), Some(at.col() as u64 + 1));
-        let in_items = matches!(self.stack.get(1).or(self.stack.first()), Some(frame) if matches!(frame.kind, FrameKind::Items));
-        let item = self.list.as_ref().map(|list| list.item).filter(|_| in_items);
-        let lost = if self.list.is_some() { Lost::RestOfList } else { Lost::Document };
+        let in_items = self.stack.iter().any(|frame| matches!(frame.kind, FrameKind::Items));
         let root = match self.stack.drain(..).next() {
             Some(Frame { kind: FrameKind::Mapping(Mapping { map, .. }), .. }) => map,
             _ => Map::new(),
         };
+        let item = self.list.as_ref().map(|list| list.item).filter(|_| in_items);
+        if let Some(list) = &mut self.list
+            && let Some(first_item) = list.dashes
+            && let Some(rest) =
+                resume::behind(self.text, first_item, list.broken(self.first_line, line_and_column.0))
+            && self.again.allows(&rest, self.document_bytes)
+        {
+            list.item += rest.items;
+            if list.head.kind.is_none() {
+                list.head = head_of(&root);
+            }
+            self.text = rest.text;
+            self.first_line += rest.lines;
+            list.at = ItemAt::Line(self.first_line);
+            self.documents = 0;
+            self.emit.problem(item, Some(line_and_column), kind, Lost::Item);
+            return true;
+        }
+        let lost = if self.list.is_some() { Lost::RestOfList } else { Lost::Document };
         self.finish_list(&root, at);
         self.emit.problem(item, Some(line_and_column), kind, lost);
-    }
-}
-
-impl Node<'_> {
-    fn value(self, at: Marker) -> Result<Value, Wrong> {
-        match self {
-            Node::Value(value) => Ok(value),
-            Node::Merge => Ok(Value::String("<<".into())),
-            Node::Scalar(scalar, text) => {
-                let shown = scalar;
-                shown.value(text.into_owned()).ok_or_else(|| {
-                    let Scalar::Float(number) = scalar else {
-                        return Wrong::not_json(at, "a number", "a number");
-                    };
-                    let what = if number.is_nan() { "`.nan`" } else { "`.inf`" };
-                    Wrong::not_json(at, what, "a finite number, or text in quotes")
-                })
-            }
-        }
-    }
-
-    fn clone_value(&self, at: Marker) -> Result<Value, Wrong> {
-        match self {
-            Node::Value(value) => Ok(value.clone()),
-            Node::Merge => Node::Merge.value(at),
-            Node::Scalar(scalar, text) => Node::Scalar(*scalar, Cow::Borrowed(text.as_ref())).value(at),
-        }
-    }
-
-    fn key(self, at: Marker) -> Result<String, Wrong> {
-        let what = match &self {
-            Node::Scalar(Scalar::Null, _) | Node::Value(Value::Null) => "null as a key",
-            Node::Scalar(..) | Node::Value(Value::Number(_)) => "an integer beyond 2^63 as a key",
-            Node::Merge | Node::Value(_) => "a list or mapping as a key",
-        };
-        let key = match self {
-            Node::Scalar(scalar, text) => scalar.key(text),
-            Node::Merge => Some("<<".to_owned()),
-            Node::Value(Value::String(text)) => Some(text),
-            Node::Value(Value::Bool(value)) => Scalar::Bool(value).key(""),
-            Node::Value(Value::Number(number)) => match (number.as_i64(), number.as_f64()) {
-                (Some(value), _) => Scalar::Int(value).key(""),
-                (None, Some(value)) if number.is_f64() => Scalar::Float(value).key(""),
-                (None, _) => None,
-            },
-            Node::Value(Value::Null | Value::Array(_) | Value::Object(_)) => None,
-        };
-        key.ok_or_else(|| Wrong::not_json(at, what, "text"))
+        false
     }
 }
 
@@ -508,60 +491,4 @@ fn merge(value: Value, mapping: &mut Mapping, at: Marker) -> Result<(), Wrong> {
 fn head_of(map: &Map<String, Value>) -> ListHead {
     let text = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
     ListHead { kind: text("kind"), api_version: text("apiVersion") }
-}
-
-/// Values and bytes of text in a tree.
-fn weigh(value: &Value) -> (usize, usize) {
-    let add = |(nodes, bytes): (usize, usize), (n, b): (usize, usize)| (nodes + n, bytes + b);
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => (1, 0),
-        Value::String(text) => (1, text.len()),
-        Value::Array(values) => values.iter().map(weigh).fold((1, 0), add),
-        Value::Object(map) => {
-            map.iter().map(|(key, value)| add((0, key.len()), weigh(value))).fold((1, 0), add)
-        }
-    }
-}
-
-const YAML_TAGS: &str = "tag:yaml.org,2002:";
-
-fn scalar_node<'t>(
-    text: Cow<'t, str>,
-    style: ScalarStyle,
-    tag: Option<&YamlTag>,
-    at: Marker,
-) -> Result<Node<'t>, Wrong> {
-    let Some(tag) = tag else {
-        return Ok(match style {
-            ScalarStyle::Plain if text == "<<" => Node::Merge,
-            ScalarStyle::Plain => Node::Scalar(scalar::plain(&text), text),
-            ScalarStyle::SingleQuoted
-            | ScalarStyle::DoubleQuoted
-            | ScalarStyle::Literal
-            | ScalarStyle::Folded => Node::Scalar(Scalar::Text, text),
-        });
-    };
-    let name = tag.suffix_in_namespace(YAML_TAGS);
-    let tag = match name.as_deref() {
-        Some("merge") if text == "<<" => return Ok(Node::Merge),
-        Some("binary") => {
-            let Some(decoded) = binary::decode(&text).and_then(|bytes| String::from_utf8(bytes).ok()) else {
-                return Err(Wrong::not_json(
-                    at,
-                    "`!!binary` that is not base64 of utf-8 text",
-                    "the base64 text without the tag",
-                ));
-            };
-            return Ok(Node::Value(Value::String(decoded)));
-        }
-        Some("null") => Tag::Null,
-        Some("bool") => Tag::Bool,
-        Some("int") => Tag::Int,
-        Some("float") => Tag::Float,
-        _ => Tag::Text,
-    };
-    match scalar::tagged(tag, &text) {
-        Ok(scalar) => Ok(Node::Scalar(scalar, text)),
-        Err(wanted) => Err(Wrong::yaml(at, &format!("`{text}` is not {wanted}, which its tag says it is"))),
-    }
 }

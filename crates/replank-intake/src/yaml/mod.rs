@@ -30,4 +30,6 @@
 
 pub(crate) mod binary;
 pub(crate) mod build;
+mod node;
+mod resume;
 pub(crate) mod scalar;

@@ -86,9 +86,7 @@ impl fmt::Display for WhyPassedOver {
 #[derive(Debug, thiserror::Error)]
 pub enum Fatal {
     /// No source was given.
-    #[error(
-        "nothing to read: name a file or a directory of Kubernetes objects, or `-` for standard input (`kubectl get all -A -o json | …`)"
-    )]
+    #[error("nothing to read: name a file or directory of Kubernetes objects, or `-` for standard input")]
     NoSource,
     /// A path that is not there.
     #[error("{path}: there is no such file or directory: check the path (it is taken relative to {base})", path = .path.display())]

@@ -213,10 +213,10 @@ fn lists_that_are_wrong_everywhere_are_read_once_or_a_few_times() {
         "  {\n   \"a\n  },\n",
         "  {\n   \"a\": [ {\n",
     ] {
-        let list = format!("{{\n \"items\": [\n{}", format!("{wrong}{whole}").repeat(1500));
+        let list = format!("{{\n \"items\": [\n{}", format!("{wrong}{whole}").repeat(600));
         let (documents, problems) = text(list, &limits);
         assert!(
-            documents.len() >= 20 * 1400 && problems.len() >= 1400,
+            documents.len() >= 20 * 590 && problems.len() >= 590,
             "{wrong}: {} {}",
             documents.len(),
             problems.len()
@@ -232,7 +232,7 @@ fn lists_that_are_wrong_everywhere_are_read_once_or_a_few_times() {
         "- @\n",
         "- a: |\n  x\n y\n",
     ] {
-        let list = format!("items:\n{}", format!("{wrong}{whole}").repeat(1500));
+        let list = format!("items:\n{}", format!("{wrong}{whole}").repeat(600));
         let (documents, problems) = text(list, &limits);
         // How much is looked at again is bounded, so a list that is wrong in thousands of places may end early.
         assert!(

@@ -39,7 +39,7 @@ fn peak_kib() -> Option<u64> {
 
 #[test]
 fn a_list_is_not_held_in_memory() {
-    const BYTES: usize = 200 << 20;
+    const BYTES: usize = 100 << 20;
     let endless = Endless {
         prefix: b"{\"kind\": \"List\", \"items\": [",
         item: b"{\"kind\": \"Pod\", \"metadata\": {\"name\": \"some-pod-with-a-name\", \"labels\": {\"a\": \"b\"}}},\n",

@@ -97,12 +97,12 @@ pub enum Fatal {
         base: String,
     },
     /// A path that is there and cannot be opened.
-    #[error("{path}: cannot be opened: {source}: see to it that your user may read it, and that its links lead somewhere", path = .path.display())]
+    #[error("{path}: cannot be opened: {cause}: see to it that your user may read it, and that its links lead somewhere", path = .path.display())]
     Unreadable {
         /// The path as given.
         path: PathBuf,
         /// The operating system's reason.
-        source: io::Error,
+        cause: io::Error,
     },
     /// A directory in which no file is of a kind that is read.
     #[error("{path}: no *.yaml, *.yml or *.json (nor any with .gz) in this directory or below{passed_over}: name the files, or another directory", path = .path.display())]
@@ -189,7 +189,7 @@ impl Inputs {
                     std::env::current_dir().map_or_else(|_| ".".into(), |dir| dir.display().to_string());
                 return Err(Fatal::NotFound { path, base });
             }
-            Err(source) => return Err(Fatal::Unreadable { path, source }),
+            Err(cause) => return Err(Fatal::Unreadable { path, cause }),
         };
         if !metadata.is_dir() {
             // A pipe or device that was named is read: `<(kubectl get …)` of a shell is one.
@@ -203,7 +203,7 @@ impl Inputs {
         let (inputs, passed_over, problems) =
             (self.inputs.len(), self.passed_over.len(), self.problems.len());
         let entries =
-            sorted_entries(&path).map_err(|source| Fatal::Unreadable { path: path.clone(), source })?;
+            sorted_entries(&path).map_err(|cause| Fatal::Unreadable { path: path.clone(), cause })?;
         let top = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         self.seen.insert(top.clone());
         self.directory(entries, &mut vec![top], limits);

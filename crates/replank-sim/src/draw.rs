@@ -46,6 +46,8 @@ pub enum Purpose {
     Shape = 17,
     /// Time that a terminated instance needs to go.
     ShutDown = 16,
+    /// Which of several things that happen side by side comes first.
+    Order = 18,
 }
 
 /// The source of all draws of one run.

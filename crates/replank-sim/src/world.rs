@@ -7,6 +7,7 @@ use replank_model::view::{Change, View};
 use crate::agenda::Agenda;
 use crate::api::Api;
 use crate::cloud::{Cloud, CloudDue, CloudTimings};
+use crate::controllers::control::{Control, ControlDue};
 use crate::controllers::{self, Controller, Ctx, WorkQueue};
 use crate::draw::Draws;
 use crate::driver::{self, Driver, DriverDue, Pilot, Sent};
@@ -19,6 +20,8 @@ use crate::trace::{Trace, TraceHash};
 pub(crate) enum Event {
     /// A controller looks at an object.
     Sync(Controller, u32),
+    /// A controller that remembers does its next thing.
+    Control(ControlDue),
     /// A kubelet does the next thing for a pod.
     Kubelet(kubelet::Due),
     /// The scheduler takes the next pod from its queue.
@@ -64,6 +67,7 @@ pub struct World {
     draws: Draws,
     scheduling: Scheduling,
     kubelets: Kubelets,
+    control: Control,
     cloud: Cloud,
     driver: Option<Driver>,
     trace: Trace,
@@ -82,6 +86,7 @@ impl World {
             draws,
             scheduling: Scheduling::load(&view),
             kubelets: Kubelets::new(settings.kubelet),
+            control: Control::default(),
             cloud: Cloud::new(settings.cloud),
             driver: None,
             trace: Trace::default(),
@@ -181,11 +186,13 @@ impl World {
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         match event {
             Event::Sync(controller, slot) => controllers::sync(&mut ctx, controller, slot),
+            Event::Control(due) => self.control.handle(&mut ctx, due),
             Event::Kubelet(due) => self.kubelets.handle(&mut ctx, due),
             Event::Schedule => self.scheduling.take_next(&mut ctx),
             Event::Cloud(due) => {
                 if let Some(node) = self.cloud.handle(&mut ctx, due) {
                     self.kubelets.fall_silent(&node);
+                    self.control.node_fell_silent(&mut ctx, &node);
                 }
             }
             Event::Driver(due) => self.drive(due),
@@ -239,6 +246,7 @@ impl World {
         self.kubelets.watch(&mut ctx, change);
         self.cloud.watch(&mut ctx, change);
         controllers::watch(&mut ctx, change);
+        self.control.watch(&mut ctx, change);
         if let Some(driver) = &mut self.driver {
             driver.watch(&mut self.agenda, &self.draws, change);
         }

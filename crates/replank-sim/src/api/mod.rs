@@ -3,9 +3,11 @@
 mod admission;
 mod delete;
 mod error;
+mod events;
 pub mod json;
 mod store;
 
 pub use delete::{DeleteOptions, Propagation};
 pub use error::{About, ApiError, Cause, ResourceName};
+pub use events::{EventRecord, EventType};
 pub use store::Api;

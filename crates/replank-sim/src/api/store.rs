@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::admission::Admitted;
 use super::error::{ApiError, ResourceName};
+use super::events::EventLog;
 use crate::draw::{Draws, Purpose};
 
 /// The API server.
@@ -33,6 +34,8 @@ pub struct Api {
     pub(super) admitted: Admitted,
     /// Reads JSON; shares what repeats.
     pub(super) projector: Projector,
+    /// What components tell about objects.
+    pub(super) events: EventLog,
 }
 
 impl Api {
@@ -48,6 +51,7 @@ impl Api {
             generated: FxHashMap::default(),
             admitted: Admitted::default(),
             projector: Projector::default(),
+            events: EventLog::default(),
         }
     }
 

@@ -5,7 +5,14 @@
 //! what a real controller would see late through its informers is modelled by [`REACTION`], the time between a change
 //! and the sync it causes.
 
+pub(crate) mod condition;
+pub(crate) mod control;
+pub(crate) mod disruption;
+pub(crate) mod nodes;
+mod phase;
+pub(crate) mod pod_gc;
 pub(crate) mod replica_set;
+pub(crate) mod taint_eviction;
 
 use replank_model::time::Span;
 use replank_model::view::{Change, View};

@@ -1,0 +1,62 @@
+//! The controllers of the control plane that remember something between two looks.
+
+use replank_model::text::NodeName;
+use replank_model::view::Change;
+
+use super::Ctx;
+use super::disruption::{self, Disruption};
+use super::nodes::{self, NodeLifecycle};
+use super::pod_gc::PodGc;
+use super::taint_eviction::{self, TaintEviction};
+
+/// What one of them is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ControlDue {
+    /// Disruption budgets.
+    Disruption(disruption::Due),
+    /// Which nodes are heard of.
+    Nodes(nodes::Due),
+    /// Pods that leave tainted nodes.
+    Taints(taint_eviction::Due),
+    /// Pods that no kubelet will end.
+    PodGc,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Control {
+    disruption: Disruption,
+    nodes: NodeLifecycle,
+    taints: TaintEviction,
+    pod_gc: PodGc,
+}
+
+impl Control {
+    /// Tells each of a change.
+    pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
+        self.disruption.watch(ctx, change);
+        self.nodes.watch(ctx, change);
+        self.taints.watch(ctx, change);
+        self.pod_gc.watch(ctx, change);
+    }
+
+    /// A kubelet has renewed its lease for the last time.
+    pub(crate) fn node_fell_silent(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
+        self.nodes.fall_silent(ctx, node);
+    }
+
+    /// A kubelet renews its lease again.
+    pub(crate) fn node_speaks_again(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
+        self.nodes.speak_again(ctx, node);
+    }
+
+    /// Lets one do what is due.
+    pub(crate) fn handle(&mut self, ctx: &mut Ctx<'_>, due: ControlDue) {
+        match due {
+            ControlDue::Disruption(due) => self.disruption.handle(ctx, due),
+            ControlDue::Nodes(due) => self.nodes.handle(ctx, due),
+            ControlDue::Taints(due) => self.taints.handle(ctx, due),
+            ControlDue::PodGc => self.pod_gc.handle(ctx),
+        }
+    }
+}

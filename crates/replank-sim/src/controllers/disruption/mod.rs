@@ -1,0 +1,236 @@
+//! Disruption budgets: what may be evicted (pkg/controller/disruption).
+//!
+//! A change of a pod moves the counters of the budgets that cover it, and has them looked at. Budgets are not looked at
+//! when the scale of an owner changes: as upstream, only pods and the budget itself count.
+
+mod scale;
+mod status;
+mod tally;
+
+use replank_model::object::Object;
+use replank_model::object::condition::{self, ConditionStatus};
+use replank_model::object::pod::Pod;
+use replank_model::object::policy::PodDisruptionBudget;
+use replank_model::selector::LabelSelector;
+use replank_model::time::{Span, Time};
+use replank_model::view::{Change, Ix};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub(crate) use status::{DISRUPTION_ALLOWED, set_allowed_condition};
+
+use super::condition as conditions;
+use super::control::ControlDue;
+use super::{Ctx, REACTION};
+use crate::api::EventType;
+use crate::world::Event;
+use tally::Tallies;
+
+/// How long a pod keeps a DisruptionTarget condition that nothing came of (`stalePodDisruptionTimeout`).
+const STALE_AFTER: Span = Span::from_minutes(2);
+/// Condition of a pod that somebody is about to end.
+pub(crate) const DISRUPTION_TARGET: &str = "DisruptionTarget";
+
+/// The controller.
+#[derive(Debug, Default)]
+pub(crate) struct Disruption {
+    tallies: Tallies,
+    /// Budgets with a look on the agenda.
+    looks: FxHashSet<u32>,
+    /// Budgets that are to be looked at again when an allowed eviction is taken back.
+    rechecks: FxHashMap<u32, Time>,
+    /// Pods whose condition is to be looked at.
+    stale: FxHashSet<u32>,
+}
+
+/// One thing that the controller is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// Look at a budget.
+    Look(u32),
+    /// Take a stale condition off a pod.
+    Stale(u32),
+}
+
+impl Disruption {
+    pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
+        let Change::Object { slot, old, new } = change else { return };
+        match (old, new) {
+            (_, Some(Object::Pod(pod))) => self.see_pod(ctx, *slot, Some(pod)),
+            (Some(Object::Pod(_)), None) => self.see_pod(ctx, *slot, None),
+            (old, Some(Object::PodDisruptionBudget(budget))) => {
+                if !is_same_selection(old.as_ref(), budget) {
+                    self.tallies.put_budget(ctx.view(), Ix::new(*slot));
+                }
+                self.look_soon(ctx, *slot);
+            }
+            (Some(Object::PodDisruptionBudget(_)), None) => self.tallies.remove_budget(Ix::new(*slot)),
+            (Some(_) | None, Some(_) | None) => {}
+        }
+    }
+
+    pub(crate) fn handle(&mut self, ctx: &mut Ctx<'_>, due: Due) {
+        match due {
+            Due::Look(slot) => self.look(ctx, slot),
+            Due::Stale(slot) => self.clear_stale(ctx, slot),
+        }
+    }
+
+    fn see_pod(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: Option<&Pod>) {
+        // Upstream looks at one budget only where several cover a pod, any of them.
+        for budget in self.tallies.put_pod(ctx.view(), Ix::new(slot), pod) {
+            self.look_soon(ctx, budget);
+        }
+        if let Some(due) = pod.and_then(stale_at) {
+            self.clear_at(ctx, slot, due);
+        }
+    }
+
+    fn look_soon(&mut self, ctx: &mut Ctx<'_>, budget: u32) {
+        if self.looks.insert(budget) {
+            ctx.agenda.after(REACTION, Event::Control(ControlDue::Disruption(Due::Look(budget))));
+        }
+    }
+
+    fn look(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
+        self.looks.remove(&slot);
+        let ix = Ix::<PodDisruptionBudget>::new(slot);
+        let Some(budget) = ctx.view().pod_disruption_budgets.get(ix).cloned() else { return };
+        let Some(tally) = self.tallies.get(ix) else { return };
+        let now = ctx.api.now();
+        let object = Object::PodDisruptionBudget(budget.clone());
+        if tally.pods == 0 {
+            ctx.api.record(&object, EventType::Normal, "NoPods", "No matching pods found");
+        }
+        let status = match status::compute(ctx.view(), ix, &budget, tally, now) {
+            Ok(found) => {
+                if tally.unmanaged > 0 && counts_owners(&budget) {
+                    ctx.api.record(&object, EventType::Warning, "UnmanagedPods", &unmanaged(&budget));
+                }
+                self.report_not_deleted(ctx, &budget, &found.not_deleted);
+                if let Some(recheck) = found.recheck {
+                    self.look_again_at(ctx, slot, recheck);
+                }
+                found.status
+            }
+            Err(failure) => {
+                let message = format!("Failed to calculate the number of expected pods: {failure}");
+                ctx.api.record(&object, EventType::Warning, "CalculateExpectedPodCountFailed", &message);
+                status::fail_safe(&budget, &failure, now)
+            }
+        };
+        if status != budget.status {
+            let written =
+                ctx.api.modify::<PodDisruptionBudget>(&budget.meta.key(), |budget| budget.status = status);
+            debug_assert!(written.is_ok(), "the budget was just read");
+        }
+    }
+
+    fn look_again_at(&mut self, ctx: &mut Ctx<'_>, slot: u32, recheck: Time) {
+        // A moment later: the entry is taken back only after its time.
+        let at = recheck + Span::from_millis(1);
+        let known = self.rechecks.get(&slot).copied().filter(|known| *known > ctx.api.now());
+        if known.is_none_or(|known| at < known) {
+            self.rechecks.insert(slot, at);
+            ctx.agenda.at(at, Event::Control(ControlDue::Disruption(Due::Look(slot))));
+        }
+    }
+
+    fn report_not_deleted(
+        &self,
+        ctx: &mut Ctx<'_>,
+        budget: &PodDisruptionBudget,
+        names: &[replank_model::text::Name],
+    ) {
+        for name in names {
+            let key = replank_model::object::meta::Key {
+                namespace: budget.meta.namespace.clone(),
+                name: name.clone(),
+            };
+            let Some(pod) = ctx.view().pods.by_key(&key).cloned() else { continue };
+            let namespace = &budget.meta.namespace;
+            let message =
+                format!("Pod was expected by PDB {namespace}/{namespace} to be deleted but it wasn't");
+            ctx.api.record(&Object::Pod(pod), EventType::Warning, "NotDeleted", &message);
+        }
+    }
+
+    fn clear_at(&mut self, ctx: &mut Ctx<'_>, slot: u32, at: Time) {
+        if self.stale.insert(slot) {
+            ctx.agenda.at(at, Event::Control(ControlDue::Disruption(Due::Stale(slot))));
+        }
+    }
+
+    fn clear_stale(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
+        self.stale.remove(&slot);
+        let Some(pod) = ctx.view().pods.get(Ix::<Pod>::new(slot)).cloned() else { return };
+        let Some(due) = stale_at(&pod) else { return };
+        if due > ctx.api.now() {
+            return self.clear_at(ctx, slot, due);
+        }
+        let stamp = ctx.api.timestamp();
+        let written = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+            let cleared = conditions::condition(DISRUPTION_TARGET, ConditionStatus::False, "", "");
+            conditions::set(&mut pod.status.conditions, cleared, stamp);
+        });
+        debug_assert!(written.is_ok(), "the pod was just read");
+    }
+}
+
+/// When a pod's DisruptionTarget condition is stale; never for a pod that is ending, or where its kubelet set it
+/// (`nonTerminatingPodHasStaleDisruptionCondition`).
+fn stale_at(pod: &Pod) -> Option<Time> {
+    if pod.is_terminating() || pod.is_terminal() {
+        return None;
+    }
+    let target = condition::find(&pod.status.conditions, DISRUPTION_TARGET)?;
+    if target.status != ConditionStatus::True || &*target.reason == "TerminationByKubelet" {
+        return None;
+    }
+    Some(target.last_transition_time? + STALE_AFTER)
+}
+
+fn is_same_selection(old: Option<&Object>, new: &PodDisruptionBudget) -> bool {
+    match old {
+        Some(Object::PodDisruptionBudget(old)) => {
+            old.spec.selector == new.spec.selector && old.meta.uid == new.meta.uid
+        }
+        Some(_) | None => false,
+    }
+}
+
+/// Whether the owners of the covered pods count for a budget.
+fn counts_owners(budget: &PodDisruptionBudget) -> bool {
+    use replank_model::int_or_string::IntOrString;
+    budget.spec.max_unavailable.is_some() || matches!(budget.spec.min_available, Some(IntOrString::String(_)))
+}
+
+fn unmanaged(budget: &PodDisruptionBudget) -> String {
+    format!(
+        "Pods selected by this PodDisruptionBudget (selector: {}) were found to be unmanaged. As a result, the status of \
+         the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please \
+         set \".spec.minAvailable\" field of the PDB to an integer value.",
+        go_selector(budget.spec.selector.as_ref())
+    )
+}
+
+/// A selector as Go prints the struct.
+fn go_selector(selector: Option<&LabelSelector>) -> String {
+    let Some(selector) = selector else { return "nil".to_owned() };
+    let labels: String =
+        selector.match_labels.iter().map(|(key, value)| format!("{key}: {value},")).collect();
+    let expressions: String = selector
+        .match_expressions
+        .iter()
+        .map(|expression| {
+            format!(
+                "LabelSelectorRequirement{{Key:{},Operator:{},Values:[{}],}},",
+                expression.key,
+                expression.operator,
+                expression.values.join(" ")
+            )
+        })
+        .collect();
+    format!(
+        "&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )
+}

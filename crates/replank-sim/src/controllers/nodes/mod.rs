@@ -1,0 +1,202 @@
+//! Node lifecycle: which nodes are heard of, and the taints that say so (pkg/controller/nodelifecycle).
+//!
+//! Upstream looks at all nodes every 5 s. Here a node is looked at in the first of those moments at which something about it
+//! can have changed: when its Ready condition or its zone is new, when it appears, and when its kubelet has been silent
+//! for too long. Between them the moments pass without an event.
+
+mod limiter;
+mod monitor;
+mod taints;
+mod zone;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use replank_model::object::Object;
+use replank_model::object::condition::ConditionStatus;
+use replank_model::object::node::Node;
+use replank_model::object::pod::Pod;
+use replank_model::text::NodeName;
+use replank_model::time::{Span, Time};
+use replank_model::view::{Change, Ix};
+use rustc_hash::FxHashSet;
+
+use super::control::ControlDue;
+use super::phase::Phase;
+use super::{Ctx, REACTION};
+use crate::world::Event;
+use monitor::Health;
+use zone::Zones;
+
+/// Time between two looks at the nodes (`--node-monitor-period`).
+const MONITOR_PERIOD: Span = Span::from_secs(5);
+/// Silence after which a node counts as lost (`--node-monitor-grace-period`).
+const MONITOR_GRACE: Span = Span::from_secs(50);
+/// Silence that a node may keep at its beginning (`--node-startup-grace-period`).
+const STARTUP_GRACE: Span = Span::from_secs(60);
+/// Time between two passes that write NoExecute taints (`NodeEvictionPeriod`).
+const TAINT_PERIOD: Span = Span::from_millis(100);
+/// Time between two renewals of a kubelet's lease (`renewInterval`, a quarter of 40 s).
+const LEASE_RENEWAL: Span = Span::from_secs(10);
+
+/// The controller.
+#[derive(Debug, Default)]
+pub(crate) struct NodeLifecycle {
+    /// Kubelets that renew their leases no more, with the moment of the last renewal.
+    silent: BTreeMap<NodeName, Time>,
+    /// What the monitor knows of each node.
+    health: BTreeMap<NodeName, Health>,
+    zones: Zones,
+    /// Nodes that the monitor is to look at in its next round.
+    fresh: BTreeSet<NodeName>,
+    /// When the monitor's next round is on the agenda.
+    next_round: Option<Time>,
+    /// When the next pass over the taint queues is on the agenda.
+    next_pass: Option<Time>,
+    /// Nodes whose NoSchedule taints are to be compared with their conditions.
+    unswept: FxHashSet<u32>,
+    /// Pods that were bound and whose node may not be ready.
+    bound: FxHashSet<u32>,
+}
+
+/// One thing that the controller is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// Look at the nodes.
+    Monitor,
+    /// Write the NoExecute taints whose turn it is.
+    Taint,
+    /// Bring a node's NoSchedule taints in line with its conditions.
+    Sweep(u32),
+    /// See whether a pod was bound to a node that is not ready.
+    Bound(u32),
+}
+
+impl NodeLifecycle {
+    pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
+        let Change::Object { slot, old, new } = change else { return };
+        match (old, new) {
+            (old, Some(Object::Node(node))) => {
+                let old = match old {
+                    Some(Object::Node(old)) => Some(&**old),
+                    Some(_) | None => None,
+                };
+                self.see_node(ctx, *slot, old, node);
+            }
+            (Some(Object::Node(node)), None) => self.forget(ctx, node),
+            (old, Some(Object::Pod(pod))) if is_newly_bound(old.as_ref(), pod) => {
+                if self.bound.insert(*slot) {
+                    later(ctx, REACTION, Due::Bound(*slot));
+                }
+            }
+            (Some(_) | None, Some(_) | None) => {}
+        }
+    }
+
+    pub(crate) fn handle(&mut self, ctx: &mut Ctx<'_>, due: Due) {
+        match due {
+            Due::Monitor => self.monitor(ctx),
+            Due::Taint => self.taint(ctx),
+            Due::Sweep(slot) => {
+                self.unswept.remove(&slot);
+                taints::sweep(ctx, slot);
+            }
+            Due::Bound(slot) => self.check_bound(ctx, slot),
+        }
+    }
+
+    /// A kubelet has renewed its lease for the last time, now.
+    pub(crate) fn fall_silent(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
+        self.silent.insert(node.clone(), ctx.api.now());
+        self.look_at(ctx, node);
+    }
+
+    /// A kubelet renews its lease again.
+    pub(crate) fn speak_again(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
+        self.silent.remove(node);
+        self.look_at(ctx, node);
+    }
+
+    fn see_node(&mut self, ctx: &mut Ctx<'_>, slot: u32, old: Option<&Node>, new: &Node) {
+        let is_swept = old.is_some_and(|old| {
+            old.status.conditions == new.status.conditions
+                && old.spec.unschedulable == new.spec.unschedulable
+                && old.spec.taints == new.spec.taints
+        });
+        if !is_swept && self.unswept.insert(slot) {
+            later(ctx, REACTION, Due::Sweep(slot));
+        }
+        let is_marked = |node: &Node| {
+            taints::has_no_execute(node, taints::NOT_READY)
+                || taints::has_no_execute(node, taints::UNREACHABLE)
+        };
+        let is_known = old.is_some_and(|old| {
+            old.meta.uid == new.meta.uid
+                && old.ready() == new.ready()
+                && is_marked(old) == is_marked(new)
+                && (old.meta.labels.same(&new.meta.labels) || zone::key(old) == zone::key(new))
+        });
+        if !is_known {
+            let name = new.name();
+            if old.is_none() && new.ready() == ConditionStatus::Unknown && !new.status.conditions.is_empty() {
+                // It was lost before the world began.
+                self.silent.insert(name.clone(), Self::guessed_renewal(ctx, new));
+            }
+            self.look_at(ctx, &name);
+        }
+    }
+
+    fn forget(&mut self, ctx: &mut Ctx<'_>, node: &Node) {
+        let name = node.name();
+        self.health.remove(&name);
+        self.silent.remove(&name);
+        self.fresh.remove(&name);
+        // The zone's state is computed again without it.
+        self.round_at(ctx, ctx.api.now());
+        self.zones.remove(&name);
+    }
+
+    fn look_at(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
+        self.fresh.insert(node.clone());
+        self.round_at(ctx, ctx.api.now());
+    }
+
+    /// Puts the first round at or after a moment on the agenda, unless an earlier one is there.
+    fn round_at(&mut self, ctx: &mut Ctx<'_>, from: Time) {
+        let at = Phase::of(ctx.draws, "node monitor", MONITOR_PERIOD).next(from);
+        if self.next_round.is_none_or(|known| at < known) {
+            self.next_round = Some(at);
+            ctx.agenda.at(at, Event::Control(ControlDue::Nodes(Due::Monitor)));
+        }
+    }
+
+    /// Puts the first pass over the taint queues at or after a moment on the agenda.
+    fn pass_at(&mut self, ctx: &mut Ctx<'_>, from: Time) {
+        let at = Phase::of(ctx.draws, "node taints", TAINT_PERIOD).next(from);
+        if self.next_pass.is_none_or(|known| at < known) {
+            self.next_pass = Some(at);
+            ctx.agenda.at(at, Event::Control(ControlDue::Nodes(Due::Taint)));
+        }
+    }
+
+    fn check_bound(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
+        self.bound.remove(&slot);
+        let Some(pod) = ctx.view().pods.get(Ix::<Pod>::new(slot)).cloned() else { return };
+        let Some(node) = &pod.node else { return };
+        let is_lost = self.health.get(node).is_some_and(|health| health.seen != Some(ConditionStatus::True));
+        if is_lost && ctx.view().node(node).is_some() {
+            monitor::mark_pod_unready(ctx, &pod);
+        }
+    }
+}
+
+fn is_newly_bound(old: Option<&Object>, new: &Pod) -> bool {
+    let before = match old {
+        Some(Object::Pod(old)) => old.node.as_ref(),
+        Some(_) | None => None,
+    };
+    new.node.is_some() && before != new.node.as_ref()
+}
+
+fn later(ctx: &mut Ctx<'_>, span: Span, due: Due) {
+    ctx.agenda.after(span, Event::Control(ControlDue::Nodes(due)));
+}

@@ -189,6 +189,13 @@ impl ApiError {
         Self::new(500, "", message.to_owned())
     }
 
+    /// 504: the server tried too often in vain.
+    #[must_use]
+    pub fn timeout(message: &str, retry_after_seconds: i64) -> Self {
+        let error = Self::new(504, "Timeout", format!("Timeout: {message}"));
+        Self { retry_after_seconds: Some(retry_after_seconds), ..error }
+    }
+
     /// The refusal as the server sends it: a meta/v1 Status.
     #[must_use]
     pub fn to_status(&self) -> Value {

@@ -68,13 +68,7 @@ pub(super) struct EventLog {
 
 impl Api {
     /// Tells about an object.
-    pub(crate) fn record(
-        &mut self,
-        about: &Object,
-        r#type: EventType,
-        reason: &'static str,
-        message: &str,
-    ) {
+    pub(crate) fn record(&mut self, about: &Object, r#type: EventType, reason: &'static str, message: &str) {
         let (now, meta) = (self.timestamp(), about.meta());
         let known = (meta.uid.clone(), reason, message.to_owned());
         if let Some(at) = self.events.known.get(&known) {
@@ -111,9 +105,8 @@ impl EventRecord {
     pub fn to_value(&self) -> Value {
         let namespace = if self.key.namespace.is_empty() { "default" } else { self.key.namespace.as_str() };
         // A component names its events by the moment; here by what tells them apart.
-        let number = xxhash_rust::xxh3::xxh3_64(
-            format!("{}/{}/{}", self.uid, self.reason, self.message).as_bytes(),
-        );
+        let number =
+            xxhash_rust::xxh3::xxh3_64(format!("{}/{}/{}", self.uid, self.reason, self.message).as_bytes());
         json!({
             "metadata": {
                 "name": format!("{}.{number:016x}", self.key.name), "namespace": namespace,

@@ -4,10 +4,12 @@ mod admission;
 mod delete;
 mod error;
 mod events;
+mod eviction;
 pub mod json;
 mod store;
 
 pub use delete::{DeleteOptions, Propagation};
 pub use error::{About, ApiError, Cause, ResourceName};
 pub use events::{EventRecord, EventType};
+pub use eviction::{Eviction, EvictionRefusal};
 pub use store::Api;

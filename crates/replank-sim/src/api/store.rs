@@ -298,13 +298,16 @@ impl Api {
 /// Whether an object on its way out has nothing left that holds it.
 fn is_released(object: &Object) -> bool {
     let meta = object.meta();
+    // A namespace has finalizers of its own kind beside the usual ones.
+    let is_held = matches!(object, Object::Namespace(namespace) if !namespace.spec.finalizers.is_empty());
     meta.deletion_timestamp.is_some()
+        && !is_held
         && meta.finalizers.is_empty()
         && meta.deletion_grace_period_seconds.unwrap_or(0) == 0
 }
 
 /// What is wrong with a uid that is not the stored one; an empty uid stands for any.
-pub(super) fn other_incarnation(known: &Meta, uid: &Uid) -> Option<String> {
+fn other_incarnation(known: &Meta, uid: &Uid) -> Option<String> {
     let is_other = !uid.is_empty() && *uid != known.uid;
     is_other.then(|| {
         format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", known.uid)

@@ -11,7 +11,7 @@ use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, InstanceId, Text};
 
-use crate::api::{ApiError, DeleteOptions};
+use crate::api::{ApiError, DeleteOptions, Eviction};
 use crate::cloud::Cloud;
 use crate::controllers::Ctx;
 
@@ -76,7 +76,8 @@ fn change_node(
 
 fn evict(ctx: &mut Ctx<'_>, pod: &PodTarget, grace_seconds: Option<i64>) -> Result<(), Refusal> {
     let options = DeleteOptions { grace_seconds, uid: Some(pod.uid.clone()), ..DeleteOptions::default() };
-    ctx.api.delete(Kind::Pod, &pod.key, &options).map(drop).map_err(refusal)
+    let eviction = Eviction::of(pod.key.clone(), options);
+    ctx.api.evict(&eviction).map_err(|refused| refusal(refused.into_error(&pod.key)))
 }
 
 fn delete(ctx: &mut Ctx<'_>, pod: &PodTarget, grace_seconds: Option<i64>) -> Result<(), Refusal> {

@@ -7,6 +7,7 @@
 mod answer;
 mod check;
 mod defaults;
+mod evict;
 mod patch;
 mod path;
 mod read;
@@ -92,6 +93,7 @@ impl Api {
                 let object = self.create_json(&address, request.body.clone(), effect)?;
                 Ok(Response { code: 201, body: answer::served(&object) })
             }
+            (Method::Post, Some(_), Some(Subresource::Eviction)) => self.evict_json(&address, &request.body),
             (Method::Put, Some(_), subresource) => ok(match subresource {
                 None | Some(Subresource::Status) => {
                     answer::served(&self.update_json(&address, request.body.clone(), effect)?)

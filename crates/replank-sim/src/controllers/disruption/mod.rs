@@ -16,7 +16,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub(crate) use status::{DISRUPTION_ALLOWED, set_allowed_condition};
+pub(crate) use status::set_allowed_condition;
 
 use super::condition as conditions;
 use super::control::ControlDue;

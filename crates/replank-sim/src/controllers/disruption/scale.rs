@@ -140,7 +140,8 @@ fn definition<'a>(view: &'a View, group: &str, kind: &str) -> Option<&'a CustomR
 /// The number at a path such as `.spec.replicas`.
 fn replicas_at(object: &std::sync::Arc<Other>, path: &str) -> Option<i32> {
     let json = render(&Object::Other(object.clone()));
-    let member = path.split('.').filter(|name| !name.is_empty()).try_fold(&json, |value, name| value.get(name));
+    let member =
+        path.split('.').filter(|name| !name.is_empty()).try_fold(&json, |value, name| value.get(name));
     member.and_then(Value::as_i64).and_then(|number| i32::try_from(number).ok())
 }
 
@@ -204,8 +205,7 @@ mod tests {
     #[test]
     fn a_replica_set_counts_as_its_deployment() {
         let mut set = object("apps/v1", "ReplicaSet", json!({"replicas": 1}));
-        set["metadata"]["ownerReferences"] =
-            json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "d", "controller": true}]);
+        set["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "d", "controller": true}]);
         let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
             "metadata": {"name": "web", "namespace": "shop", "uid": "d"}, "spec": {"replicas": 7}});
         assert_eq!(scale(&view(vec![set.clone(), deployment]), "apps/v1", "ReplicaSet", "u"), Ok(Some(7)));
@@ -227,14 +227,23 @@ mod tests {
     #[test]
     fn custom_kinds_go_by_their_definition() {
         let pack = object("example.com/v1", "Pack", json!({"size": 5, "replicas": 9}));
-        let with = definition(json!({"scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}}));
-        assert_eq!(scale(&view(vec![pack.clone(), with.clone()]), "example.com/v1", "Pack", "u"), Ok(Some(5)));
+        let with = definition(
+            json!({"scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}}),
+        );
+        assert_eq!(
+            scale(&view(vec![pack.clone(), with.clone()]), "example.com/v1", "Pack", "u"),
+            Ok(Some(5))
+        );
         assert_eq!(scale(&view(vec![with]), "example.com/v1", "Pack", "u"), Ok(None));
         let without = definition(json!({}));
         let refused = "packs.example.com does not implement the scale subresource";
         let found = scale(&view(vec![pack.clone(), without]), "example.com/v1", "Pack", "u");
         assert_eq!(found, Err(refused.to_owned()));
-        assert_eq!(scale(&view(vec![pack]), "example.com/v1", "Pack", "u"), Ok(Some(9)), "no definition in the dump");
+        assert_eq!(
+            scale(&view(vec![pack]), "example.com/v1", "Pack", "u"),
+            Ok(Some(9)),
+            "no definition in the dump"
+        );
         let bare = object("example.com/v1", "Pack", json!({}));
         assert_eq!(scale(&view(vec![bare]), "example.com/v1", "Pack", "u"), Err(refused.to_owned()));
     }

@@ -18,7 +18,7 @@ use crate::controllers::condition;
 /// How long an allowed eviction may take to show as a deletion before it is taken back (`DeletionTimeout`).
 pub(super) const DELETION_TIMEOUT: Span = Span::from_minutes(2);
 /// The one condition of a budget.
-pub(crate) const DISRUPTION_ALLOWED: &str = "DisruptionAllowed";
+const DISRUPTION_ALLOWED: &str = "DisruptionAllowed";
 
 /// What a look at a budget found.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,12 +84,8 @@ pub(super) fn fail_safe(
     now: Time,
 ) -> PodDisruptionBudgetStatus {
     let mut status = PodDisruptionBudgetStatus { disruptions_allowed: 0, ..budget.status.clone() };
-    let mut failed = condition::condition(
-        DISRUPTION_ALLOWED,
-        ConditionStatus::False,
-        "SyncFailed",
-        &failure.to_string(),
-    );
+    let mut failed =
+        condition::condition(DISRUPTION_ALLOWED, ConditionStatus::False, "SyncFailed", &failure.to_string());
     failed.observed_generation = status.observed_generation;
     condition::set(&mut status.conditions, failed, now.floor_seconds());
     status

@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn one_token_every_interval() {
-        let at = |seconds| Time::from_millis(seconds * 1000);
+        let at = |seconds: i64| Time::from_millis(seconds * 1000);
         let mut limiter = Limiter::new(SLOW, at(0));
         assert!(limiter.try_accept(at(3)));
         assert!(!limiter.try_accept(at(12)));
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_stopped_zone_starts_with_an_empty_bucket() {
-        let at = |seconds| Time::from_millis(seconds * 1000);
+        let at = |seconds: i64| Time::from_millis(seconds * 1000);
         let mut limiter = Limiter::new(SLOW, at(0));
         limiter.swap(None, at(1));
         assert!(!limiter.try_accept(at(100)));

@@ -42,7 +42,9 @@ impl NodeLifecycle {
         }
         // Nodes are looked at side by side: which comes first is left to chance.
         let round = u64::try_from(now.as_millis()).unwrap_or(0);
-        names.sort_by_cached_key(|name| (ctx.draws.draw(name.as_str(), Purpose::Order, round).0, name.clone()));
+        names.sort_by_cached_key(|name| {
+            (ctx.draws.draw(name.as_str(), Purpose::Order, round).0, name.clone())
+        });
         for name in &names {
             self.look(ctx, name);
         }
@@ -95,12 +97,7 @@ impl NodeLifecycle {
     }
 
     /// Notes that a node was heard of, if it was; whether its silence has lasted too long.
-    fn note_sign_of_life(
-        &mut self,
-        ctx: &Ctx<'_>,
-        node: &Node,
-        observed: Option<ConditionStatus>,
-    ) -> bool {
+    fn note_sign_of_life(&mut self, ctx: &Ctx<'_>, node: &Node, observed: Option<ConditionStatus>) -> bool {
         let (name, now) = (node.name(), ctx.api.now());
         let renewal = self.silent.get(&name).copied();
         let created = node.meta.creation_timestamp.filter(|_| observed.is_none()).unwrap_or(now);
@@ -191,7 +188,8 @@ impl NodeLifecycle {
 
     /// When a kubelet that fell silent in a snapshot renewed its lease last: somewhen within the period before.
     pub(super) fn guessed_renewal(ctx: &Ctx<'_>, node: &Node) -> Time {
-        let heard = condition::find(&node.status.conditions, "Ready").and_then(|ready| ready.last_heartbeat_time);
+        let heard =
+            condition::find(&node.status.conditions, "Ready").and_then(|ready| ready.last_heartbeat_time);
         heard.unwrap_or(ctx.api.now() - LEASE_RENEWAL)
     }
 }

@@ -198,7 +198,13 @@ impl Zones {
     /// Computes the states of all zones and sets their rates.
     pub(super) fn judge(&mut self, now: Time) -> Verdict {
         let is_member = |key: &ZoneKey| self.members.values().any(|(member, _)| member == key);
-        let empty: Vec<ZoneKey> = self.zones.iter().filter(|(_, zone)| zone.ready + zone.lost == 0).map(|(key, _)| key.clone()).filter(|key| !is_member(key)).collect();
+        let empty: Vec<ZoneKey> = self
+            .zones
+            .iter()
+            .filter(|(_, zone)| zone.ready + zone.lost == 0)
+            .map(|(key, _)| key.clone())
+            .filter(|key| !is_member(key))
+            .collect();
         self.zones.retain(|key, _| !empty.contains(key));
         let mut counted = self.zones.values().filter(|zone| zone.ready + zone.lost > 0).peekable();
         let all_are_lost = counted.peek().is_some() && counted.all(|zone| zone.new_state() == State::Full);
@@ -272,7 +278,8 @@ mod tests {
 
     #[test]
     fn a_lost_zone_beside_a_healthy_one_goes_node_by_node() {
-        let mut zones = zones(&[("a1", "a", Member::Lost), ("a2", "a", Member::Lost), ("b", "b", Member::Ready)]);
+        let mut zones =
+            zones(&[("a1", "a", Member::Lost), ("a2", "a", Member::Lost), ("b", "b", Member::Ready)]);
         for name in ["a1", "a2"] {
             zones.list(&NodeName::from(name));
         }

@@ -80,6 +80,18 @@ impl Kubelets {
         self.silent.insert(node.clone());
     }
 
+    /// The machine is on again: its kubelet takes up what the pods on it wait for.
+    pub(crate) fn speak_again(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
+        self.silent.remove(node);
+        let mut pods = ctx.view().pods_on(node).to_vec();
+        pods.sort_by(|a, b| ctx.view().pods[*a].meta.key().cmp(&ctx.view().pods[*b].meta.key()));
+        for ix in pods {
+            self.forget(ix.raw());
+            let pod = ctx.view().pods[ix].clone();
+            self.see(ctx, ix.raw(), &pod);
+        }
+    }
+
     pub(crate) fn handle(&mut self, ctx: &mut Ctx<'_>, due: Due) {
         let is_current = self.record(due.slot).is_some_and(|record| record.number == due.number);
         let Some(pod) = ctx.view().pods.get(Ix::new(due.slot)).filter(|_| is_current).cloned() else {

@@ -1,6 +1,7 @@
 //! The world: everything simulated, moved forward event by event.
 
 use replank_core::decision::{Decision, End};
+use replank_model::text::NodeName;
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
@@ -163,6 +164,24 @@ impl World {
         let answer = request(&mut self.api);
         self.settle();
         answer
+    }
+
+    /// A node's machine goes off: its kubelet renews its lease once more and is not heard of again.
+    pub fn silence(&mut self, node: &NodeName) {
+        self.kubelets.fall_silent(node);
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.control.node_fell_silent(&mut ctx, node);
+    }
+
+    /// A node's machine is on again: its kubelet renews its lease and takes up its pods. The Ready condition is the
+    /// caller's to write.
+    pub fn wake(&mut self, node: &NodeName) {
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.control.node_speaks_again(&mut ctx, node);
+        self.kubelets.speak_again(&mut ctx, node);
+        self.settle();
     }
 
     /// Lets the next thing happen that is due until `end`; whether there was one.

@@ -106,12 +106,11 @@ impl PodGc {
             }
         }
         match &new.node {
-            None if new.is_terminating() => {
-                if self.unbound.insert(slot) {
+            None => {
+                if new.is_terminating() && self.unbound.insert(slot) {
                     self.round_at(ctx, ctx.api.now());
                 }
             }
-            None => {}
             Some(node) => {
                 let is_new = old.is_none_or(|old| old.node.is_none());
                 if is_new && ctx.view().node(node).is_none() && !self.missing.contains_key(node) {

@@ -15,13 +15,13 @@ use thiserror::Error;
 pub(crate) enum ScaleError {
     /// The kind has no scale subresource.
     #[error("{resource} does not implement the scale subresource")]
-    NoScale {
+    Unscalable {
         /// Resource and group, such as `jobs.batch`.
         resource: String,
     },
     /// The API server does not know the kind.
     #[error("no matches for kind {kind:?} in version {version:?}")]
-    NoKind {
+    UnknownKind {
         /// Kind.
         kind: String,
         /// API version.
@@ -29,7 +29,7 @@ pub(crate) enum ScaleError {
     },
     /// A custom object lacks the member that its scale subresource reads.
     #[error("Internal error occurred: the spec replicas field {path:?} does not exist")]
-    NoReplicas {
+    WithoutReplicas {
         /// Path, such as `.spec.replicas`.
         path: String,
     },
@@ -91,7 +91,7 @@ fn custom(
     version: &str,
 ) -> Result<Option<(Uid, i32)>, ScaleError> {
     if let Some(kind) = Kind::of(&owner.api_version, &owner.kind) {
-        return Err(ScaleError::NoScale { resource: qualified(kind.plural(), group) });
+        return Err(ScaleError::Unscalable { resource: qualified(kind.plural(), group) });
     }
     let object = view.other(group, &owner.kind, key);
     let Some(definition) = definition(view, group, &owner.kind) else {
@@ -101,12 +101,12 @@ fn custom(
     let Some(served) = served else { return Err(no_kind(owner)) };
     let scale = served.subresources.as_ref().and_then(|subresources| subresources.scale.as_ref());
     let Some(scale) = scale else {
-        return Err(ScaleError::NoScale { resource: qualified(&definition.spec.names.plural, group) });
+        return Err(ScaleError::Unscalable { resource: qualified(&definition.spec.names.plural, group) });
     };
     let Some(object) = object.filter(|object| object.meta.uid == owner.uid) else { return Ok(None) };
     match replicas_at(object, &scale.spec_replicas_path) {
         Some(replicas) => Ok(Some((owner.uid.clone(), replicas))),
-        None => Err(ScaleError::NoReplicas { path: scale.spec_replicas_path.to_string() }),
+        None => Err(ScaleError::WithoutReplicas { path: scale.spec_replicas_path.to_string() }),
     }
 }
 
@@ -121,7 +121,7 @@ fn without_definition(
         Some(object) if object.meta.uid != owner.uid => Ok(None),
         Some(object) => match object.replicas {
             Some(replicas) => Ok(Some((owner.uid.clone(), replicas))),
-            None => Err(ScaleError::NoScale {
+            None => Err(ScaleError::Unscalable {
                 resource: qualified(&format!("{}s", owner.kind.to_lowercase()), group),
             }),
         },
@@ -146,7 +146,7 @@ fn replicas_at(object: &std::sync::Arc<Other>, path: &str) -> Option<i32> {
 }
 
 fn no_kind(owner: &OwnerReference) -> ScaleError {
-    ScaleError::NoKind { kind: owner.kind.to_string(), version: owner.api_version.to_string() }
+    ScaleError::UnknownKind { kind: owner.kind.to_string(), version: owner.api_version.to_string() }
 }
 
 fn qualified(plural: &str, group: &str) -> String {
@@ -180,11 +180,11 @@ mod tests {
         found.map(|scale| scale.map(|(_, replicas)| replicas)).map_err(|error| error.to_string())
     }
 
-    fn object(version: &str, kind: &str, spec: Value) -> Value {
+    fn object(version: &str, kind: &str, spec: &Value) -> Value {
         json!({"apiVersion": version, "kind": kind, "metadata": {"name": "x", "namespace": "shop", "uid": "u"}, "spec": spec})
     }
 
-    fn definition(subresources: Value) -> Value {
+    fn definition(subresources: &Value) -> Value {
         json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": {"name": "packs.example.com"},
             "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "packs", "kind": "Pack"},
@@ -196,7 +196,7 @@ mod tests {
         for (version, kind) in
             [("apps/v1", "StatefulSet"), ("apps/v1", "ReplicaSet"), ("v1", "ReplicationController")]
         {
-            let view = view(vec![object(version, kind, json!({"replicas": 4}))]);
+            let view = view(vec![object(version, kind, &json!({"replicas": 4}))]);
             assert_eq!(scale(&view, version, kind, "u"), Ok(Some(4)), "{kind}");
             assert_eq!(scale(&view, version, kind, "other"), Ok(None), "another incarnation of {kind}");
         }
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_replica_set_counts_as_its_deployment() {
-        let mut set = object("apps/v1", "ReplicaSet", json!({"replicas": 1}));
+        let mut set = object("apps/v1", "ReplicaSet", &json!({"replicas": 1}));
         set["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "d", "controller": true}]);
         let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
             "metadata": {"name": "web", "namespace": "shop", "uid": "d"}, "spec": {"replicas": 7}});
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn kinds_without_scale_say_so() {
-        let job = view(vec![object("batch/v1", "Job", json!({"parallelism": 3}))]);
+        let job = view(vec![object("batch/v1", "Job", &json!({"parallelism": 3}))]);
         let refused = "jobs.batch does not implement the scale subresource";
         assert_eq!(scale(&job, "batch/v1", "Job", "u"), Err(refused.to_owned()));
         let refused = "nodes does not implement the scale subresource";
@@ -226,16 +226,16 @@ mod tests {
 
     #[test]
     fn custom_kinds_go_by_their_definition() {
-        let pack = object("example.com/v1", "Pack", json!({"size": 5, "replicas": 9}));
+        let pack = object("example.com/v1", "Pack", &json!({"size": 5, "replicas": 9}));
         let with = definition(
-            json!({"scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}}),
+            &json!({"scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}}),
         );
         assert_eq!(
             scale(&view(vec![pack.clone(), with.clone()]), "example.com/v1", "Pack", "u"),
             Ok(Some(5))
         );
         assert_eq!(scale(&view(vec![with]), "example.com/v1", "Pack", "u"), Ok(None));
-        let without = definition(json!({}));
+        let without = definition(&json!({}));
         let refused = "packs.example.com does not implement the scale subresource";
         let found = scale(&view(vec![pack.clone(), without]), "example.com/v1", "Pack", "u");
         assert_eq!(found, Err(refused.to_owned()));
@@ -244,7 +244,7 @@ mod tests {
             Ok(Some(9)),
             "no definition in the dump"
         );
-        let bare = object("example.com/v1", "Pack", json!({}));
+        let bare = object("example.com/v1", "Pack", &json!({}));
         assert_eq!(scale(&view(vec![bare]), "example.com/v1", "Pack", "u"), Err(refused.to_owned()));
     }
 }

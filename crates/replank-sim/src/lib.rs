@@ -14,6 +14,8 @@ mod durations;
 mod kubelet;
 pub mod rehearse;
 mod scheduling;
+#[cfg(test)]
+mod testing;
 mod trace;
 mod world;
 

@@ -97,6 +97,7 @@ impl World {
         for change in &changes {
             world.tell(change);
         }
+        world.control.start();
         world
     }
 

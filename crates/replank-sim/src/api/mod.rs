@@ -9,6 +9,7 @@ pub mod json;
 mod store;
 
 pub use delete::{DeleteOptions, Propagation};
+pub(crate) use delete::{FOREGROUND, ORPHAN};
 pub use error::{About, ApiError, Cause, ResourceName};
 pub use events::{EventRecord, EventType};
 pub use eviction::{Eviction, EvictionRefusal};

@@ -5,6 +5,8 @@ use replank_model::view::Change;
 
 use super::Ctx;
 use super::disruption::{self, Disruption};
+use super::garbage::GarbageCollector;
+use super::namespaces::{self, Namespaces};
 use super::nodes::{self, NodeLifecycle};
 use super::pod_gc::PodGc;
 use super::taint_eviction::{self, TaintEviction};
@@ -20,6 +22,10 @@ pub(crate) enum ControlDue {
     Taints(taint_eviction::Due),
     /// Pods that no kubelet will end.
     PodGc,
+    /// Objects whose owners are gone.
+    Garbage,
+    /// Namespaces on their way out.
+    Namespaces(namespaces::Due),
 }
 
 /// All of them.
@@ -29,15 +35,24 @@ pub(crate) struct Control {
     nodes: NodeLifecycle,
     taints: TaintEviction,
     pod_gc: PodGc,
+    garbage: GarbageCollector,
+    namespaces: Namespaces,
 }
 
 impl Control {
+    /// Everything that is there at the beginning has been told.
+    pub(crate) fn start(&mut self) {
+        self.garbage.start();
+    }
+
     /// Tells each of a change.
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
         self.disruption.watch(ctx, change);
         self.nodes.watch(ctx, change);
         self.taints.watch(ctx, change);
         self.pod_gc.watch(ctx, change);
+        self.garbage.watch(ctx, change);
+        self.namespaces.watch(ctx, change);
     }
 
     /// A kubelet has renewed its lease for the last time.
@@ -57,6 +72,8 @@ impl Control {
             ControlDue::Nodes(due) => self.nodes.handle(ctx, due),
             ControlDue::Taints(due) => self.taints.handle(ctx, due),
             ControlDue::PodGc => self.pod_gc.handle(ctx),
+            ControlDue::Garbage => self.garbage.handle(ctx),
+            ControlDue::Namespaces(due) => self.namespaces.handle(ctx, due),
         }
     }
 }

@@ -8,6 +8,8 @@
 pub(crate) mod condition;
 pub(crate) mod control;
 pub(crate) mod disruption;
+pub(crate) mod garbage;
+pub(crate) mod namespaces;
 pub(crate) mod nodes;
 mod phase;
 pub(crate) mod pod_gc;

@@ -200,3 +200,6 @@ fn is_newly_bound(old: Option<&Object>, new: &Pod) -> bool {
 fn later(ctx: &mut Ctx<'_>, span: Span, due: Due) {
     ctx.agenda.after(span, Event::Control(ControlDue::Nodes(due)));
 }
+
+#[cfg(test)]
+mod tests;

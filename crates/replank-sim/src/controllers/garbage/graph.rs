@@ -1,0 +1,217 @@
+//! Who owns whom (pkg/controller/garbagecollector `graph.go`).
+
+use replank_model::object::meta::{Key, Meta, OwnerReference};
+use replank_model::object::{Kind, Object};
+use replank_model::text::{Text, Uid};
+use replank_model::view::View;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use crate::api::{FOREGROUND, ORPHAN};
+
+/// An object in the graph.
+pub(super) type Id = u32;
+
+/// Every object, and which objects depend on it.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    nodes: Vec<Option<Node>>,
+    free: Vec<Id>,
+    by_uid: FxHashMap<Uid, Id>,
+    /// Dependents of owners that are not there, by the owner's uid.
+    bereft: FxHashMap<Uid, FxHashSet<Id>>,
+}
+
+#[derive(Debug)]
+struct Node {
+    item: Item,
+    /// Uids of the owners.
+    owners: SmallVec<[Uid; 1]>,
+    dependents: FxHashSet<Id>,
+}
+
+/// What finds an object again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    kind: Kind,
+    /// Group and kind of an untyped object.
+    other: Option<(Text, Text)>,
+    key: Key,
+    uid: Uid,
+}
+
+impl Item {
+    fn of(object: &Object) -> Self {
+        let other = match object {
+            Object::Other(other) => Some((Text::from(other.group()), other.kind.clone())),
+            _ => None,
+        };
+        Self { kind: object.kind(), other, key: object.meta().key(), uid: object.meta().uid.clone() }
+    }
+
+    /// The object, if this incarnation is still there.
+    pub(super) fn find(&self, view: &View) -> Option<Object> {
+        let found = match &self.other {
+            Some((group, kind)) => view.other(group, kind, &self.key).cloned().map(Object::Other),
+            None => view.object(self.kind, &self.key),
+        };
+        found.filter(|object| object.meta().uid == self.uid)
+    }
+
+    /// Whether a reference means this object: same kind and name, in the dependent's namespace or in none.
+    fn is_meant(&self, reference: &OwnerReference, dependent: &Meta) -> bool {
+        let group =
+            |version: &str| version.split_once('/').map_or(String::new(), |(group, _)| group.to_owned());
+        let (own_group, own_kind) = match &self.other {
+            Some((own_group, own_kind)) => (own_group.to_string(), &**own_kind),
+            None => (group(self.kind.api_version()), self.kind.as_str()),
+        };
+        own_group == group(&reference.api_version)
+            && own_kind == &*reference.kind
+            && self.key.name == reference.name
+            && (self.key.namespace.is_empty() || self.key.namespace == dependent.namespace)
+    }
+}
+
+/// What a reference leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// An object that is there.
+    Solid,
+    /// Nothing.
+    Absent,
+    /// An object that waits for its dependents to go.
+    Waiting,
+}
+
+impl Graph {
+    /// The node of an object.
+    pub(super) fn id(&self, uid: &Uid) -> Option<Id> {
+        self.by_uid.get(uid).copied()
+    }
+
+    /// What finds the object of a node.
+    pub(super) fn item(&self, id: Id) -> Option<&Item> {
+        Some(&self.nodes.get(id as usize)?.as_ref()?.item)
+    }
+
+    /// The object of a node.
+    pub(super) fn object(&self, view: &View, id: Id) -> Option<Object> {
+        self.item(id)?.find(view)
+    }
+
+    /// Nodes of the dependents, in order of their objects' kinds and names.
+    pub(super) fn dependents(&self, id: Id) -> Vec<Id> {
+        let node = self.nodes.get(id as usize).and_then(Option::as_ref);
+        node.map_or_else(Vec::new, |node| self.in_order(node.dependents.iter().copied()))
+    }
+
+    /// Whether anything depends on an object.
+    pub(super) fn has_dependents(&self, id: Id) -> bool {
+        self.nodes.get(id as usize).and_then(Option::as_ref).is_some_and(|node| !node.dependents.is_empty())
+    }
+
+    /// Notes an object and its owners.
+    pub(super) fn put(&mut self, object: &Object) -> Id {
+        let meta = object.meta();
+        let id = match self.by_uid.get(&meta.uid) {
+            Some(id) => *id,
+            None => self.insert(object),
+        };
+        let owners: SmallVec<[Uid; 1]> =
+            meta.owner_references.iter().map(|owner| owner.uid.clone()).collect();
+        let known = std::mem::replace(&mut self.node(id).owners, owners.clone());
+        for gone in known.iter().filter(|uid| !owners.contains(uid)) {
+            self.set_of(gone).remove(&id);
+        }
+        for new in owners.iter().filter(|uid| !known.contains(uid)) {
+            self.set_of(new).insert(id);
+        }
+        id
+    }
+
+    /// Forgets an object. Returns its owners' nodes and its dependents'.
+    pub(super) fn remove(&mut self, uid: &Uid) -> (Vec<Id>, Vec<Id>) {
+        let Some(id) = self.by_uid.remove(uid) else { return (Vec::new(), Vec::new()) };
+        let node = self.nodes[id as usize].take().expect("a uid leads to its node");
+        self.free.push(id);
+        for owner in &node.owners {
+            self.set_of(owner).remove(&id);
+        }
+        let owners = node.owners.iter().filter_map(|owner| self.id(owner)).collect();
+        let dependents = self.in_order(node.dependents.iter().copied());
+        if !node.dependents.is_empty() {
+            self.bereft.insert(uid.clone(), node.dependents);
+        }
+        (owners, dependents)
+    }
+
+    /// What an owner reference of an object leads to.
+    pub(super) fn follow(&self, view: &View, reference: &OwnerReference, dependent: &Meta) -> Owner {
+        let item = self.id(&reference.uid).and_then(|id| self.item(id));
+        match item.filter(|item| item.is_meant(reference, dependent)).and_then(|item| item.find(view)) {
+            None => Owner::Absent,
+            Some(owner) if deletes_dependents(owner.meta()) => Owner::Waiting,
+            Some(_) => Owner::Solid,
+        }
+    }
+
+    /// Uids of owners that are named and not there.
+    pub(super) fn absent_owners(&self) -> FxHashSet<Uid> {
+        let named = |(uid, dependents): (&Uid, &FxHashSet<Id>)| (!dependents.is_empty()).then(|| uid.clone());
+        self.bereft.iter().filter_map(named).collect()
+    }
+
+    fn insert(&mut self, object: &Object) -> Id {
+        let uid = object.meta().uid.clone();
+        let dependents = self.bereft.remove(&uid).unwrap_or_default();
+        let node = Some(Node { item: Item::of(object), owners: SmallVec::new(), dependents });
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.nodes[id as usize] = node;
+                id
+            }
+            None => {
+                self.nodes.push(node);
+                Id::try_from(self.nodes.len() - 1).expect("fewer than 2^32 objects fit in memory")
+            }
+        };
+        self.by_uid.insert(uid, id);
+        id
+    }
+
+    /// The set of an owner's dependents, whether the owner is there or not.
+    fn set_of(&mut self, owner: &Uid) -> &mut FxHashSet<Id> {
+        match self.by_uid.get(owner) {
+            Some(id) => &mut self.nodes[*id as usize].as_mut().expect("a uid leads to its node").dependents,
+            None => self.bereft.entry(owner.clone()).or_default(),
+        }
+    }
+
+    fn node(&mut self, id: Id) -> &mut Node {
+        self.nodes[id as usize].as_mut().expect("the caller has just found it")
+    }
+
+    fn in_order(&self, ids: impl Iterator<Item = Id>) -> Vec<Id> {
+        let mut ids: Vec<Id> = ids.collect();
+        ids.sort_by(|a, b| {
+            let of = |id: &Id| self.item(*id).map(|item| (item.kind, &item.other, &item.key));
+            of(a).cmp(&of(b))
+        });
+        ids
+    }
+}
+
+/// Whether an object is on its way out and waits for its dependents to go first.
+pub(super) fn deletes_dependents(meta: &Meta) -> bool {
+    meta.is_terminating() && has_finalizer(meta, FOREGROUND)
+}
+
+/// Whether an object is on its way out and leaves its dependents behind.
+pub(super) fn orphans_dependents(meta: &Meta) -> bool {
+    meta.is_terminating() && has_finalizer(meta, ORPHAN)
+}
+
+pub(super) fn has_finalizer(meta: &Meta, finalizer: &str) -> bool {
+    meta.finalizers.iter().any(|name| &**name == finalizer)
+}

@@ -1,0 +1,131 @@
+//! What becomes of dependents, on ConfigMaps.
+
+use replank_model::time::Span;
+use serde_json::{Value, json};
+
+use crate::World;
+use crate::api::json::Method;
+use crate::testing::world;
+
+const MAPS: &str = "/api/v1/namespaces/shop/configmaps";
+
+fn map(world: &mut World, name: &str, owners: &[(&str, bool)], finalizers: &[&str]) {
+    let references: Vec<Value> = owners
+        .iter()
+        .map(|(owner, blocks)| {
+            let uid = uid(world, owner).unwrap_or_else(|| "nobody".to_owned());
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": uid, "blockOwnerDeletion": blocks})
+        })
+        .collect();
+    world.apply(json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "ownerReferences": references, "finalizers": finalizers}}));
+}
+
+fn get(world: &mut World, name: &str) -> Option<Value> {
+    let response = world.send(Method::Get, &format!("{MAPS}/{name}"), Value::Null);
+    (response.code == 200).then_some(response.body)
+}
+
+fn uid(world: &mut World, name: &str) -> Option<String> {
+    get(world, name)?.pointer("/metadata/uid")?.as_str().map(str::to_owned)
+}
+
+fn owners(world: &mut World, name: &str) -> Vec<String> {
+    let found = get(world, name).expect("it is there");
+    let references = found["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
+    references.iter().map(|owner| owner["name"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn delete(world: &mut World, name: &str, propagation: &str) {
+    let body = json!({"propagationPolicy": propagation});
+    assert_eq!(world.send(Method::Delete, &format!("{MAPS}/{name}"), body).code, 200);
+}
+
+fn there(world: &mut World, names: &[&str]) -> Vec<bool> {
+    names.iter().map(|name| get(world, name).is_some()).collect()
+}
+
+fn second(world: &mut World) {
+    world.pass(Span::from_secs(1));
+}
+
+#[test]
+fn background_takes_the_dependents_afterwards() {
+    let mut world = world(Vec::new());
+    map(&mut world, "a", &[], &[]);
+    map(&mut world, "b", &[("a", true)], &[]);
+    map(&mut world, "c", &[("b", false)], &[]);
+    delete(&mut world, "a", "Background");
+    assert_eq!(there(&mut world, &["a", "b", "c"]), [false, true, true]);
+    second(&mut world);
+    assert_eq!(there(&mut world, &["a", "b", "c"]), [false, false, false]);
+}
+
+#[test]
+fn foreground_waits_for_those_that_block() {
+    let mut world = world(Vec::new());
+    map(&mut world, "a", &[], &[]);
+    map(&mut world, "held", &[("a", true)], &["example.com/hold"]);
+    map(&mut world, "free", &[("a", true)], &[]);
+    map(&mut world, "below", &[("held", true)], &[]);
+    delete(&mut world, "a", "Foreground");
+    second(&mut world);
+    assert_eq!(there(&mut world, &["a", "held", "free", "below"]), [true, true, false, false]);
+    let released = json!({"metadata": {"finalizers": null}});
+    world.send(Method::Patch, &format!("{MAPS}/held"), released);
+    second(&mut world);
+    assert_eq!(there(&mut world, &["a", "held"]), [false, false]);
+}
+
+#[test]
+fn foreground_does_not_wait_for_those_that_do_not_block() {
+    let mut world = world(Vec::new());
+    map(&mut world, "a", &[], &[]);
+    map(&mut world, "held", &[("a", false)], &["example.com/hold"]);
+    delete(&mut world, "a", "Foreground");
+    second(&mut world);
+    assert_eq!(there(&mut world, &["a", "held"]), [false, true]);
+}
+
+#[test]
+fn orphans_lose_the_name_and_stay() {
+    let mut world = world(Vec::new());
+    map(&mut world, "a", &[], &[]);
+    map(&mut world, "b", &[("a", true)], &[]);
+    delete(&mut world, "a", "Orphan");
+    assert!(get(&mut world, "a").is_some(), "it waits for its dependents to be freed");
+    second(&mut world);
+    assert_eq!(there(&mut world, &["a", "b"]), [false, true]);
+    assert!(owners(&mut world, "b").is_empty());
+}
+
+#[test]
+fn an_owner_that_never_was_takes_its_dependent_along() {
+    let mut world = world(Vec::new());
+    map(&mut world, "live", &[], &[]);
+    map(&mut world, "lost", &[("ghost", true)], &[]);
+    map(&mut world, "kept", &[("ghost", true), ("live", false)], &[]);
+    second(&mut world);
+    assert_eq!(there(&mut world, &["lost", "kept"]), [false, true]);
+    assert_eq!(owners(&mut world, "kept"), ["live"]);
+}
+
+#[test]
+fn a_reference_to_something_else_of_that_uid_counts_for_nothing() {
+    let mut world = world(Vec::new());
+    map(&mut world, "a", &[], &[]);
+    let uid = uid(&mut world, "a").expect("it has one");
+    world.apply(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b",
+        "ownerReferences": [{"apiVersion": "v1", "kind": "Secret", "name": "a", "uid": uid}]}}));
+    second(&mut world);
+    assert!(get(&mut world, "b").is_none());
+}
+
+#[test]
+fn owners_that_a_snapshot_lacks_are_taken_to_be_there() {
+    let orphan = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b", "namespace": "shop", "uid": "b",
+        "ownerReferences": [{"apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": "elsewhere"}]}});
+    let mut world = world(vec![orphan]);
+    second(&mut world);
+    assert!(get(&mut world, "b").is_some());
+}

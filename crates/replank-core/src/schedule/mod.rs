@@ -2,27 +2,261 @@
 //!
 //! A [`Scheduler`] is fed with the [`Change`]s of one [`View`] and asked where pods fit. It answers as kube-scheduler 1.36
 //! with its default profile does, all nodes scored. It is a cache over the View: [`Scheduler::load`] makes an equal one
-//! from scratch at any time.
+//! from scratch at any time. Only pods that were assumed on a node ([`Scheduler::assume`]) are not in the View.
 
-mod simple;
+mod amounts;
+mod base;
+mod bits;
+mod counters;
+mod counts;
+mod cycle;
+mod eligible;
+mod explain;
+mod filter;
+mod ids;
+mod images;
+mod intern;
+mod labels;
+mod nodes;
+mod options;
+mod plan;
+mod plugin;
+mod pods;
+mod ports;
+pub mod predicate;
+mod score;
+mod scope;
+mod services;
+mod topology;
+mod volumes;
+mod world;
 
 use std::sync::Arc;
 
-use replank_model::object::node::Node;
+use replank_model::object::Object;
 use replank_model::object::pod::Pod;
-use replank_model::text::{NodeName, Text};
-use replank_model::view::{Change, Ix, View};
+use replank_model::text::{Namespace, NodeName, Text};
+use replank_model::view::{Change, View};
+
+pub use cycle::Rejection;
+pub use explain::{Explanation, Scores, Verdict};
+pub use options::{FeatureGates, Gate, Options, UnknownGate};
+pub use plugin::{Code, CycleError, Failure, Plugin, Reason, Reasons};
+
+use base::Bases;
+use filter::Cycle;
+use intern::Interned;
+use plan::{ClassKey, Plan};
+use world::World;
 
 /// Answers where pods fit.
-#[derive(Clone, Debug, Default)]
-pub struct Scheduler {}
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    options: Options,
+    world: World,
+    classes: Interned<ClassKey, Plan>,
+    bases: Bases,
+    /// The world's epoch that classes and bases belong to.
+    epoch: u32,
+}
+
+impl Default for Scheduler {
+    fn default() -> Self {
+        Self::new(Options::default())
+    }
+}
+
+impl Scheduler {
+    /// A scheduler that knows nothing yet.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        let compare_numbers = options.gates.is_on(Gate::TaintTolerationComparisonOperators);
+        Self {
+            options,
+            world: World::new(compare_numbers),
+            classes: Interned::default(),
+            bases: Bases::default(),
+            epoch: 0,
+        }
+    }
+
+    /// A scheduler that knows what the View knows.
+    #[must_use]
+    pub fn load(view: &View) -> Self {
+        Self::load_with(view, Options::default())
+    }
+
+    /// As [`Scheduler::load`], with settings.
+    #[must_use]
+    pub fn load_with(view: &View, options: Options) -> Self {
+        let mut new = Self::new(options);
+        for (_, namespace) in view.namespaces.unordered() {
+            let name = Namespace::new(namespace.meta.name.text().clone());
+            new.world.put_namespace(&name, Some(&namespace.meta.labels));
+        }
+        for (_, service) in view.services.unordered() {
+            new.world.services.observe(None, Some(service));
+        }
+        for (_, attachment) in view.volume_attachments.unordered() {
+            let _nobody_asked_yet = new.world.volumes.observe_attachment(None, Some(attachment));
+        }
+        for (_, node) in view.nodes.unordered() {
+            new.world.put_node(node.clone());
+        }
+        for (ix, pod) in view.pods.unordered() {
+            new.pod_changed(ix.raw(), None, Some(pod));
+        }
+        new
+    }
+
+    /// Takes in a change that `view` has already taken in.
+    pub fn observe(&mut self, view: &View, change: &Change) {
+        let Change::Object { slot, old, new } = change else { return };
+        match (old.as_ref(), new.as_ref()) {
+            (_, Some(Object::Pod(new))) => {
+                let old = old.as_ref().and_then(|old| match old {
+                    Object::Pod(old) => Some(old),
+                    _ => None,
+                });
+                self.pod_changed(*slot, old, Some(new));
+            }
+            (Some(Object::Pod(old)), None) => self.pod_changed(*slot, Some(old), None),
+            (_, Some(Object::Node(node))) => {
+                self.world.put_node(node.clone());
+            }
+            (Some(Object::Node(node)), None) => {
+                if let Some(id) = self.world.nodes.find(&node.name()) {
+                    self.world.remove_node(id);
+                }
+            }
+            (old, new) => self.observe_other(view, old, new),
+        }
+    }
+
+    fn observe_other(&mut self, _view: &View, old: Option<&Object>, new: Option<&Object>) {
+        match (old, new) {
+            (_, Some(Object::Namespace(new))) => {
+                let name = Namespace::new(new.meta.name.text().clone());
+                self.world.put_namespace(&name, Some(&new.meta.labels));
+            }
+            (Some(Object::Namespace(old)), None) => {
+                self.world.put_namespace(&Namespace::new(old.meta.name.text().clone()), None);
+            }
+            (Some(Object::Service(_)) | None, Some(Object::Service(_))) | (Some(Object::Service(_)), None) => {
+                let service = |object: Option<&Object>| match object {
+                    Some(Object::Service(service)) => Some(service.clone()),
+                    _ => None,
+                };
+                self.world.services.observe(service(old).as_deref(), service(new).as_deref());
+            }
+            (_, Some(Object::VolumeAttachment(_))) | (Some(Object::VolumeAttachment(_)), None) => {
+                let attachment = |object: Option<&Object>| match object {
+                    Some(Object::VolumeAttachment(attachment)) => Some(attachment.clone()),
+                    _ => None,
+                };
+                let (old, new) = (attachment(old), attachment(new));
+                let nodes = self.world.volumes.observe_attachment(old.as_deref(), new.as_deref());
+                for node in nodes.into_iter().flatten() {
+                    self.forget_attached(&node);
+                }
+            }
+            (_, Some(Object::CsiNode(node))) | (Some(Object::CsiNode(node)), None) => {
+                self.forget_attached(&NodeName::from(&node.meta.name));
+            }
+            (_, Some(Object::PersistentVolumeClaim(claim)))
+            | (Some(Object::PersistentVolumeClaim(claim)), None) => {
+                self.world.volumes.observe_claim(&claim.meta.key());
+                self.world.volumes.forget_all();
+            }
+            (_, Some(Object::PersistentVolume(volume))) | (Some(Object::PersistentVolume(volume)), None) => {
+                self.world.volumes.observe_volume(&volume.meta.name);
+                self.world.volumes.forget_all();
+            }
+            (_, Some(Object::StorageClass(_))) | (Some(Object::StorageClass(_)), None) => {
+                self.world.volumes.forget_all();
+            }
+            // Everything else is looked up in the View when it is needed.
+            (Some(_) | None, Some(_) | None) => {}
+        }
+    }
+
+    fn forget_attached(&mut self, node: &NodeName) {
+        if let Some(id) = self.world.nodes.find(node) {
+            self.world.volumes.forget_node(id);
+        }
+    }
+
+    fn pod_changed(&mut self, slot: u32, old: Option<&Arc<Pod>>, new: Option<&Arc<Pod>>) {
+        self.tidy();
+        let is_there = |pod: &&Arc<Pod>| !pod.is_terminal();
+        let bound = new.filter(is_there).filter(|pod| pod.node.is_some());
+        let known = self.world.pods.at_slot(slot);
+        if let (Some(id), Some(pod)) = (known, bound)
+            && self.is_same(id, pod)
+        {
+            self.world.pods[id].pod = pod.clone();
+        } else {
+            if let Some(id) = known {
+                self.world.remove_pod(id);
+            }
+            let id = bound.and_then(|pod| Some(self.world.add_pod(pod, pod.node.as_ref()?)));
+            self.world.pods.set_slot(slot, id);
+        }
+        let Some(key) = new.or(old).map(|pod| pod.meta.key()) else { return };
+        let waits = new.filter(is_there).filter(|pod| pod.node.is_none());
+        if waits.is_some() || self.world.pods.nominated.contains_key(&key) {
+            self.world.nominate(&key, waits);
+        }
+        // What was assumed has been observed, or can no longer come true.
+        if waits.is_none() {
+            self.forget_assumed(&key);
+        }
+    }
+
+    /// Whether a pod, as it is, counts as it did.
+    fn is_same(&mut self, id: ids::PodId, pod: &Arc<Pod>) -> bool {
+        let spec = self.world.pods[id].spec;
+        let resized = self.world.resized(pod, spec);
+        let entry = &self.world.pods[id];
+        Some(&entry.node_name) == pod.node.as_ref()
+            && entry.pod.meta.namespace == pod.meta.namespace
+            && entry.pod.meta.name == pod.meta.name
+            && entry.pod.meta.uid == pod.meta.uid
+            && entry.pod.meta.labels == pod.meta.labels
+            && entry.pod.is_terminating() == pod.is_terminating()
+            && entry.pod.spec == pod.spec
+            && entry.resized == resized
+    }
+
+    fn forget_assumed(&mut self, key: &replank_model::object::meta::Key) {
+        if let Some(id) = self.world.pods.assumed.remove(key) {
+            self.world.remove_pod(id);
+        }
+    }
+
+    fn tidy(&mut self) {
+        self.world.tidy();
+        if self.epoch != self.world.epoch {
+            self.epoch = self.world.epoch;
+            self.classes = Interned::default();
+            self.bases = Bases::default();
+        }
+    }
+
+    /// Every node's answer to a pod, with reasons and scores.
+    #[must_use]
+    pub fn explain(&mut self, view: &View, pod: &Arc<Pod>) -> Explanation {
+        self.tidy();
+        let Self { options, world, classes, bases, epoch: _ } = self;
+        let (mut cycle, rejected) = Cycle::begin(world, (classes, bases), options, view, pod);
+        cycle.explain(world, rejected)
+    }
+}
 
 /// Where a pod goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// The node.
-    pub node: Ix<Node>,
-    /// Its name.
     pub name: NodeName,
     /// How many nodes were feasible.
     pub feasible: usize,
@@ -37,30 +271,11 @@ pub struct Unschedulable {
 }
 
 impl Scheduler {
-    /// A scheduler that knows what the View knows.
-    #[must_use]
-    pub fn load(view: &View) -> Self {
-        let _ = view;
-        Self {}
+    /// tmp
+    pub fn place(&mut self, view: &View, pod: &Arc<Pod>, _draw: u64) -> Result<Placed, Unschedulable> {
+        let e = self.explain(view, pod);
+        match e.best().first() { Some(n) => Ok(Placed { name: n.clone(), feasible: e.feasible() }), None => Err(Unschedulable { message: e.message().unwrap_or_default().into() }) }
     }
-
-    /// Takes in a change that `view` has already taken in.
-    pub fn observe(&mut self, view: &View, change: &Change) {
-        let _ = (view, change);
-    }
-
-    /// The best node for a pod. Among equally good ones `draw` decides, in a way that depends on the nodes' names and not
-    /// on the order in which they were observed.
-    ///
-    /// # Errors
-    /// When no node fits, with the reasons.
-    pub fn place(&mut self, view: &View, pod: &Arc<Pod>, draw: u64) -> Result<Placed, Unschedulable> {
-        simple::place(view, pod, draw)
-    }
-
-    /// All nodes that share the best score, sorted by name; empty if none fits.
-    #[must_use]
-    pub fn best(&mut self, view: &View, pod: &Arc<Pod>) -> Vec<NodeName> {
-        simple::best(view, pod).into_iter().map(|ix| view.nodes[ix].name()).collect()
-    }
+    /// tmp
+    pub fn best(&mut self, view: &View, pod: &Arc<Pod>) -> Vec<NodeName> { self.explain(view, pod).best() }
 }

@@ -1,16 +1,150 @@
 //! One recorded scheduling cycle, every field of it.
 
-use anyhow::Context;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use replank_core::schedule::{Explanation, FeatureGates, Failure, Options, Scheduler, Verdict};
 use replank_model::admission::admit_pod;
+use replank_model::delta::Delta;
+use replank_model::object::pod::Pod;
+use replank_model::object::{Object, Projector};
 use replank_model::time::Time;
+use replank_model::view::View;
 use replank_testkit::recordings::{Differences, differences};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
+
+/// Lists of a cluster, with the kind of their objects.
+const LISTS: [(&str, &str, &str); 13] = [
+    ("namespaces", "v1", "Namespace"),
+    ("nodes", "v1", "Node"),
+    ("pods", "v1", "Pod"),
+    ("services", "v1", "Service"),
+    ("replicaSets", "apps/v1", "ReplicaSet"),
+    ("statefulSets", "apps/v1", "StatefulSet"),
+    ("replicationControllers", "v1", "ReplicationController"),
+    ("persistentVolumes", "v1", "PersistentVolume"),
+    ("persistentVolumeClaims", "v1", "PersistentVolumeClaim"),
+    ("storageClasses", "storage.k8s.io/v1", "StorageClass"),
+    ("csiNodes", "storage.k8s.io/v1", "CSINode"),
+    ("csiDrivers", "storage.k8s.io/v1", "CSIDriver"),
+    ("csiStorageCapacities", "storage.k8s.io/v1", "CSIStorageCapacity"),
+];
 
 pub(crate) fn check(line: &str) -> anyhow::Result<Differences> {
     let case: Value = serde_json::from_str(line)?;
     let mut found = admission(&case)?;
-    found.sort();
+    let view = view(&case["cluster"])?;
+    let pod = pod(&case["pod"])?;
+    let options = Options { gates: gates(&case["featureGates"])? };
+    let mut scheduler = Scheduler::load_with(&view, options);
+    let explanation = scheduler.explain(&view, &pod);
+    let ours = expectation(&explanation);
+    let mut recorded = case["expect"].clone();
+    if let Value::Object(members) = &mut recorded {
+        members.remove("preemption");
+    }
+    found.extend(deep_differences("", &recorded, &ours));
     Ok(found)
+}
+
+fn gates(recorded: &Value) -> anyhow::Result<FeatureGates> {
+    let mut gates = FeatureGates::default();
+    for (name, on) in recorded.as_object().into_iter().flatten() {
+        gates.set(name.parse()?, on.as_bool().context("a gate is on or off")?);
+    }
+    Ok(gates)
+}
+
+fn view(cluster: &Value) -> anyhow::Result<View> {
+    let mut projector = Projector::default();
+    let mut view = View::default();
+    for (list, objects) in cluster.as_object().context("a cluster has lists")? {
+        let known = LISTS.iter().chain(&[("podDisruptionBudgets", "policy/v1", "PodDisruptionBudget")]);
+        let Some((_, api_version, kind)) = known.into_iter().find(|(name, _, _)| name == list) else {
+            bail!("what are {list}?");
+        };
+        for object in objects.as_array().context("a list is a list")? {
+            let mut object = object.clone();
+            object["apiVersion"] = json!(api_version);
+            object["kind"] = json!(kind);
+            view.apply(Delta::Put(projector.object(object)?));
+        }
+    }
+    Ok(view)
+}
+
+fn pod(recorded: &Value) -> anyhow::Result<Arc<Pod>> {
+    let mut object = recorded.clone();
+    object["apiVersion"] = json!("v1");
+    object["kind"] = json!("Pod");
+    match Object::from_json(object)? {
+        Object::Pod(pod) => Ok(pod),
+        other => bail!("{} is no pod", other.reference()),
+    }
+}
+
+/// What we say, in the form of the recordings.
+fn expectation(explanation: &Explanation) -> Value {
+    let mut ours = Map::new();
+    let sorted = |mut names: Vec<String>| {
+        names.sort();
+        names
+    };
+    let names = |plugins: &[replank_core::schedule::Plugin]| {
+        sorted(plugins.iter().map(ToString::to_string).collect())
+    };
+    if let Some(rejected) = &explanation.rejected {
+        let reasons: Vec<String> = rejected.reasons.iter().map(ToString::to_string).collect();
+        ours.insert(
+            "preFilterRejected".into(),
+            json!({"plugin": rejected.plugin.name(), "code": rejected.code.name(), "reasons": reasons}),
+        );
+    }
+    if let Some(narrowed) = &explanation.narrowed {
+        ours.insert("preFilterNodes".into(), json!(narrowed));
+    }
+    let nodes: Map<String, Value> =
+        explanation.nodes.iter().map(|(name, of)| (name.to_string(), verdict(of))).collect();
+    ours.insert("nodes".into(), Value::Object(nodes));
+    ours.insert("feasibleCount".into(), json!(explanation.feasible()));
+    ours.insert("skippedFilters".into(), json!(names(&explanation.skipped_filters)));
+    ours.insert("skippedScores".into(), json!(names(&explanation.skipped_scores)));
+    let best = explanation.best();
+    if !best.is_empty() {
+        ours.insert("best".into(), json!(best));
+    }
+    if let Some(message) = explanation.message() {
+        ours.insert("fitError".into(), json!(message));
+    }
+    if let Some(error) = &explanation.error {
+        ours.insert("scoreError".into(), json!(error.to_string()));
+        ours.insert("scheduleError".into(), json!(error.to_string()));
+    }
+    Value::Object(ours)
+}
+
+fn verdict(verdict: &Verdict) -> Value {
+    match verdict {
+        Verdict::Fits(None) => json!({"feasible": true}),
+        Verdict::Fits(Some(scores)) => {
+            let by_plugin: Map<String, Value> =
+                scores.by_plugin.iter().map(|(plugin, score)| (plugin.to_string(), json!(score))).collect();
+            json!({"feasible": true, "scores": by_plugin, "total": scores.total})
+        }
+        Verdict::Fails { first, all } => {
+            let mut value = failure(first);
+            value["feasible"] = json!(false);
+            if !all.is_empty() {
+                value["allFailures"] = all.iter().map(failure).collect();
+            }
+            value
+        }
+    }
+}
+
+fn failure(failure: &Failure) -> Value {
+    let reasons: Vec<String> = failure.reasons.iter().map(ToString::to_string).collect();
+    json!({"plugin": failure.plugin.name(), "code": failure.code.name(), "reasons": reasons})
 }
 
 /// The step from the submitted pod to the stored one.
@@ -28,8 +162,6 @@ fn deep_differences(path: &str, recorded: &Value, ours: &Value) -> Differences {
             .flat_map(|key| deep_differences(&format!("{path}.{key}"), &recorded[key], &ours[key]))
             .collect(),
         (theirs, mine) if theirs == mine => Differences::new(),
-        (theirs, mine) => {
-            differences(&serde_json::json!({ path: theirs }), &serde_json::json!({ path: mine }))
-        }
+        (theirs, mine) => differences(&json!({ path: theirs }), &json!({ path: mine })),
     }
 }

@@ -50,6 +50,15 @@ pub fn of_spec(spec: &PodSpec, counting: Counting<'_>) -> Resources {
     sum
 }
 
+/// The requests of the containers and the overhead, whatever is set for the pod as a whole (`PodRequests` with
+/// `SkipPodLevelResources`).
+#[must_use]
+pub fn of_containers_and_overhead(spec: &PodSpec, counting: Counting<'_>) -> Resources {
+    let mut sum = of_containers(spec, counting);
+    add(&mut sum, &spec.overhead);
+    sum
+}
+
 /// The requests of the containers alone (`AggregateContainerRequests`).
 #[must_use]
 pub fn of_containers(spec: &PodSpec, counting: Counting<'_>) -> Resources {

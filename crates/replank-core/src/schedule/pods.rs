@@ -1,0 +1,165 @@
+//! Pods as the engine keeps them: those that take room on a node, and those that are nominated to one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use replank_model::object::meta::Key;
+use replank_model::object::pod::{Pod, PodSpec};
+use replank_model::object::volume::ClaimSource;
+use replank_model::text::{Name, NodeName};
+use rustc_hash::FxHashMap;
+
+use super::amounts::{ResourceNames, Usage};
+use super::ids::{CounterId, LabelId, NodeId, PodId, SpecId};
+use super::intern::Interned;
+use super::ports::{self, Port};
+
+/// A pod spec, as far as a pod that is on a node needs it compiled.
+#[derive(Clone, Debug)]
+pub(super) struct SpecEntry {
+    /// Keeps the spec alive, so that its address stays its own.
+    pub(super) spec: Arc<PodSpec>,
+    pub(super) usage: Usage,
+    pub(super) ports: Box<[Port]>,
+    /// Whether it has terms of attraction or repulsion.
+    pub(super) has_terms: bool,
+    /// Claims that it uses by name.
+    pub(super) claims: Box<[Name]>,
+    /// Whether it has volumes that may be attached: claims, generic ephemeral ones, disks.
+    pub(super) has_volumes: bool,
+}
+
+impl SpecEntry {
+    fn new(spec: &Arc<PodSpec>, names: &mut ResourceNames) -> Self {
+        let sources = || spec.volumes.iter().map(|volume| &volume.source);
+        let claims = || sources().filter_map(|source| source.persistent_volume_claim.as_ref());
+        let affinity = spec.affinity.as_deref();
+        Self {
+            usage: Usage::of_spec(spec, names),
+            ports: ports::of(spec),
+            has_terms: affinity.is_some_and(|a| a.pod_affinity.is_some() || a.pod_anti_affinity.is_some()),
+            claims: claims().map(|claim: &ClaimSource| claim.claim_name.clone()).collect(),
+            has_volumes: sources().any(|source| {
+                source.persistent_volume_claim.is_some()
+                    || source.ephemeral.is_some()
+                    || super::volumes::is_disk(source)
+            }),
+            spec: spec.clone(),
+        }
+    }
+}
+
+/// Compiled specs. Equal specs in different places are compiled each, and what is costly to keep twice is shared by
+/// what it says.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Specs {
+    entries: Interned<usize, SpecEntry>,
+}
+
+impl std::ops::Index<SpecId> for Specs {
+    type Output = SpecEntry;
+
+    fn index(&self, id: SpecId) -> &SpecEntry {
+        self.entries.get(id.0)
+    }
+}
+
+impl Specs {
+    pub(super) fn id(&mut self, spec: &Arc<PodSpec>, names: &mut ResourceNames) -> SpecId {
+        let address = Arc::as_ptr(spec) as usize;
+        match self.entries.find(&address) {
+            Some(id) => SpecId(id),
+            None => SpecId(self.entries.insert(address, SpecEntry::new(spec, names))),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+/// Counters that a pod adds to by the terms it carries, with how much.
+pub(super) type Carried = Arc<[(CounterId, i64)]>;
+
+/// A pod that is bound to a node, or taken to be.
+#[derive(Clone, Debug)]
+pub(super) struct PodEntry {
+    pub(super) pod: Arc<Pod>,
+    pub(super) node_name: NodeName,
+    /// `None` while no such node is known.
+    pub(super) node: Option<NodeId>,
+    pub(super) spec: SpecId,
+    pub(super) labels: LabelId,
+    /// What it takes, where that is not what its spec says.
+    pub(super) resized: Option<Box<Usage>>,
+    pub(super) carried: Option<Carried>,
+    /// Its position in the list of its label class.
+    pub(super) label_place: u32,
+}
+
+/// All pods that matter.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pods {
+    entries: Vec<Option<PodEntry>>,
+    free: Vec<PodId>,
+    /// The entry of a pod of the View, by its slot.
+    by_slot: Vec<Option<PodId>>,
+    /// Pods that are taken to be on a node and were not yet observed there.
+    pub(super) assumed: FxHashMap<Key, PodId>,
+    /// Pods on nodes that are not known.
+    pub(super) stray: FxHashMap<NodeName, Vec<PodId>>,
+    /// Pods that are nominated to a node and not bound, by name.
+    pub(super) nominated: BTreeMap<Key, PodEntry>,
+}
+
+impl std::ops::Index<PodId> for Pods {
+    type Output = PodEntry;
+
+    fn index(&self, id: PodId) -> &PodEntry {
+        self.entries[id.at()].as_ref().expect("a pod's number is used only while the pod is there")
+    }
+}
+
+impl std::ops::IndexMut<PodId> for Pods {
+    fn index_mut(&mut self, id: PodId) -> &mut PodEntry {
+        self.entries[id.at()].as_mut().expect("a pod's number is used only while the pod is there")
+    }
+}
+
+impl Pods {
+    pub(super) fn insert(&mut self, entry: PodEntry) -> PodId {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.entries.push(None);
+            PodId::new(self.entries.len() - 1)
+        });
+        self.entries[id.at()] = Some(entry);
+        id
+    }
+
+    pub(super) fn remove(&mut self, id: PodId) -> PodEntry {
+        let entry = self.entries[id.at()].take().expect("a pod is taken out once");
+        self.free.push(id);
+        entry
+    }
+
+    pub(super) fn ids(&self) -> Vec<PodId> {
+        (0..self.entries.len()).filter(|at| self.entries[*at].is_some()).map(PodId::new).collect()
+    }
+
+    /// Number of pods.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+
+    pub(super) fn at_slot(&self, slot: u32) -> Option<PodId> {
+        self.by_slot.get(slot as usize).copied().flatten()
+    }
+
+    pub(super) fn set_slot(&mut self, slot: u32, id: Option<PodId>) {
+        let slot = slot as usize;
+        if self.by_slot.len() <= slot {
+            self.by_slot.resize(slot + 1, None);
+        }
+        self.by_slot[slot] = id;
+    }
+}

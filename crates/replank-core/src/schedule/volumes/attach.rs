@@ -1,0 +1,148 @@
+//! How many volumes are attached to a node, and how many it takes.
+
+use std::collections::BTreeMap;
+
+use replank_model::object::meta::{Key, Meta};
+use replank_model::object::pod::Pod;
+use replank_model::object::volume::{CsiNode, PersistentVolumeClaim};
+use replank_model::text::{Name, NodeName, Text};
+use replank_model::view::View;
+
+use super::plan::{BETA_STORAGE_CLASS, claim_name};
+use super::translate::{Kind, inline_handle, volume_handle};
+
+/// A volume as its driver knows it: driver and handle.
+pub(super) type Handle = (Text, Text);
+
+/// What is attached to one node.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct Attached {
+    /// Volumes of the pods on the node, sorted, each once.
+    handles: Vec<Handle>,
+    /// How many volumes each driver takes on the node, and how many it has, volumes of nobody's pod included. Only
+    /// drivers with a limit.
+    drivers: BTreeMap<Text, (i64, i64)>,
+}
+
+impl Attached {
+    /// Of a node with these pods.
+    pub(super) fn of_node<'a>(
+        view: &View,
+        name: &NodeName,
+        attachments: &[(Text, Name)],
+        pods: impl Iterator<Item = &'a Pod>,
+    ) -> Self {
+        let mut attached = Self::default();
+        let Some(csi_node) = view.csi_nodes.by_key(&Key::cluster(name.text().clone())) else { return attached };
+        attached.drivers = limits(csi_node);
+        if attached.drivers.is_empty() {
+            return attached;
+        }
+        for pod in pods {
+            handles_of(view, pod, &mut attached.handles);
+        }
+        sort(&mut attached.handles);
+        for (driver, _) in &attached.handles {
+            if let Some((_, count)) = attached.drivers.get_mut(driver) {
+                *count += 1;
+            }
+        }
+        let mut beside: Vec<Handle> = Vec::new();
+        for (driver, volume) in attachments {
+            let volume = view.persistent_volumes.by_key(&Key::cluster(volume.clone()));
+            if let Some(csi) = volume.and_then(|volume| volume.spec.csi.as_ref()) {
+                beside.push((driver.clone(), csi.volume_handle.clone()));
+            }
+        }
+        sort(&mut beside);
+        for handle in &beside {
+            if attached.handles.binary_search(handle).is_err()
+                && let Some((_, count)) = attached.drivers.get_mut(&handle.0)
+            {
+                *count += 1;
+            }
+        }
+        attached
+    }
+
+    /// Whether these volumes can be attached too.
+    pub(super) fn takes(&self, new: &[Handle]) -> bool {
+        if self.drivers.is_empty() {
+            return true;
+        }
+        let mut more: BTreeMap<&Text, i64> = BTreeMap::new();
+        for handle in new.iter().filter(|handle| self.handles.binary_search(handle).is_err()) {
+            *more.entry(&handle.0).or_default() += 1;
+        }
+        more.iter().all(|(driver, more)| self.drivers.get(*driver).is_none_or(|(most, has)| has + more <= *most))
+    }
+}
+
+fn sort(handles: &mut Vec<Handle>) {
+    handles.sort();
+    handles.dedup();
+}
+
+fn limits(node: &CsiNode) -> BTreeMap<Text, (i64, i64)> {
+    let drivers = node.spec.drivers.iter();
+    drivers
+        .filter_map(|driver| {
+            Some((driver.name.clone(), (i64::from(driver.allocatable.as_ref()?.count?), 0)))
+        })
+        .collect()
+}
+
+/// The volumes of a pod, each once, sorted.
+pub(super) fn sorted_handles(view: &View, pod: &Pod) -> Vec<Handle> {
+    let mut handles = Vec::new();
+    handles_of(view, pod, &mut handles);
+    sort(&mut handles);
+    handles
+}
+
+/// Adds the volumes of a pod whose driver and handle are known (`filterAttachableVolumes`).
+fn handles_of(view: &View, pod: &Pod, handles: &mut Vec<Handle>) {
+    for volume in &pod.spec.volumes {
+        match claim_name(pod, volume) {
+            Some(name) => {
+                let key = Key::new(pod.meta.namespace.clone(), name);
+                let claim = view.persistent_volume_claims.by_key(&key);
+                handles.extend(claim.and_then(|claim| handle_of_claim(view, claim)));
+            }
+            None => {
+                let inline = inline_handle(&volume.source);
+                handles.extend(inline.map(|(driver, handle)| (Text::from(driver), handle)));
+            }
+        }
+    }
+}
+
+/// Driver and handle of a claim's volume, or of the volume that will be made for it (`getCSIDriverInfo`).
+fn handle_of_claim(view: &View, claim: &PersistentVolumeClaim) -> Option<Handle> {
+    let volume = &claim.spec.volume_name;
+    let volume =
+        (!volume.is_empty()).then(|| view.persistent_volumes.by_key(&Key::cluster(volume.clone()))).flatten();
+    let handle = match volume {
+        Some(volume) => match &volume.spec.csi {
+            Some(csi) => Some((csi.driver.clone(), csi.volume_handle.clone())),
+            None => volume_handle(volume).map(|(driver, handle)| (Text::from(driver), handle)),
+        },
+        None => {
+            let class = class_of(&claim.meta, claim.spec.storage_class_name.as_ref());
+            let class = view.storage_classes.by_key(&Key::cluster(class?))?;
+            let driver = match Kind::of_provisioner(&class.provisioner) {
+                Some(kind) => Text::from(kind.driver()?),
+                None => class.provisioner.clone(),
+            };
+            // No driver's handle has this form, so that a claim without volume is one volume of its own.
+            Some((driver, format!("\0{}", claim.meta.key()).into()))
+        }
+    };
+    handle.filter(|(driver, handle)| !driver.is_empty() && !handle.is_empty())
+}
+
+/// The storage class of a claim or volume; `None` for none.
+pub(super) fn class_of(meta: &Meta, named: Option<&Name>) -> Option<Name> {
+    let annotated = meta.annotations.get(BETA_STORAGE_CLASS).map(|class| Name::new(class.clone()));
+    annotated.or_else(|| named.cloned()).filter(|class| !class.is_empty())
+}

@@ -77,7 +77,7 @@ impl Scheduling {
         }
         let draw = ctx.draws.draw(pod.meta.uid.as_str(), Purpose::Tie, 0).0;
         match self.engine.place(ctx.view(), &pod, draw) {
-            Ok(placed) => bind(ctx, &pod, &placed.name),
+            Ok(placed) => bind(ctx, &pod, &placed.node),
             Err(_) => {
                 self.unschedulable.insert(next.key);
             }

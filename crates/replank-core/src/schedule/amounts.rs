@@ -158,7 +158,8 @@ impl Usage {
     pub(super) fn of_resized(pod: &Pod, names: &mut ResourceNames) -> Option<Self> {
         let status = &pod.status;
         let mut containers = status.container_statuses.iter().chain(&status.init_container_statuses);
-        let says_more = status.resources.is_some() || containers.any(|container| container.resources.is_some());
+        let says_more =
+            status.resources.is_some() || containers.any(|container| container.resources.is_some());
         says_more.then(|| Self::count(&pod.spec, Some(pod), names))
     }
 

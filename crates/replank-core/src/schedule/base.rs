@@ -9,7 +9,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::amounts::Request;
-use super::ids::{AffinityId, BaseId, DomainId, ImagesId, NodeId, PartId, PreferenceId, TolerationId, TopologyId};
+use super::ids::{
+    AffinityId, BaseId, DomainId, ImagesId, NodeId, PartId, PreferenceId, TolerationId, TopologyId,
+};
 use super::intern::Interned;
 use super::nodes::NodeEntry;
 use super::plan::Plan;
@@ -78,7 +80,8 @@ impl BaseKey {
     /// What the node's resources score.
     fn score(&self, node: &NodeEntry) -> u16 {
         let least = least_allocated(&self.request, node);
-        let balance = if self.request.is_best_effort() { 0 } else { balanced_allocation(&self.request, node) };
+        let balance =
+            if self.request.is_best_effort() { 0 } else { balanced_allocation(&self.request, node) };
         u16::try_from(least + balance).expect("two scores of at most 100")
     }
 }
@@ -308,8 +311,13 @@ impl Bases {
 
     /// Empties the half of the bases that were not used for longest.
     fn drop_oldest(&mut self) {
-        let mut ages: Vec<u64> =
-            self.all.values().iter().filter(|(_, base)| base.size() > 0).map(|(_, base)| base.used_at).collect();
+        let mut ages: Vec<u64> = self
+            .all
+            .values()
+            .iter()
+            .filter(|(_, base)| base.size() > 0)
+            .map(|(_, base)| base.used_at)
+            .collect();
         ages.sort();
         let middle = ages[ages.len() / 2];
         for (_, base) in self.all.values_mut() {

@@ -116,7 +116,8 @@ impl Histogram {
 
     /// As the scheduler words it (`FitError.Error`): the reasons are sorted with their counts, as texts.
     pub(super) fn message(&self, nodes: usize) -> String {
-        let mut texts: Vec<String> = self.0.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+        let mut texts: Vec<String> =
+            self.0.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
         texts.sort();
         let mut message = format!("0/{nodes} nodes are available:");
         if !texts.is_empty() {
@@ -189,7 +190,7 @@ impl Cycle<'_> {
     }
 
     /// The scores of nodes that fit, and the plugins that had nothing to score by.
-    fn scores(
+    pub(super) fn scores(
         &self,
         world: &World,
         nodes: &[NodeId],
@@ -219,8 +220,7 @@ impl Cycle<'_> {
         give(Plugin::PodTopologySpread, self.spread_scores(world, nodes));
         give(Plugin::InterPodAffinity, self.affinity_scores(world, nodes));
         give(Plugin::DynamicResources, Some(vec![0; nodes.len()]));
-        let balance =
-            (!request.is_best_effort()).then(|| each(&|node| balanced_allocation(request, node)));
+        let balance = (!request.is_best_effort()).then(|| each(&|node| balanced_allocation(request, node)));
         give(Plugin::NodeResourcesBalancedAllocation, balance);
         let images = each(&|node| {
             let present = world.images.present(self.plan.images, &node.images);
@@ -235,10 +235,11 @@ impl Cycle<'_> {
         world: &World,
         each: &dyn Fn(&dyn Fn(&NodeEntry) -> i64) -> Vec<i64>,
     ) -> Result<Option<Vec<i64>>, CycleError> {
-        let preference = self.plan.preference.clone().map_err(|message| CycleError::PreScore {
-            plugin: Plugin::NodeAffinity,
-            message,
-        })?;
+        let preference = self
+            .plan
+            .preference
+            .clone()
+            .map_err(|message| CycleError::PreScore { plugin: Plugin::NodeAffinity, message })?;
         let Some(preference) = preference.map(|id| world.preferences.get(id.0)) else { return Ok(None) };
         let raw = each(&|node| preference.score(node.name.as_str(), &node.node.meta.labels));
         let highest = raw.iter().copied().max().unwrap_or(0);

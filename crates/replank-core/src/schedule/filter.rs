@@ -234,7 +234,13 @@ impl Cycle<'_> {
     }
 
     /// One plugin's objection.
-    fn ask(&self, world: &World, plugin: Plugin, node: NodeId, on: &OnNode<'_>) -> Option<Failure> {
+    pub(super) fn ask(
+        &self,
+        world: &World,
+        plugin: Plugin,
+        node: NodeId,
+        on: &OnNode<'_>,
+    ) -> Option<Failure> {
         let entry = &world.nodes[node];
         let final_if = |fails: bool, reason: Reason| fails.then(|| Failure::unresolvable(plugin, reason));
         let tolerated = &world.eligibles[self.plan.tolerations];

@@ -88,7 +88,8 @@ impl Images {
 
     /// The images that a pod uses.
     pub(super) fn of_pod(&mut self, spec: &PodSpec) -> ImagesId {
-        let containers = spec.init_containers.iter().chain(&spec.containers).map(|container| &container.image);
+        let containers =
+            spec.init_containers.iter().chain(&spec.containers).map(|container| &container.image);
         let volumes = spec.volumes.iter().filter_map(|volume| Some(&volume.source.image.as_ref()?.reference));
         let mut images: Vec<(ImageId, u32)> = Vec::new();
         for name in containers.chain(volumes) {
@@ -133,7 +134,8 @@ impl Images {
                 i64::from(uses) * (size as f64 * spread) as i64
             })
             .sum();
-        let ceiling = CEILING_PER_CONTAINER * i64::try_from(pod.containers).expect("a pod has few containers");
+        let ceiling =
+            CEILING_PER_CONTAINER * i64::try_from(pod.containers).expect("a pod has few containers");
         let sum = if sum < FLOOR { FLOOR } else { sum.min(ceiling) };
         BEST * (sum - FLOOR) / (ceiling - FLOOR)
     }

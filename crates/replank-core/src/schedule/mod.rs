@@ -19,15 +19,19 @@ mod intern;
 mod labels;
 mod nodes;
 mod options;
+mod place;
 mod plan;
 mod plugin;
 mod pods;
 mod ports;
 pub mod predicate;
-mod score;
+mod preempt;
 mod scope;
+mod score;
+mod select;
 mod services;
 mod topology;
+mod trial;
 mod volumes;
 mod world;
 
@@ -35,18 +39,23 @@ use std::sync::Arc;
 
 use replank_model::object::Object;
 use replank_model::object::pod::Pod;
-use replank_model::text::{Namespace, NodeName, Text};
+use replank_model::text::{Namespace, NodeName};
 use replank_model::view::{Change, View};
 
 pub use cycle::Rejection;
 pub use explain::{Explanation, Scores, Verdict};
 pub use options::{FeatureGates, Gate, Options, UnknownGate};
+pub use place::{Placed, Unschedulable};
 pub use plugin::{Code, CycleError, Failure, Plugin, Reason, Reasons};
+pub use preempt::{Nomination, Preemption};
+pub use trial::{Mark, Trial};
+pub use volumes::VolumeDecisions;
 
 use base::Bases;
 use filter::Cycle;
 use intern::Interned;
 use plan::{ClassKey, Plan};
+use select::Marks;
 use world::World;
 
 /// Answers where pods fit.
@@ -56,6 +65,7 @@ pub struct Scheduler {
     world: World,
     classes: Interned<ClassKey, Plan>,
     bases: Bases,
+    marks: Marks,
     /// The world's epoch that classes and bases belong to.
     epoch: u32,
 }
@@ -76,6 +86,7 @@ impl Scheduler {
             world: World::new(compare_numbers),
             classes: Interned::default(),
             bases: Bases::default(),
+            marks: Marks::default(),
             epoch: 0,
         }
     }
@@ -142,7 +153,8 @@ impl Scheduler {
             (Some(Object::Namespace(old)), None) => {
                 self.world.put_namespace(&Namespace::new(old.meta.name.text().clone()), None);
             }
-            (Some(Object::Service(_)) | None, Some(Object::Service(_))) | (Some(Object::Service(_)), None) => {
+            (Some(Object::Service(_)) | None, Some(Object::Service(_)))
+            | (Some(Object::Service(_)), None) => {
                 let service = |object: Option<&Object>| match object {
                     Some(Object::Service(service)) => Some(service.clone()),
                     _ => None,
@@ -208,8 +220,12 @@ impl Scheduler {
             self.world.nominate(&key, waits);
         }
         // What was assumed has been observed, or can no longer come true.
-        if waits.is_none() {
-            self.forget_assumed(&key);
+        match (bound, waits) {
+            (Some(_), _) => self.confirm(&key),
+            (None, None) => {
+                self.forget(&key);
+            }
+            (None, Some(_)) => {}
         }
     }
 
@@ -228,12 +244,6 @@ impl Scheduler {
             && entry.resized == resized
     }
 
-    fn forget_assumed(&mut self, key: &replank_model::object::meta::Key) {
-        if let Some(id) = self.world.pods.assumed.remove(key) {
-            self.world.remove_pod(id);
-        }
-    }
-
     fn tidy(&mut self) {
         self.world.tidy();
         if self.epoch != self.world.epoch {
@@ -247,35 +257,8 @@ impl Scheduler {
     #[must_use]
     pub fn explain(&mut self, view: &View, pod: &Arc<Pod>) -> Explanation {
         self.tidy();
-        let Self { options, world, classes, bases, epoch: _ } = self;
+        let Self { options, world, classes, bases, marks: _, epoch: _ } = self;
         let (mut cycle, rejected) = Cycle::begin(world, (classes, bases), options, view, pod);
         cycle.explain(world, rejected)
     }
-}
-
-/// Where a pod goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
-    /// The node.
-    pub name: NodeName,
-    /// How many nodes were feasible.
-    pub feasible: usize,
-}
-
-/// Why a pod goes nowhere.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Unschedulable {
-    /// The scheduler's words: `0/5 nodes are available: …`.
-    pub message: Text,
-}
-
-impl Scheduler {
-    /// tmp
-    pub fn place(&mut self, view: &View, pod: &Arc<Pod>, _draw: u64) -> Result<Placed, Unschedulable> {
-        let e = self.explain(view, pod);
-        match e.best().first() { Some(n) => Ok(Placed { name: n.clone(), feasible: e.feasible() }), None => Err(Unschedulable { message: e.message().unwrap_or_default().into() }) }
-    }
-    /// tmp
-    pub fn best(&mut self, view: &View, pod: &Arc<Pod>) -> Vec<NodeName> { self.explain(view, pod).best() }
 }

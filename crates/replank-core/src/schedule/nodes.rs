@@ -262,7 +262,8 @@ mod tests {
         for node in [1, 2, 1, 3] {
             log.push(NodeId(node), Touched::Pods);
         }
-        let since = |log: &Log, from| log.since(from).map(|nodes| nodes.map(|node| node.0).collect::<Vec<_>>());
+        let since =
+            |log: &Log, from| log.since(from).map(|nodes| nodes.map(|node| node.0).collect::<Vec<_>>());
         assert_eq!(since(&log, 0), None);
         assert_eq!(since(&log, 1), Some(vec![2, 1, 3]));
         assert_eq!(since(&log, 4), Some(vec![3]));

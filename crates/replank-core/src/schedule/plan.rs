@@ -191,7 +191,9 @@ impl World {
     }
 
     fn preference(&mut self, spec: &PodSpec) -> Result<Option<PreferenceId>, Text> {
-        let Some(preferred) = node_affinity(spec).map(|affinity| &affinity.preferred) else { return Ok(None) };
+        let Some(preferred) = node_affinity(spec).map(|affinity| &affinity.preferred) else {
+            return Ok(None);
+        };
         if preferred.is_empty() {
             return Ok(None);
         }
@@ -256,7 +258,8 @@ impl World {
         topologies: &[TopologyId],
         (affinity, tolerations): (Option<AffinityId>, TolerationId),
     ) -> EligibleId {
-        let honors = |policy: Option<InclusionPolicy>, default| policy.unwrap_or(default) == InclusionPolicy::Honor;
+        let honors =
+            |policy: Option<InclusionPolicy>, default| policy.unwrap_or(default) == InclusionPolicy::Honor;
         let by_affinity = honors(constraint.node_affinity_policy, InclusionPolicy::Honor);
         let by_taints = honors(constraint.node_taints_policy, InclusionPolicy::Ignore);
         let key = EligibleKey {
@@ -415,7 +418,8 @@ impl Siblings {
 /// The selector of a spread constraint, narrowed by `matchLabelKeys`. The API server writes them into the selector when
 /// the pod is created; doing it again changes nothing.
 fn spread_selector(constraint: &TopologySpreadConstraint, labels: &Labels) -> Selector {
-    let selector = LabelSelector::compile_option(constraint.label_selector.as_ref()).unwrap_or(Selector::Nothing);
+    let selector =
+        LabelSelector::compile_option(constraint.label_selector.as_ref()).unwrap_or(Selector::Nothing);
     let own: Vec<(Text, Text)> = constraint
         .match_label_keys
         .iter()
@@ -435,8 +439,9 @@ fn spread_selector(constraint: &TopologySpreadConstraint, labels: &Labels) -> Se
 /// [`super::nodes::FEATURES`].
 fn required_features(spec: &PodSpec) -> u8 {
     let mut containers = spec.containers.iter().chain(&spec.init_containers);
-    let restarts_all = containers
-        .any(|container| container.restart_policy_rules.iter().any(|rule| &*rule.action == "RestartAllContainers"));
+    let restarts_all = containers.any(|container| {
+        container.restart_policy_rules.iter().any(|rule| &*rule.action == "RestartAllContainers")
+    });
     let own_users_on_host_network = spec.host_network && spec.host_users == Some(false);
     u8::from(restarts_all) << 3 | u8::from(own_users_on_host_network) << 4
 }

@@ -261,7 +261,9 @@ impl fmt::Display for Reason {
                     "persistentvolumeclaim \"{claim}\" bound to non-existent persistentvolume \"{volume}\""
                 );
             }
-            Self::ClaimDeleted(name) => return write!(f, "persistentvolumeclaim \"{name}\" is being deleted"),
+            Self::ClaimDeleted(name) => {
+                return write!(f, "persistentvolumeclaim \"{name}\" is being deleted");
+            }
             Self::UnboundImmediateClaims => "pod has unbound immediate PersistentVolumeClaims",
             Self::MaxVolumeCount => "node(s) exceed max volume count",
             Self::ClaimLookUp { namespace, claim } => {

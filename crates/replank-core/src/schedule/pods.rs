@@ -13,6 +13,7 @@ use super::amounts::{ResourceNames, Usage};
 use super::ids::{CounterId, LabelId, NodeId, PodId, SpecId};
 use super::intern::Interned;
 use super::ports::{self, Port};
+use super::trial::Assumed;
 
 /// A pod spec, as far as a pod that is on a node needs it compiled.
 #[derive(Clone, Debug)]
@@ -105,7 +106,7 @@ pub(super) struct Pods {
     /// The entry of a pod of the View, by its slot.
     by_slot: Vec<Option<PodId>>,
     /// Pods that are taken to be on a node and were not yet observed there.
-    pub(super) assumed: FxHashMap<Key, PodId>,
+    pub(super) assumed: FxHashMap<Key, Assumed>,
     /// Pods on nodes that are not known.
     pub(super) stray: FxHashMap<NodeName, Vec<PodId>>,
     /// Pods that are nominated to a node and not bound, by name.

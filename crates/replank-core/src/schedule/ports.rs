@@ -19,7 +19,8 @@ pub(super) struct Port {
 
 impl Port {
     fn of(port: &ContainerPort) -> Self {
-        let or = |text: &Text, default: &str| if text.is_empty() { Text::from(default) } else { text.clone() };
+        let or =
+            |text: &Text, default: &str| if text.is_empty() { Text::from(default) } else { text.clone() };
         Self { address: or(&port.host_ip, ANY), protocol: or(&port.protocol, "TCP"), number: port.host_port }
     }
 
@@ -35,5 +36,9 @@ impl Port {
 pub(super) fn of(spec: &PodSpec) -> Box<[Port]> {
     let stays = |container: &&Container| container.restart_policy == Some(RestartPolicy::Always);
     let containers = spec.init_containers.iter().filter(stays).chain(&spec.containers);
-    containers.flat_map(|container| &container.ports).filter(|port| port.host_port > 0).map(Port::of).collect()
+    containers
+        .flat_map(|container| &container.ports)
+        .filter(|port| port.host_port > 0)
+        .map(Port::of)
+        .collect()
 }

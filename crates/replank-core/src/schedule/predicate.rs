@@ -244,7 +244,9 @@ fn operator(operator: NodeSelectorOperator) -> Operator {
 pub(super) fn reaches(required: &NodeSelector, labels: &Labels) -> bool {
     let used = required.node_selector_terms.iter().filter(|term| !is_empty(term));
     let mut terms = used.filter_map(|term| Term::compile(term, "").ok());
-    terms.any(|term| term.labels.iter().all(|requirement| requirement.matches(labels.value(requirement.key()))))
+    terms.any(|term| {
+        term.labels.iter().all(|requirement| requirement.matches(labels.value(requirement.key())))
+    })
 }
 
 /// Which nodes the search can be narrowed to before any is looked at.
@@ -348,7 +350,8 @@ mod tests {
             ..Default::default()
         };
         let narrowing = |terms| Narrowing::of(&spec(terms), None);
-        let names = |names: &[&str]| Narrowing::Names(names.iter().map(|name| NodeName::from(*name)).collect());
+        let names =
+            |names: &[&str]| Narrowing::Names(names.iter().map(|name| NodeName::from(*name)).collect());
         assert_eq!(narrowing(vec![named(&["b"]), named(&["a"])]), names(&["a", "b"]));
         assert_eq!(narrowing(vec![named(&["b"]), NodeSelectorTerm::default()]), Narrowing::All);
         let mut contradiction = named(&["a"]);

@@ -38,8 +38,7 @@ pub(super) fn balanced_allocation(request: &Request, node: &NodeEntry) -> i64 {
 /// 100 if both are used to the same part, less the further apart they are.
 fn evenness([cpu, memory]: [(i64, i64); 2]) -> i64 {
     let part = |(taken, room): (i64, i64)| (taken as f64 / room as f64).min(1.0);
-    let deviation =
-        if cpu.1 == 0 || memory.1 == 0 { 0.0 } else { ((part(cpu) - part(memory)) / 2.0).abs() };
+    let deviation = if cpu.1 == 0 || memory.1 == 0 { 0.0 } else { ((part(cpu) - part(memory)) / 2.0).abs() };
     ((1.0 - deviation) * BEST as f64) as i64
 }
 

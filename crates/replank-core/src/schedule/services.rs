@@ -38,9 +38,8 @@ impl Services {
     /// The selectors of all services that select a pod with these labels, as one.
     pub(super) fn selector_of(&self, namespace: &Namespace, labels: &Labels) -> TextMap {
         let services = self.selectors.get(namespace).into_iter().flat_map(BTreeMap::values);
-        let selecting = services.filter(|selector| {
-            selector.pairs().iter().all(|(key, value)| labels.get(key) == Some(value))
-        });
+        let selecting = services
+            .filter(|selector| selector.pairs().iter().all(|(key, value)| labels.get(key) == Some(value)));
         selecting.flat_map(TextMap::pairs).map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 }

@@ -318,8 +318,9 @@ impl World {
         let toward = affinity.pod_affinity.as_ref().unwrap_or(&empty);
         let away = affinity.pod_anti_affinity.as_ref().unwrap_or(&empty);
         // A list with a term that cannot be read counts as empty, as upstream's does.
-        let required =
-            |affinity: &PodAffinity| PodTerm::compile_all(affinity.required.iter(), namespace).unwrap_or_default();
+        let required = |affinity: &PodAffinity| {
+            PodTerm::compile_all(affinity.required.iter(), namespace).unwrap_or_default()
+        };
         let preferred = |affinity: &PodAffinity| {
             let terms = affinity.preferred.iter().map(|term| &term.pod_affinity_term);
             let terms = PodTerm::compile_all(terms, namespace).unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use replank_core::schedule::{Explanation, FeatureGates, Failure, Options, Scheduler, Verdict};
+use replank_core::schedule::{Explanation, Failure, FeatureGates, Options, Scheduler, Verdict};
 use replank_model::admission::admit_pod;
 use replank_model::delta::Delta;
 use replank_model::object::pod::Pod;
@@ -44,7 +44,77 @@ pub(crate) fn check(line: &str) -> anyhow::Result<Differences> {
         members.remove("preemption");
     }
     found.extend(deep_differences("", &recorded, &ours));
+    found.extend(fast_path(&mut scheduler, &view, &pod, &explanation));
+    if let Value::Array(recorded) = &case["expect"]["preemption"] {
+        found.extend(preemption(&mut scheduler, &view, &pod, &explanation, recorded));
+    }
     Ok(found)
+}
+
+/// Every way in which preemption can come out must be one of those recorded.
+fn preemption(
+    scheduler: &mut Scheduler,
+    view: &View,
+    pod: &Arc<Pod>,
+    explanation: &Explanation,
+    recorded: &[Value],
+) -> Differences {
+    let mut found = Differences::new();
+    for draw in 0..12 {
+        let preemption = scheduler.preempt(view, pod, draw);
+        let words = explanation.message().unwrap_or_default();
+        let gap = if preemption.message.is_empty() { "" } else { " " };
+        let mut victims: Vec<String> = Vec::new();
+        victims.extend(preemption.nominated.iter().flat_map(|n| &n.victims).map(ToString::to_string));
+        victims.sort();
+        let ours = json!({
+            "code": if preemption.nominated.is_some() { "Success" } else { "Unschedulable" },
+            "nominatedNode": preemption.nominated.as_ref().map_or("", |nominated| nominated.node.as_str()),
+            "victims": victims,
+            "message": preemption.message,
+            "fitErrorWithPreemption": format!("{words}{gap}{}", preemption.message),
+        });
+        if !recorded.contains(&ours) {
+            found.push(format!("preemption, draw {draw}: recorded {recorded:?}, ours {ours}"));
+        }
+    }
+    found.dedup();
+    found
+}
+
+/// The short way to the best nodes must come out where asking every node does.
+fn fast_path(
+    scheduler: &mut Scheduler,
+    view: &View,
+    pod: &Arc<Pod>,
+    explanation: &Explanation,
+) -> Differences {
+    let mut found = Differences::new();
+    let expected = if explanation.feasible() == 1 {
+        // A single node is not scored, and an error of scoring does not come up.
+        let fits = explanation.nodes.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Fits(_)));
+        fits.map(|(name, _)| name.clone()).collect()
+    } else {
+        explanation.best()
+    };
+    let best = scheduler.best(view, pod);
+    if best != expected {
+        found.push(format!("best: by asking every node {expected:?}, by the short way {best:?}"));
+    }
+    match scheduler.place(view, pod, 7) {
+        Ok(placed) => {
+            if !expected.contains(&placed.node) || placed.feasible != explanation.feasible() {
+                found.push(format!("placed: {placed:?}, best are {expected:?}"));
+            }
+        }
+        Err(why) => {
+            let words = explanation.error.as_ref().map(ToString::to_string).or(explanation.message());
+            if words.as_ref() != Some(&why.to_string()) {
+                found.push(format!("not placed: {why}, explained: {words:?}"));
+            }
+        }
+    }
+    found
 }
 
 fn gates(recorded: &Value) -> anyhow::Result<FeatureGates> {

@@ -33,7 +33,9 @@ impl Attached {
         pods: impl Iterator<Item = &'a Pod>,
     ) -> Self {
         let mut attached = Self::default();
-        let Some(csi_node) = view.csi_nodes.by_key(&Key::cluster(name.text().clone())) else { return attached };
+        let Some(csi_node) = view.csi_nodes.by_key(&Key::cluster(name.text().clone())) else {
+            return attached;
+        };
         attached.drivers = limits(csi_node);
         if attached.drivers.is_empty() {
             return attached;
@@ -74,7 +76,8 @@ impl Attached {
         for handle in new.iter().filter(|handle| self.handles.binary_search(handle).is_err()) {
             *more.entry(&handle.0).or_default() += 1;
         }
-        more.iter().all(|(driver, more)| self.drivers.get(*driver).is_none_or(|(most, has)| has + more <= *most))
+        more.iter()
+            .all(|(driver, more)| self.drivers.get(*driver).is_none_or(|(most, has)| has + more <= *most))
     }
 }
 
@@ -86,9 +89,7 @@ fn sort(handles: &mut Vec<Handle>) {
 fn limits(node: &CsiNode) -> BTreeMap<Text, (i64, i64)> {
     let drivers = node.spec.drivers.iter();
     drivers
-        .filter_map(|driver| {
-            Some((driver.name.clone(), (i64::from(driver.allocatable.as_ref()?.count?), 0)))
-        })
+        .filter_map(|driver| Some((driver.name.clone(), (i64::from(driver.allocatable.as_ref()?.count?), 0))))
         .collect()
 }
 

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use replank_model::labels::Labels;
 use replank_model::object::meta::Key;
 use replank_model::object::resources::Resources;
 use replank_model::object::volume::{
-    CsiStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm, VolumePhase,
+    CsiStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm,
+    VolumePhase,
 };
-use replank_model::labels::Labels;
 use replank_model::quantity::Quantity;
 use replank_model::selector::{LabelSelector, Selector};
 use replank_model::text::{Name, NodeName};
@@ -30,13 +31,13 @@ pub(super) struct Candidate {
     is_reserved: bool,
 }
 
-/// What placing a pod on a node decides about its claims.
+/// What placing a pod on a node decides about its claims: what must be written before the pod is bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct Decided {
+pub struct VolumeDecisions {
     /// Claims and the volumes they are bound to.
-    pub(in super::super) bindings: Vec<(Key, Name)>,
-    /// Claims for which a volume is made on the node.
-    pub(in super::super) provisions: Vec<Key>,
+    pub bindings: Vec<(Key, Name)>,
+    /// Claims for which a volume is made on the node (annotation `volume.kubernetes.io/selected-node`).
+    pub provisions: Vec<Key>,
 }
 
 /// Why the claims cannot be bound on a node.
@@ -142,17 +143,17 @@ fn room(view: &View, class: &StorageClass, bytes: i64) -> Option<Vec<Selector>> 
         capacity.storage_class_name == class.meta.name && limit.is_some_and(|limit| limit.value() >= bytes)
     };
     let capacities = view.csi_storage_capacities.unordered().map(|(_, capacity)| capacity);
-    let selectors = capacities.filter(|capacity| is_enough(capacity)).filter_map(|capacity| {
-        capacity.node_topology.as_ref().map(LabelSelector::compile)?.ok()
-    });
+    let selectors = capacities
+        .filter(|capacity| is_enough(capacity))
+        .filter_map(|capacity| capacity.node_topology.as_ref().map(LabelSelector::compile)?.ok());
     Some(selectors.collect())
 }
 
 impl VolumePlan {
     /// What binding the unbound claims on a node takes (`FindPodVolumes`).
-    pub(super) fn decide(&self, world: &World, node: NodeId) -> Result<Decided, Unbindable> {
+    pub(super) fn decide(&self, world: &World, node: NodeId) -> Result<VolumeDecisions, Unbindable> {
         let entry = &world.nodes[node];
-        let mut decided = Decided::default();
+        let mut decided = VolumeDecisions::default();
         let mut to_make: Vec<&UnboundClaim> = Vec::new();
         let mut to_find: Vec<&UnboundClaim> = Vec::new();
         for claim in &self.unbound {
@@ -181,7 +182,7 @@ impl VolumePlan {
         world: &World,
         claim: &UnboundClaim,
         node: NodeId,
-        decided: &Decided,
+        decided: &VolumeDecisions,
     ) -> Option<Name> {
         for candidate in &claim.candidates {
             if decided.bindings.iter().any(|(_, taken)| *taken == candidate.name) {

@@ -6,12 +6,12 @@ use replank_model::object::volume::VolumeSource;
 use replank_model::view::View;
 
 use super::attach::Attached;
-use super::bind::{Decided, Unbindable};
+use super::bind::{Unbindable, VolumeDecisions};
 use super::plan::{BoundClaim, VolumePlan};
 use super::translate::{BETA_REGION, BETA_ZONE, Kind};
 use crate::schedule::ids::NodeId;
-use crate::schedule::pods::PodEntry;
 use crate::schedule::plugin::{Code, Failure, Plugin, Reason, Reasons};
+use crate::schedule::pods::PodEntry;
 use crate::schedule::world::World;
 use replank_model::object::node::{LABEL_REGION, LABEL_ZONE};
 
@@ -61,8 +61,7 @@ impl VolumePlan {
         if is_in_use {
             return Some(Failure::resolvable(Plugin::VolumeRestrictions, Reason::DiskConflict));
         }
-        (taken > 0)
-            .then(|| Failure::resolvable(Plugin::VolumeRestrictions, Reason::ReadWriteOncePodConflict))
+        (taken > 0).then(|| Failure::resolvable(Plugin::VolumeRestrictions, Reason::ReadWriteOncePodConflict))
     }
 
     /// NodeVolumeLimits.
@@ -86,7 +85,7 @@ impl VolumePlan {
         world: &World,
         view: &View,
         node: NodeId,
-    ) -> Result<Decided, Failure> {
+    ) -> Result<VolumeDecisions, Failure> {
         let mut reasons = Reasons::new();
         let bound = self.bound.iter().find_map(|claim| match claim {
             BoundClaim::Gone => Some(Reason::VolumeGone),

@@ -15,8 +15,8 @@ use replank_model::text::{Name, Namespace, NodeName, Text};
 use rustc_hash::FxHashMap;
 
 pub(super) use attach::Attached;
-pub(super) use bind::Decided;
-pub(super) use plan::{Refusal, VolumePlan};
+pub use bind::VolumeDecisions;
+pub(super) use plan::VolumePlan;
 pub(super) use translate::is_migratable;
 
 use super::ids::NodeId;
@@ -109,10 +109,11 @@ impl VolumeTables {
     }
 
     /// Promises what placing a pod on a node decides; returns what it replaced.
-    pub(super) fn promise(&mut self, decided: &Decided, node: &NodeName) -> Promised {
-        let volumes = decided.bindings.iter().map(|(claim, volume)| {
-            (volume.clone(), self.promised.insert(volume.clone(), claim.clone()))
-        });
+    pub(super) fn promise(&mut self, decided: &VolumeDecisions, node: &NodeName) -> Promised {
+        let volumes = decided
+            .bindings
+            .iter()
+            .map(|(claim, volume)| (volume.clone(), self.promised.insert(volume.clone(), claim.clone())));
         let volumes = volumes.collect();
         let claims = decided
             .provisions

@@ -1,0 +1,165 @@
+//! Placing a pod: the node it goes to, or why it goes nowhere.
+//!
+//! Source: `schedulePod` (Kubernetes 1.36 `pkg/scheduler/schedule_one.go`).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use replank_model::object::pod::Pod;
+use replank_model::text::{NodeName, Text};
+use replank_model::view::View;
+
+use super::Scheduler;
+use super::base::Bases;
+use super::cycle::Rejection;
+use super::explain::{Histogram, rejection_message};
+use super::filter::Cycle;
+use super::ids::NodeId;
+use super::nodes::mix;
+use super::plugin::{CycleError, Plugin, Reason};
+use super::predicate::Narrowing;
+use super::select::{Found, Marks, Search};
+use super::volumes::VolumeDecisions;
+use super::world::World;
+
+/// Where a pod goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The node.
+    pub node: NodeName,
+    /// How many nodes it fits on.
+    pub feasible: usize,
+    /// What becomes of its claims that are not bound yet.
+    pub volumes: VolumeDecisions,
+}
+
+/// Why a pod goes nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unschedulable {
+    /// There are no nodes at all.
+    #[error("no nodes available to schedule pods")]
+    NoNodes,
+    /// No node fits.
+    #[error("{message}")]
+    DoesNotFit {
+        /// The scheduler's words: `0/5 nodes are available: …`.
+        message: Text,
+        /// Those whose objections decided: a change that none of them cares about cannot help.
+        plugins: BTreeSet<Plugin>,
+    },
+    /// The cycle ended in an error.
+    #[error(transparent)]
+    Error(#[from] CycleError),
+}
+
+impl Scheduler {
+    /// The best node for a pod, all nodes scored. Among equally good ones `draw` decides, in a way that depends on the
+    /// nodes' names and not on the order in which they were observed.
+    ///
+    /// # Errors
+    /// When no node fits, with the scheduler's words.
+    pub fn place(&mut self, view: &View, pod: &Arc<Pod>, draw: u64) -> Result<Placed, Unschedulable> {
+        self.tidy();
+        let Self { options, world, classes, bases, marks, epoch: _ } = self;
+        if world.nodes.len() == 0 {
+            return Err(Unschedulable::NoNodes);
+        }
+        let (mut cycle, rejected) = Cycle::begin(world, (classes, bases), options, view, pod);
+        if let Some(rejected) = rejected {
+            return Err(refused(world, &rejected));
+        }
+        let found = cycle.find(world, bases, marks)?;
+        // Upstream draws lots; here the lot of a node is its name's hash, scattered by the draw.
+        let lot = |id: &NodeId| (mix(draw ^ world.nodes[*id].hash), &world.nodes[*id].name);
+        let Some(id) = found.best.iter().copied().min_by(|a, b| lot(a).cmp(&lot(b))) else {
+            return Err(cycle.does_not_fit(world));
+        };
+        let volumes = cycle.volumes.check_binding(world, view, id).unwrap_or_default();
+        Ok(Placed { node: world.nodes[id].name.clone(), feasible: found.feasible, volumes })
+    }
+
+    /// All nodes that share the best score, sorted by name; empty if none fits.
+    #[must_use]
+    pub fn best(&mut self, view: &View, pod: &Arc<Pod>) -> Vec<NodeName> {
+        self.tidy();
+        let Self { options, world, classes, bases, marks, epoch: _ } = self;
+        let (mut cycle, rejected) = Cycle::begin(world, (classes, bases), options, view, pod);
+        let found = if rejected.is_some() { Ok(Found::default()) } else { cycle.find(world, bases, marks) };
+        let mut names: Vec<NodeName> =
+            found.unwrap_or_default().best.into_iter().map(|id| world.nodes[id].name.clone()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn refused(world: &World, rejected: &Rejection) -> Unschedulable {
+    let message = rejection_message(world.nodes.len(), rejected).into();
+    Unschedulable::DoesNotFit { message, plugins: BTreeSet::from([rejected.plugin]) }
+}
+
+impl Cycle<'_> {
+    /// The best nodes.
+    ///
+    /// # Errors
+    /// When nodes fit and cannot be scored.
+    fn find(&mut self, world: &mut World, bases: &mut Bases, marks: &mut Marks) -> Result<Found, CycleError> {
+        if let Some(name) = &self.pod.status.nominated_node_name
+            && let Some(id) = world.nodes.find(name)
+        {
+            self.measure(world, &[id]);
+            if self.failure(world, id).is_none() {
+                return Ok(Found { feasible: 1, best: vec![id] });
+            }
+        }
+        if self.narrowing != Narrowing::All || self.pod.node.is_some() {
+            let named = self.pod.node.as_ref().map(|name| world.nodes.find(name));
+            let mut scope = self.scope(world);
+            scope.retain(|id| named.is_none_or(|named| named == Some(*id)));
+            return self.find_among(world, &scope);
+        }
+        let base = bases.fresh(self.plan.base, world);
+        if !world.pods.nominated.is_empty() || self.volumes.attaches() {
+            let all: Vec<NodeId> = base
+                .groups()
+                .iter()
+                .flat_map(|group| group.best_first().flat_map(|(_, nodes)| nodes.iter().copied()))
+                .collect();
+            self.measure(world, &all);
+        }
+        Search { world, cycle: self, base, marks }.run()
+    }
+
+    /// The best of a few nodes.
+    fn find_among(&mut self, world: &mut World, scope: &[NodeId]) -> Result<Found, CycleError> {
+        self.measure(world, scope);
+        let feasible: Vec<NodeId> =
+            scope.iter().copied().filter(|id| self.failure(world, *id).is_none()).collect();
+        if feasible.len() < 2 {
+            return Ok(Found { feasible: feasible.len(), best: feasible });
+        }
+        let (_, scores) = self.scores(world, &feasible)?;
+        let highest = scores.values().map(|scores| scores.total).max();
+        let best = scores.iter().filter(|(_, scores)| Some(scores.total) == highest).map(|(id, _)| *id);
+        Ok(Found { feasible: feasible.len(), best: best.collect() })
+    }
+
+    /// Why no node fits.
+    fn does_not_fit(&mut self, world: &mut World) -> Unschedulable {
+        let scope = self.scope(world);
+        self.measure(world, &scope);
+        let mut reasons = Histogram::default();
+        let mut plugins = BTreeSet::new();
+        for id in &scope {
+            if let Some(failure) = self.failure(world, *id) {
+                reasons.add(&failure.reasons, 1);
+                plugins.insert(failure.plugin);
+            }
+        }
+        let total = world.nodes.len();
+        if scope.len() < total {
+            reasons.add(&[Reason::OutsideNarrowing], total - scope.len());
+            plugins.insert(Plugin::NodeAffinity);
+        }
+        Unschedulable::DoesNotFit { message: reasons.message(total).into(), plugins }
+    }
+}

@@ -1,0 +1,259 @@
+//! Preemption: which pods would have to go for a pod to fit, and from which node.
+//!
+//! Sources (Kubernetes 1.36): `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`,
+//! `pkg/scheduler/framework/preemption/preemption.go`, `pkg/scheduler/util/utils.go`.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use replank_model::object::condition::{self, ConditionStatus};
+use replank_model::object::meta::Key;
+use replank_model::object::pod::{Pod, PreemptionPolicy};
+use replank_model::object::policy::PodDisruptionBudget;
+use replank_model::selector::{LabelSelector, Selector};
+use replank_model::text::NodeName;
+use replank_model::view::View;
+
+use super::Scheduler;
+use super::explain::Histogram;
+use super::filter::{Cycle, OnNode};
+use super::ids::{NodeId, PodId};
+use super::nodes::mix;
+use super::plugin::{Code, Failure, Plugin, Reason};
+use super::world::World;
+
+/// Candidates that are found at least before the search ends, unless there are fewer (`DefaultPreemptionArgs`: 10% of
+/// the nodes, and at least 100).
+const CANDIDATES_MIN: usize = 100;
+const CANDIDATES_PERCENT: usize = 10;
+
+/// What dynamic resource allocation says of a pod without claims, before preemption is tried.
+const NO_CLAIMS: &str = "no new claims to deallocate";
+
+/// How preemption comes out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preemption {
+    /// The node on which room is made, and for that price.
+    pub nominated: Option<Nomination>,
+    /// What is added to the FailedScheduling text; empty if a node is nominated.
+    pub message: String,
+}
+
+/// A node on which room is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nomination {
+    /// The node.
+    pub node: NodeName,
+    /// The pods that must go, the most important first.
+    pub victims: Vec<Key>,
+    /// How many of them a disruption budget would have kept.
+    pub violations: usize,
+}
+
+/// A node on which removing pods helps.
+struct Candidate {
+    node: NodeId,
+    victims: Vec<PodId>,
+    violations: usize,
+}
+
+impl Scheduler {
+    /// Which pods would have to go for a pod to fit. The pod is one that [`Scheduler::place`] found no node for. Where
+    /// nodes are equally good, or there are more than are looked at, `draw` decides.
+    #[must_use]
+    pub fn preempt(&mut self, view: &View, pod: &Arc<Pod>, draw: u64) -> Preemption {
+        self.tidy();
+        let Self { options, world, classes, bases, marks: _, epoch: _ } = self;
+        let (mut cycle, rejected) = Cycle::begin(world, (classes, bases), options, view, pod);
+        let scope = cycle.scope(world);
+        cycle.measure(world, &scope);
+        let failures: Vec<(NodeId, Failure)> = match rejected {
+            Some(_) => Vec::new(),
+            None => scope.iter().filter_map(|id| Some((*id, cycle.failure(world, *id)?))).collect(),
+        };
+        if pod.spec.preemption_policy == Some(PreemptionPolicy::Never) {
+            return not_tried("not eligible due to preemptionPolicy=Never.");
+        }
+        if waits_for_victims(world, pod, &failures) {
+            return not_tried("not eligible due to a terminating pod on the nominated node.");
+        }
+        let mut potential: Vec<NodeId> =
+            failures.iter().filter(|(_, f)| f.code == Code::Unschedulable).map(|(id, _)| *id).collect();
+        potential.sort_by(|a, b| world.nodes[*a].name.cmp(&world.nodes[*b].name));
+        let (candidates, refused) = cycle.dry_run(world, &potential, draw);
+        match pick(world, candidates, draw) {
+            Some(best) => Preemption {
+                nominated: Some(Nomination {
+                    node: world.nodes[best.node].name.clone(),
+                    victims: best.victims.iter().map(|id| world.pods[*id].pod.meta.key()).collect(),
+                    violations: best.violations,
+                }),
+                message: String::new(),
+            },
+            None => {
+                let total = world.nodes.len();
+                let mut reasons = Histogram::default();
+                refused.iter().for_each(|failure| reasons.add(&failure.reasons, 1));
+                reasons.add(&[Reason::PreemptionNotHelpful], total - refused.len());
+                not_tried(&reasons.message(total))
+            }
+        }
+    }
+}
+
+fn not_tried(why: &str) -> Preemption {
+    Preemption { nominated: None, message: format!("{NO_CLAIMS}, preemption: {why}") }
+}
+
+fn priority(pod: &Pod) -> i32 {
+    pod.spec.priority.unwrap_or(0)
+}
+
+/// Whether the pod has preempted before, and victims of it are still on their way out on the node it is nominated to
+/// (`PodEligibleToPreemptOthers`).
+fn waits_for_victims(world: &World, pod: &Pod, failures: &[(NodeId, Failure)]) -> bool {
+    let Some(name) = &pod.status.nominated_node_name else { return false };
+    let Some(id) = world.nodes.find(name) else { return false };
+    let failure = failures.iter().find(|(node, _)| *node == id);
+    // A node that was not looked at counts as one on which preemption cannot help.
+    if failure.is_none_or(|(_, failure)| failure.code == Code::UnschedulableAndUnresolvable) {
+        return false;
+    }
+    world.nodes[id].pods.iter().map(|other| &world.pods[*other].pod).any(|other| {
+        priority(other) < priority(pod)
+            && other.is_terminating()
+            && condition::find(&other.status.conditions, "DisruptionTarget").is_some_and(|target| {
+                target.status == ConditionStatus::True && &*target.reason == "PreemptionByScheduler"
+            })
+    })
+}
+
+/// Earlier and more urgent pods first (`MoreImportantPod`). A pod that has not started counts as starting now.
+fn importance(world: &World, id: PodId) -> (Reverse<i32>, i64, Key) {
+    let pod = &world.pods[id].pod;
+    (Reverse(priority(pod)), start(pod), pod.meta.key())
+}
+
+fn start(pod: &Pod) -> i64 {
+    pod.status.start_time.map_or(i64::MAX, replank_model::time::Time::as_millis)
+}
+
+/// A disruption budget, with the evictions it still allows.
+struct Budget<'a> {
+    of: &'a PodDisruptionBudget,
+    selector: Selector,
+    allowed: i32,
+}
+
+impl<'a> Budget<'a> {
+    fn all(view: &'a View) -> Vec<Self> {
+        let budgets = view.pod_disruption_budgets.unordered().map(|(_, budget)| &**budget);
+        budgets
+            .filter_map(|of| {
+                let selector = LabelSelector::compile_option(of.spec.selector.as_ref()).ok()?;
+                // An empty selector, which means all pods elsewhere, is passed over here.
+                (!selector.is_empty()).then_some(Self {
+                    of,
+                    selector,
+                    allowed: of.status.disruptions_allowed,
+                })
+            })
+            .collect()
+    }
+
+    /// Takes a pod into account; whether the budget would have kept it.
+    fn is_violated(&mut self, pod: &Pod) -> bool {
+        let covers = self.of.meta.namespace == pod.meta.namespace
+            && self.selector.matches(|key| pod.meta.labels.value(key))
+            && !self.of.status.disrupted_pods.contains_key(pod.meta.name.text());
+        if covers {
+            self.allowed -= 1;
+        }
+        covers && self.allowed < 0
+    }
+}
+
+impl Cycle<'_> {
+    /// Looks at nodes until there are enough candidates; the others' reasons are the second part.
+    fn dry_run(&self, world: &World, potential: &[NodeId], draw: u64) -> (Vec<Candidate>, Vec<Failure>) {
+        let mut candidates = Vec::new();
+        let mut refused = Vec::new();
+        if potential.is_empty() {
+            return (candidates, refused);
+        }
+        let enough = (potential.len() * CANDIDATES_PERCENT / 100).max(CANDIDATES_MIN).min(potential.len());
+        let offset = usize::try_from(draw % potential.len() as u64).expect("less than the number of nodes");
+        for at in 0..potential.len() {
+            let node = potential[(offset + at) % potential.len()];
+            match self.victims(world, node) {
+                Ok(candidate) => candidates.push(candidate),
+                Err(failure) => refused.push(failure),
+            }
+            if candidates.len() >= enough && candidates.iter().any(|candidate| candidate.violations == 0) {
+                break;
+            }
+        }
+        (candidates, refused)
+    }
+
+    /// The fewest pods that must go from a node (`SelectVictimsOnNode`): all less urgent ones are taken away, and then put
+    /// back as long as the pod still fits, those that a budget would keep first.
+    fn victims(&self, world: &World, node: NodeId) -> Result<Candidate, Failure> {
+        let mut potential: Vec<PodId> = world.nodes[node]
+            .pods
+            .iter()
+            .copied()
+            .filter(|id| priority(&world.pods[*id].pod) < priority(self.pod))
+            .collect();
+        if potential.is_empty() {
+            return Err(Failure::unresolvable(Plugin::NodeResourcesFit, Reason::NoVictims));
+        }
+        let mut on = OnNode::of(world, node);
+        for id in &potential {
+            on.remove(world, self, node, *id);
+        }
+        if let Some(failure) = self.failure_of(world, node, &on) {
+            return Err(failure);
+        }
+        potential.sort_by_key(|id| importance(world, *id));
+        let mut budgets = Budget::all(self.view);
+        let (violating, others): (Vec<PodId>, Vec<PodId>) = potential.into_iter().partition(|id| {
+            let pod = &world.pods[*id].pod;
+            // Every budget takes the pod into account, whatever the others say.
+            let is_violated = |violated: bool, budget: &mut Budget<'_>| budget.is_violated(pod) || violated;
+            !pod.meta.labels.is_empty() && budgets.iter_mut().fold(false, is_violated)
+        });
+        let mut victims = Vec::new();
+        let mut violations = 0;
+        for (at, id) in violating.iter().chain(&others).enumerate() {
+            on.put_back(world, self, node, *id);
+            if self.failure_of(world, node, &on).is_some() {
+                on.remove(world, self, node, *id);
+                victims.push(*id);
+                violations += usize::from(at < violating.len());
+            }
+        }
+        victims.sort_by_key(|id| importance(world, *id));
+        if victims.is_empty() {
+            return Err(Failure::unresolvable(Plugin::NodeResourcesFit, Reason::NoVictims));
+        }
+        Ok(Candidate { node, victims, violations })
+    }
+}
+
+/// The candidate with the fewest budgets violated, then the least urgent first victim, the least urgency in all, the
+/// fewest victims, the latest start among the most urgent victims (`pickOneNodeForPreemption`); then the lot.
+fn pick(world: &World, candidates: Vec<Candidate>, draw: u64) -> Option<Candidate> {
+    let rank = |candidate: &Candidate| {
+        let pods = || candidate.victims.iter().map(|id| &world.pods[*id].pod);
+        let highest = pods().map(|pod| priority(pod)).max().unwrap_or(0);
+        // Each counts as more than nothing, however low its priority.
+        let sum: i64 = pods().map(|pod| i64::from(priority(pod)) + i64::from(i32::MAX) + 1).sum();
+        let earliest = pods().filter(|pod| priority(pod) == highest).map(|pod| start(pod)).min();
+        let first = pods().next().map_or(0, |pod| priority(pod));
+        let name = &world.nodes[candidate.node].name;
+        let lot = mix(draw ^ world.nodes[candidate.node].hash);
+        (candidate.violations, first, sum, candidate.victims.len(), Reverse(earliest), lot, name.clone())
+    };
+    candidates.into_iter().min_by_key(rank)
+}

@@ -1,3 +1,4 @@
 //! Crate root.
 
 pub mod recordings;
+pub mod sched_load;

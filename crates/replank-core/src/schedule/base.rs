@@ -9,50 +9,92 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::amounts::Request;
-use super::ids::{
-    AffinityId, BaseId, DomainId, ImagesId, NodeId, PartId, PreferenceId, TolerationId, TopologyId,
-};
+use super::ids::{AffinityId, BaseId, ImagesId, NodeId, PartId, PreferenceId, ShapeId, TolerationId};
 use super::intern::Interned;
-use super::nodes::NodeEntry;
+use super::nodes::{Load, NodeEntry};
 use super::plan::Plan;
 use super::pods::SpecEntry;
 use super::ports::Port;
 use super::score::{balanced_allocation, least_allocated};
 use super::world::World;
 
+/// What pods ask of a node's room.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct ShapeKey {
+    request: Request,
+    ports: Box<[Port]>,
+}
+
+impl ShapeKey {
+    /// Whether there is room for one more such pod.
+    fn fits(&self, world: &World, id: NodeId, load: &Load) -> bool {
+        let wanted = &self.request.amounts;
+        let has = |wanted: i64, at: usize| wanted <= 0 || wanted <= load.room[at] - load.used[at];
+        load.pods < load.pods_max
+            && has(wanted.milli_cpu, 0)
+            && has(wanted.memory, 1)
+            && has(wanted.ephemeral, 2)
+            && (self.is_plain() || world.nodes.get(id).is_some_and(|node| self.fits_rest(node)))
+    }
+
+    /// Whether nothing but what every node has is asked for.
+    fn is_plain(&self) -> bool {
+        self.request.amounts.others.is_empty() && self.ports.is_empty()
+    }
+
+    fn fits_rest(&self, node: &NodeEntry) -> bool {
+        let (used, room) = (&node.used, &node.room.amounts);
+        let has = |id, wanted: i64| wanted <= 0 || wanted <= room.other(id) - used.other(id);
+        self.request.amounts.others.iter().all(|(id, wanted)| has(*id, *wanted))
+            && !self.ports.iter().any(|port| node.ports.iter().any(|known| known.conflicts(port)))
+    }
+
+    /// What the node's resources score.
+    fn score(&self, load: &Load) -> u16 {
+        let least = least_allocated(&self.request, load);
+        let balance =
+            if self.request.is_best_effort() { 0 } else { balanced_allocation(&self.request, load) };
+        u16::try_from(least + balance).expect("two scores of at most 100")
+    }
+}
+
+/// The resource scores of all nodes for one shape of request: shared by the bases that ask for it.
+#[derive(Clone, Debug, Default)]
+struct Shape {
+    /// Up to where the log was read.
+    read: u64,
+    /// Each node's score, [`NONE`] without room.
+    scores: Vec<u16>,
+}
+
+impl Shape {
+    fn catch_up(&mut self, key: &ShapeKey, world: &World) {
+        let log = &world.nodes.log;
+        self.scores.resize(world.nodes.slots(), NONE);
+        let mut rate = |id: NodeId| {
+            let load = world.nodes.load(id);
+            self.scores[id.at()] = if key.fits(world, id, load) { key.score(load) } else { NONE };
+        };
+        match log.since(self.read) {
+            Some(changed) => changed.for_each(&mut rate),
+            None => (0..world.nodes.slots()).map(NodeId::new).for_each(&mut rate),
+        }
+        self.read = log.end();
+    }
+}
+
 /// What pods ask of a node by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BaseKey {
-    request: Request,
+    shape: ShapeId,
     affinity: Option<AffinityId>,
     tolerations: TolerationId,
     preference: Option<PreferenceId>,
     images: ImagesId,
     features: u8,
-    ports: Box<[Port]>,
-    /// Labels that the node must have, for constraints that cannot be met without.
-    labels: SmallVec<[TopologyId; 2]>,
 }
 
 impl BaseKey {
-    pub(super) fn of(plan: &Plan, spec: &SpecEntry) -> Self {
-        let near = plan.near.iter().flat_map(|near| near.terms.iter().map(|(topology, _)| *topology));
-        let mut labels: SmallVec<[TopologyId; 2]> =
-            plan.hard.iter().map(|hard| hard.topology).chain(near).collect();
-        labels.sort();
-        labels.dedup();
-        Self {
-            request: plan.request.clone(),
-            affinity: plan.affinity,
-            tolerations: plan.tolerations,
-            preference: plan.preference.clone().ok().flatten(),
-            images: plan.images,
-            features: plan.features,
-            ports: spec.ports.clone(),
-            labels,
-        }
-    }
-
     /// Whether the node itself lets such pods in, whatever is on it.
     fn admits(&self, world: &World, id: NodeId, node: &NodeEntry) -> bool {
         let tolerated = &world.eligibles[self.tolerations];
@@ -61,28 +103,6 @@ impl BaseKey {
             && !tolerated.is_blocked(id)
             && self.affinity.is_none_or(|affinity| world.eligibles.matches(affinity, id))
             && self.features & !node.features == 0
-            && self.labels.iter().all(|label| world.topologies[*label].domain(id) != DomainId::MISSING)
-    }
-
-    /// Whether there is room for one more such pod.
-    fn fits(&self, node: &NodeEntry) -> bool {
-        let (wanted, used, room) = (&self.request.amounts, &node.used, &node.room.amounts);
-        let has = |wanted: i64, room: i64, used: i64| wanted <= 0 || wanted <= room - used;
-        let count = i64::try_from(node.pods.len()).expect("a node has few pods");
-        count < node.room.pods
-            && has(wanted.milli_cpu, room.milli_cpu, used.milli_cpu)
-            && has(wanted.memory, room.memory, used.memory)
-            && has(wanted.ephemeral, room.ephemeral, used.ephemeral)
-            && wanted.others.iter().all(|(id, wanted)| has(*wanted, room.other(*id), used.other(*id)))
-            && !self.ports.iter().any(|port| node.ports.iter().any(|known| known.conflicts(port)))
-    }
-
-    /// What the node's resources score.
-    fn score(&self, node: &NodeEntry) -> u16 {
-        let least = least_allocated(&self.request, node);
-        let balance =
-            if self.request.is_best_effort() { 0 } else { balanced_allocation(&self.request, node) };
-        u16::try_from(least + balance).expect("two scores of at most 100")
     }
 }
 
@@ -158,7 +178,9 @@ pub(super) struct Base {
     places: Vec<Place>,
     groups: Vec<Group>,
     by_sign: FxHashMap<Sign, u16>,
-    subsets: Interned<Vec<usize>, Vec<usize>>,
+    subsets: Interned<SmallVec<[usize; 4]>, SmallVec<[usize; 4]>>,
+    /// The group that was asked for last: neighbours are often alike.
+    last: Option<(Sign, u16)>,
 }
 
 impl Base {
@@ -174,7 +196,8 @@ impl Base {
 
     /// The pod's images that the nodes of a sign have, as positions in the pod's list.
     pub(super) fn images(&self, sign: &Sign) -> impl Iterator<Item = usize> + '_ {
-        self.subsets.get(sign.images).iter().copied()
+        let known = sign.images.checked_sub(1).map(|known| self.subsets.get(known));
+        known.into_iter().flatten().copied()
     }
 
     /// Memory in nodes kept.
@@ -182,72 +205,80 @@ impl Base {
         self.places.len()
     }
 
-    /// Takes in what changed since the last time.
-    pub(super) fn catch_up(&mut self, key: &BaseKey, world: &World) {
+    /// Takes in what changed since the last time. The shape has done so.
+    fn catch_up(&mut self, key: &BaseKey, shape: &Shape, world: &World) {
         let log = &world.nodes.log;
         let is_valid = self.read > 0 && self.layout == world.topologies.layout;
-        let changed = if is_valid { log.since(self.read) } else { None };
-        match changed {
+        match if is_valid { log.since(self.read) } else { None } {
             Some(changed) => {
+                self.places.resize(world.nodes.slots(), NOWHERE);
                 let since = self.read;
                 for id in changed {
-                    self.update(key, world, id, log.is_itself_changed(id, since));
+                    let old = self.places[id.at()];
+                    let is_itself_changed = log.is_itself_changed(id, since);
+                    let group = if is_itself_changed { self.group(key, world, id) } else { old.group };
+                    let bucket = if group == NONE { NONE } else { shape.scores[id.at()] };
+                    if old.group != group || old.bucket != bucket {
+                        self.take_out(old);
+                        let at = if bucket == NONE { 0 } else { self.put_in(id, group, bucket) };
+                        self.places[id.at()] = Place { group, bucket, at };
+                    }
                 }
             }
-            None => {
-                *self = Self { used_at: self.used_at, layout: world.topologies.layout, ..Self::default() };
-                for id in world.nodes.ids() {
-                    self.update(key, world, id, true);
-                }
-            }
+            None => self.build(key, shape, world),
         }
         self.read = log.end();
     }
 
-    fn update(&mut self, key: &BaseKey, world: &World, id: NodeId, is_itself_changed: bool) {
-        if self.places.len() <= id.at() {
-            self.places.resize(id.at() + 1, NOWHERE);
+    fn build(&mut self, key: &BaseKey, shape: &Shape, world: &World) {
+        *self = Self { used_at: self.used_at, layout: world.topologies.layout, ..Self::default() };
+        self.places.resize(world.nodes.slots(), NOWHERE);
+        for id in world.nodes.ids() {
+            let group = self.group(key, world, id);
+            let bucket = if group == NONE { NONE } else { shape.scores[id.at()] };
+            let at = if bucket == NONE { 0 } else { self.put_in(id, group, bucket) };
+            self.places[id.at()] = Place { group, bucket, at };
         }
-        let node = world.nodes.get(id);
-        let old = self.places[id.at()];
-        let group = match node {
-            None => NONE,
-            Some(_) if !is_itself_changed => old.group,
-            Some(node) if key.admits(world, id, node) => self.group(key, world, id, node),
-            Some(_) => NONE,
-        };
-        let bucket = match node {
-            Some(node) if group != NONE && key.fits(node) => key.score(node),
-            Some(_) | None => NONE,
-        };
-        if old.group == group && old.bucket == bucket {
-            return;
-        }
-        self.take_out(old);
-        let at = if bucket == NONE { 0 } else { self.put_in(id, group, bucket) };
-        self.places[id.at()] = Place { group, bucket, at };
     }
 
-    fn group(&mut self, key: &BaseKey, world: &World, id: NodeId, node: &NodeEntry) -> u16 {
-        let present: Vec<usize> = world.images.present(key.images, &node.images).collect();
-        let images = match self.subsets.find(&present) {
-            Some(subset) => subset,
-            None => self.subsets.insert(present.clone(), present),
-        };
-        let preference = key.preference.map(|id| world.preferences.get(id.0));
+    /// The group that a node belongs to by itself; [`NONE`] if it does not let such pods in, or is not there.
+    fn group(&mut self, key: &BaseKey, world: &World, id: NodeId) -> u16 {
+        let Some(node) = world.nodes.get(id).filter(|node| key.admits(world, id, node)) else { return NONE };
         let sign = Sign {
             part: node.part,
             avoided: world.eligibles[key.tolerations].avoided(id),
-            preferred: preference.map_or(0, |p| p.score(node.name.as_str(), &node.node.meta.labels)),
-            images,
+            preferred: key.preference.map_or(0, |preference| world.eligibles.preferred(preference, id)),
+            images: self.subset(world.images.present(key.images, &node.images)),
         };
-        if let Some(group) = self.by_sign.get(&sign) {
-            return *group;
+        if let Some((last, group)) = self.last
+            && last == sign
+        {
+            return group;
         }
-        let group = u16::try_from(self.groups.len()).expect("fewer groups than 2^16 by far");
-        self.groups.push(Group::new(sign));
-        self.by_sign.insert(sign, group);
+        let group = match self.by_sign.get(&sign) {
+            Some(group) => *group,
+            None => {
+                let group = u16::try_from(self.groups.len()).expect("fewer groups than 2^16 by far");
+                self.groups.push(Group::new(sign));
+                self.by_sign.insert(sign, group);
+                group
+            }
+        };
+        self.last = Some((sign, group));
         group
+    }
+
+    /// The number of a set of images: 0 for none, else one more than its place among the sets seen.
+    fn subset(&mut self, present: impl Iterator<Item = usize>) -> u32 {
+        let present: SmallVec<[usize; 4]> = present.collect();
+        if present.is_empty() {
+            return 0;
+        }
+        let known = match self.subsets.find(&present) {
+            Some(known) => known,
+            None => self.subsets.insert(present.clone(), present),
+        };
+        known + 1
     }
 
     fn put_in(&mut self, id: NodeId, group: u16, bucket: u16) -> u32 {
@@ -282,13 +313,28 @@ const SIZE_MAX: usize = 8_000_000;
 /// All bases.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bases {
+    shapes: Interned<ShapeKey, (ShapeKey, Shape)>,
     all: Interned<BaseKey, (BaseKey, Base)>,
     uses: u64,
     size: usize,
 }
 
 impl Bases {
-    pub(super) fn id(&mut self, key: BaseKey) -> BaseId {
+    /// The base for pods of a plan.
+    pub(super) fn id(&mut self, plan: &Plan, spec: &SpecEntry) -> BaseId {
+        let shape = ShapeKey { request: plan.request.clone(), ports: spec.ports.clone() };
+        let shape = match self.shapes.find(&shape) {
+            Some(id) => ShapeId(id),
+            None => ShapeId(self.shapes.insert(shape.clone(), (shape, Shape::default()))),
+        };
+        let key = BaseKey {
+            shape,
+            affinity: plan.affinity,
+            tolerations: plan.tolerations,
+            preference: plan.preference.clone().ok().flatten(),
+            images: plan.images,
+            features: plan.features,
+        };
         match self.all.find(&key) {
             Some(id) => BaseId(id),
             None => BaseId(self.all.insert(key.clone(), (key, Base::default()))),
@@ -299,8 +345,10 @@ impl Bases {
     pub(super) fn fresh(&mut self, id: BaseId, world: &World) -> &Base {
         self.uses += 1;
         let (key, base) = self.all.get_mut(id.0);
+        let (shape_key, shape) = self.shapes.get_mut(key.shape.0);
         self.size -= base.size();
-        base.catch_up(key, world);
+        shape.catch_up(shape_key, world);
+        base.catch_up(key, shape, world);
         base.used_at = self.uses;
         self.size += base.size();
         if self.size > SIZE_MAX {

@@ -1,16 +1,18 @@
 //! Which nodes a pod's node-only constraints let it onto, kept as bits, and which of them count for a spread constraint.
 
 use replank_model::labels::TextMap;
-use replank_model::object::affinity::{NodeSelector, Toleration};
-use replank_model::text::NodeName;
+use replank_model::object::affinity::{NodeSelector, PreferredSchedulingTerm, Toleration};
+use replank_model::text::{NodeName, Text};
 use smallvec::SmallVec;
 
 use super::bits::Bits;
 use super::counts::Counts;
-use super::ids::{AffinityId, DomainId, EligibleId, NodeId, TolerationId, TopologyId};
+use super::ids::{AffinityId, DomainId, EligibleId, NodeId, PreferenceId, TolerationId, TopologyId};
 use super::intern::Interned;
 use super::nodes::{NodeEntry, Nodes};
-use super::predicate::{RequiredNodeAffinity, avoided_taints, reaches, tolerates_cordon, untolerated_taint};
+use super::predicate::{
+    Preference, RequiredNodeAffinity, avoided_taints, reaches, tolerates_cordon, untolerated_taint,
+};
 use super::topology::Topologies;
 
 /// Node selector and required node affinity, or the node affinity of a volume.
@@ -80,6 +82,21 @@ impl Tolerated {
     }
 }
 
+/// A preferred node affinity and what it says of the nodes.
+#[derive(Clone, Debug)]
+struct Preferred {
+    of: Preference,
+    /// Weights of the terms that match.
+    scores: Counts,
+}
+
+impl Preferred {
+    fn enter(&mut self, id: NodeId, entry: &NodeEntry) {
+        let score = self.of.score(entry.name.as_str(), &entry.node.meta.labels);
+        self.scores.add(id.0, score - self.scores.get(id.0));
+    }
+}
+
 /// What makes nodes count for a spread constraint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct EligibleKey {
@@ -120,6 +137,7 @@ pub(super) struct Eligibles {
     compare_numbers: bool,
     affinities: Interned<AffinityKey, Filter<Affinity>>,
     tolerations: Interned<Vec<Toleration>, Tolerated>,
+    preferences: Interned<Vec<PreferredSchedulingTerm>, Preferred>,
     sets: Interned<EligibleKey, Eligible>,
 }
 
@@ -147,7 +165,35 @@ impl Eligibles {
         let mut sets = Interned::default();
         let key = EligibleKey::default();
         sets.insert(key.clone(), Eligible { key, nodes: Bits::default(), domains: SmallVec::new() });
-        Self { compare_numbers, affinities: Interned::default(), tolerations: Interned::default(), sets }
+        Self {
+            compare_numbers,
+            affinities: Interned::default(),
+            tolerations: Interned::default(),
+            preferences: Interned::default(),
+            sets,
+        }
+    }
+
+    /// What a node scores by a preferred node affinity.
+    pub(super) fn preferred(&self, preference: PreferenceId, node: NodeId) -> i64 {
+        self.preferences.get(preference.0).scores.get(node.0)
+    }
+
+    /// # Errors
+    /// What is wrong with the terms.
+    pub(super) fn preference(
+        &mut self,
+        terms: &Vec<PreferredSchedulingTerm>,
+        nodes: &Nodes,
+    ) -> Result<PreferenceId, Text> {
+        if let Some(id) = self.preferences.find(terms) {
+            return Ok(PreferenceId(id));
+        }
+        let mut preferred = Preferred { of: Preference::compile(terms)?, scores: Counts::default() };
+        for id in nodes.ids() {
+            preferred.enter(id, &nodes[id]);
+        }
+        Ok(PreferenceId(self.preferences.insert(terms.clone(), preferred)))
     }
 
     /// Whether a node passes a node affinity.
@@ -209,6 +255,9 @@ impl Eligibles {
         for tolerated in self.tolerations.values_mut() {
             tolerated.enter(id, entry, self.compare_numbers);
         }
+        for preferred in self.preferences.values_mut() {
+            preferred.enter(id, entry);
+        }
         for set in 0..self.sets.len() {
             self.enter_set(u32::try_from(set).expect("ids have 32 bits"), id, entry, topologies);
         }
@@ -222,6 +271,9 @@ impl Eligibles {
         for tolerated in self.tolerations.values_mut() {
             tolerated.blocked.set(id.at(), false);
             tolerated.avoided.add(id.0, -tolerated.avoided.get(id.0));
+        }
+        for preferred in self.preferences.values_mut() {
+            preferred.scores.add(id.0, -preferred.scores.get(id.0));
         }
         for set in self.sets.values_mut() {
             if set.has(id) {

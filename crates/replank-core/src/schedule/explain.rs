@@ -8,7 +8,7 @@ use replank_model::text::NodeName;
 use super::cycle::Rejection;
 use super::filter::{Cycle, OnNode, has_domain};
 use super::ids::{DomainId, NodeId};
-use super::nodes::NodeEntry;
+use super::nodes::Load;
 use super::plugin::{CycleError, Failure, Plugin, Reason};
 use super::predicate::Narrowing;
 use super::score::{
@@ -207,41 +207,37 @@ impl Cycle<'_> {
                 }
             }
         };
-        let each = |score: &dyn Fn(&NodeEntry) -> i64| -> Vec<i64> {
-            nodes.iter().map(|id| score(&world.nodes[*id])).collect()
+        let each = |score: &dyn Fn(&Load) -> i64| -> Vec<i64> {
+            nodes.iter().map(|id| score(world.nodes.load(*id))).collect()
         };
         let request = &self.plan.request;
         let tolerated = &world.eligibles[self.plan.tolerations];
         let avoided: Vec<i64> = nodes.iter().map(|id| tolerated.avoided(*id)).collect();
         let most = avoided.iter().copied().max().unwrap_or(0);
         give(Plugin::TaintToleration, Some(avoided.iter().map(|score| reversed(*score, most)).collect()));
-        give(Plugin::NodeAffinity, self.preference_scores(world, &each)?);
+        give(Plugin::NodeAffinity, self.preference_scores(world, nodes)?);
         give(Plugin::NodeResourcesFit, Some(each(&|node| least_allocated(request, node))));
         give(Plugin::PodTopologySpread, self.spread_scores(world, nodes));
         give(Plugin::InterPodAffinity, self.affinity_scores(world, nodes));
         give(Plugin::DynamicResources, Some(vec![0; nodes.len()]));
         let balance = (!request.is_best_effort()).then(|| each(&|node| balanced_allocation(request, node)));
         give(Plugin::NodeResourcesBalancedAllocation, balance);
-        let images = each(&|node| {
-            let present = world.images.present(self.plan.images, &node.images);
+        let images = nodes.iter().map(|id| {
+            let present = world.images.present(self.plan.images, &world.nodes[*id].images);
             world.images.score(self.plan.images, present, world.nodes.len())
         });
-        give(Plugin::ImageLocality, Some(images));
+        give(Plugin::ImageLocality, Some(images.collect()));
         Ok((skipped, all))
     }
 
-    fn preference_scores(
-        &self,
-        world: &World,
-        each: &dyn Fn(&dyn Fn(&NodeEntry) -> i64) -> Vec<i64>,
-    ) -> Result<Option<Vec<i64>>, CycleError> {
+    fn preference_scores(&self, world: &World, nodes: &[NodeId]) -> Result<Option<Vec<i64>>, CycleError> {
         let preference = self
             .plan
             .preference
             .clone()
             .map_err(|message| CycleError::PreScore { plugin: Plugin::NodeAffinity, message })?;
-        let Some(preference) = preference.map(|id| world.preferences.get(id.0)) else { return Ok(None) };
-        let raw = each(&|node| preference.score(node.name.as_str(), &node.node.meta.labels));
+        let Some(preference) = preference else { return Ok(None) };
+        let raw: Vec<i64> = nodes.iter().map(|id| world.eligibles.preferred(preference, *id)).collect();
         let highest = raw.iter().copied().max().unwrap_or(0);
         Ok(Some(raw.iter().map(|score| normalized(*score, highest)).collect()))
     }

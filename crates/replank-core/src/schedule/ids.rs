@@ -56,7 +56,9 @@ ids! {
     SumId;
     /// An affinity term that pods on nodes carry.
     TermId;
-    /// Nodes scored for one shape of request.
+    /// What pods ask of a node's room.
+    ShapeId;
+    /// What pods ask of a node by itself.
     BaseId;
 }
 

@@ -109,7 +109,8 @@ impl Images {
 
     /// Which of a pod's images are among a node's, as positions in the pod's list.
     pub(super) fn present(&self, pod: ImagesId, on_node: &[ImageId]) -> impl Iterator<Item = usize> {
-        let of_pod = &self.of_pods.get(pod.0).images;
+        let of_pod: &[(ImageId, u32)] =
+            if on_node.is_empty() { &[] } else { &self.of_pods.get(pod.0).images };
         of_pod
             .iter()
             .enumerate()

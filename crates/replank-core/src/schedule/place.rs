@@ -15,7 +15,6 @@ use super::cycle::Rejection;
 use super::explain::{Histogram, rejection_message};
 use super::filter::Cycle;
 use super::ids::NodeId;
-use super::nodes::mix;
 use super::plugin::{CycleError, Plugin, Reason};
 use super::predicate::Narrowing;
 use super::select::{Found, Marks, Search};
@@ -70,10 +69,7 @@ impl Scheduler {
         }
         let found = cycle.find(world, bases, marks)?;
         // Upstream draws lots; here the lot of a node is its name's hash, scattered by the draw.
-        let lot = |id: &NodeId| (mix(draw ^ world.nodes[*id].hash), &world.nodes[*id].name);
-        let Some(id) = found.best.iter().copied().min_by(|a, b| lot(a).cmp(&lot(b))) else {
-            return Err(cycle.does_not_fit(world));
-        };
+        let Some(id) = world.nodes.drawn(&found.best, draw) else { return Err(cycle.does_not_fit(world)) };
         let volumes = cycle.volumes.check_binding(world, view, id).unwrap_or_default();
         Ok(Placed { node: world.nodes[id].name.clone(), feasible: found.feasible, volumes })
     }

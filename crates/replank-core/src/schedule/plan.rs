@@ -14,14 +14,14 @@ use replank_model::selector::{LabelSelector, Selector};
 use replank_model::text::{Name, Namespace, NodeName, Text};
 
 use super::amounts::Request;
-use super::base::{BaseKey, Bases};
+use super::base::Bases;
 use super::eligible::{AffinityKey, EligibleKey, Eligibles};
 use super::ids::{
     AffinityId, BaseId, CounterId, EligibleId, ImagesId, LabelId, PreferenceId, SpecId, SumId, TolerationId,
     TopologyId,
 };
 use super::labels::MatchKey;
-use super::predicate::{Preference, node_affinity, required};
+use super::predicate::{node_affinity, required};
 use super::scope::{PodTerm, Scope};
 use super::world::World;
 
@@ -186,7 +186,7 @@ impl World {
         if let Err(why) = self.terms(&mut plan, &namespace, &labels) {
             plan.unreadable = Some(why);
         }
-        plan.base = bases.id(BaseKey::of(&plan, &self.specs[plan.key.spec]));
+        plan.base = bases.id(&plan, &self.specs[plan.key.spec]);
         plan
     }
 
@@ -197,11 +197,7 @@ impl World {
         if preferred.is_empty() {
             return Ok(None);
         }
-        if let Some(id) = self.preferences.find(preferred) {
-            return Ok(Some(PreferenceId(id)));
-        }
-        let compiled = Preference::compile(preferred)?;
-        Ok(Some(PreferenceId(self.preferences.insert(preferred.clone(), compiled))))
+        self.eligibles.preference(preferred, &self.nodes).map(Some)
     }
 
     fn spread(

@@ -18,7 +18,6 @@ use super::Scheduler;
 use super::explain::Histogram;
 use super::filter::{Cycle, OnNode};
 use super::ids::{NodeId, PodId};
-use super::nodes::mix;
 use super::plugin::{Code, Failure, Plugin, Reason};
 use super::world::World;
 
@@ -252,7 +251,7 @@ fn pick(world: &World, candidates: Vec<Candidate>, draw: u64) -> Option<Candidat
         let earliest = pods().filter(|pod| priority(pod) == highest).map(|pod| start(pod)).min();
         let first = pods().next().map_or(0, |pod| priority(pod));
         let name = &world.nodes[candidate.node].name;
-        let lot = mix(draw ^ world.nodes[candidate.node].hash);
+        let lot = world.nodes.lot(candidate.node, draw);
         (candidate.violations, first, sum, candidate.victims.len(), Reverse(earliest), lot, name.clone())
     };
     candidates.into_iter().min_by_key(rank)

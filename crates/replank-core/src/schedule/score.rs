@@ -4,18 +4,17 @@
 //! resource_allocation}.go`, `helper/normalize_score.go`.
 
 use super::amounts::Request;
-use super::nodes::NodeEntry;
+use super::nodes::Load;
 
 /// The best score a plugin gives (`MaxNodeScore`).
 pub(super) const BEST: i64 = 100;
 
 /// NodeResourcesFit: the less of cpu and memory is taken, the better.
-pub(super) fn least_allocated(request: &Request, node: &NodeEntry) -> i64 {
-    let cpu = (node.assumed.0 + request.assumed.0, node.room.amounts.milli_cpu);
-    let memory = (node.assumed.1 + request.assumed.1, node.room.amounts.memory);
+pub(super) fn least_allocated(request: &Request, node: &Load) -> i64 {
     let mut sum = 0;
     let mut counted = 0;
-    for (taken, room) in [cpu, memory] {
+    for (at, wanted) in [request.assumed.0, request.assumed.1].into_iter().enumerate() {
+        let (taken, room) = (node.assumed[at] + wanted, node.room[at]);
         if room != 0 {
             sum += if taken > room { 0 } else { (room - taken) * BEST / room };
             counted += 1;
@@ -25,13 +24,11 @@ pub(super) fn least_allocated(request: &Request, node: &NodeEntry) -> i64 {
 }
 
 /// NodeResourcesBalancedAllocation: whether the pod makes the use of cpu and memory more even, or less.
-pub(super) fn balanced_allocation(request: &Request, node: &NodeEntry) -> i64 {
-    let (used, room, more) = (&node.used, &node.room.amounts, &request.amounts);
-    let with = evenness([
-        (used.milli_cpu + more.milli_cpu, room.milli_cpu),
-        (used.memory + more.memory, room.memory),
-    ]);
-    let without = evenness([(used.milli_cpu, room.milli_cpu), (used.memory, room.memory)]);
+pub(super) fn balanced_allocation(request: &Request, node: &Load) -> i64 {
+    let ([cpu, memory, _], [cpu_room, memory_room, _]) = (node.used, node.room);
+    let more = &request.amounts;
+    let with = evenness([(cpu + more.milli_cpu, cpu_room), (memory + more.memory, memory_room)]);
+    let without = evenness([(cpu, cpu_room), (memory, memory_room)]);
     BEST / 2 + (BEST / 2 + with - without) / 2
 }
 

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::base::{Base, Group, Sign};
 use super::explain::soft_count;
 use super::filter::{Cycle, OnNode, count_in};
-use super::ids::{DomainId, NodeId, TopologyId};
+use super::ids::{DomainId, NodeId, SumId, TopologyId};
 use super::plan::{Counted, Hard, Soft};
 use super::plugin::{CycleError, Plugin};
 use super::score::{normalized, range_normalized, reversed, spread_normalized, spread_score, spread_weight};
@@ -135,9 +135,9 @@ impl Search<'_> {
         let is_spread = plan.hard.iter().zip(&limits.fewest).all(|(hard, fewest)| {
             !is_coarse(hard.topology) || fits_spread(world, hard, domain(hard.topology), *fewest)
         });
-        let is_near = limits.is_first
-            || plan.near.iter().flat_map(|near| &near.terms).all(|(topology, sum)| {
-                !is_coarse(*topology) || world.counters[*sum].by_domain.get(domain(*topology).0) > 0
+        let is_near =
+            plan.near.iter().flat_map(|near| &near.terms).all(|(topology, sum)| {
+                !is_coarse(*topology) || limits.fits_near(world, *sum, domain(*topology))
             });
         let mut view = GroupView {
             is_open: is_spread
@@ -203,6 +203,13 @@ impl Search<'_> {
     fn concerned(&self, limits: &Limits) -> Vec<NodeId> {
         let (world, plan) = (self.world, self.cycle.plan);
         let mut nodes: Vec<NodeId> = limits.nominated.clone();
+        // Nodes that lack a label which must be there do not fit.
+        let near = plan.near.iter().flat_map(|near| near.terms.iter().map(|(topology, _)| *topology));
+        for topology in plan.hard.iter().map(|hard| hard.topology).chain(near) {
+            if !world.topologies[topology].is_coarse {
+                nodes.extend_from_slice(world.topologies[topology].members(DomainId::MISSING));
+            }
+        }
         let mut add = |topology: TopologyId, entries: &[(u32, i64)]| {
             let topology = &world.topologies[topology];
             if !topology.is_coarse {
@@ -285,10 +292,9 @@ impl Search<'_> {
         let is_spread = plan.hard.iter().zip(&limits.fewest).all(|(hard, fewest)| {
             fine(hard.topology).is_none_or(|domain| fits_spread(world, hard, domain, *fewest))
         });
-        let is_near = limits.is_first
-            || plan.near.iter().flat_map(|near| &near.terms).all(|(topology, sum)| {
-                fine(*topology).is_none_or(|domain| world.counters[*sum].by_domain.get(domain.0) > 0)
-            });
+        let is_near = plan.near.iter().flat_map(|near| &near.terms).all(|(topology, sum)| {
+            fine(*topology).is_none_or(|domain| limits.fits_near(world, *sum, domain))
+        });
         is_spread
             && is_near
             && !plan.apart.iter().any(is_counted)
@@ -384,8 +390,10 @@ fn count_of(world: &World, term: &Counted, domain: DomainId) -> i64 {
     if domain == DomainId::MISSING { 0 } else { world.counters[term.sum].by_domain.get(domain.0) }
 }
 
+/// Whether a spread constraint lets the pod into a domain; a node without the label is in none.
 fn fits_spread(world: &World, hard: &Hard, domain: DomainId, fewest: i64) -> bool {
-    count_in(world, hard, domain) + i64::from(hard.is_self) - fewest <= hard.max_skew
+    domain != DomainId::MISSING
+        && count_in(world, hard, domain) + i64::from(hard.is_self) - fewest <= hard.max_skew
 }
 
 /// What holds of the whole cluster.
@@ -404,6 +412,11 @@ struct Limits {
 }
 
 impl Limits {
+    /// Whether required affinity lets the pod into a domain; a node without the label is in none.
+    fn fits_near(&self, world: &World, sum: SumId, domain: DomainId) -> bool {
+        domain != DomainId::MISSING && (self.is_first || world.counters[sum].by_domain.get(domain.0) > 0)
+    }
+
     fn of(world: &World, cycle: &Cycle<'_>) -> Self {
         let plan = cycle.plan;
         let is_coarse = |topology: TopologyId| world.topologies[topology].is_coarse;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use replank_model::labels::Labels;
-use replank_model::object::affinity::{PodAffinity, PreferredSchedulingTerm};
+use replank_model::object::affinity::PodAffinity;
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
@@ -16,11 +16,9 @@ use super::counters::Counters;
 use super::eligible::Eligibles;
 use super::ids::{CounterId, EligibleId, NodeId, PodId, SpecId, SumId, TopologyId};
 use super::images::Images;
-use super::intern::Interned;
 use super::labels::{Counting, LabelClasses, MatchKey, TermKind};
 use super::nodes::{NodeEntry, Nodes, Touched};
 use super::pods::{Carried, PodEntry, Pods, Specs};
-use super::predicate::Preference;
 use super::scope::PodTerm;
 use super::services::Services;
 use super::topology::Topologies;
@@ -41,7 +39,6 @@ pub(super) struct World {
     pub(super) eligibles: Eligibles,
     pub(super) counters: Counters,
     pub(super) images: Images,
-    pub(super) preferences: Interned<Vec<PreferredSchedulingTerm>, Preference>,
     pub(super) services: Services,
     pub(super) volumes: VolumeTables,
     carried: FxHashMap<(SpecId, Namespace), Carried>,
@@ -63,7 +60,6 @@ impl World {
             eligibles: Eligibles::new(compare_numbers),
             counters: Counters::default(),
             images: Images::default(),
-            preferences: Interned::default(),
             services: Services::default(),
             volumes: VolumeTables::default(),
             carried: FxHashMap::default(),
@@ -182,7 +178,7 @@ impl World {
     }
 
     pub(super) fn touch(&mut self, id: NodeId, what: Touched) {
-        self.nodes.log.push(id, what);
+        self.nodes.touch(id, what);
         if what == Touched::Itself {
             self.volumes.forget_node(id);
         }

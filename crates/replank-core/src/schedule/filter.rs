@@ -394,9 +394,11 @@ impl World {
     pub(super) fn meaning(&mut self, plan: &Plan) -> Meaning {
         self.labels.catch_up(plan.key.labels);
         let (mut repelled, mut pulled) = Meaning::default();
+        // A term that nobody on a node carries can still be carried by a pod that is nominated to one.
+        let keep_all = !self.pods.nominated.is_empty();
         for id in &self.labels[plan.key.labels].meant_by {
             let term = &self.labels[*id];
-            if self.counters[term.counter].per_node.is_empty() {
+            if self.counters[term.counter].per_node.is_empty() && !keep_all {
                 continue;
             }
             let counted = Counted { topology: term.topology, counter: term.counter, sum: term.sum };

@@ -5,17 +5,6 @@ macro_rules! ids {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub(super) struct $name(pub(super) u32);
-
-        #[allow(dead_code, reason = "every id has the same three methods, and not every one is used of each")]
-        impl $name {
-            pub(super) fn new(at: usize) -> Self {
-                Self(u32::try_from(at).expect("fewer than 2^32 of anything fit in memory"))
-            }
-
-            pub(super) fn at(self) -> usize {
-                self.0 as usize
-            }
-        }
     )* };
 }
 
@@ -30,8 +19,6 @@ ids! {
     SpecId;
     /// Namespace and labels of pods.
     LabelId;
-    /// Spec, labels and owner of pods to be placed.
-    ClassId;
     /// Node selector and required node affinity.
     AffinityId;
     /// A list of tolerations.
@@ -61,6 +48,23 @@ ids! {
     /// What pods ask of a node by itself.
     BaseId;
 }
+
+// Numbers that are positions in a list.
+macro_rules! positions {
+    ($($name:ident)*) => { $(
+        impl $name {
+            pub(super) fn new(at: usize) -> Self {
+                Self(u32::try_from(at).expect("fewer than 2^32 of anything fit in memory"))
+            }
+
+            pub(super) fn at(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )* };
+}
+
+positions! { NodeId PodId ResourceId DomainId CounterId }
 
 impl DomainId {
     /// The node does not have the label.

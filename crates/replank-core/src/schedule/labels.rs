@@ -205,7 +205,7 @@ impl LabelClasses {
         }
         let classes: Vec<LabelId> = match names {
             Some(names) => names.iter().filter_map(|n| self.by_namespace.get(n)).flatten().copied().collect(),
-            None => (0..self.classes.len()).map(LabelId::new).collect(),
+            None => (0..).take(self.classes.len()).map(LabelId).collect(),
         };
         for id in classes {
             let class = self.classes.get_mut(id.0);
@@ -251,12 +251,12 @@ impl LabelClasses {
     pub(super) fn catch_up(&mut self, id: LabelId) {
         let class = self.classes.get_mut(id.0);
         let from = class.terms_seen;
-        for (at, carried) in self.terms.values().iter().enumerate().skip(from) {
+        for (id, carried) in (0..).map(TermId).zip(self.terms.values()).skip(from) {
             let term = &carried.term;
             if term.scope.covers_incoming(&class.namespace, &self.namespaces)
                 && term.selector.matches(|key| class.labels.value(key))
             {
-                class.meant_by.push(TermId::new(at));
+                class.meant_by.push(id);
             }
         }
         class.terms_seen = self.terms.len();

@@ -120,8 +120,8 @@ impl Scheduler {
         new
     }
 
-    /// Takes in a change that `view` has already taken in.
-    pub fn observe(&mut self, view: &View, change: &Change) {
+    /// Takes in a change that the View has already taken in.
+    pub fn observe(&mut self, _view: &View, change: &Change) {
         let Change::Object { slot, old, new } = change else { return };
         match (old.as_ref(), new.as_ref()) {
             (_, Some(Object::Pod(new))) => {
@@ -140,11 +140,11 @@ impl Scheduler {
                     self.world.remove_node(id);
                 }
             }
-            (old, new) => self.observe_other(view, old, new),
+            (old, new) => self.observe_other(old, new),
         }
     }
 
-    fn observe_other(&mut self, _view: &View, old: Option<&Object>, new: Option<&Object>) {
+    fn observe_other(&mut self, old: Option<&Object>, new: Option<&Object>) {
         match (old, new) {
             (_, Some(Object::Namespace(new))) => {
                 let name = Namespace::new(new.meta.name.text().clone());

@@ -147,9 +147,9 @@ impl Pods {
         (0..self.entries.len()).filter(|at| self.entries[*at].is_some()).map(PodId::new).collect()
     }
 
-    /// Number of pods.
-    pub(super) fn len(&self) -> usize {
-        self.entries.len() - self.free.len()
+    /// Pods that are nominated to a node and not taken to be on one.
+    pub(super) fn nominees(&self) -> impl Iterator<Item = &PodEntry> {
+        self.nominated.iter().filter(|(key, _)| !self.assumed.contains_key(*key)).map(|(_, entry)| entry)
     }
 
     pub(super) fn at_slot(&self, slot: u32) -> Option<PodId> {

@@ -434,7 +434,7 @@ impl Limits {
             let topology = &world.topologies[soft.topology];
             !topology.is_coarse && (!soft.is_hostname || !topology.members(DomainId::MISSING).is_empty())
         };
-        let nominated = world.pods.nominated.values().filter(|entry| {
+        let nominated = world.pods.nominees().filter(|entry| {
             entry.pod.spec.priority.unwrap_or(0) >= cycle.pod.spec.priority.unwrap_or(0)
                 && entry.pod.meta.uid != cycle.pod.meta.uid
         });

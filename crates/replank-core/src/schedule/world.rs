@@ -411,7 +411,7 @@ impl World {
         pod: &'a Pod,
     ) -> impl Iterator<Item = &'a PodEntry> {
         let priority = pod.spec.priority.unwrap_or(0);
-        self.pods.nominated.values().filter(move |entry| {
+        self.pods.nominees().filter(move |entry| {
             entry.node_name == *node
                 && entry.pod.spec.priority.unwrap_or(0) >= priority
                 && entry.pod.meta.uid != pod.meta.uid

@@ -3,15 +3,19 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use replank_core::schedule::{Explanation, Failure, FeatureGates, Options, Scheduler, Verdict};
+use replank_core::schedule::{Explanation, Failure, FeatureGates, Gate, Options, Scheduler, Verdict};
 use replank_model::admission::admit_pod;
 use replank_model::delta::Delta;
 use replank_model::object::pod::Pod;
 use replank_model::object::{Object, Projector};
 use replank_model::time::Time;
 use replank_model::view::View;
+use replank_testkit::plain_scheduler::{self, Settings};
 use replank_testkit::recordings::{Differences, differences};
 use serde_json::{Map, Value, json};
+
+#[path = "../differential/compare.rs"]
+mod compare;
 
 /// Lists of a cluster, with the kind of their objects.
 const LISTS: [(&str, &str, &str); 13] = [
@@ -36,7 +40,7 @@ pub(crate) fn check(line: &str) -> anyhow::Result<Differences> {
     let view = view(&case["cluster"])?;
     let pod = pod(&case["pod"])?;
     let options = Options { gates: gates(&case["featureGates"])? };
-    let mut scheduler = Scheduler::load_with(&view, options);
+    let mut scheduler = Scheduler::load_with(&view, options.clone());
     let explanation = scheduler.explain(&view, &pod);
     let ours = expectation(&explanation);
     let mut recorded = case["expect"].clone();
@@ -44,7 +48,12 @@ pub(crate) fn check(line: &str) -> anyhow::Result<Differences> {
         members.remove("preemption");
     }
     found.extend(deep_differences("", &recorded, &ours));
-    found.extend(fast_path(&mut scheduler, &view, &pod, &explanation));
+    // The plain scheduler, to which the engine is compared elsewhere, is held to the recordings too; and the short way to
+    // the best nodes must come out where asking every node does.
+    let compare_numbers = options.gates.is_on(Gate::TaintTolerationComparisonOperators);
+    let settings = Settings { compare_numbers, ..Settings::default() };
+    let plain = plain_scheduler::explain(&view, &pod, &settings);
+    found.extend(compare::all_differences(&mut scheduler, &view, &pod, &plain));
     if let Value::Array(recorded) = &case["expect"]["preemption"] {
         found.extend(preemption(&mut scheduler, &view, &pod, &explanation, recorded));
     }
@@ -79,41 +88,6 @@ fn preemption(
         }
     }
     found.dedup();
-    found
-}
-
-/// The short way to the best nodes must come out where asking every node does.
-fn fast_path(
-    scheduler: &mut Scheduler,
-    view: &View,
-    pod: &Arc<Pod>,
-    explanation: &Explanation,
-) -> Differences {
-    let mut found = Differences::new();
-    let expected = if explanation.feasible() == 1 {
-        // A single node is not scored, and an error of scoring does not come up.
-        let fits = explanation.nodes.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Fits(_)));
-        fits.map(|(name, _)| name.clone()).collect()
-    } else {
-        explanation.best()
-    };
-    let best = scheduler.best(view, pod);
-    if best != expected {
-        found.push(format!("best: by asking every node {expected:?}, by the short way {best:?}"));
-    }
-    match scheduler.place(view, pod, 7) {
-        Ok(placed) => {
-            if !expected.contains(&placed.node) || placed.feasible != explanation.feasible() {
-                found.push(format!("placed: {placed:?}, best are {expected:?}"));
-            }
-        }
-        Err(why) => {
-            let words = explanation.error.as_ref().map(ToString::to_string).or(explanation.message());
-            if words.as_ref() != Some(&why.to_string()) {
-                found.push(format!("not placed: {why}, explained: {words:?}"));
-            }
-        }
-    }
     found
 }
 

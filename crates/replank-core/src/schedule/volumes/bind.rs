@@ -11,7 +11,7 @@ use replank_model::object::volume::{
 };
 use replank_model::quantity::Quantity;
 use replank_model::selector::{LabelSelector, Selector};
-use replank_model::text::{Name, NodeName};
+use replank_model::text::Name;
 use replank_model::view::View;
 
 use super::attach::class_of;
@@ -171,7 +171,7 @@ impl VolumePlan {
             }
         }
         for claim in to_make {
-            claim.can_be_made(&entry.name, &entry.node.meta.labels)?;
+            claim.can_be_made(&entry.node.meta.labels)?;
             decided.provisions.push(claim.key.clone());
         }
         Ok(decided)
@@ -203,7 +203,7 @@ impl VolumePlan {
 
 impl UnboundClaim {
     /// Whether a volume can be made for the claim on a node (`checkVolumeProvisions`).
-    fn can_be_made(&self, _node: &NodeName, labels: &Labels) -> Result<(), Unbindable> {
+    fn can_be_made(&self, labels: &Labels) -> Result<(), Unbindable> {
         if self.class.provisioner.is_empty() || &*self.class.provisioner == NO_PROVISIONER {
             return Err(Unbindable::NoVolume);
         }

@@ -5,12 +5,17 @@
 //!
 //! `cargo run --release -p replank-testkit --example bench_sched [-- NODES…]`
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use replank_core::schedule::Scheduler;
 use replank_model::delta::Delta;
+use replank_model::object::pod::{Container, Pod, PodSpec};
+use replank_model::object::resources::ResourceRequirements;
+use replank_model::text::NodeName;
 use replank_model::view::View;
-use replank_testkit::sched_load::{Mix, Pods, node, scatter};
+use replank_testkit::sched_load::{Fleet, Mix, Pods, node, scatter};
 
 /// What kube-scheduler 1.36.2 was recorded with, in process, GOMAXPROCS 1, every node scored: nodes, mix, the faster
 /// run's pods per second, and how many pods it placed.
@@ -28,41 +33,44 @@ fn main() {
         "{:>7} {:>7} {:>7} {:>11} {:>10} {:>10} {:>10} {:>9} {:>8}",
         "nodes", "mix", "pods", "pods/s", "mean us", "p50 us", "p99 us", "recorded", "times"
     );
-    for nodes in sizes {
+    for nodes in &sizes {
         for mix in [Mix::Simple, Mix::Mixed] {
-            if std::env::var_os("ONLY_MIXED").is_some() && mix == Mix::Simple {
-                continue;
-            }
-            let recorded = RECORDED.iter().find(|(n, m, _, _)| *n == nodes && *m == mix);
+            let recorded = RECORDED.iter().find(|(n, m, _, _)| n == nodes && *m == mix);
             // As many pods per node as upstream's runs had planned: 10 at 1,000 nodes, 4 at 5,000.
-            let pods = if nodes < 1000 {
+            let pods = if *nodes < 1000 {
                 nodes * 10
-            } else if nodes < 5000 {
+            } else if *nodes < 5000 {
                 10_000
             } else {
                 nodes * 4
             };
-            run(nodes, mix, pods, recorded.map(|(_, _, rate, first)| (*rate, *first)));
+            let mut view = View::default();
+            for index in 0..*nodes {
+                view.apply(Delta::from(node(index, mix)));
+            }
+            let mut maker = Pods::default();
+            let pods: Vec<_> = (0..pods).map(|index| maker.pod(index, mix)).collect();
+            let name = format!("{mix:?}").to_lowercase();
+            run(&view, &pods, &name, recorded.map(|(_, _, rate, first)| (*rate, *first)));
         }
+    }
+    println!();
+    for nodes in &sizes {
+        fleet(*nodes);
     }
     println!("peak memory of all runs: {}", peak_memory());
 }
 
-fn run(nodes: u64, mix: Mix, pods: u64, recorded: Option<(f64, u64)>) {
-    let mut view = View::default();
-    for index in 0..nodes {
-        view.apply(Delta::from(node(index, mix)));
-    }
-    let mut maker = Pods::default();
-    let pods: Vec<_> = (0..pods).map(|index| maker.pod(index, mix)).collect();
-    let mut scheduler = Scheduler::load(&view);
+/// Places pods one after the other; prints a line.
+fn run(view: &View, pods: &[Arc<Pod>], name: &str, recorded: Option<(f64, u64)>) -> Scheduler {
+    let mut scheduler = Scheduler::load(view);
     let mut times = Vec::with_capacity(pods.len());
     let mut at_first = None;
     let cpu_at_start = cpu_seconds();
     let mut last = Instant::now();
-    for (index, pod) in (0..).zip(&pods) {
-        let placed = scheduler.place(&view, pod, scatter(index)).expect("everything fits");
-        scheduler.assume(&view, pod, &placed.node, &placed.volumes);
+    for (index, pod) in (0..).zip(pods) {
+        let placed = scheduler.place(view, pod, scatter(index)).expect("everything fits");
+        scheduler.assume(view, pod, &placed.node, &placed.volumes);
         let now = Instant::now();
         times.push(now - last);
         last = now;
@@ -71,13 +79,6 @@ fn run(nodes: u64, mix: Mix, pods: u64, recorded: Option<(f64, u64)>) {
         }
     }
     let all = cpu_seconds() - cpu_at_start;
-    if std::env::var_os("BY_KIND").is_some() {
-        for kind in 0..20 {
-            let of: Vec<f64> =
-                times.iter().skip(kind).step_by(20).map(|time| time.as_secs_f64() * 1e6).collect();
-            println!("  kind {kind:>2}: mean {:.2} us", of.iter().sum::<f64>() / of.len() as f64);
-        }
-    }
     times.sort();
     let micros = |at: usize| times[at].as_secs_f64() * 1e6;
     let rate = pods.len() as f64 / all;
@@ -89,12 +90,93 @@ fn run(nodes: u64, mix: Mix, pods: u64, recorded: Option<(f64, u64)>) {
         _ => ("-".to_owned(), "-".to_owned()),
     };
     println!(
-        "{nodes:>7} {:>7} {:>7} {rate:>11.0} {:>10.2} {:>10.2} {:>10.2} {theirs:>9} {ratio:>8}",
-        format!("{mix:?}").to_lowercase(),
+        "{:>7} {name:>7} {:>7} {rate:>11.0} {:>10.2} {:>10.2} {:>10.2} {theirs:>9} {ratio:>8}",
+        view.nodes.len(),
         pods.len(),
         1e6 / rate,
         micros(times.len() / 2),
         micros(times.len() * 99 / 100),
+    );
+    scheduler
+}
+
+/// Many workloads on a cluster of some size; then what replacing nodes asks of a scheduler.
+fn fleet(nodes: u64) {
+    let mut view = View::default();
+    for index in 0..nodes {
+        view.apply(Delta::from(node(index, Mix::Simple)));
+    }
+    // About as many as fill half of the room.
+    let Fleet { sets, pods } = Fleet::new(nodes / 5);
+    for set in sets {
+        view.apply(Delta::Put(set.into()));
+    }
+    let scheduler = run(&view, &pods, "fleet", None);
+    // The same as observed from a cluster.
+    let mut on_nodes: BTreeMap<NodeName, Vec<Arc<Pod>>> = BTreeMap::new();
+    let mut placing = scheduler;
+    let mut scheduler = Scheduler::load(&view);
+    for (index, pod) in (0..).zip(&pods) {
+        let placed = scheduler.place(&view, pod, scatter(index)).expect("everything fits");
+        let mut bound = (**pod).clone();
+        bound.node = Some(placed.node.clone());
+        let bound = Arc::new(bound);
+        on_nodes.entry(placed.node).or_default().push(bound.clone());
+        let change = view.apply(Delta::Put(bound.into()));
+        scheduler.observe(&view, &change);
+    }
+    let from = cpu_seconds();
+    placing = {
+        drop(placing);
+        Scheduler::load(&view)
+    };
+    let loading = cpu_seconds() - from;
+    drop(placing);
+    let from = cpu_seconds();
+    let mut moved = 0_u64;
+    let leaving: Vec<_> = on_nodes.iter().step_by(on_nodes.len() / 200 + 1).collect();
+    for (name, pods) in &leaving {
+        let mut trial = scheduler.trial();
+        trial.exclude(name);
+        for pod in *pods {
+            trial.take_away(&view, &pod.meta.key());
+        }
+        for pod in *pods {
+            let mut waiting = (**pod).clone();
+            waiting.node = None;
+            let waiting = Arc::new(waiting);
+            let placed = trial.place(&view, &waiting, moved).expect("there is room");
+            trial.assume(&view, &waiting, &placed.node, &placed.volumes);
+            moved += 1;
+        }
+    }
+    let trying = cpu_seconds() - from;
+    let mut large = PodSpec::default();
+    let requests = [("cpu", "500"), ("memory", "1Gi")].into_iter();
+    let container = Container {
+        resources: ResourceRequirements {
+            requests: requests.map(|(name, amount)| (name, amount.parse().expect("a quantity"))).collect(),
+            ..Default::default()
+        },
+        ..Default::default()
+    };
+    large.containers = vec![container];
+    let large = Arc::new(large);
+    let from = cpu_seconds();
+    let tries = 1000_u64;
+    for index in 0..tries {
+        let mut pod = Pod { spec: large.clone(), ..Default::default() };
+        pod.meta.name = format!("large-{index}").as_str().into();
+        let refused = scheduler.place(&view, &Arc::new(pod), index);
+        assert!(refused.is_err(), "nothing is so large");
+    }
+    let refusing = cpu_seconds() - from;
+    println!(
+        "{nodes:>7} nodes: loading {loading:.2} s; {} nodes left on trial with {moved} pods, {:.1} us each; a pod that \
+         does not fit {:.1} us",
+        leaving.len(),
+        trying / moved as f64 * 1e6,
+        refusing / tries as f64 * 1e6,
     );
 }
 

@@ -10,9 +10,11 @@ use replank_model::object::affinity::{
     NodeSelectorTerm, PodAffinity, PodAffinityTerm, PreferredSchedulingTerm, Taint, TaintEffect, Toleration,
     TolerationOperator, TopologySpreadConstraint, UnsatisfiableAction, WeightedPodAffinityTerm,
 };
+use replank_model::object::meta::OwnerReference;
 use replank_model::object::node::{LABEL_HOSTNAME, LABEL_INSTANCE_TYPE, LABEL_ZONE, Node};
 use replank_model::object::pod::{Container, Pod, PodSpec};
 use replank_model::object::resources::{ResourceRequirements, Resources};
+use replank_model::object::workload::ReplicaSet;
 use replank_model::selector::LabelSelector;
 use replank_model::text::Text;
 use rustc_hash::FxHashMap;
@@ -132,6 +134,76 @@ impl Pods {
         pod.meta.namespace = "default".into();
         pod.meta.labels = [("app", app)].into_iter().collect();
         Arc::new(pod)
+    }
+}
+
+/// A fleet of many workloads, each with its own ReplicaSet, so that pods spread by the scheduler's own defaults: what a
+/// large cluster looks like. Every fourth workload keeps its pods apart if it can.
+#[derive(Debug)]
+pub struct Fleet {
+    /// The ReplicaSets.
+    pub sets: Vec<Arc<ReplicaSet>>,
+    /// Pods of all, workload by workload.
+    pub pods: Vec<Arc<Pod>>,
+}
+
+impl Fleet {
+    /// Workloads with 1 to 100 replicas.
+    #[must_use]
+    pub fn new(workloads: u64) -> Self {
+        let mut fleet = Self { sets: Vec::new(), pods: Vec::new() };
+        for workload in 0..workloads {
+            let h = scatter(workload);
+            let app = format!("app-{workload:05}");
+            let (cpu, memory) = (at(&CPUS, h), at(&MEMORIES, h >> 3));
+            let container = Container {
+                name: "main".into(),
+                image: "registry.example/app:1".into(),
+                resources: ResourceRequirements {
+                    requests: resources(&[("cpu", cpu), ("memory", memory)]),
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
+            let mut spec = PodSpec { containers: vec![container], priority: Some(0), ..Default::default() };
+            if workload % 4 == 0 {
+                let preferred = vec![WeightedPodAffinityTerm {
+                    weight: 100,
+                    pod_affinity_term: term(LABEL_HOSTNAME, &app),
+                }];
+                let pod_anti_affinity = Some(PodAffinity { preferred, ..Default::default() });
+                spec.affinity = Some(Arc::new(Affinity { pod_anti_affinity, ..Default::default() }));
+            }
+            let mut set = ReplicaSet::default();
+            set.meta.name = app.as_str().into();
+            set.meta.namespace = at(&["prod", "dev", "shop"], workload).into();
+            set.meta.uid = app.as_str().into();
+            set.spec.selector = Some(selector(&app));
+            fleet.add(&Arc::new(set), &Arc::new(spec), 1 + h % 100);
+        }
+        fleet
+    }
+
+    fn add(&mut self, set: &Arc<ReplicaSet>, spec: &Arc<PodSpec>, replicas: u64) {
+        let owner = OwnerReference {
+            api_version: "apps/v1".into(),
+            kind: "ReplicaSet".into(),
+            name: set.meta.name.clone(),
+            uid: set.meta.uid.clone(),
+            controller: Some(true),
+            block_owner_deletion: Some(true),
+        };
+        for replica in 0..replicas {
+            let mut pod = Pod { spec: spec.clone(), ..Default::default() };
+            let name = format!("{}-{replica}", set.meta.name);
+            pod.meta.name = name.as_str().into();
+            pod.meta.uid = name.as_str().into();
+            pod.meta.namespace = set.meta.namespace.clone();
+            pod.meta.labels = [("app", set.meta.name.as_str())].into_iter().collect();
+            pod.meta.owner_references = vec![owner.clone()];
+            self.pods.push(Arc::new(pod));
+        }
+        self.sets.push(set.clone());
     }
 }
 

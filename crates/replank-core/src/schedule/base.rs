@@ -13,8 +13,10 @@ use super::ids::{AffinityId, BaseId, ImagesId, NodeId, PartId, PreferenceId, Sha
 use super::intern::Interned;
 use super::nodes::{Load, NodeEntry};
 use super::plan::Plan;
+use super::plugin::Failure;
 use super::pods::SpecEntry;
 use super::ports::Port;
+use super::refuse::Refusals;
 use super::score::{balanced_allocation, least_allocated};
 use super::world::World;
 
@@ -138,6 +140,11 @@ impl Group {
         Self { sign, len: 0, buckets: vec![Vec::new(); BUCKETS], inhabited: [0; BUCKETS.div_ceil(64)] }
     }
 
+    /// All nodes.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.best_first().flat_map(|(_, nodes)| nodes.iter().copied())
+    }
+
     /// The inhabited buckets with their scores, best first.
     pub(super) fn best_first(&self) -> impl Iterator<Item = (i64, &[NodeId])> {
         self.inhabited.iter().enumerate().rev().flat_map(move |(word, bits)| {
@@ -181,6 +188,8 @@ pub(super) struct Base {
     subsets: Interned<SmallVec<[usize; 4]>, SmallVec<[usize; 4]>>,
     /// The group that was asked for last: neighbours are often alike.
     last: Option<(Sign, u16)>,
+    /// What the other nodes object to; as old as when it was last asked for.
+    pub(super) refusals: Refusals,
 }
 
 impl Base {
@@ -231,7 +240,8 @@ impl Base {
     }
 
     fn build(&mut self, key: &BaseKey, shape: &Shape, world: &World) {
-        *self = Self { used_at: self.used_at, layout: world.topologies.layout, ..Self::default() };
+        let refusals = std::mem::take(&mut self.refusals);
+        *self = Self { used_at: self.used_at, layout: world.topologies.layout, refusals, ..Self::default() };
         self.places.resize(world.nodes.slots(), NOWHERE);
         for id in world.nodes.ids() {
             let group = self.group(key, world, id);
@@ -355,6 +365,19 @@ impl Bases {
             self.drop_oldest();
         }
         &self.all.get(id.0).1
+    }
+
+    /// A base, with what the nodes object to that cannot take its pods. `ask` asks one node.
+    pub(super) fn refusals(
+        &mut self,
+        id: BaseId,
+        world: &World,
+        ask: impl Fn(NodeId) -> Option<Failure>,
+    ) -> &Base {
+        self.fresh(id, world);
+        let (_, base) = self.all.get_mut(id.0);
+        base.refusals.catch_up(&world.nodes.log, world.nodes.slots(), ask);
+        base
     }
 
     /// Empties the half of the bases that were not used for longest.

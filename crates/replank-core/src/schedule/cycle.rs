@@ -183,7 +183,7 @@ impl<'a> Cycle<'a> {
 
     /// As [`Cycle::failure`], on a node as it would be.
     pub(super) fn failure_of(&self, world: &World, node: NodeId, on: &OnNode<'_>) -> Option<Failure> {
-        if !world.pods.nominated.is_empty() {
+        if world.pods.has_nominees() {
             let name = &world.nodes[node].name;
             let mut with = on.clone();
             let mut is_changed = false;

@@ -395,7 +395,7 @@ impl World {
         self.labels.catch_up(plan.key.labels);
         let (mut repelled, mut pulled) = Meaning::default();
         // A term that nobody on a node carries can still be carried by a pod that is nominated to one.
-        let keep_all = !self.pods.nominated.is_empty();
+        let keep_all = self.pods.has_nominees();
         for id in &self.labels[plan.key.labels].meant_by {
             let term = &self.labels[*id];
             if self.counters[term.counter].per_node.is_empty() && !keep_all {

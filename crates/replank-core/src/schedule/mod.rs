@@ -26,6 +26,7 @@ mod pods;
 mod ports;
 pub mod predicate;
 mod preempt;
+mod refuse;
 mod scope;
 mod score;
 mod select;
@@ -216,7 +217,7 @@ impl Scheduler {
         }
         let Some(key) = new.or(old).map(|pod| pod.meta.key()) else { return };
         let waits = new.filter(is_there).filter(|pod| pod.node.is_none());
-        if waits.is_some() || self.world.pods.nominated.contains_key(&key) {
+        if waits.is_some() || self.world.pods.is_nominated(&key) {
             self.world.nominate(&key, waits);
         }
         // What was assumed has been observed, or can no longer come true.

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::amounts::{Amounts, ResourceNames, Room, Usage};
 use super::ids::{ImageId, NodeId, PartId, PodId};
+use super::pods::Priorities;
 use super::ports::Port;
 
 /// The part of a node's state that is read most: close together, so that many nodes fit into the processor's cache.
@@ -47,6 +48,8 @@ pub(super) struct NodeEntry {
     /// Milli-cpu and bytes that LeastAllocated reckons with.
     pub(super) assumed: (i64, i64),
     pub(super) pods: Vec<PodId>,
+    /// Of the pods.
+    pub(super) priorities: Priorities,
     /// Ports of the host in use, each as often as pods have it.
     pub(super) ports: Vec<Port>,
     /// Images on the node, sorted.
@@ -70,6 +73,7 @@ impl NodeEntry {
             used: Amounts::default(),
             assumed: (0, 0),
             pods: Vec::new(),
+            priorities: Priorities::default(),
             ports: Vec::new(),
             images: Vec::new(),
             is_excluded: false,

@@ -12,10 +12,10 @@ use replank_model::view::View;
 use super::Scheduler;
 use super::base::Bases;
 use super::cycle::Rejection;
-use super::explain::{Histogram, rejection_message};
+use super::explain::rejection_message;
 use super::filter::Cycle;
 use super::ids::NodeId;
-use super::plugin::{CycleError, Plugin, Reason};
+use super::plugin::{CycleError, Plugin};
 use super::predicate::Narrowing;
 use super::select::{Found, Marks, Search};
 use super::volumes::VolumeDecisions;
@@ -69,7 +69,10 @@ impl Scheduler {
         }
         let found = cycle.find(world, bases, marks)?;
         // Upstream draws lots; here the lot of a node is its name's hash, scattered by the draw.
-        let Some(id) = world.nodes.drawn(&found.best, draw) else { return Err(cycle.does_not_fit(world)) };
+        let Some(id) = world.nodes.drawn(&found.best, draw) else {
+            let (message, plugins) = cycle.objections(world, bases).words(world.nodes.len());
+            return Err(Unschedulable::DoesNotFit { message: message.into(), plugins });
+        };
         let volumes = cycle.volumes.check_binding(world, view, id).unwrap_or_default();
         Ok(Placed { node: world.nodes[id].name.clone(), feasible: found.feasible, volumes })
     }
@@ -114,7 +117,7 @@ impl Cycle<'_> {
             return self.find_among(world, &scope);
         }
         let base = bases.fresh(self.plan.base, world);
-        if !world.pods.nominated.is_empty() || self.volumes.attaches() {
+        if world.pods.has_nominees() || self.volumes.attaches() {
             let all: Vec<NodeId> = base
                 .groups()
                 .iter()
@@ -137,25 +140,5 @@ impl Cycle<'_> {
         let highest = scores.values().map(|scores| scores.total).max();
         let best = scores.iter().filter(|(_, scores)| Some(scores.total) == highest).map(|(id, _)| *id);
         Ok(Found { feasible: feasible.len(), best: best.collect() })
-    }
-
-    /// Why no node fits.
-    fn does_not_fit(&mut self, world: &mut World) -> Unschedulable {
-        let scope = self.scope(world);
-        self.measure(world, &scope);
-        let mut reasons = Histogram::default();
-        let mut plugins = BTreeSet::new();
-        for id in &scope {
-            if let Some(failure) = self.failure(world, *id) {
-                reasons.add(&failure.reasons, 1);
-                plugins.insert(failure.plugin);
-            }
-        }
-        let total = world.nodes.len();
-        if scope.len() < total {
-            reasons.add(&[Reason::OutsideNarrowing], total - scope.len());
-            plugins.insert(Plugin::NodeAffinity);
-        }
-        Unschedulable::DoesNotFit { message: reasons.message(total).into(), plugins }
     }
 }

@@ -306,7 +306,7 @@ impl fmt::Display for Reason {
 pub type Reasons = SmallVec<[Reason; 1]>;
 
 /// One plugin's objection to one node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Failure {
     /// Who objects.
     pub plugin: Plugin,

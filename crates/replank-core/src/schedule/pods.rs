@@ -1,6 +1,6 @@
 //! Pods as the engine keeps them: those that take room on a node, and those that are nominated to one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_model::object::meta::Key;
@@ -8,6 +8,7 @@ use replank_model::object::pod::{Pod, PodSpec};
 use replank_model::object::volume::ClaimSource;
 use replank_model::text::{Name, NodeName};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::amounts::{ResourceNames, Usage};
 use super::ids::{CounterId, LabelId, NodeId, PodId, SpecId};
@@ -98,6 +99,33 @@ pub(super) struct PodEntry {
     pub(super) label_place: u32,
 }
 
+/// How many pods have each priority, the lowest first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Priorities(SmallVec<[(i32, u32); 2]>);
+
+impl Priorities {
+    /// The lowest that some pod has.
+    pub(super) fn lowest(&self) -> Option<i32> {
+        self.0.first().map(|(priority, _)| *priority)
+    }
+
+    pub(super) fn add(&mut self, priority: i32) {
+        match self.0.binary_search_by_key(&priority, |(known, _)| *known) {
+            Ok(at) => self.0[at].1 += 1,
+            Err(at) => self.0.insert(at, (priority, 1)),
+        }
+    }
+
+    pub(super) fn remove(&mut self, priority: i32) {
+        if let Ok(at) = self.0.binary_search_by_key(&priority, |(known, _)| *known) {
+            self.0[at].1 -= 1;
+            if self.0[at].1 == 0 {
+                self.0.remove(at);
+            }
+        }
+    }
+}
+
 /// All pods that matter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pods {
@@ -110,7 +138,11 @@ pub(super) struct Pods {
     /// Pods on nodes that are not known.
     pub(super) stray: FxHashMap<NodeName, Vec<PodId>>,
     /// Pods that are nominated to a node and not bound, by name.
-    pub(super) nominated: BTreeMap<Key, PodEntry>,
+    nominated: BTreeMap<Key, PodEntry>,
+    /// Those of each node.
+    nominated_to: FxHashMap<NodeName, BTreeSet<Key>>,
+    /// Of the pods on known nodes.
+    pub(super) priorities: Priorities,
 }
 
 impl std::ops::Index<PodId> for Pods {
@@ -147,9 +179,47 @@ impl Pods {
         (0..self.entries.len()).filter(|at| self.entries[*at].is_some()).map(PodId::new).collect()
     }
 
+    /// Whether pods are nominated to nodes.
+    pub(super) fn has_nominees(&self) -> bool {
+        !self.nominated.is_empty()
+    }
+
+    /// Whether a pod is among those that are nominated to a node and not bound.
+    pub(super) fn is_nominated(&self, pod: &Key) -> bool {
+        self.nominated.contains_key(pod)
+    }
+
+    /// A pod is nominated to the node of its entry, or to none.
+    pub(super) fn nominate(&mut self, key: &Key, entry: Option<PodEntry>) {
+        if let Some(old) = self.nominated.remove(key)
+            && let Some(keys) = self.nominated_to.get_mut(&old.node_name)
+        {
+            keys.remove(key);
+            if keys.is_empty() {
+                self.nominated_to.remove(&old.node_name);
+            }
+        }
+        if let Some(entry) = entry {
+            self.nominated_to.entry(entry.node_name.clone()).or_default().insert(key.clone());
+            self.nominated.insert(key.clone(), entry);
+        }
+    }
+
+    /// All pods that are nominated, taken out.
+    pub(super) fn take_nominated(&mut self) -> BTreeMap<Key, PodEntry> {
+        self.nominated_to.clear();
+        std::mem::take(&mut self.nominated)
+    }
+
     /// Pods that are nominated to a node and not taken to be on one.
     pub(super) fn nominees(&self) -> impl Iterator<Item = &PodEntry> {
         self.nominated.iter().filter(|(key, _)| !self.assumed.contains_key(*key)).map(|(_, entry)| entry)
+    }
+
+    /// Those of them that are nominated to one node.
+    pub(super) fn nominees_of(&self, node: &NodeName) -> impl Iterator<Item = &PodEntry> {
+        let keys = self.nominated_to.get(node).into_iter().flatten();
+        keys.filter(|key| !self.assumed.contains_key(*key)).filter_map(|key| self.nominated.get(key))
     }
 
     pub(super) fn at_slot(&self, slot: u32) -> Option<PodId> {

@@ -19,6 +19,7 @@ use super::explain::Histogram;
 use super::filter::{Cycle, OnNode};
 use super::ids::{NodeId, PodId};
 use super::plugin::{Code, Failure, Plugin, Reason};
+use super::refuse::Objections;
 use super::world::World;
 
 /// Candidates that are found at least before the search ends, unless there are fewer (`DefaultPreemptionArgs`: 10% of
@@ -64,22 +65,28 @@ impl Scheduler {
         self.tidy();
         let Self { options, world, classes, bases, marks: _, epoch: _ } = self;
         let (mut cycle, rejected) = Cycle::begin(world, (classes, bases), options, view, pod);
-        let scope = cycle.scope(world);
-        cycle.measure(world, &scope);
-        let failures: Vec<(NodeId, Failure)> = match rejected {
-            Some(_) => Vec::new(),
-            None => scope.iter().filter_map(|id| Some((*id, cycle.failure(world, *id)?))).collect(),
+        let objections = match rejected {
+            Some(_) => Objections::default(),
+            None => cycle.objections(world, bases),
         };
         if pod.spec.preemption_policy == Some(PreemptionPolicy::Never) {
             return not_tried("not eligible due to preemptionPolicy=Never.");
         }
-        if waits_for_victims(world, pod, &failures) {
+        if waits_for_victims(world, pod, &objections) {
             return not_tried("not eligible due to a terminating pod on the nominated node.");
         }
-        let mut potential: Vec<NodeId> =
-            failures.iter().filter(|(_, f)| f.code == Code::Unschedulable).map(|(id, _)| *id).collect();
-        potential.sort_by(|a, b| world.nodes[*a].name.cmp(&world.nodes[*b].name));
-        let (candidates, refused) = cycle.dry_run(world, &potential, draw);
+        let is_resolvable = |(failure, _): &&(&Failure, usize)| failure.code == Code::Unschedulable;
+        let potential: usize =
+            objections.counted().iter().filter(is_resolvable).map(|(_, count)| *count).sum();
+        let mut hopeful: Vec<NodeId> = Vec::new();
+        if world.pods.priorities.lowest().is_some_and(|lowest| lowest < priority(pod)) {
+            let has_less_urgent =
+                |id: &NodeId| world.nodes[*id].priorities.lowest().is_some_and(|l| l < priority(pod));
+            hopeful.extend(objections.resolvable().filter(has_less_urgent));
+            hopeful.sort_by(|a, b| world.nodes[*a].name.cmp(&world.nodes[*b].name));
+            cycle.measure(world, &hopeful);
+        }
+        let (candidates, refused) = cycle.dry_run(world, &hopeful, potential, draw);
         match pick(world, candidates, draw) {
             Some(best) => Preemption {
                 nominated: Some(Nomination {
@@ -93,7 +100,8 @@ impl Scheduler {
                 let total = world.nodes.len();
                 let mut reasons = Histogram::default();
                 refused.iter().for_each(|failure| reasons.add(&failure.reasons, 1));
-                reasons.add(&[Reason::PreemptionNotHelpful], total - refused.len());
+                reasons.add(&[Reason::NoVictims], potential - hopeful.len());
+                reasons.add(&[Reason::PreemptionNotHelpful], total - potential);
                 not_tried(&reasons.message(total))
             }
         }
@@ -110,12 +118,11 @@ fn priority(pod: &Pod) -> i32 {
 
 /// Whether the pod has preempted before, and victims of it are still on their way out on the node it is nominated to
 /// (`PodEligibleToPreemptOthers`).
-fn waits_for_victims(world: &World, pod: &Pod, failures: &[(NodeId, Failure)]) -> bool {
+fn waits_for_victims(world: &World, pod: &Pod, objections: &Objections<'_>) -> bool {
     let Some(name) = &pod.status.nominated_node_name else { return false };
     let Some(id) = world.nodes.find(name) else { return false };
-    let failure = failures.iter().find(|(node, _)| *node == id);
     // A node that was not looked at counts as one on which preemption cannot help.
-    if failure.is_none_or(|(_, failure)| failure.code == Code::UnschedulableAndUnresolvable) {
+    if objections.of(id).is_none_or(|failure| failure.code == Code::UnschedulableAndUnresolvable) {
         return false;
     }
     world.nodes[id].pods.iter().map(|other| &world.pods[*other].pod).any(|other| {
@@ -138,9 +145,10 @@ fn start(pod: &Pod) -> i64 {
 }
 
 /// A disruption budget, with the evictions it still allows.
+#[derive(Clone, Debug)]
 struct Budget<'a> {
     of: &'a PodDisruptionBudget,
-    selector: Selector,
+    selector: Arc<Selector>,
     allowed: i32,
 }
 
@@ -153,7 +161,7 @@ impl<'a> Budget<'a> {
                 // An empty selector, which means all pods elsewhere, is passed over here.
                 (!selector.is_empty()).then_some(Self {
                     of,
-                    selector,
+                    selector: Arc::new(selector),
                     allowed: of.status.disruptions_allowed,
                 })
             })
@@ -173,18 +181,26 @@ impl<'a> Budget<'a> {
 }
 
 impl Cycle<'_> {
-    /// Looks at nodes until there are enough candidates; the others' reasons are the second part.
-    fn dry_run(&self, world: &World, potential: &[NodeId], draw: u64) -> (Vec<Candidate>, Vec<Failure>) {
+    /// Looks at nodes until there are enough candidates; the others' reasons are the second part. Of the `potential` nodes
+    /// on which removing pods could help, the hopeful are those that have less urgent pods.
+    fn dry_run(
+        &self,
+        world: &World,
+        hopeful: &[NodeId],
+        potential: usize,
+        draw: u64,
+    ) -> (Vec<Candidate>, Vec<Failure>) {
         let mut candidates = Vec::new();
         let mut refused = Vec::new();
-        if potential.is_empty() {
+        if hopeful.is_empty() {
             return (candidates, refused);
         }
-        let enough = (potential.len() * CANDIDATES_PERCENT / 100).max(CANDIDATES_MIN).min(potential.len());
-        let offset = usize::try_from(draw % potential.len() as u64).expect("less than the number of nodes");
-        for at in 0..potential.len() {
-            let node = potential[(offset + at) % potential.len()];
-            match self.victims(world, node) {
+        let budgets = Budget::all(self.view);
+        let enough = (potential * CANDIDATES_PERCENT / 100).max(CANDIDATES_MIN).min(potential);
+        let offset = usize::try_from(draw % hopeful.len() as u64).expect("less than the number of nodes");
+        for at in 0..hopeful.len() {
+            let node = hopeful[(offset + at) % hopeful.len()];
+            match self.victims(world, node, budgets.clone()) {
                 Ok(candidate) => candidates.push(candidate),
                 Err(failure) => refused.push(failure),
             }
@@ -197,7 +213,12 @@ impl Cycle<'_> {
 
     /// The fewest pods that must go from a node (`SelectVictimsOnNode`): all less urgent ones are taken away, and then put
     /// back as long as the pod still fits, those that a budget would keep first.
-    fn victims(&self, world: &World, node: NodeId) -> Result<Candidate, Failure> {
+    fn victims(
+        &self,
+        world: &World,
+        node: NodeId,
+        mut budgets: Vec<Budget<'_>>,
+    ) -> Result<Candidate, Failure> {
         let mut potential: Vec<PodId> = world.nodes[node]
             .pods
             .iter()
@@ -215,7 +236,6 @@ impl Cycle<'_> {
             return Err(failure);
         }
         potential.sort_by_key(|id| importance(world, *id));
-        let mut budgets = Budget::all(self.view);
         let (violating, others): (Vec<PodId>, Vec<PodId>) = potential.into_iter().partition(|id| {
             let pod = &world.pods[*id].pod;
             // Every budget takes the pod into account, whatever the others say.

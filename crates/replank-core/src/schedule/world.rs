@@ -220,15 +220,8 @@ impl World {
     /// A pod is nominated to a node, or no longer to any.
     pub(super) fn nominate(&mut self, key: &Key, pod: Option<&Arc<Pod>>) {
         let nominated = pod.and_then(|pod| Some((pod, pod.status.nominated_node_name.clone()?)));
-        match nominated {
-            Some((pod, node)) => {
-                let entry = self.pod_entry(pod, &node);
-                self.pods.nominated.insert(key.clone(), entry);
-            }
-            None => {
-                self.pods.nominated.remove(key);
-            }
-        }
+        let entry = nominated.map(|(pod, node)| self.pod_entry(pod, &node));
+        self.pods.nominate(key, entry);
     }
 
     /// A pod takes no room any more.
@@ -251,11 +244,14 @@ impl World {
         on.take(entry.resized.as_deref().unwrap_or(&spec.usage), 1);
         on.ports.extend(spec.ports.iter().cloned());
         on.pods.push(id);
+        let priority = entry.pod.spec.priority.unwrap_or(0);
+        on.priorities.add(priority);
         self.volumes.use_claims(&entry.pod.meta.namespace, &spec.claims, 1);
         if spec.has_volumes {
             self.volumes.forget_node(node);
         }
         let labels = entry.labels;
+        self.pods.priorities.add(priority);
         self.labels.enter(labels, id, &mut self.pods);
         self.count(id, node, 1);
         self.touch(node, Touched::Pods);
@@ -279,10 +275,13 @@ impl World {
         if let Some(at) = on.pods.iter().position(|pod| *pod == id) {
             on.pods.swap_remove(at);
         }
+        let priority = entry.pod.spec.priority.unwrap_or(0);
+        on.priorities.remove(priority);
         self.volumes.use_claims(&entry.pod.meta.namespace, &spec.claims, -1);
         if spec.has_volumes {
             self.volumes.forget_node(node);
         }
+        self.pods.priorities.remove(priority);
         self.touch(node, Touched::Pods);
     }
 
@@ -399,7 +398,7 @@ impl World {
                 self.count(id, node, 1);
             }
         }
-        for (key, entry) in std::mem::take(&mut self.pods.nominated) {
+        for (key, entry) in self.pods.take_nominated() {
             self.nominate(&key, Some(&entry.pod));
         }
     }
@@ -411,10 +410,8 @@ impl World {
         pod: &'a Pod,
     ) -> impl Iterator<Item = &'a PodEntry> {
         let priority = pod.spec.priority.unwrap_or(0);
-        self.pods.nominees().filter(move |entry| {
-            entry.node_name == *node
-                && entry.pod.spec.priority.unwrap_or(0) >= priority
-                && entry.pod.meta.uid != pod.meta.uid
+        self.pods.nominees_of(node).filter(move |entry| {
+            entry.pod.spec.priority.unwrap_or(0) >= priority && entry.pod.meta.uid != pod.meta.uid
         })
     }
 }

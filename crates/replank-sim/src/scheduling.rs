@@ -1,11 +1,13 @@
 //! The scheduler's loop: its queue, and binding.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use replank_core::schedule::Scheduler;
 use replank_model::object::Object;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
+use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 
@@ -16,10 +18,18 @@ use crate::world::Event;
 /// Time of one scheduling cycle, from the queue to the stored binding. Recorded: 3 to 10 ms.
 const CYCLE: Span = Span::from_millis(5);
 
+/// Decides where the scheduler draws lots: which of several nodes with the best score a pod gets.
+///
+/// For runs that are to follow a recording, whose lots are known.
+pub trait TieBreaker {
+    /// The node for a pod, one of `best`; `None` leaves it to the draw.
+    fn choose(&mut self, pod: &Pod, best: &[NodeName]) -> Option<NodeName>;
+}
+
 /// The queue and the engine.
-#[derive(Debug)]
 pub(crate) struct Scheduling {
     engine: Scheduler,
+    ties: Option<Box<dyn TieBreaker>>,
     /// Pods to be tried, most urgent first.
     active: BTreeSet<Waiting>,
     /// Pods that were tried in vain since the last change that could help them.
@@ -39,6 +49,7 @@ impl Scheduling {
     pub(crate) fn load(view: &View) -> Self {
         Self {
             engine: Scheduler::load(view),
+            ties: None,
             active: BTreeSet::new(),
             unschedulable: BTreeSet::new(),
             is_due: false,
@@ -75,13 +86,32 @@ impl Scheduling {
         if !is_waiting(&pod) {
             return;
         }
+        if let Some(node) = self.break_tie(ctx, &pod) {
+            bind(ctx, &pod, &node);
+            return;
+        }
         let draw = ctx.draws.draw(pod.meta.uid.as_str(), Purpose::Tie, 0).0;
         match self.engine.place(ctx.view(), &pod, draw) {
             Ok(placed) => bind(ctx, &pod, &placed.node),
-            Err(_) => {
+            Err(reason) => {
                 self.unschedulable.insert(next.key);
+                mark_unschedulable(ctx, &pod, &reason.to_string());
             }
         }
+    }
+
+    /// Lets somebody else draw the lots.
+    pub(crate) fn leave_ties_to(&mut self, ties: Box<dyn TieBreaker>) {
+        self.ties = Some(ties);
+    }
+
+    fn break_tie(&mut self, ctx: &Ctx<'_>, pod: &Arc<Pod>) -> Option<NodeName> {
+        let ties = self.ties.as_mut()?;
+        let best = self.engine.best(ctx.view(), pod);
+        if best.is_empty() {
+            return None;
+        }
+        ties.choose(pod, &best).filter(|node| best.contains(node))
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, pod: &Pod) {
@@ -129,4 +159,17 @@ fn bind(ctx: &mut Ctx<'_>, pod: &Pod, node: &replank_model::text::NodeName) {
         crate::kubelet::set_condition(&mut pod.status.conditions, "PodScheduled", true, "", now);
     });
     debug_assert!(bound.is_ok(), "the pod was just read");
+}
+
+fn mark_unschedulable(ctx: &mut Ctx<'_>, pod: &Pod, message: &str) {
+    let now = ctx.api.timestamp();
+    let marked = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+        let conditions = &mut pod.status.conditions;
+        crate::kubelet::set_condition(conditions, "PodScheduled", false, "Unschedulable", now);
+        if let Some(scheduled) = conditions.iter_mut().find(|condition| &*condition.r#type == "PodScheduled")
+        {
+            scheduled.message = message.into();
+        }
+    });
+    debug_assert!(marked.is_ok(), "the pod was just read");
 }

@@ -9,11 +9,11 @@ use crate::agenda::Agenda;
 use crate::api::Api;
 use crate::cloud::{Cloud, CloudDue, CloudTimings};
 use crate::controllers::control::{Control, ControlDue};
-use crate::controllers::{self, Controller, Ctx, WorkQueue};
+use crate::controllers::{Controller, Ctx, WorkQueue, Workloads};
 use crate::draw::Draws;
 use crate::driver::{self, Driver, DriverDue, Pilot, Sent};
 use crate::kubelet::{self, KubeletModel, Kubelets};
-use crate::scheduling::Scheduling;
+use crate::scheduling::{Scheduling, TieBreaker};
 use crate::trace::{Trace, TraceHash};
 
 /// What happens at a moment.
@@ -23,6 +23,8 @@ pub(crate) enum Event {
     Sync(Controller, u32),
     /// A controller that remembers does its next thing.
     Control(ControlDue),
+    /// A controller looks at an object after a pause.
+    SyncLater(Controller, u32),
     /// A kubelet does the next thing for a pod.
     Kubelet(kubelet::Due),
     /// The scheduler takes the next pod from its queue.
@@ -65,6 +67,7 @@ pub struct World {
     api: Api,
     agenda: Agenda<Event>,
     queue: WorkQueue,
+    workloads: Workloads,
     draws: Draws,
     scheduling: Scheduling,
     kubelets: Kubelets,
@@ -84,6 +87,7 @@ impl World {
         let mut world = Self {
             agenda: Agenda::new(settings.start),
             queue: WorkQueue::default(),
+            workloads: Workloads::default(),
             draws,
             scheduling: Scheduling::load(&view),
             kubelets: Kubelets::new(settings.kubelet),
@@ -104,6 +108,11 @@ impl World {
     /// Shows every later change to an observer.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.observers.push(observer);
+    }
+
+    /// Lets somebody else decide which of several equally good nodes a pod gets.
+    pub fn leave_ties_to(&mut self, ties: Box<dyn TieBreaker>) {
+        self.scheduling.leave_ties_to(ties);
     }
 
     /// Puts somebody in charge: they are shown everything there is, late from then on, and what they command is done.
@@ -205,8 +214,11 @@ impl World {
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         match event {
-            Event::Sync(controller, slot) => controllers::sync(&mut ctx, controller, slot),
             Event::Control(due) => self.control.handle(&mut ctx, due),
+            Event::Sync(controller, slot) => self.workloads.sync(&mut ctx, controller, slot),
+            Event::SyncLater(controller, slot) => {
+                self.workloads.pause_is_over(&mut ctx, controller, slot);
+            }
             Event::Kubelet(due) => self.kubelets.handle(&mut ctx, due),
             Event::Schedule => self.scheduling.take_next(&mut ctx),
             Event::Cloud(due) => {
@@ -265,7 +277,7 @@ impl World {
         self.scheduling.watch(&mut ctx, change);
         self.kubelets.watch(&mut ctx, change);
         self.cloud.watch(&mut ctx, change);
-        controllers::watch(&mut ctx, change);
+        self.workloads.watch(&mut ctx, change);
         self.control.watch(&mut ctx, change);
         if let Some(driver) = &mut self.driver {
             driver.watch(&mut self.agenda, &self.draws, change);

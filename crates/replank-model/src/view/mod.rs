@@ -176,6 +176,18 @@ macro_rules! view {
                 all
             }
 
+            /// The slot and metadata of a typed object.
+            #[must_use]
+            pub fn slot_of(&self, kind: Kind, key: &Key) -> Option<(u32, &Meta)> {
+                match kind {
+                    $( Kind::$variant => {
+                        let ix = self.$field.find(key)?;
+                        Some((ix.raw(), &self.$field.get(ix)?.meta))
+                    } )*
+                    Kind::Other => None,
+                }
+            }
+
             /// One object, as it is known.
             #[must_use]
             pub fn object(&self, kind: Kind, key: &Key) -> Option<Object> {

@@ -108,14 +108,7 @@ impl Api {
 
     /// A new object as it would be stored, less the version.
     pub(super) fn prepare(&mut self, object: Object) -> Result<Object, ApiError> {
-        let generated = match &object.meta().generate_name {
-            Some(prefix) if object.meta().name.is_empty() => Some(self.generate_name(&prefix.clone())),
-            Some(_) | None => None,
-        };
-        let object = match generated {
-            Some(name) => object.map_meta(|meta| meta.name = name),
-            None => object,
-        };
+        let object = self.named(object);
         let object = self.admit(object)?;
         let key = object.meta().key();
         if let Some(known) = self.known(&object) {
@@ -137,6 +130,24 @@ impl Api {
             meta.deletion_grace_period_seconds = None;
         });
         Ok(complete_job(object))
+    }
+
+    /// The object with a name, made from its prefix if it has none of its own. A name that is taken is made again, a few
+    /// times (apiserver `registry/rest/create.go`).
+    fn named(&mut self, mut object: Object) -> Object {
+        const TRIES_MAX: u32 = 8;
+        let Some(prefix) = object.meta().generate_name.clone().filter(|_| object.meta().name.is_empty())
+        else {
+            return object;
+        };
+        for _ in 0..TRIES_MAX {
+            let name = self.generate_name(&prefix);
+            object = object.map_meta(|meta| meta.name = name);
+            if self.known(&object).is_none() {
+                break;
+            }
+        }
+        object
     }
 
     /// The stored object of the same kind and name.
@@ -195,6 +206,14 @@ impl Api {
         }
         let counted = !known.same_spec(&object);
         Ok(self.replace(known, object, counted))
+    }
+
+    /// Writes an object's status, and its annotations, as the status subresource takes them.
+    ///
+    /// # Errors
+    /// See [`Api::update`].
+    pub fn update_status<R: Tabled>(&mut self, object: &R) -> Result<(), ApiError> {
+        self.update(object.clone()).map(|_| ())
     }
 
     /// Puts a new state in the place of the stored one.

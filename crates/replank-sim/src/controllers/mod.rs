@@ -7,53 +7,45 @@
 
 pub(crate) mod condition;
 pub(crate) mod control;
+mod deployment;
 pub(crate) mod disruption;
 pub(crate) mod garbage;
+mod hash;
+mod index;
 pub(crate) mod namespaces;
 pub(crate) mod nodes;
 mod phase;
 pub(crate) mod pod_gc;
-pub(crate) mod replica_set;
+mod pods;
+mod queue;
+mod replica_set;
 pub(crate) mod taint_eviction;
+mod workloads;
 
 use replank_model::time::Span;
-use replank_model::view::{Change, View};
-use rustc_hash::FxHashSet;
+use replank_model::view::View;
 
 use crate::agenda::Agenda;
 use crate::api::Api;
 use crate::draw::Draws;
 use crate::world::Event;
 
+pub(crate) use queue::WorkQueue;
+pub(crate) use workloads::Workloads;
+
 /// Time from a write to the sync it causes: watch delivery, work queue and informer. Recorded reactions of the real
 /// controllers on a quiet machine lie between 3 and 15 ms.
 pub(crate) const REACTION: Span = Span::from_millis(5);
 
-/// The controllers, in the order in which they are told of a change.
+/// The controllers that keep a work queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Controller {
+    /// Rolls a Deployment's ReplicaSets.
+    Deployment,
     /// Keeps a ReplicaSet's pods.
     ReplicaSet,
-}
-
-/// What waits to be synced.
-#[derive(Debug, Default)]
-pub(crate) struct WorkQueue {
-    pending: FxHashSet<(Controller, u32)>,
-}
-
-impl WorkQueue {
-    /// Notes that an object is to be looked at; one that waits already is not put down twice.
-    pub(crate) fn add(&mut self, agenda: &mut Agenda<Event>, controller: Controller, slot: u32) {
-        if self.pending.insert((controller, slot)) {
-            agenda.after(REACTION, Event::Sync(controller, slot));
-        }
-    }
-
-    /// Notes that the object is being looked at.
-    pub(crate) fn take(&mut self, controller: Controller, slot: u32) {
-        self.pending.remove(&(controller, slot));
-    }
+    /// Keeps a ReplicationController's pods.
+    ReplicationController,
 }
 
 /// What a controller may touch.
@@ -78,17 +70,19 @@ impl Ctx<'_> {
     pub(crate) fn enqueue(&mut self, controller: Controller, slot: u32) {
         self.queue.add(self.agenda, controller, slot);
     }
-}
 
-/// Tells every controller of a change.
-pub(crate) fn watch(ctx: &mut Ctx<'_>, change: &Change) {
-    replica_set::watch(ctx, change);
-}
-
-/// Looks at one object.
-pub(crate) fn sync(ctx: &mut Ctx<'_>, controller: Controller, slot: u32) {
-    ctx.queue.take(controller, slot);
-    match controller {
-        Controller::ReplicaSet => replica_set::sync(ctx, slot),
+    /// Looks at an object after a while.
+    pub(crate) fn enqueue_after(&mut self, controller: Controller, slot: u32, span: Span) {
+        self.queue.add_after(self.agenda, controller, slot, span);
     }
+
+    /// Looks at an object again after a pause that grows with every failure.
+    pub(crate) fn retry(&mut self, controller: Controller, slot: u32) {
+        self.queue.retry(self.agenda, controller, slot);
+    }
+}
+
+/// A count as the API writes it.
+pub(crate) fn narrow(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
 }

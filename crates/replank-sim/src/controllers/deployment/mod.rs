@@ -1,0 +1,178 @@
+//! Deployments: one ReplicaSet per template, rolled from the old to the new (pkg/controller/deployment).
+//!
+//! A look works on a copy of the Deployment as upstream does: a second write of its status in one look meets the version
+//! of the first, fails, and the look is repeated. Times and intermediate states then come out as recorded.
+
+mod recreate;
+mod revision;
+mod rolling;
+mod scale;
+mod sets;
+mod status;
+
+use std::sync::Arc;
+
+use replank_model::object::Kind;
+use replank_model::object::pod::Pod;
+use replank_model::object::workload::{Deployment, DeploymentStrategyType, ReplicaSet};
+use replank_model::selector::Selector;
+use replank_model::view::Ix;
+
+use super::index::{Index, resolve};
+use super::{Controller, Ctx, pods};
+use crate::api::ApiError;
+
+/// Repetitions after failures, then the Deployment waits for a change (`maxRetries`).
+pub(super) const RETRIES_MAX: u32 = 15;
+
+/// One look at a Deployment.
+struct Look<'a, 'b> {
+    ctx: &'a mut Ctx<'b>,
+    slot: u32,
+    /// The Deployment as it was found, with what this look has written into it.
+    deployment: Deployment,
+    /// Its ReplicaSets, oldest first.
+    sets: Vec<Arc<ReplicaSet>>,
+}
+
+/// The ReplicaSet of the present template, and the others.
+struct Split {
+    new: Option<Arc<ReplicaSet>>,
+    old: Vec<Arc<ReplicaSet>>,
+}
+
+impl Split {
+    fn all(&self) -> Vec<Arc<ReplicaSet>> {
+        self.old.iter().cloned().chain(self.new.clone()).collect()
+    }
+}
+
+/// Looks at a Deployment.
+pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, slot: u32) -> Result<(), ApiError> {
+    let Some(deployment) = ctx.view().deployments.get(Ix::new(slot)).cloned() else { return Ok(()) };
+    let Some(selector) = selector(&deployment) else { return Ok(()) };
+    if selector.is_empty() {
+        return observe_only(ctx, &deployment);
+    }
+    let sets = claim(ctx, index, &deployment, &selector)?;
+    let mut look = Look { ctx, slot, deployment: Deployment::clone(&deployment), sets };
+    if deployment.meta.is_terminating() {
+        let split = look.split(false)?;
+        return look.write_status(&split);
+    }
+    look.note_pause()?;
+    if look.deployment.spec.paused || look.is_scaling()? {
+        return look.scale_only();
+    }
+    match look.strategy() {
+        DeploymentStrategyType::Recreate => look.recreate(),
+        DeploymentStrategyType::RollingUpdate => look.roll(),
+    }
+}
+
+impl Look<'_, '_> {
+    fn replicas(&self) -> i32 {
+        self.deployment.spec.replicas.unwrap_or(1)
+    }
+
+    fn strategy(&self) -> DeploymentStrategyType {
+        self.deployment.spec.strategy.r#type.unwrap_or(DeploymentStrategyType::RollingUpdate)
+    }
+
+    /// Replicas that a change of the Deployment asks for, or a pause: sizes only, no rollout (`sync`).
+    fn scale_only(&mut self) -> Result<(), ApiError> {
+        let split = self.split(false)?;
+        self.scale(&split)?;
+        if self.deployment.spec.paused {
+            self.clean_up(&split.old)?;
+        }
+        self.write_status(&split)
+    }
+}
+
+/// A Deployment that selects everything is not acted on.
+fn observe_only(ctx: &mut Ctx<'_>, deployment: &Deployment) -> Result<(), ApiError> {
+    if deployment.status.observed_generation < deployment.meta.generation {
+        ctx.api.modify::<Deployment>(&deployment.meta.key(), |deployment| {
+            deployment.status.observed_generation = deployment.meta.generation;
+        })?;
+    }
+    Ok(())
+}
+
+fn selector(deployment: &Deployment) -> Option<Selector> {
+    deployment.spec.selector.as_ref()?.compile().ok()
+}
+
+/// The Deployment's ReplicaSets, oldest first, those adopted that fit.
+fn claim(
+    ctx: &mut Ctx<'_>,
+    index: &Index,
+    deployment: &Deployment,
+    selector: &Selector,
+) -> Result<Vec<Arc<ReplicaSet>>, ApiError> {
+    let meta = &deployment.meta;
+    let mut slots = index.owned_by(Kind::ReplicaSet, &meta.uid);
+    slots.extend(index.orphans(Kind::ReplicaSet, &meta.namespace));
+    let view = ctx.view();
+    let found = slots.into_iter().filter_map(|slot| view.replica_sets.get(Ix::new(slot)).cloned()).collect();
+    let mut sets = pods::claim(ctx, deployment, selector, found, None, |_: &ReplicaSet| true)?;
+    sets.sort_by(|a, b| sets::by_creation(a, b));
+    Ok(sets)
+}
+
+/// A ReplicaSet appeared, changed or went: its Deployment is looked at, or all that could adopt it.
+pub(super) fn replica_set_changed(
+    ctx: &mut Ctx<'_>,
+    index: &Index,
+    old: Option<&ReplicaSet>,
+    new: Option<&ReplicaSet>,
+) {
+    let owner =
+        |set: &ReplicaSet| resolve(ctx.view(), Kind::Deployment, &set.meta.namespace, set.meta.controller());
+    let (before, after) = (old.and_then(owner), new.and_then(owner));
+    if let Some(slot) = before.filter(|slot| after != Some(*slot)) {
+        ctx.enqueue(Controller::Deployment, slot);
+    }
+    if let Some(slot) = after {
+        ctx.enqueue(Controller::Deployment, slot);
+        return;
+    }
+    let Some(set) = new.filter(|set| set.meta.controller().is_none() && !set.meta.labels.is_empty()) else {
+        return;
+    };
+    let is_seen = old.is_some_and(|old| {
+        old.meta.labels == set.meta.labels && old.meta.owner_references == set.meta.owner_references
+    });
+    if is_seen || (old.is_none() && set.meta.is_terminating()) {
+        return;
+    }
+    for slot in index.namespaced(Kind::Deployment, &set.meta.namespace) {
+        let deployment = ctx.view().deployments.get(Ix::new(slot));
+        let selector = deployment.and_then(|deployment| selector(deployment));
+        let labels = &set.meta.labels;
+        if selector.is_some_and(|s| !s.is_empty() && s.matches(|key| labels.value(key))) {
+            ctx.enqueue(Controller::Deployment, slot);
+        }
+    }
+}
+
+/// A pod went: a Deployment that recreates its pods waits for the last.
+pub(super) fn pod_gone(ctx: &mut Ctx<'_>, index: &Index, pod: &Pod) {
+    let namespace = &pod.meta.namespace;
+    let Some(set) = resolve(ctx.view(), Kind::ReplicaSet, namespace, pod.meta.controller()) else { return };
+    let Some(set) = ctx.view().replica_sets.get(Ix::<ReplicaSet>::new(set)) else { return };
+    let Some(slot) = resolve(ctx.view(), Kind::Deployment, namespace, set.meta.controller()) else { return };
+    let Some(deployment) = ctx.view().deployments.get(Ix::<Deployment>::new(slot)) else { return };
+    if deployment.spec.strategy.r#type != Some(DeploymentStrategyType::Recreate) {
+        return;
+    }
+    let view = ctx.view();
+    let is_left = index.owned_by(Kind::ReplicaSet, &deployment.meta.uid).into_iter().any(|slot| {
+        let set = view.replica_sets.get(Ix::<ReplicaSet>::new(slot));
+        set.is_some_and(|set| !view.pods_of(&set.meta.uid).is_empty())
+    });
+    if !is_left {
+        ctx.enqueue(Controller::Deployment, slot);
+    }
+}

@@ -1,0 +1,237 @@
+//! What a Deployment says of itself: counts, and the conditions Available, Progressing and ReplicaFailure (`sync.go`,
+//! `progress.go`).
+
+use std::sync::Arc;
+
+use replank_model::object::condition::{self, Condition, ConditionStatus};
+use replank_model::object::workload::{DeploymentStatus, ReplicaSet};
+use replank_model::text::Text;
+use replank_model::time::Span;
+
+use super::sets::{total_available, total_size};
+use super::{Look, Split};
+use crate::api::ApiError;
+use crate::controllers::Controller;
+
+const AVAILABLE: &str = "Available";
+const PROGRESSING: &str = "Progressing";
+const FAILURE: &str = "ReplicaFailure";
+/// Reason of a rollout that is done.
+const DONE: &str = "NewReplicaSetAvailable";
+const TIMED_OUT: &str = "ProgressDeadlineExceeded";
+const PAUSED: &str = "DeploymentPaused";
+
+impl Look<'_, '_> {
+    pub(super) fn has_deadline(&self) -> bool {
+        self.deadline().is_some()
+    }
+
+    /// Seconds that a rollout may stand still; the largest number means for ever.
+    fn deadline(&self) -> Option<i32> {
+        self.deployment.spec.progress_deadline_seconds.filter(|seconds| *seconds != i32::MAX)
+    }
+
+    pub(super) fn progress(&self) -> Option<&Condition> {
+        condition::find(&self.deployment.status.conditions, PROGRESSING)
+    }
+
+    pub(super) fn set_progress(&mut self, status: ConditionStatus, reason: &str, message: &str) {
+        let condition = self.condition(PROGRESSING, status, reason, message);
+        set(&mut self.deployment.status.conditions, condition);
+    }
+
+    fn condition(&self, r#type: &str, status: ConditionStatus, reason: &str, message: &str) -> Condition {
+        let now = self.ctx.api.timestamp();
+        Condition {
+            r#type: Text::from(r#type),
+            status,
+            reason: Text::from(reason),
+            message: Text::from(message),
+            last_transition_time: Some(now),
+            last_update_time: Some(now),
+            ..Condition::default()
+        }
+    }
+
+    /// Says that the Deployment is paused or resumed, so that the pause does not count as a lack of progress.
+    pub(super) fn note_pause(&mut self) -> Result<(), ApiError> {
+        let reason = self.progress().map(|progress| progress.reason.clone());
+        if !self.has_deadline() || reason.as_deref() == Some(TIMED_OUT) {
+            return Ok(());
+        }
+        let was_paused = reason.as_deref() == Some(PAUSED);
+        match (self.deployment.spec.paused, was_paused) {
+            (true, false) => self.set_progress(ConditionStatus::Unknown, PAUSED, "Deployment is paused"),
+            (false, true) => {
+                self.set_progress(ConditionStatus::Unknown, "DeploymentResumed", "Deployment is resumed");
+            }
+            (true, true) | (false, false) => return Ok(()),
+        }
+        self.store_deployment()
+    }
+
+    /// Writes the status outside a rollout.
+    pub(super) fn write_status(&mut self, split: &Split) -> Result<(), ApiError> {
+        let status = self.calculate(split);
+        if status == self.deployment.status {
+            return Ok(());
+        }
+        self.deployment.status = status;
+        self.store_deployment()
+    }
+
+    /// Writes the status of a rollout, and has it looked at again when its time is up.
+    pub(super) fn write_rollout_status(&mut self, split: &Split) -> Result<(), ApiError> {
+        let mut status = self.calculate(split);
+        if !self.has_deadline() {
+            status.conditions.retain(|condition| &*condition.r#type != PROGRESSING);
+        }
+        let current = self.progress().cloned();
+        let was_done = current.as_ref().is_some_and(|current| &*current.reason == DONE);
+        if self.has_deadline() && !(was_done && status.replicas == status.updated_replicas) {
+            self.judge_progress(split, &mut status, current);
+        }
+        match failure(split) {
+            Some(failure) => set(&mut status.conditions, failure),
+            None => status.conditions.retain(|condition| &*condition.r#type != FAILURE),
+        }
+        if status == self.deployment.status {
+            self.look_again_at_deadline(&status);
+            return Ok(());
+        }
+        self.deployment.status = status;
+        self.store_deployment()
+    }
+
+    fn judge_progress(&self, split: &Split, status: &mut DeploymentStatus, current: Option<Condition>) {
+        let subject = match &split.new {
+            Some(new) => format!("ReplicaSet \"{}\"", new.meta.name),
+            None => format!("Deployment \"{}\"", self.deployment.meta.name),
+        };
+        if self.is_complete(status) {
+            let message = format!("{subject} has successfully progressed.");
+            set(&mut status.conditions, self.condition(PROGRESSING, ConditionStatus::True, DONE, &message));
+        } else if self.has_progressed(status) {
+            let message = format!("{subject} is progressing.");
+            let mut condition =
+                self.condition(PROGRESSING, ConditionStatus::True, "ReplicaSetUpdated", &message);
+            if let Some(current) = current.filter(|current| current.status == ConditionStatus::True) {
+                condition.last_transition_time = current.last_transition_time;
+            }
+            status.conditions.retain(|known| &*known.r#type != PROGRESSING);
+            status.conditions.push(condition);
+        } else if self.is_timed_out(status) {
+            let message = format!("{subject} has timed out progressing.");
+            set(
+                &mut status.conditions,
+                self.condition(PROGRESSING, ConditionStatus::False, TIMED_OUT, &message),
+            );
+        }
+    }
+
+    fn calculate(&self, split: &Split) -> DeploymentStatus {
+        let all = split.all();
+        let known = &self.deployment.status;
+        let sum = |count: fn(&ReplicaSet) -> i32| all.iter().map(|set| count(set)).sum::<i32>();
+        let available = total_available(&all);
+        let mut status = DeploymentStatus {
+            observed_generation: self.deployment.meta.generation,
+            replicas: sum(|set| set.status.replicas),
+            updated_replicas: split.new.as_ref().map_or(0, |new| new.status.replicas),
+            ready_replicas: sum(|set| set.status.ready_replicas),
+            available_replicas: available,
+            unavailable_replicas: (total_size(&all) - available).max(0),
+            terminating_replicas: terminating(&all),
+            collision_count: known.collision_count,
+            conditions: known.conditions.clone(),
+        };
+        let condition = if available >= self.replicas() - self.max_unavailable() {
+            let message = "Deployment has minimum availability.";
+            self.condition(AVAILABLE, ConditionStatus::True, "MinimumReplicasAvailable", message)
+        } else {
+            let message = "Deployment does not have minimum availability.";
+            self.condition(AVAILABLE, ConditionStatus::False, "MinimumReplicasUnavailable", message)
+        };
+        set(&mut status.conditions, condition);
+        status
+    }
+
+    /// Whether all pods are of the present template, and available.
+    pub(super) fn is_complete(&self, status: &DeploymentStatus) -> bool {
+        let wanted = self.replicas();
+        status.updated_replicas == wanted
+            && status.replicas == wanted
+            && status.available_replicas == wanted
+            && status.observed_generation >= self.deployment.meta.generation
+    }
+
+    fn has_progressed(&self, new: &DeploymentStatus) -> bool {
+        let known = &self.deployment.status;
+        let old_pods = |status: &DeploymentStatus| status.replicas - status.updated_replicas;
+        new.updated_replicas > known.updated_replicas
+            || old_pods(new) < old_pods(known)
+            || new.ready_replicas > known.ready_replicas
+            || new.available_replicas > known.available_replicas
+    }
+
+    fn is_timed_out(&self, status: &DeploymentStatus) -> bool {
+        let Some(deadline) = self.deadline() else { return false };
+        let Some(progress) = condition::find(&status.conditions, PROGRESSING) else { return false };
+        match &*progress.reason {
+            DONE => false,
+            TIMED_OUT => true,
+            _ => progress
+                .last_update_time
+                .is_some_and(|since| since + Span::from_secs(i64::from(deadline)) < self.ctx.api.now()),
+        }
+    }
+
+    fn look_again_at_deadline(&mut self, status: &DeploymentStatus) {
+        let (Some(deadline), Some(progress)) = (self.deadline(), self.progress()) else { return };
+        if self.is_complete(status) || &*progress.reason == TIMED_OUT {
+            return;
+        }
+        let Some(since) = progress.last_update_time else { return };
+        let rest = since + Span::from_secs(i64::from(deadline)) - self.ctx.api.now();
+        let second = Span::from_secs(1);
+        if rest < second {
+            self.ctx.retry(Controller::Deployment, self.slot);
+        } else {
+            self.ctx.enqueue_after(Controller::Deployment, self.slot, rest + second);
+        }
+    }
+}
+
+/// Sets a condition; one with the same status and reason stays as it is (`SetDeploymentCondition`).
+fn set(conditions: &mut Vec<Condition>, mut new: Condition) {
+    if let Some(known) = condition::find(conditions, &new.r#type) {
+        if known.status == new.status && known.reason == new.reason {
+            return;
+        }
+        if known.status == new.status {
+            new.last_transition_time = known.last_transition_time;
+        }
+    }
+    conditions.retain(|known| known.r#type != new.r#type);
+    conditions.push(new);
+}
+
+/// Pods on their way out; unknown while a ReplicaSet has not said.
+fn terminating(sets: &[Arc<ReplicaSet>]) -> Option<i32> {
+    let mut sum = 0;
+    for set in sets {
+        match set.status.terminating_replicas {
+            Some(count) => sum += count,
+            None if set.status.observed_generation == 0 => {}
+            None => return None,
+        }
+    }
+    Some(sum)
+}
+
+/// The failure of the new ReplicaSet, or else of any.
+fn failure(split: &Split) -> Option<Condition> {
+    let of = |set: &Arc<ReplicaSet>| condition::find(&set.status.conditions, FAILURE).cloned();
+    let found = split.new.as_ref().and_then(of).or_else(|| split.all().iter().find_map(of))?;
+    Some(Condition { last_update_time: found.last_transition_time, ..found })
+}

@@ -1,0 +1,193 @@
+//! ReplicaSets and ReplicationControllers: as many pods as wanted (pkg/controller/replicaset, of which
+//! pkg/controller/replication is a wrapper).
+
+mod status;
+mod victims;
+
+use std::sync::Arc;
+
+use replank_model::object::Kind;
+use replank_model::object::pod::{Pod, PodTemplate};
+use replank_model::object::workload::{ReplicaSet, ReplicaSetStatus, ReplicationController};
+use replank_model::selector::Selector;
+use replank_model::time::Span;
+use replank_model::view::{Ix, Tabled, View};
+
+use super::index::Index;
+use super::{Controller, Ctx, pods};
+use crate::api::ApiError;
+
+pub(crate) use status::is_available;
+
+/// Pods made or deleted in one look at most (`BurstReplicas`).
+const BURST: usize = 500;
+
+/// What both kinds are made of.
+pub(super) trait Replicated: Tabled {
+    /// The controller that looks at it.
+    const CONTROLLER: Controller;
+    /// Whether `status.terminatingReplicas` is kept.
+    const COUNTS_TERMINATING: bool;
+    /// Pods wanted.
+    fn replicas(&self) -> i32;
+    /// Which pods are its own; `None` if the selector cannot be read.
+    fn selector(&self) -> Option<Selector>;
+    /// What its pods look like.
+    fn template(&self) -> Option<&PodTemplate>;
+    /// Seconds of readiness that make a pod available.
+    fn min_ready_seconds(&self) -> i32;
+    /// Observed state.
+    fn status(&self) -> &ReplicaSetStatus;
+    /// Observed state, to be changed.
+    fn status_mut(&mut self) -> &mut ReplicaSetStatus;
+}
+
+impl Replicated for ReplicaSet {
+    const CONTROLLER: Controller = Controller::ReplicaSet;
+    const COUNTS_TERMINATING: bool = true;
+    fn replicas(&self) -> i32 {
+        self.spec.replicas.unwrap_or(1)
+    }
+    fn selector(&self) -> Option<Selector> {
+        self.spec.selector.as_ref()?.compile().ok()
+    }
+    fn template(&self) -> Option<&PodTemplate> {
+        Some(&self.spec.template)
+    }
+    fn min_ready_seconds(&self) -> i32 {
+        self.spec.min_ready_seconds
+    }
+    fn status(&self) -> &ReplicaSetStatus {
+        &self.status
+    }
+    fn status_mut(&mut self) -> &mut ReplicaSetStatus {
+        &mut self.status
+    }
+}
+
+impl Replicated for ReplicationController {
+    const CONTROLLER: Controller = Controller::ReplicationController;
+    const COUNTS_TERMINATING: bool = false;
+    fn replicas(&self) -> i32 {
+        self.spec.replicas.unwrap_or(1)
+    }
+    fn selector(&self) -> Option<Selector> {
+        Some(Selector::from_set(self.spec.selector.pairs().iter().cloned()))
+    }
+    fn template(&self) -> Option<&PodTemplate> {
+        self.spec.template.as_ref()
+    }
+    fn min_ready_seconds(&self) -> i32 {
+        self.spec.min_ready_seconds
+    }
+    fn status(&self) -> &ReplicaSetStatus {
+        &self.status
+    }
+    fn status_mut(&mut self) -> &mut ReplicaSetStatus {
+        &mut self.status
+    }
+}
+
+/// Looks at a ReplicaSet.
+pub(super) fn sync_set(ctx: &mut Ctx<'_>, index: &Index, slot: u32) -> Result<(), ApiError> {
+    sync::<ReplicaSet>(ctx, index, slot)
+}
+
+/// Looks at a ReplicationController.
+pub(super) fn sync_controller(ctx: &mut Ctx<'_>, index: &Index, slot: u32) -> Result<(), ApiError> {
+    sync::<ReplicationController>(ctx, index, slot)
+}
+
+fn sync<R: Replicated>(ctx: &mut Ctx<'_>, index: &Index, slot: u32) -> Result<(), ApiError> {
+    let Some(set) = ctx.view().table::<R>().get(Ix::new(slot)).cloned() else { return Ok(()) };
+    let Some(selector) = set.selector() else { return Ok(()) };
+    let all = pods::own_and_orphaned(ctx, index, &*set);
+    let terminating = count_terminating(&*set, &selector, &all);
+    let active = all.into_iter().filter(|pod| pod.is_active()).collect();
+    let active = pods::claim(ctx, &*set, &selector, active, None, |_| true)?;
+    let managed =
+        if set.meta().is_terminating() { Ok(()) } else { manage(ctx, index, &*set, active.clone()) };
+    status::write(ctx, slot, &set, &active, terminating, managed)
+}
+
+/// Pods on their way out that the set still manages.
+fn count_terminating<R: Replicated>(set: &R, selector: &Selector, all: &[Arc<Pod>]) -> i32 {
+    let is_counted = |pod: &&Arc<Pod>| {
+        let meta = &pod.meta;
+        pod.is_terminating()
+            && !pod.is_terminal()
+            && meta.controller().is_some_and(|owner| owner.uid == set.meta().uid)
+            && selector.matches(|key| meta.labels.value(key))
+    };
+    super::narrow(all.iter().filter(is_counted).count())
+}
+
+/// Makes or deletes as many pods as are missing or too many.
+fn manage<R: Replicated>(
+    ctx: &mut Ctx<'_>,
+    index: &Index,
+    set: &R,
+    active: Vec<Arc<Pod>>,
+) -> Result<(), ApiError> {
+    let wanted = usize::try_from(set.replicas()).unwrap_or(0);
+    if active.len() < wanted {
+        return create(ctx, set, (wanted - active.len()).min(BURST));
+    }
+    let excess = (active.len() - wanted).min(BURST);
+    let mut failure = Ok(());
+    if excess > 0 {
+        for pod in victims::choose(ctx, index, set, active, excess) {
+            if let Err(error) = pods::delete(ctx, &pod) {
+                failure = Err(error);
+            }
+        }
+    }
+    failure
+}
+
+/// Makes pods in batches of 1, 2, 4…: where one fails, the following batches are not tried (`slowStartBatch`).
+fn create<R: Replicated>(ctx: &mut Ctx<'_>, set: &R, count: usize) -> Result<(), ApiError> {
+    let Some(template) = set.template() else { return Ok(()) };
+    let (mut remaining, mut batch) = (count, 1);
+    while remaining > 0 {
+        let mut failure = None;
+        for _ in 0..batch {
+            match ctx.api.create(pods::from_template(set, template)) {
+                Ok(_) => {}
+                Err(error) if pods::is_namespace_terminating(&error) => {}
+                Err(error) => failure = Some(error),
+            }
+        }
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        remaining -= batch;
+        batch = (2 * batch).min(remaining);
+    }
+    Ok(())
+}
+
+/// How long a pod must be ready to be available for the owner in a slot.
+pub(super) fn min_ready(view: &View, kind: Kind, slot: u32) -> Span {
+    let seconds = match kind {
+        Kind::ReplicaSet => view.replica_sets.get(Ix::new(slot)).map_or(0, |set| set.spec.min_ready_seconds),
+        Kind::ReplicationController => {
+            view.replication_controllers.get(Ix::new(slot)).map_or(0, |set| set.spec.min_ready_seconds)
+        }
+        _ => 0,
+    };
+    Span::from_secs(i64::from(seconds))
+}
+
+/// Whether the owner in a slot would adopt a pod with these labels.
+pub(super) fn selects(view: &View, kind: Kind, slot: u32, pod: &Pod) -> bool {
+    let selector = match kind {
+        Kind::ReplicaSet => view.replica_sets.get(Ix::new(slot)).and_then(|set| set.selector()),
+        Kind::ReplicationController => {
+            view.replication_controllers.get(Ix::new(slot)).and_then(|set| set.selector())
+        }
+        _ => None,
+    };
+    let labels = &pod.meta.labels;
+    selector.is_some_and(|selector| !selector.is_empty() && selector.matches(|key| labels.value(key)))
+}

@@ -1,0 +1,159 @@
+//! The workload controllers together: who is told of what, and what they remember.
+
+use replank_model::object::{Kind, Object};
+use replank_model::view::{Change, Ix};
+
+use super::index::{Index, resolve};
+use super::{Controller, Ctx, deployment, replica_set};
+use crate::api::ApiError;
+use replank_model::object::pod::Pod;
+
+/// What the workload controllers remember between two looks.
+#[derive(Debug, Default)]
+pub(crate) struct Workloads {
+    index: Index,
+}
+
+/// Kinds whose pods the replica controllers keep.
+const REPLICATED: [(Kind, Controller); 2] = [
+    (Kind::ReplicaSet, Controller::ReplicaSet),
+    (Kind::ReplicationController, Controller::ReplicationController),
+];
+
+impl Workloads {
+    /// Tells every controller of a change.
+    pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
+        self.index.watch(change);
+        let Change::Object { slot, old, new } = change else { return };
+        match (old, new) {
+            (None, None) => {}
+            (_, Some(Object::Pod(_))) | (Some(Object::Pod(_)), None) => {
+                let pod = |object: &Option<Object>| match object {
+                    Some(Object::Pod(pod)) => Some(pod.clone()),
+                    Some(_) | None => None,
+                };
+                let (old, new) = (pod(old), pod(new));
+                self.pod_changed(ctx, *slot, old.as_deref(), new.as_deref());
+            }
+            (old, Some(Object::ReplicaSet(new))) => {
+                ctx.enqueue(Controller::ReplicaSet, *slot);
+                let old = match old {
+                    Some(Object::ReplicaSet(old)) => Some(&**old),
+                    Some(_) | None => None,
+                };
+                deployment::replica_set_changed(ctx, &self.index, old, Some(new));
+            }
+            (Some(Object::ReplicaSet(old)), None) => {
+                ctx.queue.forget(Controller::ReplicaSet, *slot);
+                deployment::replica_set_changed(ctx, &self.index, Some(old), None);
+            }
+            (_, Some(Object::ReplicationController(_))) => {
+                ctx.enqueue(Controller::ReplicationController, *slot);
+            }
+            (Some(Object::ReplicationController(_)), None) => {
+                ctx.queue.forget(Controller::ReplicationController, *slot);
+            }
+            (_, Some(Object::Deployment(_))) => ctx.enqueue(Controller::Deployment, *slot),
+            (Some(Object::Deployment(_)), None) => ctx.queue.forget(Controller::Deployment, *slot),
+            (Some(_) | None, Some(_)) | (Some(_), None) => {}
+        }
+    }
+
+    /// Looks at one object.
+    pub(crate) fn sync(&mut self, ctx: &mut Ctx<'_>, controller: Controller, slot: u32) {
+        ctx.queue.take(controller, slot);
+        let done = match controller {
+            Controller::Deployment => deployment::sync(ctx, &self.index, slot),
+            Controller::ReplicaSet => replica_set::sync_set(ctx, &self.index, slot),
+            Controller::ReplicationController => replica_set::sync_controller(ctx, &self.index, slot),
+        };
+        match done {
+            Ok(()) => ctx.queue.forget(controller, slot),
+            Err(error) => Self::failed(ctx, controller, slot, &error),
+        }
+    }
+
+    fn failed(ctx: &mut Ctx<'_>, controller: Controller, slot: u32, error: &ApiError) {
+        match controller {
+            // pkg/controller/deployment `handleErr`: after so many tries it waits for a change.
+            Controller::Deployment
+                if super::pods::is_namespace_terminating(error)
+                    || ctx.queue.failures(controller, slot) >= deployment::RETRIES_MAX =>
+            {
+                ctx.queue.forget(controller, slot);
+            }
+            Controller::Deployment | Controller::ReplicaSet | Controller::ReplicationController => {
+                ctx.retry(controller, slot);
+            }
+        }
+    }
+
+    /// A pause is over.
+    pub(crate) fn pause_is_over(&mut self, ctx: &mut Ctx<'_>, controller: Controller, slot: u32) {
+        if ctx.queue.pause_is_over(controller, slot, ctx.agenda.now()) {
+            self.sync(ctx, controller, slot);
+        }
+    }
+
+    fn pod_changed(&mut self, ctx: &mut Ctx<'_>, _slot: u32, old: Option<&Pod>, new: Option<&Pod>) {
+        for (kind, controller) in REPLICATED {
+            self.owner_of_pod(ctx, kind, controller, old, new);
+        }
+        if let (Some(gone), None) = (old, new) {
+            deployment::pod_gone(ctx, &self.index, gone);
+        }
+    }
+
+    /// Has the owner of a pod looked at: the present one, the former one where it changed, or all that could adopt it.
+    fn owner_of_pod(
+        &self,
+        ctx: &mut Ctx<'_>,
+        kind: Kind,
+        controller: Controller,
+        old: Option<&Pod>,
+        new: Option<&Pod>,
+    ) {
+        let owner = |pod: Option<&Pod>| {
+            let pod = pod?;
+            resolve(ctx.view(), kind, &pod.meta.namespace, pod.meta.controller())
+        };
+        let (before, after) = (owner(old), owner(new));
+        if let Some(slot) = before.filter(|slot| Some(*slot) != after) {
+            ctx.enqueue(controller, slot);
+        }
+        if let Some(slot) = after {
+            ctx.enqueue(controller, slot);
+            let became_ready = |pod: &Pod| pod.is_ready() && !old.is_some_and(Pod::is_ready);
+            let after = replica_set::min_ready(ctx.view(), kind, slot);
+            if new.is_some_and(became_ready) && after > replank_model::time::Span::ZERO {
+                ctx.enqueue_after(controller, slot, after);
+            }
+            return;
+        }
+        let Some(pod) = new.filter(|pod| pod.meta.controller().is_none() && !pod.is_terminating()) else {
+            return;
+        };
+        let is_seen = old.is_some_and(|old| {
+            old.meta.labels == pod.meta.labels && old.meta.owner_references == pod.meta.owner_references
+        });
+        if is_seen {
+            return;
+        }
+        for slot in self.index.namespaced(kind, &pod.meta.namespace) {
+            if replica_set::selects(ctx.view(), kind, slot, pod) {
+                ctx.enqueue(controller, slot);
+            }
+        }
+    }
+
+    /// The index of dependents.
+    #[expect(dead_code, reason = "for controllers that share it")]
+    pub(crate) fn index(&self) -> &Index {
+        &self.index
+    }
+}
+
+/// The typed index of a slot.
+pub(crate) fn ix<T>(slot: u32) -> Ix<T> {
+    Ix::new(slot)
+}

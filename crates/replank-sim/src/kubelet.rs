@@ -1,12 +1,12 @@
-//! Kubelets: starting, readying, stopping pods.
+//! Kubelets: starting, readying, restarting, stopping pods.
+
+mod fake;
 
 use std::collections::BTreeSet;
 
-use replank_model::object::Object;
-use replank_model::object::condition::{Condition, ConditionStatus};
-use replank_model::object::meta::Key;
+use replank_model::object::condition::{self, Condition, ConditionStatus};
 use replank_model::object::pod::{Pod, PodPhase};
-use replank_model::object::{Kind, condition};
+use replank_model::object::{Kind, Object};
 use replank_model::text::{NodeName, Text, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
@@ -14,12 +14,24 @@ use replank_model::view::{Change, Ix};
 use crate::api::DeleteOptions;
 use crate::controllers::Ctx;
 use crate::world::Event;
+use fake::Delays;
 
 /// How kubelets behave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KubeletModel {
     /// Fixed delays, overridden by annotations of pods: the stand-in that recorded the transcripts.
     Fake,
+}
+
+/// What somebody has a kubelet do with a pod out of turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PodAct {
+    /// The readiness probe says yes.
+    Ready,
+    /// The readiness probe says no.
+    Unready,
+    /// The containers end with this code.
+    Exit(i32),
 }
 
 /// One thing that a kubelet is to do for a pod.
@@ -36,6 +48,10 @@ enum Step {
     Start,
     /// The readiness probe says yes.
     Ready,
+    /// Containers end by themselves.
+    Exit,
+    /// Containers that ended run again.
+    Restart,
     /// Containers have stopped.
     Stopped,
     /// The pod can be taken out of the API.
@@ -58,7 +74,10 @@ struct Record {
     uid: Uid,
     /// Tells this incarnation's events from those of an earlier one in the same slot.
     number: u32,
+    /// Whether the pod's deletion was seen.
     is_stopping: bool,
+    /// What became due while the kubelet was silent.
+    missed: Vec<Step>,
 }
 
 impl Kubelets {
@@ -86,9 +105,25 @@ impl Kubelets {
         let mut pods = ctx.view().pods_on(node).to_vec();
         pods.sort_by(|a, b| ctx.view().pods[*a].meta.key().cmp(&ctx.view().pods[*b].meta.key()));
         for ix in pods {
-            self.forget(ix.raw());
+            let slot = ix.raw();
+            if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
+                let number = record.number;
+                for step in std::mem::take(&mut record.missed) {
+                    ctx.agenda.after(Span::ZERO, Event::Kubelet(Due { slot, number, step }));
+                }
+            }
             let pod = ctx.view().pods[ix].clone();
-            self.see(ctx, ix.raw(), &pod);
+            self.see(ctx, slot, &pod);
+        }
+    }
+
+    /// Has the kubelet of a pod do something out of turn; nothing where the pod is not there or the kubelet is silent.
+    pub(crate) fn act(&mut self, ctx: &mut Ctx<'_>, ix: Ix<Pod>, act: PodAct) {
+        let Some(pod) = ctx.view().pods.get(ix).cloned().filter(|pod| !self.is_silent(pod)) else { return };
+        match act {
+            PodAct::Ready => set_ready(ctx, &pod, true),
+            PodAct::Unready => set_ready(ctx, &pod, false),
+            PodAct::Exit(code) => self.exit(ctx, ix.raw(), &pod, code),
         }
     }
 
@@ -97,87 +132,158 @@ impl Kubelets {
         let Some(pod) = ctx.view().pods.get(Ix::new(due.slot)).filter(|_| is_current).cloned() else {
             return;
         };
-        if pod.node.as_ref().is_some_and(|node| self.silent.contains(node)) {
+        if self.is_silent(&pod) {
+            if let Some(record) = self.records.get_mut(due.slot as usize).and_then(Option::as_mut) {
+                record.missed.push(due.step);
+            }
             return;
         }
         match due.step {
-            Step::Start => self.start(ctx, due, &pod),
-            Step::Ready => set_ready(ctx, &pod, true),
-            Step::Stopped => self.stopped(ctx, due, &pod),
+            Step::Start => self.start(ctx, due.slot, &pod),
+            Step::Ready if pod.status.phase == PodPhase::Running => set_ready(ctx, &pod, true),
+            Step::Ready => {}
+            Step::Exit => self.exit(ctx, due.slot, &pod, Delays::of(&self.model, &pod).exit_code),
+            Step::Restart => self.restart(ctx, due.slot, &pod),
+            Step::Stopped => self.stopped(ctx, due.slot, &pod),
             Step::Remove => remove(ctx, &pod),
         }
     }
 
+    fn is_silent(&self, pod: &Pod) -> bool {
+        pod.node.as_ref().is_some_and(|node| self.silent.contains(node))
+    }
+
     fn see(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
+        if self.is_silent(pod) {
+            return;
+        }
         let known = self.record(slot).filter(|record| record.uid == pod.meta.uid).cloned();
         let record = match known {
             Some(record) => record,
             None => self.admit(ctx, slot, pod),
         };
-        if pod.is_terminating() && !record.is_stopping {
-            self.set(slot, Record { is_stopping: true, ..record.clone() });
-            let stop = self.stop_time(pod);
-            self.after(ctx, stop, slot, record.number, Step::Stopped);
+        let delays = Delays::of(&self.model, pod);
+        if pod.is_terminating() && !record.is_stopping && !delays.is_stuck {
+            self.set(slot, Record { is_stopping: true, ..record });
+            let grace = Span::from_secs(pod.meta.deletion_grace_period_seconds.unwrap_or(0));
+            let stop = match pod.status.phase {
+                PodPhase::Pending => delays.unstarted_stop,
+                PodPhase::Running | PodPhase::Unknown => delays.stop.min(grace),
+                PodPhase::Succeeded | PodPhase::Failed => Span::ZERO,
+            };
+            self.after(ctx, stop, slot, Step::Stopped);
         }
     }
 
     fn admit(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) -> Record {
         self.next += 1;
-        let record = Record { uid: pod.meta.uid.clone(), number: self.next, is_stopping: false };
+        let record =
+            Record { uid: pod.meta.uid.clone(), number: self.next, is_stopping: false, missed: Vec::new() };
         self.set(slot, record.clone());
-        if pod.status.phase == PodPhase::Pending {
-            let start = self.annotated(pod, "start-ms").unwrap_or(Span::from_millis(500));
-            self.after(ctx, start, slot, record.number, Step::Start);
+        match pod.status.phase {
+            PodPhase::Pending => {
+                let start = Delays::of(&self.model, pod).start;
+                self.after(ctx, start, slot, Step::Start);
+            }
+            PodPhase::Running | PodPhase::Unknown | PodPhase::Succeeded | PodPhase::Failed => {}
         }
         record
     }
 
-    fn start(&mut self, ctx: &mut Ctx<'_>, due: Due, pod: &Pod) {
+    fn start(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
         if pod.is_terminating() || pod.status.phase != PodPhase::Pending {
             return;
         }
-        let ready = self.annotated(pod, "ready-ms").unwrap_or_default();
-        let now = ctx.api.timestamp();
-        let is_ready = ready == Span::default();
+        let delays = Delays::of(&self.model, pod);
+        let is_ready = delays.ready == Some(Span::ZERO);
+        let (now, number) = (ctx.api.timestamp(), self.next_address(slot));
         let started = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
             pod.status.phase = PodPhase::Running;
             pod.status.start_time = Some(now);
+            pod.status.pod_ip = fake::address(number);
+            pod.status.container_statuses = fake::running(pod, now, is_ready);
             set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
         });
         debug_assert!(started.is_ok(), "the pod was just read");
-        if !is_ready {
-            self.after(ctx, ready, due.slot, due.number, Step::Ready);
+        if let Some(ready) = delays.ready.filter(|_| !is_ready) {
+            self.after(ctx, ready, slot, Step::Ready);
+        }
+        if let Some(run) = delays.run {
+            self.after(ctx, run, slot, Step::Exit);
         }
     }
 
-    fn stopped(&mut self, ctx: &mut Ctx<'_>, due: Due, pod: &Pod) {
+    /// The containers end: for good, or they are started again in place.
+    fn exit(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod, code: i32) {
+        if pod.status.phase != PodPhase::Running || self.is_stopping(slot) {
+            return;
+        }
+        let now = ctx.api.timestamp();
+        let ends = fake::ends_for_good(pod, code);
+        let ended = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+            if ends {
+                pod.status.phase = if code == 0 { PodPhase::Succeeded } else { PodPhase::Failed };
+                fake::terminate(pod, code, now);
+            } else {
+                fake::count_restart(pod, code, now);
+            }
+            let reason = if ends { "PodCompleted" } else { "ContainersNotReady" };
+            set_condition(&mut pod.status.conditions, "Ready", false, reason, now);
+        });
+        debug_assert!(ended.is_ok(), "the pod was just read");
+        if !ends {
+            self.after(ctx, fake::RESTART, slot, Step::Restart);
+        }
+    }
+
+    fn restart(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
+        if pod.status.phase != PodPhase::Running || self.is_stopping(slot) {
+            return;
+        }
+        let now = ctx.api.timestamp();
+        let delays = Delays::of(&self.model, pod);
+        let is_ready = delays.ready == Some(Span::ZERO);
+        let restarted = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+            fake::run_again(pod, now, is_ready);
+            set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
+        });
+        debug_assert!(restarted.is_ok(), "the pod was just read");
+        if let Some(ready) = delays.ready.filter(|_| !is_ready) {
+            self.after(ctx, ready, slot, Step::Ready);
+        }
+        if let Some(run) = delays.run {
+            self.after(ctx, run, slot, Step::Exit);
+        }
+    }
+
+    fn stopped(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
+        let code = Delays::of(&self.model, pod).term_exit_code;
         let now = ctx.api.timestamp();
         let stopped = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
             if !pod.is_terminal() {
-                pod.status.phase = PodPhase::Failed;
+                let is_done = pod.status.phase != PodPhase::Pending && code == 0;
+                pod.status.phase = if is_done { PodPhase::Succeeded } else { PodPhase::Failed };
+                fake::terminate(pod, code, now);
             }
-            set_condition(&mut pod.status.conditions, "Ready", false, "PodFailed", now);
+            if condition::find(&pod.status.conditions, "Ready").is_some() {
+                set_condition(&mut pod.status.conditions, "Ready", false, "PodFailed", now);
+            }
         });
         debug_assert!(stopped.is_ok(), "the pod was just read");
-        self.after(ctx, Span::from_millis(100), due.slot, due.number, Step::Remove);
+        self.after(ctx, fake::REMOVE, slot, Step::Remove);
     }
 
-    fn stop_time(&self, pod: &Pod) -> Span {
-        let grace = pod.meta.deletion_grace_period_seconds.unwrap_or(0);
-        let stop = self.annotated(pod, "stop-ms").unwrap_or(Span::from_millis(1000));
-        stop.min(Span::from_secs(grace))
+    fn is_stopping(&self, slot: u32) -> bool {
+        self.record(slot).is_some_and(|record| record.is_stopping)
     }
 
-    fn annotated(&self, pod: &Pod, name: &str) -> Option<Span> {
-        match self.model {
-            KubeletModel::Fake => {}
-        }
-        let text = pod.meta.annotations.value(&format!("fake.kubelet/{name}"))?;
-        text.parse().ok().map(Span::from_millis)
+    fn next_address(&self, slot: u32) -> u32 {
+        self.record(slot).map_or(0, |record| record.number)
     }
 
-    fn after(&self, ctx: &mut Ctx<'_>, span: Span, slot: u32, number: u32, step: Step) {
-        ctx.agenda.after(span, Event::Kubelet(Due { slot, number, step }));
+    fn after(&self, ctx: &mut Ctx<'_>, span: Span, slot: u32, step: Step) {
+        let Some(record) = self.record(slot) else { return };
+        ctx.agenda.after(span, Event::Kubelet(Due { slot, number: record.number, step }));
     }
 
     fn record(&self, slot: u32) -> Option<&Record> {
@@ -210,8 +316,7 @@ fn set_ready(ctx: &mut Ctx<'_>, pod: &Pod, ready: bool) {
 fn remove(ctx: &mut Ctx<'_>, pod: &Pod) {
     let options =
         DeleteOptions { grace_seconds: Some(0), uid: Some(pod.meta.uid.clone()), ..DeleteOptions::default() };
-    let key: Key = pod.meta.key();
-    let removed = ctx.api.delete(Kind::Pod, &key, &options);
+    let removed = ctx.api.delete(Kind::Pod, &pod.meta.key(), &options);
     debug_assert!(removed.is_ok(), "the pod was just read");
 }
 
@@ -232,12 +337,12 @@ pub(crate) fn set_condition(
             known.status = status;
             known.reason = Text::from(reason);
         }
-        None => conditions.push(condition::Condition {
+        None => conditions.push(Condition {
             r#type: Text::from(r#type),
             status,
             reason: Text::from(reason),
             last_transition_time: Some(now),
-            ..condition::Condition::default()
+            ..Condition::default()
         }),
     }
 }

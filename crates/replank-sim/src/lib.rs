@@ -23,7 +23,7 @@ pub use cloud::{CloudTimings, Range};
 pub use draw::{Draw, Draws, Purpose};
 pub use driver::{Pilot, Sent};
 pub use durations::{Assumption, Durations, Source, Workload, workload_of};
-pub use kubelet::KubeletModel;
+pub use kubelet::{KubeletModel, PodAct};
 pub use scheduling::TieBreaker;
 pub use trace::TraceHash;
 pub use world::{Observer, Settings, World};

@@ -1,6 +1,7 @@
 //! The world: everything simulated, moved forward event by event.
 
 use replank_core::decision::{Decision, End};
+use replank_model::object::meta::Key;
 use replank_model::text::NodeName;
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
@@ -12,7 +13,7 @@ use crate::controllers::control::{Control, ControlDue};
 use crate::controllers::{Controller, Ctx, WorkQueue, Workloads};
 use crate::draw::Draws;
 use crate::driver::{self, Driver, DriverDue, Pilot, Sent};
-use crate::kubelet::{self, KubeletModel, Kubelets};
+use crate::kubelet::{self, KubeletModel, Kubelets, PodAct};
 use crate::scheduling::{Scheduling, TieBreaker};
 use crate::trace::{Trace, TraceHash};
 
@@ -191,6 +192,16 @@ impl World {
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.control.node_speaks_again(&mut ctx, node);
         self.kubelets.speak_again(&mut ctx, node);
+        self.settle();
+    }
+
+    /// Has the kubelet of a pod do something out of turn; nothing where there is no such pod on a node.
+    pub fn act(&mut self, pod: &Key, act: PodAct) {
+        self.api.set_now(self.agenda.now());
+        let Some(ix) = self.api.view().pods.find(pod) else { return };
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.kubelets.act(&mut ctx, ix, act);
         self.settle();
     }
 

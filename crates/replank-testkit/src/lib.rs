@@ -1,6 +1,7 @@
 //! Crate root.
 
 pub mod plain_scheduler;
+pub mod dynamics;
 pub mod recordings;
 pub mod sched_load;
 pub mod sched_random;

@@ -87,19 +87,35 @@ pub struct Recording {
 impl Recording {
     /// Its cases as text, blank lines left out.
     pub fn lines(&self) -> anyhow::Result<Vec<String>> {
-        let read = || -> io::Result<Vec<String>> {
-            let file = fs::File::open(&self.path)?;
-            let bytes: Box<dyn Read> = match self.path.extension() {
-                Some(extension) if extension == "gz" => Box::new(MultiGzDecoder::new(file)),
-                Some(_) | None => Box::new(file),
-            };
-            BufReader::new(bytes)
-                .lines()
-                .filter(|line| !matches!(line, Ok(line) if line.trim().is_empty()))
-                .collect()
-        };
-        read().with_context(|| format!("reading {}", self.path.display()))
+        lines(&self.path)
     }
+}
+
+/// The lines of a recording, blank ones left out.
+pub(crate) fn lines(path: &Path) -> anyhow::Result<Vec<String>> {
+    let read = || -> io::Result<Vec<String>> {
+        let file = fs::File::open(path)?;
+        let bytes: Box<dyn Read> = match path.extension() {
+            Some(extension) if extension == "gz" => Box::new(MultiGzDecoder::new(file)),
+            Some(_) | None => Box::new(file),
+        };
+        BufReader::new(bytes)
+            .lines()
+            .filter(|line| !matches!(line, Ok(line) if line.trim().is_empty()))
+            .collect()
+    };
+    read().with_context(|| format!("reading {}", path.display()))
+}
+
+/// Every recording below `directory`, whatever it holds, in the order of their paths; none is an error.
+pub(crate) fn walk_recordings(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let directory =
+        directory.canonicalize().with_context(|| format!("looking for {}", directory.display()))?;
+    let mut paths = Vec::new();
+    walk(&directory, &mut paths)?;
+    ensure!(!paths.is_empty(), "no *.jsonl or *.jsonl.gz below {}", directory.display());
+    paths.sort();
+    Ok(paths)
 }
 
 /// The directory with the recordings: `REPLANK_VECTORS`, else the repository's own.

@@ -20,13 +20,9 @@ fn counts(kind: &str) -> &'static [&'static str] {
             "updatedReplicas",
             "terminatingReplicas",
         ],
-        "ReplicaSet" | "ReplicationController" => &[
-            "replicas",
-            "fullyLabeledReplicas",
-            "readyReplicas",
-            "availableReplicas",
-            "terminatingReplicas",
-        ],
+        "ReplicaSet" | "ReplicationController" => {
+            &["replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "terminatingReplicas"]
+        }
         "StatefulSet" => {
             &["replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"]
         }
@@ -39,9 +35,7 @@ fn counts(kind: &str) -> &'static [&'static str] {
             "numberAvailable",
             "numberUnavailable",
         ],
-        "PodDisruptionBudget" => {
-            &["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"]
-        }
+        "PodDisruptionBudget" => &["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"],
         "Job" => &["active", "ready", "succeeded", "failed"],
         "HorizontalPodAutoscaler" => &["currentReplicas", "desiredReplicas"],
         _ => &[],
@@ -225,7 +219,8 @@ fn endpoints(value: &Value, symbols: &Symbols) -> Value {
     for endpoint in value["endpoints"].as_array().into_iter().flatten() {
         let flag = |name: &str| endpoint["conditions"][name].as_bool().unwrap_or(false);
         let name = endpoint["targetRef"]["name"].as_str().unwrap_or_default();
-        let shown = json!({"ready": flag("ready"), "serving": flag("serving"), "terminating": flag("terminating")});
+        let shown =
+            json!({"ready": flag("ready"), "serving": flag("serving"), "terminating": flag("terminating")});
         map.insert(symbols.of_pod(name), shown);
     }
     Value::Object(map)

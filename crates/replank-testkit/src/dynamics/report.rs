@@ -1,0 +1,251 @@
+//! The test target: finds recordings, runs them, prints a table per group, and fails below the floors.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use serde_json::Value;
+
+use super::{Outcome, Scenario, compare, run};
+use crate::recordings::{lines, walk_recordings};
+
+/// Names another directory than the repository's `testdata/transcripts`.
+const DIRECTORY_VARIABLE: &str = "REPLANK_TRANSCRIPTS";
+/// Names one scenario that is run alone, with all its differences.
+const ONLY_VARIABLE: &str = "DYNAMICS_ONLY";
+/// If set, all failures are shown in full.
+const ALL_VARIABLE: &str = "DYNAMICS_ALL";
+/// Failures that are shown in full, per group, and differences of each.
+const SHOWN_FAILURES: usize = 3;
+const SHOWN_DIFFERENCES: usize = 12;
+
+/// Scenarios of a group that must pass. A floor rises with what passes; 100% is the aim of all.
+#[derive(Clone, Copy, Debug)]
+pub struct Floor {
+    /// The group.
+    pub group: &'static str,
+    /// Percent of its scenarios.
+    pub percent: usize,
+}
+
+/// One row of the table.
+#[derive(Debug, Default)]
+struct Row {
+    scenarios: usize,
+    passed: usize,
+    life: usize,
+    life_near: usize,
+    status: usize,
+    status_seen: usize,
+    missing: usize,
+    extra: usize,
+    order: usize,
+    finals: usize,
+    shown: Vec<(String, Vec<String>)>,
+}
+
+impl Row {
+    fn take(&mut self, id: &str, outcome: &Outcome, all: bool) {
+        self.scenarios += 1;
+        self.passed += usize::from(outcome.passed());
+        self.life += outcome.life;
+        self.life_near += outcome.life_near;
+        self.status += outcome.status;
+        self.status_seen += outcome.status_seen;
+        self.missing += outcome.missing.len();
+        self.extra += outcome.extra.len();
+        self.order += outcome.order.len();
+        self.finals += outcome.finals.len();
+        if !outcome.passed() && (all || self.shown.len() < SHOWN_FAILURES) {
+            let mut lines = outcome.lines();
+            if all {
+                lines.extend(outcome.unseen.iter().map(|line| format!("(status not seen: {line})")));
+            } else if lines.len() > SHOWN_DIFFERENCES {
+                let more = lines.len() - SHOWN_DIFFERENCES;
+                lines.truncate(SHOWN_DIFFERENCES);
+                lines.push(format!("… {more} more"));
+            }
+            self.shown.push((id.to_owned(), lines));
+        }
+    }
+}
+
+/// What a harness for requests found.
+#[derive(Debug, Default)]
+pub struct RequestTally {
+    /// Scenarios.
+    pub scenarios: usize,
+    /// Of these, without a difference.
+    pub passed: usize,
+    /// Scenario and differences, of the first few that failed.
+    pub shown: Vec<(String, Vec<String>)>,
+}
+
+/// Runs recorded API requests: the records of one file that have `op`, in order.
+pub type Requests = fn(&[Value]) -> RequestTally;
+
+/// Body of the test target.
+#[must_use]
+pub fn main(floors: &[Floor], requests: Option<Requests>) -> ExitCode {
+    if std::env::args().any(|argument| argument == "--list") {
+        println!("dynamics: test");
+        return ExitCode::SUCCESS;
+    }
+    match run_all(floors, requests) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            println!("failed: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_all(floors: &[Floor], requests: Option<Requests>) -> anyhow::Result<bool> {
+    let directory: PathBuf = match std::env::var_os(DIRECTORY_VARIABLE) {
+        Some(directory) => directory.into(),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/transcripts"),
+    };
+    let only = std::env::var(ONLY_VARIABLE).ok();
+    let all = only.is_some() || std::env::var_os(ALL_VARIABLE).is_some();
+    println!("\nrecorded dynamics below {}", directory.display());
+    let mut table = Table::default();
+    let mut asked = RequestTally::default();
+    for path in walk_recordings(&directory)? {
+        let records = lines(&path)?;
+        let mut requested = Vec::new();
+        for line in records {
+            let record: Value =
+                serde_json::from_str(&line).with_context(|| format!("reading {}", path.display()))?;
+            if record.get("steps").is_some() {
+                if only.as_ref().is_none_or(|only| record["id"] == only.as_str()) {
+                    table.run(record, all);
+                }
+            } else if record.get("op").is_some() {
+                requested.push(record);
+            }
+        }
+        if let (Some(requests), None) = (requests, &only) {
+            let tally = if requested.is_empty() { RequestTally::default() } else { requests(&requested) };
+            asked.scenarios += tally.scenarios;
+            asked.passed += tally.passed;
+            asked.shown.extend(tally.shown);
+        }
+    }
+    ensure!(!table.rows.is_empty() || asked.scenarios > 0, "no scenario below {}", directory.display());
+    print!("{table}");
+    if asked.scenarios > 0 {
+        println!("{:<16} {:>9} {:>7}", "requests", asked.scenarios, asked.passed);
+        for (id, lines) in &asked.shown {
+            println!("\nrequests {id}");
+            lines.iter().for_each(|line| println!("    {line}"));
+        }
+    }
+    Ok(table.holds(floors, only.is_some()) && asked.passed == asked.scenarios)
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    rows: BTreeMap<String, Row>,
+}
+
+impl Table {
+    fn run(&mut self, record: Value, all: bool) {
+        let id = record["id"].as_str().unwrap_or("(a scenario without id)").to_owned();
+        let group = record["group"].as_str().unwrap_or("(no group)").to_owned();
+        let outcome = panic::catch_unwind(AssertUnwindSafe(|| one(record))).unwrap_or_else(|_| Outcome {
+            problems: vec!["the scenario panicked (the message is above)".to_owned()],
+            ..Outcome::default()
+        });
+        self.rows.entry(group).or_default().take(&id, &outcome, all);
+    }
+
+    /// Whether every group reaches its floor; a group without one must pass whole.
+    fn holds(&self, floors: &[Floor], alone: bool) -> bool {
+        let mut holds = true;
+        let (mut life, mut near) = (0, 0);
+        for (group, row) in &self.rows {
+            let floor = floors.iter().find(|floor| floor.group == group).map_or(100, |floor| floor.percent);
+            let floor = if alone { 100 } else { floor };
+            if row.passed * 100 < row.scenarios * floor {
+                println!("{group}: {} of {} passed, below the floor of {floor}%", row.passed, row.scenarios);
+                holds = false;
+            }
+            life += row.life;
+            near += row.life_near;
+        }
+        if floors.is_empty() && near * 100 < life * 99 {
+            println!("{near} of {life} life-cycle events within 1 s: fewer than 99%");
+            holds = false;
+        }
+        holds
+    }
+}
+
+fn one(record: Value) -> Outcome {
+    let scenario: Scenario = match serde_json::from_value(record) {
+        Ok(scenario) => scenario,
+        Err(error) => {
+            return Outcome { problems: vec![format!("cannot be read: {error}")], ..Outcome::default() };
+        }
+    };
+    match run(&scenario) {
+        Ok(run) => compare(&scenario, &run),
+        Err(error) => Outcome { problems: vec![format!("cannot be run: {error:#}")], ..Outcome::default() },
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:<16} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>6} {:>6} {:>6}",
+            "group",
+            "scenarios",
+            "passed",
+            "failed",
+            "events",
+            "in 1 s",
+            "status",
+            "missing",
+            "extra",
+            "order",
+            "final"
+        )?;
+        for (group, row) in &self.rows {
+            writeln!(
+                f,
+                "{group:<16} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>6} {:>6} {:>6}",
+                row.scenarios,
+                row.passed,
+                row.scenarios - row.passed,
+                row.life,
+                percent(row.life_near, row.life),
+                percent(row.status_seen, row.status),
+                row.missing,
+                row.extra,
+                row.order,
+                row.finals
+            )?;
+        }
+        for (group, row) in &self.rows {
+            for (id, lines) in &row.shown {
+                writeln!(f, "\n{group} {id}")?;
+                lines.iter().try_for_each(|line| writeln!(f, "    {line}"))?;
+            }
+            let failed = row.scenarios - row.passed;
+            if failed > row.shown.len() {
+                writeln!(f, "\n{group}: {} more failed", failed - row.shown.len())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of events, far below 2^52")]
+fn percent(part: usize, whole: usize) -> String {
+    if whole == 0 { "-".to_owned() } else { format!("{:.1}%", part as f64 * 100.0 / whole as f64) }
+}

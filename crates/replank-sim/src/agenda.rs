@@ -5,7 +5,8 @@ use std::collections::BinaryHeap;
 
 use replank_model::time::{Span, Time};
 
-/// Events in the order in which they are due; those due at one moment in the order in which they were put down.
+/// Events in the order in which they are due; those due at one moment in the order of their rank, then in that in which
+/// they were put down.
 #[derive(Debug)]
 pub(crate) struct Agenda<E> {
     now: Time,
@@ -18,13 +19,23 @@ pub(crate) struct Agenda<E> {
 #[derive(Debug)]
 struct Entry<E> {
     at: Time,
+    rank: Rank,
     number: u64,
     event: E,
 }
 
+/// Which events of one moment come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// Looks of controllers: what happens at the same moment is not yet known to them.
+    Look,
+    /// What happens.
+    Happening,
+}
+
 impl<E> PartialEq for Entry<E> {
     fn eq(&self, other: &Self) -> bool {
-        (self.at, self.number) == (other.at, other.number)
+        (self.at, self.rank, self.number) == (other.at, other.rank, other.number)
     }
 }
 impl<E> Eq for Entry<E> {}
@@ -35,7 +46,7 @@ impl<E> PartialOrd for Entry<E> {
 }
 impl<E> Ord for Entry<E> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.number).cmp(&(other.at, other.number))
+        (self.at, self.rank, self.number).cmp(&(other.at, other.rank, other.number))
     }
 }
 
@@ -51,7 +62,16 @@ impl<E> Agenda<E> {
 
     /// Puts an event down for a moment; one that has passed is due at once.
     pub(crate) fn at(&mut self, at: Time, event: E) {
-        self.heap.push(Reverse(Entry { at: at.max(self.now), number: self.next, event }));
+        self.put(at, Rank::Happening, event);
+    }
+
+    /// Puts down a look of a controller for a moment: it comes before all that happens then.
+    pub(crate) fn look_at(&mut self, at: Time, event: E) {
+        self.put(at, Rank::Look, event);
+    }
+
+    fn put(&mut self, at: Time, rank: Rank, event: E) {
+        self.heap.push(Reverse(Entry { at: at.max(self.now), rank, number: self.next, event }));
         self.next += 1;
     }
 

@@ -16,6 +16,7 @@ pub mod rehearse;
 mod scheduling;
 #[cfg(test)]
 mod testing;
+mod ties;
 mod trace;
 mod world;
 
@@ -24,6 +25,6 @@ pub use draw::{Draw, Draws, Purpose};
 pub use driver::{Pilot, Sent};
 pub use durations::{Assumption, Durations, Source, Workload, workload_of};
 pub use kubelet::{KubeletModel, PodAct};
-pub use scheduling::TieBreaker;
+pub use ties::TieBreaker;
 pub use trace::TraceHash;
 pub use world::{Observer, Settings, World};

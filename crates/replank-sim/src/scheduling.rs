@@ -1,6 +1,6 @@
 //! The scheduler's loop: its queue, and binding.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_core::schedule::Scheduler;
@@ -8,30 +8,26 @@ use replank_model::object::Object;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::text::NodeName;
-use replank_model::time::{Span, Time};
+use replank_model::time::Span;
 use replank_model::view::{Change, View};
 
 use crate::controllers::Ctx;
 use crate::draw::Purpose;
+use crate::ties::SharedTies;
 use crate::world::Event;
 
 /// Time of one scheduling cycle, from the queue to the stored binding. Recorded: 3 to 10 ms.
 const CYCLE: Span = Span::from_millis(5);
 
-/// Decides where the scheduler draws lots: which of several nodes with the best score a pod gets.
-///
-/// For runs that are to follow a recording, whose lots are known.
-pub trait TieBreaker {
-    /// The node for a pod, one of `best`; `None` leaves it to the draw.
-    fn choose(&mut self, pod: &Pod, best: &[NodeName]) -> Option<NodeName>;
-}
-
 /// The queue and the engine.
 pub(crate) struct Scheduling {
     engine: Scheduler,
-    ties: Option<Box<dyn TieBreaker>>,
+    ties: Option<SharedTies>,
     /// Pods to be tried, most urgent first.
     active: BTreeSet<Waiting>,
+    /// Place in the queue of each of them.
+    places: BTreeMap<Key, Waiting>,
+    arrivals: u64,
     /// Pods that were tried in vain since the last change that could help them.
     unschedulable: BTreeSet<Key>,
     is_due: bool,
@@ -41,7 +37,7 @@ pub(crate) struct Scheduling {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     priority: std::cmp::Reverse<i32>,
-    since: Time,
+    arrival: u64,
     key: Key,
 }
 
@@ -51,6 +47,8 @@ impl Scheduling {
             engine: Scheduler::load(view),
             ties: None,
             active: BTreeSet::new(),
+            places: BTreeMap::new(),
+            arrivals: 0,
             unschedulable: BTreeSet::new(),
             is_due: false,
         }
@@ -79,6 +77,7 @@ impl Scheduling {
     pub(crate) fn take_next(&mut self, ctx: &mut Ctx<'_>) {
         self.is_due = false;
         let Some(next) = self.active.pop_first() else { return };
+        self.places.remove(&next.key);
         if !self.active.is_empty() {
             self.wake(ctx);
         }
@@ -101,7 +100,7 @@ impl Scheduling {
     }
 
     /// Lets somebody else draw the lots.
-    pub(crate) fn leave_ties_to(&mut self, ties: Box<dyn TieBreaker>) {
+    pub(crate) fn leave_ties_to(&mut self, ties: SharedTies) {
         self.ties = Some(ties);
     }
 
@@ -111,21 +110,29 @@ impl Scheduling {
         if best.is_empty() {
             return None;
         }
-        ties.choose(pod, &best).filter(|node| best.contains(node))
+        ties.choose(pod, &best)
     }
 
+    /// Puts a pod into the queue; one that is in it keeps its place.
     fn push(&mut self, ctx: &mut Ctx<'_>, pod: &Pod) {
-        self.unschedulable.remove(&pod.meta.key());
-        self.active.insert(Waiting {
-            priority: std::cmp::Reverse(pod.spec.priority.unwrap_or(0)),
-            since: pod.meta.creation_timestamp.unwrap_or(Time::from_millis(0)),
-            key: pod.meta.key(),
-        });
+        let key = pod.meta.key();
+        self.unschedulable.remove(&key);
+        if !self.places.contains_key(&key) {
+            self.arrivals += 1;
+            let priority = std::cmp::Reverse(pod.spec.priority.unwrap_or(0));
+            let place = Waiting { priority, arrival: self.arrivals, key: key.clone() };
+            self.active.insert(place.clone());
+            self.places.insert(key, place);
+        }
         self.wake(ctx);
     }
 
     fn forget(&mut self, pod: &Pod) {
-        self.unschedulable.remove(&pod.meta.key());
+        let key = pod.meta.key();
+        self.unschedulable.remove(&key);
+        if let Some(place) = self.places.remove(&key) {
+            self.active.remove(&place);
+        }
     }
 
     fn retry_all(&mut self, ctx: &mut Ctx<'_>) {

@@ -14,7 +14,8 @@ use crate::controllers::{Controller, Ctx, WorkQueue, Workloads};
 use crate::draw::Draws;
 use crate::driver::{self, Driver, DriverDue, Pilot, Sent};
 use crate::kubelet::{self, KubeletModel, Kubelets, PodAct};
-use crate::scheduling::{Scheduling, TieBreaker};
+use crate::scheduling::Scheduling;
+use crate::ties::{SharedTies, TieBreaker};
 use crate::trace::{Trace, TraceHash};
 
 /// What happens at a moment.
@@ -26,6 +27,8 @@ pub(crate) enum Event {
     Control(ControlDue),
     /// A controller looks at an object after a pause.
     SyncLater(Controller, u32),
+    /// A controller goes on with looking at an object.
+    Resume(Controller, u32),
     /// A kubelet does the next thing for a pod.
     Kubelet(kubelet::Due),
     /// The scheduler takes the next pod from its queue.
@@ -111,9 +114,11 @@ impl World {
         self.observers.push(observer);
     }
 
-    /// Lets somebody else decide which of several equally good nodes a pod gets.
+    /// Lets somebody else draw the lots that the real components draw among equals.
     pub fn leave_ties_to(&mut self, ties: Box<dyn TieBreaker>) {
-        self.scheduling.leave_ties_to(ties);
+        let ties = SharedTies::new(ties);
+        self.scheduling.leave_ties_to(ties.clone());
+        self.workloads.leave_ties_to(ties);
     }
 
     /// Puts somebody in charge: they are shown everything there is, late from then on, and what they command is done.
@@ -227,6 +232,7 @@ impl World {
         match event {
             Event::Control(due) => self.control.handle(&mut ctx, due),
             Event::Sync(controller, slot) => self.workloads.sync(&mut ctx, controller, slot),
+            Event::Resume(controller, slot) => self.workloads.resume(&mut ctx, controller, slot),
             Event::SyncLater(controller, slot) => {
                 self.workloads.pause_is_over(&mut ctx, controller, slot);
             }

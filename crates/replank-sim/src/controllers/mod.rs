@@ -48,6 +48,14 @@ pub(crate) enum Controller {
     ReplicationController,
 }
 
+/// Whether looking at an object is done.
+pub(crate) enum Done {
+    /// It is.
+    Yes,
+    /// It goes on after a while.
+    GoesOn(Span),
+}
+
 /// What a controller may touch.
 pub(crate) struct Ctx<'a> {
     /// The API server: the only way to change anything.

@@ -12,6 +12,11 @@ const RETRY_FIRST: Span = Span::from_millis(5);
 /// Longest pause after a failure.
 const RETRY_MAX: Span = Span::from_secs(1000);
 
+/// Time of one write. Recorded looks with two writes, one after the other, take 10 to 20 ms.
+const WRITE: Span = Span::from_millis(5);
+/// Writes of one look that count: more of them are made side by side.
+const WRITES_MAX: u64 = 4;
+
 type Key = (Controller, u32);
 
 /// What waits to be looked at.
@@ -21,13 +26,57 @@ pub(crate) struct WorkQueue {
     /// When a pause is over: of several pauses the shortest counts, and only that (client-go `delaying_queue.go`).
     later: FxHashMap<Key, Time>,
     failures: FxHashMap<Key, u32>,
+    /// Objects whose looking at goes on.
+    busy: FxHashSet<Key>,
+    /// Until when the writes of the last look at an object take.
+    writing: FxHashMap<Key, Time>,
 }
 
 impl WorkQueue {
     /// Notes that an object is to be looked at; one that waits already is not put down twice.
     pub(crate) fn add(&mut self, agenda: &mut Agenda<Event>, controller: Controller, slot: u32) {
-        if self.pending.insert((controller, slot)) {
-            agenda.after(REACTION, Event::Sync(controller, slot));
+        let key = (controller, slot);
+        if self.pending.insert(key) && !self.busy.contains(&key) {
+            self.put_down(agenda, key);
+        }
+    }
+
+    fn put_down(&mut self, agenda: &mut Agenda<Event>, key: Key) {
+        let mut at = agenda.now() + REACTION;
+        if let Some(until) = self.writing.get(&key).copied() {
+            at = at.max(until);
+            if until <= agenda.now() {
+                self.writing.remove(&key);
+            }
+        }
+        agenda.look_at(at, Event::Sync(key.0, key.1));
+    }
+
+    /// Notes how many writes a look at an object made: the next look waits until they are done.
+    pub(crate) fn wrote(&mut self, agenda: &Agenda<Event>, controller: Controller, slot: u32, writes: u64) {
+        if writes > 0 {
+            let times = i64::try_from(writes.min(WRITES_MAX)).unwrap_or(1);
+            self.writing.insert((controller, slot), agenda.now() + WRITE * times);
+        }
+    }
+
+    /// Notes that looking at an object goes on for a while; what is added meanwhile waits for its end.
+    pub(crate) fn go_on(
+        &mut self,
+        agenda: &mut Agenda<Event>,
+        controller: Controller,
+        slot: u32,
+        span: Span,
+    ) {
+        self.busy.insert((controller, slot));
+        agenda.after(span, Event::Resume(controller, slot));
+    }
+
+    /// Notes that looking at an object is done.
+    pub(crate) fn done(&mut self, agenda: &mut Agenda<Event>, controller: Controller, slot: u32) {
+        let key = (controller, slot);
+        if self.busy.remove(&key) && self.pending.contains(&key) {
+            self.put_down(agenda, key);
         }
     }
 
@@ -78,6 +127,10 @@ impl WorkQueue {
             return false;
         }
         self.later.remove(&key);
+        if self.busy.contains(&key) {
+            self.pending.insert(key);
+            return false;
+        }
         !self.pending.contains(&key)
     }
 }

@@ -1,17 +1,21 @@
 //! The workload controllers together: who is told of what, and what they remember.
 
+use replank_model::object::pod::Pod;
+use replank_model::object::workload::{ReplicaSet, ReplicationController};
 use replank_model::object::{Kind, Object};
-use replank_model::view::{Change, Ix};
+use replank_model::view::Change;
 
 use super::index::{Index, resolve};
-use super::{Controller, Ctx, deployment, replica_set};
+use super::{Controller, Ctx, Done, deployment, replica_set};
 use crate::api::ApiError;
-use replank_model::object::pod::Pod;
+use crate::ties::SharedTies;
 
 /// What the workload controllers remember between two looks.
 #[derive(Debug, Default)]
 pub(crate) struct Workloads {
     index: Index,
+    bursts: replica_set::Bursts,
+    ties: Option<SharedTies>,
 }
 
 /// Kinds whose pods the replica controllers keep.
@@ -62,15 +66,39 @@ impl Workloads {
     /// Looks at one object.
     pub(crate) fn sync(&mut self, ctx: &mut Ctx<'_>, controller: Controller, slot: u32) {
         ctx.queue.take(controller, slot);
+        self.look(ctx, controller, slot);
+    }
+
+    /// Goes on with looking at one object.
+    pub(crate) fn resume(&mut self, ctx: &mut Ctx<'_>, controller: Controller, slot: u32) {
+        self.look(ctx, controller, slot);
+    }
+
+    fn look(&mut self, ctx: &mut Ctx<'_>, controller: Controller, slot: u32) {
+        let before = ctx.api.version();
         let done = match controller {
-            Controller::Deployment => deployment::sync(ctx, &self.index, slot),
-            Controller::ReplicaSet => replica_set::sync_set(ctx, &self.index, slot),
-            Controller::ReplicationController => replica_set::sync_controller(ctx, &self.index, slot),
+            Controller::Deployment => deployment::sync(ctx, &self.index, slot).map(|()| Done::Yes),
+            Controller::ReplicaSet => replica_set::sync::<ReplicaSet>(ctx, self.parts(), slot),
+            Controller::ReplicationController => {
+                replica_set::sync::<ReplicationController>(ctx, self.parts(), slot)
+            }
         };
         match done {
-            Ok(()) => ctx.queue.forget(controller, slot),
+            Ok(Done::GoesOn(span)) => return ctx.queue.go_on(ctx.agenda, controller, slot, span),
+            Ok(Done::Yes) => ctx.queue.forget(controller, slot),
             Err(error) => Self::failed(ctx, controller, slot, &error),
         }
+        ctx.queue.wrote(ctx.agenda, controller, slot, ctx.api.version() - before);
+        ctx.queue.done(ctx.agenda, controller, slot);
+    }
+
+    fn parts(&mut self) -> replica_set::Parts<'_> {
+        replica_set::Parts { index: &self.index, bursts: &mut self.bursts, ties: &mut self.ties }
+    }
+
+    /// Lets somebody else draw the lots.
+    pub(crate) fn leave_ties_to(&mut self, ties: SharedTies) {
+        self.ties = Some(ties);
     }
 
     fn failed(ctx: &mut Ctx<'_>, controller: Controller, slot: u32, error: &ApiError) {
@@ -145,15 +173,4 @@ impl Workloads {
             }
         }
     }
-
-    /// The index of dependents.
-    #[expect(dead_code, reason = "for controllers that share it")]
-    pub(crate) fn index(&self) -> &Index {
-        &self.index
-    }
-}
-
-/// The typed index of a slot.
-pub(crate) fn ix<T>(slot: u32) -> Ix<T> {
-    Ix::new(slot)
 }

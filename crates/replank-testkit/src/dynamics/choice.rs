@@ -1,10 +1,14 @@
-//! Where the scheduler draws lots, the recorded lot is drawn.
+//! Where the real components draw lots, the recorded lot is drawn: nodes of equal scores, pods that a ReplicaSet has too
+//! many of and that nothing tells apart.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use replank_model::object::pod::Pod;
 use replank_model::text::NodeName;
+use replank_model::time::Time;
 use replank_sim::TieBreaker;
 use serde_json::Value;
 
@@ -23,6 +27,10 @@ struct Binding {
 pub(super) struct Choice {
     bindings: Vec<Binding>,
     groups: Vec<Vec<String>>,
+    /// When each recorded pod began to terminate, in milliseconds.
+    ends: Vec<(String, i64)>,
+    /// Which recorded pod each of ours took the node of.
+    identity: BTreeMap<String, String>,
     log: Rc<RefCell<Log>>,
     /// What went wrong.
     problems: Rc<RefCell<Vec<String>>>,
@@ -45,7 +53,14 @@ impl Choice {
             .collect();
         bound.sort_by_key(|(t_ms, _)| *t_ms);
         let bindings = bound.into_iter().map(|(_, binding)| binding).collect();
-        Self { bindings, groups: scenario.interchangeable.clone(), log, problems }
+        let optional = scenario.expect.optional.iter();
+        let ends = scenario.expect.events.iter().chain(optional);
+        let ends = ends
+            .filter(|event| event.kind == "Pod" && event.change == "terminating")
+            .map(|event| (event.name.clone(), event.t_ms))
+            .collect();
+        let (groups, identity) = (scenario.interchangeable.clone(), BTreeMap::new());
+        Self { bindings, groups, ends, identity, log, problems }
     }
 
     /// The first recorded binding of the pod, or of one that it may be exchanged with, to one of the best nodes.
@@ -69,6 +84,7 @@ impl TieBreaker for Choice {
         let names: Vec<&str> = best.iter().map(NodeName::as_str).collect();
         if let Some((at, node)) = self.find(&symbol, &names) {
             self.bindings[at].is_used = true;
+            self.identity.insert(symbol, self.bindings[at].pod.clone());
             return Some(NodeName::from(node));
         }
         let recorded: Vec<&Vec<String>> = self
@@ -83,7 +99,23 @@ impl TieBreaker for Choice {
         }
         None
     }
+
+    fn order_victims(&mut self, now: Time, equals: &mut [Arc<Pod>]) {
+        let log = self.log.borrow();
+        let now_ms = (now - log.origin).as_millis();
+        // Those that were recorded to go at about this time, then those that went later, then those that stayed.
+        let end = |pod: &Arc<Pod>| {
+            let symbol = log.symbols.of_uid(&pod.meta.uid, pod.meta.name.as_str());
+            let recorded = self.identity.get(&symbol).unwrap_or(&symbol);
+            let ends = self.ends.iter().filter(|(name, at)| name == recorded && *at > now_ms - AHEAD_MS);
+            ends.map(|(_, at)| *at).min().unwrap_or(i64::MAX)
+        };
+        equals.sort_by_key(end);
+    }
 }
+
+/// How much earlier than ours a recorded end may be.
+const AHEAD_MS: i64 = 500;
 
 fn nodes(value: &Value) -> Vec<String> {
     match value {

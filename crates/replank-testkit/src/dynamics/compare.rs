@@ -142,10 +142,6 @@ impl std::fmt::Display for Flat {
     }
 }
 
-fn shown(seen: &Seen) -> String {
-    format!("{} {} {} {} at {} ms", seen.kind, seen.name, seen.what, seen.value, seen.t_ms)
-}
-
 fn flatten(scenario: &Scenario) -> Vec<Flat> {
     scenario.expect.events.iter().flat_map(flat).collect()
 }
@@ -336,7 +332,7 @@ fn extra(scenario: &Scenario, run: &Run, left: &[usize], outcome: &mut Outcome) 
         let seen = &left[at];
         let is_outside = seen.kind == "Node" && seen.name == "outside";
         if matches!(seen.what, What::Change(_)) && !is_outside {
-            outcome.extra.push(shown(seen));
+            outcome.extra.push(seen.to_string());
         }
     }
 }

@@ -28,6 +28,12 @@ pub struct Seen {
     pub value: Value,
 }
 
+impl std::fmt::Display for Seen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} {} {} at {} ms", self.kind, self.name, self.what, self.value, self.t_ms)
+    }
+}
+
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {

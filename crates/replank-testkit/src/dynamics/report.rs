@@ -18,6 +18,8 @@ const DIRECTORY_VARIABLE: &str = "REPLANK_TRANSCRIPTS";
 const ONLY_VARIABLE: &str = "DYNAMICS_ONLY";
 /// If set, all failures are shown in full.
 const ALL_VARIABLE: &str = "DYNAMICS_ALL";
+/// If set, all events of our run are printed.
+const EVENTS_VARIABLE: &str = "DYNAMICS_EVENTS";
 /// Failures that are shown in full, per group, and differences of each.
 const SHOWN_FAILURES: usize = 3;
 const SHOWN_DIFFERENCES: usize = 12;
@@ -193,7 +195,13 @@ fn one(record: Value) -> Outcome {
         }
     };
     match run(&scenario) {
-        Ok(run) => compare(&scenario, &run),
+        Ok(run) => {
+            if std::env::var_os(EVENTS_VARIABLE).is_some() {
+                println!("\n{}: events of our run", scenario.id);
+                run.events.iter().for_each(|event| println!("    {event}"));
+            }
+            compare(&scenario, &run)
+        }
         Err(error) => Outcome { problems: vec![format!("cannot be run: {error:#}")], ..Outcome::default() },
     }
 }

@@ -142,7 +142,8 @@ impl Api {
         effect: Effect,
     ) -> Result<Object, ApiError> {
         let resource = &address.resource;
-        let old = render(known);
+        let mut old = render(known);
+        defaults::fill(resource.kind, &mut old);
         self.check_version(resource, known, &value)?;
         keep_servers_own(&old, &mut value);
         match (resource.status, address.subresource) {

@@ -10,12 +10,15 @@ use replank_model::object::Kind;
 use replank_model::object::pod::{Pod, PodTemplate};
 use replank_model::object::workload::{ReplicaSet, ReplicaSetStatus, ReplicationController};
 use replank_model::selector::Selector;
+use replank_model::text::Uid;
 use replank_model::time::Span;
 use replank_model::view::{Ix, Tabled, View};
+use rustc_hash::FxHashMap;
 
 use super::index::Index;
-use super::{Controller, Ctx, pods};
+use super::{Controller, Ctx, Done, pods};
 use crate::api::ApiError;
+use crate::ties::SharedTies;
 
 pub(crate) use status::is_available;
 
@@ -23,7 +26,7 @@ pub(crate) use status::is_available;
 const BURST: usize = 500;
 
 /// What both kinds are made of.
-pub(super) trait Replicated: Tabled {
+pub(crate) trait Replicated: Tabled {
     /// The controller that looks at it.
     const CONTROLLER: Controller;
     /// Whether `status.terminatingReplicas` is kept.
@@ -88,26 +91,71 @@ impl Replicated for ReplicationController {
     }
 }
 
-/// Looks at a ReplicaSet.
-pub(super) fn sync_set(ctx: &mut Ctx<'_>, index: &Index, slot: u32) -> Result<(), ApiError> {
-    sync::<ReplicaSet>(ctx, index, slot)
+/// Time of one batch of creations. Recorded: 8 to 12 ms.
+const BATCH: Span = Span::from_millis(10);
+
+/// What the replica controllers share.
+pub(super) struct Parts<'a> {
+    pub(super) index: &'a Index,
+    pub(super) bursts: &'a mut Bursts,
+    pub(super) ties: &'a mut Option<SharedTies>,
 }
 
-/// Looks at a ReplicationController.
-pub(super) fn sync_controller(ctx: &mut Ctx<'_>, index: &Index, slot: u32) -> Result<(), ApiError> {
-    sync::<ReplicationController>(ctx, index, slot)
+/// Sets whose pods are being made, batch by batch, by controller and slot.
+pub(super) type Bursts = FxHashMap<(Controller, u32), Burst>;
+
+/// Pods that are being made in batches of 1, 2, 4…: where one fails, the following batches are not tried
+/// (`slowStartBatch`).
+#[derive(Debug)]
+pub(super) struct Burst {
+    uid: Uid,
+    remaining: usize,
+    batch: usize,
+    /// What was there before.
+    active: Vec<Arc<Pod>>,
+    terminating: i32,
 }
 
-fn sync<R: Replicated>(ctx: &mut Ctx<'_>, index: &Index, slot: u32) -> Result<(), ApiError> {
-    let Some(set) = ctx.view().table::<R>().get(Ix::new(slot)).cloned() else { return Ok(()) };
-    let Some(selector) = set.selector() else { return Ok(()) };
-    let all = pods::own_and_orphaned(ctx, index, &*set);
-    let terminating = count_terminating(&*set, &selector, &all);
-    let active = all.into_iter().filter(|pod| pod.is_active()).collect();
-    let active = pods::claim(ctx, &*set, &selector, active, None, |_| true)?;
-    let managed =
-        if set.meta().is_terminating() { Ok(()) } else { manage(ctx, index, &*set, active.clone()) };
-    status::write(ctx, slot, &set, &active, terminating, managed)
+/// Looks at a set.
+pub(super) fn sync<R: Replicated>(ctx: &mut Ctx<'_>, parts: Parts<'_>, slot: u32) -> Result<Done, ApiError> {
+    let burst = parts.bursts.remove(&(R::CONTROLLER, slot));
+    let Some(set) = ctx.view().table::<R>().get(Ix::new(slot)).cloned() else { return Ok(Done::Yes) };
+    let Some(selector) = set.selector() else { return Ok(Done::Yes) };
+    let burst = match burst.filter(|burst| burst.uid == set.meta().uid) {
+        Some(burst) => burst,
+        None => {
+            let all = pods::own_and_orphaned(ctx, parts.index, &*set);
+            let terminating = count_terminating(&*set, &selector, &all);
+            let active = all.into_iter().filter(|pod| pod.is_active()).collect();
+            let active = pods::claim(ctx, &*set, &selector, active, None, |_| true)?;
+            let wanted = usize::try_from(set.replicas()).unwrap_or(0);
+            let excess = active.len().saturating_sub(wanted).min(BURST);
+            if set.meta().is_terminating() || active.len() == wanted {
+                status::write(ctx, slot, &set, &active, terminating, Ok(()))?;
+                return Ok(Done::Yes);
+            }
+            if excess > 0 {
+                let done = delete(ctx, &parts, &*set, active.clone(), excess);
+                status::write(ctx, slot, &set, &active, terminating, done)?;
+                return Ok(Done::Yes);
+            }
+            let remaining = (wanted - active.len()).min(BURST);
+            Burst { uid: set.meta().uid.clone(), remaining, batch: 1, active, terminating }
+        }
+    };
+    let Burst { uid, remaining, batch, active, terminating } = burst;
+    let made = create(ctx, &*set, batch);
+    let remaining = remaining - batch;
+    if made.is_ok() && remaining > 0 {
+        let batch = (2 * batch).min(remaining);
+        let burst = Burst { uid, remaining, batch, active, terminating };
+        parts.bursts.insert((R::CONTROLLER, slot), burst);
+        return Ok(Done::GoesOn(BATCH));
+    }
+    // Meanwhile the set may have changed.
+    let Some(set) = ctx.view().table::<R>().get(Ix::new(slot)).cloned() else { return Ok(Done::Yes) };
+    status::write(ctx, slot, &set, &active, terminating, made)?;
+    Ok(Done::Yes)
 }
 
 /// Pods on their way out that the set still manages.
@@ -122,49 +170,34 @@ fn count_terminating<R: Replicated>(set: &R, selector: &Selector, all: &[Arc<Pod
     super::narrow(all.iter().filter(is_counted).count())
 }
 
-/// Makes or deletes as many pods as are missing or too many.
-fn manage<R: Replicated>(
+fn delete<R: Replicated>(
     ctx: &mut Ctx<'_>,
-    index: &Index,
+    parts: &Parts<'_>,
     set: &R,
     active: Vec<Arc<Pod>>,
+    excess: usize,
 ) -> Result<(), ApiError> {
-    let wanted = usize::try_from(set.replicas()).unwrap_or(0);
-    if active.len() < wanted {
-        return create(ctx, set, (wanted - active.len()).min(BURST));
-    }
-    let excess = (active.len() - wanted).min(BURST);
     let mut failure = Ok(());
-    if excess > 0 {
-        for pod in victims::choose(ctx, index, set, active, excess) {
-            if let Err(error) = pods::delete(ctx, &pod) {
-                failure = Err(error);
-            }
+    for pod in victims::choose(ctx, parts, set, active, excess) {
+        if let Err(error) = pods::delete(ctx, &pod) {
+            failure = Err(error);
         }
     }
     failure
 }
 
-/// Makes pods in batches of 1, 2, 4…: where one fails, the following batches are not tried (`slowStartBatch`).
-fn create<R: Replicated>(ctx: &mut Ctx<'_>, set: &R, count: usize) -> Result<(), ApiError> {
+/// Makes one batch of pods.
+fn create<R: Replicated>(ctx: &mut Ctx<'_>, set: &R, batch: usize) -> Result<(), ApiError> {
     let Some(template) = set.template() else { return Ok(()) };
-    let (mut remaining, mut batch) = (count, 1);
-    while remaining > 0 {
-        let mut failure = None;
-        for _ in 0..batch {
-            match ctx.api.create(pods::from_template(set, template)) {
-                Ok(_) => {}
-                Err(error) if pods::is_namespace_terminating(&error) => {}
-                Err(error) => failure = Some(error),
-            }
+    let mut failure = Ok(());
+    for _ in 0..batch {
+        match ctx.api.create(pods::from_template(set, template)) {
+            Ok(_) => {}
+            Err(error) if pods::is_namespace_terminating(&error) => {}
+            Err(error) => failure = Err(error),
         }
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        remaining -= batch;
-        batch = (2 * batch).min(remaining);
     }
-    Ok(())
+    failure
 }
 
 /// How long a pod must be ready to be available for the owner in a slot.

@@ -11,7 +11,7 @@ use replank_model::time::Time;
 use replank_model::view::Ix;
 use rustc_hash::FxHashMap;
 
-use super::Replicated;
+use super::{Parts, Replicated};
 use crate::controllers::Ctx;
 use crate::controllers::index::Index;
 
@@ -20,7 +20,7 @@ const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 /// Chooses `count` of the pods.
 pub(super) fn choose<R: Replicated>(
     ctx: &Ctx<'_>,
-    index: &Index,
+    parts: &Parts<'_>,
     set: &R,
     active: Vec<Arc<Pod>>,
     count: usize,
@@ -28,12 +28,25 @@ pub(super) fn choose<R: Replicated>(
     if count >= active.len() {
         return active;
     }
-    let crowd = crowd(ctx, index, set);
+    let crowd = crowd(ctx, parts.index, set);
     let now = ctx.api.now();
     let mut ranked: Vec<(usize, Arc<Pod>)> =
         active.into_iter().map(|pod| (crowd.get(&pod.node).copied().unwrap_or(0), pod)).collect();
-    ranked.sort_by(|(rank_a, a), (rank_b, b)| compare(a, *rank_a, b, *rank_b, now));
-    ranked.into_iter().take(count).map(|(_, pod)| pod).collect()
+    ranked.sort_by(|(rank_a, a), (rank_b, b)| {
+        // Upstream compares uids, or leaves equals in the order of its cache: both are chance.
+        compare(a, *rank_a, b, *rank_b, now).then_with(|| a.meta.uid.cmp(&b.meta.uid))
+    });
+    // Those who stand at the cut as equals of the last one that goes.
+    let (last_rank, last) = &ranked[count - 1];
+    let tied = |(rank, pod): &(usize, Arc<Pod>)| compare(pod, *rank, last, *last_rank, now).is_eq();
+    let from = ranked.iter().position(tied).unwrap_or(count - 1);
+    let to = from + ranked[from..].iter().take_while(|entry| tied(entry)).count();
+    let mut pods: Vec<Arc<Pod>> = ranked.iter().map(|(_, pod)| pod.clone()).collect();
+    if let Some(ties) = parts.ties.as_ref().filter(|_| to > count) {
+        ties.order_victims(now, &mut pods[from..to]);
+    }
+    pods.truncate(count);
+    pods
 }
 
 /// Active pods of all ReplicaSets with the same owner, by node (`getIndirectlyRelatedPods`). Without an owner nobody
@@ -59,24 +72,30 @@ fn crowd<R: Replicated>(ctx: &Ctx<'_>, index: &Index, set: &R) -> FxHashMap<Opti
     crowd
 }
 
-/// `Less` means: goes first.
+/// `Less` means: goes first; `Equal`: chance decides.
 fn compare(a: &Pod, rank_a: usize, b: &Pod, rank_b: usize, now: Time) -> Ordering {
     let ready = (a.is_ready(), b.is_ready());
-    a.node
+    let condition = a
+        .node
         .is_some()
         .cmp(&b.node.is_some())
         .then_with(|| phase(a).cmp(&phase(b)))
         .then_with(|| ready.0.cmp(&ready.1))
         .then_with(|| deletion_cost(a).cmp(&deletion_cost(b)))
-        .then_with(|| rank_b.cmp(&rank_a))
-        .then_with(|| match ready {
-            (true, true) => younger_first(a.ready_since(), b.ready_since(), now, a, b),
-            (true | false, true | false) => Ordering::Equal,
+        .then_with(|| rank_b.cmp(&rank_a));
+    if condition.is_ne() {
+        return condition;
+    }
+    let readiness = match ready {
+        (true, true) => ages(a.ready_since(), b.ready_since(), now),
+        (true | false, true | false) => None,
+    };
+    readiness.unwrap_or_else(|| {
+        restarts(b).cmp(&restarts(a)).then_with(|| {
+            let created = |pod: &Pod| pod.meta.creation_timestamp;
+            ages(created(a), created(b), now).unwrap_or(Ordering::Equal)
         })
-        .then_with(|| restarts(b).cmp(&restarts(a)))
-        .then_with(|| younger_first(a.meta.creation_timestamp, b.meta.creation_timestamp, now, a, b))
-        // Upstream's order of equals is that of its cache, that is by chance.
-        .then_with(|| a.meta.uid.cmp(&b.meta.uid))
+    })
 }
 
 fn phase(pod: &Pod) -> u8 {
@@ -91,15 +110,14 @@ fn deletion_cost(pod: &Pod) -> i32 {
     pod.meta.annotations.value(DELETION_COST).and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Times are compared in powers of two of the age; those of one power by uid, which is by chance.
-fn younger_first(a: Option<Time>, b: Option<Time>, now: Time, pod_a: &Pod, pod_b: &Pod) -> Ordering {
+/// The younger first, ages compared in powers of two; `None` if they are the same to the second. Different ages of one
+/// power are left to chance, whatever else tells the pods apart.
+fn ages(a: Option<Time>, b: Option<Time>, now: Time) -> Option<Ordering> {
     match (a, b) {
-        _ if a == b => Ordering::Equal,
-        (None, _) => Ordering::Less,
-        (_, None) => Ordering::Greater,
-        (Some(a), Some(b)) => {
-            magnitude(a, now).cmp(&magnitude(b, now)).then_with(|| pod_a.meta.uid.cmp(&pod_b.meta.uid))
-        }
+        _ if a == b => None,
+        (None, _) => Some(Ordering::Less),
+        (_, None) => Some(Ordering::Greater),
+        (Some(a), Some(b)) => Some(magnitude(a, now).cmp(&magnitude(b, now))),
     }
 }
 

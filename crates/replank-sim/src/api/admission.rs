@@ -9,7 +9,7 @@ use replank_model::object::cluster::{NamespaceObject, NamespacePhase};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, PodSpec, PreemptionPolicy};
-use replank_model::object::volume::PersistentVolumeClaim;
+use replank_model::object::volume::{ClaimPhase, PersistentVolumeClaim};
 use replank_model::object::{Kind, Resource};
 use replank_model::text::{Name, Text};
 use rustc_hash::FxHashMap;
@@ -71,6 +71,12 @@ impl Api {
     }
 
     fn admit_pod(&mut self, mut pod: Arc<Pod>) -> Result<Arc<Pod>, ApiError> {
+        // A spec that nobody shares is not worth remembering.
+        if Arc::strong_count(&pod.spec) == 1 {
+            let spec = self.complete(&pod)?;
+            Arc::make_mut(&mut pod).spec = spec;
+            return Ok(pod);
+        }
         let address = Arc::as_ptr(&pod.spec) as usize;
         let known = self.admitted.specs.get(&address).map(|(_, admitted)| admitted.clone());
         let spec = match known {
@@ -160,6 +166,7 @@ impl Api {
     /// Plugins StorageObjectInUseProtection and DefaultStorageClass.
     fn admit_claim(&self, claim: Arc<PersistentVolumeClaim>) -> Arc<PersistentVolumeClaim> {
         let mut claim = protect(claim, "kubernetes.io/pvc-protection");
+        Arc::make_mut(&mut claim).status.phase = Some(ClaimPhase::Pending);
         if claim.spec.storage_class_name.is_none() && claim.spec.volume_name.is_empty() {
             // Of several defaults the youngest counts, then the first by name.
             let default = self

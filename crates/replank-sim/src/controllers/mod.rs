@@ -11,6 +11,7 @@ mod deployment;
 pub(crate) mod disruption;
 pub(crate) mod garbage;
 mod hash;
+mod history;
 mod index;
 pub(crate) mod namespaces;
 pub(crate) mod nodes;
@@ -19,6 +20,7 @@ pub(crate) mod pod_gc;
 mod pods;
 mod queue;
 mod replica_set;
+mod stateful_set;
 pub(crate) mod taint_eviction;
 mod workloads;
 
@@ -46,6 +48,8 @@ pub(crate) enum Controller {
     ReplicaSet,
     /// Keeps a ReplicationController's pods.
     ReplicationController,
+    /// Keeps a StatefulSet's pods and claims.
+    StatefulSet,
 }
 
 /// Whether looking at an object is done.

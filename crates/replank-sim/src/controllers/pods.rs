@@ -7,7 +7,7 @@ use replank_model::object::meta::{Meta, OwnerReference};
 use replank_model::object::pod::{Pod, PodTemplate};
 use replank_model::object::{Kind, Resource};
 use replank_model::selector::Selector;
-use replank_model::text::{Name, Text};
+use replank_model::text::Text;
 use replank_model::view::{Ix, Tabled};
 
 use super::Ctx;
@@ -166,11 +166,6 @@ fn release<O: Resource, R: Tabled>(
             meta.finalizers.retain(|known| **known != *name);
         }
     })
-}
-
-/// The key of an object in the namespace of another.
-pub(crate) fn sibling(meta: &Meta, name: Name) -> replank_model::object::meta::Key {
-    replank_model::object::meta::Key { namespace: meta.namespace.clone(), name }
 }
 
 /// Whether a refusal says that the namespace is on its way out: nothing can be made there any more.

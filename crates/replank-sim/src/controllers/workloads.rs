@@ -3,10 +3,12 @@
 use replank_model::object::pod::Pod;
 use replank_model::object::workload::{ReplicaSet, ReplicationController};
 use replank_model::object::{Kind, Object};
-use replank_model::view::Change;
+use replank_model::time::Span;
+use replank_model::view::{Change, View};
 
+use super::history::History;
 use super::index::{Index, resolve};
-use super::{Controller, Ctx, Done, deployment, replica_set};
+use super::{Controller, Ctx, Done, deployment, replica_set, stateful_set};
 use crate::api::ApiError;
 use crate::ties::SharedTies;
 
@@ -14,14 +16,16 @@ use crate::ties::SharedTies;
 #[derive(Debug, Default)]
 pub(crate) struct Workloads {
     index: Index,
+    history: History,
     bursts: replica_set::Bursts,
     ties: Option<SharedTies>,
 }
 
-/// Kinds whose pods the replica controllers keep.
-const REPLICATED: [(Kind, Controller); 2] = [
+/// Kinds that own pods, and adopt those that fit.
+const OWNERS: [(Kind, Controller); 3] = [
     (Kind::ReplicaSet, Controller::ReplicaSet),
     (Kind::ReplicationController, Controller::ReplicationController),
+    (Kind::StatefulSet, Controller::StatefulSet),
 ];
 
 impl Workloads {
@@ -57,6 +61,9 @@ impl Workloads {
             (Some(Object::ReplicationController(_)), None) => {
                 ctx.queue.forget(Controller::ReplicationController, *slot);
             }
+            (_, Some(Object::StatefulSet(_))) => ctx.enqueue(Controller::StatefulSet, *slot),
+            (Some(Object::StatefulSet(_)), None) => ctx.queue.forget(Controller::StatefulSet, *slot),
+            (Some(Object::ControllerRevision(gone)), None) => self.history.forget(&gone.meta.uid),
             (_, Some(Object::Deployment(_))) => ctx.enqueue(Controller::Deployment, *slot),
             (Some(Object::Deployment(_)), None) => ctx.queue.forget(Controller::Deployment, *slot),
             (Some(_) | None, Some(_)) | (Some(_), None) => {}
@@ -81,6 +88,9 @@ impl Workloads {
             Controller::ReplicaSet => replica_set::sync::<ReplicaSet>(ctx, self.parts(), slot),
             Controller::ReplicationController => {
                 replica_set::sync::<ReplicationController>(ctx, self.parts(), slot)
+            }
+            Controller::StatefulSet => {
+                stateful_set::sync(ctx, &self.index, &mut self.history, slot).map(|()| Done::Yes)
             }
         };
         match done {
@@ -110,9 +120,10 @@ impl Workloads {
             {
                 ctx.queue.forget(controller, slot);
             }
-            Controller::Deployment | Controller::ReplicaSet | Controller::ReplicationController => {
-                ctx.retry(controller, slot);
-            }
+            Controller::Deployment
+            | Controller::ReplicaSet
+            | Controller::ReplicationController
+            | Controller::StatefulSet => ctx.retry(controller, slot),
         }
     }
 
@@ -124,7 +135,7 @@ impl Workloads {
     }
 
     fn pod_changed(&mut self, ctx: &mut Ctx<'_>, _slot: u32, old: Option<&Pod>, new: Option<&Pod>) {
-        for (kind, controller) in REPLICATED {
+        for (kind, controller) in OWNERS {
             self.owner_of_pod(ctx, kind, controller, old, new);
         }
         if let (Some(gone), None) = (old, new) {
@@ -152,8 +163,8 @@ impl Workloads {
         if let Some(slot) = after {
             ctx.enqueue(controller, slot);
             let became_ready = |pod: &Pod| pod.is_ready() && !old.is_some_and(Pod::is_ready);
-            let after = replica_set::min_ready(ctx.view(), kind, slot);
-            if new.is_some_and(became_ready) && after > replank_model::time::Span::ZERO {
+            let after = min_ready(ctx.view(), controller, slot);
+            if new.is_some_and(became_ready) && after > Span::ZERO {
                 ctx.enqueue_after(controller, slot, after);
             }
             return;
@@ -168,9 +179,29 @@ impl Workloads {
             return;
         }
         for slot in self.index.namespaced(kind, &pod.meta.namespace) {
-            if replica_set::selects(ctx.view(), kind, slot, pod) {
+            if selects(ctx.view(), controller, slot, pod) {
                 ctx.enqueue(controller, slot);
             }
         }
+    }
+}
+
+/// How long a pod must be ready to be available for an owner.
+fn min_ready(view: &View, controller: Controller, slot: u32) -> Span {
+    match controller {
+        Controller::ReplicaSet => replica_set::min_ready::<ReplicaSet>(view, slot),
+        Controller::ReplicationController => replica_set::min_ready::<ReplicationController>(view, slot),
+        Controller::StatefulSet => stateful_set::min_ready(view, slot),
+        Controller::Deployment => Span::ZERO,
+    }
+}
+
+/// Whether an owner would adopt a pod with these labels.
+fn selects(view: &View, controller: Controller, slot: u32, pod: &Pod) -> bool {
+    match controller {
+        Controller::ReplicaSet => replica_set::selects::<ReplicaSet>(view, slot, pod),
+        Controller::ReplicationController => replica_set::selects::<ReplicationController>(view, slot, pod),
+        Controller::StatefulSet => stateful_set::selects(view, slot, pod),
+        Controller::Deployment => false,
     }
 }

@@ -151,7 +151,9 @@ impl Log {
             let value = if value.is_empty() { Value::Null } else { Value::Object(value) };
             self.put(t_ms, new, name, What::Change("created".into()), value);
         }
-        if let Object::Pod(pod) = new {
+        if known.is_none() && !matches!(new, Object::Pod(_)) {
+            // What else a new object says is not reported.
+        } else if let Object::Pod(pod) = new {
             let old = match old {
                 Some(Object::Pod(old)) => Some(&**old),
                 Some(_) | None => None,
@@ -169,10 +171,8 @@ impl Log {
         let before = known.unwrap_or(&nothing);
         let members: std::collections::BTreeSet<&String> = before.keys().chain(state.keys()).collect();
         for member in members {
-            let at_creation = known.is_none()
-                && (AT_CREATION.contains(&member.as_str()) || matches!(member.as_str(), "spec.parallelism"));
             let (was, is) = (before.get(member), state.get(member));
-            if was == is || at_creation || skipped.contains(&member.as_str()) {
+            if was == is || skipped.contains(&member.as_str()) {
                 continue;
             }
             let value = is.cloned().unwrap_or(Value::Null);

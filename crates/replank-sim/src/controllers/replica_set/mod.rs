@@ -6,7 +6,6 @@ mod victims;
 
 use std::sync::Arc;
 
-use replank_model::object::Kind;
 use replank_model::object::pod::{Pod, PodTemplate};
 use replank_model::object::workload::{ReplicaSet, ReplicaSetStatus, ReplicationController};
 use replank_model::selector::Selector;
@@ -201,26 +200,14 @@ fn create<R: Replicated>(ctx: &mut Ctx<'_>, set: &R, batch: usize) -> Result<(),
 }
 
 /// How long a pod must be ready to be available for the owner in a slot.
-pub(super) fn min_ready(view: &View, kind: Kind, slot: u32) -> Span {
-    let seconds = match kind {
-        Kind::ReplicaSet => view.replica_sets.get(Ix::new(slot)).map_or(0, |set| set.spec.min_ready_seconds),
-        Kind::ReplicationController => {
-            view.replication_controllers.get(Ix::new(slot)).map_or(0, |set| set.spec.min_ready_seconds)
-        }
-        _ => 0,
-    };
-    Span::from_secs(i64::from(seconds))
+pub(super) fn min_ready<R: Replicated>(view: &View, slot: u32) -> Span {
+    let set = view.table::<R>().get(Ix::new(slot));
+    Span::from_secs(set.map_or(0, |set| i64::from(set.min_ready_seconds())))
 }
 
 /// Whether the owner in a slot would adopt a pod with these labels.
-pub(super) fn selects(view: &View, kind: Kind, slot: u32, pod: &Pod) -> bool {
-    let selector = match kind {
-        Kind::ReplicaSet => view.replica_sets.get(Ix::new(slot)).and_then(|set| set.selector()),
-        Kind::ReplicationController => {
-            view.replication_controllers.get(Ix::new(slot)).and_then(|set| set.selector())
-        }
-        _ => None,
-    };
+pub(super) fn selects<R: Replicated>(view: &View, slot: u32, pod: &Pod) -> bool {
+    let selector = view.table::<R>().get(Ix::new(slot)).and_then(|set| set.selector());
     let labels = &pod.meta.labels;
     selector.is_some_and(|selector| !selector.is_empty() && selector.matches(|key| labels.value(key)))
 }

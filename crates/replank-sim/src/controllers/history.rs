@@ -1,0 +1,172 @@
+//! Revisions of StatefulSets and DaemonSets (pkg/controller/history).
+
+use std::sync::Arc;
+
+use replank_model::admission::default_pod_template;
+use replank_model::object::meta::{Meta, Raw};
+use replank_model::object::pod::PodTemplate;
+use replank_model::object::workload::ControllerRevision;
+use replank_model::object::{Kind, Object, render};
+use replank_model::selector::Selector;
+use replank_model::text::{Name, Text, Uid};
+use replank_model::view::{Ix, Tabled};
+use rustc_hash::FxHashMap;
+use serde_json::json;
+
+use super::index::Index;
+use super::{Ctx, hash, pods};
+use crate::api::{ApiError, DeleteOptions};
+
+/// Label with a revision's hash.
+const HASH_LABEL: &str = "controller.kubernetes.io/hash";
+/// Longest prefix of a revision's name.
+const PREFIX_MAX: usize = 223;
+
+/// The templates that revisions stand for, read once each.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    templates: FxHashMap<Uid, Option<Arc<PodTemplate>>>,
+}
+
+impl History {
+    /// The template that a revision stands for; `None` where its data cannot be read.
+    pub(crate) fn template(&mut self, revision: &Arc<ControllerRevision>) -> Option<Arc<PodTemplate>> {
+        if let Some(template) = &revision.template {
+            return Some(template.clone());
+        }
+        self.templates
+            .entry(revision.meta.uid.clone())
+            .or_insert_with(|| read(revision).map(Arc::new))
+            .clone()
+    }
+
+    /// A revision went.
+    pub(crate) fn forget(&mut self, uid: &Uid) {
+        self.templates.remove(uid);
+    }
+}
+
+/// The template in a revision's data: `{"spec": {"template": {…, "$patch": "replace"}}}`, completed as an API server of
+/// this version completes it.
+fn read(revision: &Arc<ControllerRevision>) -> Option<PodTemplate> {
+    let mut value = render(&Object::ControllerRevision(revision.clone()));
+    let template = value.pointer_mut("/data/spec/template")?.as_object_mut()?;
+    template.remove("$patch");
+    default_pod_template(template);
+    serde_json::from_value(serde_json::Value::Object(template.clone())).ok()
+}
+
+/// The revisions of an owner, those of nobody that fit among them, from the oldest to the newest.
+pub(crate) fn list<R: Tabled>(
+    ctx: &Ctx<'_>,
+    index: &Index,
+    owner: &R,
+    selector: &Selector,
+) -> Vec<Arc<ControllerRevision>> {
+    let meta = owner.meta();
+    let mut slots = index.owned_by(Kind::ControllerRevision, &meta.uid);
+    slots.extend(index.orphans(Kind::ControllerRevision, &meta.namespace));
+    let table = &ctx.view().controller_revisions;
+    let mut found: Vec<Arc<ControllerRevision>> = slots
+        .into_iter()
+        .filter_map(|slot| table.get(Ix::new(slot)).cloned())
+        .filter(|revision| selector.matches(|key| revision.meta.labels.value(key)))
+        .collect();
+    sort(&mut found);
+    found
+}
+
+/// By number, then age, then name.
+pub(crate) fn sort(revisions: &mut [Arc<ControllerRevision>]) {
+    revisions.sort_by(|a, b| {
+        let key = |r: &ControllerRevision| (r.revision, r.meta.creation_timestamp, r.meta.name.clone());
+        key(a).cmp(&key(b))
+    });
+}
+
+/// The number after the last revision's.
+pub(crate) fn next_number(revisions: &[Arc<ControllerRevision>]) -> i64 {
+    revisions.iter().map(|revision| revision.revision).max().unwrap_or(0) + 1
+}
+
+/// Stores a revision for a template. Of two templates with one hash the second gets another by counting up `collisions`.
+pub(crate) fn create<R: Tabled>(
+    ctx: &mut Ctx<'_>,
+    owner: &R,
+    template: &PodTemplate,
+    number: i64,
+    collisions: &mut i32,
+) -> Result<Arc<ControllerRevision>, ApiError> {
+    /// Templates that share a hash of 32 bits: more than a few do not occur.
+    const COLLISIONS_MAX: i32 = 1_000;
+    loop {
+        let revision = revision_of(owner, template, number, *collisions);
+        let key = revision.meta.key();
+        match ctx.api.create(revision) {
+            Err(error) if error.reason == "AlreadyExists" && *collisions < COLLISIONS_MAX => {
+                let known = ctx.view().controller_revisions.by_key(&key).cloned();
+                if let Some(known) = known.filter(|known| {
+                    known.template.as_deref() == Some(template)
+                        || read(known).is_some_and(|read| read == *template)
+                }) {
+                    return Ok(known);
+                }
+                *collisions += 1;
+            }
+            done => return done,
+        }
+    }
+}
+
+fn revision_of<R: Tabled>(
+    owner: &R,
+    template: &PodTemplate,
+    number: i64,
+    collisions: i32,
+) -> ControllerRevision {
+    let meta = owner.meta();
+    let hash = hash::of_template(template, Some(collisions));
+    let prefix: String = meta.name.as_str().chars().take(PREFIX_MAX).collect();
+    let mut data = json!({"data": {"spec": {"template": template}}});
+    data["data"]["spec"]["template"]["$patch"] = "replace".into();
+    ControllerRevision {
+        meta: Meta {
+            name: Name::from(format!("{prefix}-{hash}")),
+            namespace: meta.namespace.clone(),
+            labels: template.meta.labels.with(HASH_LABEL, hash.as_str()),
+            annotations: meta.annotations.clone(),
+            owner_references: vec![pods::controller_reference(owner)],
+            raw: Raw(Some(Arc::from(data.to_string()))),
+            ..Meta::default()
+        },
+        revision: number,
+        template: Some(Arc::new(template.clone())),
+    }
+}
+
+/// Gives an old revision a new number: its template is the present one again.
+pub(crate) fn renumber(
+    ctx: &mut Ctx<'_>,
+    revision: &Arc<ControllerRevision>,
+    number: i64,
+) -> Result<Arc<ControllerRevision>, ApiError> {
+    if revision.revision == number {
+        return Ok(revision.clone());
+    }
+    ctx.api.modify::<ControllerRevision>(&revision.meta.key(), |revision| revision.revision = number)
+}
+
+/// Deletes a revision.
+pub(crate) fn delete(ctx: &mut Ctx<'_>, revision: &ControllerRevision) -> Result<(), ApiError> {
+    let options = DeleteOptions::default();
+    match ctx.api.delete(Kind::ControllerRevision, &revision.meta.key(), &options) {
+        Ok(_) => Ok(()),
+        Err(error) if error.code == 404 => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// A revision's hash, as pods of DaemonSets carry it.
+pub(crate) fn hash_of(revision: &ControllerRevision) -> Text {
+    revision.meta.labels.get(HASH_LABEL).cloned().unwrap_or_else(|| Text::from(""))
+}

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use replank_model::object::Object;
+use replank_model::admission::default_pod;
 use replank_model::object::affinity::{Taint, TaintEffect, Toleration, TolerationOperator};
 use replank_model::object::cluster::{NamespaceObject, NamespacePhase};
-use replank_model::object::meta::Key;
+use replank_model::object::meta::{Key, Meta};
 use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, PodSpec, PreemptionPolicy};
 use replank_model::object::volume::{ClaimPhase, PersistentVolumeClaim};
-use replank_model::object::{Kind, Resource};
+use replank_model::object::{Kind, Object, Resource, render};
 use replank_model::text::{Name, Text};
 use rustc_hash::FxHashMap;
 
@@ -97,7 +97,7 @@ impl Api {
     }
 
     fn complete(&self, pod: &Pod) -> Result<Arc<PodSpec>, ApiError> {
-        let mut spec = PodSpec::clone(&pod.spec);
+        let mut spec = defaulted(pod);
         for (key, seconds) in BORNE {
             if !spec.tolerations.iter().any(|toleration| bears(toleration, key)) {
                 spec.tolerations.push(Toleration {
@@ -186,6 +186,18 @@ impl Api {
             }
         }
         claim
+    }
+}
+
+/// The spec with what a pod gets beyond its template: requests from limits, ports of the host's network.
+fn defaulted(pod: &Pod) -> PodSpec {
+    let bare = Pod { spec: pod.spec.clone(), pin: pod.pin.clone(), ..Pod::default() };
+    let bare = Pod { meta: Meta { name: "-".into(), ..Meta::default() }, ..bare };
+    let mut value = render(&Object::from(bare));
+    default_pod(&mut value);
+    match Object::from_json(value) {
+        Ok(Object::Pod(pod)) => PodSpec::clone(&pod.spec),
+        Ok(_) | Err(_) => unreachable!("a pod that was rendered can be read"),
     }
 }
 

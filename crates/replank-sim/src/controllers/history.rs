@@ -8,7 +8,7 @@ use replank_model::object::pod::PodTemplate;
 use replank_model::object::workload::ControllerRevision;
 use replank_model::object::{Kind, Object, render};
 use replank_model::selector::Selector;
-use replank_model::text::{Name, Text, Uid};
+use replank_model::text::{Name, Uid};
 use replank_model::view::{Ix, Tabled};
 use rustc_hash::FxHashMap;
 use serde_json::json;
@@ -17,8 +17,8 @@ use super::index::Index;
 use super::{Ctx, hash, pods};
 use crate::api::{ApiError, DeleteOptions};
 
-/// Label with a revision's hash.
-const HASH_LABEL: &str = "controller.kubernetes.io/hash";
+/// Label with the hash of a StatefulSet's revision.
+pub(super) const HASH_LABEL: &str = "controller.kubernetes.io/hash";
 /// Longest prefix of a revision's name.
 const PREFIX_MAX: usize = 223;
 
@@ -63,17 +63,19 @@ pub(crate) fn list<R: Tabled>(
     owner: &R,
     selector: &Selector,
 ) -> Vec<Arc<ControllerRevision>> {
+    let mut found = list_all(ctx, index, owner);
+    found.retain(|revision| selector.matches(|key| revision.meta.labels.value(key)));
+    sort(&mut found);
+    found
+}
+
+/// The revisions of an owner and all those of nobody in its namespace.
+pub(crate) fn list_all<R: Tabled>(ctx: &Ctx<'_>, index: &Index, owner: &R) -> Vec<Arc<ControllerRevision>> {
     let meta = owner.meta();
     let mut slots = index.owned_by(Kind::ControllerRevision, &meta.uid);
     slots.extend(index.orphans(Kind::ControllerRevision, &meta.namespace));
     let table = &ctx.view().controller_revisions;
-    let mut found: Vec<Arc<ControllerRevision>> = slots
-        .into_iter()
-        .filter_map(|slot| table.get(Ix::new(slot)).cloned())
-        .filter(|revision| selector.matches(|key| revision.meta.labels.value(key)))
-        .collect();
-    sort(&mut found);
-    found
+    slots.into_iter().filter_map(|slot| table.get(Ix::new(slot)).cloned()).collect()
 }
 
 /// By number, then age, then name.
@@ -100,15 +102,12 @@ pub(crate) fn create<R: Tabled>(
     /// Templates that share a hash of 32 bits: more than a few do not occur.
     const COLLISIONS_MAX: i32 = 1_000;
     loop {
-        let revision = revision_of(owner, template, number, *collisions);
+        let revision = revision_of(owner, template, number, Some(*collisions), HASH_LABEL);
         let key = revision.meta.key();
         match ctx.api.create(revision) {
             Err(error) if error.reason == "AlreadyExists" && *collisions < COLLISIONS_MAX => {
                 let known = ctx.view().controller_revisions.by_key(&key).cloned();
-                if let Some(known) = known.filter(|known| {
-                    known.template.as_deref() == Some(template)
-                        || read(known).is_some_and(|read| read == *template)
-                }) {
+                if let Some(known) = known.filter(|known| stands_for(known, template)) {
                     return Ok(known);
                 }
                 *collisions += 1;
@@ -118,14 +117,21 @@ pub(crate) fn create<R: Tabled>(
     }
 }
 
-fn revision_of<R: Tabled>(
+/// Whether a revision is that of a template.
+pub(super) fn stands_for(revision: &Arc<ControllerRevision>, template: &PodTemplate) -> bool {
+    revision.template.as_deref() == Some(template) || read(revision).is_some_and(|read| read == *template)
+}
+
+/// The revision of a template, not yet stored. `label` is that which carries the hash.
+pub(super) fn revision_of<R: Tabled>(
     owner: &R,
     template: &PodTemplate,
     number: i64,
-    collisions: i32,
+    collisions: Option<i32>,
+    label: &str,
 ) -> ControllerRevision {
     let meta = owner.meta();
-    let hash = hash::of_template(template, Some(collisions));
+    let hash = hash::of_template(template, collisions);
     let prefix: String = meta.name.as_str().chars().take(PREFIX_MAX).collect();
     let mut data = json!({"data": {"spec": {"template": template}}});
     data["data"]["spec"]["template"]["$patch"] = "replace".into();
@@ -133,7 +139,7 @@ fn revision_of<R: Tabled>(
         meta: Meta {
             name: Name::from(format!("{prefix}-{hash}")),
             namespace: meta.namespace.clone(),
-            labels: template.meta.labels.with(HASH_LABEL, hash.as_str()),
+            labels: template.meta.labels.with(label, hash.as_str()),
             annotations: meta.annotations.clone(),
             owner_references: vec![pods::controller_reference(owner)],
             raw: Raw(Some(Arc::from(data.to_string()))),
@@ -164,9 +170,4 @@ pub(crate) fn delete(ctx: &mut Ctx<'_>, revision: &ControllerRevision) -> Result
         Err(error) if error.code == 404 => Ok(()),
         Err(error) => Err(error),
     }
-}
-
-/// A revision's hash, as pods of DaemonSets carry it.
-pub(crate) fn hash_of(revision: &ControllerRevision) -> Text {
-    revision.meta.labels.get(HASH_LABEL).cloned().unwrap_or_else(|| Text::from(""))
 }

@@ -4,6 +4,7 @@
 //! whatever was looked up before.
 
 use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 
 use replank_model::object::meta::{Key, Meta, OwnerReference};
 use replank_model::object::{Kind, Object};
@@ -123,15 +124,21 @@ impl Index {
     }
 }
 
-fn edit_entry<K: std::hash::Hash + Eq + Clone>(
-    map: &mut FxHashMap<K, Slots>,
-    key: K,
-    edit: &impl Fn(&mut Slots),
-) {
-    let slots = map.entry(key.clone()).or_default();
-    edit(slots);
-    if slots.is_empty() {
-        map.remove(&key);
+fn edit_entry<K: std::hash::Hash + Eq>(map: &mut FxHashMap<K, Slots>, key: K, edit: &impl Fn(&mut Slots)) {
+    match map.entry(key) {
+        Entry::Occupied(mut entry) => {
+            edit(entry.get_mut());
+            if entry.get().is_empty() {
+                entry.remove();
+            }
+        }
+        Entry::Vacant(entry) => {
+            let mut slots = Slots::new();
+            edit(&mut slots);
+            if !slots.is_empty() {
+                entry.insert(slots);
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 pub(crate) mod condition;
 pub(crate) mod control;
+mod daemon_set;
 mod deployment;
 pub(crate) mod disruption;
 pub(crate) mod garbage;
@@ -40,6 +41,7 @@ pub(crate) use workloads::Workloads;
 pub(crate) const REACTION: Span = Span::from_millis(5);
 
 /// The controllers that keep a work queue.
+#[expect(clippy::enum_variant_names, reason = "they are called as the kinds they keep")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Controller {
     /// Rolls a Deployment's ReplicaSets.
@@ -50,6 +52,8 @@ pub(crate) enum Controller {
     ReplicationController,
     /// Keeps a StatefulSet's pods and claims.
     StatefulSet,
+    /// Keeps a DaemonSet's pods.
+    DaemonSet,
 }
 
 /// Whether looking at an object is done.

@@ -1,14 +1,14 @@
 //! The workload controllers together: who is told of what, and what they remember.
 
 use replank_model::object::pod::Pod;
-use replank_model::object::workload::{ReplicaSet, ReplicationController};
+use replank_model::object::workload::{ControllerRevision, ReplicaSet, ReplicationController};
 use replank_model::object::{Kind, Object};
 use replank_model::time::Span;
 use replank_model::view::{Change, View};
 
 use super::history::History;
 use super::index::{Index, resolve};
-use super::{Controller, Ctx, Done, deployment, replica_set, stateful_set};
+use super::{Controller, Ctx, Done, daemon_set, deployment, replica_set, stateful_set};
 use crate::api::ApiError;
 use crate::ties::SharedTies;
 
@@ -18,20 +18,23 @@ pub(crate) struct Workloads {
     index: Index,
     history: History,
     bursts: replica_set::Bursts,
+    daemons: daemon_set::Daemons,
     ties: Option<SharedTies>,
 }
 
 /// Kinds that own pods, and adopt those that fit.
-const OWNERS: [(Kind, Controller); 3] = [
+const OWNERS: [(Kind, Controller); 4] = [
     (Kind::ReplicaSet, Controller::ReplicaSet),
     (Kind::ReplicationController, Controller::ReplicationController),
     (Kind::StatefulSet, Controller::StatefulSet),
+    (Kind::DaemonSet, Controller::DaemonSet),
 ];
 
 impl Workloads {
     /// Tells every controller of a change.
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
         self.index.watch(change);
+        self.daemons.watch(ctx, &self.index, change);
         let Change::Object { slot, old, new } = change else { return };
         match (old, new) {
             (None, None) => {}
@@ -63,7 +66,15 @@ impl Workloads {
             }
             (_, Some(Object::StatefulSet(_))) => ctx.enqueue(Controller::StatefulSet, *slot),
             (Some(Object::StatefulSet(_)), None) => ctx.queue.forget(Controller::StatefulSet, *slot),
-            (Some(Object::ControllerRevision(gone)), None) => self.history.forget(&gone.meta.uid),
+            (_, Some(Object::DaemonSet(_))) => ctx.enqueue(Controller::DaemonSet, *slot),
+            (Some(Object::DaemonSet(_)), None) => ctx.queue.forget(Controller::DaemonSet, *slot),
+            (Some(Object::ControllerRevision(_)), Some(Object::ControllerRevision(new))) => {
+                self.revision_changed(ctx, new);
+            }
+            (Some(Object::ControllerRevision(gone)), None) => {
+                self.history.forget(&gone.meta.uid);
+                self.revision_changed(ctx, gone);
+            }
             (_, Some(Object::Deployment(_))) => ctx.enqueue(Controller::Deployment, *slot),
             (Some(Object::Deployment(_)), None) => ctx.queue.forget(Controller::Deployment, *slot),
             (Some(_) | None, Some(_)) | (Some(_), None) => {}
@@ -85,12 +96,15 @@ impl Workloads {
         let before = ctx.api.version();
         let done = match controller {
             Controller::Deployment => deployment::sync(ctx, &self.index, slot).map(|()| Done::Yes),
-            Controller::ReplicaSet => replica_set::sync::<ReplicaSet>(ctx, self.parts(), slot),
+            Controller::ReplicaSet => replica_set::sync::<ReplicaSet>(ctx, &mut self.parts(), slot),
             Controller::ReplicationController => {
-                replica_set::sync::<ReplicationController>(ctx, self.parts(), slot)
+                replica_set::sync::<ReplicationController>(ctx, &mut self.parts(), slot)
             }
             Controller::StatefulSet => {
                 stateful_set::sync(ctx, &self.index, &mut self.history, slot).map(|()| Done::Yes)
+            }
+            Controller::DaemonSet => {
+                daemon_set::sync(ctx, &self.index, &mut self.history, &mut self.daemons, slot)
             }
         };
         match done {
@@ -123,7 +137,8 @@ impl Workloads {
             Controller::Deployment
             | Controller::ReplicaSet
             | Controller::ReplicationController
-            | Controller::StatefulSet => ctx.retry(controller, slot),
+            | Controller::StatefulSet
+            | Controller::DaemonSet => ctx.retry(controller, slot),
         }
     }
 
@@ -140,6 +155,14 @@ impl Workloads {
         }
         if let (Some(gone), None) = (old, new) {
             deployment::pod_gone(ctx, &self.index, gone);
+        }
+    }
+
+    /// Has the DaemonSet of a revision looked at.
+    fn revision_changed(&self, ctx: &mut Ctx<'_>, revision: &ControllerRevision) {
+        let meta = &revision.meta;
+        if let Some(slot) = resolve(ctx.view(), Kind::DaemonSet, &meta.namespace, meta.controller()) {
+            ctx.enqueue(Controller::DaemonSet, slot);
         }
     }
 
@@ -192,6 +215,7 @@ fn min_ready(view: &View, controller: Controller, slot: u32) -> Span {
         Controller::ReplicaSet => replica_set::min_ready::<ReplicaSet>(view, slot),
         Controller::ReplicationController => replica_set::min_ready::<ReplicationController>(view, slot),
         Controller::StatefulSet => stateful_set::min_ready(view, slot),
+        Controller::DaemonSet => daemon_set::min_ready(view, slot),
         Controller::Deployment => Span::ZERO,
     }
 }
@@ -202,6 +226,7 @@ fn selects(view: &View, controller: Controller, slot: u32, pod: &Pod) -> bool {
         Controller::ReplicaSet => replica_set::selects::<ReplicaSet>(view, slot, pod),
         Controller::ReplicationController => replica_set::selects::<ReplicationController>(view, slot, pod),
         Controller::StatefulSet => stateful_set::selects(view, slot, pod),
+        Controller::DaemonSet => daemon_set::selects(view, slot, pod),
         Controller::Deployment => false,
     }
 }

@@ -216,11 +216,6 @@ impl Log {
         if nominated(old) != nominated(Some(new)) {
             put("nominated", json!(nominated(Some(new))));
         }
-        if before("disruptionTarget") != state.get("disruptionTarget")
-            && let Some(reason) = state.get("disruptionTarget")
-        {
-            put("disruption-target", reason.clone());
-        }
         let phase = old.map_or(PodPhase::Pending, |old| old.status.phase);
         if phase != new.status.phase {
             match new.status.phase {
@@ -244,6 +239,11 @@ impl Log {
         };
         if old.map_or(0, restarts) != restarts(new) {
             put("restarts", restarts(new).into());
+        }
+        if before("disruptionTarget") != state.get("disruptionTarget")
+            && let Some(reason) = state.get("disruptionTarget")
+        {
+            put("disruption-target", reason.clone());
         }
     }
 

@@ -152,6 +152,7 @@ impl Api {
             (StatusWrites::WithObject, _) => {}
         }
         defaults::fill(resource.kind, &mut value);
+        defaults::at_update(resource.kind, &old, &mut value);
         let object = self.project(resource, value.clone())?;
         refuse(resource, &object, check::update(resource, &old, &value, known, &object))?;
         let counted = match resource.generation {

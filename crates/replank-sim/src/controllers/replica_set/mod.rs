@@ -116,7 +116,11 @@ pub(super) struct Burst {
 }
 
 /// Looks at a set.
-pub(super) fn sync<R: Replicated>(ctx: &mut Ctx<'_>, parts: Parts<'_>, slot: u32) -> Result<Done, ApiError> {
+pub(super) fn sync<R: Replicated>(
+    ctx: &mut Ctx<'_>,
+    parts: &mut Parts<'_>,
+    slot: u32,
+) -> Result<Done, ApiError> {
     let burst = parts.bursts.remove(&(R::CONTROLLER, slot));
     let Some(set) = ctx.view().table::<R>().get(Ix::new(slot)).cloned() else { return Ok(Done::Yes) };
     let Some(selector) = set.selector() else { return Ok(Done::Yes) };
@@ -134,7 +138,7 @@ pub(super) fn sync<R: Replicated>(ctx: &mut Ctx<'_>, parts: Parts<'_>, slot: u32
                 return Ok(Done::Yes);
             }
             if excess > 0 {
-                let done = delete(ctx, &parts, &*set, active.clone(), excess);
+                let done = delete(ctx, parts, &*set, active.clone(), excess);
                 status::write(ctx, slot, &set, &active, terminating, done)?;
                 return Ok(Done::Yes);
             }

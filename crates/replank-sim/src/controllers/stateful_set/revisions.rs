@@ -32,7 +32,7 @@ pub(super) fn plan(
     let is_equal = |memory: &mut History, revision: &Arc<ControllerRevision>| {
         memory.template(revision).as_ref() == Some(&template)
     };
-    let equal = all.iter().filter(|revision| is_equal(memory, revision)).next_back().cloned();
+    let equal = all.iter().rfind(|revision| is_equal(memory, revision)).cloned();
     let update = match (equal, all.last()) {
         (Some(equal), Some(last)) if equal.meta.uid == last.meta.uid => equal,
         (Some(equal), _) => history::renumber(ctx, &equal, history::next_number(all))?,

@@ -46,6 +46,13 @@ pub(super) fn at_creation(kind: Kind, value: &mut Value, now: Time) {
     value["status"] = status;
 }
 
+/// Sets what only the server changes when a user changes an object.
+pub(super) fn at_update(kind: Kind, old: &Value, value: &mut Value) {
+    if kind == Kind::DaemonSet {
+        workload::count_template(old, value);
+    }
+}
+
 /// Fills in what is left out.
 pub(super) fn fill(kind: Kind, value: &mut Value) {
     match kind {

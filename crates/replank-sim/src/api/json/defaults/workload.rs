@@ -72,10 +72,22 @@ pub(super) fn stateful_set(spec: &mut Value) {
     }
 }
 
+/// Annotation that counts the changes of a DaemonSet's template.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+/// Raises the number of a DaemonSet's template where it changed; users do not write it (apps/daemonset strategy).
+pub(super) fn count_template(old: &Value, value: &mut Value) {
+    let path = ["metadata", "annotations", TEMPLATE_GENERATION];
+    let known = path.iter().try_fold(old, |at, name| at.get(name)).and_then(Value::as_str);
+    let known = known.and_then(|text| text.parse::<i64>().ok()).unwrap_or(0);
+    let is_new = old.pointer("/spec/template") != value.pointer("/spec/template");
+    let number = known + i64::from(is_new);
+    member(member(value, "metadata"), "annotations")[TEMPLATE_GENERATION] = number.to_string().into();
+}
+
 pub(super) fn daemon_set(value: &mut Value) {
     let annotations = member(member(value, "metadata"), "annotations");
-    // Counts template changes; the server raises it at updates (apps/daemonset strategy).
-    absent(annotations, "deprecated.daemonset.template.generation", "1");
+    absent(annotations, TEMPLATE_GENERATION, "1");
     let spec = member(value, "spec");
     template(spec);
     absent(spec, "revisionHistoryLimit", 10);

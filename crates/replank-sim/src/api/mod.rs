@@ -5,6 +5,7 @@ mod delete;
 mod error;
 mod events;
 mod eviction;
+mod job;
 pub mod json;
 mod store;
 

@@ -17,6 +17,7 @@ use rustc_hash::FxHashMap;
 use super::admission::Admitted;
 use super::error::{ApiError, ResourceName};
 use super::events::EventLog;
+use super::job;
 use crate::draw::{Draws, Purpose};
 
 /// The API server.
@@ -129,7 +130,7 @@ impl Api {
             meta.deletion_timestamp = None;
             meta.deletion_grace_period_seconds = None;
         });
-        Ok(complete_job(object))
+        Ok(job::complete(object))
     }
 
     /// The object with a name, made from its prefix if it has none of its own. A name that is taken is made again, a few
@@ -331,25 +332,4 @@ fn other_incarnation(known: &Meta, uid: &Uid) -> Option<String> {
     is_other.then(|| {
         format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", known.uid)
     })
-}
-
-/// A Job whose selector the user does not choose gets one by its uid, and its pods the labels that go with it
-/// (batch/job strategy `generateSelector`).
-fn complete_job(object: Object) -> Object {
-    let Object::Job(mut job) = object else { return object };
-    if job.spec.manual_selector == Some(true) {
-        return Object::Job(job);
-    }
-    let changed = Arc::make_mut(&mut job);
-    let uid = changed.meta.uid.text().clone();
-    let name = changed.meta.name.text().clone();
-    let labels = &mut changed.spec.template.meta.labels;
-    for prefix in ["", "batch.kubernetes.io/"] {
-        *labels = labels
-            .with(format!("{prefix}controller-uid"), uid.clone())
-            .with(format!("{prefix}job-name"), name.clone());
-    }
-    let selector = changed.spec.selector.get_or_insert_default();
-    selector.match_labels.insert("batch.kubernetes.io/controller-uid".into(), uid);
-    Object::Job(job)
 }

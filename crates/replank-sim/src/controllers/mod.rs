@@ -14,6 +14,7 @@ pub(crate) mod garbage;
 mod hash;
 mod history;
 mod index;
+mod job;
 pub(crate) mod namespaces;
 pub(crate) mod nodes;
 mod phase;
@@ -54,6 +55,12 @@ pub(crate) enum Controller {
     StatefulSet,
     /// Keeps a DaemonSet's pods.
     DaemonSet,
+    /// Runs a Job's pods.
+    Job,
+    /// Takes the finalizer from pods that no Job counts.
+    JobOrphan,
+    /// Deletes a Job some time after its end.
+    JobTtl,
 }
 
 /// Whether looking at an object is done.

@@ -7,10 +7,19 @@ use super::{Controller, REACTION};
 use crate::agenda::Agenda;
 use crate::world::Event;
 
-/// First pause after a failure, doubled with every further one.
-const RETRY_FIRST: Span = Span::from_millis(5);
-/// Longest pause after a failure.
-const RETRY_MAX: Span = Span::from_secs(1000);
+/// First and longest pause after a failure; it doubles with every further one.
+fn pauses(controller: Controller) -> (Span, Span) {
+    match controller {
+        Controller::Deployment
+        | Controller::ReplicaSet
+        | Controller::ReplicationController
+        | Controller::StatefulSet
+        | Controller::DaemonSet
+        | Controller::JobTtl => (Span::from_millis(5), Span::from_secs(1000)),
+        // `DefaultJobApiBackOff`, `MaxJobApiBackOff`.
+        Controller::Job | Controller::JobOrphan => (Span::from_secs(1), Span::from_secs(60)),
+    }
+}
 
 /// Time of one write. Recorded looks with two writes, one after the other, take 10 to 20 ms.
 const WRITE: Span = Span::from_millis(5);
@@ -93,16 +102,17 @@ impl WorkQueue {
         let key = (controller, slot);
         if self.later.get(&key).is_none_or(|known| at < *known) {
             self.later.insert(key, at);
-            agenda.at(at, Event::SyncLater(controller, slot));
+            agenda.look_at(at, Event::SyncLater(controller, slot));
         }
     }
 
     /// Notes that an object is to be looked at again after a failure.
     pub(crate) fn retry(&mut self, agenda: &mut Agenda<Event>, controller: Controller, slot: u32) {
         let failures = self.failures.entry((controller, slot)).or_default();
-        let pause = RETRY_FIRST.as_millis().saturating_mul(1 << (*failures).min(40));
+        let (first, longest) = pauses(controller);
+        let pause = first.as_millis().saturating_mul(1 << (*failures).min(40));
         *failures += 1;
-        self.add_after(agenda, controller, slot, Span::from_millis(pause).min(RETRY_MAX));
+        self.add_after(agenda, controller, slot, Span::from_millis(pause).min(longest));
     }
 
     /// Failures in a row.

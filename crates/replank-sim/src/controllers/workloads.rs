@@ -8,7 +8,7 @@ use replank_model::view::{Change, View};
 
 use super::history::History;
 use super::index::{Index, resolve};
-use super::{Controller, Ctx, Done, daemon_set, deployment, replica_set, stateful_set};
+use super::{Controller, Ctx, Done, daemon_set, deployment, job, replica_set, stateful_set};
 use crate::api::ApiError;
 use crate::ties::SharedTies;
 
@@ -19,6 +19,7 @@ pub(crate) struct Workloads {
     history: History,
     bursts: replica_set::Bursts,
     daemons: daemon_set::Daemons,
+    jobs: job::Jobs,
     ties: Option<SharedTies>,
 }
 
@@ -35,6 +36,7 @@ impl Workloads {
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
         self.index.watch(change);
         self.daemons.watch(ctx, &self.index, change);
+        job::watch(ctx, &self.index, &mut self.jobs, change);
         let Change::Object { slot, old, new } = change else { return };
         match (old, new) {
             (None, None) => {}
@@ -106,6 +108,11 @@ impl Workloads {
             Controller::DaemonSet => {
                 daemon_set::sync(ctx, &self.index, &mut self.history, &mut self.daemons, slot)
             }
+            Controller::Job => {
+                job::sync(ctx, &self.index, &mut self.jobs, self.ties.as_ref(), slot).map(|()| Done::Yes)
+            }
+            Controller::JobOrphan => job::sync_orphan(ctx, slot).map(|()| Done::Yes),
+            Controller::JobTtl => job::sync_ttl(ctx, slot).map(|()| Done::Yes),
         };
         match done {
             Ok(Done::GoesOn(span)) => return ctx.queue.go_on(ctx.agenda, controller, slot, span),
@@ -138,7 +145,10 @@ impl Workloads {
             | Controller::ReplicaSet
             | Controller::ReplicationController
             | Controller::StatefulSet
-            | Controller::DaemonSet => ctx.retry(controller, slot),
+            | Controller::DaemonSet
+            | Controller::Job
+            | Controller::JobOrphan
+            | Controller::JobTtl => ctx.retry(controller, slot),
         }
     }
 
@@ -216,7 +226,7 @@ fn min_ready(view: &View, controller: Controller, slot: u32) -> Span {
         Controller::ReplicationController => replica_set::min_ready::<ReplicationController>(view, slot),
         Controller::StatefulSet => stateful_set::min_ready(view, slot),
         Controller::DaemonSet => daemon_set::min_ready(view, slot),
-        Controller::Deployment => Span::ZERO,
+        Controller::Deployment | Controller::Job | Controller::JobOrphan | Controller::JobTtl => Span::ZERO,
     }
 }
 
@@ -227,6 +237,6 @@ fn selects(view: &View, controller: Controller, slot: u32, pod: &Pod) -> bool {
         Controller::ReplicationController => replica_set::selects::<ReplicationController>(view, slot, pod),
         Controller::StatefulSet => stateful_set::selects(view, slot, pod),
         Controller::DaemonSet => daemon_set::selects(view, slot, pod),
-        Controller::Deployment => false,
+        Controller::Deployment | Controller::Job | Controller::JobOrphan | Controller::JobTtl => false,
     }
 }

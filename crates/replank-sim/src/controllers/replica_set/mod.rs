@@ -20,6 +20,7 @@ use crate::api::ApiError;
 use crate::ties::SharedTies;
 
 pub(crate) use status::is_available;
+pub(crate) use victims::{choose_plainly, compare_plainly};
 
 /// Pods made or deleted in one look at most (`BurstReplicas`).
 const BURST: usize = 500;

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use super::{Parts, Replicated};
 use crate::controllers::Ctx;
 use crate::controllers::index::Index;
+use crate::ties::SharedTies;
 
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 
@@ -36,17 +37,61 @@ pub(super) fn choose<R: Replicated>(
         // Upstream compares uids, or leaves equals in the order of its cache: both are chance.
         compare(a, *rank_a, b, *rank_b, now).then_with(|| a.meta.uid.cmp(&b.meta.uid))
     });
-    // Those who stand at the cut as equals of the last one that goes.
     let (last_rank, last) = &ranked[count - 1];
-    let tied = |(rank, pod): &(usize, Arc<Pod>)| compare(pod, *rank, last, *last_rank, now).is_eq();
-    let from = ranked.iter().position(tied).unwrap_or(count - 1);
-    let to = from + ranked[from..].iter().take_while(|entry| tied(entry)).count();
-    let mut pods: Vec<Arc<Pod>> = ranked.iter().map(|(_, pod)| pod.clone()).collect();
-    if let Some(ties) = parts.ties.as_ref().filter(|_| to > count) {
+    let tied: Vec<bool> =
+        ranked.iter().map(|(rank, pod)| compare(pod, *rank, last, *last_rank, now).is_eq()).collect();
+    let pods = ranked.into_iter().map(|(_, pod)| pod).collect();
+    cut(parts.ties.as_ref(), pods, count, &tied, now)
+}
+
+/// The first `count` of ranked pods. `tied` tells which of them are equals of the last one that goes: among these, somebody
+/// else may draw the lots.
+fn cut(
+    ties: Option<&SharedTies>,
+    mut pods: Vec<Arc<Pod>>,
+    count: usize,
+    tied: &[bool],
+    now: Time,
+) -> Vec<Arc<Pod>> {
+    let from = tied.iter().position(|tied| *tied).unwrap_or(count);
+    let to = from + tied[from..].iter().take_while(|tied| **tied).count();
+    if let Some(ties) = ties.filter(|_| to > count) {
         ties.order_victims(now, &mut pods[from..to]);
     }
     pods.truncate(count);
     pods
+}
+
+/// Chooses `count` of a Job's pods, which are ranked by less (`ActivePods`).
+pub(crate) fn choose_plainly(
+    ties: Option<&SharedTies>,
+    mut pods: Vec<Arc<Pod>>,
+    count: usize,
+    now: Time,
+) -> Vec<Arc<Pod>> {
+    if count == 0 || count >= pods.len() {
+        pods.truncate(count);
+        return pods;
+    }
+    pods.sort_by(|a, b| compare_plainly(a, b).then_with(|| a.meta.uid.cmp(&b.meta.uid)));
+    let tied: Vec<bool> = pods.iter().map(|pod| compare_plainly(pod, &pods[count - 1]).is_eq()).collect();
+    cut(ties, pods, count, &tied, now)
+}
+
+/// `Less` means: goes first; `Equal`: chance decides.
+pub(crate) fn compare_plainly(a: &Pod, b: &Pod) -> Ordering {
+    let younger = |a: Option<Time>, b: Option<Time>| match (a, b) {
+        (None, None) => Ordering::Equal,
+        (None, Some(_)) => Ordering::Less,
+        (Some(_), None) => Ordering::Greater,
+        (Some(a), Some(b)) => b.cmp(&a),
+    };
+    let key = |pod: &Pod| (pod.node.is_some(), phase(pod), pod.is_ready());
+    key(a)
+        .cmp(&key(b))
+        .then_with(|| younger(a.ready_since(), b.ready_since()))
+        .then_with(|| restarts(b).cmp(&restarts(a)))
+        .then_with(|| younger(a.meta.creation_timestamp, b.meta.creation_timestamp))
 }
 
 /// Active pods of all ReplicaSets with the same owner, by node (`getIndirectlyRelatedPods`). Without an owner nobody

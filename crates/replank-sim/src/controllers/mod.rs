@@ -7,6 +7,7 @@
 
 pub(crate) mod condition;
 pub(crate) mod control;
+mod cron_job;
 mod daemon_set;
 mod deployment;
 pub(crate) mod disruption;
@@ -61,6 +62,8 @@ pub(crate) enum Controller {
     JobOrphan,
     /// Deletes a Job some time after its end.
     JobTtl,
+    /// Makes a CronJob's Jobs.
+    CronJob,
 }
 
 /// Whether looking at an object is done.

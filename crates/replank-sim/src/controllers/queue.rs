@@ -15,7 +15,8 @@ fn pauses(controller: Controller) -> (Span, Span) {
         | Controller::ReplicationController
         | Controller::StatefulSet
         | Controller::DaemonSet
-        | Controller::JobTtl => (Span::from_millis(5), Span::from_secs(1000)),
+        | Controller::JobTtl
+        | Controller::CronJob => (Span::from_millis(5), Span::from_secs(1000)),
         // `DefaultJobApiBackOff`, `MaxJobApiBackOff`.
         Controller::Job | Controller::JobOrphan => (Span::from_secs(1), Span::from_secs(60)),
     }

@@ -8,7 +8,7 @@ use replank_model::view::{Change, View};
 
 use super::history::History;
 use super::index::{Index, resolve};
-use super::{Controller, Ctx, Done, daemon_set, deployment, job, replica_set, stateful_set};
+use super::{Controller, Ctx, Done, cron_job, daemon_set, deployment, job, replica_set, stateful_set};
 use crate::api::ApiError;
 use crate::ties::SharedTies;
 
@@ -20,6 +20,7 @@ pub(crate) struct Workloads {
     bursts: replica_set::Bursts,
     daemons: daemon_set::Daemons,
     jobs: job::Jobs,
+    schedules: cron_job::Schedules,
     ties: Option<SharedTies>,
 }
 
@@ -37,6 +38,7 @@ impl Workloads {
         self.index.watch(change);
         self.daemons.watch(ctx, &self.index, change);
         job::watch(ctx, &self.index, &mut self.jobs, change);
+        cron_job::watch(ctx, &mut self.schedules, change);
         let Change::Object { slot, old, new } = change else { return };
         match (old, new) {
             (None, None) => {}
@@ -113,6 +115,9 @@ impl Workloads {
             }
             Controller::JobOrphan => job::sync_orphan(ctx, slot).map(|()| Done::Yes),
             Controller::JobTtl => job::sync_ttl(ctx, slot).map(|()| Done::Yes),
+            Controller::CronJob => {
+                cron_job::sync(ctx, &self.index, &mut self.schedules, slot).map(|()| Done::Yes)
+            }
         };
         match done {
             Ok(Done::GoesOn(span)) => return ctx.queue.go_on(ctx.agenda, controller, slot, span),
@@ -148,7 +153,8 @@ impl Workloads {
             | Controller::DaemonSet
             | Controller::Job
             | Controller::JobOrphan
-            | Controller::JobTtl => ctx.retry(controller, slot),
+            | Controller::JobTtl
+            | Controller::CronJob => ctx.retry(controller, slot),
         }
     }
 
@@ -226,7 +232,11 @@ fn min_ready(view: &View, controller: Controller, slot: u32) -> Span {
         Controller::ReplicationController => replica_set::min_ready::<ReplicationController>(view, slot),
         Controller::StatefulSet => stateful_set::min_ready(view, slot),
         Controller::DaemonSet => daemon_set::min_ready(view, slot),
-        Controller::Deployment | Controller::Job | Controller::JobOrphan | Controller::JobTtl => Span::ZERO,
+        Controller::Deployment
+        | Controller::Job
+        | Controller::JobOrphan
+        | Controller::JobTtl
+        | Controller::CronJob => Span::ZERO,
     }
 }
 
@@ -237,6 +247,10 @@ fn selects(view: &View, controller: Controller, slot: u32, pod: &Pod) -> bool {
         Controller::ReplicationController => replica_set::selects::<ReplicationController>(view, slot, pod),
         Controller::StatefulSet => stateful_set::selects(view, slot, pod),
         Controller::DaemonSet => daemon_set::selects(view, slot, pod),
-        Controller::Deployment | Controller::Job | Controller::JobOrphan | Controller::JobTtl => false,
+        Controller::Deployment
+        | Controller::Job
+        | Controller::JobOrphan
+        | Controller::JobTtl
+        | Controller::CronJob => false,
     }
 }

@@ -141,7 +141,7 @@ impl Look<'_, '_> {
         for pod in &self.active {
             match index_of(pod) {
                 Some(index) if index < self.completions() => {
-                    by_index.entry(index).or_default().push(pod.clone())
+                    by_index.entry(index).or_default().push(pod.clone());
                 }
                 Some(_) | None => doomed.push(pod.clone()),
             }

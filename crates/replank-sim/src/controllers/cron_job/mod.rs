@@ -1,0 +1,253 @@
+//! CronJobs: a Job at every time of a schedule (pkg/controller/cronjob).
+
+mod clock;
+mod history;
+mod schedule;
+
+use std::sync::Arc;
+
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+use replank_model::object::batch::{ConcurrencyPolicy, CronJob, Job, ObjectReference};
+use replank_model::object::condition;
+use replank_model::object::meta::{Key, Meta};
+use replank_model::object::{Kind, Object};
+use replank_model::text::{Name, Text, Uid};
+use replank_model::time::{Span, Time};
+use replank_model::view::{Change, Ix};
+use rustc_hash::FxHashMap;
+
+use super::index::{Index, resolve};
+use super::{Controller, Ctx, pods};
+use crate::api::{ApiError, DeleteOptions, Propagation};
+use clock::{due, until_next};
+use schedule::Schedule;
+
+/// Annotation with the time for which a Job was made.
+const SCHEDULED: &str = "batch.kubernetes.io/cronjob-scheduled-timestamp";
+
+/// Schedules read so far, and the zones of the world.
+#[derive(Debug)]
+pub(super) struct Schedules {
+    zones: TimeZoneDatabase,
+    read: FxHashMap<(Text, Option<Text>), Option<Arc<Schedule>>>,
+}
+
+impl Default for Schedules {
+    fn default() -> Self {
+        Self { zones: TimeZoneDatabase::bundled(), read: FxHashMap::default() }
+    }
+}
+
+impl Schedules {
+    /// The schedule of a CronJob; `None` if it cannot be read.
+    fn of(&mut self, cron: &CronJob) -> Option<Arc<Schedule>> {
+        let zone = self.zone(cron)?;
+        let key = (cron.spec.schedule.clone(), cron.spec.time_zone.clone());
+        let zones = &self.zones;
+        self.read
+            .entry(key)
+            .or_insert_with(|| Schedule::parse(&cron.spec.schedule, &zone, zones).map(Arc::new))
+            .clone()
+    }
+
+    /// The zone of a CronJob, that of the controller manager (UTC) if it names none; `None` if nobody knows it.
+    fn zone(&self, cron: &CronJob) -> Option<TimeZone> {
+        match cron.spec.time_zone.as_deref() {
+            None | Some("") => Some(TimeZone::UTC),
+            Some(name) => self.zones.get(name).ok(),
+        }
+    }
+}
+
+/// Puts down what is to be looked at because of a change.
+pub(super) fn watch(ctx: &mut Ctx<'_>, schedules: &mut Schedules, change: &Change) {
+    let Change::Object { slot, old, new } = change else { return };
+    match (old, new) {
+        (Some(Object::CronJob(old)), Some(Object::CronJob(new)))
+            if old.spec.schedule != new.spec.schedule || old.spec.time_zone != new.spec.time_zone =>
+        {
+            // An unreadable schedule waits for the next one.
+            let schedule = schedules.of(new);
+            if let Some(span) = schedule.and_then(|schedule| until_next(new, &schedule, ctx.api.now())) {
+                ctx.enqueue_after(Controller::CronJob, *slot, span);
+            }
+        }
+        (_, Some(Object::CronJob(_))) => ctx.enqueue(Controller::CronJob, *slot),
+        (Some(Object::CronJob(_)), None) => ctx.queue.forget(Controller::CronJob, *slot),
+        (old, new) => {
+            let owner = |object: &Option<Object>| match object {
+                Some(Object::Job(job)) => {
+                    resolve(ctx.view(), Kind::CronJob, &job.meta.namespace, job.meta.controller())
+                }
+                Some(_) | None => None,
+            };
+            let (before, after) = (owner(old), owner(new));
+            for cron in before.filter(|before| Some(*before) != after).into_iter().chain(after) {
+                ctx.enqueue(Controller::CronJob, cron);
+            }
+        }
+    }
+}
+
+/// Looks at a CronJob.
+pub(super) fn sync(
+    ctx: &mut Ctx<'_>,
+    index: &Index,
+    schedules: &mut Schedules,
+    slot: u32,
+) -> Result<(), ApiError> {
+    let Some(cron) = ctx.view().cron_jobs.get(Ix::new(slot)).cloned() else { return Ok(()) };
+    let table = &ctx.view().jobs;
+    let owned = index.owned_by(Kind::Job, &cron.meta.uid);
+    let jobs: Vec<Arc<Job>> =
+        owned.into_iter().filter_map(|slot| table.get(Ix::new(slot)).cloned()).collect();
+    let mut look = Look { ctx, cron: CronJob::clone(&cron) };
+    look.forget_oldest(&jobs);
+    let next = look.start_if_due(schedules, &jobs);
+    let status = look.cron.status;
+    if status != cron.status {
+        ctx.api.modify::<CronJob>(&cron.meta.key(), |cron| cron.status = status)?;
+    }
+    if let Some(span) = next? {
+        ctx.enqueue_after(Controller::CronJob, slot, span);
+    }
+    Ok(())
+}
+
+/// One look at a CronJob.
+struct Look<'a, 'c> {
+    ctx: &'a mut Ctx<'c>,
+    /// The CronJob with the status as it is to be.
+    cron: CronJob,
+}
+
+impl Look<'_, '_> {
+    /// Makes a Job if it is time; returns when to look again (`syncCronJob`).
+    fn start_if_due(
+        &mut self,
+        schedules: &mut Schedules,
+        jobs: &[Arc<Job>],
+    ) -> Result<Option<Span>, ApiError> {
+        self.note_ended(jobs);
+        if self.cron.meta.is_terminating() || self.cron.spec.suspend == Some(true) {
+            return Ok(None);
+        }
+        let (Some(zone), Some(schedule)) = (schedules.zone(&self.cron), schedules.of(&self.cron)) else {
+            return Ok(None);
+        };
+        let now = self.ctx.api.now();
+        let at = match due(&self.cron, &schedule, now) {
+            Ok(Some(at)) => at,
+            Ok(None) => return Ok(until_next(&self.cron, &schedule, now)),
+            // A schedule that never comes.
+            Err(_) => return Ok(None),
+        };
+        if self.is_to_start(at, now) {
+            if self.cron.spec.concurrency_policy == Some(ConcurrencyPolicy::Replace) {
+                self.delete_active()?;
+            }
+            if !self.start(at, &zone)? {
+                return Ok(None);
+            }
+        }
+        Ok(until_next(&self.cron, &schedule, now))
+    }
+
+    /// Whether a Job is made for a time that has come.
+    fn is_to_start(&self, at: Time, now: Time) -> bool {
+        let deadline = self.cron.spec.starting_deadline_seconds;
+        let is_too_late = deadline.is_some_and(|seconds| at + Span::from_secs(seconds) < now);
+        let status = &self.cron.status;
+        let name = job_name(&self.cron, at);
+        let is_done =
+            status.active.iter().any(|job| job.name == name) || status.last_schedule_time == Some(at);
+        let is_forbidden =
+            self.cron.spec.concurrency_policy == Some(ConcurrencyPolicy::Forbid) && !status.active.is_empty();
+        !is_too_late && !is_done && !is_forbidden
+    }
+
+    /// Strikes Jobs that ended, or are not there any more, from the list of those that run.
+    fn note_ended(&mut self, jobs: &[Arc<Job>]) {
+        for job in jobs.iter().filter(|job| job.is_finished()) {
+            self.strike(&job.meta.uid);
+            let status = &mut self.cron.status;
+            if condition::is_true(&job.status.conditions, "Complete") {
+                status.last_successful_time = status.last_successful_time.max(job.status.completion_time);
+            }
+        }
+        let view = self.ctx.api.view();
+        let exists = |reference: &ObjectReference| {
+            let key = Key { namespace: reference.namespace.clone(), name: reference.name.clone() };
+            jobs.iter().any(|job| job.meta.uid == reference.uid) || view.jobs.by_key(&key).is_some()
+        };
+        self.cron.status.active.retain(exists);
+    }
+
+    fn strike(&mut self, uid: &Uid) {
+        self.cron.status.active.retain(|job| job.uid != *uid);
+    }
+
+    fn delete_active(&mut self) -> Result<(), ApiError> {
+        for job in self.cron.status.active.clone() {
+            self.delete(&Key { namespace: job.namespace, name: job.name })?;
+            self.strike(&job.uid);
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, job: &Key) -> Result<(), ApiError> {
+        let propagation = Some(Propagation::Background);
+        let options = DeleteOptions { propagation, ..DeleteOptions::default() };
+        self.ctx.api.delete(Kind::Job, job, &options).map(|_| ())
+    }
+
+    /// Makes the Job of a time; whether the time is dealt with.
+    fn start(&mut self, at: Time, zone: &TimeZone) -> Result<bool, ApiError> {
+        let job = job_of(&self.cron, at, zone);
+        let key = job.meta.key();
+        let made = match self.ctx.api.create(job) {
+            Ok(made) => made,
+            Err(error) if error.reason == "AlreadyExists" => {
+                let Some(known) = self.ctx.view().jobs.by_key(&key).cloned() else { return Err(error) };
+                let is_own = known.meta.controller().is_some_and(|owner| owner.uid == self.cron.meta.uid);
+                if !is_own || self.cron.status.active.iter().any(|job| job.uid == known.meta.uid) {
+                    return Ok(false);
+                }
+                known
+            }
+            Err(error) => return Err(error),
+        };
+        let status = &mut self.cron.status;
+        status.active.push(ObjectReference {
+            api_version: Text::from("batch/v1"),
+            kind: Text::from("Job"),
+            namespace: made.meta.namespace.clone(),
+            name: made.meta.name.clone(),
+            uid: made.meta.uid.clone(),
+        });
+        status.last_schedule_time = Some(at);
+        Ok(true)
+    }
+}
+
+/// The name of the Job of a time: the minutes since 1970 tell one from the other.
+fn job_name(cron: &CronJob, at: Time) -> Name {
+    Name::from(format!("{}-{}", cron.meta.name, at.as_millis().div_euclid(60_000)))
+}
+
+/// The Job of a time, not yet stored (`getJobFromTemplate2`).
+fn job_of(cron: &CronJob, at: Time, zone: &TimeZone) -> Job {
+    let template = &cron.spec.job_template;
+    Job {
+        meta: Meta {
+            namespace: cron.meta.namespace.clone(),
+            name: job_name(cron, at),
+            labels: template.meta.labels.clone(),
+            annotations: template.meta.annotations.with(SCHEDULED, clock::rfc3339(at, zone)),
+            owner_references: vec![pods::controller_reference(cron)],
+            ..Meta::default()
+        },
+        spec: template.spec.clone(),
+        ..Job::default()
+    }
+}

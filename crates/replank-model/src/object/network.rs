@@ -1,5 +1,6 @@
 //! Services and their endpoints.
 
+use crate::int_or_string::IntOrString;
 use crate::labels::TextMap;
 use crate::object::meta::Meta;
 use crate::text::{Name, Namespace, NodeName, Text, Uid};
@@ -28,6 +29,8 @@ wire! {
         pub publish_not_ready_addresses: bool,
         /// Cluster or Local.
         pub external_traffic_policy: Text,
+        /// IPv4, IPv6 or both.
+        pub ip_families: Vec<Text>,
         /// Ports.
         pub ports: Vec<ServicePort>,
     }
@@ -40,6 +43,10 @@ wire! {
         pub port: i32,
         /// Protocol; empty means TCP.
         pub protocol: Text,
+        /// Port of the pods, by number or name; absent means the same.
+        pub target_port: Option<IntOrString>,
+        /// Protocol above the transport.
+        pub app_protocol: Option<Text>,
     }
 
     /// discovery.k8s.io/v1 EndpointSlice.
@@ -51,6 +58,20 @@ wire! {
         pub address_type: Text,
         /// Endpoints.
         pub endpoints: Vec<Endpoint>,
+        /// Ports of all endpoints.
+        pub ports: Vec<EndpointPort>,
+    }
+
+    /// discovery.k8s.io/v1 EndpointPort.
+    pub struct EndpointPort {
+        /// Name of the Service's port.
+        pub name: Option<Text>,
+        /// Port of the pods.
+        pub port: Option<i32>,
+        /// Protocol.
+        pub protocol: Option<Text>,
+        /// Protocol above the transport.
+        pub app_protocol: Option<Text>,
     }
 
     /// discovery.k8s.io/v1 Endpoint.
@@ -59,6 +80,8 @@ wire! {
         pub addresses: Vec<Text>,
         /// Whether it serves.
         pub conditions: EndpointConditions,
+        /// Host name, for the pods of a headless Service that have one.
+        pub hostname: Option<Text>,
         /// Node it runs on.
         pub node_name: Option<NodeName>,
         /// The pod.

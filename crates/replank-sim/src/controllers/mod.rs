@@ -11,6 +11,7 @@ mod cron_job;
 mod daemon_set;
 mod deployment;
 pub(crate) mod disruption;
+mod endpoint_slice;
 pub(crate) mod garbage;
 mod hash;
 mod history;
@@ -64,6 +65,8 @@ pub(crate) enum Controller {
     JobTtl,
     /// Makes a CronJob's Jobs.
     CronJob,
+    /// Keeps the EndpointSlices of a Service.
+    EndpointSlice,
 }
 
 /// Whether looking at an object is done.

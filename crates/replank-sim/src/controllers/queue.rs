@@ -17,6 +17,8 @@ fn pauses(controller: Controller) -> (Span, Span) {
         | Controller::DaemonSet
         | Controller::JobTtl
         | Controller::CronJob => (Span::from_millis(5), Span::from_secs(1000)),
+        // `defaultSyncBackOff`, `maxSyncBackOff`.
+        Controller::EndpointSlice => (Span::from_secs(1), Span::from_secs(1000)),
         // `DefaultJobApiBackOff`, `MaxJobApiBackOff`.
         Controller::Job | Controller::JobOrphan => (Span::from_secs(1), Span::from_secs(60)),
     }

@@ -8,7 +8,9 @@ use replank_model::view::{Change, View};
 
 use super::history::History;
 use super::index::{Index, resolve};
-use super::{Controller, Ctx, Done, cron_job, daemon_set, deployment, job, replica_set, stateful_set};
+use super::{
+    Controller, Ctx, Done, cron_job, daemon_set, deployment, endpoint_slice, job, replica_set, stateful_set,
+};
 use crate::api::ApiError;
 use crate::ties::SharedTies;
 
@@ -21,6 +23,7 @@ pub(crate) struct Workloads {
     daemons: daemon_set::Daemons,
     jobs: job::Jobs,
     schedules: cron_job::Schedules,
+    endpoints: endpoint_slice::Endpoints,
     ties: Option<SharedTies>,
 }
 
@@ -39,6 +42,7 @@ impl Workloads {
         self.daemons.watch(ctx, &self.index, change);
         job::watch(ctx, &self.index, &mut self.jobs, change);
         cron_job::watch(ctx, &mut self.schedules, change);
+        self.endpoints.watch(ctx, change);
         let Change::Object { slot, old, new } = change else { return };
         match (old, new) {
             (None, None) => {}
@@ -118,6 +122,9 @@ impl Workloads {
             Controller::CronJob => {
                 cron_job::sync(ctx, &self.index, &mut self.schedules, slot).map(|()| Done::Yes)
             }
+            Controller::EndpointSlice => {
+                endpoint_slice::sync(ctx, &self.index, &mut self.endpoints, slot).map(|()| Done::Yes)
+            }
         };
         match done {
             Ok(Done::GoesOn(span)) => return ctx.queue.go_on(ctx.agenda, controller, slot, span),
@@ -146,6 +153,11 @@ impl Workloads {
             {
                 ctx.queue.forget(controller, slot);
             }
+            Controller::EndpointSlice
+                if ctx.queue.failures(controller, slot) >= endpoint_slice::RETRIES_MAX =>
+            {
+                ctx.queue.forget(controller, slot);
+            }
             Controller::Deployment
             | Controller::ReplicaSet
             | Controller::ReplicationController
@@ -154,7 +166,8 @@ impl Workloads {
             | Controller::Job
             | Controller::JobOrphan
             | Controller::JobTtl
-            | Controller::CronJob => ctx.retry(controller, slot),
+            | Controller::CronJob
+            | Controller::EndpointSlice => ctx.retry(controller, slot),
         }
     }
 
@@ -236,7 +249,8 @@ fn min_ready(view: &View, controller: Controller, slot: u32) -> Span {
         | Controller::Job
         | Controller::JobOrphan
         | Controller::JobTtl
-        | Controller::CronJob => Span::ZERO,
+        | Controller::CronJob
+        | Controller::EndpointSlice => Span::ZERO,
     }
 }
 
@@ -251,6 +265,7 @@ fn selects(view: &View, controller: Controller, slot: u32, pod: &Pod) -> bool {
         | Controller::Job
         | Controller::JobOrphan
         | Controller::JobTtl
-        | Controller::CronJob => false,
+        | Controller::CronJob
+        | Controller::EndpointSlice => false,
     }
 }

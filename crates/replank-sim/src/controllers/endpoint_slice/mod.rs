@@ -1,0 +1,285 @@
+//! EndpointSlices: where a Service's pods are (pkg/controller/endpointslice, k8s.io/endpointslice).
+
+mod desired;
+mod fill;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use replank_model::labels::Labels;
+use replank_model::object::meta::{Key, Meta};
+use replank_model::object::network::{EndpointPort, EndpointSlice, Service};
+use replank_model::object::pod::Pod;
+use replank_model::object::{Kind, Object};
+use replank_model::text::{Name, Namespace, Text, Uid};
+use replank_model::time::Span;
+use replank_model::view::{Change, Ix};
+use rustc_hash::FxHashMap;
+
+use super::index::Index;
+use super::{Controller, Ctx, pods};
+use crate::api::{ApiError, DeleteOptions};
+use desired::{Desired, Group, PortsKey, families, ports_key};
+
+/// Label with the Service's name.
+const SERVICE_NAME: &str = "kubernetes.io/service-name";
+/// Label with who keeps a slice.
+const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
+/// Label of the slices of a Service without an address.
+const HEADLESS: &str = "service.kubernetes.io/headless";
+const MANAGER: &str = "endpointslice-controller.k8s.io";
+/// After what time a Service is looked at whose slices somebody else changed (`endpointSliceChangeMinSyncDelay`).
+const OTHERS_CHANGES: Span = Span::from_secs(1);
+/// Failures in a row after which a Service waits for a change (`maxRetries`).
+pub(super) const RETRIES_MAX: u32 = 15;
+
+/// What is remembered of Services and slices.
+#[derive(Debug, Default)]
+pub(super) struct Endpoints {
+    /// Services by one of the labels that they select.
+    by_label: FxHashMap<(Namespace, Text, Text), BTreeSet<u32>>,
+    /// The versions of slices written here; absence is one too.
+    written: FxHashMap<Uid, Option<u64>>,
+}
+
+impl Endpoints {
+    /// Puts down what is to be looked at because of a change.
+    pub(super) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
+        let Change::Object { slot, old, new } = change else { return };
+        let pod = |object: &Option<Object>| match object {
+            Some(Object::Pod(pod)) => Some(pod.clone()),
+            Some(_) | None => None,
+        };
+        match (old, new) {
+            (Some(Object::Pod(_)) | None, Some(Object::Pod(_))) | (Some(Object::Pod(_)), None) => {
+                self.pod_changed(ctx, pod(old).as_deref(), pod(new).as_deref());
+            }
+            (old, Some(Object::Service(new))) => {
+                if let Some(Object::Service(old)) = old {
+                    self.note(*slot, old, false);
+                }
+                self.note(*slot, new, true);
+                ctx.enqueue(Controller::EndpointSlice, *slot);
+            }
+            (Some(Object::Service(gone)), None) => {
+                self.note(*slot, gone, false);
+                ctx.queue.forget(Controller::EndpointSlice, *slot);
+            }
+            (_, Some(Object::EndpointSlice(new))) => {
+                let version = new.meta.resource_version.0;
+                self.slice_changed(ctx, new, Some(version));
+            }
+            (Some(Object::EndpointSlice(gone)), None) => {
+                self.slice_changed(ctx, gone, None);
+                self.written.remove(&gone.meta.uid);
+            }
+            (Some(_) | None, Some(_)) | (Some(_), None) | (None, None) => {}
+        }
+    }
+
+    fn note(&mut self, slot: u32, service: &Service, is_there: bool) {
+        // A pod that is selected has every label of the selector: one is enough to find the Service by.
+        let Some((key, value)) = service.spec.selector.pairs().first() else { return };
+        let label = (service.meta.namespace.clone(), key.clone(), value.clone());
+        let services = self.by_label.entry(label).or_default();
+        if is_there {
+            services.insert(slot);
+        } else {
+            services.remove(&slot);
+        }
+    }
+
+    /// Services that select pods with these labels.
+    fn selecting(&self, ctx: &Ctx<'_>, namespace: &Namespace, labels: &Labels) -> BTreeSet<u32> {
+        let found = labels
+            .pairs()
+            .iter()
+            .filter_map(|(key, value)| self.by_label.get(&(namespace.clone(), key.clone(), value.clone())));
+        let selects = |slot: &u32| {
+            let service = ctx.view().services.get(Ix::<Service>::new(*slot));
+            service.is_some_and(|service| {
+                service.spec.selector.pairs().iter().all(|(key, value)| labels.get(key) == Some(value))
+            })
+        };
+        found.flatten().copied().filter(selects).collect()
+    }
+
+    /// `GetPodUpdateProjectionKey`, `GetServicesToUpdate`.
+    fn pod_changed(&self, ctx: &mut Ctx<'_>, old: Option<&Pod>, new: Option<&Pod>) {
+        let Some(pod) = new.or(old) else { return };
+        let namespace = &pod.meta.namespace;
+        let mut services = self.selecting(ctx, namespace, &pod.meta.labels);
+        if let (Some(old), Some(new)) = (old, new) {
+            let address = |pod: &Pod| pod.status.pod_ip.clone();
+            // Two deletion timestamps never count as the same.
+            let is_changed = old.is_terminating()
+                || new.is_terminating()
+                || old.is_ready() != new.is_ready()
+                || address(old) != address(new);
+            let host = |pod: &Pod| (pod.spec.hostname.clone(), pod.spec.subdomain.clone());
+            if old.meta.labels != new.meta.labels || host(old) != host(new) {
+                let before = self.selecting(ctx, namespace, &old.meta.labels);
+                services = match is_changed {
+                    true => services.union(&before).copied().collect(),
+                    false => services.symmetric_difference(&before).copied().collect(),
+                };
+            } else if !is_changed {
+                return;
+            }
+        }
+        for service in services {
+            ctx.enqueue(Controller::EndpointSlice, service);
+        }
+    }
+
+    /// A slice that somebody else changed is looked at.
+    fn slice_changed(&self, ctx: &mut Ctx<'_>, slice: &EndpointSlice, version: Option<u64>) {
+        let labels = &slice.meta.labels;
+        let is_known = self.written.get(&slice.meta.uid) == Some(&version)
+            // The last state of one that goes, and one that was there before.
+            || version.is_none() && !self.written.contains_key(&slice.meta.uid);
+        if labels.value(MANAGED_BY) != Some(MANAGER) || is_known {
+            return;
+        }
+        let Some(name) = labels.get(SERVICE_NAME) else { return };
+        let key = Key { namespace: slice.meta.namespace.clone(), name: Name::new(name.clone()) };
+        if let Some(service) = ctx.view().services.find(&key) {
+            ctx.enqueue_after(Controller::EndpointSlice, service.raw(), OTHERS_CHANGES);
+        }
+    }
+}
+
+/// Looks at a Service.
+pub(super) fn sync(
+    ctx: &mut Ctx<'_>,
+    index: &Index,
+    memory: &mut Endpoints,
+    slot: u32,
+) -> Result<(), ApiError> {
+    let Some(service) = ctx.view().services.get(Ix::<Service>::new(slot)).cloned() else { return Ok(()) };
+    // Somebody else keeps the endpoints of the others.
+    if &*service.spec.r#type == "ExternalName" || service.spec.selector.is_empty() {
+        return Ok(());
+    }
+    let table = &ctx.view().endpoint_slices;
+    let owned = index.owned_by(Kind::EndpointSlice, &service.meta.uid).into_iter();
+    let existing: Vec<Arc<EndpointSlice>> = owned
+        .filter_map(|slot| table.get(Ix::new(slot)).cloned())
+        .filter(|slice| slice.meta.labels.value(MANAGED_BY) == Some(MANAGER) && !slice.meta.is_terminating())
+        .collect();
+    let families = families(&service);
+    let (known, mut others): (Vec<_>, Vec<_>) =
+        existing.into_iter().partition(|slice| families.contains(&slice.address_type));
+    let mut failure = None;
+    let mut plan = Plan::default();
+    for family in families {
+        let slices = known.iter().filter(|slice| slice.address_type == family).cloned().collect();
+        let desired = desired::of(ctx.view(), &service, &family);
+        failure = failure.or(desired.failure.clone());
+        plan.add(&service, &family, slices, desired);
+    }
+    plan.delete.append(&mut others);
+    plan.carry_out(ctx, memory, &service)?;
+    match failure {
+        None => Ok(()),
+        Some(error) => Err(error),
+    }
+}
+
+/// What is to be written.
+#[derive(Default)]
+struct Plan {
+    create: Vec<EndpointSlice>,
+    update: Vec<EndpointSlice>,
+    delete: Vec<Arc<EndpointSlice>>,
+}
+
+impl Plan {
+    /// Adds what the slices of one family need (`reconcileByAddressType`).
+    fn add(&mut self, service: &Service, family: &str, existing: Vec<Arc<EndpointSlice>>, desired: Desired) {
+        let mut by_ports: BTreeMap<PortsKey, Vec<Arc<EndpointSlice>>> = BTreeMap::new();
+        let count = existing.len();
+        for slice in existing {
+            by_ports.entry(ports_key(&slice.ports)).or_default().push(slice);
+        }
+        let mut plan = Self::default();
+        for (key, Group { ports, endpoints }) in desired.by_ports {
+            let slices = by_ports.remove(&key).unwrap_or_default();
+            fill::fill(&mut plan, &new_slice(service, family, ports), slices, endpoints);
+        }
+        plan.delete.extend(by_ports.into_values().flatten());
+        if count == plan.delete.len() && plan.create.is_empty() {
+            // There is always a slice, if an empty one.
+            let empty = new_slice(service, family, Vec::new());
+            match plan.delete.as_slice() {
+                [known] if is_same(known, &empty) => plan.delete.clear(),
+                _ => plan.create.push(empty),
+            }
+        }
+        plan.reuse();
+        self.create.append(&mut plan.create);
+        self.update.append(&mut plan.update);
+        self.delete.append(&mut plan.delete);
+    }
+
+    /// A slice that would be deleted becomes one that would be made.
+    fn reuse(&mut self) {
+        while !self.delete.is_empty() && !self.create.is_empty() {
+            let (Some(new), known) = (self.create.pop(), self.delete.remove(0)) else { return };
+            let meta = Meta { labels: new.meta.labels.clone(), ..known.meta.clone() };
+            self.update.push(EndpointSlice { meta, ..new });
+        }
+    }
+
+    fn carry_out(self, ctx: &mut Ctx<'_>, memory: &mut Endpoints, service: &Service) -> Result<(), ApiError> {
+        if !service.meta.is_terminating() {
+            for slice in self.create {
+                let made = match ctx.api.create(slice) {
+                    Err(error) if pods::is_namespace_terminating(&error) => return Ok(()),
+                    made => made?,
+                };
+                memory.written.insert(made.meta.uid.clone(), Some(made.meta.resource_version.0));
+            }
+        }
+        for slice in self.update {
+            let updated = ctx.api.update(slice)?;
+            memory.written.insert(updated.meta.uid.clone(), Some(updated.meta.resource_version.0));
+        }
+        for slice in self.delete {
+            ctx.api.delete(Kind::EndpointSlice, &slice.meta.key(), &DeleteOptions::default())?;
+            memory.written.insert(slice.meta.uid.clone(), None);
+        }
+        Ok(())
+    }
+}
+
+/// A slice without endpoints, not yet stored.
+fn new_slice(service: &Service, family: &str, ports: Vec<EndpointPort>) -> EndpointSlice {
+    EndpointSlice {
+        meta: Meta {
+            namespace: service.meta.namespace.clone(),
+            generate_name: Some(Text::from(format!("{}-", service.meta.name))),
+            labels: labels(service),
+            owner_references: vec![pods::controller_reference(service)],
+            ..Meta::default()
+        },
+        address_type: Text::from(family),
+        endpoints: Vec::new(),
+        ports,
+    }
+}
+
+/// The labels of a Service's slices: its own, and those that say whose they are.
+fn labels(service: &Service) -> Labels {
+    let own = service.meta.labels.without(HEADLESS);
+    let own = if &*service.spec.cluster_ip == "None" { own.with(HEADLESS, "") } else { own };
+    own.with(SERVICE_NAME, service.meta.name.text().clone()).with(MANAGED_BY, MANAGER)
+}
+
+/// Whether a slice is the empty one already.
+fn is_same(known: &EndpointSlice, empty: &EndpointSlice) -> bool {
+    known.endpoints.is_empty()
+        && known.ports.is_empty()
+        && known.meta.labels == empty.meta.labels
+        && known.address_type == empty.address_type
+}

@@ -81,6 +81,24 @@ wire! {
         pub hard: Resources,
         /// Which objects count.
         pub scopes: Vec<Text>,
+        /// Which objects count, with values.
+        pub scope_selector: Option<ScopeSelector>,
+    }
+
+    /// core/v1 ScopeSelector: all requirements must hold.
+    pub struct ScopeSelector {
+        /// The requirements.
+        pub match_expressions: Vec<ScopeRequirement>,
+    }
+
+    /// core/v1 ScopedResourceSelectorRequirement.
+    pub struct ScopeRequirement {
+        /// Scope, such as `PriorityClass`.
+        pub scope_name: Text,
+        /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
+        pub operator: Text,
+        /// Values.
+        pub values: Vec<Text>,
     }
 
     /// core/v1 ResourceQuotaStatus.

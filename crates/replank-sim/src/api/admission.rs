@@ -47,14 +47,16 @@ impl Api {
     /// Completes a new object, or refuses it.
     pub(super) fn admit(&mut self, object: Object) -> Result<Object, ApiError> {
         self.admit_namespace(&object)?;
-        match object {
-            Object::Pod(pod) => self.admit_pod(pod).map(Object::Pod),
-            Object::PersistentVolumeClaim(claim) => Ok(self.admit_claim(claim).into()),
-            Object::PersistentVolume(volume) => Ok(protect(volume, "kubernetes.io/pv-protection").into()),
-            Object::Node(node) => Ok(admit_node(node).into()),
-            Object::Namespace(namespace) => Ok(admit_namespace_object(namespace).into()),
-            other => Ok(other),
-        }
+        let object = match object {
+            Object::Pod(pod) => self.admit_pod(pod)?.into(),
+            Object::PersistentVolumeClaim(claim) => self.admit_claim(claim).into(),
+            Object::PersistentVolume(volume) => protect(volume, "kubernetes.io/pv-protection").into(),
+            Object::Node(node) => admit_node(node).into(),
+            Object::Namespace(namespace) => admit_namespace_object(namespace).into(),
+            other => other,
+        };
+        self.charge_quotas(&object)?;
+        Ok(object)
     }
 
     /// Nothing is made in a namespace that is on its way out (plugin NamespaceLifecycle). A namespace that is not there as

@@ -7,6 +7,7 @@ mod events;
 mod eviction;
 mod job;
 pub mod json;
+pub(crate) mod quota;
 mod store;
 
 pub use delete::{DeleteOptions, Propagation};

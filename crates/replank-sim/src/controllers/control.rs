@@ -4,11 +4,13 @@ use replank_model::text::NodeName;
 use replank_model::view::Change;
 
 use super::Ctx;
+use super::autoscaling::Autoscaling;
 use super::disruption::{self, Disruption};
 use super::garbage::GarbageCollector;
 use super::namespaces::{self, Namespaces};
 use super::nodes::{self, NodeLifecycle};
 use super::pod_gc::PodGc;
+use super::quotas::Quotas;
 use super::taint_eviction::{self, TaintEviction};
 
 /// What one of them is to do.
@@ -26,6 +28,10 @@ pub(crate) enum ControlDue {
     Garbage,
     /// Namespaces on their way out.
     Namespaces(namespaces::Due),
+    /// What a quota's namespace uses.
+    Quota(u32),
+    /// An autoscaler's look at its target.
+    Autoscaler(u32),
 }
 
 /// All of them.
@@ -37,6 +43,8 @@ pub(crate) struct Control {
     pod_gc: PodGc,
     garbage: GarbageCollector,
     namespaces: Namespaces,
+    quotas: Quotas,
+    autoscaling: Autoscaling,
 }
 
 impl Control {
@@ -53,6 +61,8 @@ impl Control {
         self.pod_gc.watch(ctx, change);
         self.garbage.watch(ctx, change);
         self.namespaces.watch(ctx, change);
+        self.quotas.watch(ctx, change);
+        self.autoscaling.watch(ctx, change);
     }
 
     /// A kubelet has renewed its lease for the last time.
@@ -74,6 +84,8 @@ impl Control {
             ControlDue::PodGc => self.pod_gc.handle(ctx),
             ControlDue::Garbage => self.garbage.handle(ctx),
             ControlDue::Namespaces(due) => self.namespaces.handle(ctx, due),
+            ControlDue::Quota(slot) => self.quotas.handle(ctx, slot),
+            ControlDue::Autoscaler(slot) => self.autoscaling.handle(ctx, slot),
         }
     }
 }

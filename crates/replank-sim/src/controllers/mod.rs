@@ -5,6 +5,7 @@
 //! what a real controller would see late through its informers is modelled by [`REACTION`], the time between a change
 //! and the sync it causes.
 
+pub(crate) mod autoscaling;
 pub(crate) mod condition;
 pub(crate) mod control;
 mod cron_job;
@@ -23,6 +24,7 @@ mod phase;
 pub(crate) mod pod_gc;
 mod pods;
 mod queue;
+pub(crate) mod quotas;
 mod replica_set;
 mod stateful_set;
 pub(crate) mod taint_eviction;

@@ -2,7 +2,7 @@
 
 mod fake;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::condition::{self, Condition, ConditionStatus};
 use replank_model::object::pod::{Pod, PodPhase};
@@ -12,7 +12,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 
 use crate::api::DeleteOptions;
-use crate::controllers::Ctx;
+use crate::controllers::{Ctx, volumes};
 use crate::world::Event;
 use fake::Delays;
 
@@ -67,6 +67,8 @@ pub(crate) struct Kubelets {
     next: u32,
     /// Nodes whose machine is off.
     silent: BTreeSet<NodeName>,
+    /// Pods whose volumes are not yet attached, by node.
+    without_volumes: BTreeMap<NodeName, Vec<Due>>,
 }
 
 #[derive(Clone, Debug)]
@@ -82,7 +84,13 @@ struct Record {
 
 impl Kubelets {
     pub(crate) fn new(model: KubeletModel) -> Self {
-        Self { model, records: Vec::new(), next: 0, silent: BTreeSet::new() }
+        Self {
+            model,
+            records: Vec::new(),
+            next: 0,
+            silent: BTreeSet::new(),
+            without_volumes: BTreeMap::new(),
+        }
     }
 
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
@@ -90,6 +98,14 @@ impl Kubelets {
         match (old, new) {
             (_, Some(Object::Pod(pod))) if pod.node.is_some() => self.see(ctx, *slot, pod),
             (Some(Object::Pod(_)), None) => self.forget(*slot),
+            (_, Some(Object::Node(node))) if !self.without_volumes.is_empty() => {
+                self.volumes_changed(ctx, &node.name());
+            }
+            (_, Some(Object::PersistentVolumeClaim(_))) => {
+                for node in self.without_volumes.keys().cloned().collect::<Vec<_>>() {
+                    self.volumes_changed(ctx, &node);
+                }
+            }
             (Some(_) | None, Some(_) | None) => {}
         }
     }
@@ -139,6 +155,11 @@ impl Kubelets {
             return;
         }
         match due.step {
+            Step::Start if !volumes::is_attached(ctx.view(), &pod) => {
+                if let Some(node) = &pod.node {
+                    self.without_volumes.entry(node.clone()).or_default().push(due);
+                }
+            }
             Step::Start => self.start(ctx, due.slot, &pod),
             Step::Ready if pod.status.phase == PodPhase::Running => set_ready(ctx, &pod, true),
             Step::Ready => {}
@@ -151,6 +172,13 @@ impl Kubelets {
 
     fn is_silent(&self, pod: &Pod) -> bool {
         pod.node.as_ref().is_some_and(|node| self.silent.contains(node))
+    }
+
+    /// The pods of a node that wait for their volumes look again.
+    fn volumes_changed(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
+        for due in self.without_volumes.remove(node).unwrap_or_default() {
+            ctx.agenda.after(Span::default(), Event::Kubelet(due));
+        }
     }
 
     fn see(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {

@@ -95,7 +95,7 @@ impl World {
             draws,
             scheduling: Scheduling::load(&view),
             kubelets: Kubelets::new(settings.kubelet),
-            control: Control::default(),
+            control: Control::new(settings.cloud),
             cloud: Cloud::new(settings.cloud),
             driver: None,
             trace: Trace::default(),
@@ -105,7 +105,14 @@ impl World {
         for change in &changes {
             world.tell(change);
         }
-        world.control.start();
+        let mut ctx = Ctx {
+            api: &mut world.api,
+            agenda: &mut world.agenda,
+            queue: &mut world.queue,
+            draws: &world.draws,
+        };
+        world.control.start(&mut ctx);
+        world.settle();
         world
     }
 

@@ -40,6 +40,12 @@ pub struct CloudTimings {
     pub shut_down: Range,
     /// Machine off until the cloud controller manager has deleted the node: it looks at nodes that stopped being Ready.
     pub node_gone: Range,
+    /// A claim until the storage driver has made its volume.
+    pub provision: Range,
+    /// The order to attach a volume until it is attached. Block storage takes seconds.
+    pub attach: Range,
+    /// The order to detach a volume until it is detached.
+    pub detach: Range,
 }
 
 impl Default for CloudTimings {
@@ -50,6 +56,9 @@ impl Default for CloudTimings {
             ready: Range::secs(10, 25),
             shut_down: Range::secs(5, 30),
             node_gone: Range::secs(5, 45),
+            provision: Range::secs(1, 4),
+            attach: Range::secs(1, 6),
+            detach: Range::secs(1, 10),
         }
     }
 }

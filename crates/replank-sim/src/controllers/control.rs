@@ -12,6 +12,8 @@ use super::nodes::{self, NodeLifecycle};
 use super::pod_gc::PodGc;
 use super::quotas::Quotas;
 use super::taint_eviction::{self, TaintEviction};
+use super::volumes::{self, Volumes};
+use crate::cloud::CloudTimings;
 
 /// What one of them is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,10 +34,12 @@ pub(crate) enum ControlDue {
     Quota(u32),
     /// An autoscaler's look at its target.
     Autoscaler(u32),
+    /// Claims and volumes.
+    Volumes(volumes::Due),
 }
 
 /// All of them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Control {
     disruption: Disruption,
     nodes: NodeLifecycle,
@@ -45,12 +49,28 @@ pub(crate) struct Control {
     namespaces: Namespaces,
     quotas: Quotas,
     autoscaling: Autoscaling,
+    volumes: Volumes,
 }
 
 impl Control {
+    pub(crate) fn new(timings: CloudTimings) -> Self {
+        Self {
+            disruption: Disruption::default(),
+            nodes: NodeLifecycle::default(),
+            taints: TaintEviction::default(),
+            pod_gc: PodGc::default(),
+            garbage: GarbageCollector::default(),
+            namespaces: Namespaces::default(),
+            quotas: Quotas::default(),
+            autoscaling: Autoscaling::default(),
+            volumes: Volumes::new(timings),
+        }
+    }
+
     /// Everything that is there at the beginning has been told.
-    pub(crate) fn start(&mut self) {
+    pub(crate) fn start(&mut self, ctx: &mut Ctx<'_>) {
         self.garbage.start();
+        self.volumes.start(ctx);
     }
 
     /// Tells each of a change.
@@ -63,16 +83,19 @@ impl Control {
         self.namespaces.watch(ctx, change);
         self.quotas.watch(ctx, change);
         self.autoscaling.watch(ctx, change);
+        self.volumes.watch(ctx, change);
     }
 
     /// A kubelet has renewed its lease for the last time.
     pub(crate) fn node_fell_silent(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
         self.nodes.fall_silent(ctx, node);
+        self.volumes.node_fell_silent(ctx, node);
     }
 
     /// A kubelet renews its lease again.
     pub(crate) fn node_speaks_again(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
         self.nodes.speak_again(ctx, node);
+        self.volumes.node_speaks_again(ctx, node);
     }
 
     /// Lets one do what is due.
@@ -86,6 +109,7 @@ impl Control {
             ControlDue::Namespaces(due) => self.namespaces.handle(ctx, due),
             ControlDue::Quota(slot) => self.quotas.handle(ctx, slot),
             ControlDue::Autoscaler(slot) => self.autoscaling.handle(ctx, slot),
+            ControlDue::Volumes(due) => self.volumes.handle(ctx, due),
         }
     }
 }

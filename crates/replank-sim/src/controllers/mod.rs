@@ -28,6 +28,7 @@ pub(crate) mod quotas;
 mod replica_set;
 mod stateful_set;
 pub(crate) mod taint_eviction;
+pub(crate) mod volumes;
 mod workloads;
 
 use replank_model::time::Span;

@@ -14,7 +14,7 @@ use crate::controllers::{Controller, Ctx, WorkQueue, Workloads};
 use crate::draw::Draws;
 use crate::driver::{self, Driver, DriverDue, Pilot, Sent};
 use crate::kubelet::{self, KubeletModel, Kubelets, PodAct};
-use crate::scheduling::Scheduling;
+use crate::scheduling::{self, Scheduling};
 use crate::ties::{SharedTies, TieBreaker};
 use crate::trace::{Trace, TraceHash};
 
@@ -31,8 +31,8 @@ pub(crate) enum Event {
     Resume(Controller, u32),
     /// A kubelet does the next thing for a pod.
     Kubelet(kubelet::Due),
-    /// The scheduler takes the next pod from its queue.
-    Schedule,
+    /// The scheduler does its next thing.
+    Schedule(scheduling::Due),
     /// The cloud does its next thing for an instance or a group.
     Cloud(CloudDue),
     /// The driver does its next thing.
@@ -244,7 +244,7 @@ impl World {
                 self.workloads.pause_is_over(&mut ctx, controller, slot);
             }
             Event::Kubelet(due) => self.kubelets.handle(&mut ctx, due),
-            Event::Schedule => self.scheduling.take_next(&mut ctx),
+            Event::Schedule(due) => self.scheduling.handle(&mut ctx, due),
             Event::Cloud(due) => {
                 if let Some(node) = self.cloud.handle(&mut ctx, due) {
                     self.kubelets.fall_silent(&node);

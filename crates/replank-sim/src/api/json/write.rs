@@ -64,7 +64,9 @@ impl Api {
             self.require_namespace(address)?;
         }
         let resource = &address.resource;
+        // A kubelet registers its node status and all (registry/core/node `PrepareForCreate`).
         if resource.status == StatusWrites::Apart
+            && resource.kind != Kind::Node
             && let Value::Object(members) = &mut value
         {
             members.remove("status");

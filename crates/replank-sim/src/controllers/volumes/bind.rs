@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use replank_core::schedule::VolumeDecisions;
 use replank_model::labels::Annotations;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
@@ -17,6 +18,7 @@ use replank_model::view::{Ix, View};
 use super::provision;
 use super::reach::reaches;
 use super::users::claims_of;
+use crate::api::ApiError;
 use crate::controllers::Ctx;
 
 /// The node that the scheduler chose for the first pod that uses a claim.
@@ -42,15 +44,6 @@ pub(super) enum VolumeNeeds {
     Offering,
     /// Its storage is to be deleted.
     Reclaiming,
-}
-
-/// Whether the claims of a pod let it run on a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Claims {
-    /// All are bound.
-    Bound,
-    /// They are being bound for this node.
-    Waiting,
 }
 
 /// The class of a claim, if there is one of that name.
@@ -169,11 +162,7 @@ fn is_free_for(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool
 fn bind(ctx: &mut Ctx<'_>, volume: &PersistentVolume, claim: &PersistentVolumeClaim) {
     let (volume_key, claim_key) = (volume.meta.key(), claim.meta.key());
     let by_controller = volume.spec.claim_ref.is_none();
-    let owner = ClaimRef {
-        namespace: claim.meta.namespace.text().clone(),
-        name: claim.meta.name.clone(),
-        uid: claim.meta.uid.clone(),
-    };
+    let owner = owner(claim);
     let written = ctx
         .api
         .modify::<PersistentVolume>(&volume_key, |volume| {
@@ -254,24 +243,53 @@ fn judge_volume(view: &View, volume: &PersistentVolume) -> (VolumePhase, VolumeN
     }
 }
 
-/// Asks for what a pod's claims need on the node that it is to get: free volumes are kept for them, others are asked for.
-/// Called again when a claim has changed (plugin VolumeBinding, `PreBind`).
-pub(crate) fn prepare(ctx: &mut Ctx<'_>, pod: &Pod, node: &NodeName) -> Claims {
-    let mut all_are_bound = true;
+/// Whether all claims of a pod are bound.
+pub(crate) fn are_bound(view: &View, pod: &Pod) -> bool {
+    claims_of(pod).iter().all(|key| {
+        let claim = view.persistent_volume_claims.by_key(key);
+        claim.is_some_and(|claim| claim.status.phase == Some(ClaimPhase::Bound))
+    })
+}
+
+/// Asks for what a pod's claims need on the node that it is to get: volumes that were chosen are kept for them, others
+/// are asked for (plugin VolumeBinding, `PreBind`).
+pub(crate) fn ask(ctx: &mut Ctx<'_>, pod: &Pod, node: &NodeName, decisions: &VolumeDecisions) {
     for key in claims_of(pod) {
         let Some(claim) = ctx.view().persistent_volume_claims.by_key(&key).cloned() else { continue };
         if claim.status.phase == Some(ClaimPhase::Bound) {
             continue;
         }
-        all_are_bound = false;
-        if claim.meta.annotations.value(SELECTED_NODE) != Some(node.as_str()) {
-            let written = ctx.api.modify::<PersistentVolumeClaim>(&key, |claim| {
-                claim.meta.annotations = claim.meta.annotations.with(SELECTED_NODE, node.text().clone());
-            });
-            debug_assert!(written.is_ok(), "the claim was just read");
-        }
+        let chosen = decisions.bindings.iter().find(|(of, _)| *of == key).map(|(_, volume)| volume);
+        let written = match chosen {
+            Some(volume) => keep(ctx, volume, &claim),
+            None => ctx
+                .api
+                .modify::<PersistentVolumeClaim>(&key, |claim| {
+                    claim.meta.annotations = claim.meta.annotations.with(SELECTED_NODE, node.text().clone());
+                })
+                .map(|_| ()),
+        };
+        debug_assert!(written.is_ok(), "claim and volume were just read");
     }
-    if all_are_bound { Claims::Bound } else { Claims::Waiting }
+}
+
+/// Keeps a volume for a claim.
+fn keep(ctx: &mut Ctx<'_>, volume: &Name, claim: &PersistentVolumeClaim) -> Result<(), ApiError> {
+    let owner = owner(claim);
+    ctx.api
+        .modify::<PersistentVolume>(&Key::cluster(volume.clone()), |volume| {
+            volume.spec.claim_ref = Some(owner);
+            mark(&mut volume.meta.annotations, BOUND_BY_CONTROLLER);
+        })
+        .map(|_| ())
+}
+
+fn owner(claim: &PersistentVolumeClaim) -> ClaimRef {
+    ClaimRef {
+        namespace: claim.meta.namespace.text().clone(),
+        name: claim.meta.name.clone(),
+        uid: claim.meta.uid.clone(),
+    }
 }
 
 /// Whether a volume may be attached to one node only.

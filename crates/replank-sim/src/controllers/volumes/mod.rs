@@ -21,7 +21,7 @@ use crate::cloud::CloudTimings;
 use crate::world::Event;
 
 pub(crate) use attach::is_attached;
-pub(crate) use bind::{Claims, prepare};
+pub(crate) use bind::{are_bound, ask};
 pub(crate) use users::claims_of;
 
 use attach::Attachments;

@@ -20,8 +20,9 @@ use crate::api::json::{Address, Effect, PatchType, Subresource};
 use crate::draw::Purpose;
 use crate::world::Event;
 
-/// Time between two looks (`--horizontal-pod-autoscaler-sync-period`).
-const PERIOD: Span = Span::from_secs(15);
+/// Time between two looks: 15 s (`--horizontal-pod-autoscaler-sync-period`) from the end of one to the beginning of the
+/// next. Recorded: 15.02 s.
+const PERIOD: Span = Span::from_millis(15_020);
 
 /// The controller.
 #[derive(Debug, Default)]
@@ -320,7 +321,7 @@ mod tests {
         let mut world = world(Vec::new());
         target(&mut world, 2);
         scaler(&mut world, 1, 5);
-        world.pass(Span::from_millis(14_990));
+        world.pass(PERIOD - Span::from_millis(10));
         assert!(status(&world).conditions.is_empty());
         world.pass(Span::from_millis(20));
         assert_eq!(reason(&world, "AbleToScale"), "True/SucceededGetScale");
@@ -338,7 +339,7 @@ mod tests {
         world.pass(Span::from_secs(16));
         assert_eq!(reason(&world, "AbleToScale"), "False/FailedGetScale");
         target(&mut world, 1);
-        world.pass(Span::from_millis(14_010));
+        world.pass(PERIOD);
         assert_eq!(replicas(&world), Some(2));
         assert_eq!(reason(&world, "AbleToScale"), "True/SucceededRescale");
         assert_eq!((status(&world).current_replicas, status(&world).desired_replicas), (1, 2));

@@ -12,7 +12,7 @@ use replank_model::view::{Change, Ix, View};
 use rustc_hash::FxHashMap;
 
 use super::control::ControlDue;
-use super::{Ctx, condition};
+use super::{Ctx, REACTION, condition};
 use crate::api::{DeleteOptions, Propagation};
 use crate::world::Event;
 
@@ -65,7 +65,7 @@ impl Namespaces {
         match (old, new) {
             (_, Some(Object::Namespace(namespace))) => {
                 if namespace.meta.is_terminating() {
-                    self.round_after(ctx, *slot, PAUSE);
+                    self.round_after(ctx, *slot, PAUSE + REACTION);
                 }
             }
             (Some(Object::Namespace(_)), None) => {

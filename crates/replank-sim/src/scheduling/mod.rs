@@ -14,7 +14,6 @@ use std::sync::Arc;
 use replank_core::schedule::{Placed, Scheduler, Unschedulable, VolumeDecisions};
 use replank_model::object::Object;
 use replank_model::object::pod::Pod;
-use replank_model::object::volume::ClaimPhase;
 use replank_model::text::NodeName;
 use replank_model::time::Span;
 use replank_model::view::{Change, Ix, View};
@@ -100,9 +99,7 @@ impl Scheduling {
     fn see_claim(&mut self, ctx: &mut Ctx<'_>, old: Option<&Object>, new: Option<&Object>) {
         let now = ctx.api.now();
         match (old, new) {
-            (_, Some(Object::PersistentVolumeClaim(claim)))
-                if claim.status.phase == Some(ClaimPhase::Bound) =>
-            {
+            (_, Some(Object::PersistentVolumeClaim(claim))) => {
                 for (slot, at) in self.bindings.claim_bound(ctx.api.view(), &claim.meta.key(), now) {
                     ctx.agenda.at(at, Event::Schedule(Due::Bind(slot)));
                 }

@@ -32,6 +32,8 @@ pub(super) enum ClaimNeeds {
     Nothing,
     /// A volume is to be made for it.
     Provisioning,
+    /// It is to be looked at again after the time of a write.
+    More,
 }
 
 /// What a look at a volume asks for.
@@ -65,7 +67,7 @@ pub(super) fn sync_claim(ctx: &mut Ctx<'_>, claim: &PersistentVolumeClaim) -> Cl
     let volume =
         volume_named(ctx.view(), &claim.spec.volume_name).map(|ix| ctx.view().persistent_volumes[ix].clone());
     match volume {
-        Some(volume) if is_free_for(&volume, claim) => bind(ctx, &volume, claim),
+        Some(volume) if is_free_for(&volume, claim) => return bind(ctx, &volume, claim),
         Some(_) => set_phase(ctx, claim, ClaimPhase::Lost),
         None if claim.meta.annotations.contains_key(BIND_COMPLETED) => {
             set_phase(ctx, claim, ClaimPhase::Lost);
@@ -81,8 +83,7 @@ fn sync_unbound(ctx: &mut Ctx<'_>, claim: &PersistentVolumeClaim) -> ClaimNeeds 
         == Some(VolumeBindingMode::WaitForFirstConsumer)
         && !claim.meta.annotations.contains_key(SELECTED_NODE);
     if let Some(volume) = best_match(ctx.view(), claim, if waits { Only::Kept } else { Only::Free }) {
-        bind(ctx, &volume, claim);
-        return ClaimNeeds::Nothing;
+        return bind(ctx, &volume, claim);
     }
     set_phase(ctx, claim, ClaimPhase::Pending);
     let is_made = class.is_some_and(|class| provision::makes_volumes(&class.provisioner));
@@ -159,41 +160,42 @@ fn is_free_for(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool
     }
 }
 
-fn bind(ctx: &mut Ctx<'_>, volume: &PersistentVolume, claim: &PersistentVolumeClaim) {
+/// The next of the four writes that bind a claim and a volume to each other (`bind`).
+fn bind(ctx: &mut Ctx<'_>, volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> ClaimNeeds {
     let (volume_key, claim_key) = (volume.meta.key(), claim.meta.key());
-    let by_controller = volume.spec.claim_ref.is_none();
-    let owner = owner(claim);
-    let written = ctx
-        .api
-        .modify::<PersistentVolume>(&volume_key, |volume| {
-            volume.spec.claim_ref = Some(owner);
-            if by_controller {
-                mark(&mut volume.meta.annotations, BOUND_BY_CONTROLLER);
-            }
-        })
-        .and_then(|_| {
-            ctx.api.modify::<PersistentVolume>(&volume_key, |volume| {
-                volume.status.phase = Some(VolumePhase::Bound);
+    let is_kept = volume.spec.claim_ref.as_ref().is_some_and(|kept| kept.uid == claim.meta.uid);
+    let written = if !is_kept {
+        keep(ctx, &volume.meta.name, claim)
+    } else if volume.status.phase != Some(VolumePhase::Bound) {
+        ctx.api
+            .modify::<PersistentVolume>(&volume_key, |volume| volume.status.phase = Some(VolumePhase::Bound))
+            .map(|_| ())
+    } else if !is_fully_bound(claim) {
+        ctx.api
+            .modify::<PersistentVolumeClaim>(&claim_key, |claim| {
+                if claim.spec.volume_name.is_empty() {
+                    mark(&mut claim.meta.annotations, BOUND_BY_CONTROLLER);
+                }
+                claim.spec.volume_name = volume.meta.name.clone();
+                mark(&mut claim.meta.annotations, BIND_COMPLETED);
             })
+            .map(|_| ())
+    } else {
+        let written = ctx.api.modify::<PersistentVolumeClaim>(&claim_key, |claim| {
+            claim.status.phase = Some(ClaimPhase::Bound);
+            claim.status.access_modes.clone_from(&volume.spec.access_modes);
+            claim.status.capacity = volume.spec.capacity.clone();
         });
-    debug_assert!(written.is_ok(), "the volume was just read");
-    let written = ctx
-        .api
-        .modify::<PersistentVolumeClaim>(&claim_key, |claim| {
-            if claim.spec.volume_name.is_empty() {
-                mark(&mut claim.meta.annotations, BOUND_BY_CONTROLLER);
-            }
-            claim.spec.volume_name = volume.meta.name.clone();
-            mark(&mut claim.meta.annotations, BIND_COMPLETED);
-        })
-        .and_then(|_| {
-            ctx.api.modify::<PersistentVolumeClaim>(&claim_key, |claim| {
-                claim.status.phase = Some(ClaimPhase::Bound);
-                claim.status.access_modes.clone_from(&volume.spec.access_modes);
-                claim.status.capacity = volume.spec.capacity.clone();
-            })
-        });
-    debug_assert!(written.is_ok(), "the claim was just read");
+        debug_assert!(written.is_ok(), "the claim was just read");
+        return ClaimNeeds::Nothing;
+    };
+    debug_assert!(written.is_ok(), "claim and volume were just read");
+    ClaimNeeds::More
+}
+
+/// Whether a claim is the volume's, and the volume the claim's (`IsPVCFullyBound`).
+fn is_fully_bound(claim: &PersistentVolumeClaim) -> bool {
+    !claim.spec.volume_name.is_empty() && claim.meta.annotations.contains_key(BIND_COMPLETED)
 }
 
 fn mark(annotations: &mut Annotations, name: &str) {
@@ -247,7 +249,7 @@ fn judge_volume(view: &View, volume: &PersistentVolume) -> (VolumePhase, VolumeN
 pub(crate) fn are_bound(view: &View, pod: &Pod) -> bool {
     claims_of(pod).iter().all(|key| {
         let claim = view.persistent_volume_claims.by_key(key);
-        claim.is_some_and(|claim| claim.status.phase == Some(ClaimPhase::Bound))
+        claim.is_some_and(|claim| is_fully_bound(claim))
     })
 }
 
@@ -256,7 +258,7 @@ pub(crate) fn are_bound(view: &View, pod: &Pod) -> bool {
 pub(crate) fn ask(ctx: &mut Ctx<'_>, pod: &Pod, node: &NodeName, decisions: &VolumeDecisions) {
     for key in claims_of(pod) {
         let Some(claim) = ctx.view().persistent_volume_claims.by_key(&key).cloned() else { continue };
-        if claim.status.phase == Some(ClaimPhase::Bound) {
+        if is_fully_bound(&claim) {
             continue;
         }
         let chosen = decisions.bindings.iter().find(|(of, _)| *of == key).map(|(_, volume)| volume);
@@ -278,8 +280,10 @@ fn keep(ctx: &mut Ctx<'_>, volume: &Name, claim: &PersistentVolumeClaim) -> Resu
     let owner = owner(claim);
     ctx.api
         .modify::<PersistentVolume>(&Key::cluster(volume.clone()), |volume| {
+            if volume.spec.claim_ref.is_none() {
+                mark(&mut volume.meta.annotations, BOUND_BY_CONTROLLER);
+            }
             volume.spec.claim_ref = Some(owner);
-            mark(&mut volume.meta.annotations, BOUND_BY_CONTROLLER);
         })
         .map(|_| ())
 }

@@ -21,5 +21,5 @@ const FLOORS: &[Floor] = &[
 ];
 
 fn main() -> ExitCode {
-    report::main(FLOORS, None)
+    report::main(FLOORS, Some(replank_testkit::requests::run))
 }

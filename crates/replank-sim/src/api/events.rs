@@ -93,9 +93,11 @@ impl Api {
         });
     }
 
-    /// The events about objects of a namespace, in the order in which they were first told.
-    pub fn events<'a>(&'a self, namespace: &'a Namespace) -> impl Iterator<Item = &'a EventRecord> {
-        self.events.records.iter().filter(move |record| record.key.namespace == *namespace)
+    /// The events about objects of a namespace, or of all, in the order in which they were first told.
+    pub fn events<'a>(&'a self, namespace: Option<&'a Namespace>) -> impl Iterator<Item = &'a EventRecord> {
+        let is_meant =
+            move |record: &&EventRecord| namespace.is_none_or(|namespace| record.key.namespace == *namespace);
+        self.events.records.iter().filter(is_meant)
     }
 }
 
@@ -110,6 +112,7 @@ impl EventRecord {
         json!({
             "metadata": {
                 "name": format!("{}.{number:016x}", self.key.name), "namespace": namespace,
+                "uid": format!("{}-{number:016x}", self.uid.as_str().get(..19).unwrap_or_default()),
                 "creationTimestamp": self.first, "resourceVersion": self.version,
             },
             "involvedObject": {

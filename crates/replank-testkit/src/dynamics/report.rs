@@ -82,12 +82,16 @@ pub struct RequestTally {
     pub scenarios: usize,
     /// Of these, without a difference.
     pub passed: usize,
+    /// Answers that were compared.
+    pub answers: usize,
+    /// Of these, as recorded.
+    pub equal: usize,
     /// Scenario and differences, of the first few that failed.
     pub shown: Vec<(String, Vec<String>)>,
 }
 
-/// Runs recorded API requests: the records of one file that have `op`, in order.
-pub type Requests = fn(&[Value]) -> RequestTally;
+/// Runs recorded API requests: the records of one file that have `op`, in order; or only one scenario of them.
+pub type Requests = fn(&[Value], Option<&str>) -> RequestTally;
 
 /// Body of the test target.
 #[must_use]
@@ -130,17 +134,22 @@ fn run_all(floors: &[Floor], requests: Option<Requests>) -> anyhow::Result<bool>
                 requested.push(record);
             }
         }
-        if let (Some(requests), None) = (requests, &only) {
-            let tally = if requested.is_empty() { RequestTally::default() } else { requests(&requested) };
+        if let Some(requests) = requests
+            && !requested.is_empty()
+        {
+            let tally = requests(&requested, only.as_deref());
             asked.scenarios += tally.scenarios;
             asked.passed += tally.passed;
+            asked.answers += tally.answers;
+            asked.equal += tally.equal;
             asked.shown.extend(tally.shown);
         }
     }
     ensure!(!table.rows.is_empty() || asked.scenarios > 0, "no scenario below {}", directory.display());
     print!("{table}");
     if asked.scenarios > 0 {
-        println!("{:<16} {:>9} {:>7}", "requests", asked.scenarios, asked.passed);
+        let (scenarios, passed) = (asked.scenarios, asked.passed);
+        println!("requests: {passed} of {scenarios} scenarios, {} of {} answers", asked.equal, asked.answers);
         for (id, lines) in &asked.shown {
             println!("\nrequests {id}");
             lines.iter().for_each(|line| println!("    {line}"));

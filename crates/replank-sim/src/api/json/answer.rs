@@ -15,6 +15,7 @@ pub(super) fn served(object: &Object) -> Value {
     }
     let zeros: &[&str] = match object {
         Object::PodDisruptionBudget(_) => {
+            condition_messages(&mut value);
             &["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"]
         }
         Object::ReplicaSet(_) | Object::ReplicationController(_) => &["replicas"],
@@ -48,6 +49,16 @@ fn container_resources(spec: &mut Value) {
     for list in ["containers", "initContainers"] {
         for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
             member(container, "resources");
+        }
+    }
+}
+
+/// A condition of the shared type (metav1.Condition) always has its message, if only an empty one.
+fn condition_messages(value: &mut Value) {
+    let conditions = value.pointer_mut("/status/conditions").and_then(Value::as_array_mut);
+    for condition in conditions.into_iter().flatten() {
+        if let Value::Object(members) = condition {
+            members.entry("message").or_insert_with(|| "".into());
         }
     }
 }

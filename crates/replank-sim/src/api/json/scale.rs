@@ -76,8 +76,13 @@ fn scale(address: &Address, object: &Object) -> Result<Value, ApiError> {
     let mut scale = json!({"kind": "Scale", "apiVersion": "autoscaling/v1",
         "metadata": {"name": meta.name.as_str(), "uid": meta.uid.as_str(),
             "resourceVersion": meta.resource_version.0.to_string(), "creationTimestamp": meta.creation_timestamp},
-        "spec": {"replicas": number(&paths.spec_replicas_path)},
+        "spec": {},
         "status": {"replicas": number(&paths.status_replicas_path)}});
+    // Go leaves out a wish for none.
+    let wanted = number(&paths.spec_replicas_path);
+    if wanted != 0 {
+        scale["spec"]["replicas"] = wanted.into();
+    }
     if !meta.namespace.is_empty() {
         scale["metadata"]["namespace"] = meta.namespace.as_str().into();
     }

@@ -11,7 +11,7 @@ use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, PodSpec, PreemptionPolicy};
 use replank_model::object::volume::{ClaimPhase, PersistentVolumeClaim};
 use replank_model::object::{Kind, Object, Resource, render};
-use replank_model::text::{Name, Text};
+use replank_model::text::{Name, NodeName, Text};
 use rustc_hash::FxHashMap;
 
 use super::error::ApiError;
@@ -30,7 +30,15 @@ const NODE_CRITICAL: i32 = 2_000_001_000;
 /// one spec. The template's own spec is kept beside, so that the address stays its own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Admitted {
-    specs: FxHashMap<usize, (Arc<PodSpec>, Arc<PodSpec>)>,
+    specs: FxHashMap<usize, (Arc<PodSpec>, Completed)>,
+}
+
+/// What admission makes of a template's spec.
+#[derive(Clone, Debug)]
+struct Completed {
+    spec: Arc<PodSpec>,
+    /// The node that the template names.
+    node: Option<NodeName>,
 }
 
 impl Admitted {
@@ -75,31 +83,29 @@ impl Api {
     fn admit_pod(&mut self, mut pod: Arc<Pod>) -> Result<Arc<Pod>, ApiError> {
         // A spec that nobody shares is not worth remembering.
         if Arc::strong_count(&pod.spec) == 1 {
-            let spec = self.complete(&pod)?;
-            Arc::make_mut(&mut pod).spec = spec;
+            let completed = self.complete(&pod)?;
+            take(&mut pod, completed);
             return Ok(pod);
         }
         let address = Arc::as_ptr(&pod.spec) as usize;
         let known = self.admitted.specs.get(&address).map(|(_, admitted)| admitted.clone());
-        let spec = match known {
-            Some(spec) => spec,
+        let completed = match known {
+            Some(completed) => completed,
             None => {
-                let spec = self.complete(&pod)?;
+                let completed = self.complete(&pod)?;
                 if self.admitted.specs.len() >= Admitted::TEMPLATES_MAX {
                     self.admitted.forget_all();
                 }
-                self.admitted.specs.insert(address, (pod.spec.clone(), spec.clone()));
-                spec
+                self.admitted.specs.insert(address, (pod.spec.clone(), completed.clone()));
+                completed
             }
         };
-        if !Arc::ptr_eq(&spec, &pod.spec) {
-            Arc::make_mut(&mut pod).spec = spec;
-        }
+        take(&mut pod, completed);
         Ok(pod)
     }
 
-    fn complete(&self, pod: &Pod) -> Result<Arc<PodSpec>, ApiError> {
-        let mut spec = defaulted(pod);
+    fn complete(&self, pod: &Pod) -> Result<Completed, ApiError> {
+        let (mut spec, node) = defaulted(pod);
         for (key, seconds) in BORNE {
             if !spec.tolerations.iter().any(|toleration| bears(toleration, key)) {
                 spec.tolerations.push(Toleration {
@@ -112,7 +118,8 @@ impl Api {
             }
         }
         self.resolve_priority(pod, &mut spec)?;
-        Ok(if spec == *pod.spec { pod.spec.clone() } else { Arc::new(spec) })
+        let spec = if spec == *pod.spec { pod.spec.clone() } else { Arc::new(spec) };
+        Ok(Completed { spec, node })
     }
 
     /// Plugin Priority: the class's value goes into the spec.
@@ -192,15 +199,25 @@ impl Api {
 }
 
 /// The spec with what a pod gets beyond its template: requests from limits, ports of the host's network.
-fn defaulted(pod: &Pod) -> PodSpec {
+/// A node that the template names is no part of it.
+fn defaulted(pod: &Pod) -> (PodSpec, Option<NodeName>) {
     let bare = Pod { spec: pod.spec.clone(), pin: pod.pin.clone(), ..Pod::default() };
     let bare = Pod { meta: Meta { name: "-".into(), ..Meta::default() }, ..bare };
     let mut value = render(&Object::from(bare));
     default_pod(&mut value);
     match Object::from_json(value) {
-        Ok(Object::Pod(pod)) => PodSpec::clone(&pod.spec),
+        Ok(Object::Pod(pod)) => (PodSpec::clone(&pod.spec), pod.node.clone()),
         Ok(_) | Err(_) => unreachable!("a pod that was rendered can be read"),
     }
+}
+
+fn take(pod: &mut Arc<Pod>, Completed { spec, node }: Completed) {
+    if Arc::ptr_eq(&spec, &pod.spec) && node.is_none() {
+        return;
+    }
+    let pod = Arc::make_mut(pod);
+    pod.spec = spec;
+    pod.node = pod.node.take().or(node);
 }
 
 /// Whether a toleration already says how the pod bears the taint of a key.

@@ -270,12 +270,12 @@ impl Phases {
             .map(|event| event.t_ms)
             .min();
         let deleted = first(&["node-delete"]);
+        let is_lost = |key: &Value| key == "node.kubernetes.io/out-of-service";
+        let lost =
+            scenario.steps.iter().filter(|step| is_lost(&step.taint["key"])).map(|step| step.at_ms).min();
         Self {
             monitor_from_ms: first(&["node-down", "node-up", "node-not-ready", "node-ready", "node-create"]),
-            pod_gc_from_ms: match (collected, deleted) {
-                (Some(collected), Some(deleted)) => Some(collected.min(deleted)),
-                (collected, deleted) => collected.or(deleted),
-            },
+            pod_gc_from_ms: [collected, deleted, lost].into_iter().flatten().min(),
         }
     }
 

@@ -35,6 +35,8 @@ const MONITOR_GRACE: Span = Span::from_secs(50);
 const STARTUP_GRACE: Span = Span::from_secs(60);
 /// Time between two passes that write NoExecute taints (`NodeEvictionPeriod`).
 const TAINT_PERIOD: Span = Span::from_millis(100);
+/// Time that the NoSchedule taint has before the NoExecute one. Recorded: 20 to 40 ms.
+const NO_SCHEDULE_FIRST: Span = Span::from_millis(20);
 /// Time between two renewals of a kubelet's lease (`renewInterval`, a quarter of 40 s).
 const LEASE_RENEWAL: Span = Span::from_secs(10);
 

@@ -170,8 +170,8 @@ impl NodeLifecycle {
 
     fn plan_pass(&mut self, ctx: &mut Ctx<'_>) {
         if let Some(turn) = self.zones.next_turn() {
-            // A pass that is running cannot be the next one.
-            self.pass_at(ctx, turn.max(ctx.api.now() + replank_model::time::Span::from_millis(1)));
+            // The taint that keeps pods off a node is there before the one that ends them: recorded in every run.
+            self.pass_at(ctx, turn.max(ctx.api.now() + super::NO_SCHEDULE_FIRST));
         }
     }
 

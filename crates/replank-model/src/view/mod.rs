@@ -392,6 +392,9 @@ impl View {
             (Some(Object::Pod(pod)), _) => self.reindex_pod(Ix::new(slot), Some(pod), None),
             (_, Some(Object::Node(node))) => self.topology.put(Ix::new(slot), &node.meta.labels),
             (Some(Object::Node(_)), None) => self.topology.remove(Ix::new(slot)),
+            // The status changes with every pod; whom the budget covers does not.
+            (Some(Object::PodDisruptionBudget(old)), Some(Object::PodDisruptionBudget(new)))
+                if old.spec.selector == new.spec.selector && old.meta.namespace == new.meta.namespace => {}
             (_, Some(Object::PodDisruptionBudget(budget))) => {
                 let selector = budget.spec.selector.as_ref().and_then(|selector| selector.compile().ok());
                 self.classes.put_budget(Ix::new(slot), &budget.meta.namespace, selector);

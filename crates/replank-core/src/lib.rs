@@ -8,5 +8,6 @@ pub mod command;
 pub mod decision;
 pub mod groups;
 pub mod mark;
+pub mod plan;
 pub mod schedule;
 pub mod waiting;

@@ -1,0 +1,374 @@
+//! From JSON to a plan, field by field.
+
+use replank_model::int_or_string::{IntOrString, Rounding};
+use replank_model::object::affinity::{Taint, TaintEffect};
+use replank_model::selector::validate::{label_key_problems, label_value_problems};
+use replank_model::selector::{LabelSelector, Selector};
+use replank_model::text::{GroupName, Text};
+use replank_model::time::Span;
+use serde_json::Value;
+
+use super::error::{PlanError, PlanErrors};
+use super::nodes::{VersionBound, VersionPrefix};
+use super::read::{At, Errors, Fields, count, items, parsed, text, word};
+use super::{
+    API_VERSION, BarePods, Batch, Budget, Canary, Chosen, ChosenBy, KIND, LocalStorage, OnDeadline,
+    OnFailure, Order, Pace, Plan, TaintChange, Target,
+};
+
+const VERSION: &str = "a version such as \"1.36\" or \"1.36.2\"";
+const BOUND: &str = "a condition on a version, such as \"<1.36\"";
+const DURATION: &str = "a duration such as \"30s\", \"10m\" or \"6h\"";
+const GROUPS: &str = "a list of node groups, such as [web, batch]";
+const SOAK: Span = Span::from_minutes(10);
+
+pub(super) fn plan(value: &Value) -> Result<Plan, PlanErrors> {
+    let mut errors = Errors::default();
+    let read = document(value, &mut errors);
+    match read {
+        Some(plan) if errors.0.is_empty() => Ok(plan),
+        Some(_) | None => Err(PlanErrors(errors.0)),
+    }
+}
+
+fn document(value: &Value, errors: &mut Errors) -> Option<Plan> {
+    let mut fields = Fields::of(At { path: "", value }, errors)?;
+    let exactly = |wanted: &'static str| {
+        move |at: At<'_>, errors: &mut Errors| {
+            word(at, &[(wanted, ())], errors);
+            Some(())
+        }
+    };
+    fields.require("apiVersion", API_VERSION, errors, exactly(API_VERSION));
+    fields.require("kind", KIND, errors, exactly(KIND));
+    let name = fields.require("metadata", "an object with a name", errors, |at, errors| {
+        let metadata = Fields::of(At { path: at.path, value: at.value }, errors);
+        let mut metadata = metadata?;
+        // Labels, annotations and the like are a person's own affair.
+        metadata.require("name", "the plan's name", errors, |at, errors| text(at, "the plan's name", errors))
+    });
+    let plan = fields.require("spec", "an object", errors, spec);
+    fields.finish(errors);
+    plan.zip(name).map(|(plan, name)| Plan { name: Text::from(name), ..plan })
+}
+
+fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
+    let mut fields = Fields::of(at, errors)?;
+    let nodes = chosen(&mut fields, errors);
+    let target = fields.read("target", errors, target);
+    let budget = fields.read("budget", errors, budget);
+    let order = fields.read("order", errors, |at, errors| {
+        let words = [
+            ("leastDisruption", Order::LeastDisruption),
+            ("oldest", Order::Oldest),
+            ("zoneByZone", Order::ZoneByZone),
+        ];
+        word(at, &words, errors)
+    });
+    let canary = fields.read("canary", errors, canary);
+    let pace = fields.read("pace", errors, pace);
+    let batch = fields.read("batch", errors, batch);
+    let local_storage = fields.read("localStorage", errors, |at, errors| {
+        word(at, &[("allow", LocalStorage::Allow), ("refuse", LocalStorage::Refuse)], errors)
+    });
+    let bare_pods = fields.read("barePods", errors, |at, errors| {
+        word(at, &[("refuse", BarePods::Refuse), ("evict", BarePods::Evict)], errors)
+    });
+    let on_failure = fields.read("onFailure", errors, on_failure);
+    let progress_deadline = fields.read("progressDeadline", errors, positive_span);
+    let deadline = fields.read("deadline", errors, positive_span);
+    fields.finish(errors);
+    let default = Plan::of_groups("", Vec::new(), Target::default());
+    Some(Plan {
+        name: default.name,
+        nodes: nodes?,
+        target: target.unwrap_or(default.target),
+        budget: budget.unwrap_or(default.budget),
+        order: order.unwrap_or(default.order),
+        canary,
+        pace: pace.unwrap_or(default.pace),
+        batch: batch.unwrap_or(default.batch),
+        local_storage: local_storage.unwrap_or(default.local_storage),
+        bare_pods: bare_pods.unwrap_or(default.bare_pods),
+        on_failure: on_failure.unwrap_or(default.on_failure),
+        progress_deadline: progress_deadline.unwrap_or(default.progress_deadline),
+        deadline,
+    })
+}
+
+fn chosen(fields: &mut Fields<'_>, errors: &mut Errors) -> Option<Chosen> {
+    let groups = fields.read("groups", errors, |at, errors| {
+        let group = |at: At<'_>, errors: &mut Errors| text(at, "the name of a node group", errors);
+        items(at, GROUPS, errors, group)
+    });
+    let selector = fields.read("selector", errors, selector);
+    let kubelet_version =
+        fields.read("kubeletVersion", errors, |at, errors| parsed::<VersionBound>(at, BOUND, errors));
+    let [has_groups, has_selector] = ["groups", "selector"].map(|name| fields.get(name).is_some());
+    let by = match (has_groups, has_selector) {
+        (true, true) => {
+            errors.0.push(PlanError {
+                path: fields.path_of("selector"),
+                found: "a selector beside groups".to_owned(),
+                expected: "groups or a selector".to_owned(),
+                remedy: Some("take one of them out".to_owned()),
+            });
+            return None;
+        }
+        (true, false) => {
+            let mut groups: Vec<GroupName> = groups?.into_iter().map(GroupName::from).collect();
+            groups.sort();
+            groups.dedup();
+            ChosenBy::Groups(groups)
+        }
+        (false, true) => ChosenBy::Selector(selector?),
+        (false, false) if fields.get("kubeletVersion").is_some() => {
+            ChosenBy::Selector(Selector::everything())
+        }
+        (false, false) => {
+            errors.0.push(PlanError {
+                path: fields.path_of("groups"),
+                found: "nothing".to_owned(),
+                expected: "groups, selector or kubeletVersion: which nodes are to be replaced".to_owned(),
+                remedy: Some("name the node groups: groups: [web]".to_owned()),
+            });
+            return None;
+        }
+    };
+    Some(Chosen { by, kubelet_version })
+}
+
+fn target(at: At<'_>, errors: &mut Errors) -> Option<Target> {
+    let mut fields = Fields::of(at, errors)?;
+    let target = Target {
+        kubernetes_version: fields
+            .read("kubernetesVersion", errors, |at, errors| parsed::<VersionPrefix>(at, VERSION, errors)),
+        image: fields
+            .read("image", errors, |at, errors| text(at, "an image such as \"ami-0def\"", errors))
+            .map(Text::from),
+        labels: fields.read("labels", errors, labels).unwrap_or_default(),
+        taints: fields
+            .read("taints", errors, |at, errors| {
+                items(at, "a list of taints, such as [\"dedicated=web:NoSchedule\"]", errors, taint)
+            })
+            .unwrap_or_default(),
+    };
+    if fields.get("group").is_some() {
+        errors.0.push(PlanError {
+            path: fields.path_of("group"),
+            found: "a group to move into".to_owned(),
+            expected: "none: this version replaces nodes within their group".to_owned(),
+            remedy: Some("take it out, or move the group by hand".to_owned()),
+        });
+    }
+    fields.finish(errors);
+    Some(target)
+}
+
+/// A map of labels; null takes a label away.
+fn labels(at: At<'_>, errors: &mut Errors) -> Option<Vec<(Text, Option<Text>)>> {
+    let Value::Object(members) = at.value else {
+        errors.add(at, "a map of labels, such as {tier: web, old: null}", None);
+        return None;
+    };
+    let mut labels = Vec::new();
+    for (key, value) in members {
+        let path = format!("{}.{key}", at.path);
+        let at = At { path: &path, value };
+        if let Some(problem) = label_key_problems(key).first() {
+            errors.add(at, "a label's key", Some(problem.clone()));
+        }
+        let value = if value.is_null() {
+            None
+        } else {
+            let Some(value) = text_or_empty(at, errors) else { continue };
+            if let Some(problem) = label_value_problems(&value).first() {
+                errors.add(at, "a label's value", Some(problem.clone()));
+            }
+            Some(Text::from(value))
+        };
+        labels.push((Text::from(key.as_str()), value));
+    }
+    labels.sort();
+    Some(labels)
+}
+
+fn text_or_empty(at: At<'_>, errors: &mut Errors) -> Option<String> {
+    if at.value.as_str() == Some("") {
+        return Some(String::new());
+    }
+    text(at, "a label's value, or null to take the label away", errors)
+}
+
+/// A taint as `kubectl taint` takes it: `key=value:Effect`, `key:Effect`, `key:Effect-`.
+fn taint(at: At<'_>, errors: &mut Errors) -> Option<TaintChange> {
+    const TAINT: &str =
+        "a taint such as \"dedicated=web:NoSchedule\", or \"dedicated:NoSchedule-\" to take it away";
+    let text = text(at, TAINT, errors)?;
+    let (body, is_removal) = match text.strip_suffix('-') {
+        Some(body) => (body, true),
+        None => (text.as_str(), false),
+    };
+    let parts = body.rsplit_once(':').map(|(head, effect)| {
+        let (key, value) = head.split_once('=').unwrap_or((head, ""));
+        (key, value, effect)
+    });
+    let effects = [TaintEffect::NoSchedule, TaintEffect::PreferNoSchedule, TaintEffect::NoExecute];
+    let taint = parts.and_then(|(key, value, effect)| {
+        let effect = effects.into_iter().find(|known| known.as_str() == effect)?;
+        let is_valid = label_key_problems(key).is_empty() && label_value_problems(value).is_empty();
+        is_valid.then(|| Taint { value: Text::from(value), ..Taint::new(key, effect) })
+    });
+    match taint {
+        Some(taint) if is_removal => Some(TaintChange::Remove(taint)),
+        Some(taint) => Some(TaintChange::Set(taint)),
+        None => {
+            errors.add(at, TAINT, None);
+            None
+        }
+    }
+}
+
+fn budget(at: At<'_>, errors: &mut Errors) -> Option<Budget> {
+    let mut fields = Fields::of(at, errors)?;
+    let surge = fields.read("surge", errors, nodes_or_percent);
+    let max_unavailable = fields.read("maxUnavailable", errors, nodes_or_percent);
+    let min_ready = fields.read("minReadyPerZone", errors, |at, errors| count(at, 0, errors));
+    let budget = Budget {
+        surge: surge.unwrap_or(IntOrString::Int(1)),
+        max_unavailable: max_unavailable.unwrap_or(IntOrString::Int(0)),
+        min_ready_per_zone: min_ready.unwrap_or(0),
+    };
+    if [&budget.surge, &budget.max_unavailable].iter().all(|value| is_zero(value)) {
+        errors.0.push(PlanError {
+            path: fields.path_of("surge"),
+            found: "0 beside a maxUnavailable of 0".to_owned(),
+            expected: "one of them to be more: no node could ever go".to_owned(),
+            remedy: Some("set surge: 1".to_owned()),
+        });
+    }
+    fields.finish(errors);
+    Some(budget)
+}
+
+/// A plain 0 or 0%: of no number of nodes anything else.
+fn is_zero(value: &IntOrString) -> bool {
+    value.scaled(i64::from(i32::MAX), Rounding::Up) == Ok(0)
+}
+
+fn nodes_or_percent(at: At<'_>, errors: &mut Errors) -> Option<IntOrString> {
+    const EXPECTED: &str = "a number of nodes or a percentage such as \"25%\"";
+    let value = match at.value {
+        Value::Number(number) => {
+            number.as_i64().and_then(|number| i32::try_from(number).ok()).map(IntOrString::Int)
+        }
+        Value::String(text) => Some(IntOrString::String(Text::from(text.as_str()))),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    let share = value.as_ref().and_then(|value| value.scaled(100, Rounding::Up).ok());
+    let is_percent = matches!(value, Some(IntOrString::String(_)));
+    match (value, share) {
+        (Some(value), Some(share)) if share >= 0 && (!is_percent || share <= 100) => Some(value),
+        (Some(_) | None, Some(_) | None) => {
+            let is_bare = at.value.as_str().is_some_and(|text| text.parse::<u32>().is_ok());
+            errors.add(at, EXPECTED, is_bare.then(|| "take the quotes off".to_owned()));
+            None
+        }
+    }
+}
+
+fn canary(at: At<'_>, errors: &mut Errors) -> Option<Canary> {
+    let mut fields = Fields::of(at, errors)?;
+    let nodes = fields.read("nodes", errors, |at, errors| {
+        let nodes = nodes_or_percent(at, errors)?;
+        if is_zero(&nodes) {
+            errors.add(at, "1 or more: without a canary, leave canary out", None);
+        }
+        Some(nodes)
+    });
+    let soak = fields.read("soak", errors, span);
+    fields.finish(errors);
+    Some(Canary { nodes: nodes.unwrap_or(IntOrString::Int(1)), soak: soak.unwrap_or(SOAK) })
+}
+
+fn pace(at: At<'_>, errors: &mut Errors) -> Option<Pace> {
+    let mut fields = Fields::of(at, errors)?;
+    let between_nodes = fields.read("betweenNodes", errors, span);
+    let parallel = fields.read("parallel", errors, |at, errors| count(at, 1, errors));
+    fields.finish(errors);
+    Some(Pace { between_nodes: between_nodes.unwrap_or(Span::ZERO), parallel: parallel.unwrap_or(1) })
+}
+
+fn batch(at: At<'_>, errors: &mut Errors) -> Option<Batch> {
+    let mut fields = Fields::of(at, errors)?;
+    let selector = fields.read("selector", errors, selector);
+    let wait = fields.read("wait", errors, span);
+    let on_deadline = fields.read("onDeadline", errors, |at, errors| {
+        let words = [("pause", OnDeadline::Pause), ("evict", OnDeadline::Evict), ("skip", OnDeadline::Skip)];
+        word(at, &words, errors)
+    });
+    fields.finish(errors);
+    let default = Plan::of_groups("", Vec::new(), Target::default()).batch;
+    Some(Batch {
+        selector,
+        wait: wait.unwrap_or(default.wait),
+        on_deadline: on_deadline.unwrap_or(default.on_deadline),
+    })
+}
+
+fn on_failure(at: At<'_>, errors: &mut Errors) -> Option<OnFailure> {
+    if at.value.as_str() == Some("rollback") {
+        let remedy = "set onFailure: pause, and roll back with a second plan whose target is the old image";
+        errors.add(at, "pause: this version does not roll back by itself", Some(remedy.to_owned()));
+        return None;
+    }
+    word(at, &[("pause", OnFailure::Pause)], errors)
+}
+
+fn selector(at: At<'_>, errors: &mut Errors) -> Option<Selector> {
+    let mut fields = Fields::of(at, errors)?;
+    let members = [fields.get("matchLabels"), fields.get("matchExpressions")];
+    if members.iter().all(Option::is_none) {
+        errors.add(at, "matchLabels or matchExpressions", None);
+    }
+    fields.finish(errors);
+    let selector = match serde_json::from_value::<LabelSelector>(at.value.clone()) {
+        Ok(selector) => selector,
+        Err(error) => {
+            errors.add(at, "a label selector", Some(error.to_string()));
+            return None;
+        }
+    };
+    let problems = selector.validate(at.path);
+    for problem in &problems {
+        errors.add(at, "a label selector", Some(problem.to_string()));
+    }
+    if problems.is_empty() { selector.compile().ok() } else { None }
+}
+
+fn span(at: At<'_>, errors: &mut Errors) -> Option<Span> {
+    if let Some(number) = at.value.as_f64() {
+        errors.add(at, DURATION, Some(format!("write \"{number}s\" if seconds are meant")));
+        return None;
+    }
+    let text = text(at, DURATION, errors)?;
+    match text.parse::<Span>() {
+        Ok(span) if span >= Span::ZERO => Some(span),
+        Ok(_) => {
+            errors.add(at, DURATION, Some("take the minus sign off".to_owned()));
+            None
+        }
+        Err(error) => {
+            errors.add(at, DURATION, Some(error.to_string()));
+            None
+        }
+    }
+}
+
+fn positive_span(at: At<'_>, errors: &mut Errors) -> Option<Span> {
+    let span = span(at, errors)?;
+    if span == Span::ZERO {
+        errors.add(at, "a duration of more than nothing", None);
+    }
+    Some(span)
+}

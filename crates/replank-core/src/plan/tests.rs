@@ -1,0 +1,227 @@
+use replank_model::int_or_string::IntOrString;
+use replank_model::time::Span;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn whole() -> Value {
+    json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "web-to-1-36"}, "spec": {
+        "groups": ["web", "batch", "web"],
+        "target": {"kubernetesVersion": "1.36", "image": "ami-0def", "labels": {"tier": "web", "old": null},
+            "taints": ["dedicated=web:NoSchedule", "spot:NoSchedule-"]},
+        "budget": {"surge": 2, "maxUnavailable": 0, "minReadyPerZone": 1},
+        "order": "zoneByZone",
+        "canary": {"nodes": 1, "soak": "10m"},
+        "pace": {"betweenNodes": "30s", "parallel": 4},
+        "batch": {"selector": {"matchLabels": {"tier": "batch"}}, "wait": "6h", "onDeadline": "skip"},
+        "localStorage": "refuse", "barePods": "evict", "onFailure": "pause",
+        "progressDeadline": "30m", "deadline": "24h"}})
+}
+
+fn with_spec(spec: Value) -> Value {
+    json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "p"}, "spec": spec})
+}
+
+fn errors(value: &Value) -> String {
+    Plan::read(value).expect_err("the plan is wrong").to_string()
+}
+
+/// A spec that is right but for one field.
+fn errors_of(field: &str, value: &Value) -> String {
+    let mut spec = json!({"groups": ["web"]});
+    let (head, tail) = field.split_once('.').map_or((field, None), |(head, tail)| (head, Some(tail)));
+    spec[head] = match tail {
+        Some(tail) => json!({tail: value}),
+        None => value.clone(),
+    };
+    errors(&with_spec(spec))
+}
+
+#[test]
+fn every_field_is_read() {
+    let plan = Plan::read(&whole()).expect("the plan is right");
+    assert_eq!(plan.nodes.by, ChosenBy::Groups(vec!["batch".into(), "web".into()]));
+    assert_eq!(plan.target.labels, [("old".into(), None), ("tier".into(), Some("web".into()))]);
+    assert!(matches!(plan.target.taints[1], TaintChange::Remove(_)));
+    assert_eq!(plan.budget.surge, IntOrString::Int(2));
+    assert_eq!(plan.order, Order::ZoneByZone);
+    assert_eq!(plan.canary.map(|canary| canary.soak), Some(Span::from_minutes(10)));
+    assert_eq!(plan.pace, Pace { between_nodes: Span::from_secs(30), parallel: 4 });
+    assert_eq!((plan.batch.wait, plan.batch.on_deadline), (Span::from_minutes(360), OnDeadline::Skip));
+    assert_eq!((plan.local_storage, plan.bare_pods), (LocalStorage::Refuse, BarePods::Evict));
+    assert_eq!(plan.deadline, Some(Span::from_minutes(24 * 60)));
+}
+
+#[test]
+fn a_short_plan_has_defaults() {
+    let plan = Plan::read(&with_spec(json!({"groups": ["web"]}))).expect("the plan is right");
+    assert_eq!(plan, Plan::of_groups("p", vec!["web".into()], Target::default()));
+    assert!(plan.target.is_empty());
+    let plan = Plan::read(&with_spec(json!({"kubeletVersion": "<1.36"}))).expect("the plan is right");
+    assert!(matches!(plan.nodes.by, ChosenBy::Selector(selector) if selector.is_empty()));
+}
+
+#[test]
+fn percentages_are_rounded_as_kubernetes_does() {
+    let of = |surge: &str, max_unavailable: &str, nodes| {
+        let budget =
+            Budget { surge: surge.into(), max_unavailable: max_unavailable.into(), min_ready_per_zone: 0 };
+        let allowance = budget.allowance(nodes);
+        (allowance.surge, allowance.max_unavailable)
+    };
+    assert_eq!(of("25%", "25%", 10), (3, 2));
+    assert_eq!(of("10%", "10%", 3), (1, 0));
+    assert_eq!(of("0%", "10%", 3), (0, 1), "both come out as 0: one node may be unavailable");
+    assert_eq!(of("2", "0", 3), (2, 0));
+    assert_eq!(Canary { nodes: "10%".into(), soak: Span::ZERO }.count(16), 2);
+}
+
+#[test]
+fn every_error_is_reported_at_once_with_path_and_remedy() {
+    let mut plan = whole();
+    plan["kind"] = json!("NodeRole");
+    plan["spec"]["budget"] = json!({"sugre": 2, "maxUnavailable": "half"});
+    plan["spec"]["pace"]["betweenNodes"] = json!(30);
+    plan["spec"]["orders"] = json!("oldest");
+    plan["spec"]["batch"]["onDeadline"] = json!("kill");
+    assert_eq!(
+        errors(&plan),
+        "kind: found \"NodeRole\", expected NodeRoll; did you mean \"NodeRoll\"?\n\
+         spec.budget.maxUnavailable: found \"half\", expected a number of nodes or a percentage such as \"25%\"\n\
+         spec.budget.sugre: found the unknown field \"sugre\", expected maxUnavailable, minReadyPerZone or surge; \
+         did you mean \"surge\"?\n\
+         spec.pace.betweenNodes: found the number 30, expected a duration such as \"30s\", \"10m\" or \"6h\"; \
+         write \"30s\" if seconds are meant\n\
+         spec.batch.onDeadline: found \"kill\", expected pause, evict or skip\n\
+         spec.orders: found the unknown field \"orders\", expected barePods, batch, budget, canary, deadline, groups, \
+         kubeletVersion, localStorage, onFailure, order, pace, progressDeadline, selector or target; \
+         did you mean \"order\"?"
+    );
+}
+
+#[test]
+fn each_kind_of_mistake_is_named() {
+    let cases = [
+        (
+            "target.kubernetesVersion",
+            json!(1.3),
+            "spec.target.kubernetesVersion: found the number 1.3, expected a version such as \"1.36\" or \"1.36.2\"; put it in quotes: YAML reads 1.30 as the number 1.3",
+        ),
+        (
+            "target.kubernetesVersion",
+            json!("latest"),
+            "spec.target.kubernetesVersion: found \"latest\", expected a version such as \"1.36\" or \"1.36.2\"",
+        ),
+        (
+            "target.group",
+            json!("web-new"),
+            "spec.target.group: found a group to move into, expected none: this version replaces nodes within their group; take it out, or move the group by hand",
+        ),
+        ("target.labels", json!({"a b": "c"}), "spec.target.labels.a b: found \"c\", expected a label's key"),
+        (
+            "target.taints",
+            json!(["web"]),
+            "spec.target.taints[0]: found \"web\", expected a taint such as \"dedicated=web:NoSchedule\", or \"dedicated:NoSchedule-\" to take it away",
+        ),
+        (
+            "budget.surge",
+            json!("2"),
+            "spec.budget.surge: found \"2\", expected a number of nodes or a percentage such as \"25%\"; take the quotes off",
+        ),
+        (
+            "budget.surge",
+            json!(-1),
+            "spec.budget.surge: found the number -1, expected a number of nodes or a percentage such as \"25%\"",
+        ),
+        ("budget.surge", json!("120%"), "spec.budget.surge: found \"120%\", expected"),
+        (
+            "budget.surge",
+            json!(0),
+            "spec.budget.surge: found 0 beside a maxUnavailable of 0, expected one of them to be more: no node could ever go; set surge: 1",
+        ),
+        (
+            "pace.parallel",
+            json!(0),
+            "spec.pace.parallel: found the number 0, expected a whole number, 1 or more",
+        ),
+        (
+            "canary.nodes",
+            json!(0),
+            "spec.canary.nodes: found the number 0, expected 1 or more: without a canary, leave canary out",
+        ),
+        (
+            "batch.wait",
+            json!("1d"),
+            "spec.batch.wait: found \"1d\", expected a duration such as \"30s\", \"10m\" or \"6h\"; the duration \"1d\" has the unknown unit \"d\"",
+        ),
+        (
+            "batch.wait",
+            json!("-1h"),
+            "spec.batch.wait: found \"-1h\", expected a duration such as \"30s\", \"10m\" or \"6h\"; take the minus sign off",
+        ),
+        (
+            "batch.selector",
+            json!({"matchLabel": {}}),
+            "spec.batch.selector: found an object, expected matchLabels or matchExpressions\nspec.batch.selector.matchLabel: found the unknown field \"matchLabel\", expected matchExpressions or matchLabels; did you mean \"matchLabels\"?",
+        ),
+        (
+            "batch.selector",
+            json!({"matchExpressions": [{"key": "a", "operator": "Is"}]}),
+            "spec.batch.selector: found an object, expected a label selector; spec.batch.selector.matchExpressions[0].operator",
+        ),
+        (
+            "onFailure",
+            json!("rollback"),
+            "spec.onFailure: found \"rollback\", expected pause: this version does not roll back by itself",
+        ),
+        (
+            "groups",
+            json!("web"),
+            "spec.groups: found \"web\", expected a list of node groups, such as [web, batch]; write [web]",
+        ),
+        ("groups", json!([]), "spec.groups: found an empty list, expected a list of node groups"),
+        ("groups", json!([1, true]), "spec.groups[0]: found the number 1, expected the name of a node group"),
+        (
+            "selector",
+            json!({"matchLabels": {"a": "b"}}),
+            "spec.selector: found a selector beside groups, expected groups or a selector; take one of them out",
+        ),
+        (
+            "kubeletVersion",
+            json!("<=new"),
+            "spec.kubeletVersion: found \"<=new\", expected a condition on a version, such as \"<1.36\"",
+        ),
+        (
+            "progressDeadline",
+            json!("0s"),
+            "spec.progressDeadline: found \"0s\", expected a duration of more than nothing",
+        ),
+        (
+            "localStorage",
+            json!(true),
+            "spec.localStorage: found the truth value true, expected allow or refuse",
+        ),
+        (
+            "order",
+            json!("Oldest"),
+            "spec.order: found \"Oldest\", expected leastDisruption, oldest or zoneByZone; did you mean \"oldest\"?",
+        ),
+    ];
+    for (field, value, message) in cases {
+        let found = errors_of(field, &value);
+        assert!(found.starts_with(message), "{field}\nexpected {message}\nfound    {found}");
+    }
+}
+
+#[test]
+fn what_is_no_plan_is_said_to_be_none() {
+    assert_eq!(errors(&json!([])), "the plan: found an empty list, expected an object");
+    assert_eq!(
+        errors(&json!({"spec": {}})),
+        "apiVersion: found nothing, expected replank.dev/v1alpha1\n\
+         kind: found nothing, expected NodeRoll\n\
+         metadata: found nothing, expected an object with a name\n\
+         spec.groups: found nothing, expected groups, selector or kubeletVersion: which nodes are to be replaced; \
+         name the node groups: groups: [web]"
+    );
+}

@@ -20,7 +20,7 @@
 //!   barePods: refuse                # pods that nobody would make again: refuse | evict
 //!   onFailure: pause
 //!   progressDeadline: 1h            # without progress for so long, the run is blocked
-//!   deadline: 24h                   # the whole run; absent: none
+//!   deadline: 24h                   # the whole run
 //! ```
 //!
 //! **Numbers.** `budget.surge`, `budget.maxUnavailable` and `canary.nodes` take a count or a percentage of the nodes that the
@@ -29,7 +29,8 @@
 //! plain zeros are an error, as there. `canary.nodes` is rounded up.
 //!
 //! **Defaults.** surge 1, maxUnavailable 0, minReadyPerZone 0, order leastDisruption, no canary, soak 10m, betweenNodes 0s,
-//! parallel 1, batch wait 6h, onDeadline pause, localStorage allow, barePods refuse, onFailure pause, progressDeadline 1h.
+//! parallel 1, batch wait 6h, onDeadline pause, localStorage allow, barePods refuse, onFailure pause, progressDeadline 1h,
+//! deadline 168h.
 //!
 //! Plans are read from JSON values ([`Plan::read`]); the binary turns YAML into one. All errors are reported at once, each
 //! with its path, what was found, what was expected and what to do.
@@ -85,7 +86,7 @@ pub struct Plan {
     /// Without progress for so long, the run is blocked.
     pub progress_deadline: Span,
     /// Longest time for the whole run.
-    pub deadline: Option<Span>,
+    pub deadline: Span,
 }
 
 /// Which nodes are chosen: all conditions must hold.
@@ -279,7 +280,7 @@ impl Plan {
             bare_pods: BarePods::Refuse,
             on_failure: OnFailure::Pause,
             progress_deadline: Span::from_minutes(60),
-            deadline: None,
+            deadline: Span::from_minutes(7 * 24 * 60),
         }
     }
 

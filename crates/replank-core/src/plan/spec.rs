@@ -92,7 +92,7 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
         bare_pods: bare_pods.unwrap_or(default.bare_pods),
         on_failure: on_failure.unwrap_or(default.on_failure),
         progress_deadline: progress_deadline.unwrap_or(default.progress_deadline),
-        deadline,
+        deadline: deadline.unwrap_or(default.deadline),
     })
 }
 

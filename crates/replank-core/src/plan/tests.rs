@@ -18,7 +18,7 @@ fn whole() -> Value {
         "progressDeadline": "30m", "deadline": "24h"}})
 }
 
-fn with_spec(spec: Value) -> Value {
+fn with_spec(spec: &Value) -> Value {
     json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "p"}, "spec": spec})
 }
 
@@ -34,7 +34,7 @@ fn errors_of(field: &str, value: &Value) -> String {
         Some(tail) => json!({tail: value}),
         None => value.clone(),
     };
-    errors(&with_spec(spec))
+    errors(&with_spec(&spec))
 }
 
 #[test]
@@ -49,15 +49,15 @@ fn every_field_is_read() {
     assert_eq!(plan.pace, Pace { between_nodes: Span::from_secs(30), parallel: 4 });
     assert_eq!((plan.batch.wait, plan.batch.on_deadline), (Span::from_minutes(360), OnDeadline::Skip));
     assert_eq!((plan.local_storage, plan.bare_pods), (LocalStorage::Refuse, BarePods::Evict));
-    assert_eq!(plan.deadline, Some(Span::from_minutes(24 * 60)));
+    assert_eq!(plan.deadline, Span::from_minutes(24 * 60));
 }
 
 #[test]
 fn a_short_plan_has_defaults() {
-    let plan = Plan::read(&with_spec(json!({"groups": ["web"]}))).expect("the plan is right");
+    let plan = Plan::read(&with_spec(&json!({"groups": ["web"]}))).expect("the plan is right");
     assert_eq!(plan, Plan::of_groups("p", vec!["web".into()], Target::default()));
     assert!(plan.target.is_empty());
-    let plan = Plan::read(&with_spec(json!({"kubeletVersion": "<1.36"}))).expect("the plan is right");
+    let plan = Plan::read(&with_spec(&json!({"kubeletVersion": "<1.36"}))).expect("the plan is right");
     assert!(matches!(plan.nodes.by, ChosenBy::Selector(selector) if selector.is_empty()));
 }
 

@@ -52,11 +52,14 @@ pub struct PodTarget {
     pub uid: Uid,
 }
 
-/// What is written on a node beside a cordon, so that anybody can see whose it is and a later run can clear it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What is written on a node beside a cordon, so that anybody can see whose it is and a later run can clear it. How it is
+/// written: [`crate::mark::laid`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// What the node is to the run.
     pub role: NodeRole,
+    /// Since when the run has had the node.
+    pub since: Time,
     /// When the mark may be cleared by anybody, should its owner be gone.
     pub expires: Time,
 }
@@ -67,7 +70,14 @@ pub enum NodeRole {
     /// To be replaced, not yet begun.
     Doomed,
     /// Being drained.
-    Draining,
+    Draining {
+        /// When the first pod may be moved.
+        from: Time,
+    },
+    /// Left out of the run, because a batch pod outlived its deadline: not cordoned.
+    Skipped,
+    /// A new node that is to go again, because the run ends before it was needed.
+    Surplus,
 }
 
 impl NodeRole {
@@ -76,7 +86,18 @@ impl NodeRole {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Doomed => "doomed",
-            Self::Draining => "draining",
+            Self::Draining { .. } => "draining",
+            Self::Skipped => "skipped",
+            Self::Surplus => "surplus",
+        }
+    }
+
+    /// Whether nodes of this role take no new pods.
+    #[must_use]
+    pub fn is_cordoned(self) -> bool {
+        match self {
+            Self::Doomed | Self::Draining { .. } | Self::Surplus => true,
+            Self::Skipped => false,
         }
     }
 }
@@ -84,7 +105,8 @@ impl NodeRole {
 /// What a command does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Makes a node unschedulable and marks it as ours. Fails if the node changed since `version`.
+    /// Makes the node what [`crate::mark::laid`] says: cordoned and marked as ours (with the role
+    /// [`NodeRole::Skipped`] marked and not cordoned). Fails if the node changed since `version`.
     Cordon {
         /// The node.
         node: NodeTarget,
@@ -93,7 +115,8 @@ pub enum Effect {
         /// What is written beside the cordon.
         mark: Mark,
     },
-    /// Takes our cordon and marks off a node; never somebody else's.
+    /// Makes the node what [`crate::mark::lifted`] says: without our marks, and without our cordon, but never without
+    /// somebody else's. Fails if the node changed since `version`.
     Uncordon {
         /// The node.
         node: NodeTarget,

@@ -1,13 +1,203 @@
 //! What Replank writes on other people's objects, and where.
 //!
 //! Every cordon of ours names its owner, its run and its expiry (promise S3), so that a person can see whose it is and a
-//! later run can find and clear what a dead one left.
+//! later run can find and clear what a dead one left. Marks are also what a run remembers: since when a node waits, when
+//! its drain begins. [`laid`] and [`lifted`] say exactly what a node looks like with a mark and without, so that a driver
+//! has nothing to decide.
+
+use replank_model::labels::Annotations;
+use replank_model::object::node::Node;
+use replank_model::text::{RunId, Text};
+use replank_model::time::Time;
+
+use crate::command::{Mark, NodeRole};
 
 /// Annotation on a node: the run that cordoned it.
 pub const RUN: &str = "replank.dev/run";
 /// Annotation on a node: what the node is to the run.
 pub const ROLE: &str = "replank.dev/role";
+/// Annotation on a node: since when the run has had it.
+pub const SINCE: &str = "replank.dev/since";
+/// Annotation on a node: when its drain begins.
+pub const DRAIN_FROM: &str = "replank.dev/drain-from";
 /// Annotation on a node: when the mark may be cleared by anybody.
 pub const EXPIRES: &str = "replank.dev/expires";
+/// Annotation on a node: [`FOREIGN`] if it was cordoned before the run came. Such a cordon stays when the mark goes.
+pub const CORDON: &str = "replank.dev/cordon";
+/// Value of [`CORDON`].
+pub const FOREIGN: &str = "foreign";
 /// Tag on a group: its size before the run, as `min/max/desired`.
 pub const ORIGINAL_SIZE: &str = "replank.dev/original-size";
+/// Tag on a group: the run that has raised it, how many nodes it replaces and by how many it raised the group, as
+/// `<run> nodes=<n> surge=<n>`.
+pub const BEGUN: &str = "replank.dev/begun";
+/// Tag on a group: the run that ended without being done, and when, as `<run> at=<time>`.
+pub const HALTED: &str = "replank.dev/halted";
+
+/// A mark as it is found on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Whose it is.
+    pub run: RunId,
+    /// What it says.
+    pub mark: Mark,
+}
+
+/// The mark on a node. Annotations that cannot be read as one count as none: they are nobody's mark.
+#[must_use]
+pub fn of(node: &Node) -> Option<Found> {
+    let annotations = &node.meta.annotations;
+    let time = |key| annotations.value(key).and_then(|text| text.parse::<Time>().ok());
+    let run = RunId::new(annotations.get(RUN)?.clone());
+    let expires = time(EXPIRES)?;
+    let role = match annotations.value(ROLE)? {
+        "doomed" => NodeRole::Doomed,
+        "draining" => NodeRole::Draining { from: time(DRAIN_FROM)? },
+        "skipped" => NodeRole::Skipped,
+        "surplus" => NodeRole::Surplus,
+        _ => return None,
+    };
+    Some(Found { run, mark: Mark { role, since: time(SINCE)?, expires } })
+}
+
+/// The node with a run's mark on it, cordoned if the mark says so.
+#[must_use]
+pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
+    let mut node = node.clone();
+    let is_foreign = match node.meta.annotations.value(CORDON) {
+        Some(owner) => owner == FOREIGN,
+        None => node.spec.unschedulable && of(&node).is_none(),
+    };
+    let annotations = cleared(&node.meta.annotations)
+        .with(RUN, run.text().clone())
+        .with(ROLE, mark.role.as_str())
+        .with(SINCE, mark.since.to_string())
+        .with(EXPIRES, mark.expires.to_string());
+    let annotations = match mark.role {
+        NodeRole::Draining { from } => annotations.with(DRAIN_FROM, from.to_string()),
+        NodeRole::Doomed | NodeRole::Skipped | NodeRole::Surplus => annotations,
+    };
+    node.meta.annotations = if is_foreign { annotations.with(CORDON, FOREIGN) } else { annotations };
+    node.spec.unschedulable = is_foreign || mark.role.is_cordoned();
+    node
+}
+
+/// The node without any mark; uncordoned, unless somebody else had cordoned it before.
+#[must_use]
+pub fn lifted(node: &Node) -> Node {
+    let mut node = node.clone();
+    let is_foreign = node.meta.annotations.value(CORDON) == Some(FOREIGN);
+    node.meta.annotations = cleared(&node.meta.annotations);
+    node.spec.unschedulable = node.spec.unschedulable && is_foreign;
+    node
+}
+
+fn cleared(annotations: &Annotations) -> Annotations {
+    [RUN, ROLE, SINCE, DRAIN_FROM, EXPIRES, CORDON]
+        .iter()
+        .fold(annotations.clone(), |all, key| all.without(key))
+}
+
+/// What [`BEGUN`] says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// The run.
+    pub run: RunId,
+    /// Nodes that it replaces.
+    pub nodes: u32,
+    /// By how many it raised the group.
+    pub surge: u32,
+}
+
+impl Begun {
+    /// As it is written.
+    #[must_use]
+    pub fn to_text(&self) -> Text {
+        Text::from(format!("{} nodes={} surge={}", self.run, self.nodes, self.surge))
+    }
+
+    /// As it is read; `None` for anything else.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let (rest, surge) = text.rsplit_once(" surge=")?;
+        let (run, nodes) = rest.rsplit_once(" nodes=")?;
+        Some(Self { run: RunId::from(run), nodes: nodes.parse().ok()?, surge: surge.parse().ok()? })
+    }
+}
+
+/// The value of [`HALTED`].
+#[must_use]
+pub fn halted_text(run: &RunId, at: Time) -> Text {
+    Text::from(format!("{run} at={at}"))
+}
+
+/// The run that a value of [`HALTED`] names, and when it halted.
+#[must_use]
+pub fn read_halted(text: &str) -> Option<(RunId, Time)> {
+    let (run, at) = text.rsplit_once(" at=")?;
+    Some((RunId::from(run), at.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(text: &str) -> Time {
+        text.parse().expect("a time")
+    }
+
+    fn mark(role: NodeRole) -> Mark {
+        Mark { role, since: time("2026-01-01T00:00:00Z"), expires: time("2026-01-08T00:00:00Z") }
+    }
+
+    #[test]
+    fn a_mark_is_read_as_it_was_laid_and_lifting_leaves_nothing() {
+        let run = RunId::from("run");
+        let roles = [
+            NodeRole::Doomed,
+            NodeRole::Draining { from: time("2026-01-01T01:00:00Z") },
+            NodeRole::Skipped,
+            NodeRole::Surplus,
+        ];
+        for role in roles {
+            let node = laid(&Node::default(), &run, &mark(role));
+            assert_eq!(of(&node), Some(Found { run: run.clone(), mark: mark(role) }));
+            assert_eq!(node.spec.unschedulable, role.is_cordoned());
+            assert_eq!(lifted(&node), Node::default());
+        }
+    }
+
+    #[test]
+    fn a_foreign_cordon_outlives_every_mark() {
+        let mut node = Node::default();
+        node.spec.unschedulable = true;
+        let run = RunId::from("run");
+        let doomed = laid(&node, &run, &mark(NodeRole::Doomed));
+        let skipped = laid(&doomed, &run, &mark(NodeRole::Skipped));
+        assert!(skipped.spec.unschedulable, "the cordon is not ours");
+        assert_eq!(lifted(&skipped), node);
+    }
+
+    #[test]
+    fn a_later_run_that_takes_a_mark_over_owns_the_cordon() {
+        let first = laid(&Node::default(), &RunId::from("first"), &mark(NodeRole::Doomed));
+        let second = laid(&first, &RunId::from("second"), &mark(NodeRole::Doomed));
+        assert!(!lifted(&second).spec.unschedulable);
+    }
+
+    #[test]
+    fn an_uncordon_by_hand_is_not_undone_by_lifting() {
+        let mut node = laid(&Node::default(), &RunId::from("run"), &mark(NodeRole::Doomed));
+        node.spec.unschedulable = false;
+        assert!(!lifted(&node).spec.unschedulable);
+    }
+
+    #[test]
+    fn tags_are_read_as_they_were_written() {
+        let begun = Begun { run: RunId::from("web to 1.36"), nodes: 16, surge: 2 };
+        assert_eq!(Begun::read(&begun.to_text()), Some(begun));
+        assert_eq!(Begun::read("something else"), None);
+        let at = time("2026-01-01T00:00:00Z");
+        assert_eq!(read_halted(&halted_text(&"r".into(), at)), Some((RunId::from("r"), at)));
+    }
+}

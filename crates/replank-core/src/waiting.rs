@@ -2,9 +2,12 @@
 
 use std::fmt;
 
+use replank_model::object::cloud::GroupSize;
 use replank_model::object::meta::Key;
-use replank_model::text::{GroupName, NodeName, Text};
+use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Text, Zone};
 use replank_model::time::{Span, Time};
+
+use crate::drain::Refused;
 
 /// One thing that waits.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +25,8 @@ pub enum Subject {
     Run,
     /// A group.
     Group(GroupName),
+    /// An instance that has not become a Ready node.
+    Instance(InstanceId),
     /// A node's replacement.
     Node(NodeName),
     /// A pod's eviction.
@@ -40,6 +45,18 @@ pub enum WaitingOn {
         /// Healthy pods there must be.
         needed: i32,
     },
+    /// The disruption controller has not counted the budget's pods, or cannot.
+    BudgetUncounted {
+        /// The budget.
+        budget: Key,
+        /// The controller's words.
+        message: Text,
+    },
+    /// Several disruption budgets cover the pod: the eviction API refuses such pods always.
+    Budgets {
+        /// The budgets, sorted.
+        budgets: Vec<Key>,
+    },
     /// A batch pod runs.
     Batch {
         /// Since when it runs.
@@ -47,8 +64,24 @@ pub enum WaitingOn {
         /// Until when it is waited for.
         deadline: Time,
     },
+    /// A batch pod has outlived its deadline, and the plan says to pause then.
+    BatchOver {
+        /// Since when it runs.
+        since: Option<Time>,
+        /// Until when it was waited for.
+        deadline: Time,
+    },
+    /// A Workflow's pod has ended, and its result is not recorded yet.
+    Unrecorded,
+    /// The plan, or its defaults, refuse to move such a pod.
+    Refused {
+        /// What it is about the pod.
+        reason: Refused,
+    },
     /// No node that stays can take the pod yet.
     Room {
+        /// The pod.
+        pod: Key,
         /// The scheduler's words.
         message: Text,
     },
@@ -63,6 +96,11 @@ pub enum WaitingOn {
     NodeReady {
         /// DaemonSet pods that are missing or not ready.
         daemon_pods_missing: u32,
+    },
+    /// An instance has taken longer than any should and is no Ready node.
+    InstanceLate {
+        /// When it was launched, or its node registered.
+        since: Time,
     },
     /// Pods are on their way out.
     Terminating {
@@ -81,10 +119,26 @@ pub enum WaitingOn {
         /// Its end.
         until: Time,
     },
+    /// The canary is not through yet.
+    Canary {
+        /// Nodes of the canary that are replaced.
+        replaced: u32,
+        /// How many it has.
+        nodes: u32,
+    },
     /// A command was sent and its effect is not observed yet.
     Effect {
         /// What was sent.
         what: Text,
+    },
+    /// A command was refused and is tried again.
+    Retry {
+        /// What was sent.
+        what: Text,
+        /// The refusal's words.
+        message: Text,
+        /// When it is tried again.
+        at: Time,
     },
     /// Other nodes come first: one entry for all nodes of a group whose turn has not come.
     Turn {
@@ -95,6 +149,80 @@ pub enum WaitingOn {
         /// How many may be at once.
         limit: u32,
     },
+    /// Nothing is moved before every old node is cordoned.
+    Cordon {
+        /// Nodes that are not.
+        nodes: u32,
+    },
+    /// The budget of nodes: fewer would be Ready than there must be.
+    Available {
+        /// Nodes that are Ready.
+        ready: u32,
+        /// Nodes that must stay Ready.
+        needed: u32,
+    },
+    /// The budget of nodes in one zone.
+    ZoneMinimum {
+        /// The zone.
+        zone: Zone,
+        /// Nodes that are Ready there.
+        ready: u32,
+        /// Nodes that must stay Ready there.
+        needed: u32,
+    },
+    /// A node is marked by another run.
+    OtherRun {
+        /// The run.
+        run: RunId,
+        /// When its mark expires.
+        until: Time,
+    },
+    /// A node of the run was uncordoned by somebody else, and is left to them.
+    Reopened,
+    /// A node's instance is not known to the cloud, so that it can be neither ended nor replaced.
+    NoInstance,
+    /// A node was left out, because a batch pod outlived its deadline.
+    Skipped,
+    /// Instances are being ended.
+    Leaving {
+        /// How many.
+        instances: u32,
+    },
+    /// Something that the plan speaks of is not there.
+    Missing {
+        /// What it is.
+        what: Text,
+    },
+    /// The group cannot have its bounds back, because more instances are in use than they allow.
+    Bounds {
+        /// What it has.
+        size: GroupSize,
+        /// What it had before the run.
+        original: GroupSize,
+    },
+    /// Nothing has moved for as long as the plan allows.
+    Stalled {
+        /// Since when.
+        since: Time,
+        /// How long the plan allows.
+        limit: Span,
+    },
+    /// The run's time is up.
+    Deadline {
+        /// When it was.
+        at: Time,
+    },
+}
+
+/// Whether waiting can help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hope {
+    /// Time alone, or what is already in motion, will end the wait.
+    Moving,
+    /// Somebody else's doing may end it: a budget's pods become healthy, room appears.
+    Possible,
+    /// Only a person can end it.
+    None,
 }
 
 impl WaitingOn {
@@ -103,17 +231,79 @@ impl WaitingOn {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Budget { .. } => "budget",
+            Self::BudgetUncounted { .. } => "budgetUncounted",
+            Self::Budgets { .. } => "budgets",
             Self::Batch { .. } => "batch",
+            Self::BatchOver { .. } => "batchOver",
+            Self::Unrecorded => "unrecorded",
+            Self::Refused { .. } => "refused",
             Self::Room { .. } => "room",
             Self::Capacity { .. } => "capacity",
             Self::NodeReady { .. } => "nodeReady",
+            Self::InstanceLate { .. } => "instanceLate",
             Self::Terminating { .. } => "terminating",
             Self::Pace { .. } => "pace",
             Self::Soak { .. } => "soak",
+            Self::Canary { .. } => "canary",
             Self::Effect { .. } => "effect",
+            Self::Retry { .. } => "retry",
             Self::Turn { .. } => "turn",
+            Self::Cordon { .. } => "cordon",
+            Self::Available { .. } => "available",
+            Self::ZoneMinimum { .. } => "zoneMinimum",
+            Self::OtherRun { .. } => "otherRun",
+            Self::Reopened => "reopened",
+            Self::NoInstance => "noInstance",
+            Self::Skipped => "skipped",
+            Self::Leaving { .. } => "leaving",
+            Self::Missing { .. } => "missing",
+            Self::Bounds { .. } => "bounds",
+            Self::Stalled { .. } => "stalled",
+            Self::Deadline { .. } => "deadline",
         }
     }
+
+    /// Whether waiting can help.
+    #[must_use]
+    pub fn hope(&self) -> Hope {
+        match self {
+            Self::Batch { .. }
+            | Self::Capacity { .. }
+            | Self::NodeReady { .. }
+            | Self::Terminating { .. }
+            | Self::Pace { .. }
+            | Self::Soak { .. }
+            | Self::Effect { .. }
+            | Self::Cordon { .. }
+            | Self::Leaving { .. } => Hope::Moving,
+            Self::Budget { .. }
+            | Self::BudgetUncounted { .. }
+            | Self::Unrecorded
+            | Self::Room { .. }
+            | Self::InstanceLate { .. }
+            | Self::Canary { .. }
+            | Self::Retry { .. }
+            | Self::Turn { .. }
+            | Self::Available { .. }
+            | Self::ZoneMinimum { .. } => Hope::Possible,
+            Self::Budgets { .. }
+            | Self::BatchOver { .. }
+            | Self::Refused { .. }
+            | Self::OtherRun { .. }
+            | Self::Reopened
+            | Self::NoInstance
+            | Self::Skipped
+            | Self::Missing { .. }
+            | Self::Bounds { .. }
+            | Self::Stalled { .. }
+            | Self::Deadline { .. } => Hope::None,
+        }
+    }
+}
+
+/// `1 pod`, `2 pods`.
+fn counted(count: u32, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
 impl fmt::Display for WaitingOn {
@@ -122,25 +312,68 @@ impl fmt::Display for WaitingOn {
             Self::Budget { budget, healthy, needed } => {
                 write!(f, "disruption budget {budget}: {healthy} healthy, {needed} needed")
             }
+            Self::BudgetUncounted { budget, message } => {
+                write!(f, "disruption budget {budget}, which allows nothing: {message}")
+            }
+            Self::Budgets { budgets } => {
+                let names: Vec<String> = budgets.iter().map(ToString::to_string).collect();
+                write!(f, "disruption budgets {}: a pod under several is never evicted", names.join(" and "))
+            }
             Self::Batch { since: Some(since), deadline } => {
                 write!(f, "batch pod running since {since}, waited for until {deadline}")
             }
             Self::Batch { since: None, deadline } => write!(f, "batch pod, waited for until {deadline}"),
-            Self::Room { message } => write!(f, "room: {message}"),
-            Self::Capacity { ready, wanted } => write!(f, "new capacity: {ready} of {wanted} nodes ready"),
-            Self::NodeReady { daemon_pods_missing: 0 } => write!(f, "the new node to become Ready"),
-            Self::NodeReady { daemon_pods_missing } => {
-                write!(f, "{daemon_pods_missing} DaemonSet pods of the new node to become Ready")
+            Self::BatchOver { deadline, since: _ } => {
+                write!(f, "batch pod that was waited for until {deadline} and still runs")
             }
+            Self::Unrecorded => f.write_str("the workflow controller to record the pod's result"),
+            Self::Refused { reason } => write!(f, "a person: {reason}"),
+            Self::Room { pod, message } => write!(f, "room for pod {pod}: {message}"),
+            Self::Capacity { ready, wanted } => write!(f, "new capacity: {ready} of {wanted} nodes ready"),
+            Self::NodeReady { daemon_pods_missing: 0 } => f.write_str("the new node to become Ready"),
+            Self::NodeReady { daemon_pods_missing } => {
+                write!(
+                    f,
+                    "{} of the new node to become Ready",
+                    counted(*daemon_pods_missing, "DaemonSet pod")
+                )
+            }
+            Self::InstanceLate { since } => write!(f, "a Ready node: nothing since {since}"),
             Self::Terminating { pods, grace_max } => {
-                write!(f, "{pods} pods to terminate (grace up to {grace_max})")
+                write!(f, "{} to terminate (grace up to {grace_max})", counted(*pods, "pod"))
             }
             Self::Pace { until } => write!(f, "the pace of the plan, until {until}"),
             Self::Soak { until } => write!(f, "the canary's soak, until {until}"),
+            Self::Canary { replaced, nodes } => write!(f, "the canary: {replaced} of {nodes} replaced"),
             Self::Effect { what } => write!(f, "{what} to be seen"),
+            Self::Retry { what, message, at } => write!(f, "{what}, refused, again at {at}: {message}"),
             Self::Turn { nodes, active, limit } => {
-                write!(f, "their turn: {nodes} nodes, {active} of at most {limit} being replaced")
+                write!(
+                    f,
+                    "their turn: {}, {active} of at most {limit} being replaced",
+                    counted(*nodes, "node")
+                )
             }
+            Self::Cordon { nodes } => write!(f, "{} to be cordoned", counted(*nodes, "old node")),
+            Self::Available { ready, needed } => {
+                write!(f, "more Ready nodes: {ready} there, {needed} must stay")
+            }
+            Self::ZoneMinimum { zone, ready, needed } => {
+                write!(f, "more Ready nodes in zone {zone}: {ready} there, {needed} must stay")
+            }
+            Self::OtherRun { run, until } => write!(f, "run {run}, which has marked it until {until}"),
+            Self::Reopened => f.write_str("a person: somebody else uncordoned it"),
+            Self::NoInstance => f.write_str("its instance, which the cloud does not list"),
+            Self::Skipped => f.write_str("nothing: left out, a batch pod outlived its deadline"),
+            Self::Leaving { instances } => write!(f, "{} to end", counted(*instances, "instance")),
+            Self::Missing { what } => write!(f, "{what}, which is not there"),
+            Self::Bounds { size, original } => {
+                write!(f, "a person: its size is {size}, and was {original} before the run")
+            }
+            Self::Stalled { since, limit } => {
+                write!(f, "a person: nothing has moved since {since}, the plan allows {limit}")
+            }
+            Self::Deadline { at } => write!(f, "a person: the run's time was up at {at}"),
         }
     }
 }
@@ -150,6 +383,7 @@ impl fmt::Display for Subject {
         match self {
             Self::Run => write!(f, "run"),
             Self::Group(group) => write!(f, "group {group}"),
+            Self::Instance(instance) => write!(f, "instance {instance}"),
             Self::Node(node) => write!(f, "node {node}"),
             Self::Pod(pod) => write!(f, "pod {pod}"),
         }

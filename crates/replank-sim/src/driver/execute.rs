@@ -22,18 +22,10 @@ pub(crate) fn execute(ctx: &mut Ctx<'_>, cloud: &mut Cloud, command: &Command) -
     }
     match &command.effect {
         Effect::Cordon { node, version, mark } => change_node(ctx, node, *version, |object| {
-            object.spec.unschedulable = true;
-            let annotations = &object.meta.annotations;
-            object.meta.annotations = annotations
-                .with(mark::RUN, command.run.text().clone())
-                .with(mark::ROLE, mark.role.as_str())
-                .with(mark::EXPIRES, mark.expires.to_string());
+            *object = mark::laid(object, &command.run, mark);
         }),
         Effect::Uncordon { node, version } => change_node(ctx, node, *version, |object| {
-            object.spec.unschedulable = false;
-            let annotations = &object.meta.annotations;
-            object.meta.annotations =
-                annotations.without(mark::RUN).without(mark::ROLE).without(mark::EXPIRES);
+            *object = mark::lifted(object);
         }),
         Effect::Evict { pod, grace_seconds } => evict(ctx, pod, *grace_seconds),
         Effect::DeletePod { pod, grace_seconds } => delete(ctx, pod, *grace_seconds),

@@ -11,5 +11,74 @@ pub mod drain;
 pub mod groups;
 pub mod mark;
 pub mod plan;
+mod roll;
 pub mod schedule;
 pub mod waiting;
+
+use std::sync::Arc;
+
+use replank_model::delta::Delta;
+use replank_model::text::RunId;
+use replank_model::time::Time;
+use replank_model::view::View;
+
+use command::Outcome;
+use decision::Decision;
+use groups::GroupBy;
+use plan::Plan;
+use roll::Roll;
+
+/// What a run is told besides its plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// When the run began. After a restart the same moment: the plan's deadline is counted from it, and under an empty target
+    /// it tells old nodes from new ones.
+    pub started: Time,
+    /// How the group of a node is known whose instance is not.
+    pub group_by: GroupBy,
+}
+
+/// A run of a plan: see the crate's page.
+#[derive(Debug)]
+pub struct Core {
+    view: View,
+    roll: Roll,
+}
+
+impl Core {
+    /// A run that knows nothing yet.
+    #[must_use]
+    pub fn new(plan: impl Into<Arc<Plan>>, run: RunId, options: Options) -> Self {
+        Self { view: View::default(), roll: Roll::new(plan.into(), run, options) }
+    }
+
+    /// Takes in an observation. Those of one kind come in order; kinds may lag behind each other.
+    pub fn observe(&mut self, delta: Delta) {
+        self.roll.mirror(&delta);
+        let change = self.view.apply(delta);
+        self.roll.observe(&change);
+    }
+
+    /// Takes in what became of a command.
+    pub fn outcome(&mut self, outcome: &Outcome) {
+        self.roll.outcome(outcome);
+    }
+
+    /// What is to be done now, what waits and on what, and when to look again. The first decision is asked for when
+    /// everything that is there has been observed once.
+    pub fn decide(&mut self, now: Time) -> Decision {
+        self.roll.decide(&self.view, now)
+    }
+
+    /// Forgets everything that is not read off the View, the plan and the run's own marks. What was sent and is not seen yet is
+    /// sent once more, under the same keys; nothing else changes.
+    pub fn drop_caches(&mut self) {
+        self.roll.drop_caches();
+    }
+
+    /// Everything that has been observed.
+    #[must_use]
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+}

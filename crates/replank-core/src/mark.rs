@@ -31,7 +31,8 @@ pub const ORIGINAL_SIZE: &str = "replank.dev/original-size";
 /// Tag on a group: the run that has raised it, how many nodes it replaces and by how many it raised the group, as
 /// `<run> nodes=<n> surge=<n>`.
 pub const BEGUN: &str = "replank.dev/begun";
-/// Tag on a group: the run that ended without being done, and when, as `<run> at=<time>`.
+/// Tag on a group: the run that ended without being done, when, and since when nothing had moved if that was why, as
+/// `<run> at=<time> since=<time>`.
 pub const HALTED: &str = "replank.dev/halted";
 
 /// A mark as it is found on a node.
@@ -125,17 +126,38 @@ impl Begun {
     }
 }
 
-/// The value of [`HALTED`].
-#[must_use]
-pub fn halted_text(run: &RunId, at: Time) -> Text {
-    Text::from(format!("{run} at={at}"))
+/// What [`HALTED`] says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Halted {
+    /// The run.
+    pub run: RunId,
+    /// When it halted.
+    pub at: Time,
+    /// Since when nothing had moved, if that was why.
+    pub stalled_since: Option<Time>,
 }
 
-/// The run that a value of [`HALTED`] names, and when it halted.
-#[must_use]
-pub fn read_halted(text: &str) -> Option<(RunId, Time)> {
-    let (run, at) = text.rsplit_once(" at=")?;
-    Some((RunId::from(run), at.parse().ok()?))
+impl Halted {
+    /// As it is written.
+    #[must_use]
+    pub fn to_text(&self) -> Text {
+        let Self { run, at, stalled_since } = self;
+        Text::from(match stalled_since {
+            Some(since) => format!("{run} at={at} since={since}"),
+            None => format!("{run} at={at}"),
+        })
+    }
+
+    /// As it is read; `None` for anything else.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let (rest, stalled_since) = match text.rsplit_once(" since=") {
+            Some((rest, since)) => (rest, Some(since.parse().ok()?)),
+            None => (text, None),
+        };
+        let (run, at) = rest.rsplit_once(" at=")?;
+        Some(Self { run: RunId::from(run), at: at.parse().ok()?, stalled_since })
+    }
 }
 
 #[cfg(test)]
@@ -197,7 +219,10 @@ mod tests {
         let begun = Begun { run: RunId::from("web to 1.36"), nodes: 16, surge: 2 };
         assert_eq!(Begun::read(&begun.to_text()), Some(begun));
         assert_eq!(Begun::read("something else"), None);
-        let at = time("2026-01-01T00:00:00Z");
-        assert_eq!(read_halted(&halted_text(&"r".into(), at)), Some((RunId::from("r"), at)));
+        for stalled_since in [None, Some(time("2026-01-01T00:00:00Z"))] {
+            let halted = Halted { run: "r".into(), at: time("2026-01-01T01:00:00Z"), stalled_since };
+            assert_eq!(Halted::read(&halted.to_text()), Some(halted));
+        }
+        assert_eq!(Halted::read("something else"), None);
     }
 }

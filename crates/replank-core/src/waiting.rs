@@ -25,6 +25,8 @@ pub enum Subject {
     Run,
     /// A group.
     Group(GroupName),
+    /// A group's bounds, once the run is over.
+    Bounds(GroupName),
     /// An instance that has not become a Ready node.
     Instance(InstanceId),
     /// A node's replacement.
@@ -109,6 +111,11 @@ pub enum WaitingOn {
         /// The longest grace among them.
         grace_max: Span,
     },
+    /// An empty node is looked at a little longer, for pods that are not seen yet.
+    Quiet {
+        /// Until when.
+        until: Time,
+    },
     /// A pause that the plan asks for.
     Pace {
         /// Its end.
@@ -179,6 +186,8 @@ pub enum WaitingOn {
     },
     /// A node of the run was uncordoned by somebody else, and is left to them.
     Reopened,
+    /// A new node was cordoned by somebody else.
+    ForeignCordon,
     /// A node's instance is not known to the cloud, so that it can be neither ended nor replaced.
     NoInstance,
     /// A node was left out, because a batch pod outlived its deadline.
@@ -242,6 +251,7 @@ impl WaitingOn {
             Self::NodeReady { .. } => "nodeReady",
             Self::InstanceLate { .. } => "instanceLate",
             Self::Terminating { .. } => "terminating",
+            Self::Quiet { .. } => "quiet",
             Self::Pace { .. } => "pace",
             Self::Soak { .. } => "soak",
             Self::Canary { .. } => "canary",
@@ -253,6 +263,7 @@ impl WaitingOn {
             Self::ZoneMinimum { .. } => "zoneMinimum",
             Self::OtherRun { .. } => "otherRun",
             Self::Reopened => "reopened",
+            Self::ForeignCordon => "foreignCordon",
             Self::NoInstance => "noInstance",
             Self::Skipped => "skipped",
             Self::Leaving { .. } => "leaving",
@@ -271,6 +282,7 @@ impl WaitingOn {
             | Self::Capacity { .. }
             | Self::NodeReady { .. }
             | Self::Terminating { .. }
+            | Self::Quiet { .. }
             | Self::Pace { .. }
             | Self::Soak { .. }
             | Self::Effect { .. }
@@ -291,6 +303,7 @@ impl WaitingOn {
             | Self::Refused { .. }
             | Self::OtherRun { .. }
             | Self::Reopened
+            | Self::ForeignCordon
             | Self::NoInstance
             | Self::Skipped
             | Self::Missing { .. }
@@ -342,6 +355,7 @@ impl fmt::Display for WaitingOn {
             Self::Terminating { pods, grace_max } => {
                 write!(f, "{} to terminate (grace up to {grace_max})", counted(*pods, "pod"))
             }
+            Self::Quiet { until } => write!(f, "late news of pods on the empty node, until {until}"),
             Self::Pace { until } => write!(f, "the pace of the plan, until {until}"),
             Self::Soak { until } => write!(f, "the canary's soak, until {until}"),
             Self::Canary { replaced, nodes } => write!(f, "the canary: {replaced} of {nodes} replaced"),
@@ -363,6 +377,7 @@ impl fmt::Display for WaitingOn {
             }
             Self::OtherRun { run, until } => write!(f, "run {run}, which has marked it until {until}"),
             Self::Reopened => f.write_str("a person: somebody else uncordoned it"),
+            Self::ForeignCordon => f.write_str("a person: somebody else cordoned the new node"),
             Self::NoInstance => f.write_str("its instance, which the cloud does not list"),
             Self::Skipped => f.write_str("nothing: left out, a batch pod outlived its deadline"),
             Self::Leaving { instances } => write!(f, "{} to end", counted(*instances, "instance")),
@@ -383,6 +398,7 @@ impl fmt::Display for Subject {
         match self {
             Self::Run => write!(f, "run"),
             Self::Group(group) => write!(f, "group {group}"),
+            Self::Bounds(group) => write!(f, "bounds of group {group}"),
             Self::Instance(instance) => write!(f, "instance {instance}"),
             Self::Node(node) => write!(f, "node {node}"),
             Self::Pod(pod) => write!(f, "pod {pod}"),

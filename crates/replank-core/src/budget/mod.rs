@@ -25,6 +25,7 @@ use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::policy::{PodDisruptionBudget, UnhealthyPodEvictionPolicy};
 use replank_model::text::Text;
+use replank_model::time::{Span, Time};
 use replank_model::view::{Ix, View};
 
 pub use health::Healths;
@@ -33,6 +34,8 @@ use crate::waiting::WaitingOn;
 
 /// Evictions under way at which a budget refuses more (`MaxDisruptedPodSize`).
 const DISRUPTED_MAX: usize = 2000;
+/// How long a granted eviction is waited for (pkg/controller/disruption `DeletionTimeout`).
+const GRANT_LIFE: Span = Span::from_secs(120);
 
 /// What budgets allow, less what has been taken from them.
 #[derive(Debug)]
@@ -67,22 +70,28 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Takes what the eviction of a pod costs.
+    /// Whether a pod may be evicted on top of everything that was charged.
     ///
     /// # Errors
     /// What it has to wait for.
-    pub fn take(&mut self, ix: Ix<Pod>, pod: &Pod) -> Result<(), WaitingOn> {
+    pub fn check(&mut self, ix: Ix<Pod>, pod: &Pod) -> Result<(), WaitingOn> {
         match self.price(ix, pod) {
             Price::Free => Ok(()),
             Price::Never(why) => Err(why),
-            Price::One(budget) => {
-                if let Some(why) = self.refusal(budget) {
-                    return Err(why);
-                }
-                *self.taken.entry(budget).or_default() += 1;
-                Ok(())
-            }
+            Price::One(budget) => self.refusal(budget).map_or(Ok(()), Err),
         }
+    }
+
+    /// Whether a budget's status says that the pod's eviction was granted a short while ago: it is under way, though the
+    /// pod does not show it yet. The controller gives such an entry up after two minutes (`DeletionTimeout`).
+    #[must_use]
+    pub fn is_granted(&self, now: Time, ix: Ix<Pod>, pod: &Pod) -> bool {
+        let granted = |budget: &Ix<PodDisruptionBudget>| {
+            let status = &self.view.pod_disruption_budgets[*budget].status;
+            let at = status.disrupted_pods.get(pod.meta.name.as_str());
+            at.is_some_and(|at| now - *at < GRANT_LIFE)
+        };
+        self.view.budgets_of(ix).iter().any(granted)
     }
 
     fn price(&mut self, ix: Ix<Pod>, pod: &Pod) -> Price {

@@ -1,0 +1,154 @@
+//! After the last node: the group's bounds as they were, our tags taken off, and new nodes that are not needed ended.
+
+use replank_model::object::cloud::GroupSize;
+use replank_model::text::NodeName;
+
+use super::evict::{QUIET, Spare, end_instance};
+use super::load::Load;
+use super::member::Stand;
+use super::prepare::{MARK_LIFE, arrivals, resize, untag};
+use super::turn::{Track, Turn, Watched};
+use crate::command::{Effect, Mark, NodeRole, Replacement};
+use crate::mark;
+use crate::waiting::{Subject, WaitingOn};
+
+/// Whether a group is as it is to be in the end; brings it there if it can.
+pub(super) fn close(turn: &mut Turn<'_>, track: &Track<'_>, number: usize, spare: &mut Spare) -> bool {
+    let has_leaving = is_leaving(turn, track);
+    if track.lane.old_left() > 0 {
+        return false;
+    }
+    for name in &track.lane.skipped {
+        turn.wait(Subject::Node(name.clone()), WaitingOn::Skipped);
+    }
+    if has_leaving || is_arriving(turn, track) {
+        return false;
+    }
+    // A node that was left out half way keeps its place in the group, and the one that was launched for it is too much.
+    let left_out = u32::try_from(track.lane.skipped.len()).unwrap_or(u32::MAX);
+    let surplus = beyond(track).min(track.begun.as_ref().map_or(0, |begun| begun.surge)).min(left_out);
+    if retire(turn, track, number, surplus, spare) {
+        return false;
+    }
+    restore(turn, track)
+}
+
+/// Whether instances are being ended, which is said.
+pub(super) fn is_leaving(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
+    let leaving = track.lane.leaving.len() + track.lane.loose_leaving.len();
+    let instances = u32::try_from(leaving).unwrap_or(u32::MAX);
+    if turn.watch(track, Watched::Leaving, leaving > 0).is_some() {
+        turn.wait(track.subject(), WaitingOn::Leaving { instances });
+    }
+    leaving > 0
+}
+
+fn is_arriving(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
+    arrivals(turn, track);
+    let lane = track.lane;
+    let wanted = track.group.map_or(0, |group| group.size.desired);
+    !lane.arriving.is_empty() || !lane.loose_new.is_empty() || wanted > lane.alive
+}
+
+/// Instances that the group wants beyond its size before the run.
+pub(super) fn beyond(track: &Track<'_>) -> u32 {
+    match (track.group, track.original) {
+        (Some(group), Some(original)) => group.size.desired.saturating_sub(original.desired),
+        (Some(_) | None, Some(_) | None) => 0,
+    }
+}
+
+/// Ends up to `count` new instances on which nothing runs, each with a place less in the group; whether one is still to go.
+/// A node is cordoned first, and looked at again before its instance is ended.
+pub(super) fn retire(
+    turn: &mut Turn<'_>,
+    track: &Track<'_>,
+    number: usize,
+    count: u32,
+    spare: &mut Spare,
+) -> bool {
+    let mut left = count;
+    let mut is_busy = false;
+    for name in &track.lane.surplus {
+        let member = turn.member(name);
+        let Stand::Surplus { since, is_empty } = member.stand else { continue };
+        if !is_empty {
+            release(turn, name);
+        } else if turn.now < since + QUIET {
+            let until = since + QUIET;
+            turn.wait_until(Subject::Node(name.clone()), WaitingOn::Quiet { until }, until);
+        } else {
+            end_instance(turn, track, member, Replacement::Decrement);
+        }
+        left = left.saturating_sub(1);
+        is_busy = true;
+    }
+    for id in track.lane.loose_new.iter().rev() {
+        if left == 0 {
+            return is_busy;
+        }
+        let effect = Effect::Terminate {
+            instance: id.clone(),
+            group: track.name.clone(),
+            node: None,
+            replacement: Replacement::Decrement,
+        };
+        let key = turn.key("terminate", id);
+        turn.send(Subject::Instance(id.clone()), "termination", key, effect);
+        left -= 1;
+        is_busy = true;
+    }
+    let idle = track.lane.arriving.iter().chain(&track.lane.usable);
+    for name in idle {
+        if left == 0 {
+            return is_busy;
+        }
+        let member = turn.member(name);
+        let is_idle = Load::of(turn.view, &turn.scope.plan, name).is_empty();
+        if member.stand == Stand::Closed || !is_idle || spare.take(number, member).is_err() {
+            continue;
+        }
+        let mark = Mark { role: NodeRole::Surplus, since: turn.now, expires: turn.now + MARK_LIFE };
+        let key = turn.key("surplus", &member.uid);
+        turn.mark(member, "cordon of a node that is not needed", key, mark);
+        left -= 1;
+        is_busy = true;
+    }
+    is_busy
+}
+
+/// Takes our marks and our cordon off a node.
+pub(super) fn release(turn: &mut Turn<'_>, name: &NodeName) {
+    let member = turn.member(name);
+    let effect = Effect::Uncordon { node: member.target(), version: member.version };
+    let key = turn.key("release", &member.uid);
+    turn.send(Subject::Node(name.clone()), "uncordon", key, effect);
+}
+
+/// Gives a group its bounds back and takes our tags off; whether that is done.
+///
+/// Only what this run raised is lowered: a maximum that somebody else has set since then stays. The desired number is never
+/// lowered here (promise S5).
+pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
+    let Some(group) = track.group else { return track.original.is_none() && track.begun.is_none() };
+    if let Some(original) = track.original {
+        let raised = track.begun.as_ref().map(|begun| original.max.max(original.desired + begun.surge));
+        let max = original.max.max(group.size.desired);
+        if Some(group.size.max) == raised && group.size.max != max {
+            resize(turn, track, group.size, GroupSize { max, ..group.size }, "original bounds");
+            return false;
+        }
+        if Some(group.size.max) == raised && group.size.max != original.max {
+            let on = WaitingOn::Bounds { size: group.size, original };
+            turn.wait(Subject::Bounds(track.name.clone()), on);
+            return true;
+        }
+        untag(turn, track, mark::ORIGINAL_SIZE);
+        return false;
+    }
+    if track.begun.is_some() {
+        untag(turn, track, mark::BEGUN);
+        return false;
+    }
+    true
+}

@@ -1,0 +1,441 @@
+//! Draining: moving pods off the nodes that are begun, and ending their instances when they are empty.
+//!
+//! A node that is begun acts only while the budget of nodes allows it: of the nodes being drained, in the order in which they
+//! were begun, as many as the plan's `parallel`, and as many Ready ones as the group and the zone can spare. So if a new
+//! node stops being Ready half way, drains stand still instead of making it worse.
+//!
+//! A pod is evicted when the disruption budgets, taken together with everything under way, allow it, and when the
+//! scheduler has a place for it on a node that stays, after pods that wait for a node already and after what will be
+//! made in place of pods that are on their way out. An instance is ended when nothing is left on its node, and the
+//! node has been closed to new pods for long enough that none can be on its way into the View ([`QUIET`]).
+//!
+//! # Where the new instance comes up
+//!
+//! An Auto Scaling group launches in the zone that has fewest instances, by chance among equals. While the group is raised by
+//! one instance per zone (or a multiple), the zone of an ended instance is the one with fewest, so its
+//! replacement comes up there, and pods bound to a zone by their volumes always find a new node in it. With a smaller
+//! surge the new instance may come up where nothing is left to do, and pods bound to another zone wait for room that never
+//! comes: the run is blocked and says so; `check` warns beforehand. It is not worked around by ending a new node and
+//! hoping for a better draw: that has no end.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use replank_model::object::meta::Key;
+use replank_model::object::pod::Pod;
+use replank_model::object::workload::{ReplicaSet, ReplicationController, StatefulSet};
+use replank_model::text::{Text, Uid, Zone};
+use replank_model::time::{Span, Time};
+use replank_model::view::View;
+
+use super::fleet::Lane;
+use super::load::{BatchPod, Bound, LeavingPod, Load};
+use super::member::{Member, Stand};
+use super::prepare::MARK_LIFE;
+use super::room::{Point, Room, is_about_to_be_placed};
+use super::start;
+use super::turn::{Track, Turn};
+use crate::budget::Ledger;
+use crate::command::{Effect, Mark, NodeRole, PodTarget, Replacement};
+use crate::drain::Otherwise;
+use crate::plan::OnDeadline;
+use crate::waiting::{Subject, WaitingOn};
+
+/// From the beginning of a drain to the earliest end of its instance: a pod that was bound before the cordon is seen by then,
+/// for watches lag by 2 s at most in a rehearsal and by less in quiet operation.
+pub(super) const QUIET: Span = Span::from_secs(5);
+/// How long past its grace a pod may take to go before it no longer counts as something that moves by itself.
+const GRACE_PATIENCE: Span = Span::from_minutes(5);
+/// Pods without a node for which room is kept at a decision.
+const WAITING_PODS_MAX: usize = 256;
+
+/// A node that is being drained.
+#[derive(Clone, Copy)]
+pub(super) struct Drain<'a> {
+    pub(super) track: usize,
+    pub(super) member: &'a Member,
+    pub(super) since: Time,
+    pub(super) from: Time,
+    pub(super) load: &'a Load,
+}
+
+/// All nodes that are being drained, in the order in which they were begun.
+pub(super) fn drains<'a>(turn: &Turn<'a>, tracks: &[Track<'a>]) -> Vec<Drain<'a>> {
+    let mut drains = Vec::new();
+    for (track, of) in tracks.iter().enumerate() {
+        for name in &of.lane.draining {
+            let member = turn.member(name);
+            if let Stand::Draining { since, from, load } = &member.stand {
+                drains.push(Drain { track, member, since: *since, from: *from, load });
+            }
+        }
+    }
+    drains.sort_by(|a, b| (a.from, &a.member.name).cmp(&(b.from, &b.member.name)));
+    drains
+}
+
+/// Ready nodes that a group can spare.
+pub(super) struct Spare {
+    groups: Vec<GroupSpare>,
+}
+
+struct GroupSpare {
+    /// Ready nodes, those being drained among them.
+    ready: u32,
+    needed: u32,
+    /// The same by zone.
+    zones: BTreeMap<Zone, u32>,
+    needed_in_zone: u32,
+}
+
+impl Spare {
+    pub(super) fn of(turn: &Turn<'_>, tracks: &[Track<'_>]) -> Self {
+        let groups = tracks.iter().map(|track| {
+            let lane: &Lane = track.lane;
+            let mut zones = lane.ready.clone();
+            let mut ready = lane.ready_total();
+            for member in lane.draining.iter().map(|name| turn.member(name)).filter(|m| m.is_ready) {
+                *zones.entry(member.zone.clone()).or_default() += 1;
+                ready += 1;
+            }
+            let size = track.original.or_else(|| track.group.map(|group| group.size)).unwrap_or_default();
+            let desired = track.group.map_or(size.desired, |group| group.size.desired.min(size.desired));
+            let needed = desired.saturating_sub(track.allowance(turn.scope).max_unavailable);
+            GroupSpare { ready, needed, zones, needed_in_zone: turn.scope.plan.budget.min_ready_per_zone }
+        });
+        Self { groups: groups.collect() }
+    }
+
+    /// Whether a group and zone can do without a node.
+    ///
+    /// # Errors
+    /// What there must be more of.
+    pub(super) fn check(&self, track: usize, member: &Member) -> Result<(), WaitingOn> {
+        let group = &self.groups[track];
+        if !member.is_ready {
+            return Ok(());
+        }
+        if group.ready <= group.needed {
+            return Err(WaitingOn::Available { ready: group.ready, needed: group.needed });
+        }
+        let ready = group.zones.get(&member.zone).copied().unwrap_or(0);
+        if ready <= group.needed_in_zone {
+            let needed = group.needed_in_zone;
+            return Err(WaitingOn::ZoneMinimum { zone: member.zone.clone(), ready, needed });
+        }
+        Ok(())
+    }
+
+    /// Takes a node away from its group and zone, if they can do without it.
+    ///
+    /// # Errors
+    /// As [`Spare::check`].
+    pub(super) fn take(&mut self, track: usize, member: &Member) -> Result<(), WaitingOn> {
+        self.check(track, member)?;
+        let group = &mut self.groups[track];
+        if let Some(in_zone) = group.zones.get_mut(&member.zone).filter(|_| member.is_ready) {
+            *in_zone -= 1;
+            group.ready -= 1;
+        }
+        Ok(())
+    }
+}
+
+/// The drains that may act now.
+pub(super) fn acting<'a>(
+    turn: &mut Turn<'a>,
+    tracks: &[Track<'a>],
+    drains: &[Drain<'a>],
+    spare: &mut Spare,
+) -> Vec<Drain<'a>> {
+    let limit = turn.scope.plan.pace.parallel;
+    let mut acting: Vec<Drain<'a>> = Vec::new();
+    for drain in drains {
+        let subject = Subject::Node(drain.member.name.clone());
+        let active = u32::try_from(acting.len()).unwrap_or(u32::MAX);
+        if drain.from > turn.now {
+            let until = drain.from;
+            let canary = turn.scope.plan.canary.as_ref();
+            let begun = tracks[drain.track].begun.as_ref().map_or(0, |begun| begun.nodes);
+            let is_soak = canary.is_some_and(|canary| canary.count(begun) == tracks[drain.track].gone());
+            let on = if is_soak { WaitingOn::Soak { until } } else { WaitingOn::Pace { until } };
+            turn.wait_until(subject, on, until);
+        } else if active >= limit {
+            turn.wait(subject, WaitingOn::Turn { nodes: 1, active, limit });
+        } else if let Err(on) = spare.take(drain.track, drain.member) {
+            turn.wait(subject, on);
+        } else {
+            acting.push(*drain);
+        }
+    }
+    acting
+}
+
+/// What evictions are measured against.
+pub(super) struct Works<'a, 'r> {
+    ledger: Ledger<'a>,
+    room: &'r mut Room,
+    /// Pods that will take room before any that is to be moved; put in place when room is first asked for.
+    ahead: Option<Ahead>,
+}
+
+#[derive(Default)]
+struct Ahead {
+    pods: Vec<Arc<Pod>>,
+    /// A pod on its way out, and how many more like it are still to be made.
+    replicas: Vec<(Arc<Pod>, usize)>,
+}
+
+impl<'a, 'r> Works<'a, 'r> {
+    pub(super) fn new(
+        turn: &Turn<'a>,
+        mut ledger: Ledger<'a>,
+        room: &'r mut Room,
+        loose: &BTreeSet<Key>,
+        acting: &[Drain<'a>],
+    ) -> Self {
+        let mut ahead = Ahead::default();
+        for drain in acting {
+            for bound in due(turn, drain) {
+                let key = turn.key("evict", &bound.pod.meta.uid);
+                let is_granted = ledger.is_granted(turn.now, bound.ix, &bound.pod);
+                if turn.sent.claims(turn.now, &key) || is_granted {
+                    ledger.charge(bound.ix, &bound.pod);
+                    ahead.pods.push(bound.pod.clone());
+                }
+            }
+        }
+        ahead.replicas = missing_replicas(turn.view, acting.iter().flat_map(|drain| &drain.load.leaving));
+        let waiting = loose.iter().filter_map(|key| turn.view.find::<Pod>(key));
+        let mut waiting: Vec<Arc<Pod>> = waiting.filter(|pod| is_about_to_be_placed(pod)).cloned().collect();
+        waiting.sort_by_key(|pod| {
+            let priority = std::cmp::Reverse(pod.spec.priority.unwrap_or(0));
+            (priority, pod.meta.creation_timestamp, pod.meta.key())
+        });
+        ahead.pods.extend(waiting.into_iter().take(WAITING_PODS_MAX));
+        Self { ledger, room, ahead: Some(ahead) }
+    }
+
+    /// Whether a pod has room; it is taken.
+    pub(super) fn find_room(&mut self, pod: &Arc<Pod>) -> Result<(), WaitingOn> {
+        self.place_ahead();
+        let found = self.room.find(pod);
+        found.map(drop).map_err(|message| WaitingOn::Room { pod: pod.meta.key(), message })
+    }
+
+    /// What stands in the way of a pod by itself.
+    pub(super) fn obstacle(&mut self, bound: &Bound, with_room: bool) -> Result<(), WaitingOn> {
+        self.ledger.check(bound.ix, &bound.pod)?;
+        if !with_room {
+            return Ok(());
+        }
+        let point = self.point();
+        let found = self.find_room(&bound.pod);
+        self.rewind(point);
+        found
+    }
+
+    pub(super) fn point(&mut self) -> Point {
+        self.place_ahead();
+        self.room.point()
+    }
+
+    pub(super) fn rewind(&mut self, to: Point) {
+        self.room.rewind(to);
+    }
+
+    fn place_ahead(&mut self) {
+        let Some(ahead) = self.ahead.take() else { return };
+        for pod in &ahead.pods {
+            // One that finds none waits, and takes nothing.
+            let _found = self.room.find(pod);
+        }
+        for (pod, count) in &ahead.replicas {
+            for number in 0..*count {
+                if !self.room.find_for_another(pod, number) {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// For every owner of pods that are on their way out: one such pod, and how many its owner has still to make.
+fn missing_replicas<'a>(
+    view: &View,
+    leaving: impl Iterator<Item = &'a LeavingPod>,
+) -> Vec<(Arc<Pod>, usize)> {
+    let mut by_owner: BTreeMap<Uid, (Arc<Pod>, usize)> = BTreeMap::new();
+    for leaving in leaving {
+        if let Some(owner) = leaving.pod.meta.controller() {
+            by_owner.entry(owner.uid.clone()).or_insert_with(|| (leaving.pod.clone(), 0)).1 += 1;
+        }
+    }
+    let missing = by_owner.into_iter().map(|(owner, (pod, leaving))| {
+        let active = view.pods_of(&owner).iter().filter(|ix| view.pods[**ix].is_active()).count();
+        let missing = replicas_wanted(view, &pod).map_or(leaving, |wanted| wanted.saturating_sub(active));
+        (pod, missing.min(leaving))
+    });
+    missing.filter(|(_, missing)| *missing > 0).collect()
+}
+
+/// How many pods a pod's owner wants, where that is known.
+fn replicas_wanted(view: &View, pod: &Pod) -> Option<usize> {
+    let owner = pod.meta.controller()?;
+    let key = Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() };
+    let replicas = match &*owner.kind {
+        "ReplicaSet" => view.find::<ReplicaSet>(&key)?.spec.replicas,
+        "StatefulSet" => view.find::<StatefulSet>(&key)?.spec.replicas,
+        "ReplicationController" => view.find::<ReplicationController>(&key)?.spec.replicas,
+        _ => return None,
+    };
+    usize::try_from(replicas.unwrap_or(1)).ok()
+}
+
+/// The pods that are to be evicted from a node now: those that simply move, and batch pods past their deadline.
+fn due<'a>(turn: &Turn<'a>, drain: &Drain<'a>) -> Vec<&'a Bound> {
+    let load: &'a Load = drain.load;
+    let is_over = batch_is_over(turn, drain.since) && turn.scope.plan.batch.on_deadline == OnDeadline::Evict;
+    let batch = load.batch.iter().filter(|batch| is_over && batch.otherwise == Otherwise::Moves);
+    load.movers.iter().chain(batch.map(|batch| &batch.bound)).collect()
+}
+
+/// Until when batch pods are waited for on a node that was cordoned then.
+pub(super) fn batch_deadline(turn: &Turn<'_>, since: Time) -> Time {
+    since + turn.scope.plan.batch.wait
+}
+
+pub(super) fn batch_is_over(turn: &Turn<'_>, since: Time) -> bool {
+    turn.now >= batch_deadline(turn, since)
+}
+
+/// Moves what may be moved off one node.
+pub(super) fn evict(turn: &mut Turn<'_>, works: &mut Works<'_, '_>, drain: &Drain<'_>) {
+    for bound in due(turn, drain) {
+        evict_one(turn, works, bound);
+    }
+    wait_for(turn, drain.member, drain.since, drain.load);
+    let node = Subject::Node(drain.member.name.clone());
+    if let Some((pods, grace_max, due)) = leaving(drain.load) {
+        let on = WaitingOn::Terminating { pods, grace_max };
+        if turn.now <= due + GRACE_PATIENCE {
+            turn.wait_until(node, on, due + GRACE_PATIENCE + Span::from_secs(1));
+        } else {
+            turn.wait(node, on);
+        }
+    }
+}
+
+fn evict_one(turn: &mut Turn<'_>, works: &mut Works<'_, '_>, bound: &Bound) {
+    let Bound { ix, pod } = bound;
+    let subject = Subject::Pod(pod.meta.key());
+    let key = turn.key("evict", &pod.meta.uid);
+    let effect = Effect::Evict {
+        pod: PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() },
+        grace_seconds: None,
+    };
+    if turn.sent.claims(turn.now, &key) {
+        turn.send(subject, "eviction", key, effect);
+        return;
+    }
+    if works.ledger.is_granted(turn.now, *ix, pod) {
+        let on = WaitingOn::Effect { what: Text::from("eviction") };
+        turn.wait_until(subject, on, turn.now + QUIET);
+        return;
+    }
+    let allowed = works.ledger.check(*ix, pod).and_then(|()| works.find_room(pod));
+    match allowed {
+        Ok(()) => {
+            works.ledger.charge(*ix, pod);
+            turn.send(subject, "eviction", key, effect);
+        }
+        Err(on) => turn.wait(subject, on),
+    }
+}
+
+/// Says what of a node's pods is waited for and not moved.
+pub(super) fn wait_for(turn: &mut Turn<'_>, member: &Member, since: Time, load: &Load) {
+    for (pod, reason) in &load.refused {
+        turn.wait(Subject::Pod(pod.clone()), WaitingOn::Refused { reason: *reason });
+    }
+    for pod in &load.unrecorded {
+        turn.wait(Subject::Pod(pod.clone()), WaitingOn::Unrecorded);
+    }
+    let deadline = batch_deadline(turn, since);
+    let is_over = batch_is_over(turn, since);
+    for batch in &load.batch {
+        wait_for_batch(turn, batch, deadline, is_over);
+    }
+    let is_skipped = turn.scope.plan.batch.on_deadline == OnDeadline::Skip;
+    if is_over && is_skipped && !load.batch.is_empty() {
+        let mark = Mark { role: NodeRole::Skipped, since: turn.now, expires: turn.now + MARK_LIFE };
+        let key = turn.key("skip", &member.uid);
+        turn.mark(member, "node to be left out", key, mark);
+    }
+}
+
+fn wait_for_batch(turn: &mut Turn<'_>, batch: &BatchPod, deadline: Time, is_over: bool) {
+    let pod = &batch.bound.pod;
+    let subject = Subject::Pod(pod.meta.key());
+    let since = pod.status.start_time;
+    if !is_over {
+        turn.wait_until(subject, WaitingOn::Batch { since, deadline }, deadline);
+        return;
+    }
+    match (turn.scope.plan.batch.on_deadline, batch.otherwise) {
+        (OnDeadline::Pause, _) => turn.wait(subject, WaitingOn::BatchOver { since, deadline }),
+        (OnDeadline::Evict, Otherwise::Refused(reason)) => turn.wait(subject, WaitingOn::Refused { reason }),
+        (OnDeadline::Evict, Otherwise::Moves) | (OnDeadline::Skip, _) => {}
+    }
+}
+
+/// Pods on their way out: how many, the longest grace, the latest moment at which one is due.
+fn leaving(load: &Load) -> Option<(u32, Span, Time)> {
+    let due = load.leaving.iter().map(|leaving| leaving.due).max()?;
+    let grace = load.leaving.iter().map(|leaving| leaving.grace).max()?;
+    Some((u32::try_from(load.leaving.len()).unwrap_or(u32::MAX), grace, due))
+}
+
+/// Ends the instances of empty nodes.
+pub(super) fn terminate(turn: &mut Turn<'_>, tracks: &[Track<'_>], acting: &[Drain<'_>]) {
+    let mut ending = vec![0_u32; tracks.len()];
+    for drain in acting.iter().filter(|drain| drain.load.is_empty()) {
+        let subject = Subject::Node(drain.member.name.clone());
+        let quiet = drain.from + QUIET;
+        if turn.now < quiet {
+            turn.wait_until(subject, WaitingOn::Quiet { until: quiet }, quiet);
+            continue;
+        }
+        let track = &tracks[drain.track];
+        ending[drain.track] += 1;
+        let held = track.lane.held.len() - start::late(turn, track).count();
+        let held = u32::try_from(held).unwrap_or(u32::MAX);
+        let left = track.lane.old_left().saturating_sub(ending[drain.track]).saturating_sub(held);
+        end_instance(turn, track, drain.member, replacement(track, left));
+    }
+}
+
+/// While more old instances are left than the group was raised by, each is replaced by another; the last ones are not, so
+/// that the group ends at its size before the run, give or take what others did to it. Nodes that have to wait for batch
+/// pods do not count as left: see [`super::prepare`].
+fn replacement(track: &Track<'_>, left: u32) -> Replacement {
+    let surge = track.begun.as_ref().map_or(0, |begun| begun.surge);
+    let is_at_minimum = track.group.is_none_or(|group| group.size.desired <= group.size.min);
+    if left >= surge || is_at_minimum { Replacement::Launch } else { Replacement::Decrement }
+}
+
+pub(super) fn end_instance(
+    turn: &mut Turn<'_>,
+    track: &Track<'_>,
+    member: &Member,
+    replacement: Replacement,
+) {
+    let effect = Effect::Terminate {
+        instance: member.instance.clone(),
+        group: track.name.clone(),
+        node: Some(member.target()),
+        replacement,
+    };
+    let key = turn.key("terminate", &member.instance);
+    turn.send(Subject::Node(member.name.clone()), "termination", key, effect);
+}

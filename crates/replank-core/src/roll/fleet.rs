@@ -1,0 +1,382 @@
+//! All nodes of the run's groups, kept up to date change by change.
+//!
+//! A cache over the View: what changed is noted ([`Fleet::observe`]) and looked at anew before the next decision
+//! ([`Fleet::refresh`]), so that a decision costs what has changed and not what there is. [`Fleet::rebuild`] makes an equal one
+//! from the View alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use replank_model::object::Object;
+use replank_model::object::cloud::{Instance, InstanceState};
+use replank_model::text::{GroupName, InstanceId, NodeName, Zone};
+use replank_model::time::Time;
+use replank_model::view::{Change, View};
+use rustc_hash::FxHashMap;
+
+use super::member::{Member, Rank, Scope, Stand, member};
+use super::target;
+use crate::plan::{ChosenBy, Order};
+
+/// See the module's page.
+#[derive(Debug, Default)]
+pub(super) struct Fleet {
+    pub(super) lanes: BTreeMap<GroupName, Lane>,
+    pub(super) members: BTreeMap<NodeName, Member>,
+    loose: BTreeMap<InstanceId, Loose>,
+    node_of: FxHashMap<InstanceId, NodeName>,
+    /// Our marks by their expiry.
+    pub(super) expiries: BTreeSet<(Time, NodeName)>,
+    dirty_nodes: BTreeSet<NodeName>,
+    dirty_instances: BTreeSet<InstanceId>,
+    is_stale: bool,
+}
+
+/// One group's nodes, sorted by what they are to the run.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Lane {
+    pub(super) found: BTreeSet<NodeName>,
+    /// Doomed nodes that can be begun, by zone in the order of the plan.
+    pub(super) queue: BTreeMap<Zone, BTreeSet<(Rank, NodeName)>>,
+    /// Doomed nodes on which something has to be waited for beforehand.
+    pub(super) held: BTreeSet<NodeName>,
+    pub(super) draining: BTreeSet<NodeName>,
+    pub(super) skipped: BTreeSet<NodeName>,
+    /// Old nodes that are not ours to touch.
+    pub(super) aside: BTreeSet<NodeName>,
+    pub(super) usable: BTreeSet<NodeName>,
+    /// New nodes that do not count.
+    pub(super) arriving: BTreeSet<NodeName>,
+    pub(super) surplus: BTreeSet<NodeName>,
+    pub(super) leaving: BTreeSet<NodeName>,
+    /// Ready nodes by zone, those that are being drained or leaving aside.
+    pub(super) ready: BTreeMap<Zone, u32>,
+    /// Alive instances without a node, of the old kind.
+    pub(super) loose_old: BTreeSet<InstanceId>,
+    /// Alive instances without a node, of the new kind.
+    pub(super) loose_new: BTreeSet<InstanceId>,
+    /// Instances without a node that are being ended.
+    pub(super) loose_leaving: BTreeSet<InstanceId>,
+    /// Alive instances, with nodes or without.
+    pub(super) alive: u32,
+    /// Old nodes that the plan chooses, whatever has become of them.
+    chosen: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Loose {
+    group: GroupName,
+    shelf: LooseShelf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LooseShelf {
+    Old,
+    New,
+    Leaving,
+}
+
+impl Lane {
+    /// Doomed nodes that can be begun.
+    pub(super) fn queued(&self) -> usize {
+        self.queue.values().map(BTreeSet::len).sum()
+    }
+
+    /// Old instances that are there, those left out aside: what is still to be replaced.
+    pub(super) fn old_left(&self) -> u32 {
+        let count = self.found.len()
+            + self.queued()
+            + self.held.len()
+            + self.draining.len()
+            + self.aside.len()
+            + self.loose_old.len();
+        narrow(count)
+    }
+
+    /// Ready nodes that are not being drained.
+    pub(super) fn ready_total(&self) -> u32 {
+        self.ready.values().sum()
+    }
+
+    /// Whether the plan chooses a node of the group.
+    pub(super) fn is_chosen(&self) -> bool {
+        self.chosen > 0
+    }
+}
+
+impl Fleet {
+    /// Notes what a change touches.
+    pub(super) fn observe(&mut self, scope: &Scope, change: &Change) {
+        if self.is_stale {
+            return;
+        }
+        match change {
+            Change::Object { old, new, .. } => self.observe_object(old.as_ref(), new.as_ref()),
+            Change::Instance { old, new } => {
+                for instance in old.iter().chain(new) {
+                    self.dirty_instances.insert(instance.id.clone());
+                    self.dirty_nodes.extend(instance.node.clone());
+                    self.dirty_nodes.extend(self.node_of.get(&instance.id).cloned());
+                }
+            }
+            Change::Group { old, new } => {
+                let templates = [old, new].map(|group| group.as_ref().map(|group| &group.templates));
+                if templates[0] != templates[1] {
+                    self.is_stale = true;
+                }
+                if let (Some(group), ChosenBy::Groups(names)) = (new, &scope.plan.nodes.by)
+                    && names.contains(&group.name)
+                {
+                    self.lanes.entry(group.name.clone()).or_default();
+                }
+            }
+            Change::Stale => {}
+        }
+    }
+
+    fn observe_object(&mut self, old: Option<&Object>, new: Option<&Object>) {
+        match (old, new) {
+            (Some(Object::Pod(_)), _) | (_, Some(Object::Pod(_))) => {
+                for object in old.into_iter().chain(new) {
+                    if let Object::Pod(pod) = object {
+                        self.dirty_nodes.extend(pod.node.clone());
+                    }
+                }
+            }
+            (Some(Object::Node(node)), _) | (_, Some(Object::Node(node))) => {
+                self.dirty_nodes.insert(node.name());
+            }
+            (Some(Object::DaemonSet(old)), Some(Object::DaemonSet(new))) => {
+                let was_broken = old.status.number_ready == 0;
+                if old.spec != new.spec
+                    || old.meta.uid != new.meta.uid
+                    || was_broken != (new.status.number_ready == 0)
+                {
+                    self.is_stale = true;
+                }
+            }
+            (Some(Object::DaemonSet(_)), None) | (None, Some(Object::DaemonSet(_))) => self.is_stale = true,
+            (Some(Object::PodDisruptionBudget(old)), Some(Object::PodDisruptionBudget(new))) => {
+                if old.spec.selector != new.spec.selector {
+                    self.is_stale = true;
+                }
+            }
+            (Some(Object::PodDisruptionBudget(_)), None) | (None, Some(Object::PodDisruptionBudget(_))) => {
+                self.is_stale = true;
+            }
+            (Some(_) | None, Some(_) | None) => {}
+        }
+    }
+
+    /// Makes everything be looked at anew.
+    pub(super) fn forget(&mut self) {
+        *self = Self { is_stale: true, ..Self::default() };
+    }
+
+    /// Looks at what has changed. Returns the nodes whose standing as a place for pods has to be told to others.
+    pub(super) fn refresh(&mut self, view: &View, scope: &Scope) -> Refreshed {
+        if self.is_stale {
+            self.rebuild(view, scope);
+            return Refreshed::All;
+        }
+        let nodes = std::mem::take(&mut self.dirty_nodes);
+        for name in &nodes {
+            self.look_at_node(view, scope, name);
+        }
+        // The nodes of these are known by now.
+        for id in std::mem::take(&mut self.dirty_instances) {
+            self.look_at_instance(view, scope, &id);
+        }
+        Refreshed::Some(nodes)
+    }
+
+    fn rebuild(&mut self, view: &View, scope: &Scope) {
+        self.forget();
+        self.is_stale = false;
+        if let ChosenBy::Groups(names) = &scope.plan.nodes.by {
+            self.lanes = names.iter().map(|name| (name.clone(), Lane::default())).collect();
+        }
+        let names: Vec<NodeName> = view.nodes.unordered().map(|(_, node)| node.name()).collect();
+        for name in &names {
+            self.look_at_node(view, scope, name);
+        }
+        let ids: Vec<InstanceId> = view.instances().keys().cloned().collect();
+        for id in &ids {
+            self.look_at_instance(view, scope, id);
+        }
+        self.dirty_instances.clear();
+    }
+
+    fn look_at_node(&mut self, view: &View, scope: &Scope, name: &NodeName) {
+        let new = view.node(name).and_then(|node| {
+            let member = member(view, scope, node)?;
+            self.node_of.insert(member.instance.clone(), name.clone());
+            Some(member)
+        });
+        let old = self.members.remove(name);
+        if let Some(old) = &old {
+            self.dirty_instances.insert(old.instance.clone());
+            if new.as_ref().is_none_or(|new| new.instance != old.instance) {
+                self.node_of.remove(&old.instance);
+            }
+            self.shelve(scope.plan.order, old, false);
+        }
+        if let Some(new) = new {
+            self.dirty_instances.insert(new.instance.clone());
+            self.shelve(scope.plan.order, &new, true);
+            self.members.insert(name.clone(), new);
+        }
+    }
+
+    /// Puts a node on the shelf where it belongs, or takes it off.
+    fn shelve(&mut self, order: Order, member: &Member, is_there: bool) {
+        if let Some(expires) = member.expires {
+            put(&mut self.expiries, (expires, member.name.clone()), is_there);
+        }
+        let lane = self.lanes.entry(member.group.clone()).or_default();
+        let name = member.name.clone();
+        let count = |counter: &mut u32| if is_there { *counter += 1 } else { *counter -= 1 };
+        let (counts_ready, is_alive, is_old) = match &member.stand {
+            Stand::Bystander => (true, true, false),
+            Stand::Usable => {
+                put(&mut lane.usable, name, is_there);
+                (true, true, false)
+            }
+            Stand::Arriving { .. } | Stand::Closed => {
+                put(&mut lane.arriving, name, is_there);
+                (false, true, false)
+            }
+            Stand::Surplus { .. } => {
+                put(&mut lane.surplus, name, is_there);
+                (false, true, false)
+            }
+            Stand::Found => {
+                put(&mut lane.found, name, is_there);
+                (true, true, true)
+            }
+            Stand::Doomed { load, .. } if load.is_free() => {
+                let zone = lane.queue.entry(member.zone.clone()).or_default();
+                put(zone, (member.rank(order), name), is_there);
+                if zone.is_empty() {
+                    lane.queue.remove(&member.zone);
+                }
+                (true, true, true)
+            }
+            Stand::Doomed { .. } => {
+                put(&mut lane.held, name, is_there);
+                (true, true, true)
+            }
+            Stand::Draining { .. } => {
+                put(&mut lane.draining, name, is_there);
+                (false, true, true)
+            }
+            Stand::Skipped => {
+                put(&mut lane.skipped, name, is_there);
+                (true, true, true)
+            }
+            Stand::Reopened | Stand::OtherRun { .. } | Stand::NoInstance => {
+                put(&mut lane.aside, name, is_there);
+                (true, !matches!(member.stand, Stand::NoInstance), true)
+            }
+            Stand::Leaving => {
+                put(&mut lane.leaving, name, is_there);
+                (false, false, false)
+            }
+        };
+        if counts_ready && member.is_ready {
+            let ready = lane.ready.entry(member.zone.clone()).or_default();
+            count(ready);
+            if *ready == 0 {
+                lane.ready.remove(&member.zone);
+            }
+        }
+        if is_alive {
+            count(&mut lane.alive);
+        }
+        if is_old {
+            count(&mut lane.chosen);
+        }
+    }
+
+    fn look_at_instance(&mut self, view: &View, scope: &Scope, id: &InstanceId) {
+        let new = view.instances().get(id).and_then(|instance| self.loose(view, scope, instance));
+        if let Some(old) = self.loose.remove(id) {
+            self.shelve_loose(id, &old, false);
+        }
+        if let Some(new) = new {
+            self.shelve_loose(id, &new, true);
+            self.loose.insert(id.clone(), new);
+        }
+    }
+
+    /// What an instance without a node is to the run.
+    fn loose(&self, view: &View, scope: &Scope, instance: &Instance) -> Option<Loose> {
+        let has_node = self.node_of.contains_key(&instance.id);
+        let is_ours = match &scope.plan.nodes.by {
+            ChosenBy::Groups(names) => names.contains(&instance.group),
+            ChosenBy::Selector(_) => self.lanes.contains_key(&instance.group),
+        };
+        if has_node || !is_ours {
+            return None;
+        }
+        let shelf = match instance.state {
+            InstanceState::ShuttingDown => LooseShelf::Leaving,
+            InstanceState::Terminated => return None,
+            InstanceState::Pending | InstanceState::Running => {
+                let template = view
+                    .groups()
+                    .get(&instance.group)
+                    .and_then(|group| group.templates.get(instance.template.0 as usize));
+                let meets =
+                    template.is_some_and(|template| target::meets_template(&scope.plan.target, template));
+                let is_late = instance.launched.is_some_and(|launched| launched > scope.options.started);
+                if meets && (is_late || !scope.plan.target.is_empty()) {
+                    LooseShelf::New
+                } else {
+                    LooseShelf::Old
+                }
+            }
+        };
+        Some(Loose { group: instance.group.clone(), shelf })
+    }
+
+    fn shelve_loose(&mut self, id: &InstanceId, loose: &Loose, is_there: bool) {
+        let lane = self.lanes.entry(loose.group.clone()).or_default();
+        let count = |counter: &mut u32| if is_there { *counter += 1 } else { *counter -= 1 };
+        match loose.shelf {
+            LooseShelf::Old => {
+                put(&mut lane.loose_old, id.clone(), is_there);
+                count(&mut lane.alive);
+            }
+            LooseShelf::New => {
+                put(&mut lane.loose_new, id.clone(), is_there);
+                count(&mut lane.alive);
+            }
+            LooseShelf::Leaving => put(&mut lane.loose_leaving, id.clone(), is_there),
+        }
+    }
+
+    /// Nodes on which no pod may be placed.
+    pub(super) fn closed(&self) -> BTreeSet<NodeName> {
+        self.members.values().filter(|member| member.is_closed()).map(|member| member.name.clone()).collect()
+    }
+}
+
+/// What was looked at anew.
+pub(super) enum Refreshed {
+    /// Everything.
+    All,
+    /// These nodes.
+    Some(BTreeSet<NodeName>),
+}
+
+fn put<T: Ord>(set: &mut BTreeSet<T>, item: T, is_there: bool) {
+    if is_there {
+        set.insert(item);
+    } else {
+        set.remove(&item);
+    }
+}
+
+fn narrow(count: usize) -> u32 {
+    u32::try_from(count).expect("fewer than 2^32 nodes fit in memory")
+}

@@ -1,0 +1,189 @@
+//! Ending without being done: nothing more is begun, what was not begun is released, and every blocker is named.
+//!
+//! That the run has halted is written on its groups (tag [`mark::HALTED`]), so that a restart does not begin again. Then
+//!
+//! - nodes that were cordoned and not begun are uncordoned, ours only;
+//! - nodes whose drain was begun stay cordoned and marked: fewer pods are left on them than on any other. Their marks
+//!   expire at once, so that a later run may take them over;
+//! - new nodes on which nothing runs are ended, and the group's bounds are given back as far as its nodes allow. Where they do
+//!   not, the tag with the original size stays, and the report says so.
+//!
+//! Nothing is evicted any more, and no node with pods is ended.
+
+use replank_model::text::NodeName;
+use replank_model::time::Time;
+
+use super::close::{beyond, is_leaving, release, restore, retire};
+use super::evict::{Spare, Works};
+use super::load::Load;
+use super::member::Stand;
+use super::prepare::{arrivals, untag};
+use super::turn::{Track, Turn};
+use crate::command::{Effect, Mark};
+use crate::mark::{self, Halted};
+use crate::waiting::{Subject, WaitingOn};
+
+/// Writes down that the run halts; `false` if there is nothing to write it on, for nothing was begun.
+pub(super) fn halt(turn: &mut Turn<'_>, tracks: &[Track<'_>], stalled_since: Option<Time>) -> bool {
+    let mut is_touched = false;
+    for track in tracks.iter().filter(|track| track.is_touched() && track.group.is_some()) {
+        is_touched = true;
+        if track.halted.is_some() {
+            continue;
+        }
+        let value = Halted { run: turn.scope.run.clone(), at: turn.now, stalled_since }.to_text();
+        let group = track.group.map(|group| group.tags.value(mark::HALTED).is_some());
+        if group == Some(true) {
+            // Another run's: it is over.
+            untag(turn, track, mark::HALTED);
+            continue;
+        }
+        let effect = Effect::TagGroup { group: track.name.clone(), key: mark::HALTED.into(), value };
+        let key = turn.key("tag", format!("{}/{}", track.name, mark::HALTED));
+        turn.send(track.subject(), "halt", key, effect);
+    }
+    is_touched
+}
+
+/// Releases what is to be released. The run is over when nothing of that is under way any more.
+pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
+    let halted = tracks.iter().find_map(|track| track.halted.clone());
+    halt(turn, tracks, halted.as_ref().and_then(|halted| halted.stalled_since));
+    if let Some(halted) = halted {
+        let limit = turn.scope.plan.progress_deadline;
+        let deadline = turn.scope.options.started + turn.scope.plan.deadline;
+        match halted.stalled_since {
+            Some(since) => turn.wait(Subject::Run, WaitingOn::Stalled { since, limit }),
+            None if halted.at >= deadline => turn.wait(Subject::Run, WaitingOn::Deadline { at: deadline }),
+            None => {}
+        }
+    }
+    let mut spare = Spare::of(turn, tracks);
+    for (number, track) in tracks.iter().enumerate() {
+        for name in queue_of(track).chain(&track.lane.held) {
+            release(turn, name);
+        }
+        is_leaving(turn, track);
+        hand_over(turn, track);
+        let surge = track.begun.as_ref().map_or(0, |begun| begun.surge.min(track.lane.old_left()));
+        if !retire(turn, track, number, beyond(track).min(surge), &mut spare) {
+            give_back(turn, track);
+        }
+    }
+}
+
+/// Lets the marks of nodes that were begun expire, so that a later run may take them over.
+fn hand_over(turn: &mut Turn<'_>, track: &Track<'_>) {
+    let Some(at) = halted_at(track) else { return };
+    for name in &track.lane.draining {
+        let member = turn.member(name);
+        let Some(found) = turn.view.node(name).and_then(|node| mark::of(node)) else { continue };
+        if found.mark.expires > at {
+            let key = turn.key("hand-over", &member.uid);
+            turn.mark(member, "mark to be handed over", key, Mark { expires: at, ..found.mark });
+        }
+    }
+}
+
+/// Gives bounds back and takes tags off, unless more instances are in use than there were before.
+fn give_back(turn: &mut Turn<'_>, track: &Track<'_>) {
+    let (Some(group), Some(original)) = (track.group, track.original) else {
+        restore(turn, track);
+        return;
+    };
+    if beyond(track) > 0 {
+        let max = original.max.max(group.size.desired);
+        if group.size.max > max && track.begun.is_some() {
+            restore(turn, track);
+        } else {
+            let on = WaitingOn::Bounds { size: group.size, original };
+            turn.wait(Subject::Bounds(track.name.clone()), on);
+        }
+        return;
+    }
+    restore(turn, track);
+}
+
+/// Old nodes of each zone for whose pods room is looked for when blockers are named.
+const LOOK_FOR_ROOM: usize = 4;
+
+/// Names everything that stands in the way of every old node.
+pub(super) fn blockers(turn: &mut Turn<'_>, tracks: &[Track<'_>], works: &mut Works<'_, '_>) {
+    let spare = Spare::of(turn, tracks);
+    for (number, track) in tracks.iter().enumerate() {
+        let lane = track.lane;
+        let queued = queue_of(track);
+        let untouched: Vec<_> = queued.chain(&lane.held).chain(&lane.found).collect();
+        for name in &lane.draining {
+            if let Stand::Draining { load, .. } = &turn.member(name).stand {
+                obstacles(turn, track, works, load, true);
+            }
+        }
+        for (at, name) in untouched.into_iter().enumerate() {
+            let load = Load::of(turn.view, &turn.scope.plan, name);
+            obstacles(turn, track, works, &load, at < LOOK_FOR_ROOM);
+        }
+        aside(turn, track);
+        arrivals(turn, track);
+        let first = lane.found.iter().chain(queue_of(track)).take(LOOK_FOR_ROOM);
+        for name in first.cloned().collect::<Vec<_>>() {
+            // How many Ready nodes the group needs says nothing once its surge is given back; a zone's minimum does.
+            if let Err(on @ WaitingOn::ZoneMinimum { .. }) = spare.check(number, turn.member(&name)) {
+                turn.wait(Subject::Node(name), on);
+            }
+        }
+    }
+}
+
+fn queue_of<'a>(track: &Track<'a>) -> impl Iterator<Item = &'a NodeName> {
+    track.lane.queue.values().flatten().map(|(_, name)| name)
+}
+
+/// Names what stands in the way of one node's pods.
+fn obstacles(
+    turn: &mut Turn<'_>,
+    track: &Track<'_>,
+    works: &mut Works<'_, '_>,
+    load: &Load,
+    with_room: bool,
+) {
+    for bound in &load.movers {
+        if let Err(on) = works.obstacle(bound, with_room) {
+            turn.wait(Subject::Pod(bound.pod.meta.key()), on);
+        }
+    }
+    for (pod, reason) in &load.refused {
+        turn.wait(Subject::Pod(pod.clone()), WaitingOn::Refused { reason: *reason });
+    }
+    for pod in &load.unrecorded {
+        turn.wait(Subject::Pod(pod.clone()), WaitingOn::Unrecorded);
+    }
+    // They were waited for until the run halted, at the latest.
+    let deadline = halted_at(track).unwrap_or(turn.now);
+    for batch in &load.batch {
+        let pod = &batch.bound.pod;
+        let on = WaitingOn::BatchOver { since: pod.status.start_time, deadline };
+        turn.wait(Subject::Pod(pod.meta.key()), on);
+    }
+    for leaving in &load.leaving {
+        let on = WaitingOn::Terminating { pods: 1, grace_max: leaving.grace };
+        turn.wait(Subject::Pod(leaving.pod.meta.key()), on);
+    }
+}
+
+/// Says why old nodes are left to others.
+pub(super) fn aside(turn: &mut Turn<'_>, track: &Track<'_>) {
+    for name in &track.lane.aside {
+        let on = match &turn.member(name).stand {
+            Stand::OtherRun { run, until } => WaitingOn::OtherRun { run: run.clone(), until: *until },
+            Stand::Reopened => WaitingOn::Reopened,
+            Stand::NoInstance => WaitingOn::NoInstance,
+            _ => continue,
+        };
+        turn.wait(Subject::Node(name.clone()), on);
+    }
+}
+
+fn halted_at(track: &Track<'_>) -> Option<Time> {
+    track.halted.as_ref().map(|halted| halted.at)
+}

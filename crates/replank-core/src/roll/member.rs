@@ -1,0 +1,242 @@
+//! What one node is to the run.
+//!
+//! Everything here is read off the View: the node, its marks, its instance, its pods. So it is the same after a restart.
+//!
+//! ```text
+//!            cordon, mark                mark                     last pod gone, instance ended
+//!   Found ──────────────► Doomed ─────────────────► Draining ────────────────────────► Leaving ──► (gone)
+//!                          │  ▲                        │
+//!      run is halted:      │  │ uncordoned by          │ a batch pod outlives its deadline, the plan says skip
+//!      marks lifted ◄──────┤  │ somebody else:         ▼
+//!                          │  └─ Reopened           Skipped
+//!                          └─ batch pod outlives its deadline, the plan says skip ──► Skipped
+//! ```
+
+use std::sync::Arc;
+
+use replank_model::object::cloud::Instance;
+use replank_model::object::condition;
+use replank_model::object::meta::ResourceVersion;
+use replank_model::object::node::Node;
+use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Uid, Zone};
+use replank_model::time::Time;
+use replank_model::view::View;
+
+use super::load::Load;
+use super::{daemon, target};
+use crate::Options;
+use crate::command::{NodeRole, NodeTarget};
+use crate::groups;
+use crate::mark;
+use crate::plan::{ChosenBy, Order, Plan};
+
+/// What decides about nodes, the same for the whole run.
+#[derive(Clone, Debug)]
+pub(super) struct Scope {
+    pub(super) plan: Arc<Plan>,
+    pub(super) run: RunId,
+    pub(super) options: Options,
+}
+
+/// A node of one of the run's groups.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Member {
+    pub(super) name: NodeName,
+    pub(super) uid: Uid,
+    pub(super) version: ResourceVersion,
+    pub(super) group: GroupName,
+    pub(super) zone: Zone,
+    pub(super) instance: InstanceId,
+    pub(super) created: Option<Time>,
+    pub(super) is_ready: bool,
+    /// When its mark may be cleared by anybody, if it has one of ours.
+    pub(super) expires: Option<Time>,
+    pub(super) stand: Stand,
+}
+
+/// What a node is to the run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Stand {
+    /// Neither old nor new: a node that the plan does not choose.
+    Bystander,
+    /// New, and it counts: Ready, with its DaemonSet pods Ready.
+    Usable,
+    /// New, and it does not count yet.
+    Arriving {
+        /// DaemonSet pods that are missing or not Ready.
+        daemon_pods_missing: u32,
+    },
+    /// New, and cordoned by somebody else.
+    Closed,
+    /// New, and to go again because the run ends.
+    Surplus { since: Time, is_empty: bool },
+    /// Old, untouched.
+    Found,
+    /// Old, cordoned by us, not begun.
+    Doomed { since: Time, load: Load },
+    /// Old, being drained.
+    Draining { since: Time, from: Time, load: Load },
+    /// Old, left out.
+    Skipped,
+    /// Old, marked by us, and uncordoned by somebody else.
+    Reopened,
+    /// Old, marked by another run.
+    OtherRun { run: RunId, until: Time },
+    /// Old, and its instance is not known.
+    NoInstance,
+    /// Its instance is being ended, or is gone.
+    Leaving,
+}
+
+impl Member {
+    /// The node as commands name it.
+    pub(super) fn target(&self) -> NodeTarget {
+        NodeTarget { name: self.name.clone(), uid: self.uid.clone() }
+    }
+
+    /// Place in the order of the plan: smallest first, the zone aside.
+    pub(super) fn rank(&self, order: Order) -> Rank {
+        let (budgeted, movers) = match (&self.stand, order) {
+            (Stand::Doomed { load, .. }, Order::LeastDisruption) => (load.budgeted, load.movers.len()),
+            (_, Order::LeastDisruption | Order::Oldest | Order::ZoneByZone) => (0, 0),
+        };
+        Rank { budgeted, movers, created: self.created }
+    }
+
+    /// Whether no pod may be moved here: it is itself to go, or is not ready to take any.
+    pub(super) fn is_closed(&self) -> bool {
+        match self.stand {
+            Stand::Bystander | Stand::Usable | Stand::Skipped => false,
+            Stand::Arriving { .. }
+            | Stand::Closed
+            | Stand::Surplus { .. }
+            | Stand::Found
+            | Stand::Doomed { .. }
+            | Stand::Draining { .. }
+            | Stand::Reopened
+            | Stand::OtherRun { .. }
+            | Stand::NoInstance
+            | Stand::Leaving => true,
+        }
+    }
+}
+
+/// See [`Member::rank`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank {
+    budgeted: u32,
+    movers: usize,
+    created: Option<Time>,
+}
+
+/// What a node is to the run; `None` if it is of no group of the run's.
+pub(super) fn member(view: &View, scope: &Scope, node: &Node) -> Option<Member> {
+    let id = groups::instance_id_of(node);
+    let instance = view.instances().get(&id);
+    let is_chosen = is_chosen(scope, node, group_of(scope, node, instance).as_ref());
+    let group = group_of(scope, node, instance).or_else(|| is_chosen.then(GroupName::default))?;
+    if let ChosenBy::Groups(names) = &scope.plan.nodes.by
+        && !names.contains(&group)
+    {
+        return None;
+    }
+    let found = mark::of(node);
+    Some(Member {
+        name: node.name(),
+        uid: node.meta.uid.clone(),
+        version: node.meta.resource_version,
+        zone: groups::zone_of(node),
+        instance: id,
+        created: node.meta.creation_timestamp,
+        is_ready: node.is_ready(),
+        expires: found.as_ref().filter(|found| found.run == scope.run).map(|found| found.mark.expires),
+        stand: stand(view, scope, node, instance, is_chosen, found),
+        group,
+    })
+}
+
+fn group_of(scope: &Scope, node: &Node, instance: Option<&Arc<Instance>>) -> Option<GroupName> {
+    instance
+        .map(|instance| instance.group.clone())
+        .or_else(|| groups::group_of(node, &scope.options.group_by))
+}
+
+fn is_chosen(scope: &Scope, node: &Node, group: Option<&GroupName>) -> bool {
+    let chosen = &scope.plan.nodes;
+    let by = match &chosen.by {
+        ChosenBy::Groups(names) => group.is_some_and(|group| names.contains(group)),
+        ChosenBy::Selector(selector) => selector.matches(|key| node.meta.labels.value(key)),
+    };
+    let version = &node.status.node_info.kubelet_version;
+    by && chosen.kubelet_version.as_ref().is_none_or(|bound| bound.matches(version))
+}
+
+fn stand(
+    view: &View,
+    scope: &Scope,
+    node: &Node,
+    instance: Option<&Arc<Instance>>,
+    is_chosen: bool,
+    found: Option<mark::Found>,
+) -> Stand {
+    if node.meta.is_terminating() || instance.is_some_and(|instance| !instance.state.is_alive()) {
+        return Stand::Leaving;
+    }
+    let template = instance.and_then(|instance| {
+        let group = view.groups().get(&instance.group)?;
+        group.templates.get(instance.template.0 as usize)
+    });
+    if target::meets_node(&scope.plan.target, scope.options.started, node, template) {
+        return new_stand(view, scope, node, found);
+    }
+    if !is_chosen {
+        return Stand::Bystander;
+    }
+    if instance.is_none() {
+        return Stand::NoInstance;
+    }
+    old_stand(view, scope, node, found)
+}
+
+fn new_stand(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> Stand {
+    if let Some(found) = found
+        && found.run == scope.run
+        && found.mark.role == NodeRole::Surplus
+    {
+        let is_empty = Load::of(view, &scope.plan, &node.name()).is_empty();
+        return Stand::Surplus { since: found.mark.since, is_empty };
+    }
+    if node.spec.unschedulable {
+        return Stand::Closed;
+    }
+    if !node.is_ready() {
+        return Stand::Arriving { daemon_pods_missing: 0 };
+    }
+    match daemon::missing(view, node) {
+        0 => Stand::Usable,
+        daemon_pods_missing => Stand::Arriving { daemon_pods_missing },
+    }
+}
+
+fn old_stand(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> Stand {
+    let Some(mark::Found { run, mark }) = found else { return Stand::Found };
+    if run != scope.run {
+        return Stand::OtherRun { run, until: mark.expires };
+    }
+    if mark.role.is_cordoned() && !node.spec.unschedulable {
+        return Stand::Reopened;
+    }
+    let load = || Load::of(view, &scope.plan, &node.name());
+    match mark.role {
+        NodeRole::Doomed | NodeRole::Surplus => Stand::Doomed { since: mark.since, load: load() },
+        NodeRole::Draining { from } => Stand::Draining { since: mark.since, from, load: load() },
+        NodeRole::Skipped => Stand::Skipped,
+    }
+}
+
+/// When a new node last came nearer to being of use: its creation, or the moment it became Ready.
+pub(super) fn last_step(node: &Node) -> Option<Time> {
+    let ready =
+        condition::find(&node.status.conditions, "Ready").and_then(|ready| ready.last_transition_time);
+    node.meta.creation_timestamp.max(ready)
+}

@@ -1,0 +1,338 @@
+//! The roll: old nodes of the chosen groups are replaced by new ones, and nobody who uses the cluster notices.
+//!
+//! # How a decision is made
+//!
+//! [`Roll::decide`] reads everything off the View, which includes what earlier decisions wrote: marks on nodes, tags on groups.
+//! It goes through the same steps every time and wants whatever is not yet so; what was sent and is not seen yet is not sent
+//! again ([`sent`]). There is no plan of steps that could go stale, and nothing to be recovered after a restart.
+//!
+//! ```text
+//!            ┌───────────┐ size, template, surge  ┌──────┐ every old node    ┌─────────┐ no old node ┌─────────┐
+//!   group:   │ Preparing │──────────────────────► │ Open │──────────────────►│ Rolling │────────────►│ Closing │──► done
+//!            └───────────┘ first new node Ready   └──────┘ is cordoned       └─────────┘   is left   └─────────┘
+//!                  └─────────────────────────────────┴───────────────────────────┴──► Halted: nothing moves any more
+//! ```
+//!
+//! 1. [`prepare`]: the group's size is written down, its template changed, its surge launched; when every group of the run has
+//!    its first new node, all old nodes are cordoned and marked.
+//! 2. [`evict`]: nodes that are begun are drained, empty ones are ended.
+//! 3. [`start`]: the next nodes are chosen and begun.
+//! 4. [`close`]: when no old node is left, the group's bounds are given back and the tags taken off.
+//! 5. [`progress`] and [`halt`]: when nothing is in motion and nothing can be expected to move any more, or the plan's
+//!    deadline has passed, the run halts: what was not begun is released, and every blocker is named.
+//!
+//! The states of a node are in [`member`]. A group's capacity is counted as follows: a new node counts when it is Ready and its
+//! DaemonSet pods are; an old one counts while it is Ready and not being drained. A drain acts only while the group keeps
+//! what it wanted before the run, less `maxUnavailable`, and each zone keeps `minReadyPerZone` (promise S4).
+//!
+//! # What ends a run
+//!
+//! Done, when no old node is left. Blocked, when nothing is in motion and only a person can help, or nothing has moved for
+//! `progressDeadline`, or `deadline` is over. Every wait either ends by itself at a known moment, or counts against one of
+//! these, so every run ends (promise L1).
+//!
+//! # What a decision costs
+//!
+//! Nodes are sorted once and looked at again when something about them changes ([`fleet`]); the scheduler and the counts of
+//! healthy pods follow changes too. So a decision costs what changed, plus the nodes being drained, those arriving,
+//! those held by batch pods and a few that are next in line; not the cluster.
+
+mod close;
+mod daemon;
+mod evict;
+mod fleet;
+mod halt;
+mod load;
+mod member;
+mod prepare;
+mod progress;
+mod room;
+mod sent;
+mod start;
+mod target;
+mod turn;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use replank_model::delta::Delta;
+use replank_model::object::Object;
+use replank_model::object::meta::Key;
+use replank_model::text::{GroupName, RunId};
+use replank_model::time::Time;
+use replank_model::view::{Change, View};
+
+use crate::Options;
+use crate::budget::{Healths, Ledger};
+use crate::command::Outcome;
+use crate::decision::{Decision, End};
+use crate::plan::{ChosenBy, Plan};
+use crate::waiting::{Hope, Subject, Waiting, WaitingOn};
+use evict::{Spare, Works};
+use fleet::{Fleet, Refreshed};
+use member::Scope;
+use prepare::Readiness;
+use progress::Outlook;
+use room::Room;
+use sent::Sent;
+use turn::{Track, Turn, Watched};
+
+/// A roll under way: the plan, and caches.
+#[derive(Debug)]
+pub(crate) struct Roll {
+    scope: Scope,
+    cache: Cache,
+    end: Option<End>,
+}
+
+/// Everything that can be dropped at any time.
+#[derive(Debug, Default)]
+struct Cache {
+    fleet: Fleet,
+    healths: Healths,
+    room: Option<Room>,
+    sent: Sent,
+    watched: BTreeMap<(GroupName, Watched), Time>,
+    /// Pods without a node; `None` until they are first asked for.
+    loose: Option<BTreeSet<Key>>,
+}
+
+impl Cache {
+    fn new() -> Self {
+        let mut cache = Self::default();
+        cache.fleet.forget();
+        cache
+    }
+}
+
+impl Roll {
+    pub(crate) fn new(plan: Arc<Plan>, run: RunId, options: Options) -> Self {
+        Self { scope: Scope { plan, run, options }, cache: Cache::new(), end: None }
+    }
+
+    /// Takes in an observation, before the View does.
+    pub(crate) fn mirror(&mut self, delta: &Delta) {
+        if let Some(room) = &mut self.cache.room {
+            room.observe(delta);
+        }
+    }
+
+    /// Takes in what an observation has changed in the View.
+    pub(crate) fn observe(&mut self, change: &Change) {
+        let cache = &mut self.cache;
+        cache.fleet.observe(&self.scope, change);
+        cache.healths.observe(change);
+        if let (Some(loose), Change::Object { old, new, .. }) = (&mut cache.loose, change) {
+            note_loose(loose, old.as_ref(), new.as_ref());
+        }
+    }
+
+    pub(crate) fn outcome(&mut self, outcome: &Outcome) {
+        self.cache.sent.outcome(outcome);
+    }
+
+    pub(crate) fn drop_caches(&mut self) {
+        self.cache = Cache::new();
+    }
+
+    pub(crate) fn decide(&mut self, view: &View, now: Time) -> Decision {
+        if let Some(end) = &self.end {
+            return Decision { end: Some(end.clone()), ..Decision::default() };
+        }
+        let decision = self.cache.decide(&self.scope, view, now);
+        self.end = decision.end.clone();
+        decision
+    }
+}
+
+impl Cache {
+    fn decide(&mut self, scope: &Scope, view: &View, now: Time) -> Decision {
+        self.refresh(scope, view);
+        let tracks = tracks(view, scope, &self.fleet);
+        let mut turn = Turn::new(now, view, scope, &self.fleet, &mut self.sent, &mut self.watched);
+        let mut gear = Gear { healths: &mut self.healths, room: &mut self.room, loose: &mut self.loose };
+        let verdict = if tracks.iter().any(|track| track.halted.is_some()) {
+            settle(&mut turn, &tracks, &mut gear)
+        } else {
+            advance(&mut turn, &tracks, &mut gear)
+        };
+        let (commands, waiting, wake_at) = turn.finish();
+        if let Some(room) = &mut self.room {
+            room.reset();
+        }
+        self.sent.sweep();
+        let end = match verdict {
+            Verdict::Open => None,
+            Verdict::Done => Some(End::Done),
+            Verdict::Blocked => Some(End::Blocked(blocking(&waiting))),
+        };
+        let wake_at = wake_at.filter(|_| end.is_none());
+        Decision { commands, waiting, wake_at, end }
+    }
+
+    fn refresh(&mut self, scope: &Scope, view: &View) {
+        match (self.fleet.refresh(view, scope), &mut self.room) {
+            (_, None) => {}
+            (Refreshed::All, Some(room)) => room.set_all_closed(view, &self.fleet.closed()),
+            (Refreshed::Some(names), Some(room)) => {
+                for name in &names {
+                    let is_closed = self.fleet.members.get(name).is_some_and(member::Member::is_closed);
+                    room.set_closed(view, name, is_closed);
+                }
+            }
+        }
+    }
+}
+
+/// What a decision needs that costs something to have.
+struct Gear<'r> {
+    healths: &'r mut Healths,
+    room: &'r mut Option<Room>,
+    loose: &'r mut Option<BTreeSet<Key>>,
+}
+
+impl Gear<'_> {
+    fn works<'a, 'g>(&'g mut self, turn: &Turn<'a>, acting: &[evict::Drain<'a>]) -> Works<'a, 'g>
+    where
+        'g: 'a,
+    {
+        let room = self.room.get_or_insert_with(|| Room::load(turn.view, turn.fleet.closed()));
+        let loose = self.loose.get_or_insert_with(|| loose_pods(turn.view));
+        Works::new(turn, Ledger::new(turn.view, self.healths), room, loose, acting)
+    }
+}
+
+/// What a decision comes to.
+enum Verdict {
+    Open,
+    Done,
+    Blocked,
+}
+
+/// The groups that the run is about.
+fn tracks<'a>(view: &'a View, scope: &Scope, fleet: &'a Fleet) -> Vec<Track<'a>> {
+    let all = fleet.lanes.iter().map(|(name, lane)| Track::of(view, scope, name, lane));
+    all.filter(|track| match scope.plan.nodes.by {
+        ChosenBy::Groups(_) => true,
+        ChosenBy::Selector(_) => track.lane.is_chosen() || track.begun.is_some() || track.halted.is_some(),
+    })
+    .collect()
+}
+
+/// One decision of a run that goes on.
+fn advance<'a>(turn: &mut Turn<'a>, tracks: &[Track<'a>], gear: &mut Gear<'_>) -> Verdict {
+    let deadline = turn.scope.options.started + turn.scope.plan.deadline;
+    if turn.now >= deadline {
+        turn.wait(Subject::Run, WaitingOn::Deadline { at: deadline });
+        return stop(turn, tracks, None);
+    }
+    turn.wake_at(deadline);
+    let missing = tracks.iter().filter(|track| prepare::is_missing(turn, track)).count();
+    if missing > 0 {
+        return stop(turn, tracks, None);
+    }
+    let ready: Vec<Readiness> = tracks.iter().map(|track| prepare::prepare(turn, track)).collect();
+    for track in tracks {
+        halt::aside(turn, track);
+    }
+    let drains = evict::drains(turn, tracks);
+    let mut spare = Spare::of(turn, tracks);
+    if ready.iter().all(|ready| *ready == Readiness::Open) {
+        prepare::cordon(turn, tracks);
+        let uncordoned: usize = tracks.iter().map(|track| track.lane.found.len()).sum();
+        if uncordoned == 0 {
+            roll(turn, tracks, &drains, &mut spare, gear);
+        } else {
+            let nodes = u32::try_from(uncordoned).unwrap_or(u32::MAX);
+            turn.wait(Subject::Run, WaitingOn::Cordon { nodes });
+        }
+    }
+    let closed: Vec<bool> = tracks
+        .iter()
+        .enumerate()
+        .map(|(number, track)| close::close(turn, track, number, &mut spare))
+        .collect();
+    if closed.iter().all(|closed| *closed) {
+        return Verdict::Done;
+    }
+    if turn.is_moving {
+        return Verdict::Open;
+    }
+    match progress::outlook(turn, tracks, &drains) {
+        Outlook::Until(at) if turn.now < at => {
+            turn.wake_at(at);
+            Verdict::Open
+        }
+        Outlook::Until(_) => {
+            let since = progress::last(turn, tracks, &drains);
+            let limit = turn.scope.plan.progress_deadline;
+            turn.wait(Subject::Run, WaitingOn::Stalled { since, limit });
+            stop(turn, tracks, Some(since))
+        }
+        Outlook::Hopeless => stop(turn, tracks, None),
+    }
+}
+
+/// Moves pods, ends empty nodes, begins the next ones.
+fn roll<'a>(
+    turn: &mut Turn<'a>,
+    tracks: &[Track<'a>],
+    drains: &[evict::Drain<'a>],
+    spare: &mut Spare,
+    gear: &mut Gear<'_>,
+) {
+    let is_idle = drains.is_empty()
+        && tracks.iter().all(|track| track.lane.queued() == 0 && track.lane.held.is_empty());
+    if is_idle {
+        return;
+    }
+    let acting = evict::acting(turn, tracks, drains, spare);
+    let mut works = gear.works(turn, &acting);
+    for drain in &acting {
+        evict::evict(turn, &mut works, drain);
+    }
+    evict::terminate(turn, tracks, &acting);
+    start::start(turn, tracks, drains, spare, &mut works);
+}
+
+/// Halts the run, at once if there is nothing to be put back.
+fn stop(turn: &mut Turn<'_>, tracks: &[Track<'_>], stalled_since: Option<Time>) -> Verdict {
+    if halt::halt(turn, tracks, stalled_since) { Verdict::Open } else { Verdict::Blocked }
+}
+
+/// One decision of a run that has halted.
+fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>], gear: &mut Gear<'_>) -> Verdict {
+    halt::settle(turn, tracks);
+    if turn.is_moving {
+        return Verdict::Open;
+    }
+    let mut works = gear.works(turn, &[]);
+    halt::blockers(turn, tracks, &mut works);
+    Verdict::Blocked
+}
+
+/// Of all that waits, what blocks.
+fn blocking(waiting: &[Waiting]) -> Vec<Waiting> {
+    let blocks = |waiting: &&Waiting| match waiting.on.hope() {
+        Hope::Possible | Hope::None => !matches!(waiting.on, WaitingOn::Turn { .. }),
+        Hope::Moving => matches!(waiting.on, WaitingOn::Terminating { .. }),
+    };
+    waiting.iter().filter(blocks).cloned().collect()
+}
+
+fn loose_pods(view: &View) -> BTreeSet<Key> {
+    let loose = view.pods.unordered().filter(|(_, pod)| pod.node.is_none() && pod.is_active());
+    loose.map(|(_, pod)| pod.meta.key()).collect()
+}
+
+fn note_loose(loose: &mut BTreeSet<Key>, old: Option<&Object>, new: Option<&Object>) {
+    if let Some(Object::Pod(pod)) = old {
+        loose.remove(&pod.meta.key());
+    }
+    if let Some(Object::Pod(pod)) = new
+        && pod.node.is_none()
+        && pod.is_active()
+    {
+        loose.insert(pod.meta.key());
+    }
+}

@@ -1,0 +1,257 @@
+//! Before the first node goes: the group's template and size, the first new nodes, the cordon of all old nodes.
+//!
+//! 1. The group's size is written down in a tag, before anything is raised (promise S4). A tag that is there already stays:
+//!    it was written by a run that died, and tells the true size.
+//! 2. The launch template gets the target's differences. From then on every instance that the group launches is new.
+//! 3. The group is raised by the surge, its maximum only if it must be.
+//! 4. When the raised size is seen, a second tag says that this run has begun, how many nodes it replaces and by how much it
+//!    raised the group. While only nodes are left that have to wait for batch pods, the surge is given up, and the group raised
+//!    again when one of them is free: the wait may take hours, and instances cost money.
+//! 5. When every group has its first new node of use, or has no surge, all old nodes of all groups are cordoned and marked.
+//!
+//! # Why all old nodes are cordoned at once, and why with a cordon
+//!
+//! A pod that is moved must not land on a node that will go later: it would be moved again. So before the first pod moves,
+//! every old node stops taking pods. A cordon does that and a `PreferNoSchedule` taint does not: a preference yields as soon
+//! as new nodes are fuller than old ones. A `NoSchedule` taint of ours would also keep DaemonSet pods away that restart on
+//! old nodes; the cordon's taint (`node.kubernetes.io/unschedulable`) is one that the DaemonSet controller makes its pods
+//! tolerate. And a cordon is what people, `kubectl get nodes` and other tools look for.
+//!
+//! The price is paid by scale-outs: a pod that is made meanwhile finds room on new and unchosen nodes only. It is kept small in
+//! three ways. Nothing is cordoned before the first new nodes are of use, so that a launch that fails costs nothing. A
+//! pod that waits for a node is given room before any that is to be moved. And when the run halts, what was not
+//! begun is uncordoned.
+
+use replank_model::object::cloud::{GroupSize, NodeGroup};
+use replank_model::object::node::Node;
+use replank_model::text::Text;
+use replank_model::time::{Span, Time};
+
+use super::member::{Member, Stand, last_step};
+use super::start;
+use super::target;
+use super::turn::{Track, Turn, Watched, size_text};
+use crate::command::{Effect, Mark, NodeRole};
+use crate::mark::{self, Begun};
+use crate::waiting::{Subject, WaitingOn};
+
+/// An instance that is no Ready node after this long is late. Users report 30 to 145 s; a group whose instances take
+/// longer than a quarter of an hour has another trouble.
+pub(super) const LATE_AFTER: Span = Span::from_minutes(15);
+/// How long a mark of ours holds, should its run die: longer than a week-end.
+pub(super) const MARK_LIFE: Span = Span::from_minutes(7 * 24 * 60);
+/// How long before its expiry a mark is renewed.
+const RENEW_BEFORE: Span = Span::from_minutes(24 * 60);
+/// Cordons under way at once: they are writes to the API server that nobody waits for singly.
+const CORDONS_MAX: usize = 200;
+
+/// How far a group is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Readiness {
+    /// Nothing of the group may be moved yet.
+    Preparing,
+    /// It has what it needs to begin.
+    Open,
+}
+
+/// Whether a group is not there, which is said. Then nothing is done to any group.
+pub(super) fn is_missing(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
+    if track.group.is_none() {
+        let what = if track.name.is_empty() {
+            "the node group of some of the chosen nodes".into()
+        } else {
+            format!("node group {}", track.name).into()
+        };
+        turn.wait(track.subject(), WaitingOn::Missing { what });
+    }
+    track.group.is_none()
+}
+
+/// Brings a group's template and size to where the roll can begin.
+pub(super) fn prepare(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
+    if track.begun.is_some() {
+        return capacity(turn, track);
+    }
+    if track.lane.old_left() == 0 {
+        return Readiness::Open;
+    }
+    let Some(group) = track.group else { return Readiness::Preparing };
+    if is_other_runs(turn, track) {
+        return Readiness::Preparing;
+    }
+    let Some(original) = track.original else {
+        tag(turn, track, "original size", mark::ORIGINAL_SIZE, size_text(group.size));
+        return Readiness::Preparing;
+    };
+    if !target::meets_template(&turn.scope.plan.target, group.template()) {
+        set_template(turn, track, group);
+        return Readiness::Preparing;
+    }
+    let nodes = track.lane.old_left();
+    let surge = track.allowance(turn.scope).surge.min(nodes);
+    if raise(turn, track, group, original.desired + surge) {
+        return Readiness::Preparing;
+    }
+    begin(turn, track, group, &Begun { run: turn.scope.run.clone(), nodes, surge });
+    Readiness::Preparing
+}
+
+/// Whether another run has marked nodes of the group: then nothing is done to it.
+fn is_other_runs(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
+    let mut found = false;
+    for name in &track.lane.aside {
+        if let Stand::OtherRun { run, until } = &turn.member(name).stand
+            && *until > turn.now
+        {
+            let on = WaitingOn::OtherRun { run: run.clone(), until: *until };
+            turn.wait(Subject::Node(name.clone()), on);
+            found = true;
+        }
+    }
+    found
+}
+
+fn tag(turn: &mut Turn<'_>, track: &Track<'_>, what: &str, key: &str, value: Text) {
+    let effect = Effect::TagGroup { group: track.name.clone(), key: key.into(), value };
+    let id = turn.key("tag", format!("{}/{key}", track.name));
+    turn.send(track.subject(), &format!("tag with the {what}"), id, effect);
+}
+
+fn set_template(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup) {
+    let to = target::template(&turn.scope.plan.target, group.template());
+    let id = format!("{}/{}", track.name, group.current.0);
+    let effect = Effect::SetTemplate { group: track.name.clone(), from: group.current, to };
+    let key = turn.key("template", id);
+    turn.send(track.subject(), "new launch template", key, effect);
+}
+
+/// Raises what a group wants; whether that is still to happen.
+fn raise(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, desired: u32) -> bool {
+    let from = group.size;
+    if from.desired >= desired {
+        return false;
+    }
+    let to = GroupSize { desired, max: from.max.max(desired), min: from.min };
+    resize(turn, track, from, to, "surge");
+    true
+}
+
+/// Raises a group once more whose surge was given up while only nodes were left that had to wait for batch pods, when one of
+/// them can be replaced.
+fn raise_again(turn: &mut Turn<'_>, track: &Track<'_>, surge: u32) {
+    let lane = track.lane;
+    let (Some(group), Some(original)) = (track.group, track.original) else { return };
+    let is_idle = lane.draining.is_empty() && lane.leaving.is_empty() && lane.loose_leaving.is_empty();
+    let free = lane.queued() + start::late(turn, track).count();
+    let free = u32::try_from(free).unwrap_or(u32::MAX);
+    if is_idle && turn.sent.drains(turn.now).is_empty() {
+        raise(turn, track, group, original.desired + surge.min(free));
+    }
+}
+
+pub(super) fn resize(turn: &mut Turn<'_>, track: &Track<'_>, from: GroupSize, to: GroupSize, what: &str) {
+    let id = format!("{}/{}-{}", track.name, size_text(from), size_text(to));
+    let effect = Effect::Resize { group: track.name.clone(), from, to };
+    let key = turn.key("resize", id);
+    turn.send(track.subject(), what, key, effect);
+}
+
+fn begin(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, begun: &Begun) {
+    match group.tags.value(mark::BEGUN) {
+        // What a run that is over has left: its nodes bear no mark that holds.
+        Some(_) => untag(turn, track, mark::BEGUN),
+        None => tag(turn, track, "beginning", mark::BEGUN, begun.to_text()),
+    }
+}
+
+pub(super) fn untag(turn: &mut Turn<'_>, track: &Track<'_>, key: &str) {
+    let effect = Effect::UntagGroup { group: track.name.clone(), key: key.into() };
+    let id = turn.key("untag", format!("{}/{key}", track.name));
+    turn.send(track.subject(), "tag to be taken off", id, effect);
+}
+
+/// Whether a group that was raised has its first new node, and what it still waits for.
+fn capacity(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
+    arrivals(turn, track);
+    let surge = track.begun.as_ref().map_or(0, |begun| begun.surge);
+    raise_again(turn, track, surge);
+    let is_open = surge == 0 || !track.lane.usable.is_empty() || track.lane.found.is_empty();
+    if is_open { Readiness::Open } else { Readiness::Preparing }
+}
+
+/// Says what new instances the group waits for.
+pub(super) fn arrivals(turn: &mut Turn<'_>, track: &Track<'_>) {
+    let lane = track.lane;
+    let usable = u32::try_from(lane.usable.len()).unwrap_or(u32::MAX);
+    let mut on_time = 0;
+    for id in lane.loose_new.iter().chain(&lane.loose_old) {
+        let launched = turn.view.instances().get(id).and_then(|instance| instance.launched);
+        on_time += u32::from(is_on_time(turn, Subject::Instance(id.clone()), launched, None));
+    }
+    for name in &lane.arriving {
+        let member = turn.member(name);
+        let node = turn.view.node(name);
+        let since = node.and_then(|node: &std::sync::Arc<Node>| last_step(node));
+        on_time += u32::from(is_on_time(turn, Subject::Node(name.clone()), since, Some(member)));
+    }
+    let missing = track.group.map_or(0, |group| group.size.desired.saturating_sub(lane.alive));
+    turn.watch(track, Watched::Launching, missing > 0);
+    if let Some(since) = turn.launches_nothing(track) {
+        turn.wait(track.subject(), WaitingOn::InstanceLate { since });
+    }
+    if on_time + missing > 0 {
+        let wanted = usable + on_time + missing;
+        turn.wait(track.subject(), WaitingOn::Capacity { ready: usable, wanted });
+    }
+}
+
+/// Says what an arriving instance waits for; whether it may still be expected.
+fn is_on_time(turn: &mut Turn<'_>, subject: Subject, since: Option<Time>, member: Option<&Member>) -> bool {
+    let since = since.unwrap_or(turn.scope.options.started);
+    if turn.now > since + LATE_AFTER {
+        turn.wait(subject, WaitingOn::InstanceLate { since });
+        return false;
+    }
+    let daemon_pods_missing = match member.map(|member| &member.stand) {
+        Some(Stand::Closed) => {
+            turn.wait(subject, WaitingOn::ForeignCordon);
+            return false;
+        }
+        Some(Stand::Arriving { daemon_pods_missing }) => *daemon_pods_missing,
+        Some(_) | None => 0,
+    };
+    turn.wait_until(subject, WaitingOn::NodeReady { daemon_pods_missing }, since + LATE_AFTER);
+    true
+}
+
+/// Cordons and marks what is to go, and renews marks before they expire.
+pub(super) fn cordon(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
+    let mut under_way = 0;
+    for track in tracks {
+        let expired = track.lane.aside.iter().filter(|name| match &turn.member(name).stand {
+            Stand::OtherRun { until, .. } => *until <= turn.now,
+            _ => false,
+        });
+        let names: Vec<_> = track.lane.found.iter().chain(expired).take(CORDONS_MAX).cloned().collect();
+        for name in names.into_iter().take(CORDONS_MAX - under_way) {
+            let member = turn.member(&name);
+            let mark = Mark { role: NodeRole::Doomed, since: turn.now, expires: turn.now + MARK_LIFE };
+            let key = turn.key("doom", &member.uid);
+            turn.mark(member, "cordon", key, mark);
+            under_way += 1;
+        }
+    }
+    renew(turn);
+}
+
+fn renew(turn: &mut Turn<'_>) {
+    let soon = turn.now + RENEW_BEFORE;
+    let expiring: Vec<_> = turn.fleet.expiries.iter().take_while(|(at, _)| *at < soon).cloned().collect();
+    for (_, name) in expiring.into_iter().take(CORDONS_MAX) {
+        let member = turn.member(&name);
+        let Some(found) = turn.view.node(&name).and_then(|node| mark::of(node)) else { continue };
+        let mark = Mark { expires: turn.now + MARK_LIFE, ..found.mark };
+        let key = turn.key("renew", format!("{}/{}", member.uid, found.mark.expires));
+        turn.mark(member, "mark to be renewed", key, mark);
+    }
+}

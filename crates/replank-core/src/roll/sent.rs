@@ -1,0 +1,212 @@
+//! Commands that were sent and whose effects are not seen yet.
+//!
+//! What is to be done is read off the View anew at every decision, so an effect that is not seen yet is wanted again. This memory
+//! keeps it from being sent again every second. It is a cache: without it a command is sent once more under the same
+//! key, and has one effect all the same.
+
+use std::collections::BTreeMap;
+
+use replank_model::text::{NodeName, Text};
+use replank_model::time::{Span, Time};
+
+use crate::command::{CommandKey, Outcome, Refusal};
+use crate::waiting::WaitingOn;
+
+/// How long a command may be carried out after it was sent: long enough for a busy API server, short enough that the View
+/// it was decided on is not far from the truth.
+pub(super) const COMMAND_LIFE: Span = Span::from_secs(60);
+/// How long after the answer an effect may take to be seen before the command is sent again. Watches lag by seconds.
+const SEEN_WITHIN: Span = Span::from_secs(60);
+/// First wait after a refusal by a budget: kubectl's (pkg/drain).
+const BUDGET_RETRY: Span = Span::from_secs(5);
+/// First wait after a failed precondition: until the View has caught up.
+const CONFLICT_RETRY: Span = Span::from_secs(3);
+/// Longest wait between two attempts.
+const RETRY_MAX: Span = Span::from_secs(60);
+
+/// See the module's page.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    entries: BTreeMap<CommandKey, Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    what: Text,
+    /// The drain that it begins, if it does.
+    drain: Option<(NodeName, Time)>,
+    state: State,
+    tries: u32,
+    is_wanted: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    /// No answer yet.
+    Flying { until: Time },
+    /// Carried out, not seen.
+    Done { until: Time },
+    /// Refused.
+    Refused { again: Time, message: Text, claims: bool },
+}
+
+/// Whether to send a command.
+#[derive(Debug, PartialEq)]
+pub(super) enum Offer {
+    /// Send it.
+    Send,
+    /// It is under way; look again then.
+    UnderWay(Time),
+    /// It was refused, and is tried again later.
+    Later(Time, WaitingOn),
+}
+
+impl Sent {
+    /// Asks whether a command that is wanted is to be sent, and notes it if so.
+    pub(super) fn offer(
+        &mut self,
+        now: Time,
+        key: &CommandKey,
+        what: &Text,
+        drain: Option<(NodeName, Time)>,
+    ) -> Offer {
+        let state = State::Flying { until: now + COMMAND_LIFE };
+        let Some(entry) = self.entries.get_mut(key) else {
+            let entry = Entry { what: what.clone(), drain, state, tries: 0, is_wanted: true };
+            self.entries.insert(key.clone(), entry);
+            return Offer::Send;
+        };
+        entry.is_wanted = true;
+        match &entry.state {
+            State::Flying { until } | State::Done { until } if *until >= now => Offer::UnderWay(*until),
+            State::Refused { again, message, .. } if *again > now => {
+                let on = WaitingOn::Retry { what: entry.what.clone(), message: message.clone(), at: *again };
+                Offer::Later(*again, on)
+            }
+            State::Flying { .. } | State::Done { .. } | State::Refused { .. } => {
+                entry.drain = drain;
+                entry.state = state;
+                Offer::Send
+            }
+        }
+    }
+
+    /// Takes in an answer. One that nobody waits for any more is of no interest.
+    pub(super) fn outcome(&mut self, outcome: &Outcome) {
+        let Some(entry) = self.entries.get_mut(&outcome.key) else { return };
+        entry.state = match &outcome.result {
+            Ok(()) => State::Done { until: outcome.at + SEEN_WITHIN },
+            Err(refusal) => {
+                let wait = retry_after(refusal, entry.tries);
+                entry.tries += 1;
+                let claims = matches!(refusal, Refusal::Budget { .. } | Refusal::Later { .. });
+                let message = Text::from(refusal.to_string());
+                State::Refused { again: outcome.at + wait, message, claims }
+            }
+        };
+    }
+
+    /// Whether a command is on its way, or done and not seen.
+    pub(super) fn is_under_way(&self, now: Time, key: &CommandKey) -> bool {
+        match self.entries.get(key).map(|entry| &entry.state) {
+            Some(State::Flying { until } | State::Done { until }) => *until >= now,
+            Some(State::Refused { .. }) | None => false,
+        }
+    }
+
+    /// Whether a command has a claim to what it needs: it is under way, or was refused for want of it and will be tried
+    /// again before others that need the same.
+    pub(super) fn claims(&self, now: Time, key: &CommandKey) -> bool {
+        let is_resting = self.entries.get(key).is_some_and(
+            |entry| matches!(&entry.state, State::Refused { again, claims: true, .. } if *again > now),
+        );
+        is_resting || self.is_under_way(now, key)
+    }
+
+    /// Drains whose beginning is under way, and when they begin.
+    pub(super) fn drains(&self, now: Time) -> Vec<(NodeName, Time)> {
+        let entries = self.entries.iter().filter(|(key, _)| self.is_under_way(now, key));
+        entries.filter_map(|(_, entry)| entry.drain.clone()).collect()
+    }
+
+    /// Forgets what this decision did not want: it has been seen, or is wanted no more.
+    pub(super) fn sweep(&mut self) {
+        self.entries.retain(|_, entry| std::mem::take(&mut entry.is_wanted));
+    }
+}
+
+fn retry_after(refusal: &Refusal, tries: u32) -> Span {
+    let doubled = |first: Span| {
+        let factor = 1_i64 << tries.min(5);
+        Span::from_millis(first.as_millis() * factor).min(RETRY_MAX)
+    };
+    match refusal {
+        Refusal::Budget { .. } | Refusal::Failed { .. } => doubled(BUDGET_RETRY),
+        Refusal::Later { after_seconds, .. } => {
+            Span::from_secs((*after_seconds).max(1)).max(doubled(CONFLICT_RETRY))
+        }
+        Refusal::Conflict { .. } | Refusal::Gone { .. } => doubled(CONFLICT_RETRY),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Time {
+        Time::from_millis(seconds * 1000)
+    }
+
+    fn key() -> CommandKey {
+        CommandKey("k".into())
+    }
+
+    fn answer(seconds: i64, result: Result<(), Refusal>) -> Outcome {
+        Outcome { key: key(), at: at(seconds), result }
+    }
+
+    #[test]
+    fn a_command_is_sent_once_while_it_is_under_way_and_again_when_it_is_lost() {
+        let mut sent = Sent::default();
+        let what = Text::from("eviction");
+        assert_eq!(sent.offer(at(0), &key(), &what, None), Offer::Send);
+        assert_eq!(sent.offer(at(1), &key(), &what, None), Offer::UnderWay(at(60)));
+        sent.outcome(&answer(2, Ok(())));
+        assert_eq!(sent.offer(at(3), &key(), &what, None), Offer::UnderWay(at(62)));
+        assert_eq!(sent.offer(at(63), &key(), &what, None), Offer::Send, "the effect was never seen");
+    }
+
+    #[test]
+    fn refusals_are_retried_ever_more_slowly() {
+        let mut sent = Sent::default();
+        let what = Text::from("eviction");
+        assert_eq!(sent.offer(at(0), &key(), &what, None), Offer::Send);
+        let mut now = 0;
+        for wait in [5, 10, 20, 40, 60, 60] {
+            sent.outcome(&answer(now, Err(Refusal::Budget { message: "no".into() })));
+            let on = WaitingOn::Retry { what: what.clone(), message: "no".into(), at: at(now + wait) };
+            assert_eq!(sent.offer(at(now + wait - 1), &key(), &what, None), Offer::Later(at(now + wait), on));
+            now += wait;
+            assert_eq!(sent.offer(at(now), &key(), &what, None), Offer::Send);
+        }
+        sent.outcome(&answer(now, Err(Refusal::Later { after_seconds: 100, message: "busy".into() })));
+        assert!(
+            matches!(sent.offer(at(now), &key(), &what, None), Offer::Later(again, _) if again == at(now + 100))
+        );
+    }
+
+    #[test]
+    fn what_is_wanted_no_more_is_forgotten() {
+        let mut sent = Sent::default();
+        let what = Text::from("drain");
+        let drain = Some((NodeName::from("n"), at(9)));
+        assert_eq!(sent.offer(at(0), &key(), &what, drain), Offer::Send);
+        assert_eq!(sent.drains(at(1)), [(NodeName::from("n"), at(9))]);
+        sent.sweep();
+        assert!(sent.is_under_way(at(1), &key()), "it was wanted in this decision");
+        sent.sweep();
+        assert!(!sent.is_under_way(at(1), &key()));
+        sent.outcome(&answer(2, Ok(())));
+        assert_eq!(sent.drains(at(1)), []);
+    }
+}

@@ -1,0 +1,212 @@
+//! One decision in the making: what it looks at, and what it has found so far.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use replank_model::object::cloud::{GroupSize, NodeGroup};
+use replank_model::text::{GroupName, NodeName, Text};
+use replank_model::time::{Span, Time};
+use replank_model::view::View;
+
+use super::fleet::{Fleet, Lane};
+use super::member::{Member, Scope};
+use super::prepare::LATE_AFTER;
+use super::sent::{COMMAND_LIFE, Offer, Sent};
+use crate::command::{Command, CommandKey, Effect, Mark, NodeRole};
+use crate::mark::{self, Begun, Halted};
+use crate::plan::Allowance;
+use crate::waiting::{Subject, Waiting, WaitingOn};
+
+/// See the module's page.
+pub(super) struct Turn<'a> {
+    pub(super) now: Time,
+    pub(super) view: &'a View,
+    pub(super) scope: &'a Scope,
+    pub(super) fleet: &'a Fleet,
+    pub(super) sent: &'a mut Sent,
+    watched: &'a mut BTreeMap<(GroupName, Watched), Time>,
+    pub(super) commands: Vec<Command>,
+    waits: BTreeMap<Subject, WaitingOn>,
+    wake: Option<Time>,
+    /// Whether something is in motion that will change things without anybody's doing.
+    pub(super) is_moving: bool,
+}
+
+/// What is remembered of a group: see [`Turn::watch`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Watched {
+    /// It has fewer instances than it wants.
+    Launching,
+    /// Instances of it are being ended.
+    Leaving,
+}
+
+/// A group of the run.
+pub(super) struct Track<'a> {
+    pub(super) name: &'a GroupName,
+    pub(super) lane: &'a Lane,
+    pub(super) group: Option<&'a NodeGroup>,
+    /// Its size before the run, once that is written down.
+    pub(super) original: Option<GroupSize>,
+    /// What the run wrote when it had raised the group.
+    pub(super) begun: Option<Begun>,
+    /// What the run wrote when it ended without being done.
+    pub(super) halted: Option<Halted>,
+}
+
+impl<'a> Track<'a> {
+    pub(super) fn of(view: &'a View, scope: &Scope, name: &'a GroupName, lane: &'a Lane) -> Self {
+        let group = view.groups().get(name).map(|group| &**group);
+        let tag = |key| group.and_then(|group| group.tags.value(key));
+        let begun = tag(mark::BEGUN).and_then(Begun::read).filter(|begun| begun.run == scope.run);
+        let halted = tag(mark::HALTED).and_then(Halted::read).filter(|halted| halted.run == scope.run);
+        Self { name, lane, group, original: tag(mark::ORIGINAL_SIZE).and_then(read_size), begun, halted }
+    }
+
+    /// The budget in numbers.
+    pub(super) fn allowance(&self, scope: &Scope) -> Allowance {
+        let size = self.original.or_else(|| self.group.map(|group| group.size)).unwrap_or_default();
+        scope.plan.budget.allowance(size.desired)
+    }
+
+    /// Nodes of the run that have been replaced.
+    pub(super) fn gone(&self) -> u32 {
+        self.begun.as_ref().map_or(0, |begun| begun.nodes.saturating_sub(self.lane.old_left()))
+    }
+
+    /// Whether the run has left anything on the group or its nodes.
+    pub(super) fn is_touched(&self) -> bool {
+        let lane = self.lane;
+        let has_marks = lane.queued() + lane.held.len() + lane.draining.len() + lane.surplus.len() > 0;
+        self.original.is_some() || self.begun.is_some() || has_marks
+    }
+
+    pub(super) fn subject(&self) -> Subject {
+        Subject::Group(self.name.clone())
+    }
+}
+
+/// `min/max/desired`.
+pub(super) fn size_text(size: GroupSize) -> Text {
+    Text::from(format!("{}/{}/{}", size.min, size.max, size.desired))
+}
+
+fn read_size(text: &str) -> Option<GroupSize> {
+    let mut parts = text.split('/').map(|part| part.parse::<u32>().ok());
+    let size = GroupSize { min: parts.next()??, max: parts.next()??, desired: parts.next()?? };
+    parts.next().is_none().then_some(size)
+}
+
+impl<'a> Turn<'a> {
+    pub(super) fn new(
+        now: Time,
+        view: &'a View,
+        scope: &'a Scope,
+        fleet: &'a Fleet,
+        sent: &'a mut Sent,
+        watched: &'a mut BTreeMap<(GroupName, Watched), Time>,
+    ) -> Self {
+        Self {
+            now,
+            view,
+            scope,
+            fleet,
+            sent,
+            watched,
+            commands: Vec::new(),
+            waits: BTreeMap::new(),
+            wake: None,
+            is_moving: false,
+        }
+    }
+
+    pub(super) fn member(&self, name: &NodeName) -> &'a Member {
+        self.fleet.members.get(name).expect("a lane lists members only")
+    }
+
+    /// Says why something waits; the first reason that is found for it stands.
+    pub(super) fn wait(&mut self, what: Subject, on: WaitingOn) {
+        self.waits.entry(what).or_insert(on);
+    }
+
+    /// Says why something waits for a moment that is known: by itself the wait will end.
+    pub(super) fn wait_until(&mut self, what: Subject, on: WaitingOn, at: Time) {
+        self.is_moving = true;
+        self.wake_at(at);
+        self.wait(what, on);
+    }
+
+    /// Looks again then, if not earlier.
+    pub(super) fn wake_at(&mut self, at: Time) {
+        let at = at.max(self.now);
+        self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
+    }
+
+    /// Sends a command, unless it is under way.
+    pub(super) fn send(&mut self, subject: Subject, what: &str, key: CommandKey, effect: Effect) {
+        let what = Text::from(what);
+        let drain = match (&effect, &subject) {
+            (
+                Effect::Cordon { mark: Mark { role: NodeRole::Draining { from }, .. }, .. },
+                Subject::Node(name),
+            ) => Some((name.clone(), *from)),
+            (_, _) => None,
+        };
+        match self.sent.offer(self.now, &key, &what, drain) {
+            Offer::Send => {
+                let deadline = self.now + COMMAND_LIFE;
+                self.commands.push(Command { key, run: self.scope.run.clone(), effect, deadline });
+                self.wait_until(subject, WaitingOn::Effect { what }, deadline);
+            }
+            Offer::UnderWay(until) => self.wait_until(subject, WaitingOn::Effect { what }, until),
+            Offer::Later(again, on) => {
+                self.wake_at(again);
+                self.wait(subject, on);
+            }
+        }
+    }
+
+    /// The key of an effect on something; see [`CommandKey`].
+    pub(super) fn key(&self, effect: &str, on: impl fmt::Display) -> CommandKey {
+        CommandKey(Text::from(format!("{}/{effect}/{on}", self.scope.run)))
+    }
+
+    /// Marks a node.
+    pub(super) fn mark(&mut self, member: &Member, what: &str, key: CommandKey, mark: Mark) {
+        let effect = Effect::Cordon { node: member.target(), version: member.version, mark };
+        self.send(Subject::Node(member.name.clone()), what, key, effect);
+    }
+
+    /// Since when something about a group has been so that is nowhere to be read. It is remembered; after a restart the
+    /// count begins anew, and what takes too long is found so that much later. `None` once it is not so any more.
+    pub(super) fn watch(&mut self, track: &Track<'_>, what: Watched, is_so: bool) -> Option<Time> {
+        let key = (track.name.clone(), what);
+        if !is_so {
+            self.watched.remove(&key);
+            return None;
+        }
+        let since = *self.watched.entry(key).or_insert(self.now);
+        if self.now <= since + LATE_AFTER {
+            self.is_moving = true;
+            self.wake_at(since + LATE_AFTER + Span::from_secs(1));
+        }
+        Some(since)
+    }
+
+    /// Since when a group has launched nothing, if that is too long.
+    pub(super) fn launches_nothing(&self, track: &Track<'_>) -> Option<Time> {
+        let since = self.watched.get(&(track.name.clone(), Watched::Launching)).copied();
+        since.filter(|since| self.now > *since + LATE_AFTER)
+    }
+
+    /// What waits so far.
+    pub(super) fn waits(&self) -> impl Iterator<Item = &WaitingOn> {
+        self.waits.values()
+    }
+
+    /// What was found, in order.
+    pub(super) fn finish(self) -> (Vec<Command>, Vec<Waiting>, Option<Time>) {
+        let waiting = self.waits.into_iter().map(|(what, on)| Waiting { what, on }).collect();
+        (self.commands, waiting, self.wake)
+    }
+}

@@ -1,0 +1,59 @@
+//! The ordinary way of a roll.
+
+use replank_core::command::{Effect, Replacement};
+use replank_core::decision::End;
+use replank_core::mark;
+use replank_model::object::cloud::GroupSize;
+use replank_model::time::Span;
+use serde_json::{Value, json};
+
+use crate::stage::{Stage, budget, node, plan, replica_set, web};
+
+const DAY: Span = Span::from_minutes(24 * 60);
+
+/// Three nodes in three zones, two pods on each.
+pub(crate) fn shop() -> Vec<Value> {
+    let mut objects = vec![replica_set("web", 6, "1"), budget("web", "web", 4)];
+    for (at, zone) in ["a", "b", "c"].iter().enumerate() {
+        let name = format!("n{at}");
+        objects.push(node(&name, "web", zone));
+        objects.push(web(&format!("web-x{at}"), &name, "web"));
+        objects.push(web(&format!("web-y{at}"), &name, "web"));
+    }
+    objects
+}
+
+#[test]
+fn every_node_is_replaced_and_nothing_of_ours_is_left() {
+    let mut stage = Stage::new(plan(&["web"], json!({"target": {"kubernetesVersion": "1.36"}})), shop());
+    assert_eq!(stage.run(DAY), End::Done);
+    let nodes = stage.truth.nodes.sorted();
+    assert_eq!(nodes.len(), 3);
+    for (_, node) in nodes {
+        assert_eq!(&*node.status.node_info.kubelet_version, "v1.36.0");
+        assert_eq!(mark::of(node), None);
+        assert!(!node.spec.unschedulable);
+    }
+    let group = &stage.truth.groups()["web"];
+    assert_eq!(group.size, GroupSize { min: 0, max: 3, desired: 3 });
+    assert!(group.tags.is_empty(), "{:?}", group.tags);
+    assert!(stage.done.iter().all(|(_, _, result)| result.is_ok()), "{}", stage.story());
+    let evictions = stage.done.iter().filter(|(_, c, _)| matches!(c.effect, Effect::Evict { .. })).count();
+    assert_eq!(evictions, 6, "every pod moves once\n{}", stage.story());
+    let replacements: Vec<Replacement> = stage
+        .done
+        .iter()
+        .filter_map(|(_, c, _)| match c.effect {
+            Effect::Terminate { replacement, .. } => Some(replacement),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(replacements, [Replacement::Launch, Replacement::Launch, Replacement::Decrement]);
+}
+
+#[test]
+fn a_group_that_is_as_it_should_be_is_left_alone() {
+    let mut stage = Stage::new(plan(&["web"], json!({"target": {"kubernetesVersion": "1.34"}})), shop());
+    assert_eq!(stage.tick(), Some(End::Done));
+    assert!(stage.done.is_empty());
+}

@@ -1,0 +1,6 @@
+//! Rolls on a small cluster that does what it is told.
+
+mod basics;
+mod restart;
+mod stage;
+mod waits;

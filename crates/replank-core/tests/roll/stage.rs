@@ -1,0 +1,740 @@
+//! A small cluster for tests of decisions: it does what it is told, makes pods anew, and shows core everything late.
+//!
+//! It is no simulation: controllers act once a second, everything takes a fixed time. What it shares with the real thing is
+//! the rules that decisions must respect: preconditions of commands, budgets at the eviction API, groups that launch in the
+//! emptiest zone.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use replank_core::command::{Command, CommandKey, Effect, Outcome, Refusal, Replacement};
+use replank_core::decision::{Decision, End};
+use replank_core::groups::{GroupBy, from_nodes};
+use replank_core::plan::Plan;
+use replank_core::schedule::Scheduler;
+use replank_core::waiting::{Subject, WaitingOn};
+use replank_core::{Core, Options, mark};
+use replank_model::delta::Delta;
+use replank_model::object::cloud::{Instance, InstanceState, NodeGroup, TemplateVersion};
+use replank_model::object::condition::{Condition, ConditionStatus};
+use replank_model::object::meta::Key;
+use replank_model::object::node::Node;
+use replank_model::object::pod::{Pod, PodPhase};
+use replank_model::object::policy::PodDisruptionBudget;
+use replank_model::object::workload::{DaemonSet, ReplicaSet};
+use replank_model::object::{Kind, Object};
+use replank_model::text::{GroupName, InstanceId, NodeName, Text, Uid, Zone};
+use replank_model::time::{Span, Time};
+use replank_model::view::View;
+use serde_json::{Value, json};
+
+/// From launch to registration, and to Ready.
+const BOOT: Span = Span::from_secs(40);
+const NODE_READY: Span = Span::from_secs(10);
+/// From binding to readiness.
+const POD_READY: Span = Span::from_secs(5);
+/// From the order to end an instance until its node is gone.
+const SHUT_DOWN: Span = Span::from_secs(20);
+
+pub(crate) fn start() -> Time {
+    "2026-01-01T00:00:00Z".parse().expect("a time")
+}
+
+pub(crate) fn object(value: Value) -> Object {
+    Object::from_json(value).expect("a valid object")
+}
+
+pub(crate) fn node(name: &str, group: &str, zone: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "uid": name, "resourceVersion": "1", "creationTimestamp": "2025-06-01T00:00:00Z",
+            "labels": {"eks.amazonaws.com/nodegroup": group, "topology.kubernetes.io/zone": zone, "kubernetes.io/hostname": name}},
+        "spec": {"providerID": format!("aws:///{zone}/i-{name}")},
+        "status": {"allocatable": {"cpu": "4", "memory": "16Gi", "pods": "20"}, "nodeInfo": {"kubeletVersion": "v1.34.2"},
+            "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2025-06-01T00:01:00Z"}]}})
+}
+
+pub(crate) fn replica_set(name: &str, replicas: i32, cpu: &str) -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": name, "namespace": "shop", "uid": name},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": {
+            "metadata": {"labels": {"app": name}},
+            "spec": {"terminationGracePeriodSeconds": 10, "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}}}})
+}
+
+/// A running pod of an owner; `extra` is laid over it.
+pub(crate) fn pod(
+    name: &str,
+    node: &str,
+    (api_version, kind, owner): (&str, &str, &str),
+    extra: Value,
+) -> Value {
+    let mut pod = json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop", "uid": name, "creationTimestamp": "2025-12-01T00:00:00Z",
+            "labels": {"app": owner},
+            "ownerReferences": [{"apiVersion": api_version, "kind": kind, "name": owner, "uid": owner, "controller": true}]},
+        "spec": {"nodeName": node, "terminationGracePeriodSeconds": 10,
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]},
+        "status": {"phase": "Running", "startTime": "2025-12-01T00:00:00Z", "conditions": [{"type": "Ready", "status": "True"}]}});
+    merge(&mut pod, extra);
+    pod
+}
+
+pub(crate) fn web(name: &str, node: &str, set: &str) -> Value {
+    pod(name, node, ("apps/v1", "ReplicaSet", set), json!({}))
+}
+
+pub(crate) fn job_pod(name: &str, node: &str) -> Value {
+    pod(name, node, ("batch/v1", "Job", "crunch"), json!({"spec": {"restartPolicy": "Never"}}))
+}
+
+pub(crate) fn budget(name: &str, app: &str, min_available: i32) -> Value {
+    json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": "shop", "uid": name, "generation": 1},
+        "spec": {"minAvailable": min_available, "selector": {"matchLabels": {"app": app}}}})
+}
+
+pub(crate) fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                merge(into.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from,
+    }
+}
+
+/// A plan for some groups, `spec` laid over `{groups}`.
+pub(crate) fn plan(groups: &[&str], spec: Value) -> Plan {
+    let mut all = json!({"groups": groups});
+    merge(&mut all, spec);
+    let plan = json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "p"}, "spec": all});
+    Plan::read(&plan).expect("a valid plan")
+}
+
+/// How late core sees things: seconds by kind, from 0.
+pub(crate) type Lag = fn(Kind) -> i64;
+
+pub(crate) struct Stage {
+    pub(crate) truth: View,
+    pub(crate) core: Core,
+    pub(crate) now: Time,
+    pub(crate) last: Decision,
+    /// Every command that was carried out, and what came of it.
+    pub(crate) done: Vec<(Time, Command, Result<(), Refusal>)>,
+    /// Everything that ever waited, by kind of reason.
+    pub(crate) seen: BTreeMap<&'static str, (Subject, WaitingOn)>,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) options: Options,
+    /// Evictions of these pods are refused by something other than a budget.
+    pub(crate) stubborn: BTreeSet<Key>,
+    /// Groups that launch nothing.
+    pub(crate) barren: BTreeSet<GroupName>,
+    /// DaemonSet pods on new nodes do not become ready.
+    pub(crate) broken_daemons: bool,
+    /// Which of several emptiest zones is taken: the last in order of name, else the first.
+    pub(crate) prefers_last_zone: bool,
+    /// Drops core's caches before decisions for which this says so.
+    pub(crate) drops: Box<dyn FnMut(Time) -> bool>,
+    lag: Lag,
+    queues: BTreeMap<Option<Kind>, VecDeque<(Time, Delta)>>,
+    answers: Vec<(Time, Outcome)>,
+    version: u64,
+    names: u64,
+}
+
+impl Stage {
+    pub(crate) fn new(plan: Plan, objects: Vec<Value>) -> Self {
+        let mut truth: View = objects.into_iter().map(|value| Delta::Put(object(value))).collect();
+        for learnt in from_nodes(&truth, &GroupBy::default()) {
+            truth.apply(Delta::Group(learnt.group.into()));
+            for instance in learnt.instances {
+                truth.apply(Delta::Instance(instance.into()));
+            }
+        }
+        let plan = Arc::new(plan);
+        let options = Options { started: start(), group_by: GroupBy::default() };
+        let core = Core::new(plan.clone(), "run".into(), options.clone());
+        let mut stage = Self {
+            truth,
+            core,
+            now: start(),
+            last: Decision::default(),
+            done: Vec::new(),
+            seen: BTreeMap::new(),
+            plan,
+            options,
+            stubborn: BTreeSet::new(),
+            barren: BTreeSet::new(),
+            broken_daemons: false,
+            prefers_last_zone: false,
+            drops: Box::new(|_| false),
+            lag: |_| 0,
+            queues: BTreeMap::new(),
+            answers: Vec::new(),
+            version: 1000,
+            names: 0,
+        };
+        stage.count_budgets();
+        stage.queues.clear();
+        stage.show_all();
+        stage
+    }
+
+    pub(crate) fn with_lag(mut self, lag: Lag) -> Self {
+        self.lag = lag;
+        self
+    }
+
+    fn show_all(&mut self) {
+        for delta in everything(&self.truth) {
+            self.core.observe(delta);
+        }
+    }
+
+    /// Replaces core by one that knows nothing but what there is.
+    pub(crate) fn restart(&mut self) {
+        self.core = Core::new(self.plan.clone(), "run".into(), self.options.clone());
+        self.queues.clear();
+        self.answers.clear();
+        self.show_all();
+    }
+
+    /// Changes the truth, and lets core know in due time.
+    pub(crate) fn put(&mut self, object: impl Into<Object>) {
+        self.version += 1;
+        let version = replank_model::object::meta::ResourceVersion(self.version);
+        let object = object.into().map_meta(|meta| meta.resource_version = version);
+        self.change(Delta::Put(object));
+    }
+
+    pub(crate) fn remove(&mut self, object: impl Into<Object>) {
+        self.change(Delta::Gone(object.into().reference()));
+    }
+
+    pub(crate) fn change(&mut self, delta: Delta) {
+        self.truth.apply(delta.clone());
+        let kind = match &delta {
+            Delta::Put(object) => Some(object.kind()),
+            Delta::Gone(gone) => Some(gone.kind),
+            Delta::Group(_) | Delta::GroupGone(_) | Delta::Instance(_) | Delta::InstanceGone(_) => None,
+        };
+        let lag = Span::from_secs((self.lag)(kind.unwrap_or(Kind::Other)));
+        self.queues.entry(kind).or_default().push_back((self.now + lag, delta));
+    }
+
+    /// One second: controllers act, core sees what is due and decides, its commands are carried out.
+    pub(crate) fn tick(&mut self) -> Option<End> {
+        self.live();
+        self.deliver();
+        if (self.drops)(self.now) {
+            self.core.drop_caches();
+        }
+        self.last = self.core.decide(self.now);
+        self.note_waits();
+        for command in self.last.commands.clone() {
+            let result =
+                if self.now > command.deadline { Err(failed("too late")) } else { self.execute(&command) };
+            let answer = Outcome {
+                key: command.key.clone(),
+                at: self.now + Span::from_secs(1),
+                result: result.clone(),
+            };
+            self.answers.push((self.now + Span::from_secs(1), answer));
+            self.done.push((self.now, command, result));
+        }
+        self.now += Span::from_secs(1);
+        self.last.end.clone()
+    }
+
+    fn note_waits(&mut self) {
+        let mut subjects = BTreeSet::new();
+        for waiting in &self.last.waiting {
+            assert!(
+                subjects.insert(waiting.what.clone()),
+                "one entry for each thing that waits: {waiting:?}"
+            );
+            assert!(!waiting.on.to_string().is_empty());
+            self.seen.insert(waiting.on.kind(), (waiting.what.clone(), waiting.on.clone()));
+        }
+        assert!(self.last.waiting.is_sorted_by(|a, b| a.what < b.what), "sorted");
+    }
+
+    /// Runs until the end, at most for `limit`.
+    pub(crate) fn run(&mut self, limit: Span) -> End {
+        let until = self.now + limit;
+        while self.now < until {
+            if let Some(end) = self.tick() {
+                return end;
+            }
+        }
+        panic!("no end after {limit}: {:#?}\n{}", self.last, self.story());
+    }
+
+    pub(crate) fn run_until(&mut self, what: &str, limit: Span, holds: impl Fn(&Self) -> bool) {
+        let until = self.now + limit;
+        while self.now < until {
+            if holds(self) {
+                return;
+            }
+            assert_eq!(self.tick(), None, "ended before {what}\n{}", self.story());
+        }
+        panic!("not {what} after {limit}: {:#?}\n{}", self.last, self.story());
+    }
+
+    /// What was done, a line each.
+    pub(crate) fn story(&self) -> String {
+        let line = |(at, command, result): &(Time, Command, Result<(), Refusal>)| {
+            let result = result.as_ref().map_or_else(ToString::to_string, |()| String::new());
+            format!("{} {} {result}\n", (*at - start()), command.key)
+        };
+        self.done.iter().map(line).collect()
+    }
+
+    /// When a command of which the key contains `part` was first carried out.
+    pub(crate) fn when(&self, part: &str) -> Option<Time> {
+        let found =
+            self.done.iter().find(|(_, command, result)| command.key.0.contains(part) && result.is_ok());
+        found.map(|(at, _, _)| *at)
+    }
+
+    pub(crate) fn keys_done(&self) -> Vec<CommandKey> {
+        let done = self.done.iter().filter(|(_, _, result)| result.is_ok());
+        done.map(|(_, command, _)| command.key.clone()).collect()
+    }
+
+    fn deliver(&mut self) {
+        let now = self.now;
+        let mut due = Vec::new();
+        for queue in self.queues.values_mut() {
+            while queue.front().is_some_and(|(at, _)| *at <= now) {
+                due.extend(queue.pop_front().map(|(_, delta)| delta));
+            }
+        }
+        for delta in due {
+            self.core.observe(delta);
+        }
+        let (due, later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.answers).into_iter().partition(|(at, _)| *at <= now);
+        self.answers = later;
+        for (_, outcome) in due {
+            self.core.outcome(&outcome);
+        }
+    }
+
+    // The cluster.
+
+    fn live(&mut self) {
+        self.end_pods();
+        self.instances();
+        self.launch();
+        self.daemons();
+        self.replicas();
+        self.schedule();
+        self.ready_pods();
+        self.count_budgets();
+    }
+
+    fn pods(&self) -> Vec<Arc<Pod>> {
+        self.truth.pods.sorted().into_iter().map(|(_, pod)| pod.clone()).collect()
+    }
+
+    fn end_pods(&mut self) {
+        for pod in self.pods() {
+            let is_due = pod.meta.deletion_timestamp.is_some_and(|due| due <= self.now);
+            if is_due && pod.meta.finalizers.is_empty() {
+                self.remove(pod);
+            }
+        }
+    }
+
+    fn replicas(&mut self) {
+        let sets: Vec<Arc<ReplicaSet>> =
+            self.truth.replica_sets.sorted().into_iter().map(|(_, set)| set.clone()).collect();
+        for set in sets {
+            let active = self
+                .truth
+                .pods_of(&set.meta.uid)
+                .iter()
+                .filter(|ix| self.truth.pods[**ix].is_active())
+                .count();
+            for _ in active..usize::try_from(set.spec.replicas.unwrap_or(1)).expect("not negative") {
+                self.names += 1;
+                let name = format!("{}-{}", set.meta.name, self.names);
+                let value = json!({"apiVersion": "v1", "kind": "Pod",
+                    "metadata": {"name": name, "namespace": "shop", "uid": name, "creationTimestamp": self.now.to_string(),
+                        "labels": {"app": set.meta.name.as_str()},
+                        "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": set.meta.name.as_str(),
+                            "uid": set.meta.uid.as_str(), "controller": true}]},
+                    "spec": serde_json::to_value(&*set.spec.template.spec).expect("a spec"),
+                    "status": {"phase": "Pending"}});
+                self.put(object(value));
+            }
+        }
+    }
+
+    fn daemons(&mut self) {
+        let sets: Vec<Arc<DaemonSet>> =
+            self.truth.daemon_sets.sorted().into_iter().map(|(_, set)| set.clone()).collect();
+        for set in sets {
+            for node in self.nodes() {
+                let name = format!("{}-{}", set.meta.name, node.meta.name);
+                if self.truth.pods.find(&Key::new("shop", name.as_str())).is_some() {
+                    continue;
+                }
+                let owner = ("apps/v1", "DaemonSet", set.meta.name.as_str());
+                let extra = json!({"metadata": {"creationTimestamp": self.now.to_string()},
+                    "spec": {"containers": [{"name": "c"}], "tolerations": [{"operator": "Exists"}]},
+                    "status": {"phase": "Pending", "conditions": null}});
+                self.put(object(pod(&name, node.meta.name.as_str(), owner, extra)));
+            }
+        }
+    }
+
+    fn nodes(&self) -> Vec<Arc<Node>> {
+        self.truth.nodes.sorted().into_iter().map(|(_, node)| node.clone()).collect()
+    }
+
+    fn schedule(&mut self) {
+        for pod in self.pods() {
+            if pod.node.is_some() || !pod.is_active() {
+                continue;
+            }
+            let mut scheduler = Scheduler::load(&self.truth);
+            let mut pod = Pod::clone(&pod);
+            match scheduler.place(&self.truth, &Arc::new(pod.clone()), 0) {
+                Ok(placed) => {
+                    pod.node = Some(placed.name);
+                    pod.status.conditions = vec![condition("PodScheduled", true, self.now)];
+                    self.put(pod);
+                }
+                Err(_) if pod.status.conditions.is_empty() => {
+                    pod.status.conditions = vec![condition("PodScheduled", false, self.now)];
+                    self.put(pod);
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn ready_pods(&mut self) {
+        for pod in self.pods() {
+            let since = pod.meta.creation_timestamp.unwrap_or(self.now);
+            let is_daemon = pod.meta.controller().is_some_and(|owner| &*owner.kind == "DaemonSet");
+            let is_late = since > start() && is_daemon && self.broken_daemons;
+            if pod.node.is_some()
+                && pod.status.phase == PodPhase::Pending
+                && since + POD_READY <= self.now
+                && !is_late
+            {
+                let mut pod = Pod::clone(&pod);
+                pod.status.phase = PodPhase::Running;
+                pod.status.start_time = Some(self.now);
+                pod.status.conditions = vec![condition("Ready", true, self.now)];
+                self.put(pod);
+            }
+        }
+    }
+
+    fn count_budgets(&mut self) {
+        let budgets: Vec<_> = self
+            .truth
+            .pod_disruption_budgets
+            .sorted()
+            .into_iter()
+            .map(|(ix, budget)| (ix, budget.clone()))
+            .collect();
+        for (ix, budget) in budgets {
+            let mut budget = PodDisruptionBudget::clone(&budget);
+            let before = budget.status.clone();
+            let pods: Vec<&Arc<Pod>> = self.truth.pods_of_budget(ix).map(|ix| &self.truth.pods[ix]).collect();
+            let names: BTreeSet<&str> =
+                pods.iter().filter(|pod| !pod.is_terminating()).map(|pod| pod.meta.name.as_str()).collect();
+            budget.status.disrupted_pods.retain(|name, _| names.contains(&**name));
+            let healthy = pods.iter().filter(|pod| {
+                pod.is_ready()
+                    && !pod.is_terminating()
+                    && !budget.status.disrupted_pods.contains_key(pod.meta.name.as_str())
+            });
+            let healthy = i32::try_from(healthy.count()).expect("few");
+            let desired = match &budget.spec.min_available {
+                Some(replank_model::int_or_string::IntOrString::Int(desired)) => *desired,
+                other => panic!("budgets here have a number: {other:?}"),
+            };
+            budget.status.current_healthy = healthy;
+            budget.status.desired_healthy = desired;
+            budget.status.expected_pods = i32::try_from(pods.len()).expect("few");
+            budget.status.disruptions_allowed = (healthy - desired).max(0);
+            budget.status.observed_generation = budget.meta.generation;
+            if budget.status != before {
+                self.put(budget);
+            }
+        }
+    }
+
+    fn of_group(&self, group: &GroupName) -> Vec<Arc<Instance>> {
+        let all = self.truth.instances().values();
+        all.filter(|instance| instance.group == *group && instance.state.is_alive()).cloned().collect()
+    }
+
+    fn launch(&mut self) {
+        let groups: Vec<Arc<NodeGroup>> = self.truth.groups().values().cloned().collect();
+        for group in groups {
+            let alive = self.of_group(&group.name);
+            assert!(
+                alive.len() <= group.size.desired as usize,
+                "a group shrinks by the termination of an instance only"
+            );
+            if self.barren.contains(&group.name) {
+                continue;
+            }
+            let mut zones: BTreeMap<Zone, usize> = group.zones.iter().map(|zone| (zone.clone(), 0)).collect();
+            for instance in &alive {
+                *zones.entry(instance.zone.clone()).or_default() += 1;
+            }
+            for _ in alive.len()..group.size.desired as usize {
+                let fewest = zones.values().copied().min().unwrap_or(0);
+                let mut emptiest = zones.iter_mut().filter(|(_, count)| **count == fewest);
+                let found = if self.prefers_last_zone { emptiest.next_back() } else { emptiest.next() };
+                let (zone, count) = found.expect("a group has a zone");
+                *count += 1;
+                let zone = zone.clone();
+                self.names += 1;
+                let instance = Instance {
+                    id: InstanceId::from(format!("i-new-{:03}", self.names)),
+                    group: group.name.clone(),
+                    zone,
+                    state: InstanceState::Pending,
+                    template: group.current,
+                    launched: Some(self.now),
+                    node: None,
+                };
+                self.change(Delta::Instance(instance.into()));
+            }
+        }
+    }
+
+    fn instances(&mut self) {
+        let all: Vec<Arc<Instance>> = self.truth.instances().values().cloned().collect();
+        for instance in all {
+            let age = self.now - instance.launched.unwrap_or(start());
+            match instance.state {
+                InstanceState::Pending if age >= BOOT => self.register(&instance),
+                InstanceState::Running => self.ready_node(&instance),
+                InstanceState::ShuttingDown if age >= SHUT_DOWN => self.shut_down(&instance),
+                InstanceState::Pending | InstanceState::ShuttingDown | InstanceState::Terminated => {}
+            }
+        }
+    }
+
+    fn register(&mut self, instance: &Instance) {
+        let group = self.truth.groups()[&instance.group].clone();
+        let template = &group.templates[instance.template.0 as usize];
+        let name =
+            NodeName::from(format!("{}-{}", instance.group, instance.id.as_str().trim_start_matches("i-")));
+        let mut node = template.node(&name, &instance.zone, &template.shapes[0]);
+        node.meta.uid = Uid::new(name.text().clone());
+        node.meta.creation_timestamp = Some(self.now);
+        node.spec.provider_id = Text::from(format!("aws:///{}/{}", instance.zone, instance.id));
+        node.status.conditions = vec![condition("Ready", false, self.now)];
+        node.spec.unschedulable = false;
+        node.spec.taints.push(replank_model::object::affinity::Taint::new(
+            "node.kubernetes.io/not-ready",
+            replank_model::object::affinity::TaintEffect::NoSchedule,
+        ));
+        self.put(node);
+        let running = Instance { state: InstanceState::Running, node: Some(name), ..instance.clone() };
+        self.change(Delta::Instance(running.into()));
+    }
+
+    fn ready_node(&mut self, instance: &Instance) {
+        let node = instance.node.as_ref().and_then(|name| self.truth.node(name)).cloned();
+        let Some(node) = node.filter(|node| !node.is_ready()) else { return };
+        if node.meta.creation_timestamp.is_some_and(|created| created + NODE_READY <= self.now) {
+            let mut node = Node::clone(&node);
+            node.status.conditions = vec![condition("Ready", true, self.now)];
+            node.spec.taints.clear();
+            self.put(node);
+        }
+    }
+
+    fn shut_down(&mut self, instance: &Instance) {
+        if let Some(node) = instance.node.as_ref().and_then(|name| self.truth.node(name)).cloned() {
+            for pod in self.pods() {
+                if pod.node.as_ref() == Some(&node.name()) {
+                    self.remove(pod);
+                }
+            }
+            self.remove(node);
+        }
+        self.change(Delta::InstanceGone(instance.id.clone()));
+    }
+
+    // The driver.
+
+    fn execute(&mut self, command: &Command) -> Result<(), Refusal> {
+        match &command.effect {
+            Effect::Cordon { node, version, mark } => {
+                let known = self.node_at(&node.name, &node.uid, version.0)?;
+                self.put(mark::laid(&known, &command.run, mark));
+                Ok(())
+            }
+            Effect::Uncordon { node, version } => {
+                let known = self.node_at(&node.name, &node.uid, version.0)?;
+                self.put(mark::lifted(&known));
+                Ok(())
+            }
+            Effect::Evict { pod, grace_seconds: None } => self.evict(&pod.key, &pod.uid),
+            Effect::TagGroup { group, key, value } => {
+                self.group(group, |group| {
+                    if !group.tags.contains_key(key) {
+                        group.tags = group.tags.with(key.clone(), value.clone());
+                    }
+                });
+                Ok(())
+            }
+            Effect::UntagGroup { group, key } => {
+                self.group(group, |group| group.tags = group.tags.without(key));
+                Ok(())
+            }
+            Effect::SetTemplate { group, from, to } => {
+                let known = &self.truth.groups()[group];
+                if known.current != *from {
+                    return Err(conflict("template"));
+                }
+                self.group(group, |group| {
+                    let at = group.templates.iter().position(|template| template == &**to);
+                    let at = at.unwrap_or_else(|| {
+                        group.templates.push(replank_model::object::cloud::LaunchTemplate::clone(to));
+                        group.templates.len() - 1
+                    });
+                    group.current = TemplateVersion(u32::try_from(at).expect("few"));
+                });
+                Ok(())
+            }
+            Effect::Resize { group, from, to } => {
+                assert!(to.desired >= from.desired, "a desired number is never lowered");
+                if self.truth.groups()[group].size != *from {
+                    return Err(conflict("size"));
+                }
+                assert!(to.min <= to.desired && to.desired <= to.max, "{to}");
+                self.group(group, |group| group.size = *to);
+                Ok(())
+            }
+            Effect::Terminate { instance, group, node, replacement } => self.terminate(
+                instance,
+                group,
+                node.as_ref().map(|node| (&node.name, &node.uid)),
+                *replacement,
+            ),
+            Effect::Evict { .. } | Effect::DeletePod { .. } => panic!("core asks for neither: {command:?}"),
+        }
+    }
+
+    fn node_at(&self, name: &NodeName, uid: &Uid, version: u64) -> Result<Arc<Node>, Refusal> {
+        let Some(node) = self.truth.node(name) else {
+            return Err(Refusal::Gone { message: "no such node".into() });
+        };
+        let is_same = node.meta.uid == *uid && node.meta.resource_version.0 == version;
+        if is_same { Ok(node.clone()) } else { Err(conflict("node")) }
+    }
+
+    pub(crate) fn group(&mut self, name: &GroupName, change: impl FnOnce(&mut NodeGroup)) {
+        let mut group = NodeGroup::clone(&self.truth.groups()[name]);
+        change(&mut group);
+        self.change(Delta::Group(group.into()));
+    }
+
+    fn evict(&mut self, key: &Key, uid: &Uid) -> Result<(), Refusal> {
+        let Some(ix) = self.truth.pods.find(key) else {
+            return Err(Refusal::Gone { message: "no such pod".into() });
+        };
+        let pod = self.truth.pods[ix].clone();
+        if pod.meta.uid != *uid {
+            return Err(conflict("pod"));
+        }
+        if self.stubborn.contains(key) {
+            return Err(failed("admission webhook says no"));
+        }
+        if pod.is_terminating() {
+            return Ok(());
+        }
+        let budgets = self.truth.budgets_of(ix).to_vec();
+        assert!(budgets.len() < 2, "never asked for");
+        if let Some(budget) = budgets.first().filter(|_| pod.is_ready()) {
+            let mut budget = PodDisruptionBudget::clone(&self.truth.pod_disruption_budgets[*budget]);
+            if budget.status.disruptions_allowed <= 0 {
+                return Err(Refusal::Budget {
+                    message: Text::from(format!("{} allows none", budget.meta.name)),
+                });
+            }
+            budget.status.disruptions_allowed -= 1;
+            budget.status.disrupted_pods.insert(pod.meta.name.text().clone(), self.now);
+            self.put(budget);
+        }
+        let mut pod = Pod::clone(&pod);
+        pod.meta.deletion_timestamp = Some(self.now + Span::from_secs(pod.grace_seconds()));
+        pod.meta.deletion_grace_period_seconds = Some(pod.grace_seconds());
+        self.put(pod);
+        Ok(())
+    }
+
+    fn terminate(
+        &mut self,
+        id: &InstanceId,
+        group: &GroupName,
+        node: Option<(&NodeName, &Uid)>,
+        replacement: Replacement,
+    ) -> Result<(), Refusal> {
+        let Some(instance) = self.truth.instances().get(id).cloned() else {
+            return Err(Refusal::Gone { message: "no such instance".into() });
+        };
+        let known = instance.node.as_ref().and_then(|name| self.truth.node(name)).cloned();
+        if known.as_ref().map(|node| (node.name(), node.meta.uid.clone()))
+            != node.map(|(name, uid)| (name.clone(), uid.clone()))
+        {
+            return Err(conflict("node"));
+        }
+        if !instance.state.is_alive() {
+            return Ok(());
+        }
+        if let Some(node) = &known {
+            assert!(node.spec.unschedulable, "an instance is ended cordoned");
+            for pod in self.truth.sorted_pods_on(&node.name()) {
+                let is_daemon = pod.meta.controller().is_some_and(|owner| &*owner.kind == "DaemonSet");
+                assert!(is_daemon || pod.is_terminal(), "an instance is ended empty: {}", pod.meta.name);
+            }
+        }
+        if replacement == Replacement::Decrement {
+            let size = self.truth.groups()[group].size;
+            assert!(size.desired > size.min);
+            self.group(group, |group| group.size.desired -= 1);
+        }
+        let stopping = Instance {
+            state: InstanceState::ShuttingDown,
+            launched: Some(self.now),
+            ..Instance::clone(&instance)
+        };
+        self.change(Delta::Instance(stopping.into()));
+        Ok(())
+    }
+}
+
+/// Everything in a view, as core is first shown it.
+pub(crate) fn everything(view: &View) -> Vec<Delta> {
+    let objects = view.objects().into_iter().map(Delta::Put);
+    let groups = view.groups().values().cloned().map(Delta::Group);
+    objects.chain(groups).chain(view.instances().values().cloned().map(Delta::Instance)).collect()
+}
+
+fn condition(kind: &str, holds: bool, at: Time) -> Condition {
+    let status = if holds { ConditionStatus::True } else { ConditionStatus::False };
+    Condition { r#type: kind.into(), status, last_transition_time: Some(at), ..Condition::default() }
+}
+
+fn conflict(what: &str) -> Refusal {
+    Refusal::Conflict { message: Text::from(format!("{what} has changed")) }
+}
+
+fn failed(why: &str) -> Refusal {
+    Refusal::Failed { code: 500, message: why.into() }
+}

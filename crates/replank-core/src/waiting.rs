@@ -216,6 +216,11 @@ pub enum WaitingOn {
         /// How long the plan allows.
         limit: Span,
     },
+    /// The run has halted, because only a person could help.
+    Halted {
+        /// When.
+        at: Time,
+    },
     /// The run's time is up.
     Deadline {
         /// When it was.
@@ -270,6 +275,7 @@ impl WaitingOn {
             Self::Missing { .. } => "missing",
             Self::Bounds { .. } => "bounds",
             Self::Stalled { .. } => "stalled",
+            Self::Halted { .. } => "halted",
             Self::Deadline { .. } => "deadline",
         }
     }
@@ -309,6 +315,7 @@ impl WaitingOn {
             | Self::Missing { .. }
             | Self::Bounds { .. }
             | Self::Stalled { .. }
+            | Self::Halted { .. }
             | Self::Deadline { .. } => Hope::None,
         }
     }
@@ -388,6 +395,7 @@ impl fmt::Display for WaitingOn {
             Self::Stalled { since, limit } => {
                 write!(f, "a person: nothing has moved since {since}, the plan allows {limit}")
             }
+            Self::Halted { at } => write!(f, "a person: it halted at {at}, when nothing else could help"),
             Self::Deadline { at } => write!(f, "a person: the run's time was up at {at}"),
         }
     }

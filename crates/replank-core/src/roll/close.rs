@@ -26,7 +26,7 @@ pub(super) fn close(turn: &mut Turn<'_>, track: &Track<'_>, number: usize, spare
     }
     // A node that was left out half way keeps its place in the group, and the one that was launched for it is too much.
     let left_out = u32::try_from(track.lane.skipped.len()).unwrap_or(u32::MAX);
-    let surplus = beyond(track).min(track.begun.as_ref().map_or(0, |begun| begun.surge)).min(left_out);
+    let surplus = beyond(track).min(track.allowance(turn.scope).surge).min(left_out);
     if retire(turn, track, number, surplus, spare) {
         return false;
     }
@@ -132,13 +132,14 @@ pub(super) fn release(turn: &mut Turn<'_>, name: &NodeName) {
 pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
     let Some(group) = track.group else { return track.original.is_none() && track.begun.is_none() };
     if let Some(original) = track.original {
-        let raised = track.begun.as_ref().map(|begun| original.max.max(original.desired + begun.surge));
+        let raised = original.desired + track.allowance(turn.scope).surge;
+        let is_ours = group.size.max > original.max && group.size.max <= raised;
         let max = original.max.max(group.size.desired);
-        if Some(group.size.max) == raised && group.size.max != max {
+        if is_ours && group.size.max != max {
             resize(turn, track, group.size, GroupSize { max, ..group.size }, "original bounds");
             return false;
         }
-        if Some(group.size.max) == raised && group.size.max != original.max {
+        if is_ours {
             let on = WaitingOn::Bounds { size: group.size, original };
             turn.wait(Subject::Bounds(track.name.clone()), on);
             return true;

@@ -411,15 +411,15 @@ pub(super) fn terminate(turn: &mut Turn<'_>, tracks: &[Track<'_>], acting: &[Dra
         let held = track.lane.held.len() - start::late(turn, track).count();
         let held = u32::try_from(held).unwrap_or(u32::MAX);
         let left = track.lane.old_left().saturating_sub(ending[drain.track]).saturating_sub(held);
-        end_instance(turn, track, drain.member, replacement(track, left));
+        let surge = track.allowance(turn.scope).surge;
+        end_instance(turn, track, drain.member, replacement(track, left, surge));
     }
 }
 
 /// While more old instances are left than the group was raised by, each is replaced by another; the last ones are not, so
 /// that the group ends at its size before the run, give or take what others did to it. Nodes that have to wait for batch
 /// pods do not count as left: see [`super::prepare`].
-fn replacement(track: &Track<'_>, left: u32) -> Replacement {
-    let surge = track.begun.as_ref().map_or(0, |begun| begun.surge);
+fn replacement(track: &Track<'_>, left: u32, surge: u32) -> Replacement {
     let is_at_minimum = track.group.is_none_or(|group| group.size.desired <= group.size.min);
     if left >= surge || is_at_minimum { Replacement::Launch } else { Replacement::Decrement }
 }

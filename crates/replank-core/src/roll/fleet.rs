@@ -35,6 +35,8 @@ pub(super) struct Fleet {
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Lane {
     pub(super) found: BTreeSet<NodeName>,
+    /// How many of these could be begun at once.
+    pub(super) found_free: u32,
     /// Doomed nodes that can be begun, by zone in the order of the plan.
     pub(super) queue: BTreeMap<Zone, BTreeSet<(Rank, NodeName)>>,
     /// Doomed nodes on which something has to be waited for beforehand.
@@ -249,8 +251,11 @@ impl Fleet {
                 put(&mut lane.surplus, name, is_there);
                 (false, true, false)
             }
-            Stand::Found => {
+            Stand::Found { is_free } => {
                 put(&mut lane.found, name, is_there);
+                if *is_free {
+                    count(&mut lane.found_free);
+                }
                 (true, true, true)
             }
             Stand::Doomed { load, .. } if load.is_free() => {
@@ -273,9 +278,14 @@ impl Fleet {
                 put(&mut lane.skipped, name, is_there);
                 (true, true, true)
             }
-            Stand::Reopened | Stand::OtherRun { .. } | Stand::NoInstance => {
+            Stand::Reopened | Stand::OtherRun { .. } => {
                 put(&mut lane.aside, name, is_there);
-                (true, !matches!(member.stand, Stand::NoInstance), true)
+                (true, true, true)
+            }
+            // What the cloud does not list is none of the nodes that the group wants.
+            Stand::NoInstance => {
+                put(&mut lane.aside, name, is_there);
+                (false, false, true)
             }
             Stand::Leaving => {
                 put(&mut lane.leaving, name, is_there);

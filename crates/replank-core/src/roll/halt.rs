@@ -55,7 +55,7 @@ pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
         match halted.stalled_since {
             Some(since) => turn.wait(Subject::Run, WaitingOn::Stalled { since, limit }),
             None if halted.at >= deadline => turn.wait(Subject::Run, WaitingOn::Deadline { at: deadline }),
-            None => {}
+            None => turn.wait(Subject::Run, WaitingOn::Halted { at: halted.at }),
         }
     }
     let mut spare = Spare::of(turn, tracks);
@@ -65,7 +65,7 @@ pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
         }
         is_leaving(turn, track);
         hand_over(turn, track);
-        let surge = track.begun.as_ref().map_or(0, |begun| begun.surge.min(track.lane.old_left()));
+        let surge = track.allowance(turn.scope).surge.min(track.lane.old_left());
         if !retire(turn, track, number, beyond(track).min(surge), &mut spare) {
             give_back(turn, track);
         }

@@ -71,7 +71,10 @@ pub(super) enum Stand {
     /// New, and to go again because the run ends.
     Surplus { since: Time, is_empty: bool },
     /// Old, untouched.
-    Found,
+    Found {
+        /// Whether nothing on it has to be waited for before it can be begun.
+        is_free: bool,
+    },
     /// Old, cordoned by us, not begun.
     Doomed { since: Time, load: Load },
     /// Old, being drained.
@@ -110,7 +113,7 @@ impl Member {
             Stand::Arriving { .. }
             | Stand::Closed
             | Stand::Surplus { .. }
-            | Stand::Found
+            | Stand::Found { .. }
             | Stand::Doomed { .. }
             | Stand::Draining { .. }
             | Stand::Reopened
@@ -219,7 +222,9 @@ fn new_stand(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>
 }
 
 fn old_stand(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> Stand {
-    let Some(mark::Found { run, mark }) = found else { return Stand::Found };
+    let Some(mark::Found { run, mark }) = found else {
+        return Stand::Found { is_free: Load::of(view, &scope.plan, &node.name()).is_free() };
+    };
     if run != scope.run {
         return Stand::OtherRun { run, until: mark.expires };
     }

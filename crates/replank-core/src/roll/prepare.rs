@@ -3,10 +3,10 @@
 //! 1. The group's size is written down in a tag, before anything is raised (promise S4). A tag that is there already stays:
 //!    it was written by a run that died, and tells the true size.
 //! 2. The launch template gets the target's differences. From then on every instance that the group launches is new.
-//! 3. The group is raised by the surge, its maximum only if it must be.
+//! 3. The group is raised by the surge, but by no more than there are nodes to begin with; its maximum only if it must be.
 //! 4. When the raised size is seen, a second tag says that this run has begun, how many nodes it replaces and by how much it
-//!    raised the group. While only nodes are left that have to wait for batch pods, the surge is given up, and the group raised
-//!    again when one of them is free: the wait may take hours, and instances cost money.
+//!    raised the group at most. Nodes that have to wait for batch pods are not raised for: the wait may take hours, and
+//!    instances cost money. When one of them is free and nothing else is under way, the group is raised again.
 //! 5. When every group has its first new node of use, or has no surge, all old nodes of all groups are cordoned and marked.
 //!
 //! # Why all old nodes are cordoned at once, and why with a cordon
@@ -87,9 +87,9 @@ pub(super) fn prepare(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
         set_template(turn, track, group);
         return Readiness::Preparing;
     }
-    let nodes = track.lane.old_left();
-    let surge = track.allowance(turn.scope).surge.min(nodes);
-    if raise(turn, track, group, original.desired + surge) {
+    let (nodes, surge) = (track.lane.old_left(), track.allowance(turn.scope).surge);
+    let free = track.lane.found_free + free(turn, track);
+    if raise(turn, track, group, original.desired + surge.min(free)) {
         return Readiness::Preparing;
     }
     begin(turn, track, group, &Begun { run: turn.scope.run.clone(), nodes, surge });
@@ -136,17 +136,22 @@ fn raise(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, desired: u32
     true
 }
 
-/// Raises a group once more whose surge was given up while only nodes were left that had to wait for batch pods, when one of
-/// them can be replaced.
-fn raise_again(turn: &mut Turn<'_>, track: &Track<'_>, surge: u32) {
+/// Raises a group whose surge was given up, or never taken, while only nodes were left that had to wait for batch pods, when
+/// one of them can be replaced.
+fn raise_again(turn: &mut Turn<'_>, track: &Track<'_>) {
     let lane = track.lane;
     let (Some(group), Some(original)) = (track.group, track.original) else { return };
     let is_idle = lane.draining.is_empty() && lane.leaving.is_empty() && lane.loose_leaving.is_empty();
-    let free = lane.queued() + start::late(turn, track).count();
-    let free = u32::try_from(free).unwrap_or(u32::MAX);
     if is_idle && turn.sent.drains(turn.now).is_empty() {
-        raise(turn, track, group, original.desired + surge.min(free));
+        let surge = track.allowance(turn.scope).surge;
+        raise(turn, track, group, original.desired + surge.min(free(turn, track)));
     }
+}
+
+/// Nodes that can be begun as soon as their turn comes.
+fn free(turn: &Turn<'_>, track: &Track<'_>) -> u32 {
+    let free = track.lane.queued() + start::late(turn, track).count();
+    u32::try_from(free).unwrap_or(u32::MAX)
 }
 
 pub(super) fn resize(turn: &mut Turn<'_>, track: &Track<'_>, from: GroupSize, to: GroupSize, what: &str) {
@@ -173,10 +178,10 @@ pub(super) fn untag(turn: &mut Turn<'_>, track: &Track<'_>, key: &str) {
 /// Whether a group that was raised has its first new node, and what it still waits for.
 fn capacity(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
     arrivals(turn, track);
-    let surge = track.begun.as_ref().map_or(0, |begun| begun.surge);
-    raise_again(turn, track, surge);
-    let is_open = surge == 0 || !track.lane.usable.is_empty() || track.lane.found.is_empty();
-    if is_open { Readiness::Open } else { Readiness::Preparing }
+    raise_again(turn, track);
+    let lane = track.lane;
+    let wants_surge = track.allowance(turn.scope).surge.min(lane.found_free) > 0;
+    if wants_surge && lane.usable.is_empty() { Readiness::Preparing } else { Readiness::Open }
 }
 
 /// Says what new instances the group waits for.

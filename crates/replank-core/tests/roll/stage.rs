@@ -15,7 +15,7 @@ use replank_core::schedule::Scheduler;
 use replank_core::waiting::{Subject, WaitingOn};
 use replank_core::{Core, Options, mark};
 use replank_model::delta::Delta;
-use replank_model::object::cloud::{Instance, InstanceState, NodeGroup, TemplateVersion};
+use replank_model::object::cloud::{GroupSize, Instance, InstanceState, NodeGroup, TemplateVersion};
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -133,6 +133,12 @@ pub(crate) struct Stage {
     pub(crate) broken_daemons: bool,
     /// Which of several emptiest zones is taken: the last in order of name, else the first.
     pub(crate) prefers_last_zone: bool,
+    /// Pods of Jobs and when they end.
+    pub(crate) jobs: Vec<(String, Time)>,
+    /// Size of the group `web` before the run.
+    pub(crate) original: GroupSize,
+    /// Nodes of each zone before the run.
+    zones: BTreeMap<Zone, usize>,
     /// Drops core's caches before decisions for which this says so.
     pub(crate) drops: Box<dyn FnMut(Time) -> bool>,
     lag: Lag,
@@ -151,6 +157,11 @@ impl Stage {
                 truth.apply(Delta::Instance(instance.into()));
             }
         }
+        let original = truth.groups().get("web").map(|group| group.size).unwrap_or_default();
+        let mut zones = BTreeMap::new();
+        for (_, node) in truth.nodes.sorted() {
+            *zones.entry(replank_core::groups::zone_of(node)).or_default() += 1;
+        }
         let plan = Arc::new(plan);
         let options = Options { started: start(), group_by: GroupBy::default() };
         let core = Core::new(plan.clone(), "run".into(), options.clone());
@@ -167,6 +178,9 @@ impl Stage {
             barren: BTreeSet::new(),
             broken_daemons: false,
             prefers_last_zone: false,
+            jobs: Vec::new(),
+            original,
+            zones,
             drops: Box::new(|_| false),
             lag: |_| 0,
             queues: BTreeMap::new(),
@@ -242,6 +256,7 @@ impl Stage {
             self.answers.push((self.now + Span::from_secs(1), answer));
             self.done.push((self.now, command, result));
         }
+        self.check();
         self.now += Span::from_secs(1);
         self.last.end.clone()
     }
@@ -324,6 +339,7 @@ impl Stage {
     // The cluster.
 
     fn live(&mut self) {
+        self.end_jobs();
         self.end_pods();
         self.instances();
         self.launch();
@@ -336,6 +352,39 @@ impl Stage {
 
     fn pods(&self) -> Vec<Arc<Pod>> {
         self.truth.pods.sorted().into_iter().map(|(_, pod)| pod.clone()).collect()
+    }
+
+    fn end_jobs(&mut self) {
+        for (name, at) in self.jobs.clone() {
+            let job = self.truth.find::<Pod>(&Key::new("shop", name.as_str())).cloned();
+            if let Some(job) = job.filter(|job| at <= self.now && job.is_active()) {
+                let mut job = Pod::clone(&job);
+                job.status.phase = PodPhase::Succeeded;
+                self.put(job);
+            }
+        }
+    }
+
+    /// What must hold after every second (promise S4): the group within its bounds, these within what the plan allows, and as
+    /// many Ready nodes as the plan keeps.
+    fn check(&self) {
+        let Some(group) = self.truth.groups().get("web") else { return };
+        let allowance = self.plan.budget.allowance(self.original.desired);
+        assert!(group.size.desired <= group.size.max, "{}", self.story());
+        assert!(group.size.max <= self.original.max + allowance.surge, "{}", self.story());
+        let nodes = self.nodes();
+        let ending = |node: &Node| {
+            let instance = self.truth.instances().values().find(|i| i.node.as_ref() == Some(&node.name()));
+            instance.is_none_or(|instance| !instance.state.is_alive())
+        };
+        let ready: Vec<&Arc<Node>> = nodes.iter().filter(|node| node.is_ready() && !ending(node)).collect();
+        let needed = self.original.desired.saturating_sub(allowance.max_unavailable);
+        assert!(ready.len() >= needed as usize, "{} Ready nodes of {needed}\n{}", ready.len(), self.story());
+        for (zone, before) in &self.zones {
+            let left = ready.iter().filter(|node| node.zone() == Some(zone.text())).count();
+            let needed = (*before).min(self.plan.budget.min_ready_per_zone as usize);
+            assert!(left >= needed, "{left} Ready nodes in zone {zone}\n{}", self.story());
+        }
     }
 
     fn end_pods(&mut self) {

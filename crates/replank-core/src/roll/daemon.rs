@@ -31,7 +31,11 @@ pub(super) fn missing(view: &View, node: &Node) -> u32 {
 
 /// Whether the DaemonSet controller makes a pod for the node (pkg/controller/daemon `NodeShouldRunDaemonPod`).
 fn belongs_on(set: &DaemonSet, node: &Node) -> bool {
-    let spec = &set.spec.template.spec;
+    is_eligible(&set.spec.template.spec, node)
+}
+
+/// Whether a pod's selector, required node affinity and tolerations let it run on a node, whatever else is there.
+pub(crate) fn is_eligible(spec: &PodSpec, node: &Node) -> bool {
     let labels = &node.meta.labels;
     let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
     spec.node_selector.iter().all(|(key, value)| labels.value(key) == Some(value))

@@ -106,6 +106,25 @@ impl Member {
         Rank { budgeted, movers, created: self.created }
     }
 
+    /// Whether the plan replaces it.
+    pub(super) fn is_old(&self) -> bool {
+        match self.stand {
+            Stand::Found { .. }
+            | Stand::Doomed { .. }
+            | Stand::Draining { .. }
+            | Stand::Skipped
+            | Stand::Reopened
+            | Stand::OtherRun { .. }
+            | Stand::NoInstance => true,
+            Stand::Bystander
+            | Stand::Usable
+            | Stand::Arriving { .. }
+            | Stand::Closed
+            | Stand::Surplus { .. }
+            | Stand::Leaving => false,
+        }
+    }
+
     /// Whether no pod may be moved here: it is itself to go, or is not ready to take any.
     pub(super) fn is_closed(&self) -> bool {
         match self.stand {

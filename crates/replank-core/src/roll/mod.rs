@@ -57,8 +57,10 @@ use std::sync::Arc;
 
 use replank_model::delta::Delta;
 use replank_model::object::Object;
+use replank_model::object::cloud::LaunchTemplate;
 use replank_model::object::meta::Key;
-use replank_model::text::{GroupName, RunId};
+use replank_model::object::pod::Pod;
+use replank_model::text::{GroupName, NodeName, RunId, Text};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
@@ -66,8 +68,9 @@ use crate::Options;
 use crate::budget::{Healths, Ledger};
 use crate::command::Outcome;
 use crate::decision::{Decision, End};
-use crate::plan::{ChosenBy, Plan};
+use crate::plan::{ChosenBy, Plan, Target};
 use crate::waiting::{Hope, Subject, Waiting, WaitingOn};
+pub(crate) use daemon::is_eligible;
 use evict::{Spare, Works};
 use fleet::{Fleet, Refreshed};
 use member::Scope;
@@ -309,6 +312,35 @@ fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>], gear: &mut Gear<'_>) -> Ver
     let mut works = gear.works(turn, &[]);
     halt::blockers(turn, tracks, &mut works);
     Verdict::Blocked
+}
+
+/// The nodes that a plan would replace as things are.
+pub(crate) fn old_nodes(view: &View, plan: &Plan, options: &Options) -> BTreeSet<NodeName> {
+    let scope = Scope { plan: Arc::new(plan.clone()), run: RunId::default(), options: options.clone() };
+    let members = view.nodes.unordered().filter_map(|(_, node)| member::member(view, &scope, node));
+    members.filter(member::Member::is_old).map(|member| member.name).collect()
+}
+
+/// The launch template that a plan's target makes of a group's.
+pub(crate) fn new_template(target: &Target, from: &LaunchTemplate) -> Arc<LaunchTemplate> {
+    target::template(target, from)
+}
+
+/// Whether single pods have a place, everything else being where it is.
+pub(crate) struct Places(Room);
+
+impl Places {
+    /// Places in a view in which some nodes take no pods.
+    pub(crate) fn new(view: &View, closed: BTreeSet<NodeName>) -> Self {
+        Self(Room::load(view, closed))
+    }
+
+    /// Why a pod has no other place; `None` if it has one.
+    pub(crate) fn obstacle(&mut self, pod: &Arc<Pod>) -> Option<Text> {
+        let found = self.0.find(pod);
+        self.0.reset();
+        found.err()
+    }
 }
 
 /// Of all that waits, what blocks.

@@ -1,0 +1,30 @@
+//! What is found before a roll begins: everything that would block it, interrupt somebody or take long.
+//!
+//! [`run`] looks at a View, with a plan at the pods on the nodes that it replaces, without one at all of them. Every finding
+//! names one object, says why with numbers, and what to do in a form to be pasted. The rules are in [`Rule`]; each has a
+//! file of its own.
+
+mod finding;
+mod rules;
+mod survey;
+mod workload;
+
+use replank_model::view::View;
+
+pub use finding::{Finding, ObjectName, Rule, Severity};
+pub use workload::{Workload, workload_of};
+
+use crate::Options;
+use crate::plan::Plan;
+use survey::Survey;
+
+/// Everything that is found, the worst first, then by rule and object.
+#[must_use]
+pub fn run(view: &View, plan: Option<&Plan>, options: &Options) -> Vec<Finding> {
+    let survey = Survey::of(view, plan, options);
+    let mut findings: Vec<Finding> = rules::ALL.iter().flat_map(|rule| rule(&survey)).collect();
+    findings.sort_by(|a, b| {
+        (a.severity, a.rule, &a.object, &a.reason).cmp(&(b.severity, b.rule, &b.object, &b.reason))
+    });
+    findings
+}

@@ -1,0 +1,53 @@
+//! The rules, one file each.
+
+mod bare_pod;
+mod batch_unprotected;
+mod hpa_at_maximum;
+mod local_storage;
+mod long_grace;
+mod no_budget;
+mod no_room;
+mod pdb_never_allows;
+mod pdb_not_counted;
+mod pdb_several;
+mod pdb_unready;
+mod pdb_waits_for_batch;
+mod pdb_weak;
+mod pending_before;
+mod pinned_to_group;
+mod placed_apart;
+mod runs;
+mod singleton;
+mod spot_only;
+#[cfg(test)]
+mod stage;
+mod waits_in_vain;
+mod workflow;
+mod zone_bound;
+
+use super::finding::Finding;
+use super::survey::Survey;
+
+/// Every rule, as a function from what is looked at to what is found.
+pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
+    pdb_never_allows::find,
+    pdb_not_counted::find,
+    pdb_several::find,
+    pdb_unready::find,
+    pdb_waits_for_batch::find,
+    pdb_weak::find,
+    no_budget::find,
+    singleton::find,
+    waits_in_vain::find,
+    batch_unprotected::find,
+    no_room::find,
+    pending_before::find,
+    bare_pod::find,
+    local_storage::find,
+    zone_bound::find,
+    pinned_to_group::find,
+    placed_apart::find,
+    spot_only::find,
+    hpa_at_maximum::find,
+    long_grace::find,
+];

@@ -1,0 +1,61 @@
+//! A budget that lets most of its pods go at once.
+
+use super::super::finding::{Finding, ObjectName, Rule, Severity};
+use super::super::survey::Survey;
+
+/// Fewer pods than this are not worth a word.
+const PODS_MIN: i32 = 3;
+
+pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for ix in survey.budgets.keys() {
+        let budget = &survey.view.pod_disruption_budgets[*ix];
+        let status = &budget.status;
+        let slack = status.expected_pods - status.desired_healthy;
+        if status.expected_pods < PODS_MIN || slack * 2 <= status.expected_pods {
+            continue;
+        }
+        findings.push(Finding {
+            rule: Rule::PdbWeak,
+            severity: Severity::Info,
+            object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
+            reason: format!(
+                "only {} of {} pods must stay, so {slack} may go at once",
+                status.desired_healthy, status.expected_pods
+            ),
+            remedy: format!(
+                "kubectl -n {} patch pdb {} --type merge -p '{{\"spec\":{{\"minAvailable\":null,\"maxUnavailable\":\"25%\"}}}}'",
+                budget.meta.namespace, budget.meta.name
+            ),
+        });
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::stage::{budget, found, node, service};
+    use super::*;
+
+    #[test]
+    fn more_than_half_is_weak_and_half_is_not() {
+        let with = |desired| {
+            let pods = service("web", &["n", "n", "n", "n"], &json!({}));
+            found(
+                Rule::PdbWeak,
+                [
+                    vec![node("n", "a"), budget("web", &json!({"minAvailable": desired}), (4, desired, 4))],
+                    pods,
+                ]
+                .concat(),
+            )
+        };
+        assert_eq!(
+            with(1),
+            ["info pdb-weak PodDisruptionBudget shop/web: only 1 of 4 pods must stay, so 3 may go at once"]
+        );
+        assert_eq!(with(2), [""; 0]);
+    }
+}

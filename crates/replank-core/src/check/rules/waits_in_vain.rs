@@ -1,0 +1,62 @@
+//! Pods that count as batch pods by annotation or selector, and belong to something that keeps them running.
+
+use super::super::finding::{Finding, ObjectName, Rule, Severity, pods as count};
+use super::super::survey::Survey;
+use crate::drain::BatchKind;
+use crate::plan::OnDeadline;
+
+pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (workload, _, _) in survey.services() {
+        let pods = survey.workloads.get(workload).map_or(&[][..], Vec::as_slice);
+        let kinds = survey
+            .subjects_of(pods)
+            .filter(|subject| !subject.ends())
+            .filter_map(super::super::survey::Subject::batch_kind);
+        let kinds: Vec<BatchKind> = kinds.collect();
+        let Some(kind) = kinds.first() else { continue };
+        let (wait, then) = match survey.plan.map(|plan| (plan.batch.wait, plan.batch.on_deadline)) {
+            Some((wait, OnDeadline::Pause)) => (format!("{wait}"), "then the run is blocked"),
+            Some((wait, OnDeadline::Evict)) => (format!("{wait}"), "then evicted"),
+            Some((wait, OnDeadline::Skip)) => (format!("{wait}"), "then the nodes are left out"),
+            None => ("the plan's batch.wait".to_owned(), "then batch.onDeadline decides"),
+        };
+        let is_blocking = survey.plan.is_some_and(|plan| plan.batch.on_deadline == OnDeadline::Pause);
+        findings.push(Finding {
+            rule: Rule::WaitsInVain,
+            severity: if is_blocking { Severity::Blocking } else { Severity::Warning },
+            object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
+            reason: format!(
+                "{} counted as batch ({kind}) without an end of their own: waited for {wait}, {then}",
+                count(kinds.len())
+            ),
+            remedy: "set batch: {wait: 0s, onDeadline: evict} in a plan for their nodes, or take the annotation or label off"
+                .to_owned(),
+        });
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::stage::{found, found_under, node, pod, service};
+    use super::*;
+
+    #[test]
+    fn annotated_services_are_waited_for_in_vain_and_jobs_are_not() {
+        let annotated =
+            json!({"metadata": {"annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}}});
+        let objects = [vec![node("n", "a")], service("ca", &["n"], &annotated)].concat();
+        assert_eq!(
+            found_under(Rule::WaitsInVain, |_| {}, objects),
+            [
+                "blocking waits-in-vain Deployment shop/ca: 1 pod counted as batch (safe-to-evict=false) without an end of \
+              their own: waited for 6h0m0s, then the run is blocked"
+            ]
+        );
+        let job = pod("j", "n", Some(("batch/v1", "Job", "j")), annotated);
+        assert_eq!(found(Rule::WaitsInVain, vec![node("n", "a"), job]), [""; 0]);
+    }
+}

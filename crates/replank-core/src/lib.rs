@@ -55,9 +55,8 @@ impl Core {
 
     /// Takes in an observation. Those of one kind come in order; kinds may lag behind each other.
     pub fn observe(&mut self, delta: Delta) {
-        self.roll.mirror(&delta);
         let change = self.view.apply(delta);
-        self.roll.observe(&change);
+        self.roll.observe(&self.view, &change);
     }
 
     /// Takes in what became of a command.

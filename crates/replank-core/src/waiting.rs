@@ -103,6 +103,8 @@ pub enum WaitingOn {
     InstanceLate {
         /// When it was launched, or its node registered.
         since: Time,
+        /// DaemonSet pods that are missing or not ready, if the node itself is Ready.
+        daemon_pods_missing: u32,
     },
     /// Pods are on their way out.
     Terminating {
@@ -303,14 +305,14 @@ impl WaitingOn {
             | Self::Retry { .. }
             | Self::Turn { .. }
             | Self::Available { .. }
-            | Self::ZoneMinimum { .. } => Hope::Possible,
+            | Self::ZoneMinimum { .. }
+            | Self::NoInstance => Hope::Possible,
             Self::Budgets { .. }
             | Self::BatchOver { .. }
             | Self::Refused { .. }
             | Self::OtherRun { .. }
             | Self::Reopened
             | Self::ForeignCordon
-            | Self::NoInstance
             | Self::Skipped
             | Self::Missing { .. }
             | Self::Bounds { .. }
@@ -358,7 +360,13 @@ impl fmt::Display for WaitingOn {
                     counted(*daemon_pods_missing, "DaemonSet pod")
                 )
             }
-            Self::InstanceLate { since } => write!(f, "a Ready node: nothing since {since}"),
+            Self::InstanceLate { since, daemon_pods_missing: 0 } => {
+                write!(f, "a Ready node: nothing since {since}")
+            }
+            Self::InstanceLate { since, daemon_pods_missing } => {
+                let pods = counted(*daemon_pods_missing, "DaemonSet pod");
+                write!(f, "{pods} of the new node to become Ready: nothing since {since}")
+            }
             Self::Terminating { pods, grace_max } => {
                 write!(f, "{} to terminate (grace up to {grace_max})", counted(*pods, "pod"))
             }

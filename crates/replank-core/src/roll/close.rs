@@ -105,7 +105,9 @@ pub(super) fn retire(
         }
         let member = turn.member(name);
         let is_idle = Load::of(turn.view, &turn.scope.plan, name).is_empty();
-        if member.stand == Stand::Closed || !is_idle || spare.take(number, member).is_err() {
+        // A node that does not count can be spared.
+        let is_spare = member.stand != Stand::Usable || spare.take(number, member).is_ok();
+        if member.stand == Stand::Closed || !is_idle || !is_spare {
             continue;
         }
         let mark = Mark { role: NodeRole::Surplus, since: turn.now, expires: turn.now + MARK_LIFE };

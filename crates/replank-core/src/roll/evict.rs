@@ -32,13 +32,14 @@ use super::fleet::Lane;
 use super::load::{BatchPod, Bound, LeavingPod, Load};
 use super::member::{Member, Stand};
 use super::prepare::MARK_LIFE;
-use super::room::{Point, Room, is_about_to_be_placed};
+use super::room::{Room, Search, is_about_to_be_placed};
 use super::start;
 use super::turn::{Track, Turn};
 use crate::budget::Ledger;
-use crate::command::{Effect, Mark, NodeRole, PodTarget, Replacement};
+use crate::command::{self, Effect, NodeRole, PodTarget, Replacement};
 use crate::drain::Otherwise;
 use crate::plan::OnDeadline;
+use crate::schedule::Mark;
 use crate::waiting::{Subject, WaitingOn};
 
 /// From the beginning of a drain to the earliest end of its instance: a pod that was bound before the cordon is seen by then,
@@ -172,9 +173,9 @@ pub(super) fn acting<'a>(
 }
 
 /// What evictions are measured against.
-pub(super) struct Works<'a, 'r> {
-    ledger: Ledger<'a>,
-    room: &'r mut Room,
+pub(super) struct Works<'r> {
+    ledger: Ledger<'r>,
+    search: Search<'r>,
     /// Pods that will take room before any that is to be moved; put in place when room is first asked for.
     ahead: Option<Ahead>,
 }
@@ -186,10 +187,10 @@ struct Ahead {
     replicas: Vec<(Arc<Pod>, usize)>,
 }
 
-impl<'a, 'r> Works<'a, 'r> {
-    pub(super) fn new(
+impl<'r> Works<'r> {
+    pub(super) fn new<'a: 'r>(
         turn: &Turn<'a>,
-        mut ledger: Ledger<'a>,
+        mut ledger: Ledger<'r>,
         room: &'r mut Room,
         loose: &BTreeSet<Key>,
         acting: &[Drain<'a>],
@@ -213,46 +214,39 @@ impl<'a, 'r> Works<'a, 'r> {
             (priority, pod.meta.creation_timestamp, pod.meta.key())
         });
         ahead.pods.extend(waiting.into_iter().take(WAITING_PODS_MAX));
-        Self { ledger, room, ahead: Some(ahead) }
+        Self { ledger, search: room.search(turn.view), ahead: Some(ahead) }
     }
 
     /// Whether a pod has room; it is taken.
     pub(super) fn find_room(&mut self, pod: &Arc<Pod>) -> Result<(), WaitingOn> {
         self.place_ahead();
-        let found = self.room.find(pod);
+        let found = self.search.find(pod);
         found.map(drop).map_err(|message| WaitingOn::Room { pod: pod.meta.key(), message })
     }
 
-    /// What stands in the way of a pod by itself.
-    pub(super) fn obstacle(&mut self, bound: &Bound, with_room: bool) -> Result<(), WaitingOn> {
-        self.ledger.check(bound.ix, &bound.pod)?;
-        if !with_room {
-            return Ok(());
-        }
-        let point = self.point();
-        let found = self.find_room(&bound.pod);
-        self.rewind(point);
-        found
+    /// What stands in the way of a pod by itself, room aside.
+    pub(super) fn obstacle(&mut self, bound: &Bound) -> Result<(), WaitingOn> {
+        self.ledger.check(bound.ix, &bound.pod)
     }
 
-    pub(super) fn point(&mut self) -> Point {
+    pub(super) fn point(&mut self) -> Mark {
         self.place_ahead();
-        self.room.point()
+        self.search.point()
     }
 
-    pub(super) fn rewind(&mut self, to: Point) {
-        self.room.rewind(to);
+    pub(super) fn rewind(&mut self, to: Mark) {
+        self.search.rewind(to);
     }
 
     fn place_ahead(&mut self) {
         let Some(ahead) = self.ahead.take() else { return };
         for pod in &ahead.pods {
             // One that finds none waits, and takes nothing.
-            let _found = self.room.find(pod);
+            let _found = self.search.find(pod);
         }
         for (pod, count) in &ahead.replicas {
             for number in 0..*count {
-                if !self.room.find_for_another(pod, number) {
+                if !self.search.find_for_another(pod, number) {
                     break;
                 }
             }
@@ -310,7 +304,7 @@ pub(super) fn batch_is_over(turn: &Turn<'_>, since: Time) -> bool {
 }
 
 /// Moves what may be moved off one node.
-pub(super) fn evict(turn: &mut Turn<'_>, works: &mut Works<'_, '_>, drain: &Drain<'_>) {
+pub(super) fn evict(turn: &mut Turn<'_>, works: &mut Works<'_>, drain: &Drain<'_>) {
     for bound in due(turn, drain) {
         evict_one(turn, works, bound);
     }
@@ -326,7 +320,7 @@ pub(super) fn evict(turn: &mut Turn<'_>, works: &mut Works<'_, '_>, drain: &Drai
     }
 }
 
-fn evict_one(turn: &mut Turn<'_>, works: &mut Works<'_, '_>, bound: &Bound) {
+fn evict_one(turn: &mut Turn<'_>, works: &mut Works<'_>, bound: &Bound) {
     let Bound { ix, pod } = bound;
     let subject = Subject::Pod(pod.meta.key());
     let key = turn.key("evict", &pod.meta.uid);
@@ -368,7 +362,7 @@ pub(super) fn wait_for(turn: &mut Turn<'_>, member: &Member, since: Time, load: 
     }
     let is_skipped = turn.scope.plan.batch.on_deadline == OnDeadline::Skip;
     if is_over && is_skipped && !load.batch.is_empty() {
-        let mark = Mark { role: NodeRole::Skipped, since: turn.now, expires: turn.now + MARK_LIFE };
+        let mark = command::Mark { role: NodeRole::Skipped, since: turn.now, expires: turn.now + MARK_LIFE };
         let key = turn.key("skip", &member.uid);
         turn.mark(member, "node to be left out", key, mark);
     }

@@ -52,6 +52,8 @@ pub(super) struct Lane {
     pub(super) leaving: BTreeSet<NodeName>,
     /// Ready nodes by zone, those that are being drained or leaving aside.
     pub(super) ready: BTreeMap<Zone, u32>,
+    /// New nodes by zone, of use or not.
+    pub(super) new: BTreeMap<Zone, u32>,
     /// Alive instances without a node, of the old kind.
     pub(super) loose_old: BTreeSet<InstanceId>,
     /// Alive instances without a node, of the new kind.
@@ -274,7 +276,7 @@ impl Fleet {
                 put(&mut lane.draining, name, is_there);
                 (false, true, true)
             }
-            Stand::Skipped => {
+            Stand::Skipped { .. } => {
                 put(&mut lane.skipped, name, is_there);
                 (true, true, true)
             }
@@ -292,11 +294,15 @@ impl Fleet {
                 (false, false, false)
             }
         };
-        if counts_ready && member.is_ready {
-            let ready = lane.ready.entry(member.zone.clone()).or_default();
-            count(ready);
-            if *ready == 0 {
-                lane.ready.remove(&member.zone);
+        let is_new = matches!(member.stand, Stand::Usable | Stand::Arriving { .. });
+        for (by_zone, counts) in [(&mut lane.ready, counts_ready && member.is_ready), (&mut lane.new, is_new)]
+        {
+            if counts {
+                let in_zone = by_zone.entry(member.zone.clone()).or_default();
+                count(in_zone);
+                if *in_zone == 0 {
+                    by_zone.remove(&member.zone);
+                }
             }
         }
         if is_alive {

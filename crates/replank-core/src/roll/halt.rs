@@ -10,6 +10,8 @@
 //!
 //! Nothing is evicted any more, and no node with pods is ended.
 
+use std::collections::BTreeMap;
+
 use replank_model::text::NodeName;
 use replank_model::time::Time;
 
@@ -17,6 +19,7 @@ use super::close::{beyond, is_leaving, release, restore, retire};
 use super::evict::{Spare, Works};
 use super::load::Load;
 use super::member::Stand;
+use super::places::Places;
 use super::prepare::{arrivals, untag};
 use super::turn::{Track, Turn};
 use crate::command::{Effect, Mark};
@@ -104,34 +107,31 @@ fn give_back(turn: &mut Turn<'_>, track: &Track<'_>) {
     restore(turn, track);
 }
 
-/// Old nodes of each zone for whose pods room is looked for when blockers are named.
-const LOOK_FOR_ROOM: usize = 4;
-
-/// Names everything that stands in the way of every old node.
-pub(super) fn blockers(turn: &mut Turn<'_>, tracks: &[Track<'_>], works: &mut Works<'_, '_>) {
-    let spare = Spare::of(turn, tracks);
-    for (number, track) in tracks.iter().enumerate() {
+/// Names everything that stands in the way of every old node. `places` has an empty new node of each zone and kind: what
+/// fits on none of these, fits nowhere.
+pub(super) fn blockers(
+    turn: &mut Turn<'_>,
+    tracks: &[Track<'_>],
+    works: &mut Works<'_>,
+    places: &mut Places,
+) {
+    let mut known = BTreeMap::new();
+    for track in tracks {
         let lane = track.lane;
-        let queued = queue_of(track);
-        let untouched: Vec<_> = queued.chain(&lane.held).chain(&lane.found).collect();
-        for name in &lane.draining {
-            if let Stand::Draining { load, .. } = &turn.member(name).stand {
-                obstacles(turn, track, works, load, true);
-            }
-        }
-        for (at, name) in untouched.into_iter().enumerate() {
+        for name in lane.draining.iter().chain(queue_of(track)).chain(&lane.held).chain(&lane.found) {
             let load = Load::of(turn.view, &turn.scope.plan, name);
-            obstacles(turn, track, works, &load, at < LOOK_FOR_ROOM);
+            for bound in &load.movers {
+                if let Err(on) = works.obstacle(bound) {
+                    turn.wait(Subject::Pod(bound.pod.meta.key()), on);
+                } else if let Some(message) = places.obstacle_of_kind(&mut known, &bound.pod) {
+                    let pod = bound.pod.meta.key();
+                    turn.wait(Subject::Pod(pod.clone()), WaitingOn::Room { pod, message });
+                }
+            }
+            held(turn, track, &load);
         }
         aside(turn, track);
         arrivals(turn, track);
-        let first = lane.found.iter().chain(queue_of(track)).take(LOOK_FOR_ROOM);
-        for name in first.cloned().collect::<Vec<_>>() {
-            // How many Ready nodes the group needs says nothing once its surge is given back; a zone's minimum does.
-            if let Err(on @ WaitingOn::ZoneMinimum { .. }) = spare.check(number, turn.member(&name)) {
-                turn.wait(Subject::Node(name), on);
-            }
-        }
     }
 }
 
@@ -139,19 +139,8 @@ fn queue_of<'a>(track: &Track<'a>) -> impl Iterator<Item = &'a NodeName> {
     track.lane.queue.values().flatten().map(|(_, name)| name)
 }
 
-/// Names what stands in the way of one node's pods.
-fn obstacles(
-    turn: &mut Turn<'_>,
-    track: &Track<'_>,
-    works: &mut Works<'_, '_>,
-    load: &Load,
-    with_room: bool,
-) {
-    for bound in &load.movers {
-        if let Err(on) = works.obstacle(bound, with_room) {
-            turn.wait(Subject::Pod(bound.pod.meta.key()), on);
-        }
-    }
+/// Names the pods of one node that do not simply move.
+fn held(turn: &mut Turn<'_>, track: &Track<'_>, load: &Load) {
     for (pod, reason) in &load.refused {
         turn.wait(Subject::Pod(pod.clone()), WaitingOn::Refused { reason: *reason });
     }

@@ -80,7 +80,7 @@ pub(super) enum Stand {
     /// Old, being drained.
     Draining { since: Time, from: Time, load: Load },
     /// Old, left out.
-    Skipped,
+    Skipped { since: Time },
     /// Old, marked by us, and uncordoned by somebody else.
     Reopened,
     /// Old, marked by another run.
@@ -112,7 +112,7 @@ impl Member {
             Stand::Found { .. }
             | Stand::Doomed { .. }
             | Stand::Draining { .. }
-            | Stand::Skipped
+            | Stand::Skipped { .. }
             | Stand::Reopened
             | Stand::OtherRun { .. }
             | Stand::NoInstance => true,
@@ -128,7 +128,7 @@ impl Member {
     /// Whether no pod may be moved here: it is itself to go, or is not ready to take any.
     pub(super) fn is_closed(&self) -> bool {
         match self.stand {
-            Stand::Bystander | Stand::Usable | Stand::Skipped => false,
+            Stand::Bystander | Stand::Usable | Stand::Skipped { .. } => false,
             Stand::Arriving { .. }
             | Stand::Closed
             | Stand::Surplus { .. }
@@ -214,10 +214,12 @@ fn stand(
     if !is_chosen {
         return Stand::Bystander;
     }
-    if instance.is_none() {
-        return Stand::NoInstance;
+    match (instance, &found) {
+        (Some(_), _) => old_stand(view, scope, node, found),
+        // It was ended, by us or by somebody else; news of the node come later than news of the instance.
+        (None, Some(found)) if found.run == scope.run => Stand::Leaving,
+        (None, _) => Stand::NoInstance,
     }
-    old_stand(view, scope, node, found)
 }
 
 fn new_stand(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> Stand {
@@ -254,7 +256,7 @@ fn old_stand(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>
     match mark.role {
         NodeRole::Doomed | NodeRole::Surplus => Stand::Doomed { since: mark.since, load: load() },
         NodeRole::Draining { from } => Stand::Draining { since: mark.since, from, load: load() },
-        NodeRole::Skipped => Stand::Skipped,
+        NodeRole::Skipped => Stand::Skipped { since: mark.since },
     }
 }
 

@@ -44,6 +44,7 @@ mod fleet;
 mod halt;
 mod load;
 mod member;
+mod places;
 mod prepare;
 mod progress;
 mod room;
@@ -55,12 +56,9 @@ mod turn;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use replank_model::delta::Delta;
 use replank_model::object::Object;
-use replank_model::object::cloud::LaunchTemplate;
 use replank_model::object::meta::Key;
-use replank_model::object::pod::Pod;
-use replank_model::text::{GroupName, NodeName, RunId, Text};
+use replank_model::text::{GroupName, NodeName, RunId};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
@@ -68,12 +66,13 @@ use crate::Options;
 use crate::budget::{Healths, Ledger};
 use crate::command::Outcome;
 use crate::decision::{Decision, End};
-use crate::plan::{ChosenBy, Plan, Target};
+use crate::plan::{ChosenBy, Plan};
 use crate::waiting::{Hope, Subject, Waiting, WaitingOn};
 pub(crate) use daemon::is_eligible;
 use evict::{Spare, Works};
 use fleet::{Fleet, Refreshed};
 use member::Scope;
+pub(crate) use places::Places;
 use prepare::Readiness;
 use progress::Outlook;
 use room::Room;
@@ -98,6 +97,8 @@ struct Cache {
     watched: BTreeMap<(GroupName, Watched), Time>,
     /// Pods without a node; `None` until they are first asked for.
     loose: Option<BTreeSet<Key>>,
+    /// What waited when the run was halted: until it is over, what blocks is told from it.
+    blockers: Vec<Waiting>,
 }
 
 impl Cache {
@@ -113,18 +114,14 @@ impl Roll {
         Self { scope: Scope { plan, run, options }, cache: Cache::new(), end: None }
     }
 
-    /// Takes in an observation, before the View does.
-    pub(crate) fn mirror(&mut self, delta: &Delta) {
-        if let Some(room) = &mut self.cache.room {
-            room.observe(delta);
-        }
-    }
-
-    /// Takes in what an observation has changed in the View.
-    pub(crate) fn observe(&mut self, change: &Change) {
+    /// Takes in a change that `view` has taken in.
+    pub(crate) fn observe(&mut self, view: &View, change: &Change) {
         let cache = &mut self.cache;
         cache.fleet.observe(&self.scope, change);
         cache.healths.observe(change);
+        if let Some(room) = &mut cache.room {
+            room.observe(view, change);
+        }
         if let (Some(loose), Change::Object { old, new, .. }) = (&mut cache.loose, change) {
             note_loose(loose, old.as_ref(), new.as_ref());
         }
@@ -154,14 +151,15 @@ impl Cache {
         let tracks = tracks(view, scope, &self.fleet);
         let mut turn = Turn::new(now, view, scope, &self.fleet, &mut self.sent, &mut self.watched);
         let mut gear = Gear { healths: &mut self.healths, room: &mut self.room, loose: &mut self.loose };
-        let verdict = if tracks.iter().any(|track| track.halted.is_some()) {
-            settle(&mut turn, &tracks, &mut gear)
+        let is_halted = tracks.iter().any(|track| track.halted.is_some());
+        let verdict = if is_halted {
+            settle(&mut turn, &tracks, &mut gear, &self.blockers)
         } else {
             advance(&mut turn, &tracks, &mut gear)
         };
         let (commands, waiting, wake_at) = turn.finish();
-        if let Some(room) = &mut self.room {
-            room.reset();
+        if !is_halted {
+            self.blockers = blocking(&waiting);
         }
         self.sent.sweep();
         let end = match verdict {
@@ -176,11 +174,11 @@ impl Cache {
     fn refresh(&mut self, scope: &Scope, view: &View) {
         match (self.fleet.refresh(view, scope), &mut self.room) {
             (_, None) => {}
-            (Refreshed::All, Some(room)) => room.set_all_closed(view, &self.fleet.closed()),
+            (Refreshed::All, Some(room)) => room.set_all_closed(&self.fleet.closed()),
             (Refreshed::Some(names), Some(room)) => {
                 for name in &names {
                     let is_closed = self.fleet.members.get(name).is_some_and(member::Member::is_closed);
-                    room.set_closed(view, name, is_closed);
+                    room.set_closed(name, is_closed);
                 }
             }
         }
@@ -195,10 +193,7 @@ struct Gear<'r> {
 }
 
 impl Gear<'_> {
-    fn works<'a, 'g>(&'g mut self, turn: &Turn<'a>, acting: &[evict::Drain<'a>]) -> Works<'a, 'g>
-    where
-        'g: 'a,
-    {
+    fn works<'a: 'g, 'g>(&'g mut self, turn: &Turn<'a>, acting: &[evict::Drain<'a>]) -> Works<'g> {
         let room = self.room.get_or_insert_with(|| Room::load(turn.view, turn.fleet.closed()));
         let loose = self.loose.get_or_insert_with(|| loose_pods(turn.view));
         Works::new(turn, Ledger::new(turn.view, self.healths), room, loose, acting)
@@ -304,13 +299,19 @@ fn stop(turn: &mut Turn<'_>, tracks: &[Track<'_>], stalled_since: Option<Time>) 
 }
 
 /// One decision of a run that has halted.
-fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>], gear: &mut Gear<'_>) -> Verdict {
+fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>], gear: &mut Gear<'_>, blockers: &[Waiting]) -> Verdict {
     halt::settle(turn, tracks);
     if turn.is_moving {
         return Verdict::Open;
     }
+    for waiting in blockers {
+        turn.wait(waiting.what.clone(), waiting.on.clone());
+    }
+    let names: BTreeSet<&GroupName> = tracks.iter().map(|track| track.name).collect();
+    let closed = turn.fleet.closed();
+    let mut places = Places::with_new_nodes(turn.view, &names, &turn.scope.plan.target, closed);
     let mut works = gear.works(turn, &[]);
-    halt::blockers(turn, tracks, &mut works);
+    halt::blockers(turn, tracks, &mut works, &mut places);
     Verdict::Blocked
 }
 
@@ -319,28 +320,6 @@ pub(crate) fn old_nodes(view: &View, plan: &Plan, options: &Options) -> BTreeSet
     let scope = Scope { plan: Arc::new(plan.clone()), run: RunId::default(), options: options.clone() };
     let members = view.nodes.unordered().filter_map(|(_, node)| member::member(view, &scope, node));
     members.filter(member::Member::is_old).map(|member| member.name).collect()
-}
-
-/// The launch template that a plan's target makes of a group's.
-pub(crate) fn new_template(target: &Target, from: &LaunchTemplate) -> Arc<LaunchTemplate> {
-    target::template(target, from)
-}
-
-/// Whether single pods have a place, everything else being where it is.
-pub(crate) struct Places(Room);
-
-impl Places {
-    /// Places in a view in which some nodes take no pods.
-    pub(crate) fn new(view: &View, closed: BTreeSet<NodeName>) -> Self {
-        Self(Room::load(view, closed))
-    }
-
-    /// Why a pod has no other place; `None` if it has one.
-    pub(crate) fn obstacle(&mut self, pod: &Arc<Pod>) -> Option<Text> {
-        let found = self.0.find(pod);
-        self.0.reset();
-        found.err()
-    }
 }
 
 /// Of all that waits, what blocks.

@@ -202,7 +202,7 @@ pub(super) fn arrivals(turn: &mut Turn<'_>, track: &Track<'_>) {
     let missing = track.group.map_or(0, |group| group.size.desired.saturating_sub(lane.alive));
     turn.watch(track, Watched::Launching, missing > 0);
     if let Some(since) = turn.launches_nothing(track) {
-        turn.wait(track.subject(), WaitingOn::InstanceLate { since });
+        turn.wait(track.subject(), WaitingOn::InstanceLate { since, daemon_pods_missing: 0 });
     }
     if on_time + missing > 0 {
         let wanted = usable + on_time + missing;
@@ -213,10 +213,6 @@ pub(super) fn arrivals(turn: &mut Turn<'_>, track: &Track<'_>) {
 /// Says what an arriving instance waits for; whether it may still be expected.
 fn is_on_time(turn: &mut Turn<'_>, subject: Subject, since: Option<Time>, member: Option<&Member>) -> bool {
     let since = since.unwrap_or(turn.scope.options.started);
-    if turn.now > since + LATE_AFTER {
-        turn.wait(subject, WaitingOn::InstanceLate { since });
-        return false;
-    }
     let daemon_pods_missing = match member.map(|member| &member.stand) {
         Some(Stand::Closed) => {
             turn.wait(subject, WaitingOn::ForeignCordon);
@@ -225,6 +221,10 @@ fn is_on_time(turn: &mut Turn<'_>, subject: Subject, since: Option<Time>, member
         Some(Stand::Arriving { daemon_pods_missing }) => *daemon_pods_missing,
         Some(_) | None => 0,
     };
+    if turn.now > since + LATE_AFTER {
+        turn.wait(subject, WaitingOn::InstanceLate { since, daemon_pods_missing });
+        return false;
+    }
     turn.wait_until(subject, WaitingOn::NodeReady { daemon_pods_missing }, since + LATE_AFTER);
     true
 }

@@ -49,12 +49,13 @@ fn of_track(turn: &Turn<'_>, track: &Track<'_>) -> Time {
     let instances = lane.loose_new.iter().chain(&lane.loose_old);
     let of_instances = instances.filter_map(|id| turn.view.instances().get(id)?.launched);
     let queued = lane.queue.values().flatten().map(|(_, name)| name);
-    let of_marks = queued.chain(&lane.held).filter_map(|name| match turn.member(name).stand {
-        // What was held by batch pods may move once their time is up.
-        Stand::Doomed { since, .. } if batch_is_over(turn, since) => Some(batch_deadline(turn, since)),
-        Stand::Doomed { since, .. } => Some(since),
-        _ => None,
-    });
+    let of_marks =
+        queued.chain(&lane.held).chain(&lane.skipped).filter_map(|name| match turn.member(name).stand {
+            // What was held by batch pods may move once their time is up.
+            Stand::Doomed { since, .. } if batch_is_over(turn, since) => Some(batch_deadline(turn, since)),
+            Stand::Doomed { since, .. } | Stand::Skipped { since } => Some(since),
+            _ => None,
+        });
     of_nodes.chain(of_instances).chain(of_marks).fold(turn.scope.options.started, Time::max)
 }
 

@@ -1,162 +1,116 @@
 //! Whether a pod has a place on a node that stays.
 //!
-//! The question is put to the scheduler, over a copy of the View in which what is planned has happened: pods that are to move
-//! have moved, and nodes that take no part (old ones, new ones that are not ready) are full. What was tried is taken
-//! back at the end of each decision, so that between decisions the copy says what the View says.
+//! The question is put to the scheduler. Nodes that take no part (old ones, new ones that are not ready) are left out; pods
+//! that are tried somewhere count there, and no longer where they are, until the end of the decision.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::condition;
-use replank_model::object::meta::Meta;
-use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, PodPhase, PodStatus};
-use replank_model::object::resources::PODS;
-use replank_model::quantity::Quantity;
 use replank_model::text::{Name, NodeName, Text, Uid};
-use replank_model::view::View;
+use replank_model::view::{Change, View};
 
-use crate::schedule::Scheduler;
+use crate::schedule::{Mark, Scheduler, Trial};
 
-/// The copy and what was tried on it.
+/// The scheduler, and the nodes that are left out.
 #[derive(Debug)]
 pub(crate) struct Room {
-    copy: View,
     scheduler: Scheduler,
     closed: BTreeSet<NodeName>,
-    tried: Vec<Tried>,
 }
-
-#[derive(Debug)]
-enum Tried {
-    /// The pod was moved; this is how it was.
-    Moved(Arc<Pod>),
-    /// The pod was added.
-    Added(Arc<Pod>),
-}
-
-/// How far things had been tried: see [`Room::rewind`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Point(usize);
 
 impl Room {
     pub(crate) fn load(view: &View, closed: BTreeSet<NodeName>) -> Self {
-        let mut copy = view.clone();
+        let mut scheduler = Scheduler::load(view);
         for name in &closed {
-            if let Some(node) = view.node(name) {
-                copy.apply(Delta::from(filled(node)));
-            }
+            scheduler.set_excluded(name, true);
         }
-        let scheduler = Scheduler::load(&copy);
-        Self { copy, scheduler, closed, tried: Vec::new() }
+        Self { scheduler, closed }
     }
 
-    /// Takes in what the View has taken in.
-    pub(crate) fn observe(&mut self, delta: &Delta) {
-        debug_assert!(self.tried.is_empty(), "what is tried is taken back before the next observation");
-        let delta = match delta {
-            Delta::Put(Object::Node(node)) if self.closed.contains(&node.name()) => Delta::from(filled(node)),
-            other => other.clone(),
-        };
-        self.apply(delta);
+    /// Takes in a change that `view` has taken in.
+    pub(crate) fn observe(&mut self, view: &View, change: &Change) {
+        self.scheduler.observe(view, change);
+        if let Change::Object { new: Some(Object::Node(node)), .. } = change
+            && self.closed.contains(&node.name())
+        {
+            self.scheduler.set_excluded(&node.name(), true);
+        }
     }
 
     /// Says whether a node may take pods.
-    pub(crate) fn set_closed(&mut self, view: &View, name: &NodeName, closed: bool) {
+    pub(crate) fn set_closed(&mut self, name: &NodeName, closed: bool) {
         let has_changed = if closed { self.closed.insert(name.clone()) } else { self.closed.remove(name) };
-        if let Some(node) = view.node(name).filter(|_| has_changed) {
-            let node = if closed { filled(node) } else { node.clone() };
-            self.apply(Delta::from(node));
+        if has_changed {
+            self.scheduler.set_excluded(name, closed);
         }
     }
 
     /// Says for all nodes at once which may take no pods.
-    pub(crate) fn set_all_closed(&mut self, view: &View, closed: &BTreeSet<NodeName>) {
+    pub(crate) fn set_all_closed(&mut self, closed: &BTreeSet<NodeName>) {
         let changed: Vec<NodeName> = self.closed.symmetric_difference(closed).cloned().collect();
         for name in changed {
-            self.set_closed(view, &name, closed.contains(&name));
+            self.set_closed(&name, closed.contains(&name));
         }
     }
 
+    /// Begins to try pods in places. Everything is taken back when the search is dropped.
+    pub(crate) fn search<'r>(&'r mut self, view: &'r View) -> Search<'r> {
+        Search { trial: self.scheduler.trial(), view }
+    }
+}
+
+/// Pods tried in places.
+#[derive(Debug)]
+pub(crate) struct Search<'r> {
+    trial: Trial<'r>,
+    view: &'r View,
+}
+
+impl Search<'_> {
     /// Finds a place for a pod other than its present one, and takes it.
     ///
     /// # Errors
     /// The scheduler's words, if there is none; the pod stays where it was.
     pub(crate) fn find(&mut self, pod: &Arc<Pod>) -> Result<NodeName, Text> {
-        let loose = Arc::new(unbound(pod));
-        self.apply(Delta::from(loose.clone()));
-        match self.place(&loose) {
-            Ok(node) => {
-                self.tried.push(Tried::Moved(pod.clone()));
-                Ok(node)
-            }
-            Err(message) => {
-                self.apply(Delta::from(pod.clone()));
-                Err(message)
-            }
+        let before = self.trial.mark();
+        self.trial.take_away(self.view, &pod.meta.key());
+        let found = self.place(&Arc::new(unbound(pod)));
+        if found.is_err() {
+            self.trial.revert_to(before);
         }
+        found
     }
 
     /// Finds a place for one more pod like this one, and takes it; whether there was one.
     pub(crate) fn find_for_another(&mut self, pod: &Arc<Pod>, number: usize) -> bool {
         let mut another = unbound(pod);
-        another.meta = Meta {
-            name: Name::from(format!("{}.{number}", pod.meta.name)),
-            uid: Uid::from(format!("{}.{number}", pod.meta.uid)),
-            ..another.meta
-        };
-        let another = Arc::new(another);
-        self.apply(Delta::from(another.clone()));
-        let has_place = self.place(&another).is_ok();
-        if has_place {
-            self.tried.push(Tried::Added(another));
-        } else {
-            self.apply(Delta::Gone(Object::from(another).reference()));
-        }
-        has_place
+        another.meta.name = Name::from(format!("{}.{number}", pod.meta.name));
+        another.meta.uid = Uid::from(format!("{}.{number}", pod.meta.uid));
+        self.place(&Arc::new(another)).is_ok()
     }
 
     /// How far things have been tried.
-    pub(crate) fn point(&self) -> Point {
-        Point(self.tried.len())
+    pub(crate) fn point(&self) -> Mark {
+        self.trial.mark()
     }
 
     /// Takes back everything that was tried since a point.
-    pub(crate) fn rewind(&mut self, to: Point) {
-        while self.tried.len() > to.0 {
-            match self.tried.pop() {
-                Some(Tried::Moved(pod)) => self.apply(Delta::from(pod)),
-                Some(Tried::Added(pod)) => self.apply(Delta::Gone(Object::from(pod).reference())),
-                None => break,
-            }
-        }
-    }
-
-    /// Takes back everything.
-    pub(crate) fn reset(&mut self) {
-        self.rewind(Point(0));
+    pub(crate) fn rewind(&mut self, to: Mark) {
+        self.trial.revert_to(to);
     }
 
     fn place(&mut self, pod: &Arc<Pod>) -> Result<NodeName, Text> {
-        let placed = self.scheduler.place(&self.copy, pod, 0).map_err(|error| error.message)?;
-        let bound = Pod { node: Some(placed.name.clone()), ..Pod::clone(pod) };
-        self.apply(Delta::from(bound));
-        Ok(placed.name)
+        match self.trial.place(self.view, pod, 0) {
+            Ok(placed) => {
+                self.trial.assume(self.view, pod, &placed.node, &placed.volumes);
+                Ok(placed.node)
+            }
+            Err(error) => Err(Text::from(error.to_string())),
+        }
     }
-
-    fn apply(&mut self, delta: Delta) {
-        let change = self.copy.apply(delta);
-        self.scheduler.observe(&self.copy, &change);
-    }
-}
-
-/// A node on which no pod has room.
-fn filled(node: &Arc<Node>) -> Arc<Node> {
-    let mut node = Node::clone(node);
-    node.status.allocatable.set(PODS, Quantity::ZERO);
-    Arc::new(node)
 }
 
 /// The pod that will be made in place of this one, as it is before it has a node.

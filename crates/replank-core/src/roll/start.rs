@@ -7,7 +7,10 @@
 //! Per group: the canary's nodes go first. When they are gone the next node is begun after the soak; nothing else of the
 //! group is begun before that moment has come.
 //!
-//! Of a group's nodes the first in the plan's order is begun for which the group and the zone can spare a Ready node, and
+//! Where the plan has a `minReadyPerZone`, nodes in zones without any new node come before the plan's order (except
+//! `zoneByZone`): their replacements come up there, so that every zone has a new node before its last old one goes.
+//!
+//! Of a group's nodes the first in this order is begun for which the group and the zone can spare a Ready node, and
 //! for all of whose pods the scheduler finds room. [`LOOK_AHEAD`] nodes of each zone are considered, so that a decision stays
 //! cheap; once a minute, while nothing is being drained, all are.
 
@@ -40,7 +43,7 @@ pub(super) fn start(
     tracks: &[Track<'_>],
     drains: &[Drain<'_>],
     spare: &mut Spare,
-    works: &mut Works<'_, '_>,
+    works: &mut Works<'_>,
 ) {
     let mut places = Places::of(turn, tracks, drains);
     for (number, track) in tracks.iter().enumerate() {
@@ -172,7 +175,7 @@ fn choose(
     number: usize,
     starting: &BTreeSet<NodeName>,
     spare: &mut Spare,
-    works: &mut Works<'_, '_>,
+    works: &mut Works<'_>,
 ) -> Option<NodeName> {
     let is_idle = track.lane.draining.is_empty() && starting.is_empty();
     let is_round = turn.now.as_millis() % LOOK_AROUND.as_millis() == 0;
@@ -213,19 +216,21 @@ fn choose(
 /// The first nodes of each zone, in the plan's order; and nodes whose batch pods are over and are to be evicted, last.
 fn candidates(turn: &Turn<'_>, track: &Track<'_>, depth: usize) -> Vec<NodeName> {
     let by_zone = turn.scope.plan.order == Order::ZoneByZone;
+    let keeps_zones = turn.scope.plan.budget.min_ready_per_zone > 0 && !by_zone;
     let mut first: Vec<_> = Vec::new();
     for (zone, nodes) in &track.lane.queue {
+        let has_new = keeps_zones && track.lane.new.contains_key(zone);
         let zone = if by_zone { zone.as_str() } else { "" };
-        first.extend(nodes.iter().take(depth).map(|(rank, name)| (zone, *rank, name)));
+        first.extend(nodes.iter().take(depth).map(|(rank, name)| (has_new, zone, *rank, name)));
     }
     first.sort();
     if by_zone {
         // A later zone is not begun while an earlier one is being drained.
         let drained = track.lane.draining.iter().map(|name| turn.member(name).zone.as_str()).min();
-        first.retain(|(zone, _, _)| drained.is_none_or(|drained| *zone <= drained));
+        first.retain(|(_, zone, _, _)| drained.is_none_or(|drained| *zone <= drained));
     }
     let late = late(turn, track).take(depth);
-    first.into_iter().map(|(_, _, name)| name).chain(late).cloned().collect()
+    first.into_iter().map(|(_, _, _, name)| name).chain(late).cloned().collect()
 }
 
 /// Nodes that are held by nothing but batch pods that are to be evicted now.
@@ -258,7 +263,7 @@ fn alike(pod: &Pod) -> (*const PodSpec, Namespace) {
 /// Whether all pods of a node have room elsewhere, taken together.
 fn has_room(
     turn: &Turn<'_>,
-    works: &mut Works<'_, '_>,
+    works: &mut Works<'_>,
     hopeless: &mut Hopeless,
     since: Time,
     load: &Load,

@@ -57,6 +57,20 @@ impl Scheduler {
         }
     }
 
+    /// Leaves a node out, or counts it in again: no pod goes to one that is left out, whatever it tolerates, while pods that
+    /// are there stay and count. It holds until it is said otherwise or the node is gone; [`Trial::exclude`] undoes
+    /// it by itself. Whether that changed anything.
+    pub fn set_excluded(&mut self, node: &NodeName, is_excluded: bool) -> bool {
+        let world = &mut self.world;
+        let Some(id) = world.nodes.find(node) else { return false };
+        if world.nodes[id].is_excluded == is_excluded {
+            return false;
+        }
+        world.nodes[id].is_excluded = is_excluded;
+        world.touch(id, Touched::Itself);
+        true
+    }
+
     /// Begins a what-if question. Everything done in it is undone when it is dropped.
     pub fn trial(&mut self) -> Trial<'_> {
         Trial { scheduler: self, undo: Vec::new() }
@@ -155,7 +169,7 @@ impl Trial<'_> {
     /// Leaves a node out: no pod goes there, whatever it tolerates. Pods that are there stay and count. Whether there is
     /// such a node, not left out before.
     pub fn exclude(&mut self, node: &NodeName) -> bool {
-        let is_changed = self.set_excluded(node, true);
+        let is_changed = self.scheduler.set_excluded(node, true);
         if is_changed {
             self.undo.push(Undo::SetExcluded(node.clone(), false));
         }
@@ -215,7 +229,7 @@ impl Trial<'_> {
                 }
             }
             Undo::SetExcluded(node, is_excluded) => {
-                self.set_excluded(&node, is_excluded);
+                self.scheduler.set_excluded(&node, is_excluded);
             }
             Undo::Remove(node) => {
                 if let Some(id) = self.scheduler.world.nodes.find(&node) {
@@ -226,17 +240,6 @@ impl Trial<'_> {
                 self.scheduler.world.put_node(node);
             }
         }
-    }
-
-    fn set_excluded(&mut self, node: &NodeName, is_excluded: bool) -> bool {
-        let world = &mut self.scheduler.world;
-        let Some(id) = world.nodes.find(node) else { return false };
-        if world.nodes[id].is_excluded == is_excluded {
-            return false;
-        }
-        world.nodes[id].is_excluded = is_excluded;
-        world.touch(id, Touched::Itself);
-        true
     }
 }
 

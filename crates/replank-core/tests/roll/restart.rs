@@ -85,6 +85,7 @@ fn dropped_caches_change_no_effect() {
         for lag in LAGS {
             let mut quiet = stage(spec.clone(), lag, with_batch);
             let end = quiet.run(DAY);
+            assert!(end == End::Done || with_batch, "{spec} {end:?}\n{}", quiet.story());
             for every in [1, 2, 7] {
                 let mut shaken = stage(spec.clone(), lag, with_batch);
                 shaken.drops = Box::new(move |now: Time| (now - start()).as_secs() % every == 0);

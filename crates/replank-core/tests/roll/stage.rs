@@ -452,7 +452,7 @@ impl Stage {
             let mut pod = Pod::clone(&pod);
             match scheduler.place(&self.truth, &Arc::new(pod.clone()), 0) {
                 Ok(placed) => {
-                    pod.node = Some(placed.name);
+                    pod.node = Some(placed.node);
                     pod.status.conditions = vec![condition("PodScheduled", true, self.now)];
                     self.put(pod);
                 }

@@ -3,33 +3,24 @@
 //! Old nodes are taken as full; of every group that is rolled one empty new node of each zone and shape is added. A pod that
 //! finds no place then, with everything else where it is, will find none in the roll either.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-use replank_model::delta::Delta;
-use replank_model::object::cloud::NodeGroup;
-use replank_model::object::condition::{Condition, ConditionStatus};
-use replank_model::object::pod::{Pod, PodSpec};
-use replank_model::object::volume::{CsiNode, CsiNodeSpec};
-use replank_model::text::{Namespace, NodeName, Text};
-use replank_model::view::View;
+use std::collections::BTreeMap;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
 use super::super::survey::{Subject, Survey};
 use crate::drain::{Fate, Otherwise};
 use crate::plan::Target;
-use crate::roll;
+use crate::roll::Places;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
-    let mut view = survey.view.clone();
-    add_new_nodes(survey, &mut view);
-    let mut places = roll::Places::new(&view, survey.nodes.clone());
-    let mut answers: BTreeMap<(usize, Namespace, Text), Option<Text>> = BTreeMap::new();
+    let nothing = Target::default();
+    let target = survey.plan.map_or(&nothing, |plan| &plan.target);
+    let touched = survey.groups_touched();
+    let groups = touched.iter().filter_map(|name| survey.groups.get(name));
+    let mut places = Places::with_groups(survey.view, groups, target, survey.nodes.clone());
+    let mut known = BTreeMap::new();
     let mut findings: BTreeMap<ObjectName, (Finding, usize)> = BTreeMap::new();
     for subject in survey.subjects.iter().filter(|subject| moves(subject)) {
-        let answer =
-            answers.entry(alike(&subject.pod)).or_insert_with(|| places.obstacle(&subject.pod)).clone();
-        let Some(message) = answer else { continue };
+        let Some(message) = places.obstacle_of_kind(&mut known, &subject.pod) else { continue };
         let object = match &subject.workload {
             Some(workload) => ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             None => ObjectName::new("Pod", subject.pod.meta.key()),
@@ -55,13 +46,6 @@ fn moves(subject: &Subject) -> bool {
     }
 }
 
-/// Pods of one spec and one set of labels get one answer; a volume of their own makes specs differ.
-fn alike(pod: &Pod) -> (usize, Namespace, Text) {
-    let spec: *const PodSpec = Arc::as_ptr(&pod.spec);
-    let labels: Vec<String> = pod.meta.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    (spec as usize, pod.meta.namespace.clone(), Text::from(labels.join(",")))
-}
-
 fn finding(object: ObjectName, subject: &Subject, message: &str) -> Finding {
     Finding {
         rule: Rule::NoRoom,
@@ -77,44 +61,6 @@ fn finding(object: ObjectName, subject: &Subject, message: &str) -> Finding {
             pod = subject.pod.meta.name
         ),
     }
-}
-
-/// One empty new node for every zone and shape of every group that is rolled.
-fn add_new_nodes(survey: &Survey<'_>, view: &mut View) {
-    let nothing = Target::default();
-    let target = survey.plan.map_or(&nothing, |plan| &plan.target);
-    let touched: BTreeSet<_> = survey.groups_touched();
-    for group in touched.iter().filter_map(|name| survey.groups.get(name)) {
-        let template = roll::new_template(target, group.template());
-        for zone in &group.zones {
-            for (number, shape) in template.shapes.iter().enumerate() {
-                let name = NodeName::from(format!("new-{}-{zone}-{number}", group.name));
-                let mut node = template.node(&name, zone, shape);
-                node.status.conditions = vec![ready()];
-                node.meta.creation_timestamp = Some(survey.now());
-                view.apply(Delta::from(node));
-                add_csi_node(view, group, &name, shape);
-            }
-        }
-    }
-}
-
-fn add_csi_node(
-    view: &mut View,
-    _group: &NodeGroup,
-    name: &NodeName,
-    shape: &replank_model::object::cloud::NodeShape,
-) {
-    if shape.csi_drivers.is_empty() {
-        return;
-    }
-    let mut csi = CsiNode { spec: CsiNodeSpec { drivers: shape.csi_drivers.clone() }, ..CsiNode::default() };
-    csi.meta.name = name.into();
-    view.apply(Delta::from(csi));
-}
-
-fn ready() -> Condition {
-    Condition { r#type: "Ready".into(), status: ConditionStatus::True, ..Condition::default() }
 }
 
 #[cfg(test)]

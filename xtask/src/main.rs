@@ -1,2 +1,55 @@
-//! Chores of the workspace.
-fn main() {}
+//! Chores of the workspace: `cargo xtask help`.
+
+mod bench;
+mod deps;
+mod docs;
+mod list;
+mod openb;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Chores of the workspace.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Checks which crate depends on what against the allow-lists.
+    Deps,
+    /// Writes the openb trace as Kubernetes objects: a gzip JSON List.
+    Openb(openb::Args),
+    /// Rehearses rolls of generated clusters and prints a table of what that took.
+    Bench(bench::Args),
+    /// Puts real output into the documentation, or checks that what stands there is real.
+    Docs(docs::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match &cli.task {
+        Task::Deps => deps::run(),
+        Task::Openb(args) => openb::run(args),
+        Task::Bench(args) => bench::run(args),
+        Task::Docs(args) => docs::run(args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace's directory.
+fn root() -> PathBuf {
+    let own = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    own.parent().expect("xtask lies in the workspace").to_owned()
+}

@@ -1,7 +1,8 @@
 //! Crate root.
 
-pub mod plain_scheduler;
+pub mod big;
 pub mod dynamics;
+pub mod plain_scheduler;
 pub mod recordings;
 pub mod requests;
 pub mod sched_load;

@@ -1,2 +1,42 @@
-//! The `replank` binary.
-fn main() {}
+//! The `replank` binary: command line, progress, report, exit codes.
+
+mod cli;
+mod exit;
+mod failure;
+mod interrupt;
+mod printer;
+mod progress;
+mod rehearse;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+use exit::Exit;
+use failure::Failure;
+use interrupt::Interrupt;
+use printer::Printer;
+
+/// Rehearsals make and drop millions of small objects, from two threads with `--seeds`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    // clap itself ends the process on a usage error, with the same code as `Exit::Usage`.
+    let cli = Cli::parse();
+    let mut printer = Printer::new(cli.color);
+    let exit = run(&cli, &mut printer).unwrap_or_else(|failure| {
+        printer.failure(&failure);
+        failure.exit
+    });
+    ExitCode::from(exit.code())
+}
+
+fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
+    let interrupt = Interrupt::listen()?;
+    match &cli.command {
+        Command::Rehearse(args) => rehearse::run(args, printer, &interrupt),
+    }
+}

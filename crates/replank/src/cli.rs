@@ -1,0 +1,149 @@
+//! The command line: one flag, one definition.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use replank_core::plan::VersionPrefix;
+use replank_model::text::Text;
+use replank_model::time::{Span, Time};
+
+use crate::exit::Exit;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Replaces the nodes of a Kubernetes cluster so that nobody who uses it notices, and rehearses it first.
+#[derive(Debug, Parser)]
+#[command(name = "replank", version, styles = STYLES, after_help = Exit::table(), subcommand_required = true)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
+    pub(crate) color: When,
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Rehearses a node roll on a simulated copy of a cluster, in virtual time. Touches nothing.
+    ///
+    /// Reads what `kubectl get … -A -o json` (or `-o yaml`) prints, runs the plan on a simulated copy of it, and reports
+    /// how long it takes, what would break, and what to change first. Without SNAPSHOT and plan a bundled example is
+    /// rehearsed. The report is written to standard output, everything else to standard error.
+    #[command(after_help = Exit::table())]
+    Rehearse(RehearseArgs),
+}
+
+/// Arguments of `rehearse`.
+#[derive(Args, Debug)]
+pub(crate) struct RehearseArgs {
+    /// Files or directories of Kubernetes objects: YAML, JSON, lists, each in gzip too; `-` is standard input.
+    #[arg(value_name = "SNAPSHOT")]
+    pub(crate) snapshots: Vec<OsString>,
+
+    /// The plan: a file with a NodeRoll; docs/plan.md lists every field.
+    #[arg(short = 'f', long = "filename", value_name = "PLAN", conflicts_with_all = ["roll", "to_version", "image"])]
+    pub(crate) plan: Option<PathBuf>,
+
+    /// Node groups to replace, with the defaults of a plan.
+    #[arg(long, value_name = "GROUP", value_delimiter = ',')]
+    pub(crate) roll: Vec<Text>,
+
+    /// Kubernetes version of the new nodes, such as 1.36.
+    #[arg(long, value_name = "VERSION", requires = "roll")]
+    pub(crate) to_version: Option<VersionPrefix>,
+
+    /// Machine image of the new nodes.
+    #[arg(long, value_name = "AMI", requires = "roll")]
+    pub(crate) image: Option<Text>,
+
+    /// Node label whose value names a node's group.
+    #[arg(long, value_name = "KEY", default_value = replank_model::object::node::LABEL_EKS_NODEGROUP)]
+    pub(crate) group_label: Text,
+
+    /// Seed of everything that is drawn: the same input and seed give the same rehearsal.
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "seeds")]
+    pub(crate) seed: u64,
+
+    /// Rehearses with the seeds 1 to N and reports the spread.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX))]
+    pub(crate) seeds: Option<u64>,
+
+    /// The moment of the snapshot, such as 2026-11-20T09:52:00Z. Otherwise it is found in the snapshot.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<Time>,
+
+    /// Ends with an error where any part of a snapshot cannot be read.
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// Form of the report; docs/rehearsal-json.md describes the JSON.
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    pub(crate) output: Format,
+
+    /// Shows every node's way through the roll.
+    #[arg(long)]
+    pub(crate) timeline: bool,
+
+    /// Longest virtual time that is rehearsed, such as 48h. Otherwise an hour more than the plan's deadline.
+    #[arg(long, value_name = "DURATION", value_parser = limit)]
+    pub(crate) limit: Option<Span>,
+}
+
+/// Seeds of one call: results are held until the summary, and nobody reads a longer table.
+const SEEDS_MAX: u64 = 10_000;
+
+/// A duration that is more than nothing.
+fn limit(text: &str) -> Result<Span, String> {
+    match text.parse::<Span>() {
+        Ok(span) if span > Span::ZERO => Ok(span),
+        Ok(_) => Err("expected a duration of more than nothing".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// In files and pipes too.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+/// Form of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For a person.
+    Text,
+    /// For a program.
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_must_be_more_than_nothing() {
+        assert_eq!(limit("90m"), Ok(Span::from_minutes(90)));
+        assert!(limit("0s").is_err() && limit("-1h").is_err() && limit("2 days").is_err());
+    }
+}

@@ -1,0 +1,113 @@
+//! Everything that is printed goes through here: data to standard output, the story to standard error.
+
+use std::io::{self, IsTerminal, Write};
+
+use anstream::{AutoStream, ColorChoice};
+
+use crate::cli::When;
+use crate::failure::Failure;
+use crate::report::{Color, Look, Tone, wrap};
+
+/// Width where nobody says any: of a file or a pipe.
+const WIDTH_DEFAULT: usize = 100;
+/// Narrower than this, tables fall apart.
+const WIDTH_MIN: usize = 60;
+/// Longer lines are hard to read.
+const WIDTH_MAX: usize = 160;
+
+/// The two streams and how they look.
+#[derive(Debug)]
+pub(crate) struct Printer {
+    data: AutoStream<io::Stdout>,
+    story: AutoStream<io::Stderr>,
+    look: Look,
+}
+
+impl Printer {
+    /// Standard output and error, with colours as wanted.
+    pub(crate) fn new(when: When) -> Self {
+        let choice = match when {
+            When::Auto => ColorChoice::Auto,
+            When::Always => ColorChoice::Always,
+            When::Never => ColorChoice::Never,
+        };
+        let data = AutoStream::new(io::stdout(), choice);
+        let story = AutoStream::new(io::stderr(), choice);
+        let color = match data.current_choice() {
+            ColorChoice::Never => Color::None,
+            ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => Color::Ansi,
+        };
+        Self { data, story, look: Look { width: width(), color } }
+    }
+
+    /// How data is to look.
+    pub(crate) fn look(&self) -> Look {
+        self.look
+    }
+
+    /// Writes data. That nobody reads it any more (`| head`) is no fault of ours.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub(crate) fn data(&mut self, text: &str) -> Result<(), Failure> {
+        let written = self.data.write_all(text.as_bytes()).and_then(|()| self.data.flush());
+        match written {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Failure::internal(anyhow::Error::new(error).context("standard output cannot be written")))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Tells what happens.
+    pub(crate) fn story(&mut self, text: &str) {
+        self.tell("", Tone::Plain, text);
+    }
+
+    /// Tells something that should be looked at.
+    pub(crate) fn warning(&mut self, text: &str) {
+        self.tell("warning: ", Tone::Warning, text);
+    }
+
+    /// Tells why it ends, what caused that, and what to do next.
+    pub(crate) fn failure(&mut self, failure: &Failure) {
+        let mut causes = failure.error.chain().map(ToString::to_string);
+        self.tell("error: ", Tone::Bad, &causes.next().unwrap_or_default());
+        for cause in causes {
+            self.tell("  cause: ", Tone::Faint, &cause);
+        }
+        if let Some(next) = &failure.next {
+            self.tell("  next: ", Tone::Note, next);
+        }
+    }
+
+    /// A line with a label; its continuation lines stand below its text. What begins with a blank is to be pasted, and
+    /// is never broken.
+    fn tell(&mut self, label: &str, tone: Tone, text: &str) {
+        let style = tone.style();
+        let indent = label.len();
+        let lines = text.lines().flat_map(|line| match line.starts_with(' ') {
+            true => vec![line.to_owned()],
+            false => wrap(line, self.look.width.saturating_sub(indent)),
+        });
+        for (number, line) in lines.enumerate() {
+            let told = if number == 0 {
+                writeln!(self.story, "{style}{label}{style:#}{line}")
+            } else {
+                writeln!(self.story, "{:indent$}{line}", "")
+            };
+            if told.is_err() {
+                // There is nobody left to tell.
+                return;
+            }
+        }
+    }
+}
+
+/// The width of the terminal that standard output is, or that standard error is.
+fn width() -> usize {
+    let of = |term: console::Term| term.size_checked().map(|(_, columns)| usize::from(columns));
+    let terminal = if io::stdout().is_terminal() { of(console::Term::stdout()) } else { None };
+    let given = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    terminal.or(given).unwrap_or(WIDTH_DEFAULT).clamp(WIDTH_MIN, WIDTH_MAX)
+}

@@ -1,0 +1,64 @@
+//! Progress in virtual time, on a terminal; silent elsewhere.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use replank_sim::rehearse::Progress;
+
+use crate::report::words;
+
+/// A line on standard error that is gone once the rehearsal is over.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    bar: ProgressBar,
+}
+
+/// Redraws per second: a rehearsal moves faster than an eye.
+const REDRAWS: u8 = 10;
+
+impl Meter {
+    /// Of one rehearsal: `{nodes replaced}` of all.
+    pub(crate) fn of_nodes() -> Self {
+        Self::with("{bar:24} {pos}/{len} nodes replaced  {wide_msg}")
+    }
+
+    /// Of many rehearsals.
+    pub(crate) fn of_seeds(seeds: u64) -> Self {
+        let meter = Self::with("{bar:24} {pos}/{len} seeds  {wide_msg}");
+        meter.bar.set_length(seeds);
+        meter
+    }
+
+    fn with(template: &str) -> Self {
+        // indicatif draws nothing where standard error is no terminal.
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(REDRAWS));
+        let style = ProgressStyle::with_template(template).expect("the template is one of two above");
+        bar.set_style(style.progress_chars("━╸─"));
+        bar.enable_steady_tick(Duration::from_millis(250));
+        Self { bar }
+    }
+
+    /// Shows how far a rehearsal is, and what it waits for.
+    pub(crate) fn show(&self, progress: &Progress<'_>) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        self.bar.set_length(progress.total as u64);
+        self.bar.set_position(progress.replaced as u64);
+        let waiting = progress.decision.and_then(|decision| decision.waiting.first());
+        let waiting =
+            waiting.map(|entry| format!(": {} waits on {}", entry.what, entry.on)).unwrap_or_default();
+        self.bar.set_message(format!("{} gone by{waiting}", words::span(progress.elapsed)));
+    }
+
+    /// One more is done.
+    pub(crate) fn step(&self) {
+        self.bar.inc(1);
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

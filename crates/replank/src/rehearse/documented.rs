@@ -1,0 +1,63 @@
+//! Holds `docs/plan.md` against what is really read.
+
+use std::collections::BTreeSet;
+
+use replank_core::plan::Plan;
+use replank_intake::source::Source;
+use serde_json::{Value, json};
+
+use super::plan::from_source;
+
+const PAGE: &str = include_str!("../../../../docs/plan.md");
+
+/// The code blocks of a language.
+fn blocks(page: &'static str, language: &str) -> Vec<&'static str> {
+    let open = format!("```{language}\n");
+    page.split(&open).skip(1).filter_map(|rest| rest.split_once("\n```").map(|(block, _)| block)).collect()
+}
+
+#[test]
+fn every_plan_on_the_page_is_right() {
+    let plans = blocks(PAGE, "yaml");
+    assert!(plans.len() >= 3, "{}", plans.len());
+    for plan in plans {
+        if let Err(failure) = from_source(Source::bytes("docs/plan.md", plan), "docs/plan.md") {
+            panic!("{:#}\n{plan}", failure.error);
+        }
+    }
+}
+
+/// The fields of an object, as the reader names them when it meets one that it does not know.
+fn fields_of(path: &str, value: Value) -> BTreeSet<String> {
+    let mut plan = json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "p"},
+        "spec": {"groups": ["web"]}});
+    let pointer = format!("/{}", path.replace('.', "/"));
+    match pointer.as_str() {
+        "/" => plan["unknown-field"] = value,
+        "/spec" => plan["spec"]["unknown-field"] = value,
+        _ => plan["spec"][path.trim_start_matches("spec.")] = json!({"unknown-field": value}),
+    }
+    let errors = Plan::read(&plan).expect_err("the field is unknown").0;
+    let error = errors.iter().find(|error| error.path.ends_with("unknown-field")).expect("it is reported");
+    let names = error.expected.replace(" or ", ", ");
+    let prefix = if path.is_empty() { String::new() } else { format!("{path}.") };
+    names.split(", ").map(|name| format!("{prefix}{name}")).collect()
+}
+
+#[test]
+fn every_field_is_documented_and_no_other() {
+    let mut read = fields_of("", json!(1));
+    for path in ["spec", "spec.target", "spec.budget", "spec.canary", "spec.pace", "spec.batch"] {
+        read.extend(fields_of(path, json!(1)));
+    }
+    read.insert("metadata.name".to_owned());
+    let rows = PAGE.lines().filter_map(|line| line.strip_prefix("| `"));
+    let documented: BTreeSet<String> =
+        rows.map(|row| row.split_once('`').expect("a field's name ends").0.to_owned()).collect();
+    let unexplained: Vec<_> = read.difference(&documented).collect();
+    let unread: Vec<_> = documented.difference(&read).collect();
+    assert!(
+        unexplained.is_empty() && unread.is_empty(),
+        "not documented: {unexplained:?}; not read: {unread:?}"
+    );
+}

@@ -1,0 +1,81 @@
+//! Node groups: which there are, and which a plan means.
+
+use replank_core::groups::{self, GroupBy, LearntGroup, group_of};
+use replank_core::plan::{ChosenBy, Plan, nearest};
+use replank_model::object::node::LABEL_EKS_NODEGROUP;
+use replank_model::text::{GroupName, Text};
+use replank_model::view::View;
+
+use crate::failure::Failure;
+use crate::report::words::count;
+
+/// Groups that a message lists.
+const LISTED_MAX: usize = 20;
+
+/// Groups, and what makes them.
+pub(super) struct Grouped {
+    pub(super) groups: Vec<LearntGroup>,
+    pub(super) by: GroupBy,
+}
+
+/// The groups that a label makes.
+pub(super) fn of_label(view: &View, label: &Text) -> Vec<LearntGroup> {
+    groups::from_nodes(view, &GroupBy::Label(label.clone()))
+}
+
+/// The groups of a snapshot, those of the plan among them.
+///
+/// Nodes that a plan chooses by a selector are in their groups by label where all of them have it; else they are
+/// one group that has the plan's name.
+pub(super) fn choose(view: &View, plan: &Plan, label: &Text) -> Result<Grouped, Failure> {
+    let known = of_label(view, label);
+    let by = GroupBy::Label(label.clone());
+    match &plan.nodes.by {
+        ChosenBy::Groups(wanted) => {
+            let unknown = wanted.iter().find(|name| known.iter().all(|group| group.group.name != **name));
+            unknown.map_or(Ok(()), |name| Err(no_such(name, &known, label)))?;
+            Ok(Grouped { groups: known, by })
+        }
+        ChosenBy::Selector(selector) => {
+            let nodes = view.nodes.sorted();
+            let mut chosen =
+                nodes.iter().filter(|(_, node)| selector.matches(|key| node.meta.labels.value(key)));
+            let is_grouped = chosen.clone().all(|(_, node)| group_of(node, &by).is_some());
+            if chosen.next().is_none() {
+                return Err(Failure::usage_message("the plan's selector matches no node of the snapshot")
+                    .next("look at the nodes' labels: kubectl get nodes --show-labels"));
+            }
+            if is_grouped {
+                return Ok(Grouped { groups: known, by });
+            }
+            let by = GroupBy::Selector(GroupName::new(plan.name.clone()), selector.clone());
+            Ok(Grouped { groups: groups::from_nodes(view, &by), by })
+        }
+    }
+}
+
+fn no_such(name: &GroupName, known: &[LearntGroup], label: &Text) -> Failure {
+    let meant = nearest(name.as_str(), known.iter().map(|group| group.group.name.as_str()));
+    let meant = meant.map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
+    Failure::usage_message(format!("there is no node group {name:?} in the snapshot"))
+        .next(format!("{meant}{}", there_are(known, label)))
+}
+
+/// `there are batch (8 nodes) and web (16 nodes)`
+pub(super) fn there_are(known: &[LearntGroup], label: &Text) -> String {
+    if known.is_empty() {
+        let other = if **label == *LABEL_EKS_NODEGROUP { "another label" } else { "another label than this" };
+        return format!(
+            "no node has the label {label}, which names a node's group: pass {other} with --group-label, or choose nodes by a selector in a plan"
+        );
+    }
+    let mut names: Vec<String> = known
+        .iter()
+        .take(LISTED_MAX)
+        .map(|group| format!("{} ({})", group.group.name, count(group.instances.len(), "node")))
+        .collect();
+    if known.len() > LISTED_MAX {
+        names.push(format!("{} more", known.len() - LISTED_MAX));
+    }
+    format!("by the label {label} there are {}", names.join(", "))
+}

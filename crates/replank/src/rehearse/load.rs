@@ -1,0 +1,131 @@
+//! From arguments to a cluster: everything that could be read, and a story of what could not.
+
+use std::ffi::OsStr;
+
+use replank_intake::now::Now;
+use replank_intake::problem::{Lost, Problem};
+use replank_intake::snapshot::{Options, Snapshot, Summary};
+use replank_intake::source::Source;
+use replank_model::delta::Delta;
+use replank_model::time::Time;
+use replank_model::view::View;
+
+use crate::cli::RehearseArgs;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::report::words::{count, grouped};
+
+/// What to do where there is no snapshot.
+pub(super) const HOW_TO_SNAPSHOT: &str = "save one and pass it:\n  \
+    kubectl get nodes,csinodes,namespaces,pods,deployments,replicasets,statefulsets,daemonsets,replicationcontrollers,\
+    jobs,cronjobs,pdb,hpa,services,endpointslices,pv,pvc,storageclasses,priorityclasses,resourcequotas \
+    -A -o json > cluster.json\n\
+    or see the bundled example: replank rehearse";
+
+/// Problems that are told one by one; the others are counted.
+const PROBLEMS_SHOWN: usize = 5;
+
+/// A cluster at a moment.
+pub(super) struct Cluster {
+    pub(super) view: View,
+    pub(super) now: Time,
+}
+
+/// Reads what was named on the command line, and what to call it.
+pub(super) fn from_arguments(
+    args: &RehearseArgs,
+    printer: &mut Printer,
+) -> Result<(String, Cluster), Failure> {
+    let sources = args.snapshots.iter().map(|argument| Source::from_argument(argument)).collect();
+    let cluster = read(sources, args, printer)?;
+    Ok((name(args), cluster))
+}
+
+fn name(args: &RehearseArgs) -> String {
+    let shown = |argument: &OsStr| {
+        if argument == "-" { "standard input".to_owned() } else { argument.to_string_lossy().into_owned() }
+    };
+    match args.snapshots.as_slice() {
+        [] => "nothing".to_owned(),
+        [only] => shown(only),
+        [first, rest @ ..] => format!("{} and {} more", shown(first), rest.len()),
+    }
+}
+
+/// Reads sources into a view.
+pub(super) fn read(
+    sources: Vec<Source>,
+    args: &RehearseArgs,
+    printer: &mut Printer,
+) -> Result<Cluster, Failure> {
+    let options = Options { now: args.now, ..Options::default() };
+    let snapshot = Snapshot::load(sources, &options).map_err(Failure::usage)?;
+    tell(&snapshot, printer);
+    if args.strict && snapshot.summary.losses > 0 {
+        let lost = usize::try_from(snapshot.summary.losses).unwrap_or(usize::MAX);
+        return Err(Failure::usage_message(format!(
+            "{} of the snapshot could not be read",
+            count(lost, "part")
+        ))
+        .next("correct what is named above, or leave --strict out to rehearse with the rest"));
+    }
+    let Some(Now { time: now, .. }) = snapshot.now else {
+        return Err(Failure::usage_message("nothing in the snapshot tells when it was taken")
+            .next("say it: --now 2026-11-20T09:52:00Z"));
+    };
+    let mut view = View::default();
+    for object in snapshot.objects {
+        view.apply(Delta::Put(object));
+    }
+    if view.nodes.is_empty() {
+        return Err(Failure::usage_message("there is no Node in the snapshot").next(HOW_TO_SNAPSHOT));
+    }
+    Ok(Cluster { view, now })
+}
+
+fn tell(snapshot: &Snapshot, printer: &mut Printer) {
+    let summary = &snapshot.summary;
+    printer.story(&in_numbers(summary));
+    if let Some(now) = snapshot.now {
+        printer.story(&format!("the snapshot's moment is {}: {}", now.time, now.basis));
+    }
+    for empty in &summary.empty_sources {
+        printer.warning(&format!("{empty} is empty"));
+    }
+    problems(&snapshot.problems, summary.problems, printer);
+    if let Some(first) = summary.passed_over.first() {
+        let others = match summary.passed_over.len() {
+            1 => String::new(),
+            number => format!(", and {} more", number - 1),
+        };
+        printer.story(&format!("not read: {} ({}){others}", first.path.display(), first.why));
+    }
+}
+
+/// `read 541 objects from 1 file: 40 nodes, 373 pods, 18 budgets`
+fn in_numbers(summary: &Summary) -> String {
+    let of =
+        |kind: &str| usize::try_from(summary.objects.get(kind).copied().unwrap_or(0)).unwrap_or(usize::MAX);
+    let all: u64 = summary.objects.values().sum();
+    format!(
+        "read {} from {}: {}, {}, {}",
+        count(usize::try_from(all).unwrap_or(usize::MAX), "object"),
+        count(summary.sources, "source"),
+        count(of("Node"), "node"),
+        count(of("Pod"), "pod"),
+        count(of("PodDisruptionBudget"), "disruption budget"),
+    )
+}
+
+/// What could not be read first, then what was read with a doubt.
+fn problems(problems: &[Problem], all: u64, printer: &mut Printer) {
+    let mut sorted: Vec<&Problem> = problems.iter().collect();
+    sorted.sort_by_key(|problem| problem.lost == Lost::Nothing);
+    for problem in sorted.iter().take(PROBLEMS_SHOWN) {
+        printer.warning(&problem.to_string());
+    }
+    let all = usize::try_from(all).unwrap_or(usize::MAX);
+    if all > PROBLEMS_SHOWN {
+        printer.warning(&format!("and {} more problems with the input", grouped(all - PROBLEMS_SHOWN)));
+    }
+}

@@ -1,0 +1,167 @@
+//! `replank rehearse`.
+
+#[cfg(test)]
+mod documented;
+mod example;
+mod groups;
+mod load;
+mod plan;
+mod run;
+
+use replank_core::groups::{GroupBy, LearntGroup};
+use replank_core::plan::Plan;
+use replank_model::text::Text;
+use replank_model::time::Time;
+use replank_model::view::View;
+use serde::Serialize;
+
+use crate::cli::{Format, RehearseArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::printer::Printer;
+use crate::report::{self, About, Run, Summary, Timeline};
+use groups::Grouped;
+use load::Cluster;
+use run::Keep;
+
+/// The version of the form of many rehearsals.
+const SEEDS_VERSION: &str = "replank.dev/rehearsals/v1alpha1";
+
+/// What is rehearsed.
+pub(crate) struct Scene {
+    /// What was read, in a few words.
+    pub(crate) name: String,
+    /// Everything there is.
+    pub(crate) view: View,
+    /// Node groups as the snapshot shows them.
+    pub(crate) groups: Vec<LearntGroup>,
+    /// What makes nodes a group.
+    pub(crate) group_by: GroupBy,
+    /// When it was.
+    pub(crate) now: Time,
+    /// What is to be done.
+    pub(crate) plan: Plan,
+}
+
+impl Scene {
+    fn new(name: String, cluster: Cluster, plan: Plan, label: &Text) -> Result<Self, Failure> {
+        let Grouped { groups, by } = groups::choose(&cluster.view, &plan, label)?;
+        Ok(Self { name, view: cluster.view, groups, group_by: by, now: cluster.now, plan })
+    }
+}
+
+/// Many rehearsals, as `-o json` prints them.
+#[derive(Serialize)]
+struct Rehearsals<'a, T> {
+    version: &'static str,
+    summary: &'a Summary,
+    rehearsals: &'a [T],
+}
+
+/// Rehearses, and reports.
+///
+/// # Errors
+/// Where what was asked for is not right, or the machine fails.
+pub(crate) fn run(
+    args: &RehearseArgs,
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let scene = scene(args, printer)?;
+    match args.seeds {
+        None => one(args, &scene, printer, interrupt),
+        Some(seeds) => many(args, &scene, seeds, printer, interrupt),
+    }
+}
+
+fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<Scene, Failure> {
+    let has_plan = args.plan.is_some() || !args.roll.is_empty();
+    if args.snapshots.is_empty() && !has_plan {
+        return example::scene(args, printer);
+    }
+    if args.snapshots.is_empty() {
+        return Err(
+            Failure::usage_message("no snapshot of a cluster to rehearse on").next(load::HOW_TO_SNAPSHOT)
+        );
+    }
+    // The plan first: its mistakes are found in no time, and a large snapshot takes a while.
+    let plan = match &args.plan {
+        Some(path) => Some(plan::from_file(path)?),
+        None if args.roll.is_empty() => None,
+        None => Some(plan::from_flags(args)),
+    };
+    let (name, cluster) = load::from_arguments(args, printer)?;
+    let Some(plan) = plan else {
+        let groups = groups::of_label(&cluster.view, &args.group_label);
+        return Err(plan::missing(&cluster.view, &groups, &args.group_label));
+    };
+    Scene::new(name, cluster, plan, &args.group_label)
+}
+
+fn one(
+    args: &RehearseArgs,
+    scene: &Scene,
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let rehearsed = run::one(scene, args.seed, args.limit, interrupt);
+    match args.output {
+        Format::Text => {
+            let about = About {
+                plan: &scene.plan.name,
+                snapshot: &scene.name,
+                stop: rehearsed.stop,
+                timeline: if args.timeline { Timeline::Shown } else { Timeline::Left },
+            };
+            let look = printer.look();
+            printer.data(&report::text(&rehearsed.result, &about, look))?;
+        }
+        Format::Json => printer.data(&json(&rehearsed.result)?)?,
+    }
+    if interrupt.is_pressed() {
+        printer.warning("interrupted by Ctrl-C: the result is partial");
+        return Ok(Exit::Interrupted);
+    }
+    Ok(Exit::of(rehearsed.result.verdict))
+}
+
+fn many(
+    args: &RehearseArgs,
+    scene: &Scene,
+    seeds: u64,
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let keep = match args.output {
+        Format::Text => Keep::Figures,
+        Format::Json => Keep::Whole,
+    };
+    let results = run::many(scene, seeds, args.limit, keep, interrupt);
+    if results.is_empty() {
+        printer.warning("interrupted by Ctrl-C before the first rehearsal was over");
+        return Ok(Exit::Interrupted);
+    }
+    let summary = Summary::of(&results);
+    match args.output {
+        Format::Text => {
+            let runs: Vec<Run> = results.iter().map(Run::of).collect();
+            let look = printer.look();
+            printer.data(&report::seeds(&runs, &summary, look))?;
+        }
+        Format::Json => {
+            let all = Rehearsals { version: SEEDS_VERSION, summary: &summary, rehearsals: &results };
+            printer.data(&json(&all)?)?;
+        }
+    }
+    if interrupt.is_pressed() {
+        printer.warning(&format!("interrupted by Ctrl-C after {} of {seeds} seeds", results.len()));
+        return Ok(Exit::Interrupted);
+    }
+    Ok(Exit::of(summary.verdict))
+}
+
+fn json(value: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(Failure::internal)?;
+    Ok(text + "\n")
+}

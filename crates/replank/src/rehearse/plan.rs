@@ -1,0 +1,87 @@
+//! The plan: from a file, or from flags.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use anyhow::anyhow;
+use replank_core::groups::LearntGroup;
+use replank_core::plan::{KIND, Plan, Target};
+use replank_intake::document::{Document, Found};
+use replank_intake::limits::Limits;
+use replank_intake::problem::Problem;
+use replank_intake::read::read;
+use replank_intake::source::Source;
+use replank_model::text::{GroupName, Text};
+use replank_model::view::View;
+
+use super::groups;
+use crate::cli::RehearseArgs;
+use crate::failure::Failure;
+
+/// What to do about a plan that is wrong.
+const CORRECT: &str = "correct the plan and run again; docs/plan.md lists every field";
+
+/// Reads a plan from a file, or from standard input (`-`).
+pub(super) fn from_file(path: &Path) -> Result<Plan, Failure> {
+    let source = Source::from_argument(path.as_os_str());
+    let name = if path.as_os_str() == OsStr::new("-") {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    };
+    from_source(source, &name)
+}
+
+/// Reads a plan from anything that holds exactly one.
+pub(super) fn from_source(source: Source, name: &str) -> Result<Plan, Failure> {
+    let mut documents: Vec<Document> = Vec::new();
+    let mut problems: Vec<Problem> = Vec::new();
+    read(vec![source], &Limits::default(), &mut |found| match found {
+        Found::Document(document) => documents.push(document),
+        Found::Problem(problem) => problems.push(problem),
+    })
+    .map_err(|error| Failure::usage(anyhow::Error::new(error).context("the plan cannot be read")))?;
+    if let Some(problem) = problems.into_iter().next() {
+        return Err(
+            Failure::usage(anyhow::Error::new(problem).context("the plan cannot be read")).next(CORRECT)
+        );
+    }
+    let document = match documents.as_slice() {
+        [only] => only,
+        [] => {
+            return Err(Failure::usage(anyhow!("the plan {name} is empty"))
+                .next(format!("write one (kind: {KIND}; docs/plan.md has examples), or use --roll GROUP")));
+        }
+        [_, _, ..] => {
+            let error = anyhow!("the plan {name} holds {} documents, expected one", documents.len());
+            return Err(
+                Failure::usage(error).next("keep one plan in a file; snapshots are passed without -f")
+            );
+        }
+    };
+    Plan::read(&document.value).map_err(|errors| {
+        Failure::usage(anyhow::Error::new(errors).context(format!("the plan {name} is not right")))
+            .next(CORRECT)
+    })
+}
+
+/// The plan that `--roll` stands for.
+pub(super) fn from_flags(args: &RehearseArgs) -> Plan {
+    let groups: Vec<GroupName> = args.roll.iter().map(|name| GroupName::new(name.clone())).collect();
+    let target = Target {
+        kubernetes_version: args.to_version.clone(),
+        image: args.image.clone(),
+        ..Target::default()
+    };
+    Plan::of_groups(format!("roll of {}", args.roll.join(",")), groups, target)
+}
+
+/// That nothing says what to do, and what could be done.
+pub(super) fn missing(view: &View, known: &[LearntGroup], label: &Text) -> Failure {
+    let given = view.others().find(|other| &*other.kind == KIND);
+    let next = match given {
+        Some(plan) => format!("the snapshot holds the {KIND} {}: pass its file with -f", plan.meta.name),
+        None => format!("pass -f PLAN or --roll GROUP; {}", groups::there_are(known, label)),
+    };
+    Failure::usage_message("nothing says which nodes are to be rolled").next(next)
+}

@@ -1,0 +1,201 @@
+//! From a scene to results: core in charge of the simulated cluster.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use replank_core::check::{self, Finding};
+use replank_core::command::Outcome;
+use replank_core::decision::Decision;
+use replank_core::groups::group_of;
+use replank_core::plan::ChosenBy;
+use replank_core::{Core, Options};
+use replank_model::delta::Delta;
+use replank_model::text::{GroupName, RunId};
+use replank_model::time::{Span, Time};
+use replank_sim::rehearse::{FindingEntry, Progress, Rehearsal, RehearsalResult, Setup, Stop};
+use replank_sim::{Assumption, CloudTimings, Durations, KubeletModel, Pilot, Settings};
+
+use super::Scene;
+use crate::interrupt::Interrupt;
+use crate::progress::Meter;
+
+/// One rehearsal that is over.
+pub(super) struct Rehearsed {
+    /// What came of it.
+    pub(super) result: RehearsalResult,
+    /// Why it stopped.
+    pub(super) stop: Stop,
+}
+
+/// Threads of many rehearsals: each holds a whole cluster, so more of them cost memory before they save time.
+const THREADS: usize = 2;
+
+/// What all rehearsals of a scene have in common, found once.
+struct Prepared<'a> {
+    scene: &'a Scene,
+    rolled: BTreeSet<GroupName>,
+    assumptions: Vec<Assumption>,
+    findings: Vec<FindingEntry>,
+    limit: Span,
+}
+
+/// How much of many results is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// Everything.
+    Whole,
+    /// Figures: no timelines, waits, findings and assumptions, which are most of a result.
+    Figures,
+}
+
+/// Rehearses once.
+pub(super) fn one(scene: &Scene, seed: u64, limit: Option<Span>, interrupt: &Interrupt) -> Rehearsed {
+    interrupt.hold();
+    let meter = Meter::of_nodes();
+    let prepared = Prepared::of(scene, limit);
+    prepared.rehearse(seed, interrupt, &mut |progress| meter.show(progress))
+}
+
+/// Rehearses with the seeds 1 to `seeds`; those that were over before Ctrl-C, sorted by seed.
+pub(super) fn many(
+    scene: &Scene,
+    seeds: u64,
+    limit: Option<Span>,
+    keep: Keep,
+    interrupt: &Interrupt,
+) -> Vec<RehearsalResult> {
+    interrupt.hold();
+    let meter = Meter::of_seeds(seeds);
+    let prepared = Prepared::of(scene, limit);
+    let next = AtomicU64::new(1);
+    let results: Mutex<Vec<RehearsalResult>> = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed > seeds || interrupt.is_pressed() {
+                return;
+            }
+            let mut rehearsed = prepared.rehearse(seed, interrupt, &mut |_| {});
+            if rehearsed.stop == Stop::Interrupted {
+                return;
+            }
+            keep.trim(&mut rehearsed.result);
+            results.lock().expect("a thread that panics ends the process").push(rehearsed.result);
+            meter.step();
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(work);
+        }
+    });
+    let mut results = results.into_inner().expect("a thread that panics ends the process");
+    results.sort_by_key(|result| result.seed);
+    results
+}
+
+impl Keep {
+    fn trim(self, result: &mut RehearsalResult) {
+        match self {
+            Self::Whole => {}
+            Self::Figures => {
+                result.timeline = Vec::new();
+                result.waits = Vec::new();
+                result.findings = Vec::new();
+                result.assumptions = Vec::new();
+            }
+        }
+    }
+}
+
+impl<'a> Prepared<'a> {
+    fn of(scene: &'a Scene, limit: Option<Span>) -> Self {
+        Self {
+            scene,
+            rolled: rolled(scene),
+            assumptions: Durations::learn(&scene.view).assumptions(),
+            findings: findings(scene),
+            // An hour more than the plan gives itself: the plan's own deadline is to be seen, not ours.
+            limit: limit.unwrap_or(scene.plan.deadline + Span::from_minutes(60)),
+        }
+    }
+
+    fn rehearse(&self, seed: u64, interrupt: &Interrupt, show: &mut dyn FnMut(&Progress<'_>)) -> Rehearsed {
+        let begun = Instant::now();
+        let mut rehearsal = self.stage(seed);
+        show(&rehearsal.progress());
+        let stop = rehearsal.run(self.limit, &mut |progress| {
+            show(progress);
+            if interrupt.is_pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let wall_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Rehearsed { result: rehearsal.result(self.findings.clone(), stop, wall_ms), stop }
+    }
+
+    fn stage(&self, seed: u64) -> Rehearsal {
+        let scene = self.scene;
+        let setup = Setup {
+            view: scene.view.clone(),
+            groups: scene.groups.clone(),
+            rolled: self.rolled.clone(),
+            settings: Settings {
+                start: scene.now,
+                seed,
+                kubelet: KubeletModel::Fake,
+                cloud: CloudTimings::default(),
+            },
+            assumptions: self.assumptions.clone(),
+        };
+        let run = RunId::new(format!("rehearsal-of-{}", scene.plan.name));
+        Rehearsal::new(setup, Box::new(InCharge(Core::new(scene.plan.clone(), run, options(scene)))))
+    }
+}
+
+fn options(scene: &Scene) -> Options {
+    Options { started: scene.now, group_by: scene.group_by.clone() }
+}
+
+/// What is found before the start.
+fn findings(scene: &Scene) -> Vec<FindingEntry> {
+    let found = check::run(&scene.view, Some(&scene.plan), &options(scene));
+    let entry = |finding: Finding| FindingEntry {
+        id: finding.rule.id(),
+        severity: finding.severity.as_str(),
+        object: finding.object.to_string(),
+        reason: finding.reason,
+        remedy: finding.remedy,
+    };
+    found.into_iter().map(entry).collect()
+}
+
+/// The groups that have a node which the plan chooses.
+fn rolled(scene: &Scene) -> BTreeSet<GroupName> {
+    match &scene.plan.nodes.by {
+        ChosenBy::Groups(names) => names.iter().cloned().collect(),
+        ChosenBy::Selector(selector) => {
+            let nodes = scene.view.nodes.sorted();
+            let chosen = nodes.iter().filter(|(_, node)| selector.matches(|key| node.meta.labels.value(key)));
+            chosen.filter_map(|(_, node)| group_of(node, &scene.group_by)).collect()
+        }
+    }
+}
+
+/// Core, in charge of a simulated cluster.
+struct InCharge(Core);
+
+impl Pilot for InCharge {
+    fn observe(&mut self, delta: Delta) {
+        self.0.observe(delta);
+    }
+
+    fn outcome(&mut self, outcome: Outcome) {
+        self.0.outcome(&outcome);
+    }
+
+    fn decide(&mut self, now: Time) -> Decision {
+        self.0.decide(now)
+    }
+}

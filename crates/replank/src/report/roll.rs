@@ -1,0 +1,144 @@
+//! How the roll went: nodes, pods, batch, budgets, workloads.
+
+use replank_sim::rehearse::{BudgetFigures, RehearsalResult, WorkloadFigures};
+
+use super::About;
+use super::page::{Cell, Lean, Page, Tone};
+use super::words::{count, grouped, span, wall};
+
+/// Rows of a table that a person reads; the others are counted, and are all in `-o json`.
+const ROWS_MAX: usize = 12;
+/// Column of the text beside a label.
+const AT: usize = 12;
+
+pub(super) fn write(page: &mut Page, result: &RehearsalResult, about: &About<'_>) {
+    let duration = page.paint(&span(result.virtual_duration), Tone::Strong);
+    page.heading("The roll", &format!("{duration} of virtual time, {} on {}", about.plan, about.snapshot));
+    figures(page, result);
+    budgets(page, &result.budgets);
+    workloads(page, &result.workloads);
+}
+
+fn figures(page: &mut Page, result: &RehearsalResult) {
+    let end = result.start + result.virtual_duration;
+    page.labelled(AT, "time", &format!("{} to {end}", result.start));
+    let nodes = &result.nodes;
+    page.labelled(
+        AT,
+        "nodes",
+        &format!(
+            "{} of {} replaced, at most {} more than before",
+            grouped(nodes.replaced),
+            grouped(nodes.total),
+            nodes.surge_max
+        ),
+    );
+    page.labelled(AT, "pods", &pods(result));
+    page.labelled(AT, "batch", &batch(result));
+    let rehearsed = format!(
+        "{} in {}",
+        count(usize::try_from(result.events).unwrap_or(usize::MAX), "event"),
+        wall(result.wall_ms),
+    );
+    page.labelled(AT, "rehearsed", &rehearsed);
+    page.labelled(AT, "trace", &format!("{}, seed {}", result.trace_hash, result.seed));
+}
+
+fn pods(result: &RehearsalResult) -> String {
+    let pods = &result.pods;
+    let again = match pods.moved_more_than_once {
+        0 => "none more than once".to_owned(),
+        number => format!("{} more than once", grouped(number)),
+    };
+    let refused = match pods.evictions_refused {
+        0 => "no eviction refused".to_owned(),
+        number => format!("{} refused by the API server", count(number, "eviction")),
+    };
+    let homeless = match pods.unschedulable_max {
+        0 => "never one without a node that takes it".to_owned(),
+        number => format!("up to {} at once without a node that takes them", grouped(number)),
+    };
+    format!("{} moved, {again}; {refused}; {homeless}", grouped(pods.moved))
+}
+
+fn batch(result: &RehearsalResult) -> String {
+    let killed = match result.batch.killed {
+        0 => "none ended before it was done".to_owned(),
+        number => format!("{} ENDED before they were done", count(number, "pod")),
+    };
+    format!("{} waited for, {killed}", count(result.batch.waited, "pod"))
+}
+
+fn budgets(page: &mut Page, budgets: &[BudgetFigures]) {
+    if budgets.is_empty() {
+        return;
+    }
+    let tone = |budget: &BudgetFigures| {
+        if budget.violations > 0 {
+            Tone::Bad
+        } else if budget.min_healthy <= budget.desired_healthy {
+            Tone::Plain
+        } else {
+            Tone::Good
+        }
+    };
+    let mut sorted: Vec<&BudgetFigures> = budgets.iter().collect();
+    sorted
+        .sort_by_key(|budget| (usize::MAX - budget.violations, budget.min_healthy - budget.desired_healthy));
+    let mut rows = vec![header(["disruption budget", "must stay", "fewest healthy", "violations"])];
+    rows.extend(sorted.iter().take(ROWS_MAX).map(|budget| {
+        vec![
+            (format!("{}/{}", budget.namespace, budget.name), Tone::Plain),
+            (budget.desired_healthy.to_string(), Tone::Plain),
+            (budget.min_healthy.to_string(), tone(budget)),
+            (budget.violations.to_string(), if budget.violations > 0 { Tone::Bad } else { Tone::Plain }),
+        ]
+    }));
+    page.gap();
+    page.table(&[Lean::Left, Lean::Right, Lean::Right, Lean::Right], &rows);
+    more(page, sorted.len(), "budgets with more room than these");
+}
+
+/// Workloads that were short of pods for a moment; the others are counted.
+fn workloads(page: &mut Page, workloads: &[WorkloadFigures]) {
+    if workloads.is_empty() {
+        return;
+    }
+    let mut short: Vec<&WorkloadFigures> = workloads.iter().filter(|w| w.min_ready < w.desired).collect();
+    short.sort_by_key(|workload| (workload.min_ready > 0, workload.min_ready - workload.desired));
+    let full = workloads.len() - short.len();
+    page.gap();
+    if !short.is_empty() {
+        let mut rows = vec![header(["workload", "wanted", "fewest ready", ""])];
+        rows.extend(short.iter().take(ROWS_MAX).map(|workload| row(workload)));
+        page.table(&[Lean::Left, Lean::Right, Lean::Right, Lean::Left], &rows);
+        more(page, short.len(), "workloads that were short of fewer pods");
+    }
+    if full > 0 {
+        let of = if short.is_empty() { "workload" } else { "other workload" };
+        page.wrapped(2, &format!("{} had every pod Ready all the time.", count(full, of)), Tone::Good);
+    }
+}
+
+fn row(workload: &WorkloadFigures) -> Vec<Cell> {
+    let (tone, word) = match workload.min_ready {
+        ..=0 => (Tone::Bad, "none for a while"),
+        1.. => (Tone::Warning, ""),
+    };
+    vec![
+        (format!("{} {}/{}", workload.kind, workload.namespace, workload.name), Tone::Plain),
+        (workload.desired.to_string(), Tone::Plain),
+        (workload.min_ready.to_string(), tone),
+        (word.to_owned(), tone),
+    ]
+}
+
+fn header<const N: usize>(titles: [&str; N]) -> Vec<Cell> {
+    titles.into_iter().map(|title| (title.to_owned(), Tone::Faint)).collect()
+}
+
+fn more(page: &mut Page, number: usize, what: &str) {
+    if number > ROWS_MAX {
+        page.wrapped(2, &format!("and {} {what}: -o json has them all", number - ROWS_MAX), Tone::Faint);
+    }
+}

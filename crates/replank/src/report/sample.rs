@@ -1,0 +1,185 @@
+//! Results made by hand, for tests of the report.
+
+use replank_model::text::Text;
+use replank_model::time::{Span, Time};
+use replank_sim::rehearse::{
+    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, FindingEntry, NodeFigures, NodePhase,
+    NodeTimeline, PhaseStart, PodFigures, RESULT_VERSION, RehearsalResult, Verdict, Wait, WorkloadFigures,
+};
+
+fn at(seconds: i64) -> Time {
+    "2026-11-20T09:00:00Z".parse::<Time>().expect("a time") + Span::from_secs(seconds)
+}
+
+fn node(name: Option<&str>, zone: &str, old: bool, phases: &[(NodePhase, i64)]) -> NodeTimeline {
+    NodeTimeline {
+        node: name.map(Into::into),
+        instance: format!("i-{}", name.unwrap_or("0unnamed")).into(),
+        group: "web".into(),
+        zone: zone.into(),
+        old,
+        phases: phases
+            .iter()
+            .map(|(phase, seconds)| PhaseStart { phase: *phase, at: at(*seconds) })
+            .collect(),
+    }
+}
+
+fn timeline() -> Vec<NodeTimeline> {
+    use NodePhase::{Booting, Cordoned, Draining, Gone, Joining, Ready, Serving, Terminating};
+    let old = |name, zone, from| {
+        let phases =
+            [(Serving, 0), (Cordoned, 5), (Draining, from), (Terminating, from + 40), (Gone, from + 90)];
+        node(Some(name), zone, true, &phases)
+    };
+    vec![
+        old("ip-10-0-1-17.ec2.internal", "eu-west-1a", 90),
+        old("ip-10-0-2-40.ec2.internal", "eu-west-1b", 7_000),
+        node(
+            Some("ip-10-0-1-99.ec2.internal"),
+            "eu-west-1a",
+            false,
+            &[(Booting, 8), (Joining, 60), (Ready, 85)],
+        ),
+        node(
+            Some("ip-10-0-2-71.ec2.internal"),
+            "eu-west-1b",
+            false,
+            &[(Booting, 6_900), (Joining, 6_960), (Ready, 6_990)],
+        ),
+        node(None, "eu-west-1b", false, &[(Booting, 7_180)]),
+    ]
+}
+
+fn wait(what: &str, kind: &str, reason: &str, minutes: i64) -> Wait {
+    Wait {
+        what: what.to_owned(),
+        kind: kind.to_owned(),
+        reason: reason.to_owned(),
+        since: at(100),
+        waited: Span::from_minutes(minutes),
+    }
+}
+
+fn findings() -> Vec<FindingEntry> {
+    vec![
+        FindingEntry {
+            id: "singleton",
+            severity: "warning",
+            object: "Deployment monitoring/grafana".to_owned(),
+            reason: "1 replica and no disruption budget: it is gone from its eviction until its new pod is Ready, \
+                     which took up to 41s"
+                .to_owned(),
+            remedy: "kubectl -n monitoring scale deployment grafana --replicas 2".to_owned(),
+        },
+        FindingEntry {
+            id: "budget-never-allows",
+            severity: "blocking",
+            object: "PodDisruptionBudget shop/redis".to_owned(),
+            reason: "minAvailable 1 of 1 pod: no eviction is ever allowed".to_owned(),
+            remedy: "spec:\n  minAvailable: 0".to_owned(),
+        },
+    ]
+}
+
+/// A roll that came to its end, with findings.
+pub(crate) fn with_findings() -> RehearsalResult {
+    let budget = |name: &str, desired, min, violations| BudgetFigures {
+        namespace: Text::from("shop"),
+        name: Text::from(name),
+        desired_healthy: desired,
+        min_healthy: min,
+        violations,
+    };
+    let workload = |kind: &str, name: &str, desired, min| WorkloadFigures {
+        kind: Text::from(kind),
+        namespace: Text::from("shop"),
+        name: Text::from(name),
+        desired,
+        min_ready: min,
+    };
+    let assumption = |about: &str, value: &str, source, samples| AssumptionEntry {
+        about: about.to_owned(),
+        value: value.to_owned(),
+        source,
+        samples,
+    };
+    RehearsalResult {
+        version: RESULT_VERSION,
+        verdict: Verdict::Findings,
+        seed: 1,
+        trace_hash: "99aa06d3014798d86001c324468d497f".to_owned(),
+        start: at(0),
+        virtual_duration: Span::from_secs(7_200),
+        wall_ms: 412,
+        events: 20_417,
+        nodes: NodeFigures { total: 2, replaced: 2, surge_max: 1 },
+        pods: PodFigures {
+            moved: 1_204,
+            moved_more_than_once: 0,
+            evictions_refused: 31,
+            unschedulable_max: 2,
+        },
+        batch: BatchFigures { waited: 3, killed: 0 },
+        budgets: vec![budget("cart", 2, 2, 0), budget("frontend", 4, 5, 0), budget("search", 2, 1, 1)],
+        workloads: vec![
+            workload("Deployment", "cart", 3, 2),
+            workload("Deployment", "frontend", 6, 6),
+            workload("StatefulSet", "redis", 1, 0),
+        ],
+        findings: findings(),
+        blockers: Vec::new(),
+        waits: vec![
+            wait(
+                "node ip-10-0-2-40.ec2.internal",
+                "batch",
+                "batch pod running since 2026-11-20T07:12:00Z, waited for until 2026-11-20T15:00:05Z",
+                113,
+            ),
+            wait("group web", "turn", "their turn: 1 nodes, 1 of at most 1 being replaced", 118),
+            wait("pod shop/cart-7d9f-x2x4p", "budget", "disruption budget shop/cart: 2 healthy, 2 needed", 1),
+            wait("pod shop/cart-7d9f-aaaaa", "budget", "disruption budget shop/cart: 2 healthy, 2 needed", 2),
+        ],
+        timeline: timeline(),
+        assumptions: vec![
+            assumption("pods from scheduled to Ready (12 workloads)", "2s to 41s", "learnt", 84),
+            assumption("runs of CronJob jobs/report", "54m56s to 1h13m18s", "learnt", 5),
+            assumption(
+                "runs of batch pods without a finished run in the snapshot",
+                "10m0s to 1h0m0s",
+                "default",
+                0,
+            ),
+        ],
+    }
+}
+
+/// A roll that passes.
+pub(crate) fn passing() -> RehearsalResult {
+    let whole = with_findings();
+    RehearsalResult {
+        verdict: Verdict::Passes,
+        findings: Vec::new(),
+        pods: PodFigures { moved: 9, ..PodFigures::default() },
+        batch: BatchFigures::default(),
+        budgets: Vec::new(),
+        workloads: whole.workloads[1..2].to_vec(),
+        waits: Vec::new(),
+        assumptions: Vec::new(),
+        ..whole
+    }
+}
+
+/// A roll that cannot come to its end.
+pub(crate) fn blocked() -> RehearsalResult {
+    let whole = with_findings();
+    RehearsalResult {
+        verdict: Verdict::Blocked,
+        nodes: NodeFigures { replaced: 1, ..whole.nodes },
+        blockers: vec![Blocker {
+            what: "pod shop/redis-0".to_owned(),
+            reason: "disruption budget shop/redis: 1 healthy, 1 needed".to_owned(),
+        }],
+        ..whole
+    }
+}

@@ -1,0 +1,98 @@
+use replank_sim::rehearse::{RehearsalResult, Stop, Verdict};
+
+use super::sample::{blocked, passing, with_findings};
+use super::*;
+
+fn shown(result: &RehearsalResult, width: usize, color: Color, timeline: Timeline) -> String {
+    let about = About { plan: "web-to-1-36", snapshot: "cluster.json", stop: Stop::Ended, timeline };
+    text(result, &about, Look { width, color })
+}
+
+#[test]
+fn findings_at_80_columns() {
+    insta::assert_snapshot!(shown(&with_findings(), 80, Color::None, Timeline::Shown));
+}
+
+#[test]
+fn findings_at_120_columns() {
+    insta::assert_snapshot!(shown(&with_findings(), 120, Color::None, Timeline::Shown));
+}
+
+#[test]
+fn findings_in_colour_at_80_columns() {
+    let text = shown(&with_findings(), 80, Color::Ansi, Timeline::Shown);
+    insta::assert_snapshot!(text.replace('\u{1b}', "␛"));
+}
+
+#[test]
+fn findings_in_colour_at_120_columns() {
+    let text = shown(&with_findings(), 120, Color::Ansi, Timeline::Shown);
+    insta::assert_snapshot!(text.replace('\u{1b}', "␛"));
+}
+
+#[test]
+fn a_pass() {
+    insta::assert_snapshot!(shown(&passing(), 80, Color::None, Timeline::Left));
+}
+
+#[test]
+fn a_block() {
+    insta::assert_snapshot!(shown(&blocked(), 80, Color::None, Timeline::Left));
+}
+
+#[test]
+fn an_interruption() {
+    let about = About {
+        plan: "web-to-1-36",
+        snapshot: "cluster.json",
+        stop: Stop::Interrupted,
+        timeline: Timeline::Left,
+    };
+    let text = text(&blocked(), &about, Look { width: 80, color: Color::None });
+    let verdict = text.find("Verdict").expect("every report has a verdict");
+    insta::assert_snapshot!(text[verdict..].to_owned());
+}
+
+#[test]
+fn many_seeds() {
+    let second = RehearsalResult { seed: 2, verdict: Verdict::Passes, ..passing() };
+    let results = [with_findings(), second, RehearsalResult { seed: 3, ..blocked() }];
+    let runs: Vec<Run> = results.iter().map(Run::of).collect();
+    let summary = Summary::of(&results);
+    assert_eq!(summary.verdict, Verdict::Blocked);
+    insta::assert_snapshot!(seeds(&runs, &summary, Look { width: 100, color: Color::None }));
+}
+
+#[test]
+fn colour_changes_nothing_but_escape_codes() {
+    for width in [60, 80, 120, 160] {
+        for result in [with_findings(), passing(), blocked()] {
+            let plain = shown(&result, width, Color::None, Timeline::Shown);
+            let ansi = shown(&result, width, Color::Ansi, Timeline::Shown);
+            assert_eq!(without_escapes(&ansi), plain);
+        }
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for width in [60, 80, 120, 160] {
+        for result in [with_findings(), passing(), blocked()] {
+            let text = shown(&result, width, Color::None, Timeline::Shown);
+            // What is to be pasted is never broken.
+            for line in text.lines().filter(|line| !line.trim().starts_with("kubectl ")) {
+                assert!(line.chars().count() <= width, "{width} columns: {line:?}");
+            }
+        }
+    }
+}
+
+fn without_escapes(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((head, tail)) = rest.split_once('\u{1b}') {
+        plain.push_str(head);
+        rest = tail.split_once('m').map_or("", |(_, tail)| tail);
+    }
+    plain + rest
+}

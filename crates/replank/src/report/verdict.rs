@@ -1,0 +1,104 @@
+//! What it comes to, and what to do next.
+
+use replank_sim::rehearse::{RehearsalResult, Stop, Verdict};
+
+use super::page::{Page, Tone};
+use super::words::{count, grouped, span};
+use super::{About, Timeline};
+
+/// Blockers that a person reads.
+const BLOCKERS_MAX: usize = 10;
+
+pub(super) fn write(page: &mut Page, result: &RehearsalResult, about: &About<'_>) {
+    let (tone, text) = match about.stop {
+        Stop::Interrupted => (Tone::Warning, interrupted(result)),
+        Stop::Ended | Stop::TimeUp | Stop::Silence => verdict(result),
+    };
+    let word = match about.stop {
+        Stop::Interrupted => "interrupted",
+        Stop::Ended | Stop::TimeUp | Stop::Silence => result.verdict.as_str(),
+    };
+    let word = page.paint(word, tone);
+    page.heading("Verdict", &word);
+    page.wrapped(2, &text, Tone::Plain);
+    for blocker in result.blockers.iter().take(BLOCKERS_MAX) {
+        page.labelled(4, "-", &format!("{}: {}", blocker.what, blocker.reason));
+    }
+    if result.blockers.len() > BLOCKERS_MAX {
+        let rest = result.blockers.len() - BLOCKERS_MAX;
+        page.wrapped(4, &format!("and {rest} more: -o json has them all"), Tone::Faint);
+    }
+    let steps = next(result, about);
+    page.line("");
+    page.line("  Next:");
+    for (number, step) in steps.iter().enumerate() {
+        page.labelled(5, &format!("{}.", number + 1), step);
+    }
+}
+
+fn verdict(result: &RehearsalResult) -> (Tone, String) {
+    let time = span(result.virtual_duration);
+    let replaced = grouped(result.nodes.replaced);
+    let nodes = count(result.nodes.total, "node");
+    // A plan may choose some nodes of a group only.
+    let done = if result.nodes.replaced == result.nodes.total {
+        format!("All {nodes} were replaced in {time}")
+    } else {
+        format!(
+            "All nodes that the plan chooses were replaced in {time}, {replaced} of {nodes} of their groups"
+        )
+    };
+    match result.verdict {
+        Verdict::Passes => (Tone::Good, format!("{done}; nothing was found.")),
+        Verdict::Findings => {
+            (Tone::Warning, format!("{done}; {} to look at.", count(result.findings.len(), "finding")))
+        }
+        Verdict::Blocked => {
+            (Tone::Bad, format!("{replaced} of {nodes} were replaced in {time}. What blocks:"))
+        }
+    }
+}
+
+fn interrupted(result: &RehearsalResult) -> String {
+    format!(
+        "Stopped by Ctrl-C after {} of virtual time: {} of {} were replaced until then. The figures above are of that part only.",
+        span(result.virtual_duration),
+        grouped(result.nodes.replaced),
+        count(result.nodes.total, "node")
+    )
+}
+
+fn next(result: &RehearsalResult, about: &About<'_>) -> Vec<String> {
+    let mut steps = Vec::new();
+    let spread = || "add --seeds 20: how long it takes when draws fall otherwise".to_owned();
+    match about.stop {
+        Stop::Interrupted => return vec!["run it again to see the end".to_owned()],
+        Stop::TimeUp => {
+            steps.push("add --limit with a longer duration to see whether it ends at all".to_owned());
+        }
+        Stop::Ended | Stop::Silence => {}
+    }
+    match result.verdict {
+        Verdict::Passes => steps.push(spread()),
+        Verdict::Findings => {
+            steps.push("take the findings from the top; each has its remedy".to_owned());
+            steps.push("take a new snapshot and rehearse again".to_owned());
+            steps.push(spread());
+        }
+        Verdict::Blocked => {
+            if result.findings.is_empty() {
+                steps.push("look at the objects named above, or change the plan".to_owned());
+            } else {
+                steps.push("take the findings from the top; each has its remedy".to_owned());
+            }
+            steps.push("take a new snapshot and rehearse again".to_owned());
+        }
+    }
+    match about.timeline {
+        Timeline::Shown => {}
+        Timeline::Left => {
+            steps.push("add --timeline: every node from its cordon to its replacement".to_owned());
+        }
+    }
+    steps
+}

@@ -1,0 +1,82 @@
+//! Numbers in words.
+
+use replank_model::time::Span;
+
+const SECOND: i64 = 1_000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+
+/// A span to two units, rounded down: `350ms`, `41s`, `1m05s`, `2h14m`, `3d04h`.
+pub(crate) fn span(span: Span) -> String {
+    let millis = span.as_millis().saturating_abs();
+    let sign = if span < Span::ZERO { "-" } else { "" };
+    let two = |large: i64, letter, small: i64, other| {
+        format!("{sign}{}{letter}{:02}{other}", millis / large, millis % large / small)
+    };
+    match millis {
+        ..=0 => "0s".to_owned(),
+        1..SECOND => format!("{sign}{millis}ms"),
+        SECOND..MINUTE => format!("{sign}{}s", millis / SECOND),
+        MINUTE..HOUR => two(MINUTE, 'm', SECOND, 's'),
+        HOUR..DAY => two(HOUR, 'h', MINUTE, 'm'),
+        DAY.. => two(DAY, 'd', HOUR, 'h'),
+    }
+}
+
+/// Milliseconds of the machine's own time: `350ms`, `4.2s`, `1m05s`.
+pub(crate) fn wall(millis: u64) -> String {
+    match millis {
+        ..1_000 => format!("{millis}ms"),
+        1_000..60_000 => format!("{}.{}s", millis / 1_000, millis % 1_000 / 100),
+        60_000.. => span(Span::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))),
+    }
+}
+
+/// `1 node`, `2 nodes`, `1,523 nodes`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// With commas between thousands.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_have_two_units() {
+        let cases = [
+            (0, "0s"),
+            (350, "350ms"),
+            (41_900, "41s"),
+            (65_000, "1m05s"),
+            (3_600_000, "1h00m"),
+            (8_040_000, "2h14m"),
+            (273_600_000, "3d04h"),
+            (-65_000, "-1m05s"),
+        ];
+        for (millis, text) in cases {
+            assert_eq!(span(Span::from_millis(millis)), text);
+        }
+        assert_eq!((wall(350), wall(4_250), wall(65_000)), ("350ms".into(), "4.2s".into(), "1m05s".into()));
+    }
+
+    #[test]
+    fn counts_agree_with_their_nouns() {
+        assert_eq!(count(1, "node"), "1 node");
+        assert_eq!(count(0, "pod"), "0 pods");
+        assert_eq!(count(1_523_000, "event"), "1,523,000 events");
+    }
+}

@@ -1,0 +1,106 @@
+//! Running the binary.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// The bundled example's files, relative to the workspace.
+pub(crate) const SNAPSHOT: &str = "examples/job-site/snapshot.yaml";
+pub(crate) const PLAN: &str = "examples/job-site/plan.yaml";
+
+/// What a call came to.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("the program writes text");
+        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+impl Ran {
+    /// Standard output as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// What a usage error says; it says nothing on standard output.
+    pub(crate) fn usage_error(&self) -> String {
+        assert_eq!(self.code, Some(2), "{self:?}");
+        assert_eq!(self.stdout, "", "{self:?}");
+        assert!(self.stderr.contains("error: "), "{self:?}");
+        without_paths(&self.stderr)
+    }
+}
+
+/// Paths differ from machine to machine, and where lines break because of them, too.
+fn without_paths(text: &str) -> String {
+    let scratch = env!("CARGO_TARGET_TMPDIR");
+    let root = root();
+    let root = root.to_str().expect("the workspace's path is text");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").replace(scratch, "SCRATCH").replace(root, "ROOT")
+}
+
+pub(crate) fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.ancestors().nth(2).expect("the crate lies two levels below the workspace").to_owned()
+}
+
+/// The binary, not yet run: in the workspace, with nothing of the environment that changes its output.
+pub(crate) fn command<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_replank"));
+    command.args(arguments).current_dir(root()).env("COLUMNS", "100").stdin(Stdio::null());
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+pub(crate) fn replank<S: AsRef<OsStr>>(arguments: &[S]) -> Ran {
+    command(arguments).output().expect("the binary can be run").into()
+}
+
+/// With text on standard input.
+pub(crate) fn replank_reading(arguments: &[&str], input: &[u8]) -> Ran {
+    let mut child = command(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary can be run");
+    let mut stdin = child.stdin.take().expect("standard input is a pipe");
+    stdin.write_all(input).expect("the binary reads");
+    drop(stdin);
+    child.wait_with_output().expect("the binary ends").into()
+}
+
+/// A file with such content; `name` is the test's own.
+pub(crate) fn scratch(name: &str, content: impl AsRef<[u8]>) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let dir = path.parent().expect("a scratch file lies in a directory");
+    std::fs::create_dir_all(dir).expect("the scratch directory can be made");
+    std::fs::write(&path, content).expect("the scratch file can be written");
+    path.into_os_string().into_string().expect("the scratch path is text")
+}
+
+/// The example's snapshot.
+pub(crate) fn snapshot_text() -> String {
+    std::fs::read_to_string(root().join(SNAPSHOT)).expect("the example is there")
+}
+
+/// A plan with such a spec.
+pub(crate) fn plan(name: &str, spec: &str) -> String {
+    let text = format!(
+        "apiVersion: replank.dev/v1alpha1\nkind: NodeRoll\nmetadata: {{name: test}}\nspec: {{{spec}}}\n"
+    );
+    scratch(name, text)
+}

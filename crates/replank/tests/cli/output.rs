@@ -1,0 +1,146 @@
+//! What is printed where, and how it ends.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::common::{PLAN, Ran, SNAPSHOT, plan, replank, root};
+
+/// The bundled example, without any argument.
+fn example(arguments: &[&str]) -> Ran {
+    let mut all = vec!["rehearse"];
+    all.extend(arguments);
+    replank(&all)
+}
+
+#[test]
+fn the_example_explains_itself_and_ends_with_findings() {
+    let ran = example(&[]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.stderr.contains("the bundled example"), "{}", ran.stderr);
+    assert!(ran.stdout.starts_with("Findings"), "the report is data: {}", ran.stdout);
+    assert!(!ran.stdout.contains("bundled example, a job site"), "the story is not");
+    for section in ["\nThe roll ", "\nWaited for", "\nDurations ", "\nVerdict  findings", "  Next:"] {
+        assert!(ran.stdout.contains(section), "{section:?} is missing: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn in_the_example_no_batch_is_killed_and_no_budget_violated() {
+    let result = example(&["-o", "json"]).json();
+    assert_eq!(result["verdict"], "findings");
+    assert_eq!(result["nodes"]["replaced"], result["nodes"]["total"]);
+    assert!(result["batch"]["waited"].as_u64() >= Some(3), "{}", result["batch"]);
+    assert_eq!(result["batch"]["killed"], 0);
+    assert_eq!(result["pods"]["movedMoreThanOnce"], 0);
+    let budgets = result["budgets"].as_array().expect("a list");
+    assert!(!budgets.is_empty() && budgets.iter().all(|budget| budget["violations"] == 0), "{budgets:?}");
+}
+
+#[test]
+fn the_same_files_give_the_same_rehearsal() {
+    let bundled = example(&["-o", "json"]).json();
+    let named = replank(&["rehearse", SNAPSHOT, "-f", PLAN, "-o", "json"]).json();
+    assert_eq!(bundled["traceHash"], named["traceHash"]);
+}
+
+#[test]
+fn json_is_all_that_standard_output_gets() {
+    let ran = example(&["-o", "json", "--timeline"]);
+    assert_eq!(ran.code, Some(3));
+    assert_eq!(ran.json()["version"], "replank.dev/rehearsal/v1alpha1");
+    assert!(ran.stderr.contains("read "), "{}", ran.stderr);
+}
+
+/// Every member of a value: `nodes.total`, `budgets[].name`.
+fn members(value: &Value, path: &str, all: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            for (key, member) in object {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                all.insert(path.clone());
+                members(member, &path, all);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| members(item, &format!("{path}[]"), all)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn every_member_that_is_printed_is_documented() {
+    let page = std::fs::read_to_string(root().join("docs/rehearsal-json.md")).expect("the page is there");
+    let mut all = BTreeSet::new();
+    members(&example(&["-o", "json"]).json(), "", &mut all);
+    members(&example(&["--limit", "1m", "-o", "json"]).json(), "", &mut all);
+    members(&example(&["--seeds", "2", "-o", "json"]).json()["summary"], "summary", &mut all);
+    let missing: Vec<&String> =
+        all.iter().filter(|member| !page.contains(&format!("| `{member}` |"))).collect();
+    assert!(missing.is_empty(), "not in docs/rehearsal-json.md: {missing:?}");
+    assert!(all.contains("blockers[].reason") && all.contains("findings[].remedy"), "{all:?}");
+}
+
+#[test]
+fn what_cannot_end_is_blocked_and_says_by_what() {
+    let ran = example(&["--limit", "1m"]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    assert!(ran.stdout.contains("Verdict  blocked") && ran.stdout.contains("--limit"), "{}", ran.stdout);
+    let result = example(&["--limit", "1m", "-o", "json"]).json();
+    assert_eq!(result["verdict"], "blocked");
+    assert_eq!(result["virtualDurationMs"], 60_000);
+}
+
+#[test]
+fn a_plan_for_nodes_that_are_new_already_passes_at_once() {
+    let plan = plan("nothing-to-do.yaml", "groups: [web], kubeletVersion: \"<1.30\"");
+    let result = replank(&["rehearse", SNAPSHOT, "-f", &plan, "-o", "json"]).json();
+    assert_eq!(result["nodes"]["replaced"], 0);
+    assert_ne!(result["verdict"], "blocked");
+}
+
+#[test]
+fn colours_are_for_terminals_unless_asked_for() {
+    let plain = example(&[]);
+    assert!(!plain.stdout.contains('\u{1b}') && !plain.stderr.contains('\u{1b}'));
+    let coloured = example(&["--color", "always"]);
+    assert!(coloured.stdout.contains("\u{1b}["));
+    assert!(!example(&["--color", "always", "-o", "json"]).stdout.contains('\u{1b}'));
+    assert!(!example(&["--color", "never"]).stdout.contains('\u{1b}'));
+}
+
+#[test]
+fn the_timeline_has_a_line_for_every_node() {
+    let result = example(&["-o", "json"]).json();
+    let text = example(&["--timeline"]).stdout;
+    for node in result["timeline"].as_array().expect("a list") {
+        let name = node["node"].as_str().or(node["instance"].as_str()).expect("a name");
+        let short = name.split('.').next().expect("a name has a first part");
+        let short: String = short.chars().take(20).collect();
+        assert!(text.contains(&short), "{name} is not in the timeline: {text}");
+    }
+    assert!(!example(&[]).stdout.contains("\nTimeline"));
+}
+
+#[test]
+fn help_has_every_exit_code() {
+    for arguments in [&["--help"] as &[&str], &["rehearse", "--help"]] {
+        let ran = replank(arguments);
+        assert_eq!(ran.code, Some(0));
+        for code in ["  0  ", "  1  ", "  2  ", "  3  ", "  4  ", "  5  ", "130  "] {
+            assert!(ran.stdout.contains(code), "{code:?}: {}", ran.stdout);
+        }
+    }
+}
+
+#[test]
+fn nobody_has_to_read_to_the_end() {
+    use std::process::Stdio;
+    let mut child = super::common::command(&["rehearse", "-o", "json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary can be run");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("the binary ends");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+}

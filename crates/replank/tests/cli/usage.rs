@@ -1,0 +1,157 @@
+//! Mistakes: what is wrong, where, why, and what to do next; exit code 2, and nothing on standard output.
+
+use super::common::{PLAN, SNAPSHOT, plan, replank, replank_reading, scratch};
+
+fn error(arguments: &[&str]) -> String {
+    replank(arguments).usage_error()
+}
+
+#[test]
+fn no_command() {
+    let ran = replank::<&str>(&[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(ran.stderr.contains("Usage: replank"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_wrong_flag_is_named_with_the_right_one() {
+    let told = error(&["rehearse", "--timelines"]);
+    assert!(told.contains("unexpected argument '--timelines'") && told.contains("'--timeline'"), "{told}");
+}
+
+#[test]
+fn a_wrong_path() {
+    insta::assert_snapshot!(error(&["rehearse", "clutser.json", "--roll", "web"]));
+}
+
+#[test]
+fn an_empty_file() {
+    let empty = scratch("empty.yaml", "");
+    insta::assert_snapshot!(error(&["rehearse", &empty, "--roll", "web"]));
+}
+
+#[test]
+fn empty_standard_input() {
+    insta::assert_snapshot!(replank_reading(&["rehearse", "-", "--roll", "web"], b"").usage_error());
+}
+
+#[test]
+fn a_directory_without_manifests() {
+    let file = scratch("no-manifests/notes.txt", "nothing");
+    let directory = file.strip_suffix("/notes.txt").expect("the file lies in the directory");
+    insta::assert_snapshot!(error(&["rehearse", directory, "--roll", "web"]));
+}
+
+#[test]
+fn a_file_without_objects() {
+    let file = scratch("prose.yaml", "this is no manifest\n");
+    insta::assert_snapshot!(error(&["rehearse", &file, "--roll", "web"]));
+}
+
+#[test]
+fn a_snapshot_without_nodes() {
+    let file = scratch(
+        "no-nodes.yaml",
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, creationTimestamp: \"2026-11-20T09:00:00Z\"}\n",
+    );
+    insta::assert_snapshot!(error(&["rehearse", &file, "--roll", "web"]));
+}
+
+#[test]
+fn a_snapshot_without_a_moment() {
+    let file = scratch("no-moment.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n");
+    insta::assert_snapshot!(error(&["rehearse", &file, "--roll", "web"]));
+}
+
+#[test]
+fn a_plan_with_typos() {
+    let plan = plan("typos.yaml", "group: [web], budget: {sugre: 2}, pace: {betweenNodes: 30}");
+    insta::assert_snapshot!(error(&["rehearse", SNAPSHOT, "-f", &plan]));
+}
+
+#[test]
+fn a_plan_that_is_not_there() {
+    insta::assert_snapshot!(error(&["rehearse", SNAPSHOT, "-f", "paln.yaml"]));
+}
+
+#[test]
+fn a_plan_that_is_empty() {
+    let plan = scratch("empty-plan.yaml", "# nothing yet\n");
+    insta::assert_snapshot!(error(&["rehearse", SNAPSHOT, "-f", &plan]));
+}
+
+#[test]
+fn a_plan_that_is_no_yaml() {
+    let plan = scratch("broken-plan.yaml", "spec: {groups: [web\n");
+    let told = error(&["rehearse", SNAPSHOT, "-f", &plan]);
+    assert!(told.contains("the plan cannot be read") && told.contains("line "), "{told}");
+}
+
+#[test]
+fn a_snapshot_in_place_of_a_plan() {
+    let told = error(&["rehearse", SNAPSHOT, "-f", SNAPSHOT]);
+    assert!(told.contains("documents, expected one"), "{told}");
+}
+
+#[test]
+fn a_plan_in_place_of_a_snapshot() {
+    insta::assert_snapshot!(error(&["rehearse", SNAPSHOT, PLAN]));
+}
+
+#[test]
+fn neither_plan_nor_groups() {
+    insta::assert_snapshot!(error(&["rehearse", SNAPSHOT]));
+}
+
+#[test]
+fn a_plan_without_a_snapshot() {
+    insta::assert_snapshot!(error(&["rehearse", "-f", PLAN]));
+}
+
+#[test]
+fn an_unknown_group() {
+    insta::assert_snapshot!(error(&["rehearse", SNAPSHOT, "--roll", "bacth"]));
+}
+
+#[test]
+fn a_group_label_that_nobody_has() {
+    insta::assert_snapshot!(error(&["rehearse", SNAPSHOT, "--roll", "web", "--group-label", "pool"]));
+}
+
+#[test]
+fn a_selector_that_matches_nothing() {
+    let plan = plan("no-match.yaml", "selector: {matchLabels: {tier: nobody}}");
+    insta::assert_snapshot!(error(&["rehearse", SNAPSHOT, "-f", &plan]));
+}
+
+#[test]
+fn one_seed_and_many() {
+    insta::assert_snapshot!(error(&["rehearse", "--seed", "1", "--seeds", "3"]));
+}
+
+#[test]
+fn a_plan_and_groups() {
+    insta::assert_snapshot!(error(&["rehearse", SNAPSHOT, "-f", PLAN, "--roll", "web"]));
+}
+
+#[test]
+fn values_that_are_none() {
+    for (flag, value) in [
+        ("--seeds", "0"),
+        ("--seed", "-1"),
+        ("--limit", "2 days"),
+        ("--limit", "0s"),
+        ("--now", "yesterday"),
+        ("--to-version", "latest"),
+        ("-o", "xml"),
+    ] {
+        let told = error(&["rehearse", SNAPSHOT, "--roll", "web", flag, value]);
+        assert!(told.contains(value), "{flag} {value}: {told}");
+    }
+}
+
+#[test]
+fn a_version_without_groups() {
+    let told = error(&["rehearse", SNAPSHOT, "--to-version", "1.36"]);
+    assert!(told.contains("--roll"), "{told}");
+}

@@ -1,0 +1,218 @@
+//! What a rehearsal takes: rolls of generated clusters, each row in a process of its own.
+//!
+//! What is measured is the product: the release binary reads a gzip file and rolls every node of it. The peak of memory is the
+//! kernel's (`VmHWM`), read until the process ends.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use replank_model::time::Span;
+use replank_testkit::big::BigCluster;
+use serde_json::Value;
+
+use crate::list::List;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Nodes of each row; each node has 30 pods.
+    #[arg(long, value_delimiter = ',', default_values_t = [100, 1_000, 5_000])]
+    nodes: Vec<usize>,
+    /// Runs of each row, of which the fastest is shown.
+    #[arg(long, default_value_t = 1)]
+    runs: usize,
+}
+
+/// DESIGN's floor and aim for a size: seconds.
+const BUDGETS: &[(usize, u64, u64)] = &[(1_000, 5, 1), (5_000, 60, 10)];
+
+/// One row.
+#[derive(Debug)]
+struct Row {
+    cluster: BigCluster,
+    verdict: String,
+    virtual_duration: Span,
+    rehearsed: Duration,
+    whole: Duration,
+    events: u64,
+    peak_kib: u64,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let binary = build()?;
+    let dir = crate::root().join("target").join("bench");
+    std::fs::create_dir_all(&dir)?;
+    println!("{}", machine());
+    println!("load before: {}\n", load());
+    println!("{HEADER}");
+    for nodes in &args.nodes {
+        let cluster = BigCluster::of_nodes(*nodes);
+        let (snapshot, plan) = files(&dir, cluster)?;
+        let mut best: Option<Row> = None;
+        for _ in 0..args.runs.max(1) {
+            let row = measure(&binary, &snapshot, &plan, cluster)?;
+            best = Some(best.filter(|best| best.rehearsed <= row.rehearsed).unwrap_or(row));
+        }
+        if let Some(row) = best {
+            println!("{}", line(&row));
+        }
+    }
+    println!("\nload after: {}", load());
+    Ok(())
+}
+
+const HEADER: &str = "| nodes | pods | virtual time | rehearsed | with reading | events | events per s | peak memory | verdict | floor | aim |\n\
+                      |---|---|---|---|---|---|---|---|---|---|---|";
+
+fn line(row: &Row) -> String {
+    let seconds = row.rehearsed.as_secs_f64();
+    let budget = |limit: u64| {
+        let met = if seconds <= limit as f64 { "met" } else { "missed" };
+        format!("{limit} s: {met}")
+    };
+    let budgets = BUDGETS.iter().find(|(nodes, _, _)| *nodes == row.cluster.nodes());
+    let (floor, aim) = budgets
+        .map_or(("–".to_owned(), "–".to_owned()), |(_, floor, aim)| (budget(*floor), budget(*aim)));
+    format!(
+        "| {} | {} | {} | {seconds:.2} s | {:.2} s | {} | {:.0} | {} MB | {} | {floor} | {aim} |",
+        row.cluster.nodes(),
+        row.cluster.pods(),
+        row.virtual_duration,
+        row.whole.as_secs_f64(),
+        row.events,
+        row.events as f64 / seconds.max(0.001),
+        row.peak_kib / 1_024,
+        row.verdict
+    )
+}
+
+fn build() -> Result<PathBuf> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let built = Command::new(cargo)
+        .args(["build", "--release", "--package", "replank", "--locked"])
+        .current_dir(crate::root())
+        .status()
+        .context("cargo cannot be run")?;
+    if !built.success() {
+        bail!("the release build failed");
+    }
+    Ok(crate::root().join("target").join("release").join("replank"))
+}
+
+/// The cluster and a plan that rolls all of it, a twentieth at a time.
+fn files(dir: &Path, cluster: BigCluster) -> Result<(PathBuf, PathBuf)> {
+    let snapshot = dir.join(format!("big-{}.json.gz", cluster.nodes()));
+    let mut list = List::gzip(&snapshot)?;
+    for object in cluster.objects() {
+        list.item(&object)?;
+    }
+    list.end()?.finish()?.flush()?;
+    let plan = dir.join(format!("big-{}.plan.yaml", cluster.nodes()));
+    let groups = BigCluster::groups().join(", ");
+    let parallel = cluster.nodes().div_ceil(20);
+    let text = format!(
+        "apiVersion: replank.dev/v1alpha1\nkind: NodeRoll\nmetadata: {{name: big-{nodes}}}\nspec:\n  groups: [{groups}]\n  \
+         target: {{kubernetesVersion: \"1.36\"}}\n  budget: {{surge: 5%, maxUnavailable: 0}}\n  pace: {{parallel: {parallel}}}\n",
+        nodes = cluster.nodes()
+    );
+    std::fs::write(&plan, text)?;
+    Ok((snapshot, plan))
+}
+
+fn measure(binary: &Path, snapshot: &Path, plan: &Path, cluster: BigCluster) -> Result<Row> {
+    let result = plan.with_extension("result.json");
+    let begun = Instant::now();
+    let mut child = Command::new(binary)
+        .arg("rehearse")
+        .args([snapshot.as_os_str(), "-f".as_ref(), plan.as_os_str(), "-o".as_ref(), "json".as_ref()])
+        .stdin(Stdio::null())
+        .stdout(File::create(&result)?)
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("{} cannot be run", binary.display()))?;
+    let peak_kib = watch(&mut child)?;
+    let whole = begun.elapsed();
+    let output = child.wait_with_output()?;
+    // 3 and 4 are verdicts; everything else printed no result.
+    if !matches!(output.status.code(), Some(0 | 3 | 4)) {
+        bail!("{}: {}\n{}", binary.display(), output.status, String::from_utf8_lossy(&output.stderr));
+    }
+    let value: Value = serde_json::from_slice(&std::fs::read(&result)?).context("the result is no JSON")?;
+    let number = |name: &str| value[name].as_u64().with_context(|| format!("the result has no {name}"));
+    Ok(Row {
+        cluster,
+        verdict: value["verdict"].as_str().context("the result has no verdict")?.to_owned(),
+        virtual_duration: Span::from_secs(i64::try_from(number("virtualDurationMs")? / 1_000)?),
+        rehearsed: Duration::from_millis(number("wallMs")?),
+        whole,
+        events: number("events")?,
+        peak_kib,
+    })
+}
+
+/// Waits for the end and gives the most memory that the process ever held.
+fn watch(child: &mut Child) -> Result<u64> {
+    const LOOK: Duration = Duration::from_millis(5);
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait()?.is_none() {
+        if let Ok(text) = std::fs::read_to_string(&status) {
+            peak = peak.max(peak_of(&text));
+        }
+        sleep(LOOK);
+    }
+    Ok(peak)
+}
+
+/// `VmHWM:     1234 kB`
+fn peak_of(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": ").map(|(_, model)| model));
+    format!("{cores} cores, {}", model.unwrap_or("processor unknown"))
+}
+
+/// The load averages of 1, 5 and 15 minutes: above the number of cores, others were at work.
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_else(|_| "unknown".to_owned());
+    text.split_whitespace().take(3).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peak_is_read_from_the_kernel_s_own_words() {
+        assert_eq!(peak_of("Name:\treplank\nVmPeak:\t  9 kB\nVmHWM:\t  103244 kB\nVmRSS:\t 1 kB\n"), 103_244);
+        assert_eq!(peak_of("Name:\treplank\n"), 0);
+    }
+
+    #[test]
+    fn a_row_says_whether_the_budget_is_met() {
+        let row = Row {
+            cluster: BigCluster::of_nodes(1_000),
+            verdict: "passes".to_owned(),
+            virtual_duration: Span::from_minutes(90),
+            rehearsed: Duration::from_millis(4_200),
+            whole: Duration::from_millis(5_000),
+            events: 420_000,
+            peak_kib: 204_800,
+        };
+        assert_eq!(
+            line(&row),
+            "| 1000 | 30000 | 1h30m0s | 4.20 s | 5.00 s | 420000 | 100000 | 200 MB | passes | 5 s: met | 1 s: missed |"
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! The allow-lists, with reasons: DESIGN's table of crates, and what each may use besides.
+
+/// What one crate may depend on.
+#[derive(Debug)]
+pub(super) struct Rule {
+    /// The crate.
+    pub(super) name: &'static str,
+    /// Crates of the workspace.
+    pub(super) ours: &'static [&'static str],
+    /// Others that it may name itself.
+    pub(super) others: &'static [&'static str],
+    /// Others that may come below those; looked at for pure crates only.
+    pub(super) below: &'static [&'static str],
+    /// Whether effects are allowed.
+    pub(super) purity: Purity,
+    /// Why the list is no longer.
+    pub(super) why: &'static str,
+}
+
+/// Whether a crate may have effects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purity {
+    /// No clock, I/O, threads, async, randomness or global state, in itself or below.
+    Pure,
+    /// It may.
+    Effects,
+}
+
+const PURE_BELOW: &[&str] = &[
+    // Dates, digits, derive macros: nothing that knows the world.
+    "itoa",
+    "jiff",
+    "jiff-core",
+    "jiff-static",
+    "memchr",
+    "portable-atomic",
+    "portable-atomic-util",
+    "proc-macro2",
+    "quote",
+    "serde_core",
+    "serde_derive",
+    "serde_path_to_error",
+    "syn",
+    "thiserror-impl",
+    "unicode-ident",
+    "zmij",
+];
+
+/// One rule for every crate of the workspace.
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "replank-model",
+        ours: &[],
+        others: &[
+            "jiff",
+            "rustc-hash",
+            "serde",
+            "serde_json",
+            "serde_path_to_error",
+            "smallvec",
+            "thiserror",
+        ],
+        below: PURE_BELOW,
+        purity: Purity::Pure,
+        why: "model is nouns: nothing of ours, and nothing that has effects",
+    },
+    Rule {
+        name: "replank-core",
+        ours: &["replank-model"],
+        others: &["rustc-hash", "serde", "serde_json", "smallvec", "thiserror"],
+        below: PURE_BELOW,
+        purity: Purity::Pure,
+        why: "core is a function of what it observed: model only, and nothing that has effects",
+    },
+    Rule {
+        name: "replank-sim",
+        ours: &["replank-core", "replank-model"],
+        others: &["jiff", "rustc-hash", "serde", "serde_json", "smallvec", "thiserror", "xxhash-rust"],
+        below: &[],
+        purity: Purity::Effects,
+        why: "sim never sees api, live or intake, and time in it is virtual",
+    },
+    Rule {
+        name: "replank-intake",
+        ours: &["replank-model"],
+        others: &["flate2", "serde", "serde_json", "serde-saphyr", "thiserror"],
+        below: &[],
+        purity: Purity::Effects,
+        why: "intake turns bytes into objects and decides nothing",
+    },
+    Rule {
+        name: "replank",
+        ours: &["replank-core", "replank-intake", "replank-model", "replank-sim"],
+        others: &[
+            "anstream",
+            "anstyle",
+            "anyhow",
+            "clap",
+            "console",
+            "indicatif",
+            "mimalloc",
+            "serde",
+            "serde_json",
+            "signal-hook",
+        ],
+        below: &[],
+        purity: Purity::Effects,
+        why: "the binary is to build within minutes on a fresh machine",
+    },
+    Rule {
+        name: "replank-testkit",
+        ours: &["replank-core", "replank-intake", "replank-model", "replank-sim"],
+        others: &["anyhow", "flate2", "rustc-hash", "serde", "serde_json"],
+        below: &[],
+        purity: Purity::Effects,
+        why: "tests are to build within minutes, too",
+    },
+    Rule {
+        name: "xtask",
+        ours: &["replank-core", "replank-model", "replank-testkit"],
+        others: &["anyhow", "clap", "flate2", "serde_json"],
+        below: &[],
+        purity: Purity::Effects,
+        why: "chores use what is built anyway",
+    },
+];
+
+/// Crates that nobody may pull in, at any depth.
+pub(super) const BANNED: &[(&str, &str)] = &[
+    ("aws-*", "no AWS SDK before there is a live driver"),
+    ("chrono", "dates are jiff's: one library, and no clock by default"),
+    ("k8s-openapi", "objects are replank-model's: its projections are far smaller"),
+    ("kube*", "no Kubernetes client before there is a live driver"),
+    ("openssl*", "needs a system library that a fresh machine lacks"),
+    ("serde_yaml*", "archived, and its forks wrap unsafe code: serde-saphyr reads YAML"),
+    ("tokio*", "nothing here waits on a network"),
+];
+
+/// What clippy bans in pure crates, each with a reason.
+pub(super) const CLIPPY_BANS: &[&str] = &[
+    "std::time::SystemTime::now",
+    "std::time::Instant::now",
+    "std::thread::spawn",
+    "std::thread::sleep",
+    "std::fs::read",
+    "std::fs::File::open",
+    "std::env::var",
+    "std::process::exit",
+    "std::collections::HashMap",
+    "std::collections::HashSet",
+    "std::sync::Mutex",
+    "std::sync::OnceLock",
+    "std::sync::LazyLock",
+    "std::cell::RefCell",
+    "std::println",
+    "std::thread_local",
+];

@@ -1,8 +1,12 @@
 //! Kubelets: starting, readying, restarting, stopping pods.
 
+mod containers;
+mod delays;
 mod fake;
+mod learnt;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use replank_model::object::condition::{self, Condition, ConditionStatus};
 use replank_model::object::pod::{Pod, PodPhase};
@@ -13,14 +17,17 @@ use replank_model::view::{Change, Ix};
 
 use crate::api::DeleteOptions;
 use crate::controllers::{Ctx, volumes};
+use crate::durations::Durations;
 use crate::world::Event;
-use fake::Delays;
+use delays::Delays;
 
 /// How kubelets behave.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum KubeletModel {
     /// Fixed delays, overridden by annotations of pods: the stand-in that recorded the transcripts.
     Fake,
+    /// As the snapshot shows: pods take as long as their siblings took.
+    Learnt(Arc<Durations>),
 }
 
 /// What somebody has a kubelet do with a pod out of turn.
@@ -163,7 +170,7 @@ impl Kubelets {
             Step::Start => self.start(ctx, due.slot, &pod),
             Step::Ready if pod.status.phase == PodPhase::Running => set_ready(ctx, &pod, true),
             Step::Ready => {}
-            Step::Exit => self.exit(ctx, due.slot, &pod, Delays::of(&self.model, &pod).exit_code),
+            Step::Exit => self.exit(ctx, due.slot, &pod, Delays::of(&self.model, ctx, &pod).exit_code),
             Step::Restart => self.restart(ctx, due.slot, &pod),
             Step::Stopped => self.stopped(ctx, due.slot, &pod),
             Step::Remove => remove(ctx, &pod),
@@ -190,8 +197,11 @@ impl Kubelets {
             Some(record) => record,
             None => self.admit(ctx, slot, pod),
         };
-        let delays = Delays::of(&self.model, pod);
-        if pod.is_terminating() && !record.is_stopping && !delays.is_stuck {
+        if !pod.is_terminating() || record.is_stopping {
+            return;
+        }
+        let delays = Delays::of(&self.model, ctx, pod);
+        if !delays.is_stuck {
             self.set(slot, Record { is_stopping: true, ..record });
             let grace = Span::from_secs(pod.meta.deletion_grace_period_seconds.unwrap_or(0));
             let stop = match pod.status.phase {
@@ -210,26 +220,44 @@ impl Kubelets {
         self.set(slot, record.clone());
         match pod.status.phase {
             PodPhase::Pending => {
-                let start = Delays::of(&self.model, pod).start;
-                self.after(ctx, start, slot, Step::Start);
+                if let Some(start) = Delays::of(&self.model, ctx, pod).start {
+                    self.after(ctx, start, slot, Step::Start);
+                }
             }
-            PodPhase::Running | PodPhase::Unknown | PodPhase::Succeeded | PodPhase::Failed => {}
+            PodPhase::Running | PodPhase::Unknown => self.take_over(ctx, slot, pod),
+            PodPhase::Succeeded | PodPhase::Failed => {}
         }
         record
+    }
+
+    /// A pod that was already running goes on. (The stand-in of the transcripts forgot such pods when it was restarted.)
+    fn take_over(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
+        match self.model {
+            KubeletModel::Fake => {}
+            KubeletModel::Learnt(_) => {
+                let delays = Delays::of(&self.model, ctx, pod);
+                if let Some(ready) = delays.ready.filter(|_| !pod.is_ready()) {
+                    self.after(ctx, ready, slot, Step::Ready);
+                }
+                if let Some(run) = delays.run {
+                    self.after(ctx, run, slot, Step::Exit);
+                }
+            }
+        }
     }
 
     fn start(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
         if pod.is_terminating() || pod.status.phase != PodPhase::Pending {
             return;
         }
-        let delays = Delays::of(&self.model, pod);
+        let delays = Delays::of(&self.model, ctx, pod);
         let is_ready = delays.ready == Some(Span::ZERO);
         let (now, number) = (ctx.api.timestamp(), self.next_address(slot));
         let started = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
             pod.status.phase = PodPhase::Running;
             pod.status.start_time = Some(now);
-            pod.status.pod_ip = fake::address(number);
-            pod.status.container_statuses = fake::running(pod, now, is_ready);
+            pod.status.pod_ip = containers::address(number);
+            pod.status.container_statuses = containers::running(pod, now, is_ready);
             set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
         });
         debug_assert!(started.is_ok(), "the pod was just read");
@@ -247,20 +275,20 @@ impl Kubelets {
             return;
         }
         let now = ctx.api.timestamp();
-        let ends = fake::ends_for_good(pod, code);
+        let ends = containers::ends_for_good(pod, code);
         let ended = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
             if ends {
                 pod.status.phase = if code == 0 { PodPhase::Succeeded } else { PodPhase::Failed };
-                fake::terminate(pod, code, now);
+                containers::terminate(pod, code, now);
             } else {
-                fake::count_restart(pod, code, now);
+                containers::count_restart(pod, code, now);
             }
             let reason = if ends { "PodCompleted" } else { "ContainersNotReady" };
             set_condition(&mut pod.status.conditions, "Ready", false, reason, now);
         });
         debug_assert!(ended.is_ok(), "the pod was just read");
         if !ends {
-            self.after(ctx, fake::RESTART, slot, Step::Restart);
+            self.after(ctx, delays::RESTART, slot, Step::Restart);
         }
     }
 
@@ -269,10 +297,10 @@ impl Kubelets {
             return;
         }
         let now = ctx.api.timestamp();
-        let delays = Delays::of(&self.model, pod);
+        let delays = Delays::of(&self.model, ctx, pod);
         let is_ready = delays.ready == Some(Span::ZERO);
         let restarted = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
-            fake::run_again(pod, now, is_ready);
+            containers::run_again(pod, now, is_ready);
             set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
         });
         debug_assert!(restarted.is_ok(), "the pod was just read");
@@ -285,20 +313,20 @@ impl Kubelets {
     }
 
     fn stopped(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
-        let code = Delays::of(&self.model, pod).term_exit_code;
+        let code = Delays::of(&self.model, ctx, pod).term_exit_code;
         let now = ctx.api.timestamp();
         let stopped = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
             if !pod.is_terminal() {
                 let is_done = pod.status.phase != PodPhase::Pending && code == 0;
                 pod.status.phase = if is_done { PodPhase::Succeeded } else { PodPhase::Failed };
-                fake::terminate(pod, code, now);
+                containers::terminate(pod, code, now);
             }
             if condition::find(&pod.status.conditions, "Ready").is_some() {
                 set_condition(&mut pod.status.conditions, "Ready", false, "PodFailed", now);
             }
         });
         debug_assert!(stopped.is_ok(), "the pod was just read");
-        self.after(ctx, fake::REMOVE, slot, Step::Remove);
+        self.after(ctx, delays::REMOVE, slot, Step::Remove);
     }
 
     fn is_stopping(&self, slot: u32) -> bool {

@@ -1,7 +1,9 @@
 //! The world: everything simulated, moved forward event by event.
 
 use replank_core::decision::{Decision, End};
+use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::meta::Key;
+use replank_model::object::node::Node;
 use replank_model::text::NodeName;
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
@@ -113,7 +115,20 @@ impl World {
         };
         world.control.start(&mut ctx);
         world.settle();
+        for node in world.unheard() {
+            world.silence(&node);
+        }
         world
+    }
+
+    /// Nodes that are known to be silent at the beginning.
+    fn unheard(&self) -> Vec<NodeName> {
+        let nodes = self.api.view().nodes.sorted();
+        let is_unheard = |node: &Node| {
+            condition::find(&node.status.conditions, "Ready")
+                .is_some_and(|ready| ready.status == ConditionStatus::Unknown)
+        };
+        nodes.into_iter().filter(|(_, node)| is_unheard(node)).map(|(_, node)| node.name()).collect()
     }
 
     /// Shows every later change to an observer.

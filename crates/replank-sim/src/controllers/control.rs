@@ -3,7 +3,6 @@
 use replank_model::text::NodeName;
 use replank_model::view::Change;
 
-use super::Ctx;
 use super::autoscaling::Autoscaling;
 use super::disruption::{self, Disruption};
 use super::garbage::GarbageCollector;
@@ -13,6 +12,7 @@ use super::pod_gc::PodGc;
 use super::quotas::Quotas;
 use super::taint_eviction::{self, TaintEviction};
 use super::volumes::{self, Volumes};
+use super::{Ctx, workflows};
 use crate::cloud::CloudTimings;
 
 /// What one of them is to do.
@@ -36,6 +36,8 @@ pub(crate) enum ControlDue {
     Autoscaler(u32),
     /// Claims and volumes.
     Volumes(volumes::Due),
+    /// The result of a workflow's pod.
+    Workflow(u32),
 }
 
 /// All of them.
@@ -84,6 +86,7 @@ impl Control {
         self.quotas.watch(ctx, change);
         self.autoscaling.watch(ctx, change);
         self.volumes.watch(ctx, change);
+        workflows::watch(ctx, change);
     }
 
     /// A kubelet has renewed its lease for the last time.
@@ -110,6 +113,7 @@ impl Control {
             ControlDue::Quota(slot) => self.quotas.handle(ctx, slot),
             ControlDue::Autoscaler(slot) => self.autoscaling.handle(ctx, slot),
             ControlDue::Volumes(due) => self.volumes.handle(ctx, due),
+            ControlDue::Workflow(slot) => workflows::handle(ctx, slot),
         }
     }
 }

@@ -180,7 +180,6 @@ impl Log {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "both projections of both states")]
     fn pod(
         &mut self,
         t_ms: i64,

@@ -69,11 +69,10 @@ struct Stage<'a> {
 /// When the scenario asks for something unknown.
 pub fn run(scenario: &Scenario) -> anyhow::Result<Run> {
     let mut stage = Stage::set(scenario)?;
-    let mut steps = scenario.steps.iter().peekable();
     let origin = stage.log.borrow().origin;
     let end = origin + Span::from_millis(scenario.until_ms);
     let mut free = origin;
-    while let Some(step) = steps.next() {
+    for step in &scenario.steps {
         let at = (origin + Span::from_millis(step.at_ms)).max(free);
         stage.run_until(at)?;
         stage.step(step).with_context(|| format!("step {} at {} ms", step.action, step.at_ms))?;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use replank_core::check::{self, Finding};
@@ -16,7 +16,7 @@ use replank_model::delta::Delta;
 use replank_model::text::{GroupName, RunId};
 use replank_model::time::{Span, Time};
 use replank_sim::rehearse::{FindingEntry, Progress, Rehearsal, RehearsalResult, Setup, Stop};
-use replank_sim::{Assumption, CloudTimings, Durations, KubeletModel, Pilot, Settings};
+use replank_sim::{Durations, KubeletModel, Pilot, Settings};
 
 use super::Scene;
 use crate::interrupt::Interrupt;
@@ -37,7 +37,7 @@ const THREADS: usize = 2;
 struct Prepared<'a> {
     scene: &'a Scene,
     rolled: BTreeSet<GroupName>,
-    assumptions: Vec<Assumption>,
+    durations: Arc<Durations>,
     findings: Vec<FindingEntry>,
     limit: Span,
 }
@@ -116,7 +116,7 @@ impl<'a> Prepared<'a> {
         Self {
             scene,
             rolled: rolled(scene),
-            assumptions: Durations::learn(&scene.view).assumptions(),
+            durations: Arc::new(Durations::learn(&scene.view, scene.now)),
             findings: findings(scene),
             // An hour more than the plan gives itself: the plan's own deadline is to be seen, not ours.
             limit: limit.unwrap_or(scene.plan.deadline + Span::from_minutes(60)),
@@ -144,10 +144,10 @@ impl<'a> Prepared<'a> {
             settings: Settings {
                 start: scene.now,
                 seed,
-                kubelet: KubeletModel::Fake,
-                cloud: CloudTimings::default(),
+                kubelet: KubeletModel::Learnt(self.durations.clone()),
+                cloud: self.durations.cloud(),
             },
-            assumptions: self.assumptions.clone(),
+            assumptions: self.durations.assumptions(),
         };
         let run = RunId::new(format!("rehearsal-of-{}", scene.plan.name));
         Rehearsal::new(setup, Box::new(InCharge(Core::new(scene.plan.clone(), run, options(scene)))))

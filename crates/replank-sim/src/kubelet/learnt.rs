@@ -1,0 +1,70 @@
+//! Kubelets as the snapshot shows them: pods take as long to start and to run as their siblings took.
+//!
+//! What was under way when the snapshot was taken goes on from there: a pod that has been starting for a while needs the rest,
+//! a batch that has run for two hours ends when its earlier runs ended.
+
+use replank_model::object::condition;
+use replank_model::object::pod::Pod;
+use replank_model::time::{Span, Time};
+
+use super::delays::Delays;
+use crate::controllers::Ctx;
+use crate::draw::Purpose;
+use crate::durations::{Durations, Trouble};
+
+/// A deletion that is this much overdue is stuck: the kubelet had its grace and did not end it.
+const OVERDUE: Span = Span::from_secs(60);
+
+/// How a pod's containers behave from now on.
+pub(super) fn delays(durations: &Durations, ctx: &Ctx<'_>, pod: &Pod) -> Delays {
+    let now = ctx.api.now();
+    let total = durations.start(ctx.view(), pod, ctx.draws);
+    let starting = total - probing(ctx, pod, total);
+    let trouble = durations.trouble(pod);
+    let since_bound = bound_at(pod).map_or(Span::ZERO, |bound| (now - bound).max(Span::ZERO));
+    let elapsed = running_since(pod).map_or(Span::ZERO, |since| (now - since).max(Span::ZERO));
+    let stop = Durations::stop(pod, ctx.draws);
+    Delays {
+        start: match trouble {
+            Some(Trouble::NeverRuns) => None,
+            // One that has taken longer than it should takes as long once more.
+            Some(Trouble::NeverReady) | None if since_bound > starting => Some(starting),
+            Some(Trouble::NeverReady) | None => Some(starting - since_bound),
+        },
+        ready: trouble.is_none().then(|| total - starting),
+        run: durations.run(ctx.view(), pod, elapsed, ctx.draws),
+        exit_code: 0,
+        stop,
+        unstarted_stop: Span::from_secs(1),
+        // What ends by itself was not done (128 + SIGTERM); a service ends in peace.
+        term_exit_code: if durations.run(ctx.view(), pod, elapsed, ctx.draws).is_some() { 143 } else { 0 },
+        is_stuck: pod.meta.deletion_timestamp.is_some_and(|due| now - due > OVERDUE),
+    }
+}
+
+/// The part of the start in which the containers run and their probes do not yet say yes; none without such probes.
+fn probing(ctx: &Ctx<'_>, pod: &Pod, total: Span) -> Span {
+    let has_probe = pod
+        .spec
+        .containers
+        .iter()
+        .any(|container| container.readiness_probe.is_some() || container.startup_probe.is_some());
+    if !has_probe {
+        return Span::ZERO;
+    }
+    let draw = ctx.draws.draw(pod.meta.uid.as_str(), Purpose::ImagePull, 0);
+    draw.between(Span::from_millis(total.as_millis() / 4), Span::from_millis(total.as_millis() * 3 / 4))
+}
+
+fn bound_at(pod: &Pod) -> Option<Time> {
+    condition::find(&pod.status.conditions, "PodScheduled")?.last_transition_time
+}
+
+fn running_since(pod: &Pod) -> Option<Time> {
+    let started = pod
+        .status
+        .container_statuses
+        .iter()
+        .filter_map(|container| container.state.running.as_ref()?.started_at);
+    started.min().or(pod.status.start_time)
+}

@@ -1,13 +1,16 @@
 //! After the last node: the group's bounds as they were, our tags taken off, and new nodes that are not needed ended.
 
+use std::collections::BTreeSet;
+
 use replank_model::object::cloud::GroupSize;
-use replank_model::text::NodeName;
+use replank_model::text::{NodeName, Zone};
 
 use super::evict::{QUIET, Spare, end_instance};
 use super::load::Load;
 use super::member::Stand;
 use super::prepare::{MARK_LIFE, arrivals, resize, untag};
 use super::turn::{Track, Turn, Watched};
+use super::zones;
 use crate::command::{Effect, Mark, NodeRole, Replacement};
 use crate::mark;
 use crate::waiting::{Subject, WaitingOn};
@@ -27,7 +30,8 @@ pub(super) fn close(turn: &mut Turn<'_>, track: &Track<'_>, number: usize, spare
     // A node that was left out half way keeps its place in the group, and the one that was launched for it is too much.
     let left_out = u32::try_from(track.lane.skipped.len()).unwrap_or(u32::MAX);
     let surplus = beyond(track).min(track.allowance(turn.scope).surge).min(left_out);
-    if retire(turn, track, number, surplus, spare) {
+    let is_busy = retire_needless(turn, track, number, spare);
+    if is_busy || retire(turn, track, number, surplus, &BTreeSet::new(), spare) {
         return false;
     }
     restore(turn, track)
@@ -58,13 +62,30 @@ pub(super) fn beyond(track: &Track<'_>) -> u32 {
     }
 }
 
-/// Ends up to `count` new instances on which nothing runs, each with a place less in the group; whether one is still to go.
-/// A node is cordoned first, and looked at again before its instance is ended.
+/// Ends new instances that came up in zones where nothing is left to do, once the zones that they were launched for have
+/// theirs (see [`zones`]); whether one is still to go.
+pub(super) fn retire_needless(
+    turn: &mut Turn<'_>,
+    track: &Track<'_>,
+    number: usize,
+    spare: &mut Spare,
+) -> bool {
+    let is_by_zone = turn.scope.plan.budget.min_ready_per_zone > 0;
+    if !is_by_zone || !zones::short(turn, track).is_empty() {
+        return false;
+    }
+    let needless = beyond(track).min(track.allowance(turn.scope).surge).saturating_sub(track.lane.old_left());
+    retire(turn, track, number, needless, &zones::unfinished(turn, track), spare)
+}
+
+/// Ends up to `count` new instances on which nothing runs, each with a place less in the group, but none in the zones of
+/// `but_in`; whether one is still to go. A node is cordoned first, and looked at again before its instance is ended.
 pub(super) fn retire(
     turn: &mut Turn<'_>,
     track: &Track<'_>,
     number: usize,
     count: u32,
+    but_in: &BTreeSet<&Zone>,
     spare: &mut Spare,
 ) -> bool {
     let mut left = count;
@@ -87,6 +108,9 @@ pub(super) fn retire(
         if left == 0 {
             return is_busy;
         }
+        if turn.view.instances().get(id).is_some_and(|instance| but_in.contains(&instance.zone)) {
+            continue;
+        }
         let effect = Effect::Terminate {
             instance: id.clone(),
             group: track.name.clone(),
@@ -104,6 +128,9 @@ pub(super) fn retire(
             return is_busy;
         }
         let member = turn.member(name);
+        if but_in.contains(&member.zone) {
+            continue;
+        }
         let is_idle = Load::of(turn.view, &turn.scope.plan, name).is_empty();
         // A node that does not count can be spared.
         let is_spare = member.stand != Stand::Usable || spare.take(number, member).is_ok();

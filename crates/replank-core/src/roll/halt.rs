@@ -10,14 +10,15 @@
 //!
 //! Nothing is evicted any more, and no node with pods is ended.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use replank_model::object::condition;
 use replank_model::text::NodeName;
 use replank_model::time::Time;
 
 use super::close::{beyond, is_leaving, release, restore, retire};
 use super::evict::{Spare, Works};
-use super::load::Load;
+use super::load::{Bound, Load};
 use super::member::Stand;
 use super::places::Places;
 use super::prepare::{arrivals, untag};
@@ -69,7 +70,7 @@ pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
         is_leaving(turn, track);
         hand_over(turn, track);
         let surge = track.allowance(turn.scope).surge.min(track.lane.old_left());
-        if !retire(turn, track, number, beyond(track).min(surge), &mut spare) {
+        if !retire(turn, track, number, beyond(track).min(surge), &BTreeSet::new(), &mut spare) {
             give_back(turn, track);
         }
     }
@@ -123,6 +124,7 @@ pub(super) fn blockers(
             for bound in &load.movers {
                 if let Err(on) = works.obstacle(bound) {
                     turn.wait(Subject::Pod(bound.pod.meta.key()), on);
+                    homeless(turn, bound);
                 } else if let Some(message) = places.obstacle_of_kind(&mut known, &bound.pod) {
                     let pod = bound.pod.meta.key();
                     turn.wait(Subject::Pod(pod.clone()), WaitingOn::Room { pod, message });
@@ -132,6 +134,18 @@ pub(super) fn blockers(
         }
         aside(turn, track);
         arrivals(turn, track);
+    }
+}
+
+/// Names the pods without a node that a pod's budgets are short of.
+fn homeless(turn: &mut Turn<'_>, bound: &Bound) {
+    for ix in turn.view.budgets_of(bound.ix).iter().flat_map(|budget| turn.view.pods_of_budget(*budget)) {
+        let pod = &turn.view.pods[ix];
+        let scheduled = condition::find(&pod.status.conditions, "PodScheduled");
+        if let Some(scheduled) = scheduled.filter(|_| pod.node.is_none() && pod.is_active()) {
+            let on = WaitingOn::Room { pod: pod.meta.key(), message: scheduled.message.clone() };
+            turn.wait(Subject::Pod(pod.meta.key()), on);
+        }
     }
 }
 

@@ -52,6 +52,7 @@ mod sent;
 mod start;
 mod target;
 mod turn;
+mod zones;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -290,6 +291,9 @@ fn roll<'a>(
         evict::evict(turn, &mut works, drain);
     }
     evict::terminate(turn, tracks, &acting);
+    for (number, track) in tracks.iter().enumerate() {
+        close::retire_needless(turn, track, number, spare);
+    }
     start::start(turn, tracks, drains, spare, &mut works);
 }
 

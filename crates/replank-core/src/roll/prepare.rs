@@ -6,7 +6,8 @@
 //! 3. The group is raised by the surge, but by no more than there are nodes to begin with; its maximum only if it must be.
 //! 4. When the raised size is seen, a second tag says that this run has begun, how many nodes it replaces and by how much it
 //!    raised the group at most. Nodes that have to wait for batch pods are not raised for: the wait may take hours, and
-//!    instances cost money. When one of them is free and nothing else is under way, the group is raised again.
+//!    instances cost money. When one of them is free and nothing else is under way, the group is raised again. Where the plan
+//!    has a `minReadyPerZone`, it is raised by as many as it takes until each zone surely has a new node ([`zones`]).
 //! 5. When every group has its first new node of use, or has no surge, all old nodes of all groups are cordoned and marked.
 //!
 //! # Why all old nodes are cordoned at once, and why with a cordon
@@ -31,6 +32,7 @@ use super::member::{Member, Stand, last_step};
 use super::start;
 use super::target;
 use super::turn::{Track, Turn, Watched, size_text};
+use super::zones;
 use crate::command::{Effect, Mark, NodeRole};
 use crate::mark::{self, Begun};
 use crate::waiting::{Subject, WaitingOn};
@@ -89,7 +91,7 @@ pub(super) fn prepare(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
     }
     let (nodes, surge) = (track.lane.old_left(), track.allowance(turn.scope).surge);
     let free = track.lane.found_free + free(turn, track);
-    if raise(turn, track, group, original.desired + surge.min(free)) {
+    if raise(turn, track, group, original.desired + surge.min(free.max(zones::launches(turn, track)))) {
         return Readiness::Preparing;
     }
     begin(turn, track, group, &Begun { run: turn.scope.run.clone(), nodes, surge });
@@ -137,14 +139,18 @@ fn raise(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, desired: u32
 }
 
 /// Raises a group whose surge was given up, or never taken, while only nodes were left that had to wait for batch pods, when
-/// one of them can be replaced.
+/// one of them can be replaced; and one whose new instances came up in other zones than where nodes are left.
 fn raise_again(turn: &mut Turn<'_>, track: &Track<'_>) {
     let lane = track.lane;
     let (Some(group), Some(original)) = (track.group, track.original) else { return };
     let is_idle = lane.draining.is_empty() && lane.leaving.is_empty() && lane.loose_leaving.is_empty();
     if is_idle && turn.sent.drains(turn.now).is_empty() {
         let surge = track.allowance(turn.scope).surge;
-        raise(turn, track, group, original.desired + surge.min(free(turn, track)));
+        let is_settled =
+            lane.arriving.is_empty() && lane.loose_new.is_empty() && lane.alive == group.size.desired;
+        let for_zones = if is_settled { lane.alive + zones::launches(turn, track) } else { 0 };
+        let for_nodes = original.desired + free(turn, track);
+        raise(turn, track, group, for_nodes.max(for_zones).min(original.desired + surge));
     }
 }
 

@@ -7,8 +7,9 @@
 //! Per group: the canary's nodes go first. When they are gone the next node is begun after the soak; nothing else of the
 //! group is begun before that moment has come.
 //!
-//! Where the plan has a `minReadyPerZone`, nodes in zones without any new node come before the plan's order (except
-//! `zoneByZone`): their replacements come up there, so that every zone has a new node before its last old one goes.
+//! Where the plan has a `minReadyPerZone`, nodes in zones with fewer new nodes come before the plan's order (except
+//! `zoneByZone`): replacements come up where nodes go, so that every zone has a new node before its last old one goes,
+//! and the group ends as evenly spread as it was.
 //!
 //! Of a group's nodes the first in this order is begun for which the group and the zone can spare a Ready node, and
 //! for all of whose pods the scheduler finds room. [`LOOK_AHEAD`] nodes of each zone are considered, so that a decision stays
@@ -18,7 +19,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use replank_model::object::pod::{Pod, PodSpec};
-use replank_model::text::{Namespace, NodeName};
+use replank_model::text::{Namespace, NodeName, Zone};
 use replank_model::time::{Span, Time};
 use rustc_hash::FxHashMap;
 
@@ -182,7 +183,7 @@ fn choose(
     let depth = if is_idle && is_round { usize::MAX } else { LOOK_AHEAD };
     let mut hopeless = Hopeless::default();
     let mut first_reason = None;
-    for name in candidates(turn, track, depth) {
+    for name in candidates(turn, track, starting, depth) {
         if starting.contains(&name) {
             continue;
         }
@@ -214,14 +215,19 @@ fn choose(
 }
 
 /// The first nodes of each zone, in the plan's order; and nodes whose batch pods are over and are to be evicted, last.
-fn candidates(turn: &Turn<'_>, track: &Track<'_>, depth: usize) -> Vec<NodeName> {
+fn candidates(
+    turn: &Turn<'_>,
+    track: &Track<'_>,
+    starting: &BTreeSet<NodeName>,
+    depth: usize,
+) -> Vec<NodeName> {
     let by_zone = turn.scope.plan.order == Order::ZoneByZone;
     let keeps_zones = turn.scope.plan.budget.min_ready_per_zone > 0 && !by_zone;
     let mut first: Vec<_> = Vec::new();
     for (zone, nodes) in &track.lane.queue {
-        let has_new = keeps_zones && track.lane.new.contains_key(zone);
+        let renewed = if keeps_zones { renewed(turn, track, starting, zone) } else { 0 };
         let zone = if by_zone { zone.as_str() } else { "" };
-        first.extend(nodes.iter().take(depth).map(|(rank, name)| (has_new, zone, *rank, name)));
+        first.extend(nodes.iter().take(depth).map(|(rank, name)| (renewed, zone, *rank, name)));
     }
     first.sort();
     if by_zone {
@@ -231,6 +237,16 @@ fn candidates(turn: &Turn<'_>, track: &Track<'_>, depth: usize) -> Vec<NodeName>
     }
     let late = late(turn, track).take(depth);
     first.into_iter().map(|(_, _, _, name)| name).chain(late).cloned().collect()
+}
+
+/// New nodes of a zone, and those that will come in place of nodes that are on their way out.
+fn renewed(turn: &Turn<'_>, track: &Track<'_>, starting: &BTreeSet<NodeName>, zone: &Zone) -> u32 {
+    let lane = track.lane;
+    let going = lane.draining.iter().chain(starting).filter(|name| turn.member(name).zone == *zone);
+    let booting = lane.loose_new.iter().filter_map(|id| turn.view.instances().get(id));
+    let booting = booting.filter(|instance| instance.zone == *zone);
+    let soon = u32::try_from(going.count() + booting.count()).unwrap_or(u32::MAX);
+    lane.new.get(zone).copied().unwrap_or(0).saturating_add(soon)
 }
 
 /// Nodes that are held by nothing but batch pods that are to be evicted now.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use replank_model::object::cloud::GroupSize;
 use replank_model::text::{NodeName, Zone};
+use replank_model::time::Time;
 
 use super::evict::{QUIET, Spare, end_instance};
 use super::load::Load;
@@ -34,7 +35,31 @@ pub(super) fn close(turn: &mut Turn<'_>, track: &Track<'_>, number: usize, spare
     if is_busy || retire(turn, track, number, surplus, &BTreeSet::new(), spare) {
         return false;
     }
+    let now = turn.now;
+    if hand_over(turn, track.lane.skipped.iter(), now) {
+        return false;
+    }
     restore(turn, track)
+}
+
+/// Lets the marks of nodes that keep them expire at a moment, so that a later run may take the nodes over; whether one is
+/// still to be written.
+pub(super) fn hand_over<'n>(
+    turn: &mut Turn<'_>,
+    names: impl Iterator<Item = &'n NodeName>,
+    at: Time,
+) -> bool {
+    let mut is_busy = false;
+    for name in names {
+        let member = turn.member(name);
+        let Some(found) = turn.view.node(name).and_then(|node| mark::of(node)) else { continue };
+        if found.mark.expires > at {
+            let key = turn.key("hand-over", &member.uid);
+            turn.mark(member, "mark to be handed over", key, Mark { expires: at, ..found.mark });
+            is_busy = true;
+        }
+    }
+    is_busy
 }
 
 /// Whether instances are being ended, which is said.
@@ -128,13 +153,12 @@ pub(super) fn retire(
             return is_busy;
         }
         let member = turn.member(name);
-        if but_in.contains(&member.zone) {
+        let is_kept = member.stand == Stand::Closed || but_in.contains(&member.zone);
+        if is_kept || !Load::of(turn.view, &turn.scope.plan, name).is_empty() {
             continue;
         }
-        let is_idle = Load::of(turn.view, &turn.scope.plan, name).is_empty();
-        // A node that does not count can be spared.
-        let is_spare = member.stand != Stand::Usable || spare.take(number, member).is_ok();
-        if member.stand == Stand::Closed || !is_idle || !is_spare {
+        // A node that does not count can be spared. One that does is taken off what can be, and only if it is to go.
+        if member.stand == Stand::Usable && spare.take(number, member).is_err() {
             continue;
         }
         let mark = Mark { role: NodeRole::Surplus, since: turn.now, expires: turn.now + MARK_LIFE };

@@ -2,9 +2,10 @@
 //!
 //! That the run has halted is written on its groups (tag [`mark::HALTED`]), so that a restart does not begin again. Then
 //!
-//! - nodes that were cordoned and not begun are uncordoned, ours only;
-//! - nodes whose drain was begun stay cordoned and marked: fewer pods are left on them than on any other. Their marks
-//!   expire at once, so that a later run may take them over;
+//! - nodes that were cordoned and not begun are uncordoned, ours only; from those that somebody else has uncordoned the mark
+//!   is taken, lest it keep a later run away;
+//! - nodes whose drain was begun stay cordoned and marked: fewer pods are left on them than on any other. Their marks,
+//!   and those of nodes that were left out, expire at once, so that a later run may take them over;
 //! - new nodes on which nothing runs are ended, and the group's bounds are given back as far as its nodes allow. Where they do
 //!   not, the tag with the original size stays, and the report says so.
 //!
@@ -16,14 +17,14 @@ use replank_model::object::condition;
 use replank_model::text::NodeName;
 use replank_model::time::Time;
 
-use super::close::{beyond, is_leaving, release, restore, retire};
+use super::close::{beyond, hand_over, is_leaving, release, restore, retire};
 use super::evict::{Spare, Works};
 use super::load::{Bound, Load};
 use super::member::Stand;
 use super::places::Places;
 use super::prepare::{arrivals, untag};
 use super::turn::{Track, Turn};
-use crate::command::{Effect, Mark};
+use crate::command::Effect;
 use crate::mark::{self, Halted};
 use crate::waiting::{Subject, WaitingOn};
 
@@ -64,27 +65,18 @@ pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
     }
     let mut spare = Spare::of(turn, tracks);
     for (number, track) in tracks.iter().enumerate() {
-        for name in queue_of(track).chain(&track.lane.held) {
+        let reopened = track.lane.aside.iter().filter(|name| turn.member(name).stand == Stand::Reopened);
+        let reopened: Vec<&NodeName> = reopened.collect();
+        for name in queue_of(track).chain(&track.lane.held).chain(reopened) {
             release(turn, name);
         }
         is_leaving(turn, track);
-        hand_over(turn, track);
+        if let Some(at) = halted_at(track) {
+            hand_over(turn, track.lane.draining.iter().chain(&track.lane.skipped), at);
+        }
         let surge = track.allowance(turn.scope).surge.min(track.lane.old_left());
         if !retire(turn, track, number, beyond(track).min(surge), &BTreeSet::new(), &mut spare) {
             give_back(turn, track);
-        }
-    }
-}
-
-/// Lets the marks of nodes that were begun expire, so that a later run may take them over.
-fn hand_over(turn: &mut Turn<'_>, track: &Track<'_>) {
-    let Some(at) = halted_at(track) else { return };
-    for name in &track.lane.draining {
-        let member = turn.member(name);
-        let Some(found) = turn.view.node(name).and_then(|node| mark::of(node)) else { continue };
-        if found.mark.expires > at {
-            let key = turn.key("hand-over", &member.uid);
-            turn.mark(member, "mark to be handed over", key, Mark { expires: at, ..found.mark });
         }
     }
 }

@@ -25,7 +25,7 @@
 
 use replank_model::object::cloud::{GroupSize, NodeGroup};
 use replank_model::object::node::Node;
-use replank_model::text::Text;
+use replank_model::text::{NodeName, Text};
 use replank_model::time::{Span, Time};
 
 use super::member::{Member, Stand, last_step};
@@ -257,7 +257,10 @@ pub(super) fn cordon(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
 
 fn renew(turn: &mut Turn<'_>) {
     let soon = turn.now + RENEW_BEFORE;
-    let expiring: Vec<_> = turn.fleet.expiries.iter().take_while(|(at, _)| *at < soon).cloned().collect();
+    let expiring = turn.fleet.expiries.iter().take_while(|(at, _)| *at < soon);
+    // That a node was left out is to be known for as long as the run lasts, and to keep nobody away after it.
+    let is_kept = |name: &NodeName| !matches!(turn.member(name).stand, Stand::Skipped { .. });
+    let expiring: Vec<_> = expiring.filter(|(_, name)| is_kept(name)).cloned().collect();
     for (_, name) in expiring.into_iter().take(CORDONS_MAX) {
         let member = turn.member(&name);
         let Some(found) = turn.view.node(&name).and_then(|node| mark::of(node)) else { continue };

@@ -232,6 +232,8 @@ fn a_batch_pod_past_its_deadline_is_held_evicted_or_left_out_as_the_plan_says() 
     assert_eq!(end, End::Done);
     let left = stage.truth.node(&"n0".into()).expect("it was left out");
     assert!(!left.spec.unschedulable);
+    let mark = mark::of(left).expect("it says so").mark;
+    assert!(mark.expires <= stage.now, "a later run may take it");
     assert_eq!(stage.last.waiting, [Waiting { what: Subject::Node("n0".into()), on: WaitingOn::Skipped }]);
     assert_eq!(stage.truth.nodes.len(), 3, "{}", stage.story());
     assert_eq!(stage.truth.groups()["web"].size, GroupSize { min: 0, max: 3, desired: 3 });
@@ -408,7 +410,12 @@ fn nodes_of_others_are_left_to_them() {
     stage.put(reopened);
     let found = blockers(stage.run(DAY));
     assert_eq!(*on(&found, &Subject::Node("n2".into())), WaitingOn::Reopened);
-    assert!(!stage.truth.node(&"n2".into()).expect("it stays").spec.unschedulable);
+    let left = stage.truth.node(&"n2".into()).expect("it stays");
+    assert!(!left.spec.unschedulable);
+    assert_eq!(mark::of(left), None, "it keeps no later run away");
+    let sizes = (stage.truth.nodes.len(), stage.truth.groups()["web"].size);
+    let original = GroupSize { min: 0, max: 3, desired: 3 };
+    assert_eq!(sizes, (3, original), "its empty successor is ended, whatever runs on the others");
 }
 
 #[test]

@@ -6,8 +6,9 @@
 //! 3. The group is raised by the surge, but by no more than there are nodes to begin with; its maximum only if it must be.
 //! 4. When the raised size is seen, a second tag says that this run has begun, how many nodes it replaces and by how much it
 //!    raised the group at most. Nodes that have to wait for batch pods are not raised for: the wait may take hours, and
-//!    instances cost money. When one of them is free and nothing else is under way, the group is raised again. Where the plan
-//!    has a `minReadyPerZone`, it is raised by as many as it takes until each zone surely has a new node ([`zones`]).
+//!    instances cost money. When one of them is free and nothing else is under way, the group is raised again. Where all
+//!    have to wait, the group is raised by one: they will be cordoned, and what is made meanwhile needs a place. Where the
+//!    plan has a `minReadyPerZone`, it is raised by as many as it takes until each zone surely has a new node ([`zones`]).
 //! 5. When every group has its first new node of use, or has no surge, all old nodes of all groups are cordoned and marked.
 //!
 //! # Why all old nodes are cordoned at once, and why with a cordon
@@ -90,8 +91,10 @@ pub(super) fn prepare(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
         return Readiness::Preparing;
     }
     let (nodes, surge) = (track.lane.old_left(), track.allowance(turn.scope).surge);
+    let is_cordon_due = u32::from(!track.lane.found.is_empty());
     let free = track.lane.found_free + free(turn, track);
-    if raise(turn, track, group, original.desired + surge.min(free.max(zones::launches(turn, track)))) {
+    let raised = free.max(is_cordon_due).max(zones::launches(turn, track));
+    if raise(turn, track, group, original.desired + surge.min(raised)) {
         return Readiness::Preparing;
     }
     begin(turn, track, group, &Begun { run: turn.scope.run.clone(), nodes, surge });
@@ -186,7 +189,7 @@ fn capacity(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
     arrivals(turn, track);
     raise_again(turn, track);
     let lane = track.lane;
-    let wants_surge = track.allowance(turn.scope).surge.min(lane.found_free) > 0;
+    let wants_surge = track.allowance(turn.scope).surge > 0 && !lane.found.is_empty();
     if wants_surge && lane.usable.is_empty() { Readiness::Preparing } else { Readiness::Open }
 }
 

@@ -16,10 +16,11 @@ mod roll;
 pub mod schedule;
 pub mod waiting;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use replank_model::delta::Delta;
-use replank_model::text::RunId;
+use replank_model::text::{NodeName, RunId};
 use replank_model::time::Time;
 use replank_model::view::View;
 
@@ -37,6 +38,12 @@ pub struct Options {
     pub started: Time,
     /// How the group of a node is known whose instance is not.
     pub group_by: GroupBy,
+}
+
+/// The nodes that a plan replaces as things are: those that it chooses and that are not yet what it wants.
+#[must_use]
+pub fn nodes_to_replace(view: &View, plan: &Plan, options: &Options) -> BTreeSet<NodeName> {
+    roll::old_nodes(view, plan, options)
 }
 
 /// A run of a plan: see the crate's page.

@@ -24,7 +24,7 @@ pub(super) fn result(
     let (replaced, total) = notes.replaced();
     RehearsalResult {
         version: RESULT_VERSION,
-        verdict: verdict(world.end(), &findings),
+        verdict: verdict(world.end(), &findings, replaced == total),
         seed: rehearsal.settings.seed,
         trace_hash: world.trace_hash().to_string(),
         start: rehearsal.settings.start,
@@ -44,9 +44,10 @@ pub(super) fn result(
     }
 }
 
-fn verdict(end: Option<&End>, findings: &[FindingEntry]) -> Verdict {
+/// A node that was left out is something to be looked at, though the plan asked for it.
+fn verdict(end: Option<&End>, findings: &[FindingEntry], all_replaced: bool) -> Verdict {
     match end {
-        Some(End::Done) if findings.is_empty() => Verdict::Passes,
+        Some(End::Done) if findings.is_empty() && all_replaced => Verdict::Passes,
         Some(End::Done) => Verdict::Findings,
         Some(End::RolledBack | End::Blocked(_)) | None => Verdict::Blocked,
     }

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use replank_core::decision::{Decision, End};
 use replank_core::groups::LearntGroup;
 use replank_model::delta::Delta;
-use replank_model::text::GroupName;
+use replank_model::text::{GroupName, NodeName};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use serde::Serializer;
@@ -100,6 +100,11 @@ impl Rehearsal {
         world.observe(Box::new(Shared(notes.clone())));
         world.put_in_charge(pilot);
         Self { world, notes, settings: setup.settings, assumptions: setup.assumptions }
+    }
+
+    /// Says which nodes are to be replaced, where they are not all nodes of the groups.
+    pub fn narrow_to(&mut self, chosen: BTreeSet<NodeName>) {
+        self.notes.borrow_mut().chosen = Some(chosen);
     }
 
     /// Shows every change to somebody else, too.

@@ -14,7 +14,7 @@ use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::PodDisruptionBudget;
-use replank_model::text::{GroupName, Uid};
+use replank_model::text::{GroupName, NodeName, Uid};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 use rustc_hash::FxHashMap;
@@ -39,6 +39,8 @@ pub(super) struct Recorder {
     pub(super) batch_killed: usize,
     start: Option<Time>,
     groups: BTreeSet<GroupName>,
+    /// The nodes to be replaced, where they are not all of their groups.
+    pub(super) chosen: Option<BTreeSet<NodeName>>,
     instances_before: usize,
     instances: usize,
     /// Pods that cannot be placed at present, less those that could not before.
@@ -188,11 +190,18 @@ impl Recorder {
         count.moved = true;
     }
 
-    /// How far the roll is: nodes replaced, nodes in all.
+    /// How far the roll is: nodes replaced, nodes to be replaced in all.
     pub(super) fn replaced(&self) -> (usize, usize) {
-        let gone =
-            self.timeline.count(true, NodePhase::Gone) + self.timeline.count(true, NodePhase::Terminating);
-        (gone, self.instances_before)
+        let gone = |name: Option<&NodeName>| {
+            [NodePhase::Gone, NodePhase::Terminating]
+                .into_iter()
+                .map(|phase| self.timeline.count_of(name, phase))
+                .sum::<usize>()
+        };
+        match &self.chosen {
+            Some(chosen) => (chosen.iter().map(|name| gone(Some(name))).sum(), chosen.len()),
+            None => (gone(None), self.instances_before),
+        }
     }
 }
 

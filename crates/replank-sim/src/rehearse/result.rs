@@ -62,7 +62,7 @@ pub struct RehearsalResult {
 pub enum Verdict {
     /// Everything was replaced, and nothing was found.
     Passes,
-    /// Everything was replaced, and something was found.
+    /// The plan was carried out, and something was found or left out.
     Findings,
     /// Not everything could be replaced.
     Blocked,

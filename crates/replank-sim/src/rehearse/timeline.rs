@@ -121,10 +121,17 @@ impl Timeline {
         all
     }
 
-    /// How many nodes are in a phase, old and new ones apart.
+    /// How many nodes that were there before are in a phase: of all of them, or of those with a name.
     #[must_use]
-    pub fn count(&self, old: bool, phase: NodePhase) -> usize {
-        self.nodes.values().filter(|node| node.old == old && node.phase() == phase).count()
+    pub(super) fn count_of(&self, name: Option<&NodeName>, phase: NodePhase) -> usize {
+        let is_there = |node: &&NodeTimeline| node.old && node.phase() == phase;
+        match name {
+            Some(name) => {
+                let node = self.by_name.get(name).and_then(|id| self.nodes.get(id));
+                usize::from(node.as_ref().is_some_and(is_there))
+            }
+            None => self.nodes.values().filter(is_there).count(),
+        }
     }
 
     fn add(&mut self, at: Time, instance: &Instance, old: bool, phase: NodePhase) {

@@ -11,7 +11,7 @@ use replank_core::command::Outcome;
 use replank_core::decision::Decision;
 use replank_core::groups::group_of;
 use replank_core::plan::ChosenBy;
-use replank_core::{Core, Options};
+use replank_core::{Core, Options, nodes_to_replace};
 use replank_model::delta::Delta;
 use replank_model::text::{GroupName, RunId};
 use replank_model::time::{Span, Time};
@@ -150,7 +150,10 @@ impl<'a> Prepared<'a> {
             assumptions: self.durations.assumptions(),
         };
         let run = RunId::new(format!("rehearsal-of-{}", scene.plan.name));
-        Rehearsal::new(setup, Box::new(InCharge(Core::new(scene.plan.clone(), run, options(scene)))))
+        let core = Core::new(scene.plan.clone(), run, options(scene));
+        let mut rehearsal = Rehearsal::new(setup, Box::new(InCharge(core)));
+        rehearsal.narrow_to(nodes_to_replace(&scene.view, &scene.plan, &options(scene)));
+        rehearsal
     }
 }
 

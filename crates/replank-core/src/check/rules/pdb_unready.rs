@@ -41,7 +41,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 status.current_healthy,
                 status.expected_pods,
                 status.desired_healthy,
-                pods.len(),
+                if always { "the ready ones".to_owned() } else { pods.len().to_string() },
                 if shown.is_empty() { "pods that are still to be made" } else { &shown },
                 if unready.len() > 3 { format!(" and {} more", unready.len() - 3) } else { String::new() },
             ),

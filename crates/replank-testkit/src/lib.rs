@@ -5,5 +5,6 @@ pub mod dynamics;
 pub mod plain_scheduler;
 pub mod recordings;
 pub mod requests;
+pub mod scenario;
 pub mod sched_load;
 pub mod sched_random;

@@ -1,0 +1,281 @@
+//! The story of a rehearsal: what Replank did, what it waited for and what came of it, in short lines of virtual time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use replank_core::command::{Command, Effect, NodeRole, Replacement};
+use replank_core::decision::Decision;
+use replank_core::mark;
+use replank_core::waiting::WaitingOn;
+use replank_model::object::Object;
+use replank_model::object::cloud::{GroupSize, Instance, InstanceState, LaunchTemplate};
+use replank_model::object::condition::{self, ConditionStatus};
+use replank_model::object::node::Node;
+use replank_model::object::pod::{Pod, PodPhase};
+use replank_model::text::Uid;
+use replank_model::time::{Span, Time};
+use replank_model::view::{Change, View};
+use replank_sim::{Observer, Sent};
+
+use super::names::Names;
+
+/// Waits that are over before anybody could read of them.
+const UNTOLD: [&str; 4] = ["effect", "quiet", "cordon", "leaving"];
+/// A pod that is on its way out for less is not worth a line.
+const SLOW: Span = Span::from_secs(5);
+
+/// What is told.
+pub(super) struct Story {
+    pub(super) names: Names,
+    start: Time,
+    lines: Vec<Line>,
+    told: BTreeSet<(String, &'static str)>,
+    evicted: BTreeSet<Uid>,
+    leaving: BTreeMap<Uid, Time>,
+}
+
+/// Things that were done to several objects within a second are one line.
+struct Line {
+    at: Span,
+    before: String,
+    items: Vec<String>,
+    after: String,
+}
+
+impl Story {
+    pub(super) fn new(names: Names, start: Time) -> Self {
+        Self {
+            names,
+            start,
+            lines: Vec::new(),
+            told: BTreeSet::new(),
+            evicted: BTreeSet::new(),
+            leaving: BTreeMap::new(),
+        }
+    }
+
+    /// What happens besides.
+    pub(super) fn remark(&mut self, at: Time, text: &str) {
+        self.tell(at, "* ", text.to_owned(), "");
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for line in &self.lines {
+            let at = line.at.to_string();
+            let mut items = line.items.clone();
+            items.sort();
+            text.push_str(&format!("{at:>9}  {}{}{}\n", line.before, items.join(", "), line.after));
+        }
+        text
+    }
+
+    fn tell(&mut self, at: Time, before: &str, item: String, after: &str) {
+        let at = at.floor_seconds() - self.start;
+        let after = self.names.readable(after);
+        if let Some(last) = self.lines.last_mut()
+            && last.at == at
+            && last.before == before
+            && last.after == after
+        {
+            last.items.push(item);
+            return;
+        }
+        self.lines.push(Line { at, before: before.to_owned(), items: vec![item], after });
+    }
+
+    fn pod(&mut self, at: Time, old: Option<&Pod>, new: Option<&Pod>) {
+        let Some(pod) = new.or(old) else { return };
+        if pod.meta.controller().is_some_and(|owner| &*owner.kind == "DaemonSet") {
+            return;
+        }
+        let name = self.names.pod(&pod.meta.key());
+        let node = pod.node.as_ref().map(|node| self.names.node(node)).unwrap_or_default();
+        let Some(new) = new else {
+            let left = self.leaving.remove(&pod.meta.uid).filter(|since| at - *since >= SLOW);
+            if let Some(since) = left {
+                let took = at.floor_seconds() - since.floor_seconds();
+                self.tell(at, "", name, &format!(" gone after {took}"));
+            }
+            return;
+        };
+        let was = |holds: fn(&Pod) -> bool| old.is_some_and(holds);
+        if new.is_terminating() && !was(Pod::is_terminating) {
+            self.leaving.insert(new.meta.uid.clone(), at);
+            if !self.evicted.contains(&new.meta.uid) {
+                self.tell(at, "", name.clone(), " is deleted");
+            }
+        }
+        if new.is_terminating() {
+            return;
+        }
+        match (was(Pod::is_ready), new.is_ready()) {
+            (false, true) => self.tell(at, "", name.clone(), &format!(" ready on {node}")),
+            (true, false) if !new.is_terminal() => self.tell(at, "", name.clone(), " not ready"),
+            (true, false) | (true, true) | (false, false) => {}
+        }
+        if new.is_terminal() && !was(Pod::is_terminal) {
+            let how = if new.status.phase == PodPhase::Succeeded { " succeeded" } else { " failed" };
+            self.tell(at, "", name.clone(), how);
+        }
+        if let Some(message) = unplaced(new).filter(|_| old.and_then(unplaced).is_none()) {
+            self.tell(at, "", name, &format!(" fits on no node: {message}"));
+        }
+    }
+
+    fn node(&mut self, at: Time, old: Option<&Node>, new: Option<&Node>) {
+        let Some(node) = new.or(old) else { return };
+        let name = self.names.node(&node.name());
+        match (old, new) {
+            (None, Some(_)) => self.tell(at, "", name, " joins"),
+            (Some(_), None) => self.tell(at, "", name, " gone"),
+            (Some(old), Some(new)) if !old.is_ready() && new.is_ready() => self.tell(at, "", name, " Ready"),
+            (Some(old), Some(new)) if old.is_ready() && !new.is_ready() => {
+                self.tell(at, "", name, " not Ready");
+            }
+            (Some(_) | None, Some(_) | None) => {}
+        }
+    }
+
+    fn instance(&mut self, at: Time, old: Option<&Instance>, new: Option<&Instance>) {
+        let Some(instance) = new.filter(|_| old.is_none()) else { return };
+        let name = self.names.instance(&instance.id);
+        if instance.state == InstanceState::Pending {
+            self.tell(at, "", name, &format!(" launched in {}", instance.zone));
+        }
+    }
+
+    fn command(&mut self, at: Time, sent: &Sent) {
+        let after = match &sent.result {
+            Some((_, Err(refusal))) => format!(": refused, {refusal}"),
+            Some((_, Ok(()))) | None => String::new(),
+        };
+        let (before, item, detail) = self.effect(at, &sent.command);
+        self.tell(at, &before, item, &format!("{detail}{after}"));
+    }
+
+    /// What a command does: words before its object, the object, words behind it.
+    fn effect(&self, at: Time, command: &Command) -> (String, String, String) {
+        let names = &self.names;
+        match &command.effect {
+            Effect::Cordon { node, mark, .. } => {
+                let before = match (mark.role, command.key.0.contains("/renew/")) {
+                    (_, true) => "renews the mark of ",
+                    (_, false) if mark.expires <= at => "hands over ",
+                    (NodeRole::Doomed, false) => "cordons ",
+                    (NodeRole::Draining { .. }, false) => "begins to drain ",
+                    (NodeRole::Skipped, false) => "leaves out ",
+                    (NodeRole::Surplus, false) => "cordons as not needed ",
+                };
+                let after = match mark.role {
+                    NodeRole::Draining { from } if from > at => format!(", from {from} on"),
+                    NodeRole::Draining { .. } | NodeRole::Doomed | NodeRole::Skipped | NodeRole::Surplus => {
+                        String::new()
+                    }
+                };
+                (before.to_owned(), names.node(&node.name), after)
+            }
+            Effect::Uncordon { node, .. } => ("releases ".into(), names.node(&node.name), String::new()),
+            Effect::Evict { pod, .. } => ("evicts ".into(), names.pod(&pod.key), String::new()),
+            Effect::DeletePod { pod, .. } => ("deletes ".into(), names.pod(&pod.key), String::new()),
+            Effect::TagGroup { group, key, value } => {
+                ("tags ".into(), format!("group {group}"), format!(": {}={value}", short(key)))
+            }
+            Effect::UntagGroup { group, key } => {
+                ("takes a tag off ".into(), format!("group {group}"), format!(": {}", short(key)))
+            }
+            Effect::SetTemplate { group, to, .. } => {
+                ("gives ".into(), format!("group {group}"), format!(" a launch template: {}", template(to)))
+            }
+            Effect::Resize { group, from, to } => {
+                let after = format!(" from {} to {}", size(*from), size(*to));
+                ("resizes ".into(), format!("group {group}"), after)
+            }
+            Effect::Terminate { instance, replacement, .. } => {
+                let after = match replacement {
+                    Replacement::Launch => ", another in its place",
+                    Replacement::Decrement => ", none in its place",
+                };
+                ("ends ".into(), names.instance(instance), after.into())
+            }
+        }
+    }
+}
+
+/// `min 0, desired 3, max 4`
+pub(super) fn size(size: GroupSize) -> String {
+    format!("{}/{}/{}", size.min, size.desired, size.max)
+}
+
+fn short(key: &str) -> &str {
+    key.rsplit('/').next().unwrap_or(key)
+}
+
+/// What new nodes are.
+pub(super) fn template(template: &LaunchTemplate) -> String {
+    let mut text = format!("kubelet {}, image {}", template.kubelet_version, template.image);
+    for taint in &template.taints {
+        text.push_str(&format!(", taint {}={}:{}", taint.key, taint.value, taint.effect.as_str()));
+    }
+    text
+}
+
+/// Why no node takes a pod.
+fn unplaced(pod: &Pod) -> Option<&str> {
+    let scheduled = condition::find(&pod.status.conditions, "PodScheduled")?;
+    let is_unplaced = pod.node.is_none()
+        && scheduled.status == ConditionStatus::False
+        && &*scheduled.reason == "Unschedulable";
+    is_unplaced.then_some(&*scheduled.message)
+}
+
+impl Observer for Story {
+    fn changed(&mut self, at: Time, change: &Change, view: &View) {
+        self.names.see(change, view);
+        match change {
+            Change::Object { old, new, .. } => match (old, new) {
+                (Some(Object::Pod(old)), Some(Object::Pod(new))) => self.pod(at, Some(old), Some(new)),
+                (Some(Object::Pod(old)), None) => self.pod(at, Some(old), None),
+                (None, Some(Object::Pod(new))) => self.pod(at, None, Some(new)),
+                (Some(Object::Node(old)), Some(Object::Node(new))) => self.node(at, Some(old), Some(new)),
+                (Some(Object::Node(old)), None) => self.node(at, Some(old), None),
+                (None, Some(Object::Node(new))) => self.node(at, None, Some(new)),
+                (_, _) => {}
+            },
+            Change::Instance { old, new } => self.instance(at, old.as_deref(), new.as_deref()),
+            Change::Group { .. } | Change::Stale => {}
+        }
+    }
+
+    fn decided(&mut self, at: Time, decision: &Decision) {
+        for waiting in &decision.waiting {
+            let kind = waiting.on.kind();
+            let what = waiting.what.to_string();
+            let is_plain = matches!(waiting.on, WaitingOn::NodeReady { daemon_pods_missing: 0 });
+            if !UNTOLD.contains(&kind) && !is_plain && self.told.insert((what.clone(), kind)) {
+                let what = self.names.readable(&what);
+                self.tell(at, "", what, &format!(" waits for {}", waiting.on));
+            }
+        }
+    }
+
+    fn executed(&mut self, at: Time, sent: &Sent, _view: &View) {
+        if let (Effect::Evict { pod, .. } | Effect::DeletePod { pod, .. }, Some((_, Ok(())))) =
+            (&sent.command.effect, &sent.result)
+        {
+            self.evicted.insert(pod.uid.clone());
+        }
+        self.command(at, sent);
+    }
+}
+
+/// What is on a node of ours beside its name: marks and cordons that somebody will have to deal with.
+pub(super) fn marks(node: &Node) -> Option<String> {
+    let found = mark::of(node);
+    let role = found.as_ref().map(|found| found.mark.role.as_str());
+    match (node.spec.unschedulable, role) {
+        (true, Some(role)) => Some(format!("cordoned by the run ({role})")),
+        (true, None) => Some("cordoned by somebody else".to_owned()),
+        (false, Some(role)) => Some(format!("marked by the run ({role}), not cordoned")),
+        (false, None) => None,
+    }
+}

@@ -252,6 +252,13 @@ impl Selector {
         }
     }
 
+    /// A label, and the one value that it must have, of a selector that asks for such a thing: whatever it matches is among
+    /// what has that label.
+    pub fn anchor(&self) -> Option<(&Arc<str>, &Arc<str>)> {
+        let keys = self.requirements().iter().map(Requirement::key);
+        keys.filter_map(|key| Some((key, self.exact_value(key)?))).next()
+    }
+
     /// The one value that the label must have, if the first requirement on it asks for one (`RequiresExactMatch`):
     /// what an index by label can be asked for.
     pub fn exact_value(&self, key: &str) -> Option<&Arc<str>> {

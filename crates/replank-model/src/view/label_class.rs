@@ -2,6 +2,11 @@
 //!
 //! Pods of one template have one set of labels, so a selector is asked once per class and not once per pod. That keeps
 //! the answer to "which pods does this budget cover" ready at all times, at the price of a look-up when a pod appears.
+//!
+//! Nearly every selector asks for one value of some label ([`Selector::anchor`]). Classes are found by each of their labels and
+//! budgets by that one, so that neither a class that appears nor a budget has to be held against all of its namespace.
+
+use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
@@ -9,7 +14,7 @@ use crate::labels::Labels;
 use crate::object::pod::Pod;
 use crate::object::policy::PodDisruptionBudget;
 use crate::selector::Selector;
-use crate::text::Namespace;
+use crate::text::{Namespace, Text};
 use crate::view::table::Ix;
 
 /// Position of a class.
@@ -58,9 +63,14 @@ pub(super) struct LabelClasses {
     by_namespace: FxHashMap<Namespace, Vec<ClassIx>>,
     /// Class of each pod and its position there, by slot.
     of_pod: Vec<Option<(ClassIx, u32)>>,
+    /// Classes by each of their labels.
+    by_label: FxHashMap<(Namespace, Text, Text), BTreeSet<ClassIx>>,
     budgets: FxHashMap<Ix<PodDisruptionBudget>, Budget>,
-    budgets_by_namespace: FxHashMap<Namespace, Vec<Ix<PodDisruptionBudget>>>,
+    /// Budgets by the label that their selector asks for, if it asks for one.
+    budgets_by_anchor: FxHashMap<(Namespace, Anchor), BTreeSet<Ix<PodDisruptionBudget>>>,
 }
+
+type Anchor = Option<(Text, Text)>;
 
 #[derive(Clone, Debug)]
 struct Budget {
@@ -82,6 +92,20 @@ impl LabelClasses {
 
     pub(super) fn in_namespace(&self, namespace: &Namespace) -> impl Iterator<Item = &LabelClass> {
         self.by_namespace.get(namespace).into_iter().flatten().filter_map(|class| self.get(*class))
+    }
+
+    /// Classes of a namespace among which are all that a selector matches.
+    pub(super) fn near<'a>(
+        &'a self,
+        namespace: &Namespace,
+        selector: &Selector,
+    ) -> impl Iterator<Item = &'a LabelClass> + use<'a> {
+        let anchored = selector.anchor().map(|(key, value)| {
+            self.by_label.get(&(namespace.clone(), key.clone(), value.clone())).into_iter().flatten()
+        });
+        let all = || self.by_namespace.get(namespace).into_iter().flatten();
+        let all = anchored.is_none().then(all).into_iter().flatten();
+        anchored.into_iter().flatten().chain(all).filter_map(|class| self.get(*class))
     }
 
     pub(super) fn of_budget(&self, budget: Ix<PodDisruptionBudget>) -> impl Iterator<Item = &LabelClass> {
@@ -119,7 +143,14 @@ impl LabelClasses {
         self.remove_budget(budget);
         let mut covered: Vec<ClassIx> = Vec::new();
         if let Some(selector) = &selector {
-            for &ix in self.by_namespace.get(namespace).into_iter().flatten() {
+            let near: Vec<ClassIx> = match selector.anchor() {
+                Some((key, value)) => {
+                    let label = (namespace.clone(), key.clone(), value.clone());
+                    self.by_label.get(&label).into_iter().flatten().copied().collect()
+                }
+                None => self.by_namespace.get(namespace).cloned().unwrap_or_default(),
+            };
+            for ix in near {
                 let class = self.classes[ix.at()].as_mut().expect("listed classes are there");
                 if selector.matches(|key| class.labels.value(key)) {
                     insert_sorted(&mut class.budgets, budget);
@@ -127,8 +158,9 @@ impl LabelClasses {
                 }
             }
         }
+        let anchor = anchor_of(selector.as_ref());
         self.budgets.insert(budget, Budget { namespace: namespace.clone(), selector, classes: covered });
-        self.budgets_by_namespace.entry(namespace.clone()).or_default().push(budget);
+        self.budgets_by_anchor.entry((namespace.clone(), anchor)).or_default().insert(budget);
     }
 
     pub(super) fn remove_budget(&mut self, budget: Ix<PodDisruptionBudget>) {
@@ -138,8 +170,12 @@ impl LabelClasses {
                 class.budgets.retain(|b| *b != budget);
             }
         }
-        if let Some(list) = self.budgets_by_namespace.get_mut(&old.namespace) {
-            list.retain(|b| *b != budget);
+        let anchor = (old.namespace, anchor_of(old.selector.as_ref()));
+        if let Some(list) = self.budgets_by_anchor.get_mut(&anchor) {
+            list.remove(&budget);
+            if list.is_empty() {
+                self.budgets_by_anchor.remove(&anchor);
+            }
         }
     }
 
@@ -152,7 +188,9 @@ impl LabelClasses {
             narrow(self.classes.len() - 1)
         }));
         let mut budgets = Vec::new();
-        for budget in self.budgets_by_namespace.get(namespace).into_iter().flatten() {
+        let anchors = labels.pairs().iter().cloned().map(Some).chain([None]);
+        let near = anchors.filter_map(|anchor| self.budgets_by_anchor.get(&(namespace.clone(), anchor)));
+        for budget in near.flatten() {
             let entry = self.budgets.get_mut(budget).expect("listed budgets are there");
             if entry.selector.as_ref().is_some_and(|selector| selector.matches(|key| labels.value(key))) {
                 insert_sorted(&mut budgets, *budget);
@@ -170,6 +208,10 @@ impl LabelClasses {
             place,
         });
         self.by_labels.insert((namespace.clone(), labels.clone()), ix);
+        for (key, value) in labels.pairs() {
+            let label = (namespace.clone(), key.clone(), value.clone());
+            self.by_label.entry(label).or_default().insert(ix);
+        }
         ix
     }
 
@@ -186,8 +228,22 @@ impl LabelClasses {
         if let Some(&moved) = siblings.get(class.place as usize) {
             self.classes[moved.at()].as_mut().expect("listed classes are there").place = class.place;
         }
+        for (key, value) in class.labels.pairs() {
+            let label = (class.namespace.clone(), key.clone(), value.clone());
+            if let Some(classes) = self.by_label.get_mut(&label) {
+                classes.remove(&ix);
+                if classes.is_empty() {
+                    self.by_label.remove(&label);
+                }
+            }
+        }
         self.by_labels.remove(&(class.namespace, class.labels));
     }
+}
+
+fn anchor_of(selector: Option<&Selector>) -> Anchor {
+    let (key, value) = selector?.anchor()?;
+    Some((key.clone(), value.clone()))
 }
 
 fn insert_sorted<T: Ord>(list: &mut Vec<T>, item: T) {

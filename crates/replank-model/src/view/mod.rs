@@ -297,7 +297,7 @@ impl View {
         selector: &'a Selector,
     ) -> impl Iterator<Item = Ix<Pod>> + 'a {
         self.classes
-            .in_namespace(namespace)
+            .near(namespace, selector)
             .filter(|class| selector.matches(|key| class.labels.value(key)))
             .flat_map(|class| class.pods().iter().copied())
     }

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use super::amounts::Request;
 use super::ids::{AffinityId, BaseId, ImagesId, NodeId, PartId, PreferenceId, ShapeId, TolerationId};
+use super::images::Images;
 use super::intern::Interned;
 use super::nodes::{Load, NodeEntry};
 use super::plan::Plan;
@@ -92,7 +93,8 @@ pub(super) struct BaseKey {
     affinity: Option<AffinityId>,
     tolerations: TolerationId,
     preference: Option<PreferenceId>,
-    images: ImagesId,
+    /// `None` if no node has any of them: then pods of many images share a base.
+    images: Option<ImagesId>,
     features: u8,
 }
 
@@ -258,7 +260,7 @@ impl Base {
             part: node.part,
             avoided: world.eligibles[key.tolerations].avoided(id),
             preferred: key.preference.map_or(0, |preference| world.eligibles.preferred(preference, id)),
-            images: self.subset(world.images.present(key.images, &node.images)),
+            images: key.images.map_or(0, |images| self.subset(world.images.present(images, &node.images))),
         };
         if let Some((last, group)) = self.last
             && last == sign
@@ -331,7 +333,7 @@ pub(super) struct Bases {
 
 impl Bases {
     /// The base for pods of a plan.
-    pub(super) fn id(&mut self, plan: &Plan, spec: &SpecEntry) -> BaseId {
+    pub(super) fn id(&mut self, plan: &Plan, spec: &SpecEntry, images: &Images) -> BaseId {
         let shape = ShapeKey { request: plan.request.clone(), ports: spec.ports.clone() };
         let shape = match self.shapes.find(&shape) {
             Some(id) => ShapeId(id),
@@ -342,7 +344,7 @@ impl Bases {
             affinity: plan.affinity,
             tolerations: plan.tolerations,
             preference: plan.preference.clone().ok().flatten(),
-            images: plan.images,
+            images: Some(plan.images).filter(|of_pod| images.is_anywhere(*of_pod)),
             features: plan.features,
         };
         match self.all.find(&key) {

@@ -78,6 +78,10 @@ pub(super) fn classify<'a>(
         }
     };
     let plan = classes.get_mut(id);
+    if plan.arrivals_seen != world.images.arrivals {
+        plan.arrivals_seen = world.images.arrivals;
+        plan.base = bases.id(plan, &world.specs[plan.key.spec], &world.images);
+    }
     if plan.siblings.is_some() {
         let services = world.services.generation(&pod.meta.namespace);
         let owner = plan.key.owner.clone();

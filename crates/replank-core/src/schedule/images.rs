@@ -40,6 +40,8 @@ pub(super) struct PodImages {
 pub(super) struct Images {
     images: Interned<Text, Image>,
     of_pods: Interned<PodImages, PodImages>,
+    /// How often an image appeared that no node had.
+    pub(super) arrivals: u64,
 }
 
 impl Images {
@@ -74,6 +76,7 @@ impl Images {
                 let reports = known.sizes.entry(image.size_bytes).or_default();
                 if is_there {
                     *reports += 1;
+                    self.arrivals += u64::from(known.nodes == 0);
                     known.nodes += 1;
                 } else {
                     *reports -= 1;
@@ -105,6 +108,11 @@ impl Images {
             Some(id) => ImagesId(id),
             None => ImagesId(self.of_pods.insert(key.clone(), key)),
         }
+    }
+
+    /// Whether some node has an image of the pod's.
+    pub(super) fn is_anywhere(&self, pod: ImagesId) -> bool {
+        self.of_pods.get(pod.0).images.iter().any(|(image, _)| self.images.get(image.0).nodes > 0)
     }
 
     /// Which of a pod's images are among a node's, as positions in the pod's list.

@@ -1,8 +1,11 @@
 //! Label classes: pods of one namespace with equal labels. A selector is asked once per class.
+//!
+//! Nearly every selector asks for one value of some label ([`Selector::anchor`]): classes are found by each of their labels,
+//! selectors and terms by that one, so that neither is held against all of the other.
 
 use replank_model::labels::Labels;
 use replank_model::selector::Selector;
-use replank_model::text::Namespace;
+use replank_model::text::{Namespace, Text};
 use rustc_hash::FxHashMap;
 
 use super::counters::Counters;
@@ -32,6 +35,11 @@ impl MatchKey {
             && self.all.iter().all(|(scope, selector)| {
                 selector.matches(|key| labels.value(key)) && scope.covers(namespace, namespaces)
             })
+    }
+
+    /// A label that all pods have that are counted, if there is such a one.
+    fn anchor(&self) -> Anchor {
+        self.all.iter().find_map(|(_, selector)| anchor_of(selector))
     }
 
     fn looks_at_namespaces(&self) -> bool {
@@ -80,15 +88,31 @@ pub(super) struct LabelClass {
 pub(super) struct LabelClasses {
     classes: Interned<(Namespace, Labels), LabelClass>,
     by_namespace: FxHashMap<Namespace, Vec<LabelId>>,
+    by_label: FxHashMap<(Namespace, Text, Text), Vec<LabelId>>,
     matchers: Interned<MatchKey, CounterId>,
     keys: Vec<MatchKey>,
-    /// Positions in `keys`, by namespace; those that are not bound to namespaces by name are in `wide`.
-    narrow: FxHashMap<Namespace, Vec<usize>>,
+    /// Positions in `keys`, by namespace and anchor; those that are not bound to namespaces by name are in `wide`.
+    narrow: FxHashMap<(Namespace, Anchor), Vec<usize>>,
     wide: Vec<usize>,
     terms: Interned<(TermKind, PodTerm), CarriedTerm>,
+    /// Terms by anchor, in the order in which they appeared.
+    terms_by_anchor: FxHashMap<Anchor, Vec<TermId>>,
     pub(super) namespaces: NamespaceLabels,
     /// Whether some selector looks at labels of namespaces.
     pub(super) looks_at_namespaces: bool,
+}
+
+/// A label with its value.
+type Anchor = Option<(Text, Text)>;
+
+fn anchor_of(selector: &Selector) -> Anchor {
+    let (key, value) = selector.anchor()?;
+    Some((key.clone(), value.clone()))
+}
+
+/// The anchors of everything that can match such labels.
+fn anchors_of(labels: &Labels) -> impl Iterator<Item = Anchor> {
+    labels.pairs().iter().cloned().map(Some).chain([None])
 }
 
 /// What counting needs besides the classes.
@@ -125,9 +149,9 @@ impl LabelClasses {
         if let Some(id) = self.classes.find(&key) {
             return LabelId(id);
         }
-        let near = self.narrow.get(namespace).map_or(&[][..], Vec::as_slice);
+        let near = anchors_of(labels).filter_map(|anchor| self.narrow.get(&(namespace.clone(), anchor)));
         let counters = near
-            .iter()
+            .flatten()
             .chain(&self.wide)
             .map(|at| &self.keys[*at])
             .filter(|key| key.matches(namespace, labels, &self.namespaces))
@@ -146,6 +170,10 @@ impl LabelClasses {
         };
         let id = LabelId(self.classes.insert(key, class));
         self.by_namespace.entry(namespace.clone()).or_default().push(id);
+        for (key, value) in labels.pairs() {
+            let label = (namespace.clone(), key.clone(), value.clone());
+            self.by_label.entry(label).or_default().push(id);
+        }
         id
     }
 
@@ -198,13 +226,15 @@ impl LabelClasses {
         match names {
             Some(names) => {
                 for name in names {
-                    self.narrow.entry(name.clone()).or_default().push(at);
+                    self.narrow.entry((name.clone(), key.anchor())).or_default().push(at);
                 }
             }
             None => self.wide.push(at),
         }
         let classes: Vec<LabelId> = match names {
-            Some(names) => names.iter().filter_map(|n| self.by_namespace.get(n)).flatten().copied().collect(),
+            Some(names) => {
+                names.iter().filter_map(|name| self.near(name, key.anchor())).flatten().copied().collect()
+            }
             None => (0..).take(self.classes.len()).map(LabelId).collect(),
         };
         for id in classes {
@@ -228,6 +258,14 @@ impl LabelClasses {
         counter
     }
 
+    /// Classes of a namespace among which are all with a label.
+    fn near(&self, namespace: &Namespace, anchor: Anchor) -> Option<&Vec<LabelId>> {
+        match anchor {
+            Some((key, value)) => self.by_label.get(&(namespace.clone(), key, value)),
+            None => self.by_namespace.get(namespace),
+        }
+    }
+
     /// The counter of an affinity term that pods on nodes carry, made if need be.
     pub(super) fn term(
         &mut self,
@@ -244,15 +282,27 @@ impl LabelClasses {
         let sum = with.counters.sum(counter, topology, Eligibles::ALL, with.topologies, with.eligibles);
         self.looks_at_namespaces |= key.1.scope.looks_at_labels();
         let term = key.1.clone();
-        TermId(self.terms.insert(key, CarriedTerm { kind, term, counter, sum, topology }))
+        let anchor = anchor_of(&term.selector);
+        let id = TermId(self.terms.insert(key, CarriedTerm { kind, term, counter, sum, topology }));
+        self.terms_by_anchor.entry(anchor).or_default().push(id);
+        id
     }
 
     /// Looks at terms that appeared since the class was asked last. Afterwards [`LabelClass::meant_by`] is complete.
     pub(super) fn catch_up(&mut self, id: LabelId) {
         let class = self.classes.get_mut(id.0);
-        let from = class.terms_seen;
-        for (id, carried) in (0..).map(TermId).zip(self.terms.values()).skip(from) {
-            let term = &carried.term;
+        if class.terms_seen == self.terms.len() {
+            return;
+        }
+        let near = anchors_of(&class.labels).filter_map(|anchor| self.terms_by_anchor.get(&anchor));
+        let fresh = near.flat_map(|ids| {
+            let from = ids.partition_point(|id| (id.0 as usize) < class.terms_seen);
+            ids[from..].iter().copied()
+        });
+        let mut fresh: Vec<TermId> = fresh.collect();
+        fresh.sort();
+        for id in fresh {
+            let term = &self.terms.get(id.0).term;
             if term.scope.covers_incoming(&class.namespace, &self.namespaces)
                 && term.selector.matches(|key| class.labels.value(key))
             {

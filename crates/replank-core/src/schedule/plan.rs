@@ -142,6 +142,8 @@ pub(super) struct Plan {
     pub(super) liked: Vec<(Counted, i64)>,
     /// The base that scores nodes for pods of the class.
     pub(super) base: BaseId,
+    /// How many images had appeared when it was chosen.
+    pub(super) arrivals_seen: u64,
     /// What the constraints by default were made of; `None` if the pod has constraints of its own.
     pub(super) siblings: Option<Siblings>,
     /// Generation of the namespace's services at that time.
@@ -178,6 +180,7 @@ impl World {
             apart: Vec::new(),
             liked: Vec::new(),
             base: BaseId::default(),
+            arrivals_seen: self.images.arrivals,
             siblings: spec.topology_spread_constraints.is_empty().then(Siblings::default),
             services_seen: 0,
             spec: spec.clone(),
@@ -186,7 +189,7 @@ impl World {
         if let Err(why) = self.terms(&mut plan, &namespace, &labels) {
             plan.unreadable = Some(why);
         }
-        plan.base = bases.id(&plan, &self.specs[plan.key.spec]);
+        plan.base = bases.id(&plan, &self.specs[plan.key.spec], &self.images);
         plan
     }
 

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use replank_model::admission::default_pod_template;
+use replank_model::delta::Delta;
 use replank_model::object::meta::{Meta, Raw};
-use replank_model::object::pod::PodTemplate;
+use replank_model::object::pod::{Pod, PodTemplate};
 use replank_model::object::workload::ControllerRevision;
 use replank_model::object::{Kind, Object, render};
 use replank_model::selector::Selector;
-use replank_model::text::{Name, Uid};
-use replank_model::view::{Ix, Tabled};
-use rustc_hash::FxHashMap;
+use replank_model::text::{Name, Text, Uid};
+use replank_model::view::{Ix, Tabled, View};
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::json;
 
 use super::index::Index;
@@ -19,6 +20,8 @@ use crate::api::{ApiError, DeleteOptions};
 
 /// Label with the hash of a StatefulSet's revision.
 pub(super) const HASH_LABEL: &str = "controller.kubernetes.io/hash";
+/// Label of pods, and of a DaemonSet's revisions, that says which revision they are of.
+const POD_LABEL: &str = "controller-revision-hash";
 /// Longest prefix of a revision's name.
 const PREFIX_MAX: usize = 223;
 
@@ -148,6 +151,57 @@ pub(super) fn revision_of<R: Tabled>(
         revision: number,
         template: Some(Arc::new(template.clone())),
     }
+}
+
+/// Supplies the revisions that a snapshot lacks, and says for how many sets. `kubectl get all` leaves them out, and without
+/// them every DaemonSet and StatefulSet would take its pods to be of an older template and replace them all. The newest pod
+/// of a set is taken to be of its present template.
+pub(crate) fn supply(view: &mut View) -> usize {
+    let has_some: FxHashSet<Uid> = view
+        .controller_revisions
+        .unordered()
+        .filter_map(|(_, revision)| Some(revision.meta.controller()?.uid.clone()))
+        .collect();
+    let mut missing: Vec<ControllerRevision> = Vec::new();
+    for (_, set) in view.daemon_sets.unordered().filter(|(_, set)| !has_some.contains(&set.meta.uid)) {
+        let Some(hash) = newest_hash(view, &set.meta.uid) else { continue };
+        let name = format!("{}-{hash}", set.meta.name);
+        missing.push(supplied(&**set, &set.spec.template, POD_LABEL, &name, &hash));
+    }
+    for (_, set) in view.stateful_sets.unordered().filter(|(_, set)| !has_some.contains(&set.meta.uid)) {
+        // On the pods of a StatefulSet the label has the revision's whole name.
+        let Some(name) = newest_hash(view, &set.meta.uid) else { continue };
+        let hash = name.rsplit('-').next().unwrap_or(&name);
+        missing.push(supplied(&**set, &set.spec.template, HASH_LABEL, &name, hash));
+    }
+    let count = missing.len();
+    for revision in missing {
+        view.apply(Delta::from(revision));
+    }
+    count
+}
+
+fn supplied<R: Tabled>(
+    owner: &R,
+    template: &PodTemplate,
+    label: &str,
+    name: &str,
+    hash: &str,
+) -> ControllerRevision {
+    let mut revision = revision_of(owner, template, 1, None, label);
+    revision.meta.name = Name::from(name);
+    revision.meta.uid = Uid::from(format!("revision-of-{}", owner.meta().uid));
+    revision.meta.labels = revision.meta.labels.with(label, hash);
+    revision.meta.creation_timestamp = owner.meta().creation_timestamp;
+    revision
+}
+
+/// What an owner's newest pod has on its label.
+fn newest_hash(view: &View, owner: &Uid) -> Option<Text> {
+    let pods = view.pods_of(owner).iter().filter_map(|ix| view.pods.get(*ix));
+    let newest = pods.filter(|pod| !pod.meta.is_terminating() && pod.meta.labels.contains_key(POD_LABEL));
+    let age = |pod: &&Arc<Pod>| (pod.meta.creation_timestamp, pod.meta.name.clone());
+    newest.max_by_key(age)?.meta.labels.get(POD_LABEL).cloned()
 }
 
 /// Gives an old revision a new number: its template is the present one again.

@@ -15,7 +15,7 @@ pub(crate) mod disruption;
 mod endpoint_slice;
 pub(crate) mod garbage;
 mod hash;
-mod history;
+pub(crate) mod history;
 mod index;
 mod job;
 pub(crate) mod namespaces;

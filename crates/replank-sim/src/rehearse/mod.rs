@@ -26,8 +26,9 @@ pub use result::{
 pub use timeline::{NodePhase, NodeTimeline, PhaseStart, Timeline};
 pub use waits::Wait;
 
+use crate::controllers::history;
 use crate::driver::{Pilot, Sent};
-use crate::durations::Assumption;
+use crate::durations::{Assumption, Source};
 use crate::world::{Observer, Settings, World};
 use recorder::Recorder;
 
@@ -94,12 +95,21 @@ impl Rehearsal {
                 view.apply(Delta::Instance(instance.into()));
             }
         }
+        let mut assumptions = setup.assumptions;
+        let supplied = history::supply(&mut view);
+        if supplied > 0 {
+            assumptions.push(Assumption {
+                about: format!("templates of the pods of {supplied} DaemonSets and StatefulSets without ControllerRevisions"),
+                value: "the newest pod has the present one".into(),
+                source: Source::Default,
+            });
+        }
         let notes = Recorder::begin(setup.settings.start, &view, setup.rolled);
         let notes = Rc::new(RefCell::new(notes));
         let mut world = World::new(setup.settings.clone(), view);
         world.observe(Box::new(Shared(notes.clone())));
         world.put_in_charge(pilot);
-        Self { world, notes, settings: setup.settings, assumptions: setup.assumptions }
+        Self { world, notes, settings: setup.settings, assumptions }
     }
 
     /// Says which nodes are to be replaced, where they are not all nodes of the groups.

@@ -7,7 +7,7 @@
 mod name;
 mod timing;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_model::delta::Delta;
@@ -20,6 +20,7 @@ use replank_model::object::volume::{CsiNode, CsiNodeSpec};
 use replank_model::text::{GroupName, InstanceId, Name, NodeName, Text, Zone};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
+use rustc_hash::FxHashMap;
 
 pub use timing::{CloudTimings, Range};
 
@@ -50,10 +51,36 @@ pub(crate) struct Cloud {
     /// Names by the number that events carry.
     groups: Vec<GroupName>,
     instances: Vec<InstanceId>,
+    number_of: FxHashMap<InstanceId, u32>,
+    /// What each group has.
+    alive: BTreeMap<GroupName, Alive>,
     /// Shape that each launched instance got, by its number.
     launched: BTreeMap<GroupName, u64>,
     /// Groups with a reconciliation on the agenda.
     is_due: Vec<bool>,
+}
+
+/// Instances of a group that are alive.
+#[derive(Clone, Debug, Default)]
+struct Alive {
+    ids: BTreeSet<InstanceId>,
+    by_zone: BTreeMap<Zone, usize>,
+}
+
+impl Alive {
+    fn add(&mut self, instance: &Instance) {
+        if self.ids.insert(instance.id.clone()) {
+            *self.by_zone.entry(instance.zone.clone()).or_default() += 1;
+        }
+    }
+
+    fn remove(&mut self, instance: &Instance) {
+        if self.ids.remove(&instance.id)
+            && let Some(count) = self.by_zone.get_mut(&instance.zone)
+        {
+            *count -= 1;
+        }
+    }
 }
 
 impl Cloud {
@@ -62,6 +89,8 @@ impl Cloud {
             timings,
             groups: Vec::new(),
             instances: Vec::new(),
+            number_of: FxHashMap::default(),
+            alive: BTreeMap::new(),
             launched: BTreeMap::new(),
             is_due: Vec::new(),
         }
@@ -71,10 +100,18 @@ impl Cloud {
         match change {
             Change::Group { new: Some(group), .. } => self.reconcile_soon(ctx, &group.name),
             Change::Instance { old, new } => {
-                let was_alive = old.as_ref().is_some_and(|instance| instance.state.is_alive());
-                let is_alive = new.as_ref().is_some_and(|instance| instance.state.is_alive());
-                if let (Some(instance), true, false) = (old, was_alive, is_alive) {
-                    self.reconcile_soon(ctx, &instance.group);
+                let alive = |instance: &Option<Arc<Instance>>| {
+                    instance.clone().filter(|instance| instance.state.is_alive())
+                };
+                let (was, is) = (alive(old), alive(new));
+                if let Some(was) = &was {
+                    self.alive.entry(was.group.clone()).or_default().remove(was);
+                }
+                if let Some(is) = &is {
+                    self.alive.entry(is.group.clone()).or_default().add(is);
+                }
+                if let (Some(was), None) = (was, is) {
+                    self.reconcile_soon(ctx, &was.group);
                 }
             }
             Change::Group { new: None, .. } | Change::Object { .. } | Change::Stale => {}
@@ -122,16 +159,23 @@ impl Cloud {
         let number = number as usize;
         self.is_due[number] = false;
         let Some(group) = ctx.view().groups().get(&self.groups[number]).cloned() else { return };
-        let mut alive: Vec<Arc<Instance>> = alive_of(ctx.view(), &group.name);
         let wanted = group.size.desired as usize;
-        while alive.len() < wanted {
-            alive.push(self.launch(ctx, &group, &alive));
+        let nothing = Alive::default();
+        let alive = self.alive.get(&group.name).unwrap_or(&nothing);
+        let (count, mut by_zone) = (alive.ids.len(), alive.by_zone.clone());
+        let instances = ctx.view().instances();
+        let too_many = count > wanted;
+        let mut left: Vec<Arc<Instance>> =
+            alive.ids.iter().filter(|_| too_many).filter_map(|id| instances.get(id).cloned()).collect();
+        for _ in count..wanted {
+            let instance = self.launch(ctx, &group, &by_zone);
+            *by_zone.entry(instance.zone.clone()).or_default() += 1;
         }
-        while alive.len() > wanted {
-            let count = u64::try_from(alive.len()).unwrap_or(0);
+        while left.len() > wanted {
+            let count = u64::try_from(left.len()).unwrap_or(0);
             let at =
-                scale_in_choice(&group, &alive, ctx.draws.draw(group.name.as_str(), Purpose::Zone, count));
-            let ended = alive.swap_remove(at);
+                scale_in_choice(&group, &left, ctx.draws.draw(group.name.as_str(), Purpose::Zone, count));
+            let ended = left.swap_remove(at);
             self.terminate(ctx, &ended);
         }
     }
@@ -140,7 +184,7 @@ impl Cloud {
         &mut self,
         ctx: &mut Ctx<'_>,
         group: &Arc<NodeGroup>,
-        alive: &[Arc<Instance>],
+        by_zone: &BTreeMap<Zone, usize>,
     ) -> Arc<Instance> {
         let count = self.launched.entry(group.name.clone()).or_default();
         *count += 1;
@@ -150,7 +194,7 @@ impl Cloud {
         let instance = Arc::new(Instance {
             id: id.clone(),
             group: group.name.clone(),
-            zone: emptiest_zone(group, alive, drawn(Purpose::Zone)),
+            zone: emptiest_zone(group, by_zone, drawn(Purpose::Zone)),
             state: InstanceState::Pending,
             template: group.current,
             launched: Some(ctx.api.timestamp()),
@@ -234,22 +278,17 @@ impl Cloud {
     }
 
     fn instance_number(&mut self, id: &InstanceId) -> u32 {
-        let number = self.instances.iter().rposition(|known| known == id).unwrap_or_else(|| {
+        let next = u32::try_from(self.instances.len()).expect("fewer than 2^32 instances in one run");
+        *self.number_of.entry(id.clone()).or_insert_with(|| {
             self.instances.push(id.clone());
-            self.instances.len() - 1
-        });
-        u32::try_from(number).expect("fewer than 2^32 instances are launched in one run")
+            next
+        })
     }
 }
 
-fn alive_of(view: &View, group: &GroupName) -> Vec<Arc<Instance>> {
-    let of_group = |instance: &&Arc<Instance>| instance.group == *group && instance.state.is_alive();
-    view.instances().values().filter(of_group).cloned().collect()
-}
-
 /// The zone with fewest instances; among equals the draw decides.
-fn emptiest_zone(group: &NodeGroup, alive: &[Arc<Instance>], draw: Draw) -> Zone {
-    let count = |zone: &Zone| alive.iter().filter(|instance| instance.zone == *zone).count();
+fn emptiest_zone(group: &NodeGroup, by_zone: &BTreeMap<Zone, usize>, draw: Draw) -> Zone {
+    let count = |zone: &Zone| by_zone.get(zone).copied().unwrap_or(0);
     let fewest = group.zones.iter().map(count).min().unwrap_or(0);
     let emptiest: Vec<&Zone> = group.zones.iter().filter(|zone| count(zone) == fewest).collect();
     let at = usize::try_from(draw.below(emptiest.len() as u64)).expect("a position");
@@ -259,7 +298,9 @@ fn emptiest_zone(group: &NodeGroup, alive: &[Arc<Instance>], draw: Draw) -> Zone
 /// Which instance a group ends when it wants fewer (EC2 Auto Scaling's default termination policy): in the fullest zone,
 /// of the oldest launch template version, by chance among those.
 fn scale_in_choice(group: &NodeGroup, alive: &[Arc<Instance>], draw: Draw) -> usize {
-    let count = |zone: &Zone| alive.iter().filter(|instance| instance.zone == *zone).count();
+    let mut by_zone: BTreeMap<&Zone, usize> = BTreeMap::new();
+    alive.iter().for_each(|instance| *by_zone.entry(&instance.zone).or_default() += 1);
+    let count = |zone: &Zone| by_zone.get(zone).copied().unwrap_or(0);
     let fullest = group.zones.iter().map(count).max().unwrap_or(0);
     let in_fullest = |instance: &Instance| count(&instance.zone) >= fullest;
     let oldest = alive.iter().filter(|instance| in_fullest(instance)).map(|instance| instance.template).min();

@@ -106,12 +106,14 @@ impl Daemons {
         {
             roster.displace(node, ix);
         }
-        if let Some(roster) = after.and_then(|slot| self.rosters.get_mut(&slot)) {
+        if let Some((slot, roster)) = after.and_then(|slot| Some((slot, self.rosters.get_mut(&slot)?))) {
             if let Some(node) = new.and_then(target) {
                 roster.place(node, ix);
             }
-            let labels = |pod: Option<&Pod>| pod.map(|pod| pod.meta.labels.clone());
-            roster.claims |= labels(old) != labels(new);
+            // One that the selector no longer means is to be let go.
+            let has_moved = |new: &&Pod| old.is_none_or(|old| old.meta.labels != new.meta.labels);
+            let moved = new.filter(has_moved);
+            roster.claims |= moved.is_some_and(|pod| !selects(ctx.view(), slot, pod));
         }
         let Some(orphan) = new.filter(|pod| pod.meta.controller().is_none()) else { return };
         for slot in index.namespaced(Kind::DaemonSet, &orphan.meta.namespace) {

@@ -20,6 +20,8 @@ const FAILURE: &str = "ReplicaFailure";
 const DONE: &str = "NewReplicaSetAvailable";
 const TIMED_OUT: &str = "ProgressDeadlineExceeded";
 const PAUSED: &str = "DeploymentPaused";
+/// How long after its deadline a rollout is found late: the first pause of a work queue.
+const RETRY: Span = Span::from_millis(5);
 
 impl Look<'_, '_> {
     pub(super) fn has_deadline(&self) -> bool {
@@ -186,19 +188,19 @@ impl Look<'_, '_> {
         }
     }
 
+    /// A rollout that has gone on for as long as it may is looked at again at that moment (`requeueStuckDeployment`). Upstream
+    /// looks again and again at one whose rollout was over before and that lacks a pod; it finds nothing each time, for
+    /// without a rollout there is nothing that could be late, and is spared that here.
     fn look_again_at_deadline(&mut self, status: &DeploymentStatus) {
         let (Some(deadline), Some(progress)) = (self.deadline(), self.progress()) else { return };
-        if self.is_complete(status) || &*progress.reason == TIMED_OUT {
+        if self.is_complete(status) || [TIMED_OUT, DONE].contains(&&*progress.reason) {
             return;
         }
         let Some(since) = progress.last_update_time else { return };
         let rest = since + Span::from_secs(i64::from(deadline)) - self.ctx.api.now();
         let second = Span::from_secs(1);
-        if rest < second {
-            self.ctx.retry(Controller::Deployment, self.slot);
-        } else {
-            self.ctx.enqueue_after(Controller::Deployment, self.slot, rest + second);
-        }
+        let pause = if rest < second { rest.max(Span::ZERO) + RETRY } else { rest + second };
+        self.ctx.enqueue_after(Controller::Deployment, self.slot, pause);
     }
 }
 

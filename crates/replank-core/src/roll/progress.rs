@@ -22,12 +22,12 @@ pub(super) enum Outlook {
     Hopeless,
 }
 
-pub(super) fn outlook(turn: &Turn<'_>, tracks: &[Track<'_>], drains: &[Drain<'_>]) -> Outlook {
+pub(super) fn outlook(turn: &mut Turn<'_>, tracks: &[Track<'_>], drains: &[Drain<'_>]) -> Outlook {
     let may_end = |on: &WaitingOn| match on.hope() {
         Hope::Moving | Hope::Possible => true,
         Hope::None => false,
     };
-    if turn.waits().any(may_end) {
+    if turn.waits().iter().any(|waiting| may_end(&waiting.on)) {
         Outlook::Until(last(turn, tracks, drains) + turn.scope.plan.progress_deadline)
     } else {
         Outlook::Hopeless

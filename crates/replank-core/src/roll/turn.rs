@@ -26,7 +26,8 @@ pub(super) struct Turn<'a> {
     pub(super) sent: &'a mut Sent,
     watched: &'a mut BTreeMap<(GroupName, Watched), Time>,
     pub(super) commands: Vec<Command>,
-    waits: BTreeMap<Subject, WaitingOn>,
+    /// In the order in which they were found; sorted when they are read, for a decision may find thousands.
+    waits: Vec<Waiting>,
     wake: Option<Time>,
     /// Whether something is in motion that will change things without anybody's doing.
     pub(super) is_moving: bool,
@@ -114,7 +115,7 @@ impl<'a> Turn<'a> {
             sent,
             watched,
             commands: Vec::new(),
-            waits: BTreeMap::new(),
+            waits: Vec::new(),
             wake: None,
             is_moving: false,
         }
@@ -126,7 +127,7 @@ impl<'a> Turn<'a> {
 
     /// Says why something waits; the first reason that is found for it stands.
     pub(super) fn wait(&mut self, what: Subject, on: WaitingOn) {
-        self.waits.entry(what).or_insert(on);
+        self.waits.push(Waiting { what, on });
     }
 
     /// Says why something waits for a moment that is known: by itself the wait will end.
@@ -200,13 +201,16 @@ impl<'a> Turn<'a> {
     }
 
     /// What waits so far.
-    pub(super) fn waits(&self) -> impl Iterator<Item = &WaitingOn> {
-        self.waits.values()
+    pub(super) fn waits(&mut self) -> &[Waiting] {
+        // Stable: of several reasons for one thing the first stays first.
+        self.waits.sort_by(|a, b| a.what.cmp(&b.what));
+        self.waits.dedup_by(|later, first| later.what == first.what);
+        &self.waits
     }
 
     /// What was found, in order.
-    pub(super) fn finish(self) -> (Vec<Command>, Vec<Waiting>, Option<Time>) {
-        let waiting = self.waits.into_iter().map(|(what, on)| Waiting { what, on }).collect();
-        (self.commands, waiting, self.wake)
+    pub(super) fn finish(mut self) -> (Vec<Command>, Vec<Waiting>, Option<Time>) {
+        self.waits();
+        (self.commands, self.waits, self.wake)
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn result(
         events: world.events(),
         nodes: NodeFigures { total, replaced, surge_max: notes.surge_max },
         pods: notes.pods,
-        batch: BatchFigures { waited: notes.batch_waited.len(), killed: notes.batch_killed },
+        batch: BatchFigures { waited: notes.waits.batch_pods(), killed: notes.batch_killed },
         budgets: budgets(notes),
         workloads: workloads(world.view(), notes),
         findings,

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replank_core::command::{Effect, PodTarget, Refusal};
 use replank_core::decision::Decision;
-use replank_core::waiting::{Subject, WaitingOn};
 use replank_model::object::Object;
 use replank_model::object::cloud::Instance;
 use replank_model::object::condition::{self, ConditionStatus};
@@ -35,7 +34,6 @@ pub(super) struct Recorder {
     pub(super) budgets: BTreeMap<Key, BudgetCount>,
     pub(super) surge_max: u32,
     pub(super) pods: PodFigures,
-    pub(super) batch_waited: BTreeSet<Key>,
     pub(super) batch_killed: usize,
     start: Option<Time>,
     groups: BTreeSet<GroupName>,
@@ -228,11 +226,6 @@ impl Observer for Recorder {
     }
 
     fn decided(&mut self, at: Time, decision: &Decision) {
-        for waiting in &decision.waiting {
-            if let (Subject::Pod(pod), WaitingOn::Batch { .. }) = (&waiting.what, &waiting.on) {
-                self.batch_waited.insert(pod.clone());
-            }
-        }
         self.waits.decided(at, decision);
     }
 

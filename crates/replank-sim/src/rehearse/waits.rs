@@ -28,32 +28,60 @@ pub struct Wait {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits {
     sums: BTreeMap<(Subject, &'static str), Wait>,
-    /// The waits of the last decision, and its moment.
-    last: Option<(Time, Vec<Waiting>)>,
+    /// What waits, by subject, and since when for a reason of this kind. Most of it stays from one decision to the next, and
+    /// costs a comparison.
+    open: Vec<(Waiting, Time)>,
 }
 
 impl Waits {
     pub(super) fn decided(&mut self, at: Time, decision: &Decision) {
-        self.settle(at);
-        self.last = Some((at, decision.waiting.clone()));
+        let mut known = std::mem::take(&mut self.open).into_iter().peekable();
+        let mut open = Vec::with_capacity(decision.waiting.len());
+        for waiting in &decision.waiting {
+            while let Some((gone, since)) = known.next_if(|(known, _)| known.what < waiting.what) {
+                self.close(&gone, since, at);
+            }
+            match known.next_if(|(known, _)| known.what == waiting.what) {
+                Some((same, since)) if same.on == waiting.on => open.push((same, since)),
+                Some((same, since)) if same.on.kind() == waiting.on.kind() => {
+                    open.push((waiting.clone(), since));
+                }
+                Some((other, since)) => {
+                    self.close(&other, since, at);
+                    open.push((waiting.clone(), at));
+                }
+                None => open.push((waiting.clone(), at)),
+            }
+        }
+        for (gone, since) in known {
+            self.close(&gone, since, at);
+        }
+        self.open = open;
     }
 
-    /// Counts the time since the last decision.
+    /// Counts the time until a moment at which nothing is decided.
     pub(super) fn settle(&mut self, at: Time) {
-        let Some((since, waiting)) = self.last.take() else { return };
-        for entry in waiting {
-            let kind = entry.on.kind();
-            let reason = entry.on.to_string();
-            let sum = self.sums.entry((entry.what.clone(), kind)).or_insert_with(|| Wait {
-                what: entry.what.to_string(),
-                kind: kind.to_owned(),
-                reason: String::new(),
-                since,
-                waited: Span::default(),
-            });
-            sum.reason = reason;
-            sum.waited += at - since;
+        for (waiting, since) in std::mem::take(&mut self.open) {
+            self.close(&waiting, since, at);
         }
+    }
+
+    fn close(&mut self, waiting: &Waiting, since: Time, at: Time) {
+        let kind = waiting.on.kind();
+        let sum = self.sums.entry((waiting.what.clone(), kind)).or_insert_with(|| Wait {
+            what: waiting.what.to_string(),
+            kind: kind.to_owned(),
+            reason: String::new(),
+            since,
+            waited: Span::default(),
+        });
+        sum.reason = waiting.on.to_string();
+        sum.waited += at - since;
+    }
+
+    /// How many batch pods were waited for.
+    pub(super) fn batch_pods(&self) -> usize {
+        self.sums.keys().filter(|(what, kind)| matches!(what, Subject::Pod(_)) && *kind == "batch").count()
     }
 
     /// The longest first.

@@ -25,6 +25,9 @@ pub(crate) struct Args {
     /// Runs of each row, of which the fastest is shown.
     #[arg(long, default_value_t = 1)]
     runs: usize,
+    /// Measures this binary instead of building one, so that two can be compared.
+    #[arg(long)]
+    binary: Option<PathBuf>,
 }
 
 /// DESIGN's floor and aim for a size: seconds.
@@ -43,7 +46,10 @@ struct Row {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let binary = build()?;
+    let binary = match &args.binary {
+        Some(binary) => binary.clone(),
+        None => build()?,
+    };
     let dir = crate::root().join("target").join("bench");
     std::fs::create_dir_all(&dir)?;
     println!("{}", machine());
@@ -114,9 +120,11 @@ fn files(dir: &Path, cluster: BigCluster) -> Result<(PathBuf, PathBuf)> {
     let plan = dir.join(format!("big-{}.plan.yaml", cluster.nodes()));
     let groups = BigCluster::groups().join(", ");
     let parallel = cluster.nodes().div_ceil(20);
+    // Volumes are bound to zones: of the new nodes of each group there is to be one in every zone before old ones go.
+    let surge = if cluster.nodes() < 1_000 { "6" } else { "5%" };
     let text = format!(
         "apiVersion: replank.dev/v1alpha1\nkind: NodeRoll\nmetadata: {{name: big-{nodes}}}\nspec:\n  groups: [{groups}]\n  \
-         target: {{kubernetesVersion: \"1.36\"}}\n  budget: {{surge: 5%, maxUnavailable: 0}}\n  pace: {{parallel: {parallel}}}\n",
+         target: {{kubernetesVersion: \"1.36\"}}\n  budget: {{surge: {surge}, maxUnavailable: 0}}\n  pace: {{parallel: {parallel}}}\n",
         nodes = cluster.nodes()
     );
     std::fs::write(&plan, text)?;

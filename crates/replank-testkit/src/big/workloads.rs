@@ -229,8 +229,10 @@ fn member(
         "status": running(60_000, 20 + number % 40)});
     let claim_uid = super::parts::uid("PersistentVolumeClaim", number);
     let storage = json!({"storage": "100Gi"});
-    let claim_object = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
-        "metadata": meta("PersistentVolumeClaim", number, "data", &claim, &json!({"app": set})),
+    let mut claim_meta = meta("PersistentVolumeClaim", number, "data", &claim, &json!({"app": set}));
+    claim_meta["annotations"] =
+        json!({"pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes"});
+    let claim_object = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": claim_meta,
         "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "gp3", "volumeName": volume, "volumeMode": "Filesystem",
             "resources": {"requests": storage}},
         "status": {"phase": "Bound", "accessModes": ["ReadWriteOnce"], "capacity": storage}});

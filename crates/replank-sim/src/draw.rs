@@ -48,6 +48,8 @@ pub enum Purpose {
     ShutDown = 16,
     /// Which of several things that happen side by side comes first.
     Order = 18,
+    /// Time that an operator takes to act.
+    Operator = 19,
 }
 
 /// The source of all draws of one run.

@@ -143,6 +143,11 @@ impl World {
         self.workloads.leave_ties_to(ties);
     }
 
+    /// Lets custom resources be looked after, as their operators would: see [`crate::controllers::operators`].
+    pub fn assume_operators(&mut self) {
+        self.control.assume_operators();
+    }
+
     /// Puts somebody in charge: they are shown everything there is, late from then on, and what they command is done.
     pub fn put_in_charge(&mut self, pilot: Box<dyn Pilot>) {
         self.driver = Some(Driver::connect(pilot, self.api.view(), &mut self.agenda));

@@ -21,6 +21,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use replank_model::int_or_string::IntOrString;
 use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::policy::{PodDisruptionBudget, UnhealthyPodEvictionPolicy};
@@ -143,6 +144,23 @@ impl<'a> Ledger<'a> {
         Some(WaitingOn::Budget { budget: budget.meta.key(), healthy, needed: status.desired_healthy })
     }
 
+    /// What keeps a pod from ever being evicted, for as long as nobody changes its budgets or what they count.
+    pub fn hopeless(&mut self, ix: Ix<Pod>, pod: &Pod) -> Option<WaitingOn> {
+        let at = match self.price(ix, pod) {
+            Price::Free => return None,
+            Price::Never(on) => return Some(on),
+            Price::One(at) => at,
+        };
+        let budget = &self.view.pod_disruption_budgets[at];
+        let (expected, desired) = (budget.status.expected_pods, budget.status.desired_healthy);
+        let has_slack = expected == 0 || desired < expected;
+        if let Some(message) = failed_sync(budget) {
+            return Some(WaitingOn::BudgetUncounted { budget: budget.meta.key(), message });
+        }
+        let on = WaitingOn::Budget { budget: budget.meta.key(), healthy: self.healthy(at), needed: desired };
+        (!has_slack).then_some(on)
+    }
+
     fn is_disrupted(&self, budget: Ix<PodDisruptionBudget>, pod: &Pod) -> bool {
         let status = &self.view.pod_disruption_budgets[budget].status;
         status.disrupted_pods.contains_key(pod.meta.name.as_str())
@@ -159,13 +177,26 @@ pub fn ignores_budgets(pod: &Pod) -> bool {
         }
 }
 
+/// Whether a budget goes by how many pods their owner wants, so that the disruption controller must be able to read that
+/// (pkg/controller/disruption `getExpectedPodCount`).
+#[must_use]
+pub fn asks_for_scale(budget: &PodDisruptionBudget) -> bool {
+    budget.spec.max_unavailable.is_some() || matches!(budget.spec.min_available, Some(IntOrString::String(_)))
+}
+
+/// Why the disruption controller could not count the budget's pods.
+#[must_use]
+pub fn failed_sync(budget: &PodDisruptionBudget) -> Option<Text> {
+    let allowed = condition::find(&budget.status.conditions, "DisruptionAllowed")?;
+    let has_failed = allowed.status == ConditionStatus::False && &*allowed.reason == "SyncFailed";
+    has_failed.then(|| allowed.message.clone())
+}
+
 /// Why the budget's status says nothing of its pods, if it does not.
 #[must_use]
 pub fn uncounted(budget: &PodDisruptionBudget) -> Option<Text> {
-    let allowed = condition::find(&budget.status.conditions, "DisruptionAllowed");
-    if let Some(failed) = allowed.filter(|c| c.status == ConditionStatus::False && &*c.reason == "SyncFailed")
-    {
-        return Some(failed.message.clone());
+    if let Some(message) = failed_sync(budget) {
+        return Some(message);
     }
     let (seen, written) = (budget.status.observed_generation, budget.meta.generation);
     (seen < written).then(|| Text::from(format!("its controller has seen generation {seen} of {written}")))

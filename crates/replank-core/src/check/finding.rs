@@ -118,6 +118,7 @@ rules! {
     WaitsInVain = "waits-in-vain", "pods that are waited for as batch pods and do not end by themselves";
     BatchUnprotected = "batch-unprotected", "batch pods whose work an eviction would lose";
     NoRoom = "no-room", "pods that fit on no node that stays and on no new one";
+    NodeNotReady = "node-not-ready", "nodes that are not Ready, so that pods may not end on them";
     PendingBefore = "pending-before", "pods that had no node before the roll";
     BarePod = "bare-pod", "pods that nobody would make again";
     LocalStorage = "local-storage", "data in an emptyDir, which is lost when the pod moves";

@@ -38,7 +38,7 @@ impl Subject {
     /// Whether the pod ends by itself: a Job's or a Workflow's.
     pub(super) fn ends(&self) -> bool {
         match self.batch_kind() {
-            Some(BatchKind::Job | BatchKind::Workflow) => true,
+            Some(BatchKind::Job | BatchKind::Workflow | BatchKind::RunsOnce) => true,
             Some(BatchKind::NotSafeToEvict | BatchKind::DoNotDisrupt | BatchKind::Selected) | None => {
                 self.workload.as_ref().is_some_and(Workload::is_batch)
             }
@@ -111,12 +111,22 @@ impl<'a> Survey<'a> {
 
     /// Each workload with one of its pods, and how many of them are looked at. Batch workloads aside.
     pub(super) fn services(&self) -> impl Iterator<Item = (&Workload, &Subject, usize)> {
-        let services = self.workloads.iter().filter(|(workload, _)| !workload.is_batch());
+        let services = self.workloads.iter().filter(|(_, pods)| !self.subjects[pods[0]].ends());
         services.map(|(workload, pods)| (workload, &self.subjects[pods[0]], pods.len()))
     }
 
     pub(super) fn subjects_of(&self, positions: &[usize]) -> impl Iterator<Item = &Subject> {
         positions.iter().map(|at| &self.subjects[*at])
+    }
+
+    /// Pods that a workload wants; where its kind does not say, as many as it has.
+    pub(super) fn replicas(&self, workload: &Workload, pods: &Subject) -> i32 {
+        let present = || {
+            let owner = pods.pod.meta.controller().filter(|owner| &*owner.kind != "DaemonSet")?;
+            let all = self.view.pods_of(&owner.uid).iter().filter(|ix| self.view.pods[**ix].is_active());
+            i32::try_from(all.count()).ok()
+        };
+        workload.replicas(self.view).or_else(present).unwrap_or(0)
     }
 
     /// Most pods of a workload that share one of the nodes.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use replank_model::object::pod::Pod;
+use replank_model::object::pod::{Pod, RestartPolicy};
 use replank_model::selector::Selector;
 use replank_model::time::Span;
 
@@ -26,6 +26,8 @@ pub enum BatchKind {
     DoNotDisrupt,
     /// The plan's `batch.selector` matches it.
     Selected,
+    /// It ends by itself: its restart policy is Never or OnFailure, which only what runs to an end has.
+    RunsOnce,
 }
 
 impl fmt::Display for BatchKind {
@@ -36,6 +38,7 @@ impl fmt::Display for BatchKind {
             Self::NotSafeToEvict => "safe-to-evict=false",
             Self::DoNotDisrupt => "do-not-disrupt",
             Self::Selected => "chosen by batch.selector",
+            Self::RunsOnce => "restartPolicy Never or OnFailure",
         })
     }
 }
@@ -60,6 +63,8 @@ pub fn batch_kind(pod: &Pod, selector: Option<&Selector>) -> Option<BatchKind> {
         Some(BatchKind::DoNotDisrupt)
     } else if is_selected() {
         Some(BatchKind::Selected)
+    } else if pod.spec.restart_policy.is_some_and(|policy| policy != RestartPolicy::Always) {
+        Some(BatchKind::RunsOnce)
     } else {
         None
     }

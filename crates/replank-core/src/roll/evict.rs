@@ -229,6 +229,18 @@ impl<'r> Works<'r> {
         self.ledger.check(bound.ix, &bound.pod)
     }
 
+    /// Whether every pod of a node may be evicted some time, as the budgets are.
+    ///
+    /// # Errors
+    /// The first pod that may not, and why.
+    pub(super) fn can_be_emptied(&mut self, load: &Load) -> Result<(), (Subject, WaitingOn)> {
+        let hopeless = load.movers.iter().find_map(|Bound { ix, pod }| {
+            let on = self.ledger.hopeless(*ix, pod)?;
+            Some((Subject::Pod(pod.meta.key()), on))
+        });
+        hopeless.map_or(Ok(()), Err)
+    }
+
     pub(super) fn point(&mut self) -> Mark {
         self.place_ahead();
         self.search.point()

@@ -11,8 +11,9 @@
 //! `zoneByZone`): replacements come up where nodes go, so that every zone has a new node before its last old one goes,
 //! and the group ends as evenly spread as it was.
 //!
-//! Of a group's nodes the first in this order is begun for which the group and the zone can spare a Ready node, and
-//! for all of whose pods the scheduler finds room. [`LOOK_AHEAD`] nodes of each zone are considered, so that a decision stays
+//! Of a group's nodes the first in this order is begun for which the group and the zone can spare a Ready node, none of
+//! whose pods is under a disruption budget that never lets one go, and for all of whose pods the scheduler finds room. So a node
+//! that cannot be emptied keeps nobody else from having a turn. [`LOOK_AHEAD`] nodes of each zone are considered, so that a decision stays
 //! cheap; once a minute, while nothing is being drained, all are.
 
 use std::collections::BTreeSet;
@@ -190,21 +191,25 @@ fn choose(
         let member = turn.member(&name);
         let Stand::Doomed { since, load } = &member.stand else { continue };
         let point = works.point();
-        let fits =
-            spare.check(number, member).and_then(|()| has_room(turn, works, &mut hopeless, *since, load));
+        let by_node = |on| (Subject::Node(name.clone()), on);
+        let fits = spare
+            .check(number, member)
+            .map_err(by_node)
+            .and_then(|()| works.can_be_emptied(load))
+            .and_then(|()| has_room(turn, works, &mut hopeless, *since, load).map_err(by_node));
         match fits {
             Ok(()) => {
                 spare.take(number, member).expect("it was just checked");
                 return Some(name);
             }
-            Err(on) => {
+            Err(reason) => {
                 works.rewind(point);
-                first_reason.get_or_insert((name, on));
+                first_reason.get_or_insert(reason);
             }
         }
     }
-    if let Some((name, on)) = first_reason {
-        turn.wait(Subject::Node(name), on);
+    if let Some((what, on)) = first_reason {
+        turn.wait(what, on);
         if is_idle {
             let millis = LOOK_AROUND.as_millis();
             let next = (turn.now.as_millis().div_euclid(millis) + 1).saturating_mul(millis);

@@ -8,6 +8,7 @@ use super::disruption::{self, Disruption};
 use super::garbage::GarbageCollector;
 use super::namespaces::{self, Namespaces};
 use super::nodes::{self, NodeLifecycle};
+use super::operators::{self, Operators};
 use super::pod_gc::PodGc;
 use super::quotas::Quotas;
 use super::taint_eviction::{self, TaintEviction};
@@ -34,6 +35,8 @@ pub(crate) enum ControlDue {
     Quota(u32),
     /// An autoscaler's look at its target.
     Autoscaler(u32),
+    /// Pods of custom resources.
+    Operators(operators::Due),
     /// Claims and volumes.
     Volumes(volumes::Due),
     /// The result of a workflow's pod.
@@ -51,6 +54,7 @@ pub(crate) struct Control {
     namespaces: Namespaces,
     quotas: Quotas,
     autoscaling: Autoscaling,
+    operators: Operators,
     volumes: Volumes,
 }
 
@@ -65,6 +69,7 @@ impl Control {
             namespaces: Namespaces::default(),
             quotas: Quotas::default(),
             autoscaling: Autoscaling::default(),
+            operators: Operators::default(),
             volumes: Volumes::new(timings),
         }
     }
@@ -73,6 +78,11 @@ impl Control {
     pub(crate) fn start(&mut self, ctx: &mut Ctx<'_>) {
         self.garbage.start();
         self.volumes.start(ctx);
+    }
+
+    /// Custom resources are looked after from now on, as their operators would.
+    pub(crate) fn assume_operators(&mut self) {
+        self.operators.assume();
     }
 
     /// Tells each of a change.
@@ -85,6 +95,7 @@ impl Control {
         self.namespaces.watch(ctx, change);
         self.quotas.watch(ctx, change);
         self.autoscaling.watch(ctx, change);
+        self.operators.watch(ctx, change);
         self.volumes.watch(ctx, change);
         workflows::watch(ctx, change);
     }
@@ -112,6 +123,7 @@ impl Control {
             ControlDue::Namespaces(due) => self.namespaces.handle(ctx, due),
             ControlDue::Quota(slot) => self.quotas.handle(ctx, slot),
             ControlDue::Autoscaler(slot) => self.autoscaling.handle(ctx, slot),
+            ControlDue::Operators(due) => self.operators.handle(ctx, due),
             ControlDue::Volumes(due) => self.volumes.handle(ctx, due),
             ControlDue::Workflow(slot) => workflows::handle(ctx, slot),
         }

@@ -126,7 +126,7 @@ pub(super) fn stands_for(revision: &Arc<ControllerRevision>, template: &PodTempl
 }
 
 /// The revision of a template, not yet stored. `label` is that which carries the hash.
-pub(super) fn revision_of<R: Tabled>(
+pub(crate) fn revision_of<R: Tabled>(
     owner: &R,
     template: &PodTemplate,
     number: i64,
@@ -164,13 +164,21 @@ pub(crate) fn supply(view: &mut View) -> usize {
         .collect();
     let mut missing: Vec<ControllerRevision> = Vec::new();
     for (_, set) in view.daemon_sets.unordered().filter(|(_, set)| !has_some.contains(&set.meta.uid)) {
+        if set.status.observed_generation < set.meta.generation {
+            continue;
+        }
         let Some(hash) = newest_hash(view, &set.meta.uid) else { continue };
         let name = format!("{}-{hash}", set.meta.name);
         missing.push(supplied(&**set, &set.spec.template, POD_LABEL, &name, &hash));
     }
     for (_, set) in view.stateful_sets.unordered().filter(|(_, set)| !has_some.contains(&set.meta.uid)) {
+        // One whose template has changed since is to be updated, whatever its revisions are called.
+        if set.status.observed_generation < set.meta.generation {
+            continue;
+        }
         // On the pods of a StatefulSet the label has the revision's whole name.
-        let Some(name) = newest_hash(view, &set.meta.uid) else { continue };
+        let named = Some(&set.status.update_revision).filter(|name| !name.is_empty()).cloned();
+        let Some(name) = named.or_else(|| newest_hash(view, &set.meta.uid)) else { continue };
         let hash = name.rsplit('-').next().unwrap_or(&name);
         missing.push(supplied(&**set, &set.spec.template, HASH_LABEL, &name, hash));
     }

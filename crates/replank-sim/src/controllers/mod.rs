@@ -20,6 +20,7 @@ mod index;
 mod job;
 pub(crate) mod namespaces;
 pub(crate) mod nodes;
+pub(crate) mod operators;
 mod phase;
 pub(crate) mod pod_gc;
 mod pods;

@@ -1,6 +1,7 @@
 //! From notes to the result.
 
 use replank_core::decision::End;
+use replank_core::waiting::WaitingOn;
 use replank_model::object::meta::Key;
 use replank_model::view::View;
 
@@ -64,12 +65,16 @@ fn blockers(end: Option<&End>, stop: Stop, now: replank_model::time::Time) -> Ve
         why.into_iter().map(|reason| Blocker { what: "rehearsal".into(), reason }).collect();
     if let Some(End::Blocked(waiting)) = end {
         all.extend(
-            waiting
-                .iter()
-                .map(|entry| Blocker { what: entry.what.to_string(), reason: entry.on.to_string() }),
+            waiting.iter().map(|entry| Blocker { what: entry.what.to_string(), reason: reason(&entry.on) }),
         );
     }
     all
+}
+
+/// What is waited for, as a thing that blocks: that a person has to see to it goes without saying.
+fn reason(on: &WaitingOn) -> String {
+    let told = on.to_string();
+    told.strip_prefix("a person: ").map_or(told.clone(), str::to_owned)
 }
 
 fn budgets(notes: &Recorder) -> Vec<BudgetFigures> {

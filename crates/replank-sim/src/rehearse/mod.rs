@@ -1,5 +1,6 @@
 //! Rehearsals: a plan run on the simulated copy of a cluster, and what came of it.
 
+mod complete;
 mod figures;
 mod recorder;
 mod result;
@@ -26,9 +27,8 @@ pub use result::{
 pub use timeline::{NodePhase, NodeTimeline, PhaseStart, Timeline};
 pub use waits::Wait;
 
-use crate::controllers::history;
 use crate::driver::{Pilot, Sent};
-use crate::durations::{Assumption, Source};
+use crate::durations::Assumption;
 use crate::world::{Observer, Settings, World};
 use recorder::Recorder;
 
@@ -89,24 +89,18 @@ impl Rehearsal {
     #[must_use]
     pub fn new(setup: Setup, pilot: Box<dyn Pilot>) -> Self {
         let mut view = setup.view;
+        let mut assumptions = setup.assumptions;
+        assumptions.extend(complete::complete(&mut view));
         for learnt in setup.groups {
             view.apply(Delta::Group(learnt.group.into()));
             for instance in learnt.instances {
                 view.apply(Delta::Instance(instance.into()));
             }
         }
-        let mut assumptions = setup.assumptions;
-        let supplied = history::supply(&mut view);
-        if supplied > 0 {
-            assumptions.push(Assumption {
-                about: format!("templates of the pods of {supplied} DaemonSets and StatefulSets without ControllerRevisions"),
-                value: "the newest pod has the present one".into(),
-                source: Source::Default,
-            });
-        }
         let notes = Recorder::begin(setup.settings.start, &view, setup.rolled);
         let notes = Rc::new(RefCell::new(notes));
         let mut world = World::new(setup.settings.clone(), view);
+        world.assume_operators();
         world.observe(Box::new(Shared(notes.clone())));
         world.put_in_charge(pilot);
         Self { world, notes, settings: setup.settings, assumptions }

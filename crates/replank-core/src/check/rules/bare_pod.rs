@@ -15,7 +15,10 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         } else {
             continue;
         };
+        let ends = subject.ends();
+        let then = if ends { "; it ends by itself, and is waited for until then" } else { "" };
         let severity = match survey.plan.map(|plan| plan.bare_pods) {
+            Some(BarePods::Refuse) if ends => Severity::Warning,
             Some(BarePods::Refuse) => Severity::Blocking,
             Some(BarePods::Evict) | None => Severity::Warning,
         };
@@ -24,7 +27,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             rule: Rule::BarePod,
             severity,
             object: ObjectName::new("Pod", subject.pod.meta.key()),
-            reason: format!("{what}: nobody would make it again"),
+            reason: format!("{what}: nobody would make it again{then}"),
             remedy: format!(
                 "kubectl -n {namespace} delete pod {name}   # if it is not needed; else give it a Deployment, or plan barePods: evict"
             ),
@@ -49,6 +52,17 @@ mod tests {
         assert_eq!(
             found_under(Rule::BarePod, |plan| plan.bare_pods = BarePods::Evict, bare),
             [format!("warning bare-pod {reason}")]
+        );
+    }
+
+    #[test]
+    fn one_that_ends_by_itself_does_not_block() {
+        let once = pod("once", "n", None, json!({"spec": {"restartPolicy": "Never"}}));
+        assert_eq!(
+            found_under(Rule::BarePod, |_| {}, vec![node("n", "a"), once]),
+            [
+                "warning bare-pod Pod shop/once: no controller: nobody would make it again; it ends by itself, and is waited for until then"
+            ]
         );
     }
 

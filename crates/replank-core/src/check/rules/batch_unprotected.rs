@@ -11,6 +11,7 @@ use replank_model::object::meta::Key;
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use super::super::workload::Workload;
+use super::no_budget::common_labels;
 use super::{runs, workflow};
 use crate::budget::uncounted;
 use crate::drain::BatchKind;
@@ -22,6 +23,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let stake = match subject.batch_kind() {
             Some(BatchKind::Job) => job_stake(survey, subject),
             Some(BatchKind::Workflow) => workflow_stake(survey, subject),
+            Some(BatchKind::RunsOnce) => Some(custom_stake(survey, workload, subject)),
             Some(BatchKind::NotSafeToEvict | BatchKind::DoNotDisrupt | BatchKind::Selected) | None => None,
         };
         let Some(stake) = stake.filter(|_| !is_protected(survey, subject)) else { continue };
@@ -89,6 +91,25 @@ fn job_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
     Some(Stake { severity: if fails { Severity::Warning } else { Severity::Info }, text, remedy })
 }
 
+/// Of custom resources nothing is known but that their pods run to an end.
+fn custom_stake(survey: &Survey<'_>, workload: &Workload, subject: &Subject) -> Stake {
+    let policy = subject.pod.spec.restart_policy.map_or("Never", |policy| policy.as_str());
+    let selector = common_labels(survey, workload);
+    Stake {
+        severity: Severity::Warning,
+        text: format!(
+            "restartPolicy {policy} and no disruption budget that keeps it: an eviction ends what it runs"
+        ),
+        remedy: match selector {
+            Some(selector) => format!(
+                "kubectl -n {} create pdb {} --selector={selector} --min-available=9999   # a plain number: until the run is over",
+                workload.key.namespace, workload.key.name
+            ),
+            None => "plan it in: batch: {wait: 6h, onDeadline: pause}".to_owned(),
+        },
+    }
+}
+
 /// Whether the first rule of the failure policy that speaks of disruptions ignores them.
 fn ignores_disruption(job: &Job) -> bool {
     let rules = job.spec.pod_failure_policy.iter().flat_map(|policy| &policy.rules);
@@ -151,6 +172,25 @@ mod tests {
             ]
         );
         assert!(of(json!({}))[0].starts_with("info batch-unprotected Job shop/j: backoffLimit 6"));
+    }
+
+    #[test]
+    fn what_runs_to_an_end_for_a_custom_resource_is_found_and_what_is_kept_up_is_not() {
+        let with = |policy: &str| {
+            let extra = json!({"metadata": {"labels": {"app": "t"}}, "spec": {"restartPolicy": policy}});
+            found(
+                Rule::BatchUnprotected,
+                vec![node("n", "a"), pod("t-0", "n", Some(("example.com/v1", "TrainingJob", "t")), extra)],
+            )
+        };
+        assert_eq!(
+            with("OnFailure"),
+            [
+                "warning batch-unprotected TrainingJob shop/t: restartPolicy OnFailure and no disruption budget that keeps it: an eviction \
+              ends what it runs"
+            ]
+        );
+        assert_eq!(with("Always"), [""; 0]);
     }
 
     #[test]

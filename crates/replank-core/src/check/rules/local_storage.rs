@@ -1,7 +1,8 @@
 //! Data in an emptyDir on disk: it is lost when the pod moves.
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
-use super::super::survey::Survey;
+use super::super::survey::{Subject, Survey};
+use super::super::workload::Workload;
 use crate::drain;
 use crate::plan::LocalStorage;
 
@@ -17,11 +18,12 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             .filter(|volume| volume.source.empty_dir.as_ref().is_some_and(|dir| &*dir.medium != "Memory"))
             .map(|volume| &*volume.name)
             .collect();
+        findings.extend(on_host(workload, subject, count));
         let is_refused = refuses && drain::has_local_storage(&subject.pod);
         if on_disk.is_empty() && !is_refused {
             continue;
         }
-        let is_only_copy = workload.replicas(survey.view) == Some(1);
+        let is_only_copy = survey.replicas(workload, subject) == 1;
         let severity = match (is_refused, is_only_copy) {
             (true, _) => Severity::Blocking,
             (false, true) => Severity::Warning,
@@ -47,6 +49,20 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     findings
 }
 
+/// Files of the node itself: there are others on the next one.
+fn on_host(workload: &Workload, subject: &Subject, count: usize) -> Option<Finding> {
+    let volumes = subject.pod.spec.volumes.iter();
+    let paths: Vec<&str> =
+        volumes.filter_map(|volume| volume.source.host_path.as_ref().map(|host| &*host.path)).collect();
+    (!paths.is_empty()).then(|| Finding {
+        rule: Rule::LocalStorage,
+        severity: Severity::Info,
+        object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
+        reason: format!("{} use files of the node ({}): the next node has others", pods(count), paths.join(", ")),
+        remedy: "move what must last into a PersistentVolumeClaim before the roll; nothing to do for sockets and devices".to_owned(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -70,6 +86,18 @@ mod tests {
         assert!(found(Rule::LocalStorage, with(&["n", "n"], ""))[0].starts_with("info"));
         let refuse = |plan: &mut crate::plan::Plan| plan.local_storage = LocalStorage::Refuse;
         assert!(found_under(Rule::LocalStorage, refuse, with(&["n", "n"], ""))[0].starts_with("blocking"));
+    }
+
+    #[test]
+    fn files_of_the_node_are_told() {
+        let volumes = json!({"spec": {"volumes": [{"name": "data", "hostPath": {"path": "/mnt/data"}}]}});
+        let objects = [vec![node("n", "a")], service("db", &["n"], &volumes)].concat();
+        assert_eq!(
+            found(Rule::LocalStorage, objects),
+            [
+                "info local-storage Deployment shop/db: 1 pod use files of the node (/mnt/data): the next node has others"
+            ]
+        );
     }
 
     #[test]

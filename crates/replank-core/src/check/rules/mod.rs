@@ -7,6 +7,7 @@ mod local_storage;
 mod long_grace;
 mod no_budget;
 mod no_room;
+mod node_not_ready;
 mod pdb_never_allows;
 mod pdb_not_counted;
 mod pdb_several;
@@ -17,6 +18,7 @@ mod pending_before;
 mod pinned_to_group;
 mod placed_apart;
 mod runs;
+mod scale;
 mod singleton;
 mod spot_only;
 #[cfg(test)]
@@ -41,6 +43,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     waits_in_vain::find,
     batch_unprotected::find,
     no_room::find,
+    node_not_ready::find,
     pending_before::find,
     bare_pod::find,
     local_storage::find,

@@ -2,11 +2,13 @@
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
+use super::super::workload::Workload;
+use super::scale;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (workload, subject, _) in survey.services() {
-        let replicas = workload.replicas(survey.view).unwrap_or(0);
+        let replicas = survey.replicas(workload, subject);
         if replicas < 2 || !survey.view.budgets_of(subject.ix).is_empty() {
             continue;
         }
@@ -20,26 +22,37 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: Severity::Warning,
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!("{replicas} replicas and no disruption budget, {together}"),
-            remedy: remedy(survey, workload, subject),
+            remedy: remedy(survey, workload, replicas),
         });
     }
     findings
 }
 
-fn remedy(
-    survey: &Survey<'_>,
-    workload: &super::super::workload::Workload,
-    subject: &super::super::survey::Subject,
-) -> String {
-    let selector = selector(survey, workload).unwrap_or_else(|| {
-        let is_generated = |key: &str| GENERATED.contains(&key) || key.starts_with("topology.kubernetes.io/");
-        let labels = subject.pod.meta.labels.iter().filter(|(key, _)| !is_generated(key));
-        labels.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
-    });
+fn remedy(survey: &Survey<'_>, workload: &Workload, replicas: i32) -> String {
+    let Some(selector) = selector(survey, workload).or_else(|| common_labels(survey, workload)) else {
+        return "give its pods a label of their own, and a disruption budget that selects it".to_owned();
+    };
+    // Of other kinds the disruption controller may not know how many pods there should be: a share of them would block.
+    let allowance = match scale::is_built_in(workload) {
+        true => "--max-unavailable=25%".to_owned(),
+        false => format!("--min-available={}", replicas - 1),
+    };
     format!(
-        "kubectl -n {} create pdb {} --selector={selector} --max-unavailable=25%",
+        "kubectl -n {} create pdb {} --selector={selector} {allowance}",
         workload.key.namespace, workload.key.name
     )
+}
+
+/// Labels that all pods of a workload have with equal values, less those that change with every rollout.
+pub(super) fn common_labels(survey: &Survey<'_>, workload: &Workload) -> Option<String> {
+    let is_generated = |key: &str| GENERATED.contains(&key) || key.starts_with("topology.kubernetes.io/");
+    let owner = survey.subjects_of(survey.workloads.get(workload)?).next()?.pod.meta.controller()?;
+    let pods: Vec<_> = survey.view.pods_of(&owner.uid).iter().map(|ix| &survey.view.pods[*ix]).collect();
+    let labels = pods.first()?.meta.labels.iter().filter(|(key, value)| {
+        !is_generated(key) && pods.iter().all(|pod| pod.meta.labels.value(key) == Some(&**value))
+    });
+    let labels: Vec<String> = labels.map(|(key, value)| format!("{key}={value}")).collect();
+    (!labels.is_empty()).then(|| format!("'{}'", labels.join(",")))
 }
 
 /// Labels that controllers put on pods: they change with every rollout, or from pod to pod.
@@ -51,7 +64,7 @@ const GENERATED: [&str; 5] = [
     "apps.kubernetes.io/pod-index",
 ];
 
-fn selector(survey: &Survey<'_>, workload: &super::super::workload::Workload) -> Option<String> {
+fn selector(survey: &Survey<'_>, workload: &Workload) -> Option<String> {
     if &*workload.kind == "ReplicationController" {
         let controller = survey.view.replication_controllers.by_key(&workload.key)?;
         let labels = controller.spec.selector.iter().map(|(key, value)| format!("{key}={value}"));
@@ -70,7 +83,7 @@ fn selector(survey: &Survey<'_>, workload: &super::super::workload::Workload) ->
 mod tests {
     use serde_json::json;
 
-    use super::super::stage::{budget, found, node, pod, service};
+    use super::super::stage::{budget, found, node, pod, remedies, service};
     use super::*;
 
     #[test]
@@ -91,5 +104,23 @@ mod tests {
         assert_eq!(found(Rule::NoBudget, single), [""; 0], "another rule's matter");
         let job = [nodes, vec![pod("p", "n", Some(("batch/v1", "Job", "j")), json!({}))]].concat();
         assert_eq!(found(Rule::NoBudget, job), [""; 0]);
+    }
+
+    #[test]
+    fn the_budget_to_make_selects_all_pods_and_can_be_counted() {
+        let mut web = service("web", &["n", "n"], &json!({}));
+        web[0]["spec"]["selector"] = json!({"matchLabels": {"app": "web"}});
+        assert_eq!(
+            remedies(Rule::NoBudget, [vec![node("n", "a")], web].concat()),
+            ["kubectl -n shop create pdb web --selector='app=web' --max-unavailable=25%"]
+        );
+        let own = |name: &str| {
+            let labels = json!({"metadata": {"labels": {"app": "k", "pod-name": name}}});
+            pod(name, "n", Some(("example.com/v1", "Brokers", "k")), labels)
+        };
+        assert_eq!(
+            remedies(Rule::NoBudget, vec![node("n", "a"), own("k-0"), own("k-1"), own("k-2")]),
+            ["kubectl -n shop create pdb k --selector='app=k' --min-available=2"]
+        );
     }
 }

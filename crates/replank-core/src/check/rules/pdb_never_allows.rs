@@ -4,17 +4,22 @@ use replank_model::int_or_string::IntOrString;
 use replank_model::object::policy::PodDisruptionBudget;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
-use super::super::survey::Survey;
-use crate::budget::uncounted;
+use super::super::survey::{Subject, Survey};
+use super::scale;
+use crate::budget::{asks_for_scale, uncounted};
+use crate::drain;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (ix, pods) in &survey.budgets {
         let budget = &survey.view.pod_disruption_budgets[*ix];
         let status = &budget.status;
-        let has_slack = status.expected_pods == 0 || status.desired_healthy < status.expected_pods;
+        let has_slack = match status.expected_pods {
+            0 => !counts_none(survey, budget, pods),
+            expected => status.desired_healthy < expected,
+        };
         // Pods that end by themselves are waited for: see `pdb-waits-for-batch`.
-        let is_batch = survey.subjects_of(pods).all(super::super::survey::Subject::ends);
+        let is_batch = survey.subjects_of(pods).all(Subject::ends);
         if has_slack || is_batch || uncounted(budget).is_some() {
             continue;
         }
@@ -29,8 +34,19 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     findings
 }
 
+/// Whether a budget that goes by what controllers want has pods without any: it expects none, and then it allows none
+/// (pkg/controller/disruption `getExpectedScale`, `updatePdbStatus`).
+fn counts_none(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[usize]) -> bool {
+    asks_for_scale(budget) && survey.subjects_of(pods).all(|subject| drain::is_bare(&subject.pod))
+}
+
 fn reason(budget: &PodDisruptionBudget, here: usize) -> String {
     let (expected, desired) = (budget.status.expected_pods, budget.status.desired_healthy);
+    if expected == 0 {
+        return format!(
+            "no controller says how many pods there should be, so none may go, ever; {here} of them must move"
+        );
+    }
     let rule = match (&budget.spec.max_unavailable, &budget.spec.min_available) {
         (Some(IntOrString::Int(0)), _) => format!("maxUnavailable 0 of {expected} pods"),
         (Some(share), _) => format!("maxUnavailable {share} of {expected} pods is 0"),
@@ -41,19 +57,26 @@ fn reason(budget: &PodDisruptionBudget, here: usize) -> String {
     format!("{rule}: none may go, ever; {here} of them must move")
 }
 
+/// What gives the budget slack. A number of pods that may be missing is never without it, but takes a controller to count by;
+/// elsewhere it has to be a number of pods that stay.
 fn remedy(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[usize]) -> String {
     let (namespace, name) = (&budget.meta.namespace, &budget.meta.name);
+    let (most, least) = match scale::is_counted(survey.subjects_of(pods)) {
+        true => ("1".to_owned(), "null".to_owned()),
+        false => {
+            let counted = usize::try_from(budget.status.expected_pods).unwrap_or(0).max(pods.len());
+            ("null".to_owned(), counted.saturating_sub(1).to_string())
+        }
+    };
     let patch = format!(
-        "kubectl -n {namespace} patch pdb {name} --type merge -p '{{\"spec\":{{\"minAvailable\":null,\"maxUnavailable\":1}}}}'"
+        "kubectl -n {namespace} patch pdb {name} --type merge -p '{{\"spec\":{{\"minAvailable\":{least},\"maxUnavailable\":{most}}}}}'"
     );
     let workload = survey.subjects_of(pods).find_map(|subject| subject.workload.as_ref());
-    match workload.filter(|_| budget.status.expected_pods == 1) {
-        Some(workload) => {
-            format!(
-                "kubectl -n {namespace} scale {} --replicas=2   # or, with a gap: {patch}",
-                workload.argument()
-            )
-        }
+    // One more replica helps only where a plain number must stay.
+    let is_plain = matches!(budget.spec.min_available, Some(IntOrString::Int(1)));
+    match workload.filter(|_| budget.status.expected_pods == 1 && is_plain) {
+        Some(workload) => format!("{}\n{patch}   # or this, with a gap", scale::up(survey, workload, 2)),
+        None if budget.status.expected_pods == 1 => format!("{patch}   # with a gap: it is the only replica"),
         None => patch,
     }
 }
@@ -62,7 +85,7 @@ fn remedy(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[usize]) -> 
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::stage::{budget, found, node, service};
+    use super::super::stage::{budget, found, node, pod, remedies, service};
     use super::*;
 
     fn with(spec: &Value, counts: (i32, i32, i32)) -> Vec<String> {
@@ -90,6 +113,52 @@ mod tests {
             with(&json!({"maxUnavailable": "0%"}), (2, 3, 3)),
             [format!("{head} maxUnavailable 0% of 3 pods is 0: {tail}")]
         );
+    }
+
+    #[test]
+    fn the_remedy_leaves_slack_whatever_the_budget_was() {
+        let of = |spec: &Value, counts, pods: Vec<Value>| {
+            remedies(Rule::PdbNeverAllows, [vec![node("n", "a"), budget("web", spec, counts)], pods].concat())
+        };
+        let web = |count: usize| service("web", &["n", "n", "n"][..count], &json!({}));
+        let patch = "kubectl -n shop patch pdb web --type merge -p '{\"spec\":{\"minAvailable\":null,\"maxUnavailable\":1}}'";
+        assert_eq!(of(&json!({"minAvailable": "100%"}), (3, 3, 3), web(3)), [patch]);
+        assert_eq!(
+            of(&json!({"minAvailable": 1}), (1, 1, 1), web(1)),
+            [format!("kubectl -n shop scale deployment/web --replicas=2\n{patch}   # or this, with a gap")]
+        );
+        let only = of(&json!({"maxUnavailable": 0}), (1, 1, 1), web(1));
+        assert_eq!(
+            only,
+            [format!("{patch}   # with a gap: it is the only replica")],
+            "two replicas would not help"
+        );
+        let own = |name: &str| {
+            let labels = json!({"metadata": {"labels": {"app": "web"}}});
+            pod(name, "n", Some(("example.com/v1", "Brokers", "b")), labels)
+        };
+        assert_eq!(
+            of(&json!({"minAvailable": 2}), (2, 2, 2), vec![own("b-0"), own("b-1")]),
+            [
+                "kubectl -n shop patch pdb web --type merge -p '{\"spec\":{\"minAvailable\":1,\"maxUnavailable\":null}}'"
+            ]
+        );
+    }
+
+    #[test]
+    fn pods_that_no_controller_counts_are_never_let_go_by_a_share_and_are_by_a_number() {
+        let with = |spec: &Value, counts| {
+            let bare = pod("alone", "n", None, json!({"metadata": {"labels": {"app": "web"}}}));
+            found(Rule::PdbNeverAllows, vec![node("n", "a"), budget("web", spec, counts), bare])
+        };
+        assert_eq!(
+            with(&json!({"maxUnavailable": 1}), (1, 0, 0)),
+            [
+                "blocking pdb-never-allows PodDisruptionBudget shop/web: no controller says how many pods there should be, so none may \
+              go, ever; 1 of them must move"
+            ]
+        );
+        assert_eq!(with(&json!({"minAvailable": 0}), (1, 0, 1)), [""; 0]);
     }
 
     #[test]

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use replank_model::int_or_string::IntOrString;
 use replank_model::object::policy::PodDisruptionBudget;
-use replank_model::view::View;
+use replank_model::view::{Ix, View};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods as count};
 use super::super::survey::{Subject, Survey};
-use super::workflow;
-use crate::budget::uncounted;
+use super::{runs, workflow};
+use crate::budget::{asks_for_scale, failed_sync};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -21,23 +20,46 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let consequence = if ends { "blocks their nodes until they are done" } else { "blocks" };
         let retry = subjects.iter().find_map(|subject| workflow::retry_of(survey.view, &subject.pod));
         let retry = retry.map_or(String::new(), |retry| format!("; {}", retry.consequence()));
+        let workload = subjects.iter().find_map(|subject| subject.workload.as_ref());
+        let since = workload.filter(|_| ends).and_then(|workload| runs::started(survey.view, workload));
+        let running = since.map_or(String::new(), |since| format!("; running for {}", survey.now() - since));
         findings.push(Finding {
             rule: Rule::PdbNotCounted,
             severity: if ends { Severity::Warning } else { Severity::Blocking },
             object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
             reason: format!(
-                "{} cannot be counted ({why}), so it allows nothing and {consequence}; {} to move{retry}",
+                "{} cannot be counted ({why}), so it allows nothing and {consequence}; {} to move{running}{retry}",
                 written(budget),
                 count(pods.len())
             ),
-            remedy: format!(
-                "kubectl -n {} patch pdb {} --type merge -p '{{\"spec\":{{\"maxUnavailable\":null,\"minAvailable\":1}}}}'   # a \
-                 plain number needs no scale",
-                budget.meta.namespace, budget.meta.name
-            ),
+            remedy: if ends { wait(budget) } else { number(survey, *ix, budget) },
         });
     }
     findings
+}
+
+/// What runs to an end is what such a budget is there to keep.
+fn wait(budget: &PodDisruptionBudget) -> String {
+    format!(
+        "plan it in: batch: {{wait: 6h, onDeadline: pause}}\nkubectl -n {} delete pdb {}   # only if the run may be lost",
+        budget.meta.namespace, budget.meta.name
+    )
+}
+
+/// A plain number of pods that stay needs no scale.
+fn number(survey: &Survey<'_>, ix: Ix<PodDisruptionBudget>, budget: &PodDisruptionBudget) -> String {
+    let (namespace, name) = (&budget.meta.namespace, &budget.meta.name);
+    if !asks_for_scale(budget) {
+        return format!(
+            "kubectl -n {namespace} describe pdb {name}   # its controller says what it cannot do"
+        );
+    }
+    let pods = survey.view.pods_of_budget(ix).filter(|ix| survey.view.pods[*ix].is_active()).count();
+    format!(
+        "kubectl -n {namespace} patch pdb {name} --type merge -p '{{\"spec\":{{\"maxUnavailable\":null,\"minAvailable\":{}}}}}'   # a \
+         plain number needs no scale",
+        pods.saturating_sub(1)
+    )
 }
 
 fn written(budget: &PodDisruptionBudget) -> String {
@@ -50,13 +72,11 @@ fn written(budget: &PodDisruptionBudget) -> String {
 
 /// The controller's words, or what they will be.
 fn why(view: &View, budget: &PodDisruptionBudget, subjects: &[&Subject]) -> Option<String> {
-    let needs_scale = budget.spec.max_unavailable.is_some()
-        || matches!(budget.spec.min_available, Some(IntOrString::String(_)));
-    if !needs_scale {
-        return None;
-    }
-    if let Some(message) = uncounted(budget).filter(|message| message.contains("scale")) {
+    if let Some(message) = failed_sync(budget) {
         return Some(message.to_string());
+    }
+    if !asks_for_scale(budget) {
+        return None;
     }
     let without: BTreeSet<String> =
         subjects.iter().filter_map(|subject| owner_without_scale(view, subject)).collect();
@@ -96,7 +116,7 @@ fn owner_without_scale(view: &View, subject: &Subject) -> Option<String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::stage::{budget, found, node, pod};
+    use super::super::stage::{budget, found, node, pod, remedies};
     use super::*;
 
     fn with(owner: (&str, &str, &str), spec: &Value, more: Vec<Value>) -> Vec<String> {
@@ -125,6 +145,34 @@ mod tests {
         assert!(found[0].starts_with("blocking") && found[0].contains("Thing.example.com"), "{found:?}");
         let scaled = json!({"scale": {"specReplicasPath": ".spec.replicas"}});
         assert_eq!(with(thing, &json!({"minAvailable": "50%"}), vec![definition(scaled)]), [""; 0]);
+    }
+
+    #[test]
+    fn the_controllers_own_words_are_believed_whatever_the_owner_is() {
+        let mut failed = budget("b", &json!({"maxUnavailable": 1}), (0, 0, 0));
+        failed["status"]["conditions"] = json!([{"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed",
+            "message": "brokers.example.com does not implement the scale subresource"}]);
+        let pods = |policy: &str| {
+            let extra = json!({"metadata": {"labels": {"app": "b"}}, "spec": {"restartPolicy": policy}});
+            ["p", "q"].map(|name| pod(name, "n", Some(("example.com/v1", "Brokers", "b")), extra.clone()))
+        };
+        let all = |policy| [vec![node("n", "a"), failed.clone()], pods(policy).to_vec()].concat();
+        assert_eq!(
+            found(Rule::PdbNotCounted, all("Always")),
+            [
+                "blocking pdb-not-counted PodDisruptionBudget shop/b: maxUnavailable 1 cannot be counted (brokers.example.com does not \
+              implement the scale subresource), so it allows nothing and blocks; 2 pods to move"
+            ]
+        );
+        assert_eq!(
+            remedies(Rule::PdbNotCounted, all("Always")),
+            [
+                "kubectl -n shop patch pdb b --type merge -p '{\"spec\":{\"maxUnavailable\":null,\"minAvailable\":1}}'   # a plain number \
+              needs no scale"
+            ]
+        );
+        assert!(found(Rule::PdbNotCounted, all("Never"))[0].starts_with("warning"));
+        assert!(remedies(Rule::PdbNotCounted, all("Never"))[0].starts_with("plan it in: batch:"));
     }
 
     #[test]

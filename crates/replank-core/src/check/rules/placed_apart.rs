@@ -9,27 +9,44 @@ use replank_model::text::Text;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
+use super::zone_bound::too_little_surge;
 use crate::roll;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (workload, subject, _) in survey.services() {
-        let replicas = workload.replicas(survey.view).unwrap_or(0);
+        let replicas = survey.replicas(workload, subject);
         let apart = apart(&subject.pod);
         if replicas < 2 || apart.is_empty() {
             continue;
         }
         let told: Vec<String> = apart.iter().map(|rule| rule.told(survey, &subject.pod)).collect();
+        let short = too_little_surge(survey, workload).filter(|_| apart.iter().any(Apart::is_by_zone));
+        let (severity, more, remedy) = match short {
+            Some((group, surge, zones)) => (
+                Severity::Warning,
+                format!(
+                    "; group {group} has nodes in {zones} zones and a surge of {surge}: a new node may come up in another zone than \
+                     the one that is drained, and the roll stand still"
+                ),
+                format!("set budget: {{surge: {zones}}} in the plan, one new node for each zone"),
+            ),
+            None => (
+                Severity::Info,
+                String::new(),
+                "plan a surge of one node for each zone, and pace.parallel: 1 if the group is small"
+                    .to_owned(),
+            ),
+        };
         findings.push(Finding {
             rule: Rule::PlacedApart,
-            severity: Severity::Info,
+            severity,
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!(
-                "{replicas} replicas, {}: while one moves, only such a place will do",
+                "{replicas} replicas, {}: while one moves, only such a place will do{more}",
                 told.join(" and ")
             ),
-            remedy: "plan a surge of one node for each zone, and pace.parallel: 1 if the group is small"
-                .to_owned(),
+            remedy,
         });
     }
     findings
@@ -45,6 +62,12 @@ enum Apart {
 }
 
 impl Apart {
+    fn is_by_zone(&self) -> bool {
+        match self {
+            Self::Alone(key) | Self::Spread(key, _) => &**key == LABEL_ZONE,
+        }
+    }
+
     fn told(&self, survey: &Survey<'_>, pod: &Pod) -> String {
         let key = match self {
             Self::Alone(key) | Self::Spread(key, _) => key,
@@ -83,7 +106,7 @@ fn apart(pod: &Pod) -> BTreeSet<Apart> {
 mod tests {
     use serde_json::json;
 
-    use super::super::stage::{found, node, service};
+    use super::super::stage::{found, found_under, node, service};
     use super::*;
 
     #[test]
@@ -101,6 +124,17 @@ mod tests {
               place will do"
             ]
         );
+        let both = || {
+            let nodes = vec![node("n", "a"), node("m", "b")];
+            [nodes, service("web", &["n", "m"], &json!({"spec": anti(term("web"))}))].concat()
+        };
+        let short = &found_under(Rule::PlacedApart, |_| {}, both())[0];
+        assert!(
+            short.starts_with("warning") && short.contains("group web has nodes in 2 zones and a surge of 1"),
+            "{short}"
+        );
+        let enough = found_under(Rule::PlacedApart, |plan| plan.budget.surge = 2.into(), both());
+        assert!(enough[0].starts_with("info"), "{enough:?}");
         assert_eq!(with(anti(term("other"))), [""; 0], "apart from others, not from each other");
         let spread = |action: &str| {
             json!({"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": action,

@@ -2,15 +2,29 @@
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
+use super::scale;
+use crate::budget::uncounted;
 use crate::drain;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (workload, subject, _) in survey.services() {
-        let is_single = workload.replicas(survey.view) == Some(1);
-        if !is_single || !survey.view.budgets_of(subject.ix).is_empty() {
+        if survey.replicas(workload, subject) != 1 {
             continue;
         }
+        let budget = match survey.view.budgets_of(subject.ix) {
+            [] => "no disruption budget".to_owned(),
+            [only] => {
+                let budget = &survey.view.pod_disruption_budgets[*only];
+                let lets_go = budget.status.desired_healthy < budget.status.expected_pods;
+                if !lets_go || uncounted(budget).is_some() {
+                    // Other rules' matter: it is not moved at all.
+                    continue;
+                }
+                format!("disruption budget {} lets it go", budget.meta.name)
+            }
+            _ => continue,
+        };
         let data = if drain::has_local_storage(&subject.pod) { "; its emptyDir is lost" } else { "" };
         let unsafe_to_evict = subject.pod.meta.annotations.value(drain::SAFE_TO_EVICT) == Some("false");
         let unsafe_to_evict = if unsafe_to_evict { "; it says safe-to-evict=false" } else { "" };
@@ -19,15 +33,11 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: Severity::Warning,
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!(
-                "1 replica and no disruption budget: it is gone from its eviction (grace up to {}s) until its successor is \
+                "1 replica and {budget}: it is gone from its eviction (grace up to {}s) until its successor is \
                  Ready{data}{unsafe_to_evict}",
                 subject.pod.grace_seconds()
             ),
-            remedy: format!(
-                "kubectl -n {} scale {} --replicas=2   # if it can run twice",
-                workload.key.namespace,
-                workload.argument()
-            ),
+            remedy: format!("{}   # if it can run twice", scale::up(survey, workload, 2)),
         });
     }
     findings
@@ -37,7 +47,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
 mod tests {
     use serde_json::json;
 
-    use super::super::stage::{budget, found, node, service};
+    use super::super::stage::{budget, found, node, pod, remedies, service};
     use super::*;
 
     #[test]
@@ -54,7 +64,49 @@ mod tests {
         let covered =
             [vec![node("n", "a"), budget("one", &json!({"minAvailable": 1}), (1, 1, 1))], one].concat();
         assert_eq!(found(Rule::Singleton, covered), [""; 0]);
+        let let_go = [
+            vec![node("n", "a"), budget("one", &json!({"maxUnavailable": 1}), (1, 0, 1))],
+            service("one", &["n"], &json!({})),
+        ]
+        .concat();
+        assert!(
+            found(Rule::Singleton, let_go)[0]
+                .contains("1 replica and disruption budget one lets it go: it is gone")
+        );
+        assert_eq!(
+            remedies(Rule::Singleton, [vec![node("n", "a")], service("one", &["n"], &json!({}))].concat()),
+            ["kubectl -n shop scale deployment/one --replicas=2   # if it can run twice"]
+        );
         let two = [vec![node("n", "a")], service("two", &["n", "n"], &json!({}))].concat();
         assert_eq!(found(Rule::Singleton, two), [""; 0]);
+    }
+
+    #[test]
+    fn what_sets_the_replicas_is_what_has_to_be_changed() {
+        let hpa = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "auto", "namespace": "shop"},
+            "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "one"}, "minReplicas": 1, "maxReplicas": 1}});
+        let scaled = [vec![node("n", "a"), hpa], service("one", &["n"], &json!({}))].concat();
+        assert!(remedies(Rule::Singleton, scaled)[0].starts_with(
+            "kubectl -n shop patch hpa auto --type merge -p '{\"spec\":{\"minReplicas\":2,\"maxReplicas\":2}}'"
+        ));
+        let mut made = service("one", &["n"], &json!({}));
+        made[0]["metadata"]["ownerReferences"] = json!([{"apiVersion": "example.com/v1", "kind": "Shop", "name": "main", "uid": "s", "controller": true}]);
+        let made = [vec![node("n", "a")], made].concat();
+        assert!(
+            remedies(Rule::Singleton, made)[0]
+                .starts_with("set 2 replicas in Shop shop/main, which makes Deployment shop/one")
+        );
+    }
+
+    #[test]
+    fn a_custom_resource_with_one_pod_is_one_and_one_with_two_is_not() {
+        let own = |name: &str| pod(name, "n", Some(("example.com/v1", "Cache", "c")), json!({}));
+        let with =
+            |pods: Vec<serde_json::Value>| found(Rule::Singleton, [vec![node("n", "a")], pods].concat());
+        assert!(
+            with(vec![own("c-0")])[0]
+                .starts_with("warning singleton Cache shop/c: 1 replica and no disruption budget")
+        );
+        assert_eq!(with(vec![own("c-0"), own("c-1")]), [""; 0]);
     }
 }

@@ -33,6 +33,12 @@ pub(super) fn found_under(rule: Rule, plan: impl FnOnce(&mut Plan), objects: Vec
     texts(rule, &super::super::run(&view(objects), Some(&web), &options()))
 }
 
+/// The remedies for what one rule finds.
+pub(super) fn remedies(rule: Rule, objects: Vec<Value>) -> Vec<String> {
+    let findings = super::super::run(&view(objects), None, &options());
+    findings.into_iter().filter(|finding| finding.rule == rule).map(|finding| finding.remedy).collect()
+}
+
 fn texts(rule: Rule, findings: &[Finding]) -> Vec<String> {
     assert!(findings.iter().all(|finding| !finding.remedy.is_empty()), "{findings:?}");
     findings.iter().filter(|finding| finding.rule == rule).map(ToString::to_string).collect()

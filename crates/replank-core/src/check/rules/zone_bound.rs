@@ -24,7 +24,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     for (workload, pods) in &survey.workloads {
         for subject in survey.subjects_of(pods) {
             for volume in volumes_of(survey.view, &subject.pod) {
-                match bound_to(volume) {
+                match bound_to(survey, volume) {
                     Some(Bound::Zone(zone)) => {
                         zones.entry(workload).or_default().insert(zone);
                     }
@@ -58,21 +58,28 @@ fn volumes_of<'a>(view: &'a View, pod: &'a Pod) -> impl Iterator<Item = &'a Pers
     })
 }
 
-fn bound_to(volume: &PersistentVolume) -> Option<Bound> {
+fn bound_to(survey: &Survey<'_>, volume: &PersistentVolume) -> Option<Bound> {
     let required = volume.spec.node_affinity.as_ref()?.required.as_ref()?;
     let only =
         |requirement: &NodeSelectorRequirement| match (requirement.operator, requirement.values.as_slice()) {
-            (NodeSelectorOperator::In, [value]) => Some(value.clone()),
+            (NodeSelectorOperator::In, [value]) => Some((requirement.key.clone(), value.clone())),
             _ => None,
         };
     let [term] = required.node_selector_terms.as_slice() else { return None };
-    let find = |wanted: &dyn Fn(&str) -> bool| {
-        term.match_expressions.iter().filter(|one| wanted(&one.key)).find_map(only)
-    };
-    if let Some(node) = find(&|key| key == LABEL_HOSTNAME) {
-        return Some(Bound::Node(node));
+    let named = || term.match_expressions.iter().filter_map(only);
+    let node = named().find(|(key, value)| is_of_one_node(survey, key, value));
+    let zone = || named().find(|(key, _)| ZONE_KEYS.contains(&&**key));
+    node.map(|(_, value)| Bound::Node(value)).or_else(|| zone().map(|(_, value)| Bound::Zone(value)))
+}
+
+/// Whether a label is that of a single node: its name, or what a driver for local disks calls it.
+fn is_of_one_node(survey: &Survey<'_>, key: &str, value: &str) -> bool {
+    if key == LABEL_HOSTNAME {
+        return true;
     }
-    find(&|key| ZONE_KEYS.contains(&key)).map(Bound::Zone)
+    let is_wide = ZONE_KEYS.contains(&key) || key.ends_with("/zone") || key.ends_with("/region");
+    let labels = || survey.view.nodes.unordered().filter_map(|(_, node)| node.meta.labels.value(key));
+    !is_wide && labels().filter(|known| *known == value).count() == 1 && labels().count() > 1
 }
 
 fn on_one_node(workload: &Workload, subject: &Subject, volume: &PersistentVolume, node: &str) -> Finding {
@@ -119,7 +126,7 @@ fn in_zones(survey: &Survey<'_>, workload: &Workload, zones: &BTreeSet<Text>) ->
 }
 
 /// The group of a workload's pods, its surge and its zones, if the surge is smaller than the zones are many.
-fn too_little_surge(survey: &Survey<'_>, workload: &Workload) -> Option<(Text, u32, u32)> {
+pub(super) fn too_little_surge(survey: &Survey<'_>, workload: &Workload) -> Option<(Text, u32, u32)> {
     let plan = survey.plan?;
     let pods = survey.workloads.get(workload)?;
     let groups: BTreeSet<_> = survey
@@ -176,6 +183,12 @@ mod tests {
     #[test]
     fn a_local_volume_cannot_move_and_a_shared_one_is_bound_to_nothing() {
         assert!(found(Rule::ZoneBound, with("kubernetes.io/hostname", "n"))[0].starts_with("blocking"));
+        let mut by_driver = with("topology.topolvm.io/node", "n");
+        assert_eq!(found(Rule::ZoneBound, by_driver.clone()), [""; 0], "no node has such a label");
+        for (at, name) in [(0, "n"), (1, "m")] {
+            by_driver[at]["metadata"]["labels"]["topology.topolvm.io/node"] = json!(name);
+        }
+        assert!(found(Rule::ZoneBound, by_driver)[0].contains("which only node n can reach: it cannot move"));
         let mut shared = with("x", "y");
         shared[5]["spec"] = json!({});
         assert_eq!(found(Rule::ZoneBound, shared), [""; 0]);

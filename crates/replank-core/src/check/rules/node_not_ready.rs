@@ -1,0 +1,59 @@
+//! Nodes that are not Ready: their kubelets may not end what is evicted from them.
+
+use replank_model::object::condition::{self, ConditionStatus};
+
+use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
+use super::super::survey::Survey;
+
+pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for node in survey.node_objects() {
+        // A node that says nothing of itself was written by hand.
+        let Some(ready) = condition::find(&node.status.conditions, "Ready") else { continue };
+        if ready.status == ConditionStatus::True {
+            continue;
+        }
+        let name = node.name();
+        let here = survey.subjects.iter().filter(|subject| subject.pod.node.as_ref() == Some(&name)).count();
+        let since = ready.last_transition_time.map_or(String::new(), |since| format!(" since {since}"));
+        let reason = if ready.reason.is_empty() { String::new() } else { format!(" ({})", ready.reason) };
+        findings.push(Finding {
+            rule: Rule::NodeNotReady,
+            severity: Severity::Warning,
+            object: ObjectName::new("Node", node.meta.key()),
+            reason: format!(
+                "not Ready{since}{reason}; {} to move: they stay Terminating until its kubelet answers or the node is gone",
+                pods(here)
+            ),
+            remedy: format!("kubectl describe node {name}   # if its machine is dead, end it first: its pods are made again then"),
+        });
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::stage::{found, node, service};
+    use super::*;
+
+    #[test]
+    fn nodes_that_are_not_ready_are_found() {
+        let with = |conditions: Value| {
+            let mut sick = node("n", "a");
+            sick["status"]["conditions"] = conditions;
+            found(Rule::NodeNotReady, [vec![sick], service("web", &["n", "n"], &json!({}))].concat())
+        };
+        let silent = json!([{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "lastTransitionTime": "2026-01-01T11:00:00Z"}]);
+        assert_eq!(
+            with(silent),
+            [
+                "warning node-not-ready Node n: not Ready since 2026-01-01T11:00:00Z (NodeStatusUnknown); 2 pods to move: they stay \
+              Terminating until its kubelet answers or the node is gone"
+            ]
+        );
+        assert_eq!(with(json!([{"type": "Ready", "status": "True"}])), [""; 0]);
+        assert_eq!(with(json!([])), [""; 0], "nothing is known");
+    }
+}

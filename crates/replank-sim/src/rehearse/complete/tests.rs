@@ -1,0 +1,94 @@
+use replank_model::object::Object;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn view(objects: Vec<Value>) -> View {
+    objects.into_iter().map(|value| Delta::Put(Object::from_json(value).expect("a valid object"))).collect()
+}
+
+fn set(update_revision: &str, generation: i64) -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "StatefulSet",
+        "metadata": {"name": "db", "namespace": "shop", "uid": "db", "generation": generation},
+        "spec": {"template": {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "c"}]}}},
+        "status": {"observedGeneration": 1, "updateRevision": update_revision}})
+}
+
+fn revisions(view: &View) -> Vec<String> {
+    view.controller_revisions.sorted().iter().map(|(_, revision)| revision.meta.name.to_string()).collect()
+}
+
+#[test]
+fn a_statefulset_gets_the_revision_that_its_status_names() {
+    let mut without = view(vec![set("db-abc12", 1)]);
+    complete(&mut without);
+    assert_eq!(revisions(&without), ["db-abc12"]);
+
+    let mut changed = view(vec![set("db-abc12", 2)]);
+    complete(&mut changed);
+    assert_eq!(revisions(&changed), [""; 0], "its template may be another by now");
+
+    let known = json!({"apiVersion": "apps/v1", "kind": "ControllerRevision", "revision": 1,
+        "metadata": {"name": "db-1", "namespace": "shop", "uid": "r",
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "db", "controller": true}]}});
+    let mut with = view(vec![set("db-abc12", 1), known]);
+    complete(&mut with);
+    assert_eq!(revisions(&with), ["db-1"]);
+}
+
+fn server(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": {"app": "m"},
+            "ownerReferences": [{"apiVersion": "ml.example.com/v1", "kind": "ModelServer", "name": "m", "uid": "m", "controller": true}]},
+        "spec": {"nodeName": "n", "containers": [{"name": "c"}]}, "status": {"phase": "Running"}})
+}
+
+fn budget(spec: &Value, counted: bool) -> Value {
+    let conditions = if counted {
+        json!([])
+    } else {
+        json!([{"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed", "message": "no scale"}])
+    };
+    json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "m", "namespace": "shop", "uid": "b"},
+        "spec": spec, "status": {"expectedPods": if counted { 2 } else { 0 }, "conditions": conditions}})
+}
+
+fn replicas(view: &View) -> Option<i32> {
+    let key = Key { namespace: "shop".into(), name: "m".into() };
+    view.other("ml.example.com", "ModelServer", &key).expect("it was put there").replicas
+}
+
+#[test]
+fn owners_that_are_not_in_the_snapshot_are_taken_for_what_budgets_tell_of_them() {
+    let with = |more: Vec<Value>| {
+        let mut view = view([vec![server("m-0"), server("m-1")], more].concat());
+        let assumptions = complete(&mut view);
+        assert_eq!(assumptions[0].about, "operator of ModelServer (2 pods)");
+        replicas(&view)
+    };
+    let share = || json!({"selector": {"matchLabels": {"app": "m"}}, "maxUnavailable": 1});
+    assert_eq!(with(vec![]), Some(2));
+    assert_eq!(with(vec![budget(&share(), true)]), Some(2));
+    assert_eq!(with(vec![budget(&share(), false)]), None, "its scale could not be read");
+    let own = |spec: Value| {
+        json!({"apiVersion": "ml.example.com/v1", "kind": "ModelServer",
+            "metadata": {"name": "m", "namespace": "shop", "uid": "m"}, "spec": spec})
+    };
+    assert_eq!(with(vec![own(json!({"replicas": 3})), budget(&share(), true)]), Some(3));
+    assert_eq!(with(vec![own(json!({"replicas": 3})), budget(&share(), false)]), None);
+    assert_eq!(with(vec![own(json!({"size": 2})), budget(&share(), true)]), Some(2));
+    assert_eq!(with(vec![own(json!({"size": 2}))]), None);
+}
+
+#[test]
+fn a_definition_is_believed() {
+    let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "modelservers.ml.example.com"},
+        "spec": {"group": "ml.example.com", "names": {"plural": "modelservers", "kind": "ModelServer"}, "versions": []}});
+    let own = json!({"apiVersion": "ml.example.com/v1", "kind": "ModelServer",
+        "metadata": {"name": "m", "namespace": "shop", "uid": "m"}, "spec": {"replicas": 9}});
+    let share = json!({"selector": {"matchLabels": {"app": "m"}}, "maxUnavailable": 1});
+    let mut view = view(vec![server("m-0"), definition, own, budget(&share, false)]);
+    complete(&mut view);
+    assert_eq!(replicas(&view), Some(9));
+}

@@ -1,5 +1,6 @@
 //! A scenario's file: sections between marker lines, the expected one last.
 
+use std::fmt;
 use std::path::Path;
 
 use super::cluster::{self, Cluster};
@@ -25,8 +26,7 @@ pub struct Scenario {
 }
 
 /// What is wrong in a file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {message}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file.
     pub file: String,
@@ -35,6 +35,14 @@ pub struct Problem {
     /// What was found, what was expected.
     pub message: String,
 }
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
 
 /// What is wrong in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,11 @@
 //! What was found before the start.
 
+use std::collections::{BTreeMap, HashMap};
+
 use replank_sim::rehearse::FindingEntry;
 
 use super::page::{Page, Tone};
-use super::words::count;
+use super::words::{count, grouped};
 
 /// How a severity is shown, the worst first.
 fn rank(severity: &str) -> (u8, Tone) {
@@ -14,20 +16,96 @@ fn rank(severity: &str) -> (u8, Tone) {
     }
 }
 
+/// Objects that are named where one thing is found of many.
+const OBJECTS_MAX: usize = 12;
+/// Entries of one rule and severity. What blocks has to be known whole before anything can go on.
+const ENTRIES_MAX: usize = 10;
+const BLOCKING_MAX: usize = 40;
+
+/// Writes all findings, the worst first. What is found of several objects in the same words is one entry.
 pub(super) fn write(page: &mut Page, findings: &[FindingEntry]) {
     page.heading("Findings", &summary(findings));
+    let entries = entries(findings);
+    let mut shown: BTreeMap<(u8, &str), usize> = BTreeMap::new();
+    let mut left: BTreeMap<(u8, &str), usize> = BTreeMap::new();
+    for entry in &entries {
+        let key = (rank(entry[0].severity).0, entry[0].id);
+        let max = if key.0 == 0 { BLOCKING_MAX } else { ENTRIES_MAX };
+        let shown = shown.entry(key).or_default();
+        if *shown == max {
+            *left.entry(key).or_default() += entry.len();
+            continue;
+        }
+        *shown += 1;
+        write_entry(page, entry);
+    }
+    for ((_, id), number) in left {
+        page.gap();
+        page.wrapped(
+            2,
+            &format!("and {} more of [{id}]: -o json has them all", count(number, "finding")),
+            Tone::Faint,
+        );
+    }
+}
+
+/// Findings that differ in their objects only, in the order of the first of each.
+fn entries(findings: &[FindingEntry]) -> Vec<Vec<&FindingEntry>> {
     let mut sorted: Vec<&FindingEntry> = findings.iter().collect();
     sorted.sort_by_key(|finding| rank(finding.severity).0);
+    let mut entries: Vec<Vec<&FindingEntry>> = Vec::new();
+    let mut known: HashMap<(&str, &str, &str), usize> = HashMap::new();
     for finding in sorted {
-        page.gap();
-        let id = format!("[{}]", finding.id);
-        let severity = (finding.severity, rank(finding.severity).1);
-        page.beside(2, &[severity, (&finding.object, Tone::Strong), (&id, Tone::Faint)]);
-        page.wrapped(4, &finding.reason, Tone::Plain);
-        if !finding.remedy.is_empty() {
-            page.line("    what to do:");
-            remedy(page, &finding.remedy);
+        let at = *known.entry((finding.severity, finding.id, &finding.reason)).or_insert(entries.len());
+        if at == entries.len() {
+            entries.push(Vec::new());
         }
+        entries[at].push(finding);
+    }
+    entries
+}
+
+fn write_entry(page: &mut Page, entry: &[&FindingEntry]) {
+    page.gap();
+    let first = entry[0];
+    let id = format!("[{}]", first.id);
+    let severity = (first.severity, rank(first.severity).1);
+    match entry {
+        [only] => page.beside(2, &[severity, (&only.object, Tone::Strong), (&id, Tone::Faint)]),
+        many => {
+            page.beside(2, &[severity, (&count(many.len(), "object"), Tone::Strong), (&id, Tone::Faint)]);
+            let names: Vec<&str> = many.iter().take(OBJECTS_MAX).map(|finding| &*finding.object).collect();
+            page.wrapped(4, &format!("{}{}", names.join(", "), more(many.len(), OBJECTS_MAX)), Tone::Strong);
+        }
+    }
+    page.wrapped(4, &first.reason, Tone::Plain);
+    let mut remedies: Vec<&str> = Vec::new();
+    for finding in entry.iter().filter(|finding| !finding.remedy.is_empty()) {
+        if remedies.last() != Some(&&*finding.remedy) {
+            remedies.push(&finding.remedy);
+        }
+    }
+    if remedies.is_empty() {
+        return;
+    }
+    page.line("    what to do:");
+    for text in remedies.iter().take(OBJECTS_MAX) {
+        remedy(page, text);
+    }
+    if remedies.len() > OBJECTS_MAX {
+        page.wrapped(
+            6,
+            &format!("and so on{}: -o json has them all", more(remedies.len(), OBJECTS_MAX)),
+            Tone::Faint,
+        );
+    }
+}
+
+/// `, and 190 more`, or nothing.
+fn more(all: usize, shown: usize) -> String {
+    match all.saturating_sub(shown) {
+        0 => String::new(),
+        rest => format!(", and {} more", grouped(rest)),
     }
 }
 
@@ -53,7 +131,50 @@ fn summary(findings: &[FindingEntry]) -> String {
     let of = |kind: &str| {
         let number = findings.iter().filter(|finding| finding.severity == kind).count();
         // Only one of the words has a plural.
-        if kind == "warning" { count(number, kind) } else { format!("{number} {kind}") }
+        if kind == "warning" { count(number, kind) } else { format!("{} {kind}", grouped(number)) }
     };
     kinds.into_iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::page::{Color, Look};
+    use super::*;
+
+    fn finding(severity: &'static str, object: &str, reason: &str) -> FindingEntry {
+        FindingEntry {
+            id: "singleton",
+            severity,
+            object: format!("Deployment shop/{object}"),
+            reason: reason.to_owned(),
+            remedy: format!("kubectl -n shop scale deployment/{object} --replicas=2"),
+        }
+    }
+
+    fn shown(findings: &[FindingEntry]) -> String {
+        let mut page = Page::new(Look { width: 90, color: Color::None });
+        write(&mut page, findings);
+        page.into_text()
+    }
+
+    #[test]
+    fn one_thing_found_of_several_objects_is_one_entry_with_every_remedy() {
+        let all = ["a", "b"].map(|name| finding("warning", name, "1 replica"));
+        assert_eq!(
+            shown(&all),
+            "Findings  2 warnings\n\n  warning  2 objects  [singleton]\n    Deployment shop/a, Deployment shop/b\n    1 replica\n    what to \
+             do:\n      kubectl -n shop scale deployment/a --replicas=2\n      kubectl -n shop scale deployment/b --replicas=2\n"
+        );
+    }
+
+    #[test]
+    fn thousands_are_told_in_a_few_lines_and_counted() {
+        let alike: Vec<_> = (0..8_000).map(|n| finding("warning", &format!("w{n}"), "1 replica")).collect();
+        let text = shown(&alike);
+        assert!(text.starts_with("Findings  8,000 warnings\n"), "{text}");
+        assert!(text.contains("and 7,988 more") && text.lines().count() < 30, "{text}");
+        let unlike: Vec<_> = (0..100).map(|n| finding("info", "w", &format!("{n} replicas"))).collect();
+        let text = shown(&unlike);
+        assert!(text.contains("and 90 findings more of [singleton]"), "{text}");
+    }
 }

@@ -1,6 +1,6 @@
 //! What was found before the start.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use replank_sim::rehearse::FindingEntry;
 
@@ -54,7 +54,7 @@ fn entries(findings: &[FindingEntry]) -> Vec<Vec<&FindingEntry>> {
     let mut sorted: Vec<&FindingEntry> = findings.iter().collect();
     sorted.sort_by_key(|finding| rank(finding.severity).0);
     let mut entries: Vec<Vec<&FindingEntry>> = Vec::new();
-    let mut known: HashMap<(&str, &str, &str), usize> = HashMap::new();
+    let mut known: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
     for finding in sorted {
         let at = *known.entry((finding.severity, finding.id, &finding.reason)).or_insert(entries.len());
         if at == entries.len() {

@@ -121,11 +121,19 @@ fn without_definition(
         Some(object) if object.meta.uid != owner.uid => Ok(None),
         Some(object) => match object.replicas {
             Some(replicas) => Ok(Some((owner.uid.clone(), replicas))),
-            None => Err(ScaleError::Unscalable {
-                resource: qualified(&format!("{}s", owner.kind.to_lowercase()), group),
-            }),
+            None => Err(ScaleError::Unscalable { resource: qualified(&guessed_plural(&owner.kind), group) }),
         },
         None => Err(no_kind(owner)),
+    }
+}
+
+/// The plural that most kinds have (apimachinery `UnsafeGuessKindToResource`).
+fn guessed_plural(kind: &str) -> String {
+    let singular = kind.to_lowercase();
+    match singular.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None if singular.ends_with('s') => format!("{singular}es"),
+        None => format!("{singular}s"),
     }
 }
 

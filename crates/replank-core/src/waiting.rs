@@ -80,6 +80,8 @@ pub enum WaitingOn {
         /// What it is about the pod.
         reason: Refused,
     },
+    /// The pod was made on a node whose drain had begun: no cordon keeps it off, and evicting it would have no end.
+    CameBack,
     /// No node that stays can take the pod yet.
     Room {
         /// The pod.
@@ -253,6 +255,7 @@ impl WaitingOn {
             Self::BatchOver { .. } => "batchOver",
             Self::Unrecorded => "unrecorded",
             Self::Refused { .. } => "refused",
+            Self::CameBack => "cameBack",
             Self::Room { .. } => "room",
             Self::Capacity { .. } => "capacity",
             Self::NodeReady { .. } => "nodeReady",
@@ -310,6 +313,7 @@ impl WaitingOn {
             Self::Budgets { .. }
             | Self::BatchOver { .. }
             | Self::Refused { .. }
+            | Self::CameBack
             | Self::OtherRun { .. }
             | Self::Reopened
             | Self::ForeignCordon
@@ -350,6 +354,9 @@ impl fmt::Display for WaitingOn {
             }
             Self::Unrecorded => f.write_str("the workflow controller to record the pod's result"),
             Self::Refused { reason } => write!(f, "a person: {reason}"),
+            Self::CameBack => {
+                f.write_str("a person: made on a node that is being drained, it bears every cordon")
+            }
             Self::Room { pod, message } => write!(f, "room for pod {pod}: {message}"),
             Self::Capacity { ready, wanted } => write!(f, "new capacity: {ready} of {wanted} nodes ready"),
             Self::NodeReady { daemon_pods_missing: 0 } => f.write_str("the new node to become Ready"),

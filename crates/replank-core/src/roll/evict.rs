@@ -28,6 +28,7 @@ use replank_model::text::{Text, Uid, Zone};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
+use super::close::beyond;
 use super::fleet::Lane;
 use super::load::{BatchPod, Bound, LeavingPod, Load};
 use super::member::{Member, Stand};
@@ -90,15 +91,24 @@ struct GroupSpare {
 }
 
 impl Spare {
+    /// What there is before any drain has acted in this decision.
     pub(super) fn of(turn: &Turn<'_>, tracks: &[Track<'_>]) -> Self {
+        let mut spare = Self::beside_drains(turn, tracks);
+        for (group, track) in spare.groups.iter_mut().zip(tracks) {
+            for member in track.lane.draining.iter().map(|name| turn.member(name)).filter(|m| m.is_ready) {
+                *group.zones.entry(member.zone.clone()).or_default() += 1;
+                group.ready += 1;
+            }
+        }
+        spare
+    }
+
+    /// What there is when nodes being drained count for nothing: they stay cordoned, and nobody will take them up again.
+    pub(super) fn beside_drains(turn: &Turn<'_>, tracks: &[Track<'_>]) -> Self {
         let groups = tracks.iter().map(|track| {
             let lane: &Lane = track.lane;
-            let mut zones = lane.ready.clone();
-            let mut ready = lane.ready_total();
-            for member in lane.draining.iter().map(|name| turn.member(name)).filter(|m| m.is_ready) {
-                *zones.entry(member.zone.clone()).or_default() += 1;
-                ready += 1;
-            }
+            let zones = lane.ready.clone();
+            let ready = lane.ready_total();
             let size = track.original.or_else(|| track.group.map(|group| group.size)).unwrap_or_default();
             let desired = track.group.map_or(size.desired, |group| group.size.desired.min(size.desired));
             let needed = desired.saturating_sub(track.allowance(turn.scope).max_unavailable);
@@ -318,7 +328,11 @@ pub(super) fn batch_is_over(turn: &Turn<'_>, since: Time) -> bool {
 /// Moves what may be moved off one node.
 pub(super) fn evict(turn: &mut Turn<'_>, works: &mut Works<'_>, drain: &Drain<'_>) {
     for bound in due(turn, drain) {
-        evict_one(turn, works, bound);
+        if came_back(&bound.pod, drain.from) {
+            turn.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::CameBack);
+        } else {
+            evict_one(turn, works, bound);
+        }
     }
     wait_for(turn, drain.member, drain.since, drain.load);
     let node = Subject::Node(drain.member.name.clone());
@@ -330,6 +344,12 @@ pub(super) fn evict(turn: &mut Turn<'_>, works: &mut Works<'_>, drain: &Drain<'_
             turn.wait(node, on);
         }
     }
+}
+
+/// Whether a pod was made after its node's drain had begun: no cordon keeps it off (it tolerates the cordon's taint, or names
+/// its node), so that to evict it would have no end.
+pub(super) fn came_back(pod: &Pod, from: Time) -> bool {
+    pod.meta.creation_timestamp.is_some_and(|created| created > from)
 }
 
 fn evict_one(turn: &mut Turn<'_>, works: &mut Works<'_>, bound: &Bound) {
@@ -417,17 +437,17 @@ pub(super) fn terminate(turn: &mut Turn<'_>, tracks: &[Track<'_>], acting: &[Dra
         let held = track.lane.held.len() - start::late(turn, track).count();
         let held = u32::try_from(held).unwrap_or(u32::MAX);
         let left = track.lane.old_left().saturating_sub(ending[drain.track]).saturating_sub(held);
-        let surge = track.allowance(turn.scope).surge;
-        end_instance(turn, track, drain.member, replacement(track, left, surge));
+        let raised = beyond(track).min(track.allowance(turn.scope).surge);
+        end_instance(turn, track, drain.member, replacement(track, left, raised));
     }
 }
 
-/// While more old instances are left than the group was raised by, each is replaced by another; the last ones are not, so
-/// that the group ends at its size before the run, give or take what others did to it. Nodes that have to wait for batch
-/// pods do not count as left: see [`super::prepare`].
-fn replacement(track: &Track<'_>, left: u32, surge: u32) -> Replacement {
+/// While at least as many old instances are left as the group is raised by, each is replaced by another; the last ones are
+/// not, so that the group ends at its size before the run, give or take what others did to it, and never below. Nodes that
+/// have to wait for batch pods do not count as left: see [`super::prepare`].
+fn replacement(track: &Track<'_>, left: u32, raised: u32) -> Replacement {
     let is_at_minimum = track.group.is_none_or(|group| group.size.desired <= group.size.min);
-    if left >= surge || is_at_minimum { Replacement::Launch } else { Replacement::Decrement }
+    if left >= raised || is_at_minimum { Replacement::Launch } else { Replacement::Decrement }
 }
 
 pub(super) fn end_instance(

@@ -6,8 +6,10 @@
 //!   is taken, lest it keep a later run away;
 //! - nodes whose drain was begun stay cordoned and marked: fewer pods are left on them than on any other. Their marks,
 //!   and those of nodes that were left out, expire at once, so that a later run may take them over;
-//! - new nodes on which nothing runs are ended, and the group's bounds are given back as far as its nodes allow. Where they do
-//!   not, the tag with the original size stays, and the report says so.
+//! - new nodes on which nothing runs are ended where enough others are left (nodes whose drain was begun do not count: they take
+//!   no pods any more), and the group's bounds are given back as far as its nodes allow. Where they do not, the tag with the
+//!   original size stays, and the report says so;
+//! - what is refused meanwhile is tried again for some minutes.
 //!
 //! Nothing is evicted any more, and no node with pods is ended.
 
@@ -15,18 +17,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::condition;
 use replank_model::text::NodeName;
-use replank_model::time::Time;
+use replank_model::time::{Span, Time};
 
 use super::close::{beyond, hand_over, is_leaving, release, restore, retire};
-use super::evict::{Spare, Works};
+use super::evict::{Spare, Works, came_back};
 use super::load::{Bound, Load};
 use super::member::Stand;
 use super::places::Places;
 use super::prepare::{arrivals, untag};
 use super::turn::{Track, Turn};
-use crate::command::Effect;
+use crate::command::{CommandKey, Effect};
 use crate::mark::{self, Halted};
 use crate::waiting::{Subject, WaitingOn};
+
+/// How long after a halt what is refused is tried again. What is refused for longer than some minutes is refused for a reason
+/// that only a person can take away.
+const RELEASE_WITHIN: Span = Span::from_minutes(10);
 
 /// Writes down that the run halts; `false` if there is nothing to write it on, for nothing was begun.
 pub(super) fn halt(turn: &mut Turn<'_>, tracks: &[Track<'_>], stalled_since: Option<Time>) -> bool {
@@ -44,10 +50,24 @@ pub(super) fn halt(turn: &mut Turn<'_>, tracks: &[Track<'_>], stalled_since: Opt
             continue;
         }
         let effect = Effect::TagGroup { group: track.name.clone(), key: mark::HALTED.into(), value };
-        let key = turn.key("tag", format!("{}/{}", track.name, mark::HALTED));
-        turn.send(track.subject(), "halt", key, effect);
+        turn.send(track.subject(), "halt", key(turn, track), effect);
     }
     is_touched
+}
+
+/// Whether a halt was written a moment ago and is not seen yet: until then nothing else may be begun.
+pub(super) fn is_under_way(turn: &Turn<'_>, tracks: &[Track<'_>]) -> bool {
+    tracks.iter().any(|track| turn.sent.is_under_way(turn.now, &key(turn, track)))
+}
+
+/// Whether something that is to be released was refused a moment ago, and will be tried again.
+pub(super) fn is_tried_again(turn: &Turn<'_>, tracks: &[Track<'_>]) -> bool {
+    let is_young = tracks.iter().filter_map(halted_at).any(|at| turn.now < at + RELEASE_WITHIN);
+    is_young && turn.waits().any(|on| matches!(on, WaitingOn::Retry { .. }))
+}
+
+fn key(turn: &Turn<'_>, track: &Track<'_>) -> CommandKey {
+    turn.key("tag", format!("{}/{}", track.name, mark::HALTED))
 }
 
 /// Releases what is to be released. The run is over when nothing of that is under way any more.
@@ -63,7 +83,7 @@ pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
             None => turn.wait(Subject::Run, WaitingOn::Halted { at: halted.at }),
         }
     }
-    let mut spare = Spare::of(turn, tracks);
+    let mut spare = Spare::beside_drains(turn, tracks);
     for (number, track) in tracks.iter().enumerate() {
         let reopened = track.lane.aside.iter().filter(|name| turn.member(name).stand == Stand::Reopened);
         let reopened: Vec<&NodeName> = reopened.collect();
@@ -114,7 +134,11 @@ pub(super) fn blockers(
         for name in lane.draining.iter().chain(queue_of(track)).chain(&lane.held).chain(&lane.found) {
             let load = Load::of(turn.view, &turn.scope.plan, name);
             for bound in &load.movers {
-                if let Err(on) = works.obstacle(bound) {
+                if let Stand::Draining { from, .. } = turn.member(name).stand
+                    && came_back(&bound.pod, from)
+                {
+                    turn.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::CameBack);
+                } else if let Err(on) = works.obstacle(bound) {
                     turn.wait(Subject::Pod(bound.pod.meta.key()), on);
                     homeless(turn, bound);
                 } else if let Some(message) = places.obstacle_of_kind(&mut known, &bound.pod) {

@@ -204,6 +204,9 @@ fn stand(
     if node.meta.is_terminating() || instance.is_some_and(|instance| !instance.state.is_alive()) {
         return Stand::Leaving;
     }
+    if instance.is_none() && is_ended_surplus(scope, found.as_ref()) {
+        return Stand::Leaving;
+    }
     let template = instance.and_then(|instance| {
         let group = view.groups().get(&instance.group)?;
         group.templates.get(instance.template.0 as usize)
@@ -220,6 +223,12 @@ fn stand(
         (None, Some(found)) if found.run == scope.run => Stand::Leaving,
         (None, _) => Stand::NoInstance,
     }
+}
+
+/// Whether a node whose instance is not listed any more was marked as not needed: news of the node come later than news
+/// of the instance.
+fn is_ended_surplus(scope: &Scope, found: Option<&mark::Found>) -> bool {
+    found.is_some_and(|found| found.run == scope.run && found.mark.role == NodeRole::Surplus)
 }
 
 fn new_stand(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> Stand {

@@ -153,13 +153,16 @@ impl Cache {
         let mut turn = Turn::new(now, view, scope, &self.fleet, &mut self.sent, &mut self.watched);
         let mut gear = Gear { healths: &mut self.healths, room: &mut self.room, loose: &mut self.loose };
         let is_halted = tracks.iter().any(|track| track.halted.is_some());
+        let is_halting = !is_halted && halt::is_under_way(&turn, &tracks);
         let verdict = if is_halted {
             settle(&mut turn, &tracks, &mut gear, &self.blockers)
+        } else if is_halting {
+            stop(&mut turn, &tracks, None)
         } else {
             advance(&mut turn, &tracks, &mut gear)
         };
         let (commands, waiting, wake_at) = turn.finish();
-        if !is_halted {
+        if !is_halted && !is_halting {
             self.blockers = blocking(&waiting);
         }
         self.sent.sweep();
@@ -305,7 +308,7 @@ fn stop(turn: &mut Turn<'_>, tracks: &[Track<'_>], stalled_since: Option<Time>) 
 /// One decision of a run that has halted.
 fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>], gear: &mut Gear<'_>, blockers: &[Waiting]) -> Verdict {
     halt::settle(turn, tracks);
-    if turn.is_moving {
+    if turn.is_moving || halt::is_tried_again(turn, tracks) {
         return Verdict::Open;
     }
     for waiting in blockers {

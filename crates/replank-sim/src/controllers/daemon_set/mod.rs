@@ -80,11 +80,17 @@ impl Daemons {
     }
 
     fn node_changed(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
+        let mut concerned = Vec::new();
         for (slot, roster) in &mut self.rosters {
             roster.node_changed(node);
             if roster.is_concerned(ctx.view(), node) {
-                ctx.enqueue(Controller::DaemonSet, *slot);
+                concerned.push(*slot);
             }
+        }
+        // By name: slots depend on the order in which a snapshot was read.
+        concerned.sort_by_key(|slot| ctx.view().daemon_sets.get(Ix::new(*slot)).map(|set| set.meta.key()));
+        for slot in concerned {
+            ctx.enqueue(Controller::DaemonSet, slot);
         }
     }
 

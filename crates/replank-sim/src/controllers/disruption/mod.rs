@@ -77,7 +77,15 @@ impl Disruption {
 
     fn see_pod(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: Option<&Pod>) {
         // Upstream looks at one budget only where several cover a pod, any of them.
-        for budget in self.tallies.put_pod(ctx.view(), Ix::new(slot), pod) {
+        let mut budgets = self.tallies.put_pod(ctx.view(), Ix::new(slot), pod);
+        if budgets.len() > 1 {
+            // By name: slots depend on the order in which a snapshot was read.
+            budgets.sort_by_key(|budget| {
+                let known = ctx.view().pod_disruption_budgets.get(Ix::new(*budget));
+                known.map(|budget| budget.meta.key())
+            });
+        }
+        for budget in budgets {
             self.look_soon(ctx, budget);
         }
         if let Some(due) = pod.and_then(stale_at) {

@@ -1,6 +1,8 @@
 //! Crate root.
 
 pub mod big;
+pub mod check;
+pub mod clusters;
 pub mod dynamics;
 pub mod plain_scheduler;
 pub mod recordings;
@@ -8,3 +10,4 @@ pub mod requests;
 pub mod scenario;
 pub mod sched_load;
 pub mod sched_random;
+pub mod trial;

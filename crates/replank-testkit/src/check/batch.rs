@@ -1,0 +1,67 @@
+//! S2: batch pods are not ended half way.
+
+use std::collections::BTreeMap;
+
+use replank_model::object::node::Node;
+use replank_model::object::pod::Pod;
+use replank_model::text::NodeName;
+use replank_model::time::{Span, Time};
+
+use super::truth::is_over;
+use super::{Found, Promise, Promised};
+
+/// A deadline is counted in whole seconds from the decision to cordon; the cordon follows within a fraction of one.
+const ROUNDING: Span = Span::from_millis(1_200);
+
+/// When each node was first marked.
+#[derive(Debug, Default)]
+pub(super) struct Batches {
+    cordoned: BTreeMap<NodeName, Time>,
+}
+
+impl Batches {
+    pub(super) fn node_changed(&mut self, at: Time, node: &Node) {
+        if node.meta.annotations.contains_key("replank.dev/role") {
+            self.cordoned.entry(node.name()).or_insert(at);
+        } else {
+            self.cordoned.remove(&node.name());
+        }
+    }
+
+    /// An action of ours ends a pod.
+    pub(super) fn ended(&self, promised: &Promised, pod: &Pod, found: &mut Found<'_>) {
+        if !is_batch(promised, pod) || is_over(pod) || pod.meta.deletion_timestamp.is_some() {
+            return;
+        }
+        let key = pod.meta.key();
+        if !promised.ends_batch {
+            found.broken(Promise::S2, format!("batch pod {key} is ended, which the plan never does"));
+            return;
+        }
+        let since = pod.node.as_ref().and_then(|node| self.cordoned.get(node));
+        let until = since.map(|since| *since + promised.batch_wait);
+        if until.is_none_or(|until| found.at + ROUNDING < until) {
+            found.broken(
+                Promise::S2,
+                format!("batch pod {key} is ended and was to be waited for until {until:?}"),
+            );
+        }
+    }
+}
+
+/// As docs/plan.md lists them.
+fn is_batch(promised: &Promised, pod: &Pod) -> bool {
+    let managed = pod.meta.owner_references.iter().filter(|owner| owner.controller == Some(true));
+    let by_owner = managed.map(|owner| (&*owner.kind, &*owner.api_version)).any(|(kind, version)| {
+        (kind == "Job" && version.starts_with("batch/"))
+            || (kind == "Workflow" && version.starts_with("argoproj.io/"))
+    });
+    let annotation = |key: &str| pod.meta.annotations.value(key);
+    let by_annotation = annotation("cluster-autoscaler.kubernetes.io/safe-to-evict") == Some("false")
+        || annotation("karpenter.sh/do-not-disrupt").is_some_and(|value| value != "false");
+    let by_plan = promised
+        .batch_selector
+        .as_ref()
+        .is_some_and(|selector| selector.matches(|key| pod.meta.labels.value(key)));
+    by_owner || by_annotation || by_plan
+}

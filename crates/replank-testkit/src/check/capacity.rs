@@ -1,0 +1,242 @@
+//! S4, first half: nodes that serve, per group and zone.
+//!
+//! A new node serves when it is Ready, takes pods, and its DaemonSets' pods are Ready. An old one serves while it is Ready,
+//! until a pod is moved from it; one that was left out and takes pods again serves again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use replank_core::command::NodeRole;
+use replank_model::object::Object;
+use replank_model::object::affinity::{TaintEffect, TolerationOperator};
+use replank_model::object::node::Node;
+use replank_model::object::pod::Pod;
+use replank_model::object::workload::DaemonSet;
+use replank_model::text::{GroupName, InstanceId, NodeName};
+use replank_model::time::Time;
+
+use super::truth::{Truth, is_healthy, is_node_ready, manager};
+use super::{Found, Promise, Promised, SEEN_WITHIN, Sights};
+
+/// What is remembered of nodes.
+#[derive(Debug, Default)]
+pub(super) struct Capacity {
+    /// Whether a node is able to serve, and when it last stopped being so.
+    able: BTreeMap<NodeName, (bool, Option<Time>)>,
+    /// Nodes that were given up by us: old ones from which a pod was moved, new ones that are to go again.
+    given_up: BTreeSet<NodeName>,
+}
+
+impl Capacity {
+    pub(super) fn begin(promised: &Promised, truth: &Truth) -> Self {
+        let able = truth.nodes.values().map(|node| (node.name(), (is_able(promised, truth, node), None)));
+        Self { able: able.collect(), given_up: BTreeSet::new() }
+    }
+
+    /// Something changed: what depends on it is looked at again.
+    pub(super) fn changed(
+        &mut self,
+        at: Time,
+        promised: &Promised,
+        truth: &Truth,
+        old: Option<&Object>,
+        new: Option<&Object>,
+    ) {
+        match (old, new) {
+            (_, Some(Object::Node(node))) => {
+                self.look(at, promised, truth, node);
+                // It was left out, or released: it takes pods again.
+                if !node.spec.unschedulable {
+                    self.given_up.remove(&node.name());
+                }
+            }
+            (Some(Object::Node(node)), None) => {
+                self.able.remove(&node.name());
+            }
+            (Some(Object::Pod(_)), _) | (_, Some(Object::Pod(_))) if is_agents_news(old, new) => {
+                // A DaemonSet that is Ready nowhere is waited for nowhere: so every new node is looked at.
+                for node in truth.nodes.values().filter(|node| !promised.old.contains(&node.name())) {
+                    self.look(at, promised, truth, node);
+                }
+            }
+            (Some(_) | None, Some(_) | None) => {}
+        }
+    }
+
+    fn look(&mut self, at: Time, promised: &Promised, truth: &Truth, node: &Node) {
+        let is_able = is_able(promised, truth, node);
+        let lost = match self.able.get(&node.name()) {
+            Some((true, _)) if !is_able => Some(at),
+            Some((_, lost)) => *lost,
+            None => None,
+        };
+        self.able.insert(node.name(), (is_able, lost));
+    }
+
+    /// An eviction of ours moves a pod.
+    pub(super) fn moved(
+        &mut self,
+        promised: &Promised,
+        truth: &Truth,
+        pod: &Pod,
+        sights: &mut Sights,
+        found: &mut Found<'_>,
+    ) {
+        let Some(node) = pod.node.as_ref().and_then(|name| truth.nodes.get(name)) else { return };
+        // From a node that does not serve anything may be moved; should it serve again, it counts again.
+        if self.serves(truth, node) {
+            self.lose(promised, truth, &node.name(), "the drain of", sights, found);
+            self.given_up.insert(node.name());
+        }
+    }
+
+    /// An instance is ended by us.
+    pub(super) fn ended(
+        &mut self,
+        promised: &Promised,
+        truth: &Truth,
+        instance: &InstanceId,
+        sights: &mut Sights,
+        found: &mut Found<'_>,
+    ) {
+        let Some(name) = truth.node_of(instance).map(|node| node.name()) else { return };
+        self.lose(promised, truth, &name, "the end of", sights, found);
+    }
+
+    /// A node is cordoned by us: a loss where it is a new one, which is to go again.
+    pub(super) fn cordoned(
+        &mut self,
+        promised: &Promised,
+        truth: &Truth,
+        node: &NodeName,
+        role: NodeRole,
+        sights: &mut Sights,
+        found: &mut Found<'_>,
+    ) {
+        match role {
+            NodeRole::Surplus => {
+                self.lose(promised, truth, node, "the cordon of", sights, found);
+                self.given_up.insert(node.clone());
+            }
+            NodeRole::Doomed | NodeRole::Draining { .. } | NodeRole::Skipped => {}
+        }
+    }
+
+    /// A node serves no more: enough others must.
+    fn lose(
+        &self,
+        promised: &Promised,
+        truth: &Truth,
+        name: &NodeName,
+        action: &str,
+        sights: &mut Sights,
+        found: &mut Found<'_>,
+    ) {
+        let Some(node) = truth.nodes.get(name).filter(|node| self.serves(truth, node)) else {
+            return;
+        };
+        let Some(instance) = truth.instance_of(node) else { return };
+        let Some(limits) = promised.groups.get(&instance.group) else { return };
+        let of_group = self.others(truth, &instance.group, name, found.at);
+        let in_zone =
+            |node: &&(Arc<Node>, bool)| node.0.zone().map(|zone| &**zone) == Some(instance.zone.as_str());
+        let zone: Vec<bool> = of_group.iter().filter(in_zone).map(|(_, sure)| *sure).collect();
+        let all: Vec<bool> = of_group.iter().map(|(_, sure)| *sure).collect();
+        for (nodes, needed, of) in [
+            (all, limits.needed, "in all".to_owned()),
+            (zone, limits.needed_in_zone, format!("in zone {}", instance.zone)),
+        ] {
+            let sure = nodes.iter().filter(|sure| **sure).count();
+            if nodes.len() < needed as usize {
+                let group = &instance.group;
+                let what = format!(
+                    "{action} node {name} leaves {sure} serving nodes of group {group} {of}, {needed} must stay; {}",
+                    self.others_not(truth, group, name)
+                );
+                found.broken(Promise::S4, what);
+            } else if sure < needed as usize {
+                sights.unknowable += 1;
+            }
+        }
+    }
+
+    /// The other nodes of a group that serve, and whether they still do or did until just now.
+    fn others(&self, truth: &Truth, group: &GroupName, name: &NodeName, at: Time) -> Vec<(Arc<Node>, bool)> {
+        let alive = truth.instances.values().filter(|one| one.group == *group && one.state.is_alive());
+        let nodes = alive.filter_map(|one| truth.nodes.get(one.node.as_ref()?));
+        let others = nodes.filter(|node| node.name() != *name);
+        others
+            .filter_map(|node| {
+                let lost = self.able.get(&node.name()).and_then(|(_, lost)| *lost);
+                let sure = self.serves(truth, node);
+                let lately = lost.is_some_and(|lost| lost + SEEN_WITHIN >= at) && self.is_open(node);
+                (sure || lately).then(|| (node.clone(), sure))
+            })
+            .collect()
+    }
+
+    /// The other nodes of a group that do not serve, and why.
+    fn others_not(&self, truth: &Truth, group: &GroupName, name: &NodeName) -> String {
+        let alive = truth.instances.values().filter(|one| one.group == *group && one.state.is_alive());
+        let nodes = alive.filter_map(|one| truth.nodes.get(one.node.as_ref()?));
+        let not = nodes.filter(|node| node.name() != *name && !self.serves(truth, node)).map(|node| {
+            let able = self.able.get(&node.name());
+            format!(
+                "{} (ready {}, able {able:?}, open {})",
+                node.name(),
+                is_node_ready(node),
+                self.is_open(node)
+            )
+        });
+        not.collect::<Vec<_>>().join(", ")
+    }
+
+    fn serves(&self, truth: &Truth, node: &Node) -> bool {
+        let is_alive = truth.instance_of(node).is_some_and(|instance| instance.state.is_alive());
+        let is_able = self.able.get(&node.name()).is_some_and(|(able, _)| *able);
+        is_alive && is_able && self.is_open(node)
+    }
+
+    fn is_open(&self, node: &Node) -> bool {
+        !self.given_up.contains(&node.name())
+    }
+}
+
+/// Ready; a new node takes pods, and its DaemonSets' pods are Ready, too.
+fn is_able(promised: &Promised, truth: &Truth, node: &Node) -> bool {
+    let has_agents = || truth.daemon_sets.values().all(|set| is_there(truth, set, node));
+    let is_usable = || !node.spec.unschedulable && has_agents();
+    is_node_ready(node) && (promised.old.contains(&node.name()) || is_usable())
+}
+
+/// Whether a DaemonSet's pod became healthy or stopped being so.
+fn is_agents_news(old: Option<&Object>, new: Option<&Object>) -> bool {
+    let healthy = |object: Option<&Object>| match object {
+        Some(Object::Pod(pod)) if manager(pod).is_some_and(|(kind, _, _)| kind == "DaemonSet") => {
+            is_healthy(pod)
+        }
+        Some(_) | None => false,
+    };
+    healthy(old) != healthy(new)
+}
+
+/// Whether a DaemonSet has a Ready pod on a node, does not belong there, or is Ready nowhere.
+fn is_there(truth: &Truth, set: &DaemonSet, node: &Node) -> bool {
+    let own =
+        |pod: &&Arc<Pod>| manager(pod).is_some_and(|(_, _, uid)| *uid == set.meta.uid) && is_healthy(pod);
+    let name = node.name();
+    !belongs(set, node)
+        || truth.pods_on(&name).any(|pod| own(&pod))
+        || !truth.pods.values().any(|pod| own(&pod))
+}
+
+/// The DaemonSets of these clusters have no selector of nodes; so taints alone keep them off.
+fn belongs(set: &DaemonSet, node: &Node) -> bool {
+    let tolerations = &set.spec.template.spec.tolerations;
+    let own = node.spec.taints.iter().filter(|taint| !taint.key.starts_with("node.kubernetes.io/"));
+    own.filter(|taint| taint.effect != TaintEffect::PreferNoSchedule).all(|taint| {
+        tolerations.iter().any(|one| {
+            one.operator == Some(TolerationOperator::Exists) && (one.key.is_empty() || one.key == taint.key)
+        })
+    })
+}

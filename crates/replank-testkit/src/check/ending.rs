@@ -1,0 +1,94 @@
+//! S5, first half: how instances end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use replank_core::command::NodeTarget;
+use replank_model::object::cloud::Instance;
+use replank_model::object::pod::Pod;
+use replank_model::text::{InstanceId, Uid};
+use replank_model::time::Time;
+
+use super::moves::bears_cordons;
+use super::truth::{Truth, is_over, manager};
+use super::{Found, Promise, Promised, SEEN_WITHIN, Sights};
+
+/// Instances that were ended by a command of ours.
+#[derive(Debug, Default)]
+pub(super) struct Ending {
+    ended: BTreeSet<InstanceId>,
+    /// When pods got their nodes that no cordon keeps off.
+    bound: BTreeMap<Uid, Time>,
+}
+
+impl Ending {
+    /// A pod got its node.
+    pub(super) fn bound(&mut self, at: Time, pod: &Pod) {
+        if bears_cordons(pod) {
+            self.bound.insert(pod.meta.uid.clone(), at);
+        }
+    }
+
+    /// A command of ours ends an instance.
+    pub(super) fn ended(
+        &mut self,
+        truth: &Truth,
+        id: &InstanceId,
+        target: Option<&NodeTarget>,
+        sights: &mut Sights,
+        found: &mut Found<'_>,
+    ) {
+        self.ended.insert(id.clone());
+        let node = truth.node_of(id);
+        match (target, node) {
+            (None, None) | (Some(_), None) => return,
+            (None, Some(node)) => {
+                found.broken(
+                    Promise::S5,
+                    format!("{id} is ended as if it were no node, and is {}", node.name()),
+                );
+            }
+            (Some(target), Some(node)) if target.uid == node.meta.uid && target.name == node.name() => {}
+            (Some(target), Some(node)) => {
+                found.broken(
+                    Promise::S5,
+                    format!("{id} is ended as node {}, and is {}", target.name, node.name()),
+                );
+            }
+        }
+        let Some(node) = node else { return };
+        let name = node.name();
+        if !node.spec.unschedulable {
+            found.broken(Promise::S5, format!("node {name} is ended and not cordoned"));
+        }
+        for pod in truth.pods_on(&name).filter(|pod| !goes_with_its_node(truth, pod)) {
+            if self.bound.get(&pod.meta.uid).is_some_and(|at| *at + SEEN_WITHIN >= found.at) {
+                sights.unknowable += 1;
+            } else {
+                found.broken(Promise::S5, format!("node {name} is ended with pod {} on it", pod.meta.key()));
+            }
+        }
+    }
+
+    /// An instance has changed: one that goes was ended by a command.
+    pub(super) fn instance(
+        &self,
+        old: Option<&Instance>,
+        new: Option<&Instance>,
+        promised: &Promised,
+        found: &mut Found<'_>,
+    ) {
+        let Some(old) = old.filter(|old| old.state.is_alive()) else { return };
+        let goes = new.is_none_or(|new| !new.state.is_alive());
+        if goes && promised.groups.contains_key(&old.group) && !self.ended.contains(&old.id) {
+            found.broken(Promise::S5, format!("group {} ends {} by itself", old.group, old.id));
+        }
+    }
+}
+
+/// A DaemonSet's, a mirror of a static one, or over.
+fn goes_with_its_node(truth: &Truth, pod: &Pod) -> bool {
+    let is_daemon = manager(pod).is_some_and(|(kind, _, uid)| {
+        kind == "DaemonSet" && truth.daemon_sets.values().any(|set| set.meta.uid == *uid)
+    });
+    is_over(pod) || is_daemon || pod.meta.annotations.contains_key("kubernetes.io/config.mirror")
+}

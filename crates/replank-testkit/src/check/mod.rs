@@ -1,0 +1,252 @@
+//! Checkers of the promises, on the truth of a simulated cluster.
+//!
+//! They see every change and every command right when it takes effect, keep tables of their own, and share no code with core:
+//! budgets, batch pods, group membership and capacity are worked out here from the objects themselves. What is taken from
+//! core is what was asked for: the plan, as it was read, and the commands.
+//!
+//! | promise | what is checked | file |
+//! |---|---|---|
+//! | S1 | no action takes a healthy count below what a budget wants; no plain deletion of a pod | [`budget`] |
+//! | S2 | no batch pod is ended before its deadline, or at all where the plan says so | [`batch`] |
+//! | S3 | every cordon names its run and its expiry; nobody else's is undone | [`marks`] |
+//! | S4 | Ready capacity per group and zone stays; sizes stay within bounds, which are written down and given back | [`capacity`], [`size`] |
+//! | S5 | instances end by id, cordoned and empty; groups shrink by that alone; pods are moved from old nodes, to new ones | [`ending`], [`moves`] |
+//! | L1 | every run ends, and one that is blocked says by what | [`Checkers::finish`] |
+//!
+//! **What nobody can know.** The API server decides on a budget's status, which its controller writes some milliseconds
+//! after a pod stopped being ready; core sees nodes and pods up to two seconds late. What somebody else did within such a time
+//! before an action of ours is not held against it: it is counted ([`Sights::unknowable`]) and printed.
+
+mod batch;
+mod budget;
+mod capacity;
+mod ending;
+mod marks;
+mod moves;
+mod promised;
+mod sights;
+mod size;
+mod truth;
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+use replank_core::command::Effect;
+use replank_core::decision::{Decision, End};
+use replank_model::object::Object;
+use replank_model::time::{Span, Time};
+use replank_model::view::{Change, View};
+use replank_sim::{Observer, Sent};
+
+pub use promised::Promised;
+pub use sights::Sights;
+use truth::Truth;
+
+/// How late core may see things: the longest lag of a watch, a second for whole seconds, and a command's way.
+const SEEN_WITHIN: Span = Span::from_millis(3_200);
+
+/// What is promised; see the module's page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Promise {
+    /// Disruption budgets.
+    S1,
+    /// Batch pods.
+    S2,
+    /// Marks.
+    S3,
+    /// Capacity and sizes.
+    S4,
+    /// Ends of instances, moves of pods.
+    S5,
+    /// Runs end.
+    L1,
+}
+
+/// A promise that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// When.
+    pub at: Time,
+    /// Which.
+    pub promise: Promise,
+    /// How.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} at {}: {}", self.promise, self.at, self.what)
+    }
+}
+
+/// All checkers of one run.
+#[derive(Debug)]
+pub struct Checkers {
+    promised: Promised,
+    truth: Truth,
+    capacity: capacity::Capacity,
+    ending: ending::Ending,
+    moves: moves::Moves,
+    marks: marks::Marks,
+    budget: budget::Budgets,
+    batch: batch::Batches,
+    sights: Sights,
+    found: Vec<Violation>,
+}
+
+/// The checkers as the world sees them; the other half is kept by whoever asks in the end.
+pub struct Watching(pub Rc<RefCell<Checkers>>);
+
+impl Observer for Watching {
+    fn changed(&mut self, at: Time, change: &Change, _view: &View) {
+        self.0.borrow_mut().changed(at, change);
+    }
+
+    fn decided(&mut self, at: Time, decision: &Decision) {
+        self.0.borrow_mut().decided(at, decision);
+    }
+
+    fn executed(&mut self, at: Time, sent: &Sent, _view: &View) {
+        self.0.borrow_mut().executed(at, sent);
+    }
+}
+
+impl Checkers {
+    /// Checkers of a run that begins with things as they are.
+    #[must_use]
+    pub fn begin(promised: Promised, view: &View) -> Self {
+        let truth = Truth::of(view);
+        Self {
+            capacity: capacity::Capacity::begin(&promised, &truth),
+            marks: marks::Marks::begin(&truth),
+            sights: Sights::begin(&truth),
+            ending: ending::Ending::default(),
+            moves: moves::Moves::default(),
+            budget: budget::Budgets::default(),
+            batch: batch::Batches::default(),
+            found: Vec::new(),
+            promised,
+            truth,
+        }
+    }
+
+    /// What was found so far.
+    #[must_use]
+    pub fn found(&self) -> &[Violation] {
+        &self.found
+    }
+
+    /// What was seen so far.
+    #[must_use]
+    pub fn sights(&self) -> &Sights {
+        &self.sights
+    }
+
+    /// The run is over, or was given up: what must be so then.
+    pub fn finish(&mut self, at: Time, end: Option<&End>, last: &Decision) {
+        let mut found = Found { at, list: &mut self.found };
+        match end {
+            None => {
+                let busiest = self.sights.busiest();
+                found.broken(Promise::L1, format!("the run does not end; {busiest}"));
+            }
+            Some(End::Blocked(blockers)) if blockers.is_empty() => {
+                found.broken(Promise::L1, "the run is blocked and names nothing".to_owned());
+            }
+            Some(End::Done | End::RolledBack | End::Blocked(_)) => {
+                size::finish(&self.promised, &self.truth, end, last, &mut found);
+                self.marks.finish(&self.promised, &self.truth, end, &mut found);
+            }
+        }
+    }
+
+    fn changed(&mut self, at: Time, change: &Change) {
+        let mut found = Found { at, list: &mut self.found };
+        self.budget.changed(at, change);
+        self.truth.apply(change);
+        match change {
+            Change::Object { old, new, .. } => {
+                self.capacity.changed(at, &self.promised, &self.truth, old.as_ref(), new.as_ref());
+                if let Some(Object::Pod(pod)) = new {
+                    let was_bound = matches!(old, Some(Object::Pod(old)) if old.node.is_some());
+                    if !was_bound && pod.node.is_some() {
+                        self.ending.bound(at, pod);
+                        self.moves.bound(&self.promised, &self.truth, pod, &mut self.sights, &mut found);
+                    }
+                }
+                if let Some(Object::Node(node)) = new {
+                    self.batch.node_changed(at, node);
+                }
+                self.sights.object(new.as_ref());
+            }
+            Change::Group { new: Some(group), .. } => size::check(&self.promised, group, &mut found),
+            Change::Instance { old, new } => {
+                self.ending.instance(old.as_deref(), new.as_deref(), &self.promised, &mut found);
+            }
+            Change::Group { new: None, .. } | Change::Stale => {}
+        }
+    }
+
+    fn decided(&mut self, at: Time, decision: &Decision) {
+        self.sights.decided(at, decision);
+    }
+
+    fn executed(&mut self, at: Time, sent: &Sent) {
+        self.sights.executed(sent);
+        if !matches!(sent.result, Some((_, Ok(())))) {
+            return;
+        }
+        let mut found = Found { at, list: &mut self.found };
+        match &sent.command.effect {
+            Effect::Evict { pod, .. } | Effect::DeletePod { pod, .. } => {
+                if matches!(sent.command.effect, Effect::DeletePod { .. }) {
+                    found.broken(Promise::S1, format!("plain deletion of pod {}", pod.key));
+                }
+                let Some(pod) = self.truth.pod(&pod.key, &pod.uid).cloned() else { return };
+                self.budget.ended(&self.truth, &pod, &mut self.sights, &mut found);
+                self.batch.ended(&self.promised, &pod, &mut found);
+                self.capacity.moved(&self.promised, &self.truth, &pod, &mut self.sights, &mut found);
+                self.moves.moved(&self.promised, &self.truth, &pod, &mut found);
+            }
+            Effect::Terminate { instance, node, .. } => {
+                self.ending.ended(&self.truth, instance, node.as_ref(), &mut self.sights, &mut found);
+                for pod in self.truth.pods_of_instance(instance) {
+                    self.batch.ended(&self.promised, pod, &mut found);
+                }
+                self.capacity.ended(&self.promised, &self.truth, instance, &mut self.sights, &mut found);
+            }
+            Effect::Cordon { node, mark, .. } => {
+                self.marks.cordoned(&self.truth, &node.name, mark, at, &mut found);
+                self.capacity.cordoned(
+                    &self.promised,
+                    &self.truth,
+                    &node.name,
+                    mark.role,
+                    &mut self.sights,
+                    &mut found,
+                );
+            }
+            Effect::Resize { group, from, to } if to.desired < from.desired => {
+                found.broken(Promise::S5, format!("group {group} is shrunk from {from} to {to}"));
+            }
+            Effect::Uncordon { .. }
+            | Effect::Resize { .. }
+            | Effect::TagGroup { .. }
+            | Effect::UntagGroup { .. }
+            | Effect::SetTemplate { .. } => {}
+        }
+    }
+}
+
+/// Where violations are put down.
+struct Found<'a> {
+    at: Time,
+    list: &'a mut Vec<Violation>,
+}
+
+impl Found<'_> {
+    fn broken(&mut self, promise: Promise, what: String) {
+        self.list.push(Violation { at: self.at, promise, what });
+    }
+}

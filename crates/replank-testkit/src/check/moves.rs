@@ -1,0 +1,71 @@
+//! S5, second half: pods are moved off old nodes, once.
+
+use std::collections::BTreeMap;
+
+use replank_model::object::affinity::{TaintEffect, TolerationOperator};
+use replank_model::object::pod::Pod;
+use replank_model::text::Uid;
+use replank_model::time::Time;
+
+use super::truth::{Truth, manager};
+use super::{Found, Promise, Promised, Sights};
+
+/// Owners of pods that were moved, and since when.
+#[derive(Debug, Default)]
+pub(super) struct Moves {
+    moved: BTreeMap<Uid, Time>,
+}
+
+impl Moves {
+    /// An eviction of ours moves a pod.
+    pub(super) fn moved(&mut self, promised: &Promised, truth: &Truth, pod: &Pod, found: &mut Found<'_>) {
+        if let Some((_, _, owner)) = manager(pod) {
+            self.moved.entry(owner.clone()).or_insert(found.at);
+        }
+        let Some(name) = &pod.node else { return };
+        let is_cordoned = truth.nodes.get(name).is_none_or(|node| node.spec.unschedulable);
+        if !promised.old.contains(name) {
+            found.broken(Promise::S5, format!("pod {} is moved off {name}, which stays", pod.meta.key()));
+        } else if !is_cordoned {
+            found
+                .broken(Promise::S5, format!("pod {} is moved off {name}, which takes pods", pod.meta.key()));
+        }
+    }
+
+    /// A pod got its node: one made in place of a pod that was moved must not be on a node that is to go.
+    pub(super) fn bound(
+        &self,
+        promised: &Promised,
+        truth: &Truth,
+        pod: &Pod,
+        sights: &mut Sights,
+        found: &mut Found<'_>,
+    ) {
+        let (Some(name), Some((_, _, owner))) = (&pod.node, manager(pod)) else { return };
+        let is_successor = self.moved.get(owner).is_some_and(|since| {
+            pod.meta.creation_timestamp.is_some_and(|created| created >= since.floor_seconds())
+        });
+        let Some(node) = truth.nodes.get(name).filter(|_| is_successor && promised.old.contains(name)) else {
+            return;
+        };
+        let is_left_out =
+            promised.skips && node.meta.annotations.value("replank.dev/role") == Some("skipped");
+        let instance = truth.instance_of(node);
+        let group = instance.and_then(|instance| truth.groups.get(&instance.group));
+        let is_halted = group.is_some_and(|group| group.tags.contains_key("replank.dev/halted"));
+        if bears_cordons(pod) {
+            sights.unknowable += 1;
+        } else if !is_left_out && !is_halted {
+            found.broken(Promise::S5, format!("pod {} moves to {name}, which is to go", pod.meta.key()));
+        }
+    }
+}
+
+/// Whether a cordon does not keep a pod off (toleration of `node.kubernetes.io/unschedulable`).
+pub(super) fn bears_cordons(pod: &Pod) -> bool {
+    pod.spec.tolerations.iter().any(|one| {
+        one.operator == Some(TolerationOperator::Exists)
+            && (one.key.is_empty() || &*one.key == "node.kubernetes.io/unschedulable")
+            && one.effect.is_none_or(|effect| effect == TaintEffect::NoSchedule)
+    })
+}

@@ -1,0 +1,94 @@
+//! What was promised: the plan's numbers, and how things were before the run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use replank_core::plan::{ChosenBy, OnDeadline, Plan};
+use replank_model::int_or_string::IntOrString;
+use replank_model::object::cloud::GroupSize;
+use replank_model::selector::Selector;
+use replank_model::text::{GroupName, NodeName};
+use replank_model::time::Span;
+use replank_model::view::View;
+
+/// See the module's page.
+#[derive(Clone, Debug)]
+pub struct Promised {
+    /// Nodes that are to go.
+    pub(super) old: BTreeSet<NodeName>,
+    /// Groups that have such nodes.
+    pub(super) groups: BTreeMap<GroupName, Limits>,
+    pub(super) batch_selector: Option<Selector>,
+    pub(super) batch_wait: Span,
+    /// Whether a batch pod may be ended at all.
+    pub(super) ends_batch: bool,
+    /// Whether a node may be left out because of batch pods.
+    pub(super) skips: bool,
+}
+
+/// What holds for one group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) before: GroupSize,
+    pub(super) surge: u32,
+    /// Nodes that must stay Ready.
+    pub(super) needed: u32,
+    /// The same in each zone.
+    pub(super) needed_in_zone: u32,
+}
+
+impl Promised {
+    /// What a plan promises of a cluster in which every node of the chosen groups is old.
+    #[must_use]
+    pub fn of(plan: &Plan, view: &View) -> Self {
+        let mut old = BTreeSet::new();
+        let mut groups = BTreeMap::new();
+        for instance in view.instances().values() {
+            let Some(node) = instance.node.as_ref().and_then(|name| view.node(name)) else { continue };
+            let is_chosen = match &plan.nodes.by {
+                ChosenBy::Groups(names) => names.contains(&instance.group),
+                ChosenBy::Selector(selector) => selector.matches(|key| node.meta.labels.value(key)),
+            };
+            if is_chosen {
+                old.insert(node.name());
+                let before = view.groups()[&instance.group].size;
+                groups.insert(instance.group.clone(), Limits::of(plan, before));
+            }
+        }
+        Self {
+            old,
+            groups,
+            batch_selector: plan.batch.selector.clone(),
+            batch_wait: plan.batch.wait,
+            ends_batch: plan.batch.on_deadline == OnDeadline::Evict,
+            skips: plan.batch.on_deadline == OnDeadline::Skip,
+        }
+    }
+}
+
+impl Limits {
+    fn of(plan: &Plan, before: GroupSize) -> Self {
+        let surge = of_nodes(&plan.budget.surge, before.desired, true);
+        let missing = match of_nodes(&plan.budget.max_unavailable, before.desired, false) {
+            0 if surge == 0 => 1,
+            missing => missing,
+        };
+        Self {
+            before,
+            surge,
+            needed: before.desired.saturating_sub(missing),
+            needed_in_zone: plan.budget.min_ready_per_zone,
+        }
+    }
+}
+
+/// A number of nodes, or a percentage of them, rounded up or down.
+fn of_nodes(value: &IntOrString, nodes: u32, up: bool) -> u32 {
+    match value {
+        IntOrString::Int(count) => u32::try_from(*count).unwrap_or(0),
+        IntOrString::String(text) => {
+            let percent: u32 = text.trim_end_matches('%').parse().expect("a percentage");
+            let hundredths = nodes * percent;
+            if up { hundredths.div_ceil(100) } else { hundredths / 100 }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What a run met: whether the clusters are hard enough.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use replank_core::command::{Effect, Refusal};
+use replank_core::decision::Decision;
+use replank_model::object::Object;
+use replank_model::object::condition::ConditionStatus;
+use replank_model::object::meta::Key;
+use replank_model::object::pod::Pod;
+use replank_model::text::Uid;
+use replank_model::time::Time;
+use replank_sim::Sent;
+
+use super::truth::Truth;
+
+/// Counts of what was seen.
+#[derive(Clone, Debug, Default)]
+pub struct Sights {
+    /// Evictions of ours that a budget refused.
+    pub refused: usize,
+    /// Evictions of ours that were granted.
+    pub evicted: usize,
+    /// Batch pods that were waited for.
+    pub batch_waits: usize,
+    /// Pods that the scheduler found no node for, of those that it had not refused before the run.
+    pub pending: usize,
+    /// Instances that were ended.
+    pub ended: usize,
+    /// What would have been a violation if others had not acted too short a time before for anybody to know.
+    pub unknowable: usize,
+    /// Kinds of reasons for waiting, and how many decisions named them.
+    pub waits: BTreeMap<&'static str, usize>,
+    before: BTreeSet<Uid>,
+    waiting: BTreeSet<Uid>,
+    batch: BTreeSet<String>,
+    /// How often each object changed: names what goes round in circles.
+    changes: BTreeMap<(&'static str, Key), usize>,
+}
+
+impl Sights {
+    pub(super) fn begin(truth: &Truth) -> Self {
+        let refused = truth.pods.values().filter(|pod| is_refused(pod));
+        Self { before: refused.map(|pod| pod.meta.uid.clone()).collect(), ..Self::default() }
+    }
+
+    pub(super) fn object(&mut self, new: Option<&Object>) {
+        if let Some(object) = new {
+            *self.changes.entry((object.kind().as_str(), object.meta().key())).or_default() += 1;
+        }
+        let Some(Object::Pod(pod)) = new else { return };
+        if is_refused(pod)
+            && !self.before.contains(&pod.meta.uid)
+            && self.waiting.insert(pod.meta.uid.clone())
+        {
+            self.pending += 1;
+        }
+    }
+
+    /// The object that changed most often.
+    pub(super) fn busiest(&self) -> String {
+        let busiest = self.changes.iter().max_by_key(|(_, count)| **count);
+        busiest.map_or_else(String::new, |((kind, key), count)| format!("{kind} {key} changed {count} times"))
+    }
+
+    pub(super) fn decided(&mut self, _at: Time, decision: &Decision) {
+        for waiting in &decision.waiting {
+            let kind = waiting.on.kind();
+            *self.waits.entry(kind).or_default() += 1;
+            if kind == "batch" && self.batch.insert(waiting.what.to_string()) {
+                self.batch_waits += 1;
+            }
+        }
+    }
+
+    pub(super) fn executed(&mut self, sent: &Sent) {
+        let Some((_, result)) = &sent.result else { return };
+        match (&sent.command.effect, result) {
+            (Effect::Evict { .. }, Err(Refusal::Budget { .. } | Refusal::Later { .. })) => self.refused += 1,
+            (Effect::Evict { .. }, Ok(())) => self.evicted += 1,
+            (Effect::Terminate { .. }, Ok(())) => self.ended += 1,
+            (_, _) => {}
+        }
+    }
+}
+
+/// Whether the scheduler has said that there is no node for a pod.
+fn is_refused(pod: &Pod) -> bool {
+    let said = pod.status.conditions.iter().find(|one| &*one.r#type == "PodScheduled");
+    pod.node.is_none()
+        && said.is_some_and(|said| said.status == ConditionStatus::False && &*said.reason == "Unschedulable")
+}

@@ -1,0 +1,108 @@
+//! Random clusters to be rolled: nodes in groups and zones, everything that runs on them, a plan, and a neighbour.
+//!
+//! A cluster is described from outside, as a person would: bare nodes and manifests. The simulated control plane makes and
+//! places the pods, so that what a roll finds is something that a control plane would have made.
+//!
+//! Each seed is a cluster; nothing else decides. What occurs, and about how often, is written where it is drawn.
+
+mod budgets;
+mod nodes;
+mod plan;
+mod workloads;
+
+use replank_core::groups::GroupBy;
+use replank_core::plan::Plan;
+use replank_model::object::cloud::{Instance, NodeGroup};
+use replank_model::time::{Span, Time};
+use serde_json::{Value, json};
+
+use crate::sched_random::Random;
+
+/// A cluster before anything runs on it, and what is to be done with it.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// Everything below is a function of it.
+    pub seed: u64,
+    /// Namespaces, nodes and what else is there from the beginning.
+    pub base: Vec<Value>,
+    /// Node groups.
+    pub groups: Vec<NodeGroup>,
+    /// Their instances.
+    pub instances: Vec<Instance>,
+    /// Manifests, in the order in which they are applied.
+    pub manifests: Vec<Value>,
+    /// How the nodes are replaced.
+    pub plan: Plan,
+    /// Who else is there.
+    pub neighbour: Neighbour,
+}
+
+/// Somebody who acts on the cluster while it is rolled, and knows nothing of the roll.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Neighbour {
+    /// Nobody.
+    Nobody,
+    /// Readiness probes fail now and then, for a while.
+    Flaps,
+    /// Deployments are restarted and scaled.
+    Deploys,
+    /// Somebody evicts pods of the same budgets at the same moment, before our eviction has arrived.
+    Races,
+    /// Somebody drains nodes that are none of ours, as `kubectl drain` does.
+    Drains,
+    /// Machines fail: nodes stop being Ready, new ones too.
+    Fails,
+}
+
+/// When clusters begin: what is applied has time to start until [`SETTLED`].
+pub const BEGIN: Time = Time::from_millis(1_795_165_200_000);
+/// How long the manifests have to come up before the roll begins.
+pub const SETTLED: Span = Span::from_secs(150);
+/// The namespaces in which things are.
+const NAMESPACES: [&str; 2] = ["shop", "data"];
+
+impl Cluster {
+    /// The cluster of a seed.
+    #[must_use]
+    pub fn of(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let fleet = nodes::Fleet::draw(&mut random);
+        let (groups, instances) = fleet.groups(&mut random);
+        let mut base: Vec<Value> = NAMESPACES.iter().map(|name| namespace(name)).collect();
+        base.extend(fleet.objects(&mut random));
+        let things = workloads::draw(&mut random, &fleet);
+        let mut manifests = things.manifests;
+        manifests.extend(budgets::draw(&mut random, &things.covered));
+        base.extend(things.there_before);
+        let plan = plan::draw(&mut random, &fleet);
+        let neighbour = match random.below(100) {
+            0..8 => Neighbour::Nobody,
+            8..18 => Neighbour::Flaps,
+            18..28 => Neighbour::Deploys,
+            28..38 => Neighbour::Drains,
+            38..48 => Neighbour::Fails,
+            _ => Neighbour::Races,
+        };
+        Self { seed, base, groups, instances, manifests, plan, neighbour }
+    }
+
+    /// How nodes show their group.
+    #[must_use]
+    pub fn group_by() -> GroupBy {
+        GroupBy::default()
+    }
+
+    /// Moves what is there from the beginning about. The cluster stays the same.
+    pub fn shuffle(&mut self, random: &mut Random) {
+        for left in (1..self.base.len()).rev() {
+            let at = random.below(left as u64 + 1);
+            self.base.swap(left, usize::try_from(at).expect("a position"));
+        }
+    }
+}
+
+fn namespace(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"},
+        "metadata": {"name": name, "uid": name, "creationTimestamp": BEGIN - Span::from_minutes(10_000),
+            "labels": {"kubernetes.io/metadata.name": name}}})
+}

@@ -1,0 +1,177 @@
+//! Trials: a random cluster is rolled, watched by the checkers.
+
+pub mod bugs;
+pub mod forget;
+mod neighbour;
+mod table;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use replank_core::command::{CommandKey, Effect, Outcome};
+use replank_core::decision::{Decision, End};
+use replank_core::{Core, Options};
+use replank_model::delta::Delta;
+use replank_model::object::Object;
+use replank_model::text::RunId;
+use replank_model::time::{Span, Time};
+use replank_model::view::View;
+use replank_sim::{CloudTimings, KubeletModel, Pilot, Settings, TraceHash, World};
+
+pub use table::{Floor, Table};
+
+use crate::check::{Checkers, Promised, Sights, Violation, Watching};
+use crate::clusters::{BEGIN, Cluster, Neighbour, SETTLED};
+use neighbour::Acts;
+
+/// More events than this in one run are no run but a loop.
+const EVENTS_MAX: u64 = 600_000;
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// Seed of the cluster.
+    pub seed: u64,
+    /// Who else was there.
+    pub neighbour: Neighbour,
+    /// Nodes before the run, those of groups that were not rolled too.
+    pub nodes: usize,
+    /// How the run ended, if it did.
+    pub end: Option<End>,
+    /// Broken promises.
+    pub violations: Vec<Violation>,
+    /// What was met on the way.
+    pub sights: Sights,
+    /// Evictions of others that a budget refused.
+    pub refused_of_others: usize,
+    /// Everything that happened, in one number.
+    pub trace: TraceHash,
+    /// Commands in order: when each was given, its key, what it was.
+    pub commands: Vec<(Time, CommandKey, Effect)>,
+    /// Events of the simulation.
+    pub events: u64,
+    /// How long it took in the cluster's time.
+    pub took: Span,
+}
+
+/// Core, in charge of a simulated cluster.
+pub struct InCharge(pub Core);
+
+impl Pilot for InCharge {
+    fn observe(&mut self, delta: Delta) {
+        self.0.observe(delta);
+    }
+
+    fn outcome(&mut self, outcome: Outcome) {
+        self.0.outcome(&outcome);
+    }
+
+    fn decide(&mut self, now: Time) -> Decision {
+        self.0.decide(now)
+    }
+}
+
+/// Rolls a cluster with core in charge.
+#[must_use]
+pub fn run(cluster: &Cluster) -> Trial {
+    run_with(cluster, |_, core| Box::new(InCharge(core)))
+}
+
+/// Rolls a cluster with somebody around core in charge. `pilot` is given what makes a core like the one it is given.
+pub fn run_with(cluster: &Cluster, pilot: impl FnOnce(Cores, Core) -> Box<dyn Pilot>) -> Trial {
+    roll(cluster, settled(cluster), pilot)
+}
+
+/// Rolls a cluster whose objects come from a snapshot of it, in the order that `shuffle` leaves them in.
+pub fn run_from_snapshot(cluster: &Cluster, shuffle: impl FnOnce(&mut Vec<Delta>)) -> Trial {
+    let world = settled(cluster);
+    let (start, view) = (world.now(), world.view());
+    let mut deltas: Vec<Delta> = view.objects().into_iter().map(Delta::Put).collect();
+    deltas.extend(view.groups().values().cloned().map(Delta::Group));
+    deltas.extend(view.instances().values().cloned().map(Delta::Instance));
+    shuffle(&mut deltas);
+    let world = World::new(settings(cluster, start), deltas.into_iter().collect());
+    roll(cluster, world, |_, core| Box::new(InCharge(core)))
+}
+
+/// What makes cores for one run, all alike and knowing nothing.
+#[derive(Clone, Debug)]
+pub struct Cores {
+    cluster: replank_core::plan::Plan,
+    options: Options,
+}
+
+impl Cores {
+    /// One more.
+    #[must_use]
+    pub fn fresh(&self) -> Core {
+        Core::new(self.cluster.clone(), RunId::from("trial"), self.options.clone())
+    }
+}
+
+fn settings(cluster: &Cluster, start: Time) -> Settings {
+    Settings { start, seed: cluster.seed, kubelet: KubeletModel::Fake, cloud: CloudTimings::default() }
+}
+
+/// The cluster with everything applied, after a while.
+fn settled(cluster: &Cluster) -> World {
+    let objects = cluster.base.iter().cloned().map(|value| Object::from_json(value).expect("a valid object"));
+    let mut view: View = objects.map(Delta::Put).collect();
+    for group in &cluster.groups {
+        view.apply(Delta::Group(group.clone().into()));
+    }
+    for instance in &cluster.instances {
+        view.apply(Delta::Instance(instance.clone().into()));
+    }
+    let mut world = World::new(settings(cluster, BEGIN), view);
+    for manifest in &cluster.manifests {
+        let made = world.request(|api| api.apply_json(manifest.clone()));
+        made.unwrap_or_else(|error| panic!("{manifest}: {error}"));
+    }
+    world.run_until(BEGIN + SETTLED);
+    world
+}
+
+fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> Box<dyn Pilot>) -> Trial {
+    let start = world.now();
+    let promised = Promised::of(&cluster.plan, world.view());
+    let checkers = Rc::new(RefCell::new(Checkers::begin(promised, world.view())));
+    world.observe(Box::new(Watching(checkers.clone())));
+    let options = Options { started: start.floor_seconds(), group_by: Cluster::group_by() };
+    let cores = Cores { cluster: cluster.plan.clone(), options };
+    let core = cores.fresh();
+    world.put_in_charge(pilot(cores, core));
+    let nodes = world.view().nodes.len();
+    let mut acts = Acts::of(cluster, start);
+    let limit = start + cluster.plan.deadline + Span::from_minutes(60);
+    let before = world.events();
+    while world.end().is_none() && world.events() - before < EVENTS_MAX && world.now() < limit {
+        acts.step(&mut world, limit);
+    }
+    let last = world.decision().cloned().unwrap_or_default();
+    let mut checkers = checkers.borrow_mut();
+    checkers.finish(world.now(), world.end(), &last);
+    Trial {
+        seed: cluster.seed,
+        neighbour: cluster.neighbour,
+        nodes,
+        end: world.end().cloned(),
+        violations: checkers.found().to_vec(),
+        sights: checkers.sights().clone(),
+        refused_of_others: acts.refused,
+        trace: world.trace_hash(),
+        commands: world
+            .commands()
+            .iter()
+            .map(|sent| (sent.at, sent.command.key.clone(), sent.command.effect.clone()))
+            .collect(),
+        events: world.events() - before,
+        took: world.now() - start,
+    }
+}
+
+/// How to see one run again.
+#[must_use]
+pub fn reproduction(seed: u64) -> String {
+    format!("REPLANK_SEED={seed} cargo test -p replank-testkit --test clusters")
+}

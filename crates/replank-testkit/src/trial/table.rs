@@ -1,0 +1,119 @@
+//! What many runs met, as a table.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use replank_core::decision::End;
+
+use super::Trial;
+use crate::clusters::Neighbour;
+
+/// Sums over many runs.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    runs: usize,
+    nodes: usize,
+    events: u64,
+    commands: usize,
+    unknowable: usize,
+    /// Runs that saw something.
+    saw: BTreeMap<&'static str, usize>,
+    /// Runs that waited for a kind of reason.
+    waits: BTreeMap<&'static str, usize>,
+    /// Runs that were blocked by a kind of reason.
+    blockers: BTreeMap<&'static str, usize>,
+    neighbours: BTreeMap<Neighbour, usize>,
+}
+
+/// How many of a hundred runs must have seen something.
+#[derive(Clone, Copy, Debug)]
+pub struct Floor {
+    /// What.
+    pub what: &'static str,
+    /// Percent.
+    pub percent: usize,
+}
+
+impl Table {
+    /// Takes in a run.
+    pub fn add(&mut self, trial: &Trial) {
+        let sights = &trial.sights;
+        self.runs += 1;
+        self.nodes += trial.nodes;
+        self.events += trial.events;
+        self.commands += trial.commands.len();
+        self.unknowable += sights.unknowable;
+        *self.neighbours.entry(trial.neighbour).or_default() += 1;
+        let ending = match &trial.end {
+            Some(End::Done) => "ended: done",
+            Some(End::RolledBack) => "ended: rolled back",
+            Some(End::Blocked(_)) => "ended: blocked",
+            None => "ended: not at all",
+        };
+        let seen = [
+            (ending, true),
+            ("a refused eviction of ours", sights.refused > 0),
+            ("a refused eviction of somebody else's", trial.refused_of_others > 0),
+            ("a batch wait", sights.batch_waits > 0),
+            ("a pending pod", sights.pending > 0),
+            ("a pod that was moved", sights.evicted > 0),
+            ("an instance that was ended", sights.ended > 0),
+            ("something unknowable", sights.unknowable > 0),
+        ];
+        for (what, seen) in seen {
+            *self.saw.entry(what).or_default() += usize::from(seen);
+        }
+        if let Some(End::Blocked(blockers)) = &trial.end {
+            for kind in blockers.iter().map(|blocker| blocker.on.kind()).collect::<BTreeSet<_>>() {
+                *self.blockers.entry(kind).or_default() += 1;
+            }
+        }
+        for kind in sights.waits.keys() {
+            *self.waits.entry(kind).or_default() += 1;
+        }
+    }
+
+    /// What was seen too seldom.
+    #[must_use]
+    pub fn missed(&self, floors: &[Floor]) -> Vec<String> {
+        let share = |what: &str| self.saw.get(what).copied().unwrap_or(0) * 100;
+        let missed = floors.iter().filter(|floor| share(floor.what) < floor.percent * self.runs);
+        missed
+            .map(|floor| {
+                let seen = self.saw.get(floor.what).copied().unwrap_or(0);
+                format!(
+                    "{} was seen by {seen} of {} clusters, {}% must",
+                    floor.what, self.runs, floor.percent
+                )
+            })
+            .collect()
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { runs, nodes, events, commands, unknowable, .. } = self;
+        writeln!(
+            f,
+            "{runs} clusters, {nodes} nodes, {events} events, {commands} commands, {unknowable} times unknowable"
+        )?;
+        let share = |count: &usize| *count as f64 * 100.0 / (*runs).max(1) as f64;
+        writeln!(f, "share of clusters that saw")?;
+        for (what, count) in &self.saw {
+            writeln!(f, "  {:5.1}%  {what}", share(count))?;
+        }
+        writeln!(f, "share of clusters in which something waited on")?;
+        for (kind, count) in &self.waits {
+            writeln!(f, "  {:5.1}%  {kind}", share(count))?;
+        }
+        writeln!(f, "share of clusters that were blocked, among others, by")?;
+        for (kind, count) in &self.blockers {
+            writeln!(f, "  {:5.1}%  {kind}", share(count))?;
+        }
+        writeln!(f, "share of clusters with a neighbour who")?;
+        for (neighbour, count) in &self.neighbours {
+            writeln!(f, "  {:5.1}%  {neighbour:?}", share(count))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+//! A thousand random clusters are rolled, and every promise is checked on the truth after every event.
+//!
+//! `REPLANK_SEED=7` rolls one and tells what happened; `REPLANK_CLUSTERS=20000` rolls more.
+
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use replank_testkit::clusters::Cluster;
+use replank_testkit::sched_random::setting;
+use replank_testkit::trial::{self, Floor, Table, Trial, reproduction};
+
+/// Clusters that are rolled.
+const CLUSTERS: u64 = 1_000;
+/// Threads: rehearsals share nothing.
+const THREADS: usize = 2;
+/// What the clusters must be hard enough for.
+const FLOORS: [Floor; 3] = [
+    Floor { what: "a refused eviction of ours", percent: 30 },
+    Floor { what: "a batch wait", percent: 30 },
+    Floor { what: "a pending pod", percent: 30 },
+];
+
+fn main() -> ExitCode {
+    // Test runners ask what tests there are.
+    if std::env::args().any(|argument| argument == "--list") {
+        println!("clusters: test");
+        return ExitCode::SUCCESS;
+    }
+    match setting("REPLANK_SEED") {
+        Some(seed) => tell(&trial::run(&Cluster::of(seed))),
+        None => roll_all(setting("REPLANK_CLUSTERS").unwrap_or(CLUSTERS)),
+    }
+}
+
+/// One run in full.
+fn tell(trial: &Trial) -> ExitCode {
+    for (at, key, effect) in &trial.commands {
+        println!("{at} {key} {effect:?}");
+    }
+    println!(
+        "seed {}: {:?}, {} nodes, {}, {:?}",
+        trial.seed, trial.neighbour, trial.nodes, trial.took, trial.end
+    );
+    for violation in &trial.violations {
+        println!("{violation}");
+    }
+    if trial.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn roll_all(clusters: u64) -> ExitCode {
+    let begun = Instant::now();
+    let next = AtomicU64::new(1);
+    let results: Mutex<(Table, Vec<Trial>)> = Mutex::default();
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed > clusters {
+                return;
+            }
+            let trial = trial::run(&Cluster::of(seed));
+            let mut results = results.lock().expect("a thread that panics ends the test");
+            results.0.add(&trial);
+            if !trial.violations.is_empty() {
+                println!(
+                    "{}: {} (and {} more)",
+                    reproduction(seed),
+                    trial.violations[0],
+                    trial.violations.len() - 1
+                );
+                results.1.push(trial);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(work);
+        }
+    });
+    let (table, broken) = results.into_inner().expect("a thread that panics ends the test");
+    print!("{table}");
+    println!("{:.1} s", begun.elapsed().as_secs_f64());
+    let missed = table.missed(&FLOORS);
+    missed.iter().for_each(|what| println!("too easy: {what}"));
+    println!("{} clusters broke a promise", broken.len());
+    if missed.is_empty() && broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

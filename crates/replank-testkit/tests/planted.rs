@@ -1,0 +1,126 @@
+//! Planted bugs are caught, caches do not matter, and neither does the order of what is read.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use replank_testkit::clusters::Cluster;
+use replank_testkit::sched_random::Random;
+use replank_testkit::trial::bugs::{Bug, Buggy};
+use replank_testkit::trial::forget::{Forgetful, Forgotten};
+use replank_testkit::trial::{self, Trial};
+
+/// Seeds from here on, so that these are not the clusters of the long test.
+const FIRST: u64 = 1_000_000;
+
+/// Rolls a cluster with a bug; how often it had its chance.
+fn with_bug(cluster: &Cluster, bug: Bug) -> (Trial, usize) {
+    let fired = Rc::new(Cell::new(0));
+    let counter = fired.clone();
+    let trial = trial::run_with(cluster, |_, core| Box::new(Buggy::plant(core, bug, counter)));
+    (trial, fired.get())
+}
+
+/// The bug is caught by the checker of the promise that it breaks, and without it nothing is broken.
+fn is_caught(bug: Bug, clusters: u64) {
+    let (mut fired, mut caught) = (0, 0);
+    for seed in FIRST..FIRST + clusters {
+        let cluster = Cluster::of(seed);
+        let (trial, times) = with_bug(&cluster, bug);
+        if times == 0 {
+            continue;
+        }
+        fired += 1;
+        caught += usize::from(trial.violations.iter().any(|violation| violation.promise == bug.breaks()));
+        let sound = trial::run(&cluster);
+        assert_eq!(sound.violations, [], "seed {seed}, without the bug");
+    }
+    println!("{bug:?}: {clusters} clusters, acted in {fired}, caught by {:?} in {caught}", bug.breaks());
+    assert!(fired >= 5, "{bug:?} acted in {fired} clusters only");
+    assert!(caught * 2 >= fired, "{bug:?} was caught in {caught} of {fired} clusters");
+}
+
+#[test]
+fn a_plain_delete_after_a_refused_eviction_is_caught() {
+    is_caught(Bug::PlainDelete, 40);
+}
+
+#[test]
+fn an_instance_that_ends_before_it_is_empty_is_caught() {
+    is_caught(Bug::EarlyEnd, 20);
+}
+
+#[test]
+fn a_batch_pod_that_is_evicted_early_is_caught() {
+    is_caught(Bug::EarlyBatch, 30);
+}
+
+#[test]
+fn a_drain_before_the_replacement_is_ready_is_caught() {
+    is_caught(Bug::EarlyDrain, 40);
+}
+
+#[test]
+fn a_drain_onto_nodes_that_will_go_is_caught() {
+    is_caught(Bug::OpenNodes, 30);
+}
+
+/// Two runs did the same at the same times; else where they part.
+fn assert_same(one: &Trial, other: &Trial, what: &str) {
+    let pairs = one.commands.iter().zip(&other.commands);
+    if let Some((ours, theirs)) = pairs.clone().find(|(ours, theirs)| ours != theirs) {
+        panic!("seed {}, {what}: {ours:?}\nis not {theirs:?}", one.seed);
+    }
+    let more = |a: &Trial, b: &Trial| a.commands.get(b.commands.len()..).unwrap_or_default().to_vec();
+    assert_eq!(more(one, other), more(other, one), "seed {}, {what}", one.seed);
+    assert_eq!(one.trace, other.trace, "seed {}, {what}: all commands are equal", one.seed);
+}
+
+#[test]
+fn caches_may_be_dropped_at_any_time() {
+    let mut sum = Forgotten::default();
+    for seed in FIRST + 1_000..FIRST + 1_060 {
+        let cluster = Cluster::of(seed);
+        let sound = trial::run(&cluster);
+        let found = Rc::new(RefCell::new(Forgotten::default()));
+        let shared = found.clone();
+        let forgetful = trial::run_with(&cluster, |cores, core| {
+            Box::new(Forgetful::new(core, cores, Random::new(seed), shared))
+        });
+        assert_same(&sound, &forgetful, "forgetting");
+        let found = found.borrow();
+        assert!(found.differences.is_empty(), "seed {seed}: {:#?}", found.differences);
+        sum.replaced += found.replaced;
+        sum.asked += found.asked;
+    }
+    println!("60 clusters: replaced {} times, asked beside {} times", sum.replaced, sum.asked);
+    assert!(sum.replaced > 1_000 && sum.asked > 1_000, "too seldom to tell anything");
+}
+
+#[test]
+fn the_order_of_what_is_read_does_not_matter() {
+    for seed in FIRST + 2_000..FIRST + 2_040 {
+        let mut random = Random::new(seed);
+        let cluster = Cluster::of(seed);
+        let mut shuffled = cluster.clone();
+        shuffled.shuffle(&mut random);
+        assert_eq!(
+            trial::run(&cluster).trace,
+            trial::run(&shuffled).trace,
+            "seed {seed}: from the beginning"
+        );
+        let plain = trial::run_from_snapshot(&cluster, |_| {});
+        let mixed = trial::run_from_snapshot(&cluster, |deltas| {
+            for left in (1..deltas.len()).rev() {
+                let at = usize::try_from(random.below(left as u64 + 1)).expect("a position");
+                deltas.swap(left, at);
+            }
+        });
+        assert_same(&plain, &mixed, "from a snapshot");
+        let other = Cluster { seed: seed + 1, ..cluster };
+        assert_ne!(
+            plain.trace,
+            trial::run_from_snapshot(&other, |_| {}).trace,
+            "another seed, another trace"
+        );
+    }
+}

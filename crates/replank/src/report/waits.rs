@@ -21,6 +21,7 @@ fn words(kind: &str) -> &str {
         "budget" => "a disruption budget",
         "budgetUncounted" => "a budget that is not counted",
         "budgets" => "several budgets on one pod",
+        "cameBack" => "a person: pods that bear every cordon",
         "canary" => "the canary",
         "capacity" => "new instances",
         "cordon" => "every old node's cordon",

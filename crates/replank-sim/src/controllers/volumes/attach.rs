@@ -38,6 +38,8 @@ const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
 #[derive(Debug, Default)]
 pub(super) struct Attachments {
     by_volume: BTreeMap<Name, BTreeMap<NodeName, Attachment>>,
+    /// Volumes that are, or once were, attached to a node.
+    by_node: FxHashMap<NodeName, BTreeSet<Name>>,
     /// Volumes to be looked at, by slot.
     due: FxHashSet<u32>,
     /// What the numbered events are about.
@@ -96,6 +98,11 @@ impl Attachments {
                 if attachment.state == State::Attached {
                     list_on_node(ctx, volume, node, true);
                 }
+            }
+        }
+        for (name, attached) in &self.by_volume {
+            for node in attached.keys() {
+                self.by_node.entry(node.clone()).or_default().insert(name.clone());
             }
         }
     }
@@ -253,6 +260,7 @@ impl Attachments {
         let name = attachment_name(&volume.meta.name, node);
         let attaching = Attachment::new(State::Attaching, Some(name.clone()));
         self.by_volume.entry(volume.meta.name.clone()).or_default().insert(node.clone(), attaching);
+        self.by_node.entry(node.clone()).or_default().insert(volume.meta.name.clone());
         let driver = driver(volume).unwrap_or_default();
         let attachment = VolumeAttachment {
             meta: Meta {
@@ -287,12 +295,8 @@ impl Attachments {
     }
 
     fn look_at_volumes_of(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
-        let names: Vec<Name> = self
-            .by_volume
-            .iter()
-            .filter(|(_, attached)| attached.contains_key(node))
-            .map(|(name, _)| name.clone())
-            .collect();
+        let is_on = |name: &&Name| self.by_volume.get(*name).is_some_and(|on| on.contains_key(node));
+        let names: Vec<Name> = self.by_node.get(node).into_iter().flatten().filter(is_on).cloned().collect();
         for name in names {
             if let Some(volume) = volume_named(ctx.view(), &name) {
                 self.look_at(ctx, volume.raw());

@@ -233,3 +233,63 @@ pub(crate) fn delete(ctx: &mut Ctx<'_>, revision: &ControllerRevision) -> Result
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use replank_model::time::Span;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::testing::{node, start};
+    use crate::{CloudTimings, KubeletModel, Settings, World};
+
+    /// A DaemonSet and a StatefulSet with a running pod each, as `kubectl get all` shows them.
+    fn snapshot() -> View {
+        let spec = json!({"containers": [{"name": "c", "image": "i"}]});
+        let set = |kind: &str, name: &str, status: Value| {
+            json!({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": "shop", "uid": name, "generation": 1},
+                "spec": {"replicas": 1, "selector": {"matchLabels": {"app": name}}, "updateStrategy": {"type": "RollingUpdate"},
+                    "template": {"metadata": {"labels": {"app": name}}, "spec": spec}}, "status": status})
+        };
+        let pod = |kind: &str, set: &str, name: &str, hash: &str| {
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop", "uid": name,
+                    "labels": {"app": set, "controller-revision-hash": hash}, "creationTimestamp": "2025-12-01T00:00:00Z",
+                    "ownerReferences": [{"apiVersion": "apps/v1", "kind": kind, "name": set, "uid": set, "controller": true}]},
+                "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]},
+                "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}})
+        };
+        let all = vec![
+            node("n", "a"),
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "uid": "ns"}}),
+            set("DaemonSet", "agent", json!({"observedGeneration": 1})),
+            pod("DaemonSet", "agent", "agent-x", "6d5f9c"),
+            set(
+                "StatefulSet",
+                "db",
+                json!({"observedGeneration": 1, "replicas": 1, "readyReplicas": 1,
+                "currentReplicas": 1, "currentRevision": "db-7c9d", "updateRevision": "db-7c9d"}),
+            ),
+            pod("StatefulSet", "db", "db-0", "db-7c9d"),
+        ];
+        all.into_iter().map(|value| Delta::Put(Object::from_json(value).expect("an object"))).collect()
+    }
+
+    /// The pods that are left of the first ones after a few minutes.
+    fn left_after_minutes(view: View) -> usize {
+        let settings =
+            Settings { start: start(), seed: 1, kubelet: KubeletModel::Fake, cloud: CloudTimings::default() };
+        let mut world = World::new(settings, view);
+        world.run_until(start() + Span::from_minutes(5));
+        let pods = world.view().pods.sorted();
+        pods.iter().filter(|(_, pod)| ["agent-x", "db-0"].contains(&pod.meta.uid.as_str())).count()
+    }
+
+    #[test]
+    fn a_snapshot_without_revisions_keeps_its_pods() {
+        let mut view = snapshot();
+        assert_eq!(left_after_minutes(view.clone()), 0, "they would all be taken for old ones");
+        assert_eq!(supply(&mut view), 2);
+        assert_eq!(supply(&mut view), 0, "once is enough");
+        assert_eq!(left_after_minutes(view), 2);
+    }
+}

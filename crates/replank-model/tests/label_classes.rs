@@ -83,10 +83,10 @@ proptest! {
             for (budget, object) in view.pod_disruption_budgets.unordered() {
                 let selector = object.spec.selector.as_ref().expect("given").compile().expect("valid");
                 let expected = matching(&view, &selector);
-                let covered: BTreeSet<u32> = view.pods_of_budget(budget).map(|ix| ix.raw()).collect();
+                let covered: BTreeSet<u32> = view.pods_of_budget(budget).map(replank_model::view::Ix::raw).collect();
                 prop_assert_eq!(&covered, &expected);
                 let selected: BTreeSet<u32> =
-                    view.select_pods(&"shop".into(), &selector).map(|ix| ix.raw()).collect();
+                    view.select_pods(&"shop".into(), &selector).map(replank_model::view::Ix::raw).collect();
                 prop_assert_eq!(&selected, &expected);
                 for (pod, _) in view.pods.unordered() {
                     prop_assert_eq!(view.budgets_of(pod).contains(&budget), expected.contains(&pod.raw()));

@@ -61,9 +61,9 @@ pub(super) fn is_under_way(turn: &Turn<'_>, tracks: &[Track<'_>]) -> bool {
 }
 
 /// Whether something that is to be released was refused a moment ago, and will be tried again.
-pub(super) fn is_tried_again(turn: &Turn<'_>, tracks: &[Track<'_>]) -> bool {
+pub(super) fn is_tried_again(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> bool {
     let is_young = tracks.iter().filter_map(halted_at).any(|at| turn.now < at + RELEASE_WITHIN);
-    is_young && turn.waits().any(|on| matches!(on, WaitingOn::Retry { .. }))
+    is_young && turn.waits().iter().any(|waiting| matches!(waiting.on, WaitingOn::Retry { .. }))
 }
 
 fn key(turn: &Turn<'_>, track: &Track<'_>) -> CommandKey {

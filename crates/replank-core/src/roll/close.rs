@@ -192,7 +192,9 @@ pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
             resize(turn, track, group.size, GroupSize { max, ..group.size }, "original bounds");
             return false;
         }
-        if is_ours {
+        // What was launched beside nodes that stay, and is in use by now, cannot be taken back.
+        let is_beyond = (original.desired + 1..=raised).contains(&group.size.desired);
+        if is_ours || is_beyond {
             let on = WaitingOn::Bounds { size: group.size, original };
             turn.wait(Subject::Bounds(track.name.clone()), on);
             return true;

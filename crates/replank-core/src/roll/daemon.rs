@@ -11,14 +11,16 @@ use replank_model::view::View;
 /// Taints that come and go by themselves while a node starts: DaemonSet pods are expected behind them.
 const PASSING: [&str; 2] = ["node.kubernetes.io/", "node.cloudprovider.kubernetes.io/"];
 
-/// How many DaemonSets should have a Ready pod on the node and have none.
+/// How many DaemonSets should have a Ready pod on the node and have none that stays.
 ///
 /// A DaemonSet that has no Ready pod on any node does not count: it was broken before, and waiting for it would never end.
 pub(super) fn missing(view: &View, node: &Node) -> u32 {
     let pods = view.pods_on(&node.name());
     let has_ready_pod = |set: &DaemonSet| {
         pods.iter().map(|ix| &view.pods[*ix]).any(|pod: &std::sync::Arc<Pod>| {
-            pod.is_ready() && pod.meta.controller().is_some_and(|owner| owner.uid == set.meta.uid)
+            pod.is_ready()
+                && !pod.is_terminating()
+                && pod.meta.controller().is_some_and(|owner| owner.uid == set.meta.uid)
         })
     };
     let is_missing = |set: &DaemonSet| {

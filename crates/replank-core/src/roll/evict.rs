@@ -143,12 +143,17 @@ impl Spare {
     /// As [`Spare::check`].
     pub(super) fn take(&mut self, track: usize, member: &Member) -> Result<(), WaitingOn> {
         self.check(track, member)?;
+        self.give_up(track, member);
+        Ok(())
+    }
+
+    /// A node counts no more, whether its group can do without it or not.
+    fn give_up(&mut self, track: usize, member: &Member) {
         let group = &mut self.groups[track];
         if let Some(in_zone) = group.zones.get_mut(&member.zone).filter(|_| member.is_ready) {
-            *in_zone -= 1;
-            group.ready -= 1;
+            *in_zone = in_zone.saturating_sub(1);
+            group.ready = group.ready.saturating_sub(1);
         }
-        Ok(())
     }
 }
 
@@ -174,6 +179,8 @@ pub(super) fn acting<'a>(
         } else if active >= limit {
             turn.wait(subject, WaitingOn::Turn { nodes: 1, active, limit });
         } else if let Err(on) = spare.take(drain.track, drain.member) {
+            // It stands still, and is no capacity all the same: it takes no pods, and has lost some.
+            spare.give_up(drain.track, drain.member);
             turn.wait(subject, on);
         } else {
             acting.push(*drain);

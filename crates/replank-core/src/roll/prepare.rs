@@ -93,7 +93,7 @@ pub(super) fn prepare(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
     let (nodes, surge) = (track.lane.old_left(), track.allowance(turn.scope).surge);
     let is_cordon_due = u32::from(!track.lane.found.is_empty());
     let free = track.lane.found_free + free(turn, track);
-    let raised = free.max(is_cordon_due).max(zones::launches(turn, track));
+    let raised = free.max(is_cordon_due).max(zones::launches(turn, track).min(nodes));
     if raise(turn, track, group, original.desired + surge.min(raised)) {
         return Readiness::Preparing;
     }
@@ -142,19 +142,26 @@ fn raise(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, desired: u32
 }
 
 /// Raises a group whose surge was given up, or never taken, while only nodes were left that had to wait for batch pods, when
-/// one of them can be replaced; and one whose new instances came up in other zones than where nodes are left.
+/// one of them can be replaced. Drains that were begun beside the one that used the surge up wait for it, too; and so does
+/// a group whose new instances came up in other zones than where nodes are left.
 fn raise_again(turn: &mut Turn<'_>, track: &Track<'_>) {
     let lane = track.lane;
     let (Some(group), Some(original)) = (track.group, track.original) else { return };
-    let is_idle = lane.draining.is_empty() && lane.leaving.is_empty() && lane.loose_leaving.is_empty();
-    if is_idle && turn.sent.drains(turn.now).is_empty() {
-        let surge = track.allowance(turn.scope).surge;
-        let is_settled =
-            lane.arriving.is_empty() && lane.loose_new.is_empty() && lane.alive == group.size.desired;
-        let for_zones = if is_settled { lane.alive + zones::launches(turn, track) } else { 0 };
-        let for_nodes = original.desired + free(turn, track);
-        raise(turn, track, group, for_nodes.max(for_zones).min(original.desired + surge));
+    let is_leaving = !lane.leaving.is_empty() || !lane.loose_leaving.is_empty();
+    let allowance = track.allowance(turn.scope);
+    let draining = lane.draining.iter().filter(|name| turn.member(name).is_ready).count();
+    let ready = lane.ready_total() + u32::try_from(draining).unwrap_or(u32::MAX);
+    let needed = group.size.desired.min(original.desired).saturating_sub(allowance.max_unavailable);
+    if is_leaving {
+        return;
     }
+    let under_way = u32::try_from(lane.draining.len()).unwrap_or(u32::MAX);
+    let is_short = ready <= needed;
+    let for_nodes = if is_short { original.desired + free(turn, track) + under_way } else { 0 };
+    let is_settled =
+        lane.arriving.is_empty() && lane.loose_new.is_empty() && lane.alive == group.size.desired;
+    let for_zones = if is_settled && under_way == 0 { lane.alive + zones::launches(turn, track) } else { 0 };
+    raise(turn, track, group, for_nodes.max(for_zones).min(original.desired + allowance.surge));
 }
 
 /// Nodes that can be begun as soon as their turn comes.

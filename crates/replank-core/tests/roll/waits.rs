@@ -138,14 +138,11 @@ fn a_budget_that_never_allows_blocks_the_run_and_is_named() {
     let left = stage.truth.node(&"n0".into()).expect("it has a pod");
     assert!(!left.spec.unschedulable && mark::of(left).is_none());
     assert!(stage.truth.node(&"n1".into()).is_none());
-    // The surge stays, for the node that is left takes no pods; and so does the tag that tells the size before the run.
-    let raised = GroupSize { min: 0, max: 3, desired: 3 };
-    assert_eq!(stage.truth.groups()["web"].size, raised);
-    assert!(
-        matches!(on(&blockers, &Subject::Bounds("web".into())), WaitingOn::Bounds { size, .. } if *size == raised)
-    );
+    // It takes pods again, so that the surge is not needed any more.
+    assert_eq!(stage.truth.groups()["web"].size, GroupSize { min: 0, max: 2, desired: 2 });
+    assert!(blockers.iter().all(|waiting| waiting.what != Subject::Bounds("web".into())));
     assert!(stage.truth.groups()["web"].tags.contains_key(mark::HALTED));
-    assert!(stage.truth.groups()["web"].tags.contains_key(mark::ORIGINAL_SIZE));
+    assert!(!stage.truth.groups()["web"].tags.contains_key(mark::ORIGINAL_SIZE));
 }
 
 #[test]

@@ -76,11 +76,11 @@ impl Cluster {
         base.extend(things.there_before);
         let plan = plan::draw(&mut random, &fleet);
         let neighbour = match random.below(100) {
-            0..8 => Neighbour::Nobody,
-            8..18 => Neighbour::Flaps,
-            18..28 => Neighbour::Deploys,
-            28..38 => Neighbour::Drains,
-            38..48 => Neighbour::Fails,
+            0..3 => Neighbour::Nobody,
+            3..9 => Neighbour::Flaps,
+            9..29 => Neighbour::Deploys,
+            29..38 => Neighbour::Drains,
+            38..47 => Neighbour::Fails,
             _ => Neighbour::Races,
         };
         Self { seed, base, groups, instances, manifests, plan, neighbour }

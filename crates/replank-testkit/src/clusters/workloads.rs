@@ -34,8 +34,8 @@ pub(super) fn draw(random: &mut Random, fleet: &Fleet) -> Things {
     for number in 0..random.below(3) {
         things.manifests.push(daemon_set(random, number));
     }
-    // A fifth to all of what the nodes offer, at the most.
-    let share = 20 + random.below(80);
+    // A third to all of what the nodes offer, at the most.
+    let share = 33 + random.below(67);
     for pool in &fleet.pools {
         let mut left = pool.nodes * pool.milli * share / 100;
         for number in 0..(4 + pool.nodes) {

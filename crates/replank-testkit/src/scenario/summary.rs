@@ -76,7 +76,7 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
     line(&mut text, format_args!("{how} after {}: {verdict}", result.virtual_duration));
     for blocker in &result.blockers {
         let what = names.readable(&blocker.what);
-        line(&mut text, format_args!("  {what} waits for {}", names.readable(&blocker.reason)));
+        line(&mut text, format_args!("  {what}: {}", names.readable(&blocker.reason)));
     }
     let (nodes, pods) = (&result.nodes, &result.pods);
     let surge = nodes.surge_max;

@@ -151,8 +151,8 @@ impl Acts {
             return;
         }
         let key = self.random.one(&all);
-        let is_restart = self.random.percent(70);
-        let replicas = i32::try_from(1 + self.random.below(5)).expect("small");
+        let is_restart = self.random.percent(40);
+        let replicas = i32::try_from(1 + self.random.below(24)).expect("small");
         let value = Text::from(world.now().to_string());
         let written = world.request(|api| {
             api.modify::<Deployment>(&key, |deployment| {

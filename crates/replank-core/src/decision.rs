@@ -24,8 +24,8 @@ pub struct Decision {
 pub enum End {
     /// Everything was done.
     Done,
-    /// The previous state was put back.
-    RolledBack,
+    /// It could not go on, and nodes are again as they were before; what had blocked, where it is still known.
+    RolledBack(Vec<Waiting>),
     /// It cannot go on by itself; what blocks, each with its object and reason.
     Blocked(Vec<Waiting>),
 }

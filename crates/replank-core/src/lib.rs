@@ -13,6 +13,7 @@ pub mod groups;
 pub mod mark;
 pub mod plan;
 mod roll;
+mod run;
 pub mod schedule;
 pub mod waiting;
 
@@ -28,7 +29,7 @@ use command::Outcome;
 use decision::Decision;
 use groups::GroupBy;
 use plan::Plan;
-use roll::Roll;
+use run::Run;
 
 /// What a run is told besides its plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,37 +51,37 @@ pub fn nodes_to_replace(view: &View, plan: &Plan, options: &Options) -> BTreeSet
 #[derive(Debug)]
 pub struct Core {
     view: View,
-    roll: Roll,
+    run: Run,
 }
 
 impl Core {
     /// A run that knows nothing yet.
     #[must_use]
     pub fn new(plan: impl Into<Arc<Plan>>, run: RunId, options: Options) -> Self {
-        Self { view: View::default(), roll: Roll::new(plan.into(), run, options) }
+        Self { view: View::default(), run: Run::new(plan.into(), run, options) }
     }
 
     /// Takes in an observation. Those of one kind come in order; kinds may lag behind each other.
     pub fn observe(&mut self, delta: Delta) {
         let change = self.view.apply(delta);
-        self.roll.observe(&self.view, &change);
+        self.run.observe(&self.view, &change);
     }
 
     /// Takes in what became of a command.
     pub fn outcome(&mut self, outcome: &Outcome) {
-        self.roll.outcome(outcome);
+        self.run.outcome(outcome);
     }
 
     /// What is to be done now, what waits and on what, and when to look again. The first decision is asked for when
     /// everything that is there has been observed once.
     pub fn decide(&mut self, now: Time) -> Decision {
-        self.roll.decide(&self.view, now)
+        self.run.decide(&self.view, now)
     }
 
     /// Forgets everything that is not read off the View, the plan and the run's own marks. What was sent and is not seen yet is
     /// sent once more, under the same keys; nothing else changes.
     pub fn drop_caches(&mut self) {
-        self.roll.drop_caches();
+        self.run.drop_caches();
     }
 
     /// Everything that has been observed.

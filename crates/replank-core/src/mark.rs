@@ -31,6 +31,9 @@ pub const ORIGINAL_SIZE: &str = "replank.dev/original-size";
 /// Tag on a group: the run that has raised it, how many nodes it replaces and by how many it raised the group, as
 /// `<run> nodes=<n> surge=<n>`.
 pub const BEGUN: &str = "replank.dev/begun";
+/// Tag on a group: the number of the launch template version that was current before the run; written where the plan says to
+/// roll back on failure.
+pub const ORIGINAL_TEMPLATE: &str = "replank.dev/original-template";
 /// Tag on a group: the run that ended without being done, when, and since when nothing had moved if that was why, as
 /// `<run> at=<time> since=<time>`.
 pub const HALTED: &str = "replank.dev/halted";

@@ -18,7 +18,7 @@
 //!   batch: {selector: {matchLabels: {tier: batch}}, wait: 6h, onDeadline: pause}   # pause | evict | skip
 //!   localStorage: allow             # pods with an emptyDir: allow | refuse
 //!   barePods: refuse                # pods that nobody would make again: refuse | evict
-//!   onFailure: pause
+//!   onFailure: pause               # or rollback: the former launch template, and nodes as they were
 //!   progressDeadline: 1h            # without progress for so long, the run is blocked
 //!   deadline: 24h                   # the whole run
 //! ```
@@ -118,6 +118,19 @@ pub struct Target {
     pub labels: Vec<(Text, Option<Text>)>,
     /// Taints that are set or taken away.
     pub taints: Vec<TaintChange>,
+    /// What nodes are made from: the group's own launch template with the differences above, or the one from before the run
+    /// that is being rolled back.
+    pub base: Base,
+}
+
+/// See [`Target::base`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Base {
+    /// The group's launch template as it is.
+    #[default]
+    Current,
+    /// The launch template that a tag on the group names ([`crate::mark::ORIGINAL_TEMPLATE`]).
+    Original,
 }
 
 /// One difference of taints.
@@ -259,6 +272,9 @@ pub enum BarePods {
 pub enum OnFailure {
     /// Nothing more is begun; what was not begun is released.
     Pause,
+    /// The same; then the groups get their former launch template back, and what was replaced is replaced again by nodes as
+    /// they were before the run.
+    Rollback,
 }
 
 impl Plan {

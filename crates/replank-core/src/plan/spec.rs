@@ -12,7 +12,7 @@ use super::error::{PlanError, PlanErrors};
 use super::nodes::{VersionBound, VersionPrefix};
 use super::read::{At, Errors, Fields, count, items, parsed, text, word};
 use super::{
-    API_VERSION, BarePods, Batch, Budget, Canary, Chosen, ChosenBy, KIND, LocalStorage, OnDeadline,
+    API_VERSION, BarePods, Base, Batch, Budget, Canary, Chosen, ChosenBy, KIND, LocalStorage, OnDeadline,
     OnFailure, Order, Pace, Plan, TaintChange, Target,
 };
 
@@ -74,7 +74,9 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
     let bare_pods = fields.read("barePods", errors, |at, errors| {
         word(at, &[("refuse", BarePods::Refuse), ("evict", BarePods::Evict)], errors)
     });
-    let on_failure = fields.read("onFailure", errors, on_failure);
+    let on_failure = fields.read("onFailure", errors, |at, errors| {
+        word(at, &[("pause", OnFailure::Pause), ("rollback", OnFailure::Rollback)], errors)
+    });
     let progress_deadline = fields.read("progressDeadline", errors, positive_span);
     let deadline = fields.read("deadline", errors, positive_span);
     fields.finish(errors);
@@ -152,6 +154,7 @@ fn target(at: At<'_>, errors: &mut Errors) -> Option<Target> {
                 items(at, "a list of taints, such as [\"dedicated=web:NoSchedule\"]", errors, taint)
             })
             .unwrap_or_default(),
+        base: Base::Current,
     };
     if fields.get("group").is_some() {
         errors.0.push(PlanError {
@@ -314,15 +317,6 @@ fn batch(at: At<'_>, errors: &mut Errors) -> Option<Batch> {
         wait: wait.unwrap_or(default.wait),
         on_deadline: on_deadline.unwrap_or(default.on_deadline),
     })
-}
-
-fn on_failure(at: At<'_>, errors: &mut Errors) -> Option<OnFailure> {
-    if at.value.as_str() == Some("rollback") {
-        let remedy = "set onFailure: pause, and roll back with a second plan whose target is the old image";
-        errors.add(at, "pause: this version does not roll back by itself", Some(remedy.to_owned()));
-        return None;
-    }
-    word(at, &[("pause", OnFailure::Pause)], errors)
 }
 
 fn selector(at: At<'_>, errors: &mut Errors) -> Option<Selector> {

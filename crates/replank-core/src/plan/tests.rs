@@ -169,11 +169,7 @@ fn each_kind_of_mistake_is_named() {
             json!({"matchExpressions": [{"key": "a", "operator": "Is"}]}),
             "spec.batch.selector: found an object, expected a label selector; spec.batch.selector.matchExpressions[0].operator",
         ),
-        (
-            "onFailure",
-            json!("rollback"),
-            "spec.onFailure: found \"rollback\", expected pause: this version does not roll back by itself",
-        ),
+        ("onFailure", json!("retry"), "spec.onFailure: found \"retry\", expected pause or rollback"),
         (
             "groups",
             json!("web"),

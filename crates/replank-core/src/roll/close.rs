@@ -206,5 +206,10 @@ pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
         untag(turn, track, mark::BEGUN);
         return false;
     }
+    // A run that has halted leaves it for the way back.
+    if track.halted.is_none() && group.tags.contains_key(mark::ORIGINAL_TEMPLATE) {
+        untag(turn, track, mark::ORIGINAL_TEMPLATE);
+        return false;
+    }
     true
 }

@@ -338,12 +338,11 @@ impl Fleet {
             InstanceState::ShuttingDown => LooseShelf::Leaving,
             InstanceState::Terminated => return None,
             InstanceState::Pending | InstanceState::Running => {
-                let template = view
-                    .groups()
-                    .get(&instance.group)
-                    .and_then(|group| group.templates.get(instance.template.0 as usize));
-                let meets =
-                    template.is_some_and(|template| target::meets_template(&scope.plan.target, template));
+                let group = view.groups().get(&instance.group);
+                let meets = group.is_some_and(|group| {
+                    let template = group.templates.get(instance.template.0 as usize);
+                    template.is_some_and(|made| target::meets_template(&scope.plan.target, group, made))
+                });
                 let is_late = instance.launched.is_some_and(|launched| launched > scope.options.started);
                 if meets && (is_late || !scope.plan.target.is_empty()) {
                     LooseShelf::New

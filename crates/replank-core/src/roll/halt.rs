@@ -11,9 +11,11 @@
 //!   original size stays, and the report says so;
 //! - what is refused meanwhile is tried again for some minutes.
 //!
-//! Nothing is evicted any more, and no node with pods is ended.
+//! Nothing is evicted any more, and no node with pods is ended. Where the plan says to roll back, the groups get their former
+//! launch template, nodes whose drain was begun are released as well, and [`crate::Core`] goes on with the way back.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use replank_model::object::condition;
 use replank_model::text::NodeName;
@@ -24,10 +26,12 @@ use super::evict::{Spare, Works, came_back};
 use super::load::{Bound, Load};
 use super::member::Stand;
 use super::places::Places;
-use super::prepare::{arrivals, untag};
+use super::prepare::{arrivals, set_template, untag};
+use super::target;
 use super::turn::{Track, Turn};
 use crate::command::{CommandKey, Effect};
 use crate::mark::{self, Halted};
+use crate::plan::OnFailure;
 use crate::waiting::{Subject, WaitingOn};
 
 /// How long after a halt what is refused is tried again. What is refused for longer than some minutes is refused for a reason
@@ -84,7 +88,11 @@ pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
         }
     }
     let mut spare = Spare::beside_drains(turn, tracks);
+    let goes_back = turn.scope.plan.on_failure == OnFailure::Rollback;
     for (number, track) in tracks.iter().enumerate() {
+        if goes_back {
+            former_template(turn, track);
+        }
         let reopened = track.lane.aside.iter().filter(|name| turn.member(name).stand == Stand::Reopened);
         let reopened: Vec<&NodeName> = reopened.collect();
         for name in queue_of(track).chain(&track.lane.held).chain(reopened) {
@@ -92,12 +100,25 @@ pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
         }
         is_leaving(turn, track);
         if let Some(at) = halted_at(track) {
-            hand_over(turn, track.lane.draining.iter().chain(&track.lane.skipped), at);
+            if goes_back {
+                track.lane.draining.iter().for_each(|name| release(turn, name));
+                hand_over(turn, track.lane.skipped.iter(), at);
+            } else {
+                hand_over(turn, track.lane.draining.iter().chain(&track.lane.skipped), at);
+            }
         }
         let surge = track.allowance(turn.scope).surge.min(track.lane.old_left());
         if !retire(turn, track, number, beyond(track).min(surge), &BTreeSet::new(), &mut spare) {
             give_back(turn, track);
         }
+    }
+}
+
+/// Has nothing more made of what failed.
+fn former_template(turn: &mut Turn<'_>, track: &Track<'_>) {
+    let Some(group) = track.group else { return };
+    if let Some(former) = target::original(group).filter(|former| *former != group.template()) {
+        set_template(turn, track, group, Arc::new(former.clone()));
     }
 }
 

@@ -207,11 +207,10 @@ fn stand(
     if instance.is_none() && is_ended_surplus(scope, found.as_ref()) {
         return Stand::Leaving;
     }
-    let template = instance.and_then(|instance| {
-        let group = view.groups().get(&instance.group)?;
-        group.templates.get(instance.template.0 as usize)
-    });
-    if target::meets_node(&scope.plan.target, scope.options.started, node, template) {
+    let group = instance.and_then(|instance| view.groups().get(&instance.group)).map(|group| &**group);
+    let template =
+        instance.zip(group).and_then(|(instance, group)| group.templates.get(instance.template.0 as usize));
+    if target::meets_node(&scope.plan.target, scope.options.started, node, group, template) {
         return new_stand(view, scope, node, found);
     }
     if !is_chosen {

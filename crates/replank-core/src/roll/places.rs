@@ -45,7 +45,7 @@ impl Places {
     ) -> Self {
         let mut view = view.clone();
         for group in groups {
-            let template = target::template(target, group.template());
+            let template = target::template(target, group);
             for zone in &group.zones {
                 for (number, shape) in template.shapes.iter().enumerate() {
                     let name = NodeName::from(format!("new-{}-{zone}-{number}", group.name));

@@ -24,7 +24,9 @@
 //! pod that waits for a node is given room before any that is to be moved. And when the run halts, what was not
 //! begun is uncordoned.
 
-use replank_model::object::cloud::{GroupSize, NodeGroup};
+use std::sync::Arc;
+
+use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup};
 use replank_model::object::node::Node;
 use replank_model::text::{NodeName, Text};
 use replank_model::time::{Span, Time};
@@ -36,6 +38,7 @@ use super::turn::{Track, Turn, Watched, size_text};
 use super::zones;
 use crate::command::{Effect, Mark, NodeRole};
 use crate::mark::{self, Begun};
+use crate::plan::OnFailure;
 use crate::waiting::{Subject, WaitingOn};
 
 /// An instance that is no Ready node after this long is late. Users report 30 to 145 s; a group whose instances take
@@ -86,8 +89,14 @@ pub(super) fn prepare(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
         tag(turn, track, "original size", mark::ORIGINAL_SIZE, size_text(group.size));
         return Readiness::Preparing;
     };
-    if !target::meets_template(&turn.scope.plan.target, group.template()) {
-        set_template(turn, track, group);
+    if !target::meets_template(&turn.scope.plan.target, group, group.template()) {
+        let may_go_back = turn.scope.plan.on_failure == OnFailure::Rollback;
+        if may_go_back && !group.tags.contains_key(mark::ORIGINAL_TEMPLATE) {
+            let version = Text::from(group.current.0.to_string());
+            tag(turn, track, "original launch template", mark::ORIGINAL_TEMPLATE, version);
+            return Readiness::Preparing;
+        }
+        set_template(turn, track, group, target::template(&turn.scope.plan.target, group));
         return Readiness::Preparing;
     }
     let (nodes, surge) = (track.lane.old_left(), track.allowance(turn.scope).surge);
@@ -122,8 +131,12 @@ fn tag(turn: &mut Turn<'_>, track: &Track<'_>, what: &str, key: &str, value: Tex
     turn.send(track.subject(), &format!("tag with the {what}"), id, effect);
 }
 
-fn set_template(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup) {
-    let to = target::template(&turn.scope.plan.target, group.template());
+pub(super) fn set_template(
+    turn: &mut Turn<'_>,
+    track: &Track<'_>,
+    group: &NodeGroup,
+    to: Arc<LaunchTemplate>,
+) {
     let id = format!("{}/{}", track.name, group.current.0);
     let effect = Effect::SetTemplate { group: track.name.clone(), from: group.current, to };
     let key = turn.key("template", id);
@@ -212,7 +225,7 @@ pub(super) fn arrivals(turn: &mut Turn<'_>, track: &Track<'_>) {
     for name in &lane.arriving {
         let member = turn.member(name);
         let node = turn.view.node(name);
-        let since = node.and_then(|node: &std::sync::Arc<Node>| last_step(node));
+        let since = node.and_then(|node: &Arc<Node>| last_step(node));
         on_time += u32::from(is_on_time(turn, Subject::Node(name.clone()), since, Some(member)));
     }
     let missing = track.group.map_or(0, |group| group.size.desired.saturating_sub(lane.alive));

@@ -4,12 +4,24 @@ use std::sync::Arc;
 
 use replank_model::labels::Labels;
 use replank_model::object::affinity::Taint;
-use replank_model::object::cloud::LaunchTemplate;
+use replank_model::object::cloud::{LaunchTemplate, NodeGroup};
 use replank_model::object::node::{LABEL_EKS_IMAGE, Node};
 use replank_model::text::Text;
 use replank_model::time::Time;
 
-use crate::plan::{TaintChange, Target};
+use crate::mark;
+use crate::plan::{Base, TaintChange, Target};
+
+/// The launch template from before the run, where it was written down.
+pub(super) fn original(group: &NodeGroup) -> Option<&LaunchTemplate> {
+    let number: usize = group.tags.value(mark::ORIGINAL_TEMPLATE)?.parse().ok()?;
+    group.templates.get(number)
+}
+
+/// Whether a template is the one from before the run. Where none was written down, there is nothing to go back from.
+fn is_original(group: Option<&NodeGroup>, template: Option<&LaunchTemplate>) -> bool {
+    group.and_then(original).is_none_or(|original| template == Some(original))
+}
 
 /// Whether a node is as the target says. Under an empty target it is new if it was created after the run began.
 ///
@@ -19,8 +31,12 @@ pub(super) fn meets_node(
     target: &Target,
     started: Time,
     node: &Node,
+    group: Option<&NodeGroup>,
     template: Option<&LaunchTemplate>,
 ) -> bool {
+    if target.base == Base::Original {
+        return is_original(group, template);
+    }
     if target.is_empty() {
         return node.meta.creation_timestamp.is_some_and(|created| created > started);
     }
@@ -32,15 +48,25 @@ pub(super) fn meets_node(
 }
 
 /// Whether a launch template makes nodes as the target says. Every template meets an empty target.
-pub(super) fn meets_template(target: &Target, template: &LaunchTemplate) -> bool {
+pub(super) fn meets_template(target: &Target, group: &NodeGroup, template: &LaunchTemplate) -> bool {
+    if target.base == Base::Original {
+        return is_original(Some(group), Some(template));
+    }
     target.kubernetes_version.as_ref().is_none_or(|wanted| wanted.matches(&template.kubelet_version))
         && target.image.as_ref().is_none_or(|wanted| template.image == *wanted)
         && meets_labels(target, &template.labels)
         && meets_taints(target, &template.taints)
 }
 
-/// A launch template with the target's differences.
-pub(super) fn template(target: &Target, from: &LaunchTemplate) -> Arc<LaunchTemplate> {
+/// The launch template that a group is to have.
+pub(super) fn template(target: &Target, group: &NodeGroup) -> Arc<LaunchTemplate> {
+    match target.base {
+        Base::Current => with_differences(target, group.template()),
+        Base::Original => Arc::new(original(group).unwrap_or_else(|| group.template()).clone()),
+    }
+}
+
+fn with_differences(target: &Target, from: &LaunchTemplate) -> Arc<LaunchTemplate> {
     let mut template = from.clone();
     if let Some(version) = target.kubernetes_version.as_ref().filter(|v| !v.matches(&from.kubelet_version)) {
         template.kubelet_version = Text::from(version.kubelet_version());
@@ -107,6 +133,7 @@ mod tests {
                 TaintChange::Set(Taint::new("dedicated", TaintEffect::NoSchedule)),
                 TaintChange::Remove(Taint::new("spot", TaintEffect::NoSchedule)),
             ],
+            base: Base::Current,
         }
     }
 
@@ -123,26 +150,52 @@ mod tests {
     #[test]
     fn a_template_with_the_differences_meets_the_target_and_so_do_its_nodes() {
         let target = target();
-        assert!(!meets_template(&target, &old_template()));
-        let new = template(&target, &old_template());
-        assert!(meets_template(&target, &new));
-        assert_eq!(*template(&target, &new), *new, "nothing is left to change");
+        assert!(!meets_template(&target, &group(), &old_template()));
+        let new = with_differences(&target, &old_template());
+        assert!(meets_template(&target, &group(), &new));
+        assert_eq!(*with_differences(&target, &new), *new, "nothing is left to change");
         assert_eq!(&*new.kubelet_version, "v1.36.0");
         let started = Time::from_millis(0);
         let node = new.node(&"n".into(), &"z".into(), &replank_model::object::cloud::NodeShape::default());
-        assert!(meets_node(&target, started, &node, Some(&new)));
-        assert!(meets_node(&target, started, &node, None), "the label tells the image");
+        assert!(meets_node(&target, started, &node, None, Some(&new)));
+        assert!(meets_node(&target, started, &node, None, None), "the label tells the image");
         assert!(
-            !meets_node(&target, started, &node, Some(&old_template())),
+            !meets_node(&target, started, &node, None, Some(&old_template())),
             "its instance is of another image"
         );
+    }
+
+    fn group() -> NodeGroup {
+        NodeGroup {
+            name: "web".into(),
+            size: replank_model::object::cloud::GroupSize::default(),
+            zones: Vec::new(),
+            current: replank_model::object::cloud::TemplateVersion(1),
+            templates: vec![old_template(), LaunchTemplate::default()],
+            tags: replank_model::labels::TextMap::default(),
+        }
+    }
+
+    #[test]
+    fn the_way_back_leads_to_the_template_that_was_written_down() {
+        let back = Target { base: Base::Original, ..Target::default() };
+        let mut group = group();
+        let (old, new) = (old_template(), LaunchTemplate::default());
+        assert!(meets_template(&back, &group, &new), "nothing was written down");
+        group.tags = group.tags.with(mark::ORIGINAL_TEMPLATE, "0");
+        assert!(!meets_template(&back, &group, &new) && meets_template(&back, &group, &old));
+        assert_eq!(*template(&back, &group), old);
+        let meets = |made_from| {
+            meets_node(&back, Time::from_millis(0), &Node::default(), Some(&group), Some(made_from))
+        };
+        assert!(meets(&old) && !meets(&new));
     }
 
     #[test]
     fn a_patch_that_is_there_is_kept() {
         let mut from = old_template();
         from.kubelet_version = "v1.36.2".into();
-        assert_eq!(&*template(&target(), &from).kubelet_version, "v1.36.2");
+        assert_eq!(&*with_differences(&target(), &from).kubelet_version, "v1.36.2");
     }
 
     #[test]
@@ -153,7 +206,7 @@ mod tests {
             [(None, false), (Some("2026-01-01T00:00:00Z"), false), (Some("2026-01-01T00:00:01Z"), true)]
         {
             node.meta.creation_timestamp = created.map(|text| text.parse().expect("a time"));
-            assert_eq!(meets_node(&Target::default(), started, &node, None), is_new);
+            assert_eq!(meets_node(&Target::default(), started, &node, None, None), is_new);
         }
     }
 }

@@ -114,7 +114,7 @@ fn same_end(one: &End, other: &End) -> bool {
                 .filter(|(what, _)| *what != Subject::Run)
                 .collect::<Vec<_>>(),
         ),
-        End::Done | End::RolledBack => None,
+        End::Done | End::RolledBack(_) => None,
     };
     subjects(one) == subjects(other)
 }

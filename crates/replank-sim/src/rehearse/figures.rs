@@ -7,7 +7,7 @@ use replank_model::view::View;
 
 use super::recorder::Recorder;
 use super::result::{
-    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, FindingEntry, NodeFigures, RESULT_VERSION,
+    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, RESULT_VERSION,
     RehearsalResult, Verdict, WorkloadFigures,
 };
 use super::{Rehearsal, Stop};
@@ -38,6 +38,7 @@ pub(super) fn result(
         budgets: budgets(notes),
         workloads: workloads(world.view(), notes),
         findings,
+        ending: Ending::of(rehearsal.end()),
         blockers,
         waits: notes.waits.all(),
         timeline: notes.timeline.nodes(),
@@ -50,7 +51,7 @@ fn verdict(end: Option<&End>, findings: &[FindingEntry], all_replaced: bool) -> 
     match end {
         Some(End::Done) if findings.is_empty() && all_replaced => Verdict::Passes,
         Some(End::Done) => Verdict::Findings,
-        Some(End::RolledBack | End::Blocked(_)) | None => Verdict::Blocked,
+        Some(End::RolledBack(_) | End::Blocked(_)) | None => Verdict::Blocked,
     }
 }
 
@@ -63,7 +64,7 @@ fn blockers(end: Option<&End>, stop: Stop, now: replank_model::time::Time) -> Ve
     };
     let mut all: Vec<Blocker> =
         why.into_iter().map(|reason| Blocker { what: "rehearsal".into(), reason }).collect();
-    if let Some(End::Blocked(waiting)) = end {
+    if let Some(End::Blocked(waiting) | End::RolledBack(waiting)) = end {
         all.extend(
             waiting.iter().map(|entry| Blocker { what: entry.what.to_string(), reason: reason(&entry.on) }),
         );

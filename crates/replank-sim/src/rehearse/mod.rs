@@ -21,7 +21,7 @@ use replank_model::view::{Change, View};
 use serde::Serializer;
 
 pub use result::{
-    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, FindingEntry, NodeFigures, PodFigures,
+    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, PodFigures,
     RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
 };
 pub use timeline::{NodePhase, NodeTimeline, PhaseStart, Timeline};

@@ -3,6 +3,7 @@
 //! The form is versioned ([`RehearsalResult::version`]): members may be added within a version, none is taken away or given
 //! another meaning.
 
+use replank_core::decision::End;
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use serde::Serialize;
@@ -48,6 +49,8 @@ pub struct RehearsalResult {
     pub findings: Vec<FindingEntry>,
     /// What blocks, if the verdict is `blocked`.
     pub blockers: Vec<Blocker>,
+    /// How the run itself ended.
+    pub ending: Ending,
     /// What was waited for, the longest first.
     pub waits: Vec<Wait>,
     /// What became of every node.
@@ -76,6 +79,33 @@ impl Verdict {
             Self::Passes => "passes",
             Self::Findings => "findings",
             Self::Blocked => "blocked",
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Ending {
+    /// The plan was carried out.
+    Done,
+    /// It could not go on, and its nodes were replaced by nodes as they were before.
+    RolledBack,
+    /// It could not go on.
+    Blocked,
+    /// It was not over when the rehearsal stopped.
+    Open,
+}
+
+impl Ending {
+    /// As the run says.
+    #[must_use]
+    pub(super) fn of(end: Option<&End>) -> Self {
+        match end {
+            Some(End::Done) => Self::Done,
+            Some(End::RolledBack(_)) => Self::RolledBack,
+            Some(End::Blocked(_)) => Self::Blocked,
+            None => Self::Open,
         }
     }
 }

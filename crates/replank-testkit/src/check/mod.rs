@@ -154,7 +154,7 @@ impl Checkers {
             Some(End::Blocked(blockers)) if blockers.is_empty() => {
                 found.broken(Promise::L1, "the run is blocked and names nothing".to_owned());
             }
-            Some(End::Done | End::RolledBack | End::Blocked(_)) => {
+            Some(End::Done | End::RolledBack(_) | End::Blocked(_)) => {
                 size::finish(&self.promised, &self.truth, end, last, &mut found);
                 self.marks.finish(&self.promised, &self.truth, end, &mut found);
             }

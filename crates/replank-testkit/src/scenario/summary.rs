@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use replank_core::check::Finding;
 use replank_model::view::View;
-use replank_sim::rehearse::{RehearsalResult, Stop};
+use replank_sim::rehearse::{Ending, RehearsalResult, Stop};
 
 use super::names::Names;
 use super::story::{marks, size, template};
@@ -73,7 +73,8 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
         Stop::Interrupted => "is interrupted",
     };
     let verdict = result.verdict.as_str();
-    line(&mut text, format_args!("{how} after {}: {verdict}", result.virtual_duration));
+    let back = if result.ending == Ending::RolledBack { ", rolled back" } else { "" };
+    line(&mut text, format_args!("{how} after {}: {verdict}{back}", result.virtual_duration));
     for blocker in &result.blockers {
         let what = names.readable(&blocker.what);
         line(&mut text, format_args!("  {what}: {}", names.readable(&blocker.reason)));

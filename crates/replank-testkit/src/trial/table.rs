@@ -46,7 +46,7 @@ impl Table {
         *self.neighbours.entry(trial.neighbour).or_default() += 1;
         let ending = match &trial.end {
             Some(End::Done) => "ended: done",
-            Some(End::RolledBack) => "ended: rolled back",
+            Some(End::RolledBack(_)) => "ended: rolled back",
             Some(End::Blocked(_)) => "ended: blocked",
             None => "ended: not at all",
         };

@@ -3,7 +3,7 @@
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_sim::rehearse::{
-    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, FindingEntry, NodeFigures, NodePhase,
+    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, NodePhase,
     NodeTimeline, PhaseStart, PodFigures, RESULT_VERSION, RehearsalResult, Verdict, Wait, WorkloadFigures,
 };
 
@@ -129,6 +129,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
         ],
         findings: findings(),
         blockers: Vec::new(),
+        ending: Ending::Done,
         waits: vec![
             wait(
                 "node ip-10-0-2-40.ec2.internal",
@@ -176,6 +177,7 @@ pub(crate) fn blocked() -> RehearsalResult {
     RehearsalResult {
         verdict: Verdict::Blocked,
         nodes: NodeFigures { replaced: 1, ..whole.nodes },
+        ending: Ending::Blocked,
         blockers: vec![Blocker {
             what: "pod shop/redis-0".to_owned(),
             reason: "disruption budget shop/redis: 1 healthy, 1 needed".to_owned(),

@@ -1,6 +1,6 @@
 //! What it comes to, and what to do next.
 
-use replank_sim::rehearse::{RehearsalResult, Stop, Verdict};
+use replank_sim::rehearse::{Ending, RehearsalResult, Stop, Verdict};
 
 use super::page::{Page, Tone};
 use super::words::{count, grouped, span};
@@ -52,6 +52,11 @@ fn verdict(result: &RehearsalResult) -> (Tone, String) {
         Verdict::Passes => (Tone::Good, format!("{done}; nothing was found.")),
         Verdict::Findings => {
             (Tone::Warning, format!("{done}; {} to look at.", count(result.findings.len(), "finding")))
+        }
+        Verdict::Blocked if result.ending == Ending::RolledBack => {
+            let text =
+                format!("Rolled back: after {time} every node is as it was before the roll. What blocked:");
+            (Tone::Bad, text)
         }
         Verdict::Blocked => {
             (Tone::Bad, format!("{replaced} of {nodes} were replaced in {time}. What blocks:"))

@@ -1,0 +1,127 @@
+//! A run: the roll as planned and, should it halt and the plan say so, the way back.
+//!
+//! The way back is a roll too. It goes over the groups whose launch template the run had changed; what it takes for new is
+//! what the former template makes, so it keeps the nodes that were never touched, and replaces those that the run had
+//! made, with the same care and the same budgets. It has a run id of its own, by which a restart finds it under way.
+
+use std::sync::Arc;
+
+use replank_model::object::cloud::NodeGroup;
+use replank_model::text::{GroupName, RunId};
+use replank_model::time::Time;
+use replank_model::view::{Change, View};
+
+use crate::Options;
+use crate::command::Outcome;
+use crate::decision::{Decision, End};
+use crate::mark::{self, Begun, Halted};
+use crate::plan::{Base, Chosen, ChosenBy, OnFailure, Plan, Target};
+use crate::roll::Roll;
+use crate::waiting::Waiting;
+
+/// See the module's page.
+#[derive(Debug)]
+pub(crate) struct Run {
+    plan: Arc<Plan>,
+    id: RunId,
+    options: Options,
+    forward: Roll,
+    back: Option<Back>,
+}
+
+#[derive(Debug)]
+struct Back {
+    roll: Roll,
+    /// What had blocked.
+    why: Vec<Waiting>,
+}
+
+impl Run {
+    pub(crate) fn new(plan: Arc<Plan>, id: RunId, options: Options) -> Self {
+        let forward = Roll::new(plan.clone(), id.clone(), options.clone());
+        Self { plan, id, options, forward, back: None }
+    }
+
+    pub(crate) fn observe(&mut self, view: &View, change: &Change) {
+        self.current().observe(view, change);
+    }
+
+    pub(crate) fn outcome(&mut self, outcome: &Outcome) {
+        self.current().outcome(outcome);
+    }
+
+    pub(crate) fn drop_caches(&mut self) {
+        self.current().drop_caches();
+    }
+
+    pub(crate) fn decide(&mut self, view: &View, now: Time) -> Decision {
+        if self.back.is_none() && self.is_going_back(view) {
+            self.back = self.way_back(view, now, Vec::new());
+        }
+        if let Some(back) = &mut self.back {
+            let mut decision = back.roll.decide(view, now);
+            if decision.end == Some(End::Done) {
+                decision.end = Some(End::RolledBack(back.why.clone()));
+            }
+            return decision;
+        }
+        let decision = self.forward.decide(view, now);
+        let Some(End::Blocked(why)) = &decision.end else { return decision };
+        self.back = self.way_back(view, now, why.clone());
+        match self.back {
+            Some(_) => Decision { end: None, wake_at: Some(now), ..decision },
+            None => decision,
+        }
+    }
+
+    fn current(&mut self) -> &mut Roll {
+        self.back.as_mut().map_or(&mut self.forward, |back| &mut back.roll)
+    }
+
+    /// The roll that leads back, if the plan asks for one and there is something to go back from.
+    fn way_back(&self, view: &View, now: Time, why: Vec<Waiting>) -> Option<Back> {
+        if self.plan.on_failure != OnFailure::Rollback {
+            return None;
+        }
+        let groups = view.groups().values().filter(|group| group.tags.contains_key(mark::ORIGINAL_TEMPLATE));
+        let groups: Vec<&Arc<NodeGroup>> = groups.filter(|group| self.has_halted(group)).collect();
+        let halted = groups.iter().filter_map(|group| Some(halted(group)?.at)).min();
+        let groups: Vec<GroupName> = groups.iter().map(|group| group.name.clone()).collect();
+        if groups.is_empty() {
+            return None;
+        }
+        let plan = Plan {
+            nodes: Chosen { by: ChosenBy::Groups(groups), kubelet_version: None },
+            target: Target { base: Base::Original, ..Target::default() },
+            canary: None,
+            on_failure: OnFailure::Pause,
+            ..Plan::clone(&self.plan)
+        };
+        let options = Options { started: halted.unwrap_or(now), ..self.options.clone() };
+        Some(Back { roll: Roll::new(plan.into(), self.id_back(), options), why })
+    }
+
+    fn id_back(&self) -> RunId {
+        RunId::new(format!("{}-back", self.id))
+    }
+
+    /// Whether the run has halted on a group, or is on its way back there.
+    fn has_halted(&self, group: &NodeGroup) -> bool {
+        halted(group).is_some_and(|halted| halted.run == self.id) || self.is_going_back_on(group)
+    }
+
+    /// Whether a run before a restart was on its way back.
+    fn is_going_back(&self, view: &View) -> bool {
+        view.groups().values().any(|group| self.is_going_back_on(group))
+    }
+
+    fn is_going_back_on(&self, group: &NodeGroup) -> bool {
+        let id = self.id_back();
+        let begun = group.tags.value(mark::BEGUN).and_then(Begun::read);
+        begun.is_some_and(|begun| begun.run == id) || halted(group).is_some_and(|halted| halted.run == id)
+    }
+}
+
+fn halted(group: &NodeGroup) -> Option<Halted> {
+    group.tags.value(mark::HALTED).and_then(Halted::read)
+}

@@ -40,13 +40,11 @@ fn verdict(result: &RehearsalResult) -> (Tone, String) {
     let time = span(result.virtual_duration);
     let replaced = grouped(result.nodes.replaced);
     let nodes = count(result.nodes.total, "node");
-    // A plan may choose some nodes of a group only.
+    // A run that ends may have left nodes out: `onDeadline: skip`.
     let done = if result.nodes.replaced == result.nodes.total {
         format!("All {nodes} were replaced in {time}")
     } else {
-        format!(
-            "All nodes that the plan chooses were replaced in {time}, {replaced} of {nodes} of their groups"
-        )
+        format!("{replaced} of {nodes} were replaced in {time}, the others were left out")
     };
     match result.verdict {
         Verdict::Passes => (Tone::Good, format!("{done}; nothing was found.")),

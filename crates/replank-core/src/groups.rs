@@ -19,6 +19,11 @@ use replank_model::selector::Selector;
 use replank_model::text::{GroupName, InstanceId, Text, Zone};
 use replank_model::view::View;
 
+use crate::plan::{ChosenBy, Plan};
+
+/// The label by which eksctl names a node's group, beside EKS' own (eksctl, pkg/apis/eksctl.io `NodeGroupNameLabel`).
+const LABEL_EKSCTL_NODEGROUP: &str = "alpha.eksctl.io/nodegroup-name";
+
 /// What makes nodes a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GroupBy {
@@ -54,6 +59,55 @@ pub fn from_nodes(view: &View, by: &GroupBy) -> Vec<LearntGroup> {
         }
     }
     members.into_iter().map(|(name, nodes)| learn(view, name, &nodes)).collect()
+}
+
+/// The group that a plan moves nodes into, where no node shows it: a dump says nothing of a group without nodes. It is taken
+/// to have been made beforehand like the first of the groups that are left, but for its name, and empty, with a maximum that
+/// holds all nodes that move and the surge.
+///
+/// `None` if the plan moves nothing, or the group is known.
+#[must_use]
+pub fn assumed_target(
+    known: &[LearntGroup],
+    plan: &Plan,
+    moving: usize,
+    by: &GroupBy,
+) -> Option<LearntGroup> {
+    let name = plan.target.group.as_ref()?;
+    let ChosenBy::Groups(sources) = &plan.nodes.by else { return None };
+    let of =
+        |name: &GroupName| known.iter().find(|learnt| learnt.group.name == *name).map(|found| &found.group);
+    if of(name).is_some() {
+        return None;
+    }
+    let model = sources.iter().find_map(of)?;
+    let wanted = sources.iter().filter_map(of).map(|group| group.size.desired).sum();
+    let moving = u32::try_from(moving).expect("fewer than 2^32 nodes fit in memory");
+    let max = moving + plan.budget.allowance(wanted).surge;
+    let group = NodeGroup {
+        name: name.clone(),
+        size: GroupSize { min: 0, max, desired: 0 },
+        zones: model.zones.clone(),
+        current: TemplateVersion::default(),
+        templates: vec![renamed(model.template(), &model.name, name, by)],
+        tags: Labels::default(),
+    };
+    Some(LearntGroup { group, instances: Vec::new() })
+}
+
+/// A launch template whose nodes bear another group's name where they are known to bear their group's.
+fn renamed(template: &LaunchTemplate, from: &GroupName, to: &GroupName, by: &GroupBy) -> LaunchTemplate {
+    let mut template = template.clone();
+    let own = match by {
+        GroupBy::Label(key) => Some(&**key),
+        GroupBy::Selector(..) => None,
+    };
+    for key in own.into_iter().chain([node::LABEL_EKS_NODEGROUP, LABEL_EKSCTL_NODEGROUP]) {
+        if template.labels.value(key) == Some(from.as_str()) {
+            template.labels = template.labels.with(Text::from(key), to.text().clone());
+        }
+    }
+    template
 }
 
 /// The group of a node.
@@ -236,6 +290,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::plan::Target;
 
     fn view() -> View {
         let node = |name: &str, zone: &str, kind: &str, group: &str| {
@@ -259,6 +314,28 @@ mod tests {
             view.apply(Delta::Put(Object::from_json(value).expect("valid")));
         }
         view
+    }
+
+    #[test]
+    fn a_group_that_no_node_shows_is_like_the_one_that_is_left() {
+        let known = from_nodes(&view(), &GroupBy::default());
+        let into = |name: &str| {
+            let target = Target { group: Some(name.into()), ..Target::default() };
+            let plan = Plan::of_groups("p", vec!["web".into()], target);
+            assumed_target(&known, &plan, 3, &GroupBy::default())
+        };
+        assert_eq!(into("batch"), None, "its nodes show it");
+        let LearntGroup { group, instances } = into("web-new").expect("no node shows it");
+        assert_eq!((group.size, instances.len()), (GroupSize { min: 0, max: 4, desired: 0 }, 0));
+        assert_eq!(group.zones, known[1].group.zones);
+        let (new, old) = (group.template(), known[1].group.template());
+        assert_eq!(new.labels.value("eks.amazonaws.com/nodegroup"), Some("web-new"));
+        assert_eq!(
+            new.labels.value("tier"),
+            Some("web"),
+            "a label that happens to have the group's name is kept"
+        );
+        assert_eq!((&new.shapes, &new.taints), (&old.shapes, &old.taints));
     }
 
     #[test]

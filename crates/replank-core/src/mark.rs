@@ -26,7 +26,7 @@ pub const EXPIRES: &str = "replank.dev/expires";
 pub const CORDON: &str = "replank.dev/cordon";
 /// Value of [`CORDON`].
 pub const FOREIGN: &str = "foreign";
-/// Tag on a group: its size before the run, as `min/max/desired`.
+/// Tag on a group that is rolled, moved out of or moved into: its size before the run, as `min/max/desired`.
 pub const ORIGINAL_SIZE: &str = "replank.dev/original-size";
 /// Tag on a group: the run that has raised it, how many nodes it replaces and by how many it raised the group, as
 /// `<run> nodes=<n> surge=<n>`.

@@ -181,6 +181,13 @@ pub enum WaitingOn {
         /// Nodes that must stay Ready there.
         needed: u32,
     },
+    /// A group that nodes are to leave may not want fewer.
+    GroupMinimum {
+        /// Its minimum.
+        min: u32,
+        /// How many it would want.
+        left: u32,
+    },
     /// A node is marked by another run.
     OtherRun {
         /// The run.
@@ -271,6 +278,7 @@ impl WaitingOn {
             Self::Cordon { .. } => "cordon",
             Self::Available { .. } => "available",
             Self::ZoneMinimum { .. } => "zoneMinimum",
+            Self::GroupMinimum { .. } => "groupMinimum",
             Self::OtherRun { .. } => "otherRun",
             Self::Reopened => "reopened",
             Self::ForeignCordon => "foreignCordon",
@@ -314,6 +322,7 @@ impl WaitingOn {
             | Self::BatchOver { .. }
             | Self::Refused { .. }
             | Self::CameBack
+            | Self::GroupMinimum { .. }
             | Self::OtherRun { .. }
             | Self::Reopened
             | Self::ForeignCordon
@@ -396,6 +405,9 @@ impl fmt::Display for WaitingOn {
             }
             Self::ZoneMinimum { zone, ready, needed } => {
                 write!(f, "more Ready nodes in zone {zone}: {ready} there, {needed} must stay")
+            }
+            Self::GroupMinimum { min, left } => {
+                write!(f, "a person: its group's min is {min}, and {left} would be left: lower the min")
             }
             Self::OtherRun { run, until } => write!(f, "run {run}, which has marked it until {until}"),
             Self::Reopened => f.write_str("a person: somebody else uncordoned it"),

@@ -158,6 +158,15 @@ impl<'a> Survey<'a> {
         self.node_objects().filter_map(|node| self.group_of(node)).collect()
     }
 
+    /// The groups in which new nodes come up.
+    pub(super) fn groups_renewed(&self) -> Vec<&Arc<NodeGroup>> {
+        let names = match self.plan.and_then(|plan| plan.target.group.clone()) {
+            Some(landing) => BTreeSet::from([landing]),
+            None => self.groups_touched(),
+        };
+        names.iter().filter_map(|name| self.groups.get(name)).collect()
+    }
+
     /// How long the plan waits for batch pods.
     pub(super) fn batch_wait(&self) -> Option<Span> {
         self.plan.map(|plan| plan.batch.wait)

@@ -11,6 +11,7 @@
 //!     image: ami-0def
 //!     labels: {tier: web, old: null}             # differences to the group's template; null takes a label away
 //!     taints: ["dedicated=web:NoSchedule", "spot:NoSchedule-"]   # as in kubectl taint; `-` takes a taint away
+//!     group: web-new                # where new nodes come up, if not in the group of those that go
 //!   budget: {surge: 2, maxUnavailable: 0, minReadyPerZone: 1}
 //!   order: leastDisruption          # or oldest, zoneByZone
 //!   canary: {nodes: 1, soak: 10m}
@@ -31,6 +32,9 @@
 //! **Defaults.** surge 1, maxUnavailable 0, minReadyPerZone 0, order leastDisruption, no canary, soak 10m, betweenNodes 0s,
 //! parallel 1, batch wait 6h, onDeadline pause, localStorage allow, barePods refuse, onFailure pause, progressDeadline 1h,
 //! deadline 168h.
+//!
+//! **Moving into another group** (`target.group`). The other differences of `target` are then to that group's template, and
+//! `budget` and `canary` are for all chosen groups taken together. Nodes are chosen by `groups`, and that group is none of them.
 //!
 //! Plans are read from JSON values ([`Plan::read`]); the binary turns YAML into one. All errors are reported at once, each
 //! with its path, what was found, what was expected and what to do.
@@ -107,9 +111,11 @@ pub enum ChosenBy {
     Selector(Selector),
 }
 
-/// What new nodes are. What is absent stays as the group's launch template has it.
+/// What new nodes are. What is absent stays as the launch template of the group has it in which they come up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Target {
+    /// The group in which they come up, if not that of the nodes in whose place they come.
+    pub group: Option<GroupName>,
     /// Kubelet version.
     pub kubernetes_version: Option<VersionPrefix>,
     /// Machine image.

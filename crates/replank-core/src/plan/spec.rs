@@ -55,7 +55,7 @@ fn document(value: &Value, errors: &mut Errors) -> Option<Plan> {
 fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
     let mut fields = Fields::of(at, errors)?;
     let nodes = chosen(&mut fields, errors);
-    let target = fields.read("target", errors, target);
+    let target = fields.read("target", errors, |at, errors| target(at, nodes.as_ref(), errors));
     let budget = fields.read("budget", errors, budget);
     let order = fields.read("order", errors, |at, errors| {
         let words = [
@@ -140,9 +140,10 @@ fn chosen(fields: &mut Fields<'_>, errors: &mut Errors) -> Option<Chosen> {
     Some(Chosen { by, kubelet_version })
 }
 
-fn target(at: At<'_>, errors: &mut Errors) -> Option<Target> {
+fn target(at: At<'_>, nodes: Option<&Chosen>, errors: &mut Errors) -> Option<Target> {
     let mut fields = Fields::of(at, errors)?;
     let target = Target {
+        group: fields.read("group", errors, |at, errors| landing(at, nodes, errors)),
         kubernetes_version: fields
             .read("kubernetesVersion", errors, |at, errors| parsed::<VersionPrefix>(at, VERSION, errors)),
         image: fields
@@ -156,16 +157,29 @@ fn target(at: At<'_>, errors: &mut Errors) -> Option<Target> {
             .unwrap_or_default(),
         base: Base::Current,
     };
-    if fields.get("group").is_some() {
-        errors.0.push(PlanError {
-            path: fields.path_of("group"),
-            found: "a group to move into".to_owned(),
-            expected: "none: this version replaces nodes within their group".to_owned(),
-            remedy: Some("take it out, or move the group by hand".to_owned()),
-        });
-    }
     fields.finish(errors);
     Some(target)
+}
+
+/// The group to move into: another one than those that are left.
+fn landing(at: At<'_>, nodes: Option<&Chosen>, errors: &mut Errors) -> Option<GroupName> {
+    const ANOTHER: &str = "another group than those whose nodes are replaced";
+    let name = GroupName::from(text(at, "the name of a node group", errors)?);
+    match nodes.map(|nodes| &nodes.by) {
+        Some(ChosenBy::Groups(groups)) if groups.contains(&name) => {
+            let remedy = "take it out: without it nodes are replaced within their group";
+            errors.add(at, ANOTHER, Some(remedy.to_owned()));
+            None
+        }
+        Some(ChosenBy::Selector(_)) => {
+            // A selector would go on choosing, among the nodes of the target group too, while the nodes move.
+            let remedy =
+                "name the groups: spec.groups instead of spec.selector; kubeletVersion may narrow them";
+            errors.add(at, "no group beside nodes that are chosen by a selector", Some(remedy.to_owned()));
+            None
+        }
+        Some(ChosenBy::Groups(_)) | None => Some(name),
+    }
 }
 
 /// A map of labels; null takes a label away.

@@ -114,8 +114,13 @@ fn each_kind_of_mistake_is_named() {
         ),
         (
             "target.group",
-            json!("web-new"),
-            "spec.target.group: found a group to move into, expected none: this version replaces nodes within their group; take it out, or move the group by hand",
+            json!(7),
+            "spec.target.group: found the number 7, expected the name of a node group; put it in quotes: YAML reads 1.30 as the number 1.3",
+        ),
+        (
+            "target.group",
+            json!("web"),
+            "spec.target.group: found \"web\", expected another group than those whose nodes are replaced; take it out: without it nodes are replaced within their group",
         ),
         ("target.labels", json!({"a b": "c"}), "spec.target.labels.a b: found \"c\", expected a label's key"),
         (
@@ -206,6 +211,21 @@ fn each_kind_of_mistake_is_named() {
     for (field, value, message) in cases {
         let found = errors_of(field, &value);
         assert!(found.starts_with(message), "{field}\nexpected {message}\nfound    {found}");
+    }
+}
+
+#[test]
+fn a_group_to_move_into_is_read_beside_groups_only() {
+    let plan = |spec: Value| Plan::read(&with_spec(&spec));
+    let moving = plan(json!({"groups": ["web"], "target": {"group": "web-new"}})).expect("the plan is right");
+    assert_eq!(moving.target.group, Some("web-new".into()));
+    assert!(!moving.target.is_empty());
+    let error = "spec.target.group: found \"web-new\", expected no group beside nodes that are chosen by a selector; \
+        name the groups: spec.groups instead of spec.selector; kubeletVersion may narrow them";
+    for by in [json!({"kubeletVersion": "<1.36"}), json!({"selector": {"matchLabels": {"tier": "web"}}})] {
+        let mut spec = by;
+        spec["target"] = json!({"group": "web-new"});
+        assert_eq!(errors(&with_spec(&spec)), error);
     }
 }
 

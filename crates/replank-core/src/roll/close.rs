@@ -1,4 +1,6 @@
 //! After the last node: the group's bounds as they were, our tags taken off, and new nodes that are not needed ended.
+//!
+//! A group that others moved into wants more than before, and for good: its maximum comes back as far as that allows.
 
 use std::collections::BTreeSet;
 
@@ -75,14 +77,13 @@ pub(super) fn is_leaving(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
 fn is_arriving(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
     arrivals(turn, track);
     let lane = track.lane;
-    let wanted = track.group.map_or(0, |group| group.size.desired);
-    !lane.arriving.is_empty() || !lane.loose_new.is_empty() || wanted > lane.alive
+    !lane.arriving.is_empty() || !lane.loose_new.is_empty() || track.missing() > 0
 }
 
-/// Instances that the group wants beyond its size before the run.
+/// Instances that the group wants beyond its size before the run, those aside that moved into it.
 pub(super) fn beyond(track: &Track<'_>) -> u32 {
     match (track.group, track.original) {
-        (Some(group), Some(original)) => group.size.desired.saturating_sub(original.desired),
+        (Some(_), Some(_)) => track.wanted().saturating_sub(track.wanted_before()),
         (Some(_) | None, Some(_) | None) => 0,
     }
 }
@@ -124,7 +125,7 @@ pub(super) fn retire(
             let until = since + QUIET;
             turn.wait_until(Subject::Node(name.clone()), WaitingOn::Quiet { until }, until);
         } else {
-            end_instance(turn, track, member, Replacement::Decrement);
+            end_instance(turn, member, Replacement::Decrement);
         }
         left = left.saturating_sub(1);
         is_busy = true;
@@ -181,29 +182,35 @@ pub(super) fn release(turn: &mut Turn<'_>, name: &NodeName) {
 /// Gives a group its bounds back and takes our tags off; whether that is done.
 ///
 /// Only what this run raised is lowered: a maximum that somebody else has set since then stays. The desired number is never
-/// lowered here (promise S5).
+/// lowered here (promise S5). A group that others moved into keeps a maximum that holds them.
 pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
     let Some(group) = track.group else { return track.original.is_none() && track.begun.is_none() };
     if let Some(original) = track.original {
-        let raised = original.desired + track.allowance(turn.scope).surge;
-        let is_ours = group.size.max > original.max && group.size.max <= raised;
-        let max = original.max.max(group.size.desired);
+        let raised = original.desired + track.moved() + track.allowance(turn.scope).surge;
+        let kept = track.max_kept(original);
+        let is_ours = group.size.max > kept && group.size.max <= raised;
+        let max = kept.max(group.size.desired);
         if is_ours && group.size.max != max {
             resize(turn, track, group.size, GroupSize { max, ..group.size }, "original bounds");
             return false;
         }
         // What was launched beside nodes that stay, and is in use by now, cannot be taken back.
-        let is_beyond = (original.desired + 1..=raised).contains(&group.size.desired);
+        let is_beyond = (original.desired + track.moved() + 1..=raised).contains(&group.size.desired);
         if is_ours || is_beyond {
             let on = WaitingOn::Bounds { size: group.size, original };
             turn.wait(Subject::Bounds(track.name.clone()), on);
             return true;
         }
-        untag(turn, track, mark::ORIGINAL_SIZE);
+        untag(turn, track.name, mark::ORIGINAL_SIZE);
+        return false;
+    }
+    // After the group's own: what moved into it is read off these.
+    if let Some(source) = track.sources.iter().find(|source| source.original.is_some()) {
+        untag(turn, source.name, mark::ORIGINAL_SIZE);
         return false;
     }
     if track.begun.is_some() {
-        untag(turn, track, mark::BEGUN);
+        untag(turn, track.name, mark::BEGUN);
         return false;
     }
     // A run that has halted leaves it for the way back.

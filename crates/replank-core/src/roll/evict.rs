@@ -15,7 +15,8 @@
 //! one instance per zone (or a multiple), the zone of an ended instance is the one with fewest, so its
 //! replacement comes up there, and pods bound to a zone by their volumes always find a new node in it. With a smaller
 //! surge the new instance may come up where nothing is left to do, and pods bound to another zone wait for room that never
-//! comes: the run is blocked and says so; `check` warns beforehand. It is not worked around by ending a new node and
+//! comes: the run is blocked and says so; `check` warns beforehand. A group that nodes of others move into fills its zones
+//! evenly, wherever old instances are ended. It is not worked around by ending a new node and
 //! hoping for a better draw: that has no end.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::workload::{ReplicaSet, ReplicationController, StatefulSet};
-use replank_model::text::{Text, Uid, Zone};
+use replank_model::text::{GroupName, Text, Uid, Zone};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
@@ -109,9 +110,7 @@ impl Spare {
             let lane: &Lane = track.lane;
             let zones = lane.ready.clone();
             let ready = lane.ready_total();
-            let size = track.original.or_else(|| track.group.map(|group| group.size)).unwrap_or_default();
-            let desired = track.group.map_or(size.desired, |group| group.size.desired.min(size.desired));
-            let needed = desired.saturating_sub(track.allowance(turn.scope).max_unavailable);
+            let needed = track.needed(turn.scope);
             GroupSpare { ready, needed, zones, needed_in_zone: turn.scope.plan.budget.min_ready_per_zone }
         });
         Self { groups: groups.collect() }
@@ -432,6 +431,7 @@ fn leaving(load: &Load) -> Option<(u32, Span, Time)> {
 /// Ends the instances of empty nodes.
 pub(super) fn terminate(turn: &mut Turn<'_>, tracks: &[Track<'_>], acting: &[Drain<'_>]) {
     let mut ending = vec![0_u32; tracks.len()];
+    let mut leaving: BTreeMap<&GroupName, u32> = BTreeMap::new();
     for drain in acting.iter().filter(|drain| drain.load.is_empty()) {
         let subject = Subject::Node(drain.member.name.clone());
         let quiet = drain.from + QUIET;
@@ -440,13 +440,32 @@ pub(super) fn terminate(turn: &mut Turn<'_>, tracks: &[Track<'_>], acting: &[Dra
             continue;
         }
         let track = &tracks[drain.track];
+        if track.is_moved_into() {
+            let leaving = leaving.entry(&drain.member.group).or_default();
+            if let Some(on) = at_minimum(track, drain.member, *leaving) {
+                turn.wait(subject, on);
+            } else {
+                *leaving += 1;
+                end_instance(turn, drain.member, Replacement::Decrement);
+            }
+            continue;
+        }
         ending[drain.track] += 1;
         let held = track.lane.held.len() - start::late(turn, track).count();
         let held = u32::try_from(held).unwrap_or(u32::MAX);
         let left = track.lane.old_left().saturating_sub(ending[drain.track]).saturating_sub(held);
         let raised = beyond(track).min(track.allowance(turn.scope).surge);
-        end_instance(turn, track, drain.member, replacement(track, left, raised));
+        end_instance(turn, drain.member, replacement(track, left, raised));
     }
+}
+
+/// What keeps a group that its nodes leave from wanting one less, when so many of its instances are being ended already.
+fn at_minimum(track: &Track<'_>, member: &Member, leaving: u32) -> Option<WaitingOn> {
+    let source = track.sources.iter().find(|source| *source.name == member.group)?;
+    let size = source.group?.size;
+    let left = size.desired.saturating_sub(leaving);
+    let on = WaitingOn::GroupMinimum { min: size.min, left: left.saturating_sub(1) };
+    (left <= size.min).then_some(on)
 }
 
 /// While at least as many old instances are left as the group is raised by, each is replaced by another; the last ones are
@@ -457,15 +476,10 @@ fn replacement(track: &Track<'_>, left: u32, raised: u32) -> Replacement {
     if left >= raised || is_at_minimum { Replacement::Launch } else { Replacement::Decrement }
 }
 
-pub(super) fn end_instance(
-    turn: &mut Turn<'_>,
-    track: &Track<'_>,
-    member: &Member,
-    replacement: Replacement,
-) {
+pub(super) fn end_instance(turn: &mut Turn<'_>, member: &Member, replacement: Replacement) {
     let effect = Effect::Terminate {
         instance: member.instance.clone(),
-        group: track.name.clone(),
+        group: member.group.clone(),
         node: Some(member.target()),
         replacement,
     };

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::member::{Member, Rank, Scope, Stand, member};
 use super::target;
-use crate::plan::{ChosenBy, Order};
+use crate::plan::ChosenBy;
 
 /// See the module's page.
 #[derive(Debug, Default)]
@@ -31,7 +31,8 @@ pub(super) struct Fleet {
     is_stale: bool,
 }
 
-/// One group's nodes, sorted by what they are to the run.
+/// One group's nodes, sorted by what they are to the run; and where nodes move into another group, the nodes of all groups
+/// that they leave and of that one.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Lane {
     pub(super) found: BTreeSet<NodeName>,
@@ -60,8 +61,10 @@ pub(super) struct Lane {
     pub(super) loose_new: BTreeSet<InstanceId>,
     /// Instances without a node that are being ended.
     pub(super) loose_leaving: BTreeSet<InstanceId>,
-    /// Alive instances, with nodes or without.
-    pub(super) alive: u32,
+    /// Nodes and instances that were in the group before others moved into it, and are not Ready: no loss of the run's.
+    pub(super) broken: u32,
+    /// Alive instances by their group, with nodes or without.
+    alive: BTreeMap<GroupName, u32>,
     /// Old nodes that the plan chooses, whatever has become of them.
     chosen: u32,
 }
@@ -76,10 +79,17 @@ struct Loose {
 enum LooseShelf {
     Old,
     New,
+    /// In the group that others move into, before they do.
+    Settled,
     Leaving,
 }
 
 impl Lane {
+    /// Alive instances of a group, with nodes or without.
+    pub(super) fn alive(&self, group: &GroupName) -> u32 {
+        self.alive.get(group).copied().unwrap_or(0)
+    }
+
     /// Doomed nodes that can be begun.
     pub(super) fn queued(&self) -> usize {
         self.queue.values().map(BTreeSet::len).sum()
@@ -128,9 +138,9 @@ impl Fleet {
                     self.is_stale = true;
                 }
                 if let (Some(group), ChosenBy::Groups(names)) = (new, &scope.plan.nodes.by)
-                    && names.contains(&group.name)
+                    && scope.has(names, &group.name)
                 {
-                    self.lanes.entry(group.name.clone()).or_default();
+                    self.lanes.entry(scope.lane_of(&group.name).clone()).or_default();
                 }
             }
             Change::Stale => {}
@@ -197,7 +207,8 @@ impl Fleet {
         self.forget();
         self.is_stale = false;
         if let ChosenBy::Groups(names) = &scope.plan.nodes.by {
-            self.lanes = names.iter().map(|name| (name.clone(), Lane::default())).collect();
+            let lanes = names.iter().map(|name| scope.lane_of(name).clone());
+            self.lanes = lanes.map(|name| (name, Lane::default())).collect();
         }
         let names: Vec<NodeName> = view.nodes.unordered().map(|(_, node)| node.name()).collect();
         for name in &names {
@@ -222,25 +233,30 @@ impl Fleet {
             if new.as_ref().is_none_or(|new| new.instance != old.instance) {
                 self.node_of.remove(&old.instance);
             }
-            self.shelve(scope.plan.order, old, false);
+            self.shelve(scope, old, false);
         }
         if let Some(new) = new {
             self.dirty_instances.insert(new.instance.clone());
-            self.shelve(scope.plan.order, &new, true);
+            self.shelve(scope, &new, true);
             self.members.insert(name.clone(), new);
         }
     }
 
     /// Puts a node on the shelf where it belongs, or takes it off.
-    fn shelve(&mut self, order: Order, member: &Member, is_there: bool) {
+    fn shelve(&mut self, scope: &Scope, member: &Member, is_there: bool) {
         if let Some(expires) = member.expires {
             put(&mut self.expiries, (expires, member.name.clone()), is_there);
         }
-        let lane = self.lanes.entry(member.group.clone()).or_default();
+        let lane = self.lanes.entry(scope.lane_of(&member.group).clone()).or_default();
         let name = member.name.clone();
         let count = |counter: &mut u32| if is_there { *counter += 1 } else { *counter -= 1 };
         let (counts_ready, is_alive, is_old) = match &member.stand {
-            Stand::Bystander => (true, true, false),
+            Stand::Bystander => {
+                if scope.plan.target.group.as_ref() == Some(&member.group) && !member.is_ready {
+                    count(&mut lane.broken);
+                }
+                (true, true, false)
+            }
             Stand::Usable => {
                 put(&mut lane.usable, name, is_there);
                 (true, true, false)
@@ -262,7 +278,7 @@ impl Fleet {
             }
             Stand::Doomed { load, .. } if load.is_free() => {
                 let zone = lane.queue.entry(member.zone.clone()).or_default();
-                put(zone, (member.rank(order), name), is_there);
+                put(zone, (member.rank(scope.plan.order), name), is_there);
                 if zone.is_empty() {
                     lane.queue.remove(&member.zone);
                 }
@@ -298,15 +314,11 @@ impl Fleet {
         for (by_zone, counts) in [(&mut lane.ready, counts_ready && member.is_ready), (&mut lane.new, is_new)]
         {
             if counts {
-                let in_zone = by_zone.entry(member.zone.clone()).or_default();
-                count(in_zone);
-                if *in_zone == 0 {
-                    by_zone.remove(&member.zone);
-                }
+                tally(by_zone, &member.zone, is_there);
             }
         }
         if is_alive {
-            count(&mut lane.alive);
+            tally(&mut lane.alive, &member.group, is_there);
         }
         if is_old {
             count(&mut lane.chosen);
@@ -316,10 +328,10 @@ impl Fleet {
     fn look_at_instance(&mut self, view: &View, scope: &Scope, id: &InstanceId) {
         let new = view.instances().get(id).and_then(|instance| self.loose(view, scope, instance));
         if let Some(old) = self.loose.remove(id) {
-            self.shelve_loose(id, &old, false);
+            self.shelve_loose(scope, id, &old, false);
         }
         if let Some(new) = new {
-            self.shelve_loose(id, &new, true);
+            self.shelve_loose(scope, id, &new, true);
             self.loose.insert(id.clone(), new);
         }
     }
@@ -328,7 +340,7 @@ impl Fleet {
     fn loose(&self, view: &View, scope: &Scope, instance: &Instance) -> Option<Loose> {
         let has_node = self.node_of.contains_key(&instance.id);
         let is_ours = match &scope.plan.nodes.by {
-            ChosenBy::Groups(names) => names.contains(&instance.group),
+            ChosenBy::Groups(names) => scope.has(names, &instance.group),
             ChosenBy::Selector(_) => self.lanes.contains_key(&instance.group),
         };
         if has_node || !is_ours {
@@ -343,9 +355,14 @@ impl Fleet {
                     let template = group.templates.get(instance.template.0 as usize);
                     template.is_some_and(|made| target::meets_template(&scope.plan.target, group, made))
                 });
-                let is_late = instance.launched.is_some_and(|launched| launched > scope.options.started);
-                if meets && (is_late || !scope.plan.target.is_empty()) {
+                let target = &scope.plan.target;
+                let started = scope.options.started;
+                let is_late = instance.launched.is_some_and(|launched| launched > started);
+                let lands = target::is_landing_node(target, started, &instance.group, instance.launched);
+                if lands && meets && (is_late || !target.is_empty()) {
                     LooseShelf::New
+                } else if target.group.as_ref() == Some(&instance.group) {
+                    LooseShelf::Settled
                 } else {
                     LooseShelf::Old
                 }
@@ -354,17 +371,24 @@ impl Fleet {
         Some(Loose { group: instance.group.clone(), shelf })
     }
 
-    fn shelve_loose(&mut self, id: &InstanceId, loose: &Loose, is_there: bool) {
-        let lane = self.lanes.entry(loose.group.clone()).or_default();
-        let count = |counter: &mut u32| if is_there { *counter += 1 } else { *counter -= 1 };
+    fn shelve_loose(&mut self, scope: &Scope, id: &InstanceId, loose: &Loose, is_there: bool) {
+        let lane = self.lanes.entry(scope.lane_of(&loose.group).clone()).or_default();
         match loose.shelf {
             LooseShelf::Old => {
                 put(&mut lane.loose_old, id.clone(), is_there);
-                count(&mut lane.alive);
+                tally(&mut lane.alive, &loose.group, is_there);
             }
             LooseShelf::New => {
                 put(&mut lane.loose_new, id.clone(), is_there);
-                count(&mut lane.alive);
+                tally(&mut lane.alive, &loose.group, is_there);
+            }
+            LooseShelf::Settled => {
+                if is_there {
+                    lane.broken += 1;
+                } else {
+                    lane.broken -= 1;
+                }
+                tally(&mut lane.alive, &loose.group, is_there);
             }
             LooseShelf::Leaving => put(&mut lane.loose_leaving, id.clone(), is_there),
         }
@@ -389,6 +413,19 @@ fn put<T: Ord>(set: &mut BTreeSet<T>, item: T, is_there: bool) {
         set.insert(item);
     } else {
         set.remove(&item);
+    }
+}
+
+/// Counts one more or one less; what comes to nothing is left out.
+fn tally<K: Ord + Clone>(counts: &mut BTreeMap<K, u32>, key: &K, is_there: bool) {
+    let count = counts.entry(key.clone()).or_default();
+    if is_there {
+        *count += 1;
+    } else {
+        *count -= 1;
+    }
+    if *count == 0 {
+        counts.remove(key);
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) fn halt(turn: &mut Turn<'_>, tracks: &[Track<'_>], stalled_since: Opt
         let group = track.group.map(|group| group.tags.value(mark::HALTED).is_some());
         if group == Some(true) {
             // Another run's: it is over.
-            untag(turn, track, mark::HALTED);
+            untag(turn, track.name, mark::HALTED);
             continue;
         }
         let effect = Effect::TagGroup { group: track.name.clone(), key: mark::HALTED.into(), value };
@@ -129,7 +129,7 @@ fn give_back(turn: &mut Turn<'_>, track: &Track<'_>) {
         return;
     };
     if beyond(track) > 0 {
-        let max = original.max.max(group.size.desired);
+        let max = track.max_kept(original).max(group.size.desired);
         if group.size.max > max && track.begun.is_some() {
             restore(turn, track);
         } else {

@@ -38,6 +38,18 @@ pub(super) struct Scope {
     pub(super) options: Options,
 }
 
+impl Scope {
+    /// Whether a group is one of the run's, where the plan names them: its nodes go, or new ones come up in it.
+    pub(super) fn has(&self, names: &[GroupName], group: &GroupName) -> bool {
+        names.contains(group) || self.plan.target.group.as_ref() == Some(group)
+    }
+
+    /// The group in which the nodes of a group are replaced: the lane is named after it.
+    pub(super) fn lane_of<'s>(&'s self, group: &'s GroupName) -> &'s GroupName {
+        self.plan.target.group.as_ref().unwrap_or(group)
+    }
+}
+
 /// A node of one of the run's groups.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Member {
@@ -158,7 +170,7 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node) -> Option<Member> 
     let is_chosen = is_chosen(scope, node, group_of(scope, node, instance).as_ref());
     let group = group_of(scope, node, instance).or_else(|| is_chosen.then(GroupName::default))?;
     if let ChosenBy::Groups(names) = &scope.plan.nodes.by
-        && !names.contains(&group)
+        && !scope.has(names, &group)
     {
         return None;
     }
@@ -172,7 +184,7 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node) -> Option<Member> 
         created: node.meta.creation_timestamp,
         is_ready: node.is_ready(),
         expires: found.as_ref().filter(|found| found.run == scope.run).map(|found| found.mark.expires),
-        stand: stand(view, scope, node, instance, is_chosen, found),
+        stand: stand(view, scope, node, instance, &group, is_chosen, found),
         group,
     })
 }
@@ -198,6 +210,7 @@ fn stand(
     scope: &Scope,
     node: &Node,
     instance: Option<&Arc<Instance>>,
+    group: &GroupName,
     is_chosen: bool,
     found: Option<mark::Found>,
 ) -> Stand {
@@ -207,10 +220,12 @@ fn stand(
     if instance.is_none() && is_ended_surplus(scope, found.as_ref()) {
         return Stand::Leaving;
     }
-    let group = instance.and_then(|instance| view.groups().get(&instance.group)).map(|group| &**group);
-    let template =
-        instance.zip(group).and_then(|(instance, group)| group.templates.get(instance.template.0 as usize));
-    if target::meets_node(&scope.plan.target, scope.options.started, node, group, template) {
+    let of = instance.and_then(|instance| view.groups().get(&instance.group)).map(|group| &**group);
+    let template = instance.zip(of).and_then(|(instance, of)| of.templates.get(instance.template.0 as usize));
+    let launched = instance.and_then(|instance| instance.launched).or(node.meta.creation_timestamp);
+    if target::is_landing_node(&scope.plan.target, scope.options.started, group, launched)
+        && target::meets_node(&scope.plan.target, scope.options.started, node, of, template)
+    {
         return new_stand(view, scope, node, found);
     }
     if !is_chosen {

@@ -25,6 +25,15 @@
 //! DaemonSet pods are; an old one counts while it is Ready and not being drained. A drain acts only while the group keeps
 //! what it wanted before the run, less `maxUnavailable`, and each zone keeps `minReadyPerZone` (promise S4).
 //!
+//! # Moving into another group
+//!
+//! With `target.group` the new nodes come up in that group. All groups that are left and that one share one lane and one
+//! track, named after the target group: [`fleet::Lane`] has the old nodes of the former and the nodes of the latter, which are
+//! new if they were launched after the run began, and else bystanders. Every rule above then holds for all of them together:
+//! what they wanted is the sum of the sizes written in their tags. An old instance is ended with a decrement of its own
+//! group, and the target group is raised for it; so the sum never exceeds what it was by more than the surge. An ordinary
+//! roll is the case in which the two groups are one.
+//!
 //! # What ends a run
 //!
 //! Done, when no old node is left. Blocked, when nothing is in motion and only a person can help, or nothing has moved for
@@ -212,7 +221,7 @@ enum Verdict {
 }
 
 /// The groups that the run is about.
-fn tracks<'a>(view: &'a View, scope: &Scope, fleet: &'a Fleet) -> Vec<Track<'a>> {
+fn tracks<'a>(view: &'a View, scope: &'a Scope, fleet: &'a Fleet) -> Vec<Track<'a>> {
     let all = fleet.lanes.iter().map(|(name, lane)| Track::of(view, scope, name, lane));
     all.filter(|track| match scope.plan.nodes.by {
         ChosenBy::Groups(_) => true,

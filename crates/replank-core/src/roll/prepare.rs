@@ -9,6 +9,11 @@
 //!    instances cost money. When one of them is free and nothing else is under way, the group is raised again. Where all
 //!    have to wait, the group is raised by one: they will be cordoned, and what is made meanwhile needs a place. Where the
 //!    plan has a `minReadyPerZone`, it is raised by as many as it takes until each zone surely has a new node ([`zones`]).
+//!
+//!    Where nodes move into another group, that group is the one that gets the template and is raised, and the sizes of all
+//!    groups concerned are written down first. "Raised by n" means that all of them together want n more than before. What
+//!    an instance that was ended in a group took from the sum is given to the target group again, as long as more nodes are to
+//!    move than it is raised by ([`left_to_move`]). What others do to the sizes meanwhile is evened out by the same rule.
 //! 5. When every group has its first new node of use, or has no surge, all old nodes of all groups are cordoned and marked.
 //!
 //! # Why all old nodes are cordoned at once, and why with a cordon
@@ -28,7 +33,7 @@ use std::sync::Arc;
 
 use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup};
 use replank_model::object::node::Node;
-use replank_model::text::{NodeName, Text};
+use replank_model::text::{GroupName, NodeName, Text};
 use replank_model::time::{Span, Time};
 
 use super::member::{Member, Stand, last_step};
@@ -62,6 +67,12 @@ pub(super) enum Readiness {
 
 /// Whether a group is not there, which is said. Then nothing is done to any group.
 pub(super) fn is_missing(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
+    let sources = track.sources.iter().filter(|source| source.group.is_none());
+    let lost: Vec<&GroupName> = sources.map(|source| source.name).collect();
+    for name in &lost {
+        let what = format!("node group {name}").into();
+        turn.wait(Subject::Group((*name).clone()), WaitingOn::Missing { what });
+    }
     if track.group.is_none() {
         let what = if track.name.is_empty() {
             "the node group of some of the chosen nodes".into()
@@ -70,7 +81,7 @@ pub(super) fn is_missing(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
         };
         turn.wait(track.subject(), WaitingOn::Missing { what });
     }
-    track.group.is_none()
+    track.group.is_none() || !lost.is_empty()
 }
 
 /// Brings a group's template and size to where the roll can begin.
@@ -82,18 +93,14 @@ pub(super) fn prepare(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
         return Readiness::Open;
     }
     let Some(group) = track.group else { return Readiness::Preparing };
-    if is_other_runs(turn, track) {
+    if is_other_runs(turn, track) || cannot_shrink(turn, track) || write_sizes(turn, track, group) {
         return Readiness::Preparing;
     }
-    let Some(original) = track.original else {
-        tag(turn, track, "original size", mark::ORIGINAL_SIZE, size_text(group.size));
-        return Readiness::Preparing;
-    };
     if !target::meets_template(&turn.scope.plan.target, group, group.template()) {
         let may_go_back = turn.scope.plan.on_failure == OnFailure::Rollback;
         if may_go_back && !group.tags.contains_key(mark::ORIGINAL_TEMPLATE) {
             let version = Text::from(group.current.0.to_string());
-            tag(turn, track, "original launch template", mark::ORIGINAL_TEMPLATE, version);
+            tag(turn, track.name, "original launch template", mark::ORIGINAL_TEMPLATE, version);
             return Readiness::Preparing;
         }
         set_template(turn, track, group, target::template(&turn.scope.plan.target, group));
@@ -103,16 +110,26 @@ pub(super) fn prepare(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
     let is_cordon_due = u32::from(!track.lane.found.is_empty());
     let free = track.lane.found_free + free(turn, track);
     let raised = free.max(is_cordon_due).max(zones::launches(turn, track).min(nodes));
-    if raise(turn, track, group, original.desired + surge.min(raised)) {
+    if raise(turn, track, group, track.wanted_before() + surge.min(raised)) {
         return Readiness::Preparing;
     }
     begin(turn, track, group, &Begun { run: turn.scope.run.clone(), nodes, surge });
     Readiness::Preparing
 }
 
-/// Whether another run has marked nodes of the group: then nothing is done to it.
+/// Whether another run has marked nodes of the group, or has raised the group and has marked nodes anywhere: then nothing is
+/// done to it.
 fn is_other_runs(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
     let mut found = false;
+    let begun = track.group.and_then(|group| group.tags.value(mark::BEGUN)).and_then(Begun::read);
+    if let Some(Begun { run, .. }) = begun.filter(|begun| begun.run != turn.scope.run) {
+        let marks = turn.view.nodes.unordered().filter_map(|(_, node)| mark::of(node));
+        let until = marks.filter(|found| found.run == run).map(|found| found.mark.expires).max();
+        if let Some(until) = until.filter(|until| *until > turn.now) {
+            turn.wait(track.subject(), WaitingOn::OtherRun { run, until });
+            found = true;
+        }
+    }
     for name in &track.lane.aside {
         if let Stand::OtherRun { run, until } = &turn.member(name).stand
             && *until > turn.now
@@ -125,10 +142,40 @@ fn is_other_runs(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
     found
 }
 
-fn tag(turn: &mut Turn<'_>, track: &Track<'_>, what: &str, key: &str, value: Text) {
-    let effect = Effect::TagGroup { group: track.name.clone(), key: key.into(), value };
-    let id = turn.key("tag", format!("{}/{key}", track.name));
-    turn.send(track.subject(), &format!("tag with the {what}"), id, effect);
+/// Whether a group that its nodes are to leave wants at least more nodes than it would keep: nothing is begun before
+/// somebody has lowered its minimum, for an instance that is ended with a decrement may not take the group below it.
+fn cannot_shrink(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
+    let mut is_stuck = false;
+    for source in &track.sources {
+        let Some(group) = source.group else { continue };
+        let members = turn.fleet.members.values();
+        let old = members.filter(|member| member.group == *source.name && member.is_old()).count();
+        let left = group.size.desired.saturating_sub(u32::try_from(old).unwrap_or(u32::MAX));
+        if left < group.size.min {
+            let on = WaitingOn::GroupMinimum { min: group.size.min, left };
+            turn.wait(Subject::Group(source.name.clone()), on);
+            is_stuck = true;
+        }
+    }
+    is_stuck
+}
+
+/// Writes down the sizes of the group and of those whose nodes move into it; whether one is still to be written.
+fn write_sizes(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup) -> bool {
+    let sources = track.sources.iter().filter(|source| source.original.is_none());
+    let sources = sources.filter_map(|source| Some((source.name, source.group?.size)));
+    let own = track.original.is_none().then_some((track.name, group.size));
+    let unwritten: Vec<(&GroupName, GroupSize)> = sources.chain(own).collect();
+    for (name, size) in &unwritten {
+        tag(turn, name, "original size", mark::ORIGINAL_SIZE, size_text(*size));
+    }
+    !unwritten.is_empty()
+}
+
+fn tag(turn: &mut Turn<'_>, group: &GroupName, what: &str, key: &str, value: Text) {
+    let effect = Effect::TagGroup { group: group.clone(), key: key.into(), value };
+    let id = turn.key("tag", format!("{group}/{key}"));
+    turn.send(Subject::Group(group.clone()), &format!("tag with the {what}"), id, effect);
 }
 
 pub(super) fn set_template(
@@ -143,12 +190,13 @@ pub(super) fn set_template(
     turn.send(track.subject(), "new launch template", key, effect);
 }
 
-/// Raises what a group wants; whether that is still to happen.
-fn raise(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, desired: u32) -> bool {
+/// Raises a group until it wants so many nodes, with those whose nodes move into it; whether that is still to happen.
+fn raise(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, wanted: u32) -> bool {
     let from = group.size;
-    if from.desired >= desired {
+    if track.wanted() >= wanted {
         return false;
     }
+    let desired = from.desired + (wanted - track.wanted());
     let to = GroupSize { desired, max: from.max.max(desired), min: from.min };
     resize(turn, track, from, to, "surge");
     true
@@ -159,22 +207,36 @@ fn raise(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, desired: u32
 /// a group whose new instances came up in other zones than where nodes are left.
 fn raise_again(turn: &mut Turn<'_>, track: &Track<'_>) {
     let lane = track.lane;
-    let (Some(group), Some(original)) = (track.group, track.original) else { return };
-    let is_leaving = !lane.leaving.is_empty() || !lane.loose_leaving.is_empty();
-    let allowance = track.allowance(turn.scope);
-    let draining = lane.draining.iter().filter(|name| turn.member(name).is_ready).count();
-    let ready = lane.ready_total() + u32::try_from(draining).unwrap_or(u32::MAX);
-    let needed = group.size.desired.min(original.desired).saturating_sub(allowance.max_unavailable);
-    if is_leaving {
-        return;
+    let (Some(group), Some(_)) = (track.group, track.original) else { return };
+    let (before, surge) = (track.wanted_before(), track.allowance(turn.scope).surge);
+    let mut wanted = if track.is_moved_into() { before + left_to_move(turn, track) } else { 0 };
+    if lane.leaving.is_empty() && lane.loose_leaving.is_empty() {
+        let draining = lane.draining.iter().filter(|name| turn.member(name).is_ready).count();
+        let ready = lane.ready_total() + u32::try_from(draining).unwrap_or(u32::MAX);
+        let under_way = u32::try_from(lane.draining.len()).unwrap_or(u32::MAX);
+        let is_short = ready <= track.needed(turn.scope);
+        let for_nodes = if is_short { before + free(turn, track) + under_way } else { 0 };
+        let is_settled = lane.arriving.is_empty()
+            && lane.loose_new.is_empty()
+            && track.missing() == 0
+            && lane.alive(track.name) == group.size.desired;
+        let for_zones =
+            if is_settled && under_way == 0 { track.wanted() + zones::launches(turn, track) } else { 0 };
+        wanted = wanted.max(for_nodes).max(for_zones);
     }
-    let under_way = u32::try_from(lane.draining.len()).unwrap_or(u32::MAX);
-    let is_short = ready <= needed;
-    let for_nodes = if is_short { original.desired + free(turn, track) + under_way } else { 0 };
-    let is_settled =
-        lane.arriving.is_empty() && lane.loose_new.is_empty() && lane.alive == group.size.desired;
-    let for_zones = if is_settled && under_way == 0 { lane.alive + zones::launches(turn, track) } else { 0 };
-    raise(turn, track, group, for_nodes.max(for_zones).min(original.desired + allowance.surge));
+    raise(turn, track, group, wanted.min(before + surge));
+}
+
+/// Nodes that are still to move into the group, those aside that have to wait for batch pods: by as many, and no more than
+/// the surge, the group is kept above what all wanted before.
+///
+/// An instance that was ended in another group is wanted by none any more, and this group takes its place. In the group
+/// of its own the same is one step, a termination without a decrement (see [`super::evict`]).
+fn left_to_move(turn: &Turn<'_>, track: &Track<'_>) -> u32 {
+    let lane = track.lane;
+    let held = lane.held.len() - start::late(turn, track).count() + lane.found.len();
+    let held = u32::try_from(held).unwrap_or(u32::MAX) - lane.found_free;
+    lane.old_left().saturating_sub(held).saturating_sub(track.unwanted())
 }
 
 /// Nodes that can be begun as soon as their turn comes.
@@ -193,15 +255,15 @@ pub(super) fn resize(turn: &mut Turn<'_>, track: &Track<'_>, from: GroupSize, to
 fn begin(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, begun: &Begun) {
     match group.tags.value(mark::BEGUN) {
         // What a run that is over has left: its nodes bear no mark that holds.
-        Some(_) => untag(turn, track, mark::BEGUN),
-        None => tag(turn, track, "beginning", mark::BEGUN, begun.to_text()),
+        Some(_) => untag(turn, track.name, mark::BEGUN),
+        None => tag(turn, track.name, "beginning", mark::BEGUN, begun.to_text()),
     }
 }
 
-pub(super) fn untag(turn: &mut Turn<'_>, track: &Track<'_>, key: &str) {
-    let effect = Effect::UntagGroup { group: track.name.clone(), key: key.into() };
-    let id = turn.key("untag", format!("{}/{key}", track.name));
-    turn.send(track.subject(), "tag to be taken off", id, effect);
+pub(super) fn untag(turn: &mut Turn<'_>, group: &GroupName, key: &str) {
+    let effect = Effect::UntagGroup { group: group.clone(), key: key.into() };
+    let id = turn.key("untag", format!("{group}/{key}"));
+    turn.send(Subject::Group(group.clone()), "tag to be taken off", id, effect);
 }
 
 /// Whether a group that was raised has its first new node, and what it still waits for.
@@ -210,7 +272,9 @@ fn capacity(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
     raise_again(turn, track);
     let lane = track.lane;
     let wants_surge = track.allowance(turn.scope).surge > 0 && !lane.found.is_empty();
-    if wants_surge && lane.usable.is_empty() { Readiness::Preparing } else { Readiness::Open }
+    // What a run that halted had to leave in the group that nodes move into is as good as a new node.
+    let is_ahead = track.is_moved_into() && lane.ready_total() + lane.broken > track.wanted_before();
+    if wants_surge && lane.usable.is_empty() && !is_ahead { Readiness::Preparing } else { Readiness::Open }
 }
 
 /// Says what new instances the group waits for.
@@ -228,7 +292,7 @@ pub(super) fn arrivals(turn: &mut Turn<'_>, track: &Track<'_>) {
         let since = node.and_then(|node: &Arc<Node>| last_step(node));
         on_time += u32::from(is_on_time(turn, Subject::Node(name.clone()), since, Some(member)));
     }
-    let missing = track.group.map_or(0, |group| group.size.desired.saturating_sub(lane.alive));
+    let missing = track.missing();
     turn.watch(track, Watched::Launching, missing > 0);
     if let Some(since) = turn.launches_nothing(track) {
         turn.wait(track.subject(), WaitingOn::InstanceLate { since, daemon_pods_missing: 0 });

@@ -86,7 +86,7 @@ impl Places {
         for (name, from) in turn.sent.drains(turn.now) {
             let Some(member) = turn.fleet.members.get(&name) else { continue };
             let Stand::Doomed { since, .. } = member.stand else { continue };
-            let Some(number) = tracks.iter().position(|track| *track.name == member.group) else { continue };
+            let Some(number) = tracks.iter().position(|track| turn.is_in(member, track)) else { continue };
             begin(turn, &name, since, from);
             places.take(number, name, from);
         }
@@ -162,7 +162,7 @@ fn queue(turn: &mut Turn<'_>, track: &Track<'_>, places: &Places) {
     let waiting = track
         .lane
         .queued()
-        .saturating_sub(places.starting.iter().filter(|name| turn.member(name).group == *track.name).count());
+        .saturating_sub(places.starting.iter().filter(|name| turn.is_in(turn.member(name), track)).count());
     if waiting > 0 {
         let nodes = u32::try_from(waiting).unwrap_or(u32::MAX);
         let limit = turn.scope.plan.pace.parallel;

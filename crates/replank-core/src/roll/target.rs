@@ -6,7 +6,7 @@ use replank_model::labels::Labels;
 use replank_model::object::affinity::Taint;
 use replank_model::object::cloud::{LaunchTemplate, NodeGroup};
 use replank_model::object::node::{LABEL_EKS_IMAGE, Node};
-use replank_model::text::Text;
+use replank_model::text::{GroupName, Text};
 use replank_model::time::Time;
 
 use crate::mark;
@@ -21,6 +21,20 @@ pub(super) fn original(group: &NodeGroup) -> Option<&LaunchTemplate> {
 /// Whether a template is the one from before the run. Where none was written down, there is nothing to go back from.
 fn is_original(group: Option<&NodeGroup>, template: Option<&LaunchTemplate>) -> bool {
     group.and_then(original).is_none_or(|original| template == Some(original))
+}
+
+/// Whether an instance is where new ones come up. In a group that nodes move into, what was there before the run is nothing
+/// of the run's; in the groups that they leave, whatever the target says of its nodes is met nowhere.
+pub(super) fn is_landing_node(
+    target: &Target,
+    started: Time,
+    group: &GroupName,
+    launched: Option<Time>,
+) -> bool {
+    target
+        .group
+        .as_ref()
+        .is_none_or(|landing| landing == group && launched.is_some_and(|launched| launched > started))
 }
 
 /// Whether a node is as the target says. Under an empty target it is new if it was created after the run began.
@@ -126,6 +140,7 @@ mod tests {
 
     fn target() -> Target {
         Target {
+            group: None,
             kubernetes_version: Some("1.36".parse().expect("a version")),
             image: Some("ami-new".into()),
             labels: vec![("old".into(), None), ("tier".into(), Some("web".into()))],

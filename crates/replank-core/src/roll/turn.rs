@@ -14,7 +14,7 @@ use super::prepare::LATE_AFTER;
 use super::sent::{COMMAND_LIFE, Offer, Sent};
 use crate::command::{Command, CommandKey, Effect, Mark, NodeRole};
 use crate::mark::{self, Begun, Halted};
-use crate::plan::Allowance;
+use crate::plan::{Allowance, ChosenBy};
 use crate::waiting::{Subject, Waiting, WaitingOn};
 
 /// See the module's page.
@@ -53,21 +53,113 @@ pub(super) struct Track<'a> {
     pub(super) begun: Option<Begun>,
     /// What the run wrote when it ended without being done.
     pub(super) halted: Option<Halted>,
+    /// The groups whose nodes move into this one; none where nodes are replaced within their group.
+    pub(super) sources: Vec<Source<'a>>,
+}
+
+/// A group whose nodes move into another one.
+pub(super) struct Source<'a> {
+    pub(super) name: &'a GroupName,
+    pub(super) group: Option<&'a NodeGroup>,
+    /// Its size before the run, once that is written down.
+    pub(super) original: Option<GroupSize>,
+}
+
+impl Source<'_> {
+    /// What it wanted before the run.
+    fn wanted_before(&self) -> u32 {
+        size_before(self.original, self.group).desired
+    }
+
+    /// What it wants.
+    fn wanted(&self) -> u32 {
+        self.group.map_or(0, |group| group.size.desired)
+    }
+}
+
+fn size_before(original: Option<GroupSize>, group: Option<&NodeGroup>) -> GroupSize {
+    original.or_else(|| group.map(|group| group.size)).unwrap_or_default()
 }
 
 impl<'a> Track<'a> {
-    pub(super) fn of(view: &'a View, scope: &Scope, name: &'a GroupName, lane: &'a Lane) -> Self {
-        let group = view.groups().get(name).map(|group| &**group);
+    pub(super) fn of(view: &'a View, scope: &'a Scope, name: &'a GroupName, lane: &'a Lane) -> Self {
+        let named = |name: &GroupName| view.groups().get(name).map(|group| &**group);
+        let original = |group: Option<&NodeGroup>| group?.tags.value(mark::ORIGINAL_SIZE).and_then(read_size);
+        let sources = match (&scope.plan.target.group, &scope.plan.nodes.by) {
+            (Some(_), ChosenBy::Groups(names)) => names.as_slice(),
+            (Some(_), ChosenBy::Selector(_)) | (None, ChosenBy::Groups(_) | ChosenBy::Selector(_)) => &[],
+        };
+        let sources = sources.iter().map(|name| (name, named(name)));
+        let sources =
+            sources.map(|(name, group)| Source { name, group, original: original(group) }).collect();
+        let group = named(name);
         let tag = |key| group.and_then(|group| group.tags.value(key));
         let begun = tag(mark::BEGUN).and_then(Begun::read).filter(|begun| begun.run == scope.run);
         let halted = tag(mark::HALTED).and_then(Halted::read).filter(|halted| halted.run == scope.run);
-        Self { name, lane, group, original: tag(mark::ORIGINAL_SIZE).and_then(read_size), begun, halted }
+        Self { name, lane, group, original: original(group), begun, halted, sources }
     }
 
-    /// The budget in numbers.
+    /// Whether the nodes of other groups move into this one.
+    pub(super) fn is_moved_into(&self) -> bool {
+        !self.sources.is_empty()
+    }
+
+    /// The budget in numbers: shares of what the groups whose nodes go wanted before the run.
     pub(super) fn allowance(&self, scope: &Scope) -> Allowance {
-        let size = self.original.or_else(|| self.group.map(|group| group.size)).unwrap_or_default();
-        scope.plan.budget.allowance(size.desired)
+        let nodes = if self.is_moved_into() {
+            self.sources.iter().map(Source::wanted_before).sum()
+        } else {
+            size_before(self.original, self.group).desired
+        };
+        scope.plan.budget.allowance(nodes)
+    }
+
+    /// Nodes that the group, and those whose nodes move into it, wanted together before the run.
+    pub(super) fn wanted_before(&self) -> u32 {
+        let sources: u32 = self.sources.iter().map(Source::wanted_before).sum();
+        size_before(self.original, self.group).desired + sources
+    }
+
+    /// Nodes that they want together.
+    pub(super) fn wanted(&self) -> u32 {
+        let own = self.group.map_or(0, |group| group.size.desired);
+        own + self.sources.iter().map(Source::wanted).sum::<u32>()
+    }
+
+    /// Nodes that are to be Ready at any time.
+    pub(super) fn needed(&self, scope: &Scope) -> u32 {
+        let wanted = if self.is_moved_into() {
+            // What the groups that are left want is lowered by the move itself, so it is no measure.
+            self.wanted_before().saturating_sub(self.lane.broken)
+        } else {
+            let before = size_before(self.original, self.group).desired;
+            self.group.map_or(before, |group| group.size.desired.min(before))
+        };
+        wanted.saturating_sub(self.allowance(scope).max_unavailable)
+    }
+
+    /// Nodes that other groups want less than before the run, and this one more.
+    pub(super) fn moved(&self) -> u32 {
+        self.sources.iter().map(|source| source.wanted_before().saturating_sub(source.wanted())).sum()
+    }
+
+    /// Instances that the groups want and do not have.
+    pub(super) fn missing(&self) -> u32 {
+        let own = self.group.map(|group| (self.name, group));
+        let sources = self.sources.iter().filter_map(|source| Some((source.name, source.group?)));
+        let groups = own.into_iter().chain(sources);
+        groups.map(|(name, group)| group.size.desired.saturating_sub(self.lane.alive(name))).sum()
+    }
+
+    /// Instances that are still there though the groups that they are in do not want them any more.
+    pub(super) fn unwanted(&self) -> u32 {
+        let sources = self.sources.iter();
+        sources.map(|source| self.lane.alive(source.name).saturating_sub(source.wanted())).sum()
+    }
+
+    /// The maximum that the group is to have in the end: its own, or what it takes to hold the nodes that moved into it.
+    pub(super) fn max_kept(&self, original: GroupSize) -> u32 {
+        original.max.max(original.desired + self.moved())
     }
 
     /// Nodes of the run that have been replaced.
@@ -79,7 +171,8 @@ impl<'a> Track<'a> {
     pub(super) fn is_touched(&self) -> bool {
         let lane = self.lane;
         let has_marks = lane.queued() + lane.held.len() + lane.draining.len() + lane.surplus.len() > 0;
-        self.original.is_some() || self.begun.is_some() || has_marks
+        let is_written = self.sources.iter().any(|source| source.original.is_some());
+        self.original.is_some() || is_written || self.begun.is_some() || has_marks
     }
 
     pub(super) fn subject(&self) -> Subject {
@@ -123,6 +216,11 @@ impl<'a> Turn<'a> {
 
     pub(super) fn member(&self, name: &NodeName) -> &'a Member {
         self.fleet.members.get(name).expect("a lane lists members only")
+    }
+
+    /// Whether a node is one of a group's of the run, or moves into it.
+    pub(super) fn is_in(&self, member: &Member, track: &Track<'_>) -> bool {
+        self.scope.lane_of(&member.group) == track.name
     }
 
     /// Says why something waits; the first reason that is found for it stands.

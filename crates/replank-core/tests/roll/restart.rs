@@ -54,6 +54,12 @@ fn specs() -> Vec<(Value, bool)> {
         (json!({"batch": {"wait": "1h", "onDeadline": "evict"}}), true),
         (json!({"batch": {"wait": "1h", "onDeadline": "skip"}}), true),
         (json!({"batch": {"wait": "1h", "onDeadline": "pause"}}), true),
+        (
+            json!({"target": {"group": "web-new"}, "pace": {"betweenNodes": "30s", "parallel": 2}, "budget": {"surge": 2}}),
+            false,
+        ),
+        (json!({"target": {"group": "web-new"}, "batch": {"wait": "1h", "onDeadline": "skip"}}), true),
+        (json!({"target": {"group": "web-new"}, "batch": {"wait": "1h", "onDeadline": "pause"}}), true),
     ]
 }
 

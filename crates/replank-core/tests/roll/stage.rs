@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use replank_core::command::{Command, CommandKey, Effect, Outcome, Refusal, Replacement};
 use replank_core::decision::{Decision, End};
-use replank_core::groups::{GroupBy, from_nodes};
+use replank_core::groups::{GroupBy, assumed_target, from_nodes};
 use replank_core::plan::Plan;
 use replank_core::schedule::Scheduler;
 use replank_core::waiting::{Subject, WaitingOn};
-use replank_core::{Core, Options, mark};
+use replank_core::{Core, Options, mark, nodes_to_replace};
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{GroupSize, Instance, InstanceState, NodeGroup, TemplateVersion};
 use replank_model::object::condition::{Condition, ConditionStatus};
@@ -129,6 +129,8 @@ pub(crate) struct Stage {
     pub(crate) stubborn: BTreeSet<Key>,
     /// Groups that launch nothing.
     pub(crate) barren: BTreeSet<GroupName>,
+    /// Nodes that do not become Ready.
+    pub(crate) broken_nodes: BTreeSet<NodeName>,
     /// DaemonSet pods on new nodes do not become ready.
     pub(crate) broken_daemons: bool,
     /// Which of several emptiest zones is taken: the last in order of name, else the first.
@@ -137,6 +139,10 @@ pub(crate) struct Stage {
     pub(crate) jobs: Vec<(String, Time)>,
     /// Size of the group `web` before the run.
     pub(crate) original: GroupSize,
+    /// Nodes that all groups of the plan wanted together before the run, the one that nodes move into among them.
+    wanted_before: u32,
+    /// Sizes of all groups before the run.
+    pub(crate) sizes: BTreeMap<GroupName, GroupSize>,
     /// Nodes of each zone before the run.
     zones: BTreeMap<Zone, usize>,
     /// Drops core's caches before decisions for which this says so.
@@ -151,7 +157,11 @@ pub(crate) struct Stage {
 impl Stage {
     pub(crate) fn new(plan: Plan, objects: Vec<Value>) -> Self {
         let mut truth: View = objects.into_iter().map(|value| Delta::Put(object(value))).collect();
-        for learnt in from_nodes(&truth, &GroupBy::default()) {
+        let mut learnt = from_nodes(&truth, &GroupBy::default());
+        let options = Options { started: start(), group_by: GroupBy::default() };
+        let moving = nodes_to_replace(&truth, &plan, &options).len();
+        learnt.extend(assumed_target(&learnt, &plan, moving, &options.group_by));
+        for learnt in learnt {
             truth.apply(Delta::Group(learnt.group.into()));
             for instance in learnt.instances {
                 truth.apply(Delta::Instance(instance.into()));
@@ -162,8 +172,13 @@ impl Stage {
         for (_, node) in truth.nodes.sorted() {
             *zones.entry(replank_core::groups::zone_of(node)).or_default() += 1;
         }
+        let sizes: BTreeMap<GroupName, GroupSize> =
+            truth.groups().iter().map(|(name, group)| (name.clone(), group.size)).collect();
+        let landing = plan.target.group.clone();
+        let is_counted = |name: &GroupName| name.as_str() == "web" || landing.is_some();
+        let wanted_before =
+            sizes.iter().filter(|(name, _)| is_counted(name)).map(|(_, size)| size.desired).sum();
         let plan = Arc::new(plan);
-        let options = Options { started: start(), group_by: GroupBy::default() };
         let core = Core::new(plan.clone(), "run".into(), options.clone());
         let mut stage = Self {
             truth,
@@ -176,10 +191,13 @@ impl Stage {
             options,
             stubborn: BTreeSet::new(),
             barren: BTreeSet::new(),
+            broken_nodes: BTreeSet::new(),
             broken_daemons: false,
             prefers_last_zone: false,
             jobs: Vec::new(),
             original,
+            wanted_before,
+            sizes,
             zones,
             drops: Box::new(|_| false),
             lag: |_| 0,
@@ -208,6 +226,16 @@ impl Stage {
     /// Replaces core by one that knows nothing but what there is.
     pub(crate) fn restart(&mut self) {
         self.core = Core::new(self.plan.clone(), "run".into(), self.options.clone());
+        self.queues.clear();
+        self.answers.clear();
+        self.show_all();
+    }
+
+    /// Begins the plan anew under another name, as things are.
+    pub(crate) fn run_again(&mut self, run: &str) {
+        self.options.started = self.now;
+        self.core = Core::new(self.plan.clone(), run.into(), self.options.clone());
+        self.sizes = self.truth.groups().iter().map(|(name, group)| (name.clone(), group.size)).collect();
         self.queues.clear();
         self.answers.clear();
         self.show_all();
@@ -369,22 +397,56 @@ impl Stage {
     /// many Ready nodes as the plan keeps.
     fn check(&self) {
         let Some(group) = self.truth.groups().get("web") else { return };
-        let allowance = self.plan.budget.allowance(self.original.desired);
+        let landing = self.plan.target.group.as_ref();
+        let into = landing.and_then(|name| self.sizes.get(name)).map_or(0, |size| size.desired);
+        let allowance = self.plan.budget.allowance(if landing.is_some() {
+            self.wanted_before - into
+        } else {
+            self.original.desired
+        });
         assert!(group.size.desired <= group.size.max, "{}", self.story());
-        assert!(group.size.max <= self.original.max + allowance.surge, "{}", self.story());
+        let surge = if landing.is_some() { 0 } else { allowance.surge };
+        assert!(group.size.max <= self.original.max + surge, "{}", self.story());
+        if let Some(name) = landing {
+            self.check_landing(name, allowance.surge);
+        }
         let nodes = self.nodes();
         let ending = |node: &Node| {
             let instance = self.truth.instances().values().find(|i| i.node.as_ref() == Some(&node.name()));
             instance.is_none_or(|instance| !instance.state.is_alive())
         };
         let ready: Vec<&Arc<Node>> = nodes.iter().filter(|node| node.is_ready() && !ending(node)).collect();
-        let needed = self.original.desired.saturating_sub(allowance.max_unavailable);
+        let broken = u32::try_from(self.broken_nodes.len()).expect("few");
+        let needed = self.wanted_before.saturating_sub(allowance.max_unavailable + broken);
         assert!(ready.len() >= needed as usize, "{} Ready nodes of {needed}\n{}", ready.len(), self.story());
         for (zone, before) in &self.zones {
             let left = ready.iter().filter(|node| node.zone() == Some(zone.text())).count();
             let needed = (*before).min(self.plan.budget.min_ready_per_zone as usize);
             assert!(left >= needed, "{left} Ready nodes in zone {zone}\n{}", self.story());
         }
+    }
+
+    /// No group is raised before its size is written down, and those of the groups that it takes the nodes of.
+    fn check_written(&self, raised: &GroupName) {
+        let is_concerned = |name: &GroupName| name == raised || self.plan.target.group.is_some();
+        for group in self.truth.groups().values().filter(|group| is_concerned(&group.name)) {
+            assert!(group.tags.contains_key(mark::ORIGINAL_SIZE), "{}\n{}", group.name, self.story());
+        }
+    }
+
+    /// The group that others move into: raised by no more than has moved and the surge; what all want together stays within
+    /// the surge.
+    fn check_landing(&self, name: &GroupName, surge: u32) {
+        let Some(group) = self.truth.groups().get(name) else { return };
+        let before = self.sizes[name];
+        let all = self.truth.groups().values();
+        let wanted: u32 = all.clone().map(|group| group.size.desired).sum();
+        let left: u32 = all.filter(|group| group.name != *name).map(|group| group.size.desired).sum();
+        let moved = (self.wanted_before - before.desired).saturating_sub(left);
+        assert!(wanted <= self.wanted_before + surge, "{wanted} wanted\n{}", self.story());
+        assert!(group.size.desired <= group.size.max, "{}", self.story());
+        let max = before.max.max(before.desired + moved + surge);
+        assert!(group.size.max <= max, "{} with {moved} moved\n{}", group.size, self.story());
     }
 
     fn end_pods(&mut self) {
@@ -597,7 +659,8 @@ impl Stage {
 
     fn ready_node(&mut self, instance: &Instance) {
         let node = instance.node.as_ref().and_then(|name| self.truth.node(name)).cloned();
-        let Some(node) = node.filter(|node| !node.is_ready()) else { return };
+        let is_waiting = |node: &Arc<Node>| !node.is_ready() && !self.broken_nodes.contains(&node.name());
+        let Some(node) = node.filter(is_waiting) else { return };
         if node.meta.creation_timestamp.is_some_and(|created| created + NODE_READY <= self.now) {
             let mut node = Node::clone(&node);
             node.status.conditions = vec![condition("Ready", true, self.now)];
@@ -666,6 +729,9 @@ impl Stage {
                     return Err(conflict("size"));
                 }
                 assert!(to.min <= to.desired && to.desired <= to.max, "{to}");
+                if to.desired > from.desired || to.max > from.max {
+                    self.check_written(group);
+                }
                 self.group(group, |group| group.size = *to);
                 Ok(())
             }

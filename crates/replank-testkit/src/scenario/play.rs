@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use replank_core::check::{self, Finding};
 use replank_core::command::Outcome;
 use replank_core::decision::Decision;
-use replank_core::groups::{GroupBy, group_of};
+use replank_core::groups::{GroupBy, assumed_target, group_of};
 use replank_core::plan::{ChosenBy, Plan};
 use replank_core::{Core, Options, nodes_to_replace};
 use replank_intake::document::Found;
@@ -41,8 +41,10 @@ pub fn play(scenario: &Scenario) -> anyhow::Result<String> {
         Ok(plan) => Arc::new(plan),
         Err(errors) => return Ok(format!("the plan is refused\n{}\n", indented(&errors.to_string()))),
     };
-    let stage = stage::set(scenario)?;
+    let mut stage = stage::set(scenario)?;
     let options = Options { started: stage.start, group_by: GroupBy::default() };
+    let moving = nodes_to_replace(&stage.view, &plan, &options).len();
+    stage.groups.extend(assumed_target(&stage.groups, &plan, moving, &options.group_by));
     let mut before = stage.view.clone();
     for learnt in &stage.groups {
         before.apply(Delta::Group(learnt.group.clone().into()));
@@ -175,10 +177,10 @@ impl Show {
     }
 }
 
-/// The groups that have a node which the plan chooses.
+/// The groups that have a node which the plan chooses, and the one that it moves them into.
 fn rolled(view: &View, plan: &Plan) -> BTreeSet<GroupName> {
     match &plan.nodes.by {
-        ChosenBy::Groups(names) => names.iter().cloned().collect(),
+        ChosenBy::Groups(names) => names.iter().chain(&plan.target.group).cloned().collect(),
         ChosenBy::Selector(selector) => {
             let nodes = view.nodes.sorted();
             let chosen = nodes.iter().filter(|(_, node)| selector.matches(|key| node.meta.labels.value(key)));

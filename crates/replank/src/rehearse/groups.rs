@@ -2,9 +2,12 @@
 
 use replank_core::groups::{self, GroupBy, LearntGroup, group_of};
 use replank_core::plan::{ChosenBy, Plan, nearest};
+use replank_core::{Options, nodes_to_replace};
 use replank_model::object::node::LABEL_EKS_NODEGROUP;
 use replank_model::text::{GroupName, Text};
+use replank_model::time::Time;
 use replank_model::view::View;
+use replank_sim::{Assumption, Source};
 
 use crate::failure::Failure;
 use crate::report::words::count;
@@ -16,6 +19,8 @@ const LISTED_MAX: usize = 20;
 pub(super) struct Grouped {
     pub(super) groups: Vec<LearntGroup>,
     pub(super) by: GroupBy,
+    /// What had to be assumed of a group that the snapshot does not show.
+    pub(super) assumption: Option<Assumption>,
 }
 
 /// The groups that a label makes.
@@ -27,14 +32,32 @@ pub(super) fn of_label(view: &View, label: &Text) -> Vec<LearntGroup> {
 ///
 /// Nodes that a plan chooses by a selector are in their groups by label where all of them have it; else they are
 /// one group that has the plan's name.
-pub(super) fn choose(view: &View, plan: &Plan, label: &Text) -> Result<Grouped, Failure> {
+pub(super) fn choose(view: &View, plan: &Plan, label: &Text, now: Time) -> Result<Grouped, Failure> {
+    let mut grouped = choose_shown(view, plan, label)?;
+    let options = Options { started: now, group_by: grouped.by.clone() };
+    let moving = nodes_to_replace(view, plan, &options).len();
+    if let Some(target) = groups::assumed_target(&grouped.groups, plan, moving, &grouped.by) {
+        grouped.assumption = Some(Assumption {
+            about: format!("node group {}, of which the snapshot shows no node", target.group.name),
+            value: format!(
+                "made empty before the roll, in the zones and of the instance types of the group that is left first, its max {}",
+                target.group.size.max
+            ),
+            source: Source::Default,
+        });
+        grouped.groups.push(target);
+    }
+    Ok(grouped)
+}
+
+fn choose_shown(view: &View, plan: &Plan, label: &Text) -> Result<Grouped, Failure> {
     let known = of_label(view, label);
     let by = GroupBy::Label(label.clone());
     match &plan.nodes.by {
         ChosenBy::Groups(wanted) => {
             let unknown = wanted.iter().find(|name| known.iter().all(|group| group.group.name != **name));
             unknown.map_or(Ok(()), |name| Err(no_such(name, &known, label)))?;
-            Ok(Grouped { groups: known, by })
+            Ok(Grouped { groups: known, by, assumption: None })
         }
         ChosenBy::Selector(selector) => {
             let nodes = view.nodes.sorted();
@@ -46,10 +69,10 @@ pub(super) fn choose(view: &View, plan: &Plan, label: &Text) -> Result<Grouped, 
                     .next("look at the nodes' labels: kubectl get nodes --show-labels"));
             }
             if is_grouped {
-                return Ok(Grouped { groups: known, by });
+                return Ok(Grouped { groups: known, by, assumption: None });
             }
             let by = GroupBy::Selector(GroupName::new(plan.name.clone()), selector.clone());
-            Ok(Grouped { groups: groups::from_nodes(view, &by), by })
+            Ok(Grouped { groups: groups::from_nodes(view, &by), by, assumption: None })
         }
     }
 }

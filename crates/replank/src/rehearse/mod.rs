@@ -13,6 +13,7 @@ use replank_core::plan::Plan;
 use replank_model::text::Text;
 use replank_model::time::Time;
 use replank_model::view::View;
+use replank_sim::Assumption;
 use serde::Serialize;
 
 use crate::cli::{Format, RehearseArgs};
@@ -42,12 +43,15 @@ pub(crate) struct Scene {
     pub(crate) now: Time,
     /// What is to be done.
     pub(crate) plan: Plan,
+    /// What had to be assumed of its groups.
+    pub(crate) assumption: Option<Assumption>,
 }
 
 impl Scene {
     fn new(name: String, cluster: Cluster, plan: Plan, label: &Text) -> Result<Self, Failure> {
-        let Grouped { groups, by } = groups::choose(&cluster.view, &plan, label)?;
-        Ok(Self { name, view: cluster.view, groups, group_by: by, now: cluster.now, plan })
+        let Cluster { view, now } = cluster;
+        let Grouped { groups, by, assumption } = groups::choose(&view, &plan, label, now)?;
+        Ok(Self { name, view, groups, group_by: by, now, plan, assumption })
     }
 }
 

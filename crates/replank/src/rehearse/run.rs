@@ -147,7 +147,7 @@ impl<'a> Prepared<'a> {
                 kubelet: KubeletModel::Learnt(self.durations.clone()),
                 cloud: self.durations.cloud(),
             },
-            assumptions: self.durations.assumptions(),
+            assumptions: scene.assumption.iter().cloned().chain(self.durations.assumptions()).collect(),
         };
         let run = RunId::new(format!("rehearsal-of-{}", scene.plan.name));
         let core = Core::new(scene.plan.clone(), run, options(scene));
@@ -163,7 +163,11 @@ fn options(scene: &Scene) -> Options {
 
 /// What is found before the start.
 fn findings(scene: &Scene) -> Vec<FindingEntry> {
-    let found = check::run(&scene.view, Some(&scene.plan), &options(scene));
+    let mut view = scene.view.clone();
+    for learnt in &scene.groups {
+        view.apply(Delta::Group(learnt.group.clone().into()));
+    }
+    let found = check::run(&view, Some(&scene.plan), &options(scene));
     let entry = |finding: Finding| FindingEntry {
         id: finding.rule.id(),
         severity: finding.severity.as_str(),
@@ -174,10 +178,10 @@ fn findings(scene: &Scene) -> Vec<FindingEntry> {
     found.into_iter().map(entry).collect()
 }
 
-/// The groups that have a node which the plan chooses.
+/// The groups that have a node which the plan chooses, and the one that it moves them into.
 fn rolled(scene: &Scene) -> BTreeSet<GroupName> {
     match &scene.plan.nodes.by {
-        ChosenBy::Groups(names) => names.iter().cloned().collect(),
+        ChosenBy::Groups(names) => names.iter().chain(&scene.plan.target.group).cloned().collect(),
         ChosenBy::Selector(selector) => {
             let nodes = scene.view.nodes.sorted();
             let chosen = nodes.iter().filter(|(_, node)| selector.matches(|key| node.meta.labels.value(key)));

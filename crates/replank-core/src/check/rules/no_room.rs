@@ -1,6 +1,7 @@
 //! Pods that fit on no node that stays and on no new one, by the scheduler's judgement.
 //!
-//! Old nodes are taken as full; of every group that is rolled one empty new node of each zone and shape is added. A pod that
+//! Old nodes are taken as full; of every group that is rolled, or that nodes move into, one empty new node of each zone and
+//! shape is added. A pod that
 //! finds no place then, with everything else where it is, will find none in the roll either.
 
 use std::collections::BTreeMap;
@@ -14,9 +15,8 @@ use crate::roll::Places;
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let nothing = Target::default();
     let target = survey.plan.map_or(&nothing, |plan| &plan.target);
-    let touched = survey.groups_touched();
-    let groups = touched.iter().filter_map(|name| survey.groups.get(name));
-    let mut places = Places::with_groups(survey.view, groups, target, survey.nodes.clone());
+    let groups = survey.groups_renewed();
+    let mut places = Places::with_groups(survey.view, groups.into_iter(), target, survey.nodes.clone());
     let mut known = BTreeMap::new();
     let mut findings: BTreeMap<ObjectName, (Finding, usize)> = BTreeMap::new();
     for subject in survey.subjects.iter().filter(|subject| moves(subject)) {

@@ -53,10 +53,9 @@ fn new_nodes(survey: &Survey<'_>) -> Places {
     let nothing = Target::default();
     let target = survey.plan.map_or(&nothing, |plan| &plan.target);
     // Without a plan nothing is rolled: no node will be new.
-    let touched = survey.plan.map(|_| survey.groups_touched()).unwrap_or_default();
-    let groups = touched.iter().filter_map(|name| survey.groups.get(name));
+    let groups = survey.plan.map(|_| survey.groups_renewed()).unwrap_or_default();
     let closed = survey.view.nodes.unordered().map(|(_, node)| node.name()).collect();
-    Places::with_groups(survey.view, groups, target, closed)
+    Places::with_groups(survey.view, groups.into_iter(), target, closed)
 }
 
 #[cfg(test)]

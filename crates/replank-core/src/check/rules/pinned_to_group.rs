@@ -10,15 +10,24 @@ use crate::groups::GroupBy;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let GroupBy::Label(key) = &survey.options.group_by else { return Vec::new() };
+    let landing = survey.plan.and_then(|plan| plan.target.group.as_ref());
+    let elsewhere = match landing {
+        Some(landing) => format!("group {landing}, into which the plan moves their nodes"),
+        None => "a group of another name".to_owned(),
+    };
     let mut findings = Vec::new();
     for (workload, pods) in &survey.workloads {
         let subject = &survey.subjects[pods[0]];
         let Some(group) = named_group(&subject.pod.spec, key) else { continue };
+        // Nodes of the group that they name are what they will find.
+        if landing.is_some_and(|landing| group.split('|').any(|name| name == landing.as_str())) {
+            continue;
+        }
         findings.push(Finding {
             rule: Rule::PinnedToGroup,
             severity: Severity::Info,
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
-            reason: format!("{} bound to {key}={group}: Pending in a group of another name", count(pods.len())),
+            reason: format!("{} bound to {key}={group}: Pending in {elsewhere}", count(pods.len())),
             remedy: format!(
                 "kubectl -n {} edit {}   # select a label that says what the nodes are for, not what their group is called",
                 workload.key.namespace,
@@ -50,8 +59,21 @@ fn named_group(spec: &PodSpec, key: &str) -> Option<Text> {
 mod tests {
     use serde_json::json;
 
-    use super::super::stage::{found, node, service};
+    use super::super::stage::{found, found_under, node, service};
     use super::*;
+
+    #[test]
+    fn what_names_the_group_that_nodes_move_into_is_as_it_should_be() {
+        let terms = json!([{"matchExpressions": [{"key": "eks.amazonaws.com/nodegroup", "operator": "In", "values": ["web", "web-new"]}]}]);
+        let both = json!({"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}}});
+        let one = json!({"spec": {"nodeSelector": {"eks.amazonaws.com/nodegroup": "web"}}});
+        let under = |spec| {
+            let objects = [vec![node("n", "a")], service("web", &["n"], spec)].concat();
+            found_under(Rule::PinnedToGroup, |plan| plan.target.group = Some("web-new".into()), objects)
+        };
+        assert_eq!(under(&both), [""; 0]);
+        assert!(under(&one)[0].ends_with("Pending in group web-new, into which the plan moves their nodes"));
+    }
 
     #[test]
     fn a_groups_name_in_a_selector_or_affinity_is_found() {

@@ -7,12 +7,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use replank_core::decision::End;
 use replank_testkit::clusters::Cluster;
 use replank_testkit::sched_random::setting;
 use replank_testkit::trial::{self, Floor, Table, Trial, reproduction};
 
 /// Clusters that are rolled.
 const CLUSTERS: u64 = 1_000;
+/// Of so many one is rolled a second time, its nodes moved into another group.
+const MOVING: u64 = 4;
 /// Threads: rehearsals share nothing.
 const THREADS: usize = 2;
 /// What the clusters must be hard enough for.
@@ -29,6 +32,10 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     match setting("REPLANK_SEED") {
+        Some(seed) if setting("REPLANK_MOVES").is_some() => match Cluster::moving(seed) {
+            Some(cluster) => tell(&trial::run(&cluster)),
+            None => ExitCode::SUCCESS,
+        },
         Some(seed) => tell(&trial::run(&Cluster::of(seed))),
         None => roll_all(setting("REPLANK_CLUSTERS").unwrap_or(CLUSTERS)),
     }
@@ -52,12 +59,22 @@ fn tell(trial: &Trial) -> ExitCode {
 fn roll_all(clusters: u64) -> ExitCode {
     let begun = Instant::now();
     let next = AtomicU64::new(1);
+    let (moved, done) = (AtomicU64::new(0), AtomicU64::new(0));
     let results: Mutex<(Table, Vec<Trial>)> = Mutex::default();
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if seed > clusters {
                 return;
+            }
+            let moving = if seed <= clusters / MOVING { Cluster::moving(seed) } else { None };
+            for trial in moving.iter().map(trial::run) {
+                moved.fetch_add(1, Ordering::Relaxed);
+                done.fetch_add(u64::from(trial.end == Some(End::Done)), Ordering::Relaxed);
+                if let Some(violation) = trial.violations.first() {
+                    println!("REPLANK_MOVES=1 {}: {violation}", reproduction(seed));
+                    results.lock().expect("a thread that panics ends the test").1.push(trial);
+                }
             }
             let trial = trial::run(&Cluster::of(seed));
             let mut results = results.lock().expect("a thread that panics ends the test");
@@ -80,6 +97,8 @@ fn roll_all(clusters: u64) -> ExitCode {
     });
     let (table, broken) = results.into_inner().expect("a thread that panics ends the test");
     print!("{table}");
+    let (moved, done) = (moved.into_inner(), done.into_inner());
+    println!("{moved} clusters moved into another group, {done} to the end");
     println!("{:.1} s", begun.elapsed().as_secs_f64());
     let missed = table.missed(&FLOORS);
     missed.iter().for_each(|what| println!("too easy: {what}"));

@@ -61,7 +61,7 @@ pub(super) struct Lane {
     pub(super) loose_new: BTreeSet<InstanceId>,
     /// Instances without a node that are being ended.
     pub(super) loose_leaving: BTreeSet<InstanceId>,
-    /// Nodes and instances that were in the group before others moved into it, and are not Ready: no loss of the run's.
+    /// Nodes and instances that were in the group before others moved into it, and do not serve: no loss of the run's.
     pub(super) broken: u32,
     /// Alive instances by their group, with nodes or without.
     alive: BTreeMap<GroupName, u32>,

@@ -60,6 +60,7 @@ pub(super) struct Member {
     pub(super) zone: Zone,
     pub(super) instance: InstanceId,
     pub(super) created: Option<Time>,
+    /// Ready; if it was in the group that others move into, it also takes pods and has its DaemonSet pods.
     pub(super) is_ready: bool,
     /// When its mark may be cleared by anybody, if it has one of ours.
     pub(super) expires: Option<Time>,
@@ -175,6 +176,11 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node) -> Option<Member> 
         return None;
     }
     let found = mark::of(node);
+    let expires = found.as_ref().filter(|found| found.run == scope.run).map(|found| found.mark.expires);
+    let stand = stand(view, scope, node, instance, &group, is_chosen, found);
+    // What was in the target group before is held to the same as a new node.
+    let is_settled = stand == Stand::Bystander && scope.plan.target.group.as_ref() == Some(&group);
+    let serves = !is_settled || !node.spec.unschedulable && daemon::missing(view, node) == 0;
     Some(Member {
         name: node.name(),
         uid: node.meta.uid.clone(),
@@ -182,9 +188,9 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node) -> Option<Member> 
         zone: groups::zone_of(node),
         instance: id,
         created: node.meta.creation_timestamp,
-        is_ready: node.is_ready(),
-        expires: found.as_ref().filter(|found| found.run == scope.run).map(|found| found.mark.expires),
-        stand: stand(view, scope, node, instance, &group, is_chosen, found),
+        is_ready: node.is_ready() && serves,
+        expires,
+        stand,
         group,
     })
 }

@@ -136,12 +136,19 @@ impl Capacity {
             return;
         };
         let Some(instance) = truth.instance_of(node) else { return };
-        let Some(limits) = promised.groups.get(&instance.group) else { return };
-        let of_group = self.others(truth, &instance.group, name, found.at);
+        if promised.family.as_ref().is_some_and(|family| family.settled.contains(&instance.id)) {
+            found.broken(Promise::S5, format!("{action} node {name}, which was in the target group before"));
+        }
+        let Some(limits) = promised.limits_of(&instance.group) else { return };
+        let of_group = self.others(promised, truth, &instance.group, name, found.at);
         let in_zone =
             |node: &&(Arc<Node>, bool)| node.0.zone().map(|zone| &**zone) == Some(instance.zone.as_str());
+        // What was in the target group before is none of what is kept in all, and is there in its zone.
+        let counts = |(node, _): &&(Arc<Node>, bool)| {
+            truth.instance_of(node).is_none_or(|one| promised.may_replace(one, &instance.group))
+        };
         let zone: Vec<bool> = of_group.iter().filter(in_zone).map(|(_, sure)| *sure).collect();
-        let all: Vec<bool> = of_group.iter().map(|(_, sure)| *sure).collect();
+        let all: Vec<bool> = of_group.iter().filter(counts).map(|(_, sure)| *sure).collect();
         for (nodes, needed, of) in [
             (all, limits.needed, "in all".to_owned()),
             (zone, limits.needed_in_zone, format!("in zone {}", instance.zone)),
@@ -151,7 +158,7 @@ impl Capacity {
                 let group = &instance.group;
                 let what = format!(
                     "{action} node {name} leaves {sure} serving nodes of group {group} {of}, {needed} must stay; {}",
-                    self.others_not(truth, group, name)
+                    self.others_not(promised, truth, group, name)
                 );
                 found.broken(Promise::S4, what);
             } else if sure < needed as usize {
@@ -161,8 +168,16 @@ impl Capacity {
     }
 
     /// The other nodes of a group that serve, and whether they still do or did until just now.
-    fn others(&self, truth: &Truth, group: &GroupName, name: &NodeName, at: Time) -> Vec<(Arc<Node>, bool)> {
-        let alive = truth.instances.values().filter(|one| one.group == *group && one.state.is_alive());
+    fn others(
+        &self,
+        promised: &Promised,
+        truth: &Truth,
+        group: &GroupName,
+        name: &NodeName,
+        at: Time,
+    ) -> Vec<(Arc<Node>, bool)> {
+        let alive =
+            truth.instances.values().filter(|one| promised.is_kin(&one.group, group) && one.state.is_alive());
         let nodes = alive.filter_map(|one| truth.nodes.get(one.node.as_ref()?));
         let others = nodes.filter(|node| node.name() != *name);
         others
@@ -176,8 +191,9 @@ impl Capacity {
     }
 
     /// The other nodes of a group that do not serve, and why.
-    fn others_not(&self, truth: &Truth, group: &GroupName, name: &NodeName) -> String {
-        let alive = truth.instances.values().filter(|one| one.group == *group && one.state.is_alive());
+    fn others_not(&self, promised: &Promised, truth: &Truth, group: &GroupName, name: &NodeName) -> String {
+        let alive =
+            truth.instances.values().filter(|one| promised.is_kin(&one.group, group) && one.state.is_alive());
         let nodes = alive.filter_map(|one| truth.nodes.get(one.node.as_ref()?));
         let not = nodes.filter(|node| node.name() != *name && !self.serves(truth, node)).map(|node| {
             let able = self.able.get(&node.name());

@@ -79,7 +79,7 @@ impl Ending {
     ) {
         let Some(old) = old.filter(|old| old.state.is_alive()) else { return };
         let goes = new.is_none_or(|new| !new.state.is_alive());
-        if goes && promised.groups.contains_key(&old.group) && !self.ended.contains(&old.id) {
+        if goes && promised.limits_of(&old.group).is_some() && !self.ended.contains(&old.id) {
             found.broken(Promise::S5, format!("group {} ends {} by itself", old.group, old.id));
         }
     }

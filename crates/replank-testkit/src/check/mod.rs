@@ -180,7 +180,9 @@ impl Checkers {
                 }
                 self.sights.object(new.as_ref());
             }
-            Change::Group { new: Some(group), .. } => size::check(&self.promised, group, &mut found),
+            Change::Group { new: Some(group), .. } => {
+                size::check(&self.promised, &self.truth, group, &mut found);
+            }
             Change::Instance { old, new } => {
                 self.ending.instance(old.as_deref(), new.as_deref(), &self.promised, &mut found);
             }

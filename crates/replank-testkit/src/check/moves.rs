@@ -51,7 +51,10 @@ impl Moves {
         let is_left_out =
             promised.skips && node.meta.annotations.value("replank.dev/role") == Some("skipped");
         let instance = truth.instance_of(node);
-        let group = instance.and_then(|instance| truth.groups.get(&instance.group));
+        // That a run has halted is written where the new nodes come up.
+        let landing = promised.family.as_ref().map(|family| &family.landing);
+        let group = landing.or(instance.map(|instance| &instance.group));
+        let group = group.and_then(|name| truth.groups.get(name));
         let is_halted = group.is_some_and(|group| group.tags.contains_key("replank.dev/halted"));
         if bears_cordons(pod) {
             sights.unknowable += 1;

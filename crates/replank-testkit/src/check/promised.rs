@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replank_core::plan::{ChosenBy, OnDeadline, Plan};
 use replank_model::int_or_string::IntOrString;
-use replank_model::object::cloud::GroupSize;
+use replank_model::object::cloud::{GroupSize, Instance};
 use replank_model::selector::Selector;
-use replank_model::text::{GroupName, NodeName};
+use replank_model::text::{GroupName, InstanceId, NodeName};
 use replank_model::time::Span;
 use replank_model::view::View;
 
@@ -15,14 +15,69 @@ use replank_model::view::View;
 pub struct Promised {
     /// Nodes that are to go.
     pub(super) old: BTreeSet<NodeName>,
-    /// Groups that have such nodes.
+    /// Groups that have such nodes and are rolled each by itself.
     pub(super) groups: BTreeMap<GroupName, Limits>,
+    /// Groups whose nodes move into another one.
+    pub(super) family: Option<Family>,
     pub(super) batch_selector: Option<Selector>,
     pub(super) batch_wait: Span,
     /// Whether a batch pod may be ended at all.
     pub(super) ends_batch: bool,
     /// Whether a node may be left out because of batch pods.
     pub(super) skips: bool,
+}
+
+/// Groups whose nodes move, and the one that they move into: what holds for all of them together.
+#[derive(Clone, Debug)]
+pub(super) struct Family {
+    pub(super) landing: GroupName,
+    /// Sizes of all before the run, that of the landing group among them.
+    pub(super) before: BTreeMap<GroupName, GroupSize>,
+    /// Instances that were in the landing group already: they count for nothing.
+    pub(super) settled: BTreeSet<InstanceId>,
+    pub(super) limits: Limits,
+}
+
+impl Family {
+    fn of(plan: &Plan, view: &View) -> Option<Self> {
+        let landing = plan.target.group.clone()?;
+        let ChosenBy::Groups(sources) = &plan.nodes.by else { return None };
+        let names = sources.iter().chain([&landing]);
+        let before: BTreeMap<_, _> =
+            names.filter_map(|name| Some((name.clone(), view.groups().get(name)?.size))).collect();
+        let wanted = sources.iter().filter_map(|name| before.get(name)).map(|size| size.desired).sum();
+        let settled = view.instances().values().filter(|one| one.group == landing);
+        Some(Self {
+            settled: settled.map(|one| one.id.clone()).collect(),
+            limits: Limits::of(plan, GroupSize { min: 0, max: wanted, desired: wanted }),
+            before,
+            landing,
+        })
+    }
+}
+
+impl Promised {
+    /// What holds where an instance of a group is lost.
+    pub(super) fn limits_of(&self, group: &GroupName) -> Option<Limits> {
+        let family = self.family.as_ref().filter(|family| family.before.contains_key(group));
+        self.groups.get(group).copied().or_else(|| family.map(|family| family.limits))
+    }
+
+    /// Whether nodes of one group are counted with those of another.
+    pub(super) fn is_kin(&self, one: &GroupName, other: &GroupName) -> bool {
+        let family = self.family.as_ref();
+        one == other
+            || family
+                .is_some_and(|family| family.before.contains_key(one) && family.before.contains_key(other))
+    }
+
+    /// Whether an instance may serve in the place of one of a group.
+    pub(super) fn may_replace(&self, one: &Instance, group: &GroupName) -> bool {
+        match self.family.as_ref().filter(|family| family.before.contains_key(group)) {
+            Some(family) => family.before.contains_key(&one.group) && !family.settled.contains(&one.id),
+            None => one.group == *group,
+        }
+    }
 }
 
 /// What holds for one group.
@@ -50,6 +105,8 @@ impl Promised {
             };
             if is_chosen {
                 old.insert(node.name());
+            }
+            if is_chosen && plan.target.group.is_none() {
                 let before = view.groups()[&instance.group].size;
                 groups.insert(instance.group.clone(), Limits::of(plan, before));
             }
@@ -57,6 +114,7 @@ impl Promised {
         Self {
             old,
             groups,
+            family: Family::of(plan, view),
             batch_selector: plan.batch.selector.clone(),
             batch_wait: plan.batch.wait,
             ends_batch: plan.batch.on_deadline == OnDeadline::Evict,

@@ -4,6 +4,7 @@ use replank_core::decision::{Decision, End};
 use replank_core::waiting::{Subject, WaitingOn};
 use replank_model::object::cloud::NodeGroup;
 
+use super::promised::Family;
 use super::truth::Truth;
 use super::{Found, Promise, Promised};
 
@@ -13,7 +14,11 @@ const BEGUN: &str = "replank.dev/begun";
 const HALTED: &str = "replank.dev/halted";
 
 /// A group has changed.
-pub(super) fn check(promised: &Promised, group: &NodeGroup, found: &mut Found<'_>) {
+pub(super) fn check(promised: &Promised, truth: &Truth, group: &NodeGroup, found: &mut Found<'_>) {
+    if let Some(family) = promised.family.as_ref().filter(|family| family.before.contains_key(&group.name)) {
+        check_family(family, truth, group, found);
+        return;
+    }
     let Some(limits) = promised.groups.get(&group.name) else { return };
     let (size, before) = (group.size, limits.before);
     let name = &group.name;
@@ -38,6 +43,65 @@ pub(super) fn check(promised: &Promised, group: &NodeGroup, found: &mut Found<'_
     }
 }
 
+/// Nodes that the groups which are left want less than before.
+fn moved(family: &Family, truth: &Truth) -> u32 {
+    let sources = family.before.iter().filter(|(name, _)| **name != family.landing);
+    sources.map(|(name, before)| before.desired - truth.groups[name].size.desired.min(before.desired)).sum()
+}
+
+/// A group has changed out of which nodes move, or into which.
+fn check_family(family: &Family, truth: &Truth, group: &NodeGroup, found: &mut Found<'_>) {
+    let (size, before) = (group.size, family.before[&group.name]);
+    let moved = moved(family, truth);
+    let is_landing = group.name == family.landing;
+    let extra = if is_landing { moved + family.limits.surge } else { 0 };
+    let max = before.max.max(before.desired + extra);
+    if size.desired > size.max || size.max > max || size.desired > before.desired + extra {
+        let what = format!(
+            "group {} is {size}, was {before}, with {moved} moved and a surge of {}",
+            group.name, family.limits.surge
+        );
+        found.broken(Promise::S4, what);
+    }
+    if is_landing && size.desired > before.desired + moved {
+        for (name, before) in &family.before {
+            let written = format!("{}/{}/{}", before.min, before.max, before.desired);
+            let tag = truth.groups[name].tags.value(ORIGINAL);
+            if tag != Some(written.as_str()) {
+                let what = format!("{} is raised while the tag of group {name} says {tag:?}", group.name);
+                found.broken(Promise::S4, what);
+            }
+        }
+    }
+}
+
+/// The run is over: what has moved is wanted there, and nothing else is changed, or it is said why not.
+fn finish_family(family: &Family, truth: &Truth, end: Option<&End>, last: &Decision, found: &mut Found<'_>) {
+    let landing = &family.landing;
+    let is_said = last.waiting.iter().any(|waiting| {
+        matches!((&waiting.what, &waiting.on), (Subject::Bounds(of), WaitingOn::Bounds { .. }) if of == landing)
+    });
+    let moved = moved(family, truth);
+    for (name, before) in &family.before {
+        let group = &truth.groups[name];
+        let size = group.size;
+        let wanted = if name == landing { before.desired + moved } else { size.desired.min(before.desired) };
+        let max = before.max.max(wanted);
+        let is_right = size.min == before.min && size.max == max && size.desired == wanted;
+        let is_excused = is_said && (name != landing || size.desired > wanted);
+        if !is_right && !is_excused {
+            let what = format!("group {name} ends as {size}, was {before}, with {moved} moved");
+            found.broken(Promise::S4, what);
+        }
+        let is_blocked = matches!(end, Some(End::Blocked(_)));
+        for (tag, may_stay) in [(ORIGINAL, is_said), (BEGUN, is_said), (HALTED, is_blocked)] {
+            if group.tags.contains_key(tag) && !may_stay {
+                found.broken(Promise::S4, format!("group {name} keeps the tag {tag}"));
+            }
+        }
+    }
+}
+
 /// The run is over: sizes are as they were, or it is said why not.
 pub(super) fn finish(
     promised: &Promised,
@@ -46,6 +110,9 @@ pub(super) fn finish(
     last: &Decision,
     found: &mut Found<'_>,
 ) {
+    if let Some(family) = &promised.family {
+        finish_family(family, truth, end, last, found);
+    }
     for (name, limits) in &promised.groups {
         let Some(group) = truth.groups.get(name) else { continue };
         let (size, before) = (group.size, limits.before);

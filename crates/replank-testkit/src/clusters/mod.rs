@@ -10,9 +10,10 @@ mod nodes;
 mod plan;
 mod workloads;
 
-use replank_core::groups::GroupBy;
-use replank_core::plan::Plan;
+use replank_core::groups::{GroupBy, LearntGroup, assumed_target};
+use replank_core::plan::{ChosenBy, Plan};
 use replank_model::object::cloud::{Instance, NodeGroup};
+use replank_model::text::GroupName;
 use replank_model::time::{Span, Time};
 use serde_json::{Value, json};
 
@@ -84,6 +85,29 @@ impl Cluster {
             _ => Neighbour::Races,
         };
         Self { seed, base, groups, instances, manifests, plan, neighbour }
+    }
+
+    /// The cluster of a seed, its chosen nodes to be moved into another group: a new one, or one of those that are not
+    /// chosen. `None` where the plan chooses them by label.
+    #[must_use]
+    pub fn moving(seed: u64) -> Option<Self> {
+        let mut cluster = Self::of(seed);
+        let ChosenBy::Groups(sources) = cluster.plan.nodes.by.clone() else { return None };
+        // A minimum would keep the last nodes where they are: it is taken off, save now and then.
+        for group in cluster.groups.iter_mut().filter(|_| !seed.is_multiple_of(20)) {
+            group.size.min = 0;
+        }
+        let others = cluster.groups.iter().map(|group| &group.name).find(|name| !sources.contains(name));
+        let landing = others.filter(|_| seed.is_multiple_of(2)).cloned();
+        cluster.plan.target.group = Some(landing.unwrap_or_else(|| GroupName::from("new")));
+        let known: Vec<LearntGroup> = cluster
+            .groups
+            .iter()
+            .map(|group| LearntGroup { group: group.clone(), instances: Vec::new() })
+            .collect();
+        let assumed = assumed_target(&known, &cluster.plan, 0, &Self::group_by());
+        cluster.groups.extend(assumed.map(|learnt| learnt.group));
+        Some(cluster)
     }
 
     /// How nodes show their group.

@@ -215,7 +215,7 @@ pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
     }
     // A run that has halted leaves it for the way back.
     if track.halted.is_none() && group.tags.contains_key(mark::ORIGINAL_TEMPLATE) {
-        untag(turn, track, mark::ORIGINAL_TEMPLATE);
+        untag(turn, track.name, mark::ORIGINAL_TEMPLATE);
         return false;
     }
     true

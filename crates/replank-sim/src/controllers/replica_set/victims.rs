@@ -33,10 +33,7 @@ pub(super) fn choose<R: Replicated>(
     let now = ctx.api.now();
     let mut ranked: Vec<(usize, Arc<Pod>)> =
         active.into_iter().map(|pod| (crowd.get(&pod.node).copied().unwrap_or(0), pod)).collect();
-    ranked.sort_by(|(rank_a, a), (rank_b, b)| {
-        // Upstream compares uids, or leaves equals in the order of its cache: both are chance.
-        compare(a, *rank_a, b, *rank_b, now).then_with(|| a.meta.uid.cmp(&b.meta.uid))
-    });
+    ranked.sort_by(|(rank_a, a), (rank_b, b)| in_order(a, *rank_a, b, *rank_b));
     let (last_rank, last) = &ranked[count - 1];
     let tied: Vec<bool> =
         ranked.iter().map(|(rank, pod)| compare(pod, *rank, last, *last_rank, now).is_eq()).collect();
@@ -117,21 +114,41 @@ fn crowd<R: Replicated>(ctx: &Ctx<'_>, index: &Index, set: &R) -> FxHashMap<Opti
     crowd
 }
 
-/// `Less` means: goes first; `Equal`: chance decides.
-fn compare(a: &Pod, rank_a: usize, b: &Pod, rank_b: usize, now: Time) -> Ordering {
-    let ready = (a.is_ready(), b.is_ready());
-    let condition = a
-        .node
+/// An order that agrees with [`compare`] and goes on where chance decides. What is compared there is no order of its own: of
+/// three pods the first may be equal to the second, the second to the third, and the first not to the third.
+fn in_order(a: &Pod, rank_a: usize, b: &Pod, rank_b: usize) -> Ordering {
+    let younger = |a: Option<Time>, b: Option<Time>| match (a, b) {
+        (None, None) => Ordering::Equal,
+        (None, Some(_)) => Ordering::Less,
+        (Some(_), None) => Ordering::Greater,
+        (Some(a), Some(b)) => b.cmp(&a),
+    };
+    let ready_since = |pod: &Pod| pod.ready_since().filter(|_| pod.is_ready());
+    condition(a, rank_a, b, rank_b)
+        .then_with(|| younger(ready_since(a), ready_since(b)))
+        .then_with(|| restarts(b).cmp(&restarts(a)))
+        .then_with(|| younger(a.meta.creation_timestamp, b.meta.creation_timestamp))
+        .then_with(|| a.meta.uid.cmp(&b.meta.uid))
+}
+
+/// What comes before all ages.
+fn condition(a: &Pod, rank_a: usize, b: &Pod, rank_b: usize) -> Ordering {
+    a.node
         .is_some()
         .cmp(&b.node.is_some())
         .then_with(|| phase(a).cmp(&phase(b)))
-        .then_with(|| ready.0.cmp(&ready.1))
+        .then_with(|| a.is_ready().cmp(&b.is_ready()))
         .then_with(|| deletion_cost(a).cmp(&deletion_cost(b)))
-        .then_with(|| rank_b.cmp(&rank_a));
+        .then_with(|| rank_b.cmp(&rank_a))
+}
+
+/// `Less` means: goes first; `Equal`: chance decides.
+fn compare(a: &Pod, rank_a: usize, b: &Pod, rank_b: usize, now: Time) -> Ordering {
+    let condition = condition(a, rank_a, b, rank_b);
     if condition.is_ne() {
         return condition;
     }
-    let readiness = match ready {
+    let readiness = match (a.is_ready(), b.is_ready()) {
         (true, true) => ages(a.ready_since(), b.ready_since(), now),
         (true | false, true | false) => None,
     };

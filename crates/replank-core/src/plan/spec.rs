@@ -77,6 +77,15 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
     let on_failure = fields.read("onFailure", errors, |at, errors| {
         word(at, &[("pause", OnFailure::Pause), ("rollback", OnFailure::Rollback)], errors)
     });
+    let moves = target.as_ref().is_some_and(|target| target.group.is_some());
+    if moves && on_failure == Some(OnFailure::Rollback) {
+        errors.0.push(PlanError {
+            path: fields.path_of("onFailure"),
+            found: "rollback beside target.group".to_owned(),
+            expected: "pause where nodes move into another group".to_owned(),
+            remedy: Some("set onFailure: pause; the way back is a plan that moves the nodes back".to_owned()),
+        });
+    }
     let progress_deadline = fields.read("progressDeadline", errors, positive_span);
     let deadline = fields.read("deadline", errors, positive_span);
     fields.finish(errors);

@@ -14,18 +14,51 @@ use replank_model::object::meta::{Key, Meta, OwnerReference, Raw};
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::text::{Namespace, Uid};
+use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use serde_json::json;
 
+use crate::cloud::CloudTimings;
 use crate::controllers::history;
 use crate::controllers::operators::{self, is_kept_up};
 use crate::durations::{Assumption, Source};
+use crate::kubelet::KubeletModel;
+use crate::world::{Settings, World};
+
+/// After which the disruption controller has looked at every budget once.
+const COUNTED_WITHIN: Span = Span::from_secs(2);
 
 /// Completes a view, and tells what is assumed with it.
 pub(super) fn complete(view: &mut View) -> Vec<Assumption> {
     let revisions = supply_revisions(view);
     complete_owners(view);
     revisions.into_iter().chain(assumptions(view)).collect()
+}
+
+/// Lets the disruption controller count what no controller has counted: budgets from a repository, or just written by hand, have
+/// no status, and would be taken for budgets that allow nothing and cover nobody.
+pub fn count_budgets(view: &mut View, now: Time) {
+    let uncounted = |view: &View| -> Vec<Key> {
+        let budgets = view.pod_disruption_budgets.sorted().into_iter();
+        let uncounted = budgets.filter(|(_, budget)| budget.status.observed_generation == 0);
+        uncounted.map(|(_, budget)| budget.meta.key()).collect()
+    };
+    let keys = uncounted(view);
+    if keys.is_empty() {
+        return;
+    }
+    let settings =
+        Settings { start: now, seed: 0, kubelet: KubeletModel::Fake, cloud: CloudTimings::default() };
+    let mut world = World::new(settings, view.clone());
+    world.run_until(now + COUNTED_WITHIN);
+    for key in keys {
+        let known = view.find::<PodDisruptionBudget>(&key).cloned();
+        let counted = world.view().find::<PodDisruptionBudget>(&key);
+        if let Some((known, counted)) = known.zip(counted) {
+            let status = counted.status.clone();
+            view.apply(Delta::from(PodDisruptionBudget { status, ..PodDisruptionBudget::clone(&known) }));
+        }
+    }
 }
 
 fn supply_revisions(view: &mut View) -> Option<Assumption> {

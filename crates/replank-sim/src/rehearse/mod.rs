@@ -20,6 +20,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use serde::Serializer;
 
+pub use complete::count_budgets;
 pub use result::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, PodFigures,
     RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,

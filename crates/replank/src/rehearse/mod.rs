@@ -14,6 +14,7 @@ use replank_model::text::Text;
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_sim::Assumption;
+use replank_sim::rehearse::count_budgets;
 use serde::Serialize;
 
 use crate::cli::{Format, RehearseArgs};
@@ -49,7 +50,8 @@ pub(crate) struct Scene {
 
 impl Scene {
     fn new(name: String, cluster: Cluster, plan: Plan, label: &Text) -> Result<Self, Failure> {
-        let Cluster { view, now } = cluster;
+        let Cluster { mut view, now } = cluster;
+        count_budgets(&mut view, now);
         let Grouped { groups, by, assumption } = groups::choose(&view, &plan, label, now)?;
         Ok(Self { name, view, groups, group_by: by, now, plan, assumption })
     }

@@ -67,13 +67,14 @@ pub(super) fn from_source(source: Source, name: &str) -> Result<Plan, Failure> {
 
 /// The plan that `--roll` stands for.
 pub(super) fn from_flags(args: &RehearseArgs) -> Plan {
-    let groups: Vec<GroupName> = args.roll.iter().map(|name| GroupName::new(name.clone())).collect();
+    let names: Vec<&str> = args.roll.iter().map(|name| name.trim()).collect();
+    let groups: Vec<GroupName> = names.iter().map(|name| GroupName::from(*name)).collect();
     let target = Target {
         kubernetes_version: args.to_version.clone(),
         image: args.image.clone(),
         ..Target::default()
     };
-    Plan::of_groups(format!("roll of {}", args.roll.join(",")), groups, target)
+    Plan::of_groups(format!("roll of {}", names.join(",")), groups, target)
 }
 
 /// That nothing says what to do, and what could be done.

@@ -41,7 +41,9 @@ fn verdict(result: &RehearsalResult) -> (Tone, String) {
     let replaced = grouped(result.nodes.replaced);
     let nodes = count(result.nodes.total, "node");
     // A run that ends may have left nodes out: `onDeadline: skip`.
-    let done = if result.nodes.replaced == result.nodes.total {
+    let done = if result.nodes.total == 0 {
+        "Nothing is to be done: every node that the plan chooses is as it asks already".to_owned()
+    } else if result.nodes.replaced == result.nodes.total {
         format!("All {nodes} were replaced in {time}")
     } else {
         format!("{replaced} of {nodes} were replaced in {time}, the others were left out")

@@ -92,3 +92,27 @@ fn a_definition_is_believed() {
     complete(&mut view);
     assert_eq!(replicas(&view), Some(9));
 }
+
+#[test]
+fn a_budget_without_a_status_is_counted_and_another_is_left_alone() {
+    let pod = |name: &str| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": {"app": "w"}},
+            "spec": {"nodeName": "n", "containers": [{"name": "c"}]},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}})
+    };
+    let budget = |name: &str, status: Value| {
+        json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name, "namespace": "shop", "uid": name},
+            "spec": {"minAvailable": 2, "selector": {"matchLabels": {"app": "w"}}}, "status": status})
+    };
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "n"},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+    let seen = json!({"observedGeneration": 1, "expectedPods": 7});
+    let mut view = view(vec![node, pod("a"), pod("b"), budget("new", json!({})), budget("old", seen)]);
+    count_budgets(&mut view, "2026-01-01T00:00:00Z".parse().expect("a time"));
+    let status = |name: &str| {
+        let budget = view.find::<PodDisruptionBudget>(&Key::new("shop", name)).expect("it stays");
+        (budget.status.expected_pods, budget.status.desired_healthy, budget.status.disruptions_allowed)
+    };
+    assert_eq!(status("new"), (2, 2, 0));
+    assert_eq!(status("old"), (7, 0, 0));
+}

@@ -8,6 +8,7 @@ mod execute;
 
 use std::collections::VecDeque;
 
+use replank_core::Core;
 use replank_core::command::{Command, Outcome, Refusal};
 use replank_core::decision::{Decision, End};
 use replank_model::delta::Delta;
@@ -32,6 +33,20 @@ pub trait Pilot {
 
     /// Decides at a moment.
     fn decide(&mut self, now: Time) -> Decision;
+}
+
+impl Pilot for Core {
+    fn observe(&mut self, delta: Delta) {
+        Self::observe(self, delta);
+    }
+
+    fn outcome(&mut self, outcome: Outcome) {
+        Self::outcome(self, &outcome);
+    }
+
+    fn decide(&mut self, now: Time) -> Decision {
+        Self::decide(self, now)
+    }
 }
 
 /// Longest time until a change is observed.

@@ -8,8 +8,8 @@ mod table;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use replank_core::command::{CommandKey, Effect, Outcome};
-use replank_core::decision::{Decision, End};
+use replank_core::command::{CommandKey, Effect};
+use replank_core::decision::End;
 use replank_core::{Core, Options};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
@@ -54,27 +54,10 @@ pub struct Trial {
     pub took: Span,
 }
 
-/// Core, in charge of a simulated cluster.
-pub struct InCharge(pub Core);
-
-impl Pilot for InCharge {
-    fn observe(&mut self, delta: Delta) {
-        self.0.observe(delta);
-    }
-
-    fn outcome(&mut self, outcome: Outcome) {
-        self.0.outcome(&outcome);
-    }
-
-    fn decide(&mut self, now: Time) -> Decision {
-        self.0.decide(now)
-    }
-}
-
 /// Rolls a cluster with core in charge.
 #[must_use]
 pub fn run(cluster: &Cluster) -> Trial {
-    run_with(cluster, |_, core| Box::new(InCharge(core)))
+    run_with(cluster, |_, core| Box::new(core))
 }
 
 /// Rolls a cluster with somebody around core in charge. `pilot` is given what makes a core like the one it is given.
@@ -91,7 +74,7 @@ pub fn run_from_snapshot(cluster: &Cluster, shuffle: impl FnOnce(&mut Vec<Delta>
     deltas.extend(view.instances().values().cloned().map(Delta::Instance));
     shuffle(&mut deltas);
     let world = World::new(settings(cluster, start), deltas.into_iter().collect());
-    roll(cluster, world, |_, core| Box::new(InCharge(core)))
+    roll(cluster, world, |_, core| Box::new(core))
 }
 
 /// What makes cores for one run, all alike and knowing nothing.

@@ -7,16 +7,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use replank_core::check::{self, Finding};
-use replank_core::command::Outcome;
-use replank_core::decision::Decision;
 use replank_core::groups::group_of;
 use replank_core::plan::ChosenBy;
 use replank_core::{Core, Options, nodes_to_replace};
 use replank_model::delta::Delta;
 use replank_model::text::{GroupName, RunId};
-use replank_model::time::{Span, Time};
+use replank_model::time::Span;
 use replank_sim::rehearse::{FindingEntry, Progress, Rehearsal, RehearsalResult, Setup, Stop};
-use replank_sim::{Durations, KubeletModel, Pilot, Settings};
+use replank_sim::{Durations, KubeletModel, Settings};
 
 use super::Scene;
 use crate::interrupt::Interrupt;
@@ -151,7 +149,7 @@ impl<'a> Prepared<'a> {
         };
         let run = RunId::new(format!("rehearsal-of-{}", scene.plan.name));
         let core = Core::new(scene.plan.clone(), run, options(scene));
-        let mut rehearsal = Rehearsal::new(setup, Box::new(InCharge(core)));
+        let mut rehearsal = Rehearsal::new(setup, Box::new(core));
         rehearsal.narrow_to(nodes_to_replace(&scene.view, &scene.plan, &options(scene)));
         rehearsal
     }
@@ -187,22 +185,5 @@ fn rolled(scene: &Scene) -> BTreeSet<GroupName> {
             let chosen = nodes.iter().filter(|(_, node)| selector.matches(|key| node.meta.labels.value(key)));
             chosen.filter_map(|(_, node)| group_of(node, &scene.group_by)).collect()
         }
-    }
-}
-
-/// Core, in charge of a simulated cluster.
-struct InCharge(Core);
-
-impl Pilot for InCharge {
-    fn observe(&mut self, delta: Delta) {
-        self.0.observe(delta);
-    }
-
-    fn outcome(&mut self, outcome: Outcome) {
-        self.0.outcome(&outcome);
-    }
-
-    fn decide(&mut self, now: Time) -> Decision {
-        self.0.decide(now)
     }
 }

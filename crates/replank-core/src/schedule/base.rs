@@ -1,15 +1,11 @@
 //! Nodes scored for one shape of request, kept up to date by the log of changed nodes.
 //!
-//! A *base* belongs to what pods ask of a node by itself: resources, ports, node affinity, tolerations, images. It holds
-//! the nodes that can take such a pod, sorted into groups whose nodes are alike in all that is normalised over nodes or
-//! decided per topology domain, and within a group by their resource score. So the best node of a group is at hand, and
-//! when a pod lands on a node only that node moves.
-
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+//! A *base* belongs to what pods ask of a node by itself: a *sorting* of the nodes by what they are, and a *shape*, the room
+//! that is asked for. It holds the nodes that can take such a pod in groups of one sign, and within a group by their resource
+//! score. So the best node of a group is at hand, and when a pod lands on a node only that node moves.
 
 use super::amounts::Request;
-use super::ids::{AffinityId, BaseId, ImagesId, NodeId, PartId, PreferenceId, ShapeId, TolerationId};
+use super::ids::{BaseId, NodeId, ShapeId, SortingId};
 use super::images::Images;
 use super::intern::Interned;
 use super::nodes::{Load, NodeEntry};
@@ -19,6 +15,7 @@ use super::pods::SpecEntry;
 use super::ports::Port;
 use super::refuse::Refusals;
 use super::score::{balanced_allocation, least_allocated};
+use super::sorting::{NO_SIGN, Sign, Sorting, SortingKey};
 use super::world::World;
 
 /// What pods ask of a node's room.
@@ -90,45 +87,16 @@ impl Shape {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BaseKey {
     shape: ShapeId,
-    affinity: Option<AffinityId>,
-    tolerations: TolerationId,
-    preference: Option<PreferenceId>,
-    /// `None` if no node has any of them: then pods of many images share a base.
-    images: Option<ImagesId>,
-    features: u8,
-}
-
-impl BaseKey {
-    /// Whether the node itself lets such pods in, whatever is on it.
-    fn admits(&self, world: &World, id: NodeId, node: &NodeEntry) -> bool {
-        let tolerated = &world.eligibles[self.tolerations];
-        !node.is_excluded
-            && (!node.node.spec.unschedulable || tolerated.bears_cordon)
-            && !tolerated.is_blocked(id)
-            && self.affinity.is_none_or(|affinity| world.eligibles.matches(affinity, id))
-            && self.features & !node.features == 0
-    }
-}
-
-/// What the nodes of a group have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Sign {
-    /// Domains in the coarse topologies.
-    pub(super) part: PartId,
-    /// Taints that ask that others be preferred, not tolerated.
-    pub(super) avoided: i64,
-    /// Weights of the preferred node affinity terms that match.
-    pub(super) preferred: i64,
-    /// Which of the pod's images are there.
-    pub(super) images: u32,
+    sorting: SortingId,
 }
 
 /// Number of different resource scores.
 const BUCKETS: usize = 201;
 
-/// Nodes that are alike, by their resource score.
+/// Nodes of one sign, by their resource score.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
+    /// What they have in common.
     pub(super) sign: Sign,
     /// Number of nodes.
     pub(super) len: usize,
@@ -140,6 +108,17 @@ pub(super) struct Group {
 impl Group {
     fn new(sign: Sign) -> Self {
         Self { sign, len: 0, buckets: vec![Vec::new(); BUCKETS], inhabited: [0; BUCKETS.div_ceil(64)] }
+    }
+
+    /// Makes room for so many nodes in each bucket, which are then put there.
+    fn reserve(&mut self, sizes: &[u32]) {
+        for ((at, bucket), size) in
+            self.buckets.iter_mut().enumerate().zip(sizes).filter(|(_, size)| **size > 0)
+        {
+            bucket.reserve_exact(*size as usize);
+            self.len += *size as usize;
+            self.inhabited[at / 64] |= 1 << (at % 64);
+        }
     }
 
     /// All nodes.
@@ -161,37 +140,34 @@ impl Group {
     }
 }
 
-/// No group, or no bucket.
+/// No score: there is no room.
 const NONE: u16 = u16::MAX;
 
 /// Where a node is.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// The group that it belongs to by itself, whether there is room or not.
+    /// The group that it belongs to by itself, whether there is room or not: its sign's number.
     group: u16,
     /// Its resource score, if there is room.
     bucket: u16,
     at: u32,
 }
 
-const NOWHERE: Place = Place { group: NONE, bucket: NONE, at: 0 };
+const NOWHERE: Place = Place { group: NO_SIGN, bucket: NONE, at: 0 };
 
 /// The nodes that can take pods of one shape.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Base {
     /// Up to where the log was read.
     read: u64,
-    layout: u32,
+    /// The building of the sorting whose numbers are used.
+    sorting_built_at: u64,
     /// When it was used last.
-    pub(super) used_at: u64,
+    used_at: u64,
     places: Vec<Place>,
     groups: Vec<Group>,
-    by_sign: FxHashMap<Sign, u16>,
-    subsets: Interned<SmallVec<[usize; 4]>, SmallVec<[usize; 4]>>,
-    /// The group that was asked for last: neighbours are often alike.
-    last: Option<(Sign, u16)>,
     /// What the other nodes object to; as old as when it was last asked for.
-    pub(super) refusals: Refusals,
+    refusals: Refusals,
 }
 
 impl Base {
@@ -205,101 +181,87 @@ impl Base {
         Some((place.group.into(), place.bucket.into()))
     }
 
-    /// The pod's images that the nodes of a sign have, as positions in the pod's list.
-    pub(super) fn images(&self, sign: &Sign) -> impl Iterator<Item = usize> + '_ {
-        let known = sign.images.checked_sub(1).map(|known| self.subsets.get(known));
-        known.into_iter().flatten().copied()
+    /// What the other nodes object to.
+    pub(super) fn refusals(&self) -> &Refusals {
+        &self.refusals
     }
 
-    /// Memory in nodes kept.
-    pub(super) fn size(&self) -> usize {
-        self.places.len()
-    }
-
-    /// Takes in what changed since the last time. The shape has done so.
-    fn catch_up(&mut self, key: &BaseKey, shape: &Shape, world: &World) {
+    /// Takes in what changed since the last time. Shape and sorting have done so.
+    fn catch_up(&mut self, shape: &Shape, sorting: &Sorting, world: &World) {
         let log = &world.nodes.log;
-        let is_valid = self.read > 0 && self.layout == world.topologies.layout;
+        let is_valid = self.read > 0 && self.sorting_built_at == sorting.built_at;
         match if is_valid { log.since(self.read) } else { None } {
             Some(changed) => {
+                self.add_groups(sorting);
                 self.places.resize(world.nodes.slots(), NOWHERE);
-                let since = self.read;
                 for id in changed {
                     let old = self.places[id.at()];
-                    let is_itself_changed = log.is_itself_changed(id, since);
-                    let group = if is_itself_changed { self.group(key, world, id) } else { old.group };
-                    let bucket = if group == NONE { NONE } else { shape.scores[id.at()] };
+                    let (group, bucket) = Self::position(shape, sorting, id);
                     if old.group != group || old.bucket != bucket {
                         self.take_out(old);
-                        let at = if bucket == NONE { 0 } else { self.put_in(id, group, bucket) };
-                        self.places[id.at()] = Place { group, bucket, at };
+                        self.put_in(id, group, bucket);
                     }
                 }
             }
-            None => self.build(key, shape, world),
+            None => self.build(shape, sorting, world),
         }
         self.read = log.end();
     }
 
-    fn build(&mut self, key: &BaseKey, shape: &Shape, world: &World) {
+    fn position(shape: &Shape, sorting: &Sorting, id: NodeId) -> (u16, u16) {
+        let group = sorting.of(id);
+        (group, if group == NO_SIGN { NONE } else { shape.scores[id.at()] })
+    }
+
+    fn add_groups(&mut self, sorting: &Sorting) {
+        let missing = sorting.signs().get(self.groups.len()..).into_iter().flatten();
+        self.groups.extend(missing.map(|sign| Group::new(*sign)));
+    }
+
+    fn build(&mut self, shape: &Shape, sorting: &Sorting, world: &World) {
         let refusals = std::mem::take(&mut self.refusals);
-        *self = Self { used_at: self.used_at, layout: world.topologies.layout, refusals, ..Self::default() };
-        self.places.resize(world.nodes.slots(), NOWHERE);
-        for id in world.nodes.ids() {
-            let group = self.group(key, world, id);
-            let bucket = if group == NONE { NONE } else { shape.scores[id.at()] };
-            let at = if bucket == NONE { 0 } else { self.put_in(id, group, bucket) };
+        *self = Self {
+            sorting_built_at: sorting.built_at,
+            used_at: self.used_at,
+            refusals,
+            places: vec![NOWHERE; world.nodes.slots()],
+            ..Self::default()
+        };
+        self.add_groups(sorting);
+        let positions = || {
+            let ids = (0..world.nodes.slots()).map(NodeId::new);
+            ids.map(|id| (id, Self::position(shape, sorting, id)))
+        };
+        // Buckets get their sizes at once: growing them step by step takes as long as all the rest.
+        let mut sizes = vec![0_u32; self.groups.len() * BUCKETS];
+        for (_, (group, bucket)) in positions().filter(|(_, (_, bucket))| *bucket != NONE) {
+            sizes[usize::from(group) * BUCKETS + usize::from(bucket)] += 1;
+        }
+        for (group, sizes) in self.groups.iter_mut().zip(sizes.chunks(BUCKETS)) {
+            group.reserve(sizes);
+        }
+        for (id, (group, bucket)) in positions() {
+            let mut at = 0;
+            if bucket != NONE {
+                let list = &mut self.groups[usize::from(group)].buckets[usize::from(bucket)];
+                at = u32::try_from(list.len()).expect("fewer nodes than 2^32");
+                list.push(id);
+            }
             self.places[id.at()] = Place { group, bucket, at };
         }
     }
 
-    /// The group that a node belongs to by itself; [`NONE`] if it does not let such pods in, or is not there.
-    fn group(&mut self, key: &BaseKey, world: &World, id: NodeId) -> u16 {
-        let Some(node) = world.nodes.get(id).filter(|node| key.admits(world, id, node)) else { return NONE };
-        let sign = Sign {
-            part: node.part,
-            avoided: world.eligibles[key.tolerations].avoided(id),
-            preferred: key.preference.map_or(0, |preference| world.eligibles.preferred(preference, id)),
-            images: key.images.map_or(0, |images| self.subset(world.images.present(images, &node.images))),
-        };
-        if let Some((last, group)) = self.last
-            && last == sign
-        {
-            return group;
+    fn put_in(&mut self, id: NodeId, group: u16, bucket: u16) {
+        let mut at = 0;
+        if bucket != NONE {
+            let group = &mut self.groups[usize::from(group)];
+            let list = &mut group.buckets[usize::from(bucket)];
+            at = u32::try_from(list.len()).expect("fewer nodes than 2^32");
+            list.push(id);
+            group.len += 1;
+            group.inhabited[usize::from(bucket) / 64] |= 1 << (bucket % 64);
         }
-        let group = match self.by_sign.get(&sign) {
-            Some(group) => *group,
-            None => {
-                let group = u16::try_from(self.groups.len()).expect("fewer groups than 2^16 by far");
-                self.groups.push(Group::new(sign));
-                self.by_sign.insert(sign, group);
-                group
-            }
-        };
-        self.last = Some((sign, group));
-        group
-    }
-
-    /// The number of a set of images: 0 for none, else one more than its place among the sets seen.
-    fn subset(&mut self, present: impl Iterator<Item = usize>) -> u32 {
-        let present: SmallVec<[usize; 4]> = present.collect();
-        if present.is_empty() {
-            return 0;
-        }
-        let known = match self.subsets.find(&present) {
-            Some(known) => known,
-            None => self.subsets.insert(present.clone(), present),
-        };
-        known + 1
-    }
-
-    fn put_in(&mut self, id: NodeId, group: u16, bucket: u16) -> u32 {
-        let group = &mut self.groups[usize::from(group)];
-        let list = &mut group.buckets[usize::from(bucket)];
-        list.push(id);
-        group.len += 1;
-        group.inhabited[usize::from(bucket) / 64] |= 1 << (bucket % 64);
-        u32::try_from(list.len() - 1).expect("fewer nodes than 2^32")
+        self.places[id.at()] = Place { group, bucket, at };
     }
 
     fn take_out(&mut self, place: Place) {
@@ -322,51 +284,54 @@ impl Base {
 /// about 10 bytes for each: this is some 80 MB.
 const SIZE_MAX: usize = 8_000_000;
 
-/// All bases.
+/// All bases, and what they are made of.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bases {
     shapes: Interned<ShapeKey, (ShapeKey, Shape)>,
+    sortings: Interned<SortingKey, (SortingKey, Sorting)>,
     all: Interned<BaseKey, (BaseKey, Base)>,
     uses: u64,
     size: usize,
+}
+
+/// A base, up to date, with the sorting that its groups come from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fresh<'a> {
+    pub(super) base: &'a Base,
+    pub(super) sorting: &'a Sorting,
 }
 
 impl Bases {
     /// The base for pods of a plan.
     pub(super) fn id(&mut self, plan: &Plan, spec: &SpecEntry, images: &Images) -> BaseId {
         let shape = ShapeKey { request: plan.request.clone(), ports: spec.ports.clone() };
-        let shape = match self.shapes.find(&shape) {
-            Some(id) => ShapeId(id),
-            None => ShapeId(self.shapes.insert(shape.clone(), (shape, Shape::default()))),
-        };
-        let key = BaseKey {
-            shape,
-            affinity: plan.affinity,
-            tolerations: plan.tolerations,
-            preference: plan.preference.clone().ok().flatten(),
-            images: Some(plan.images).filter(|of_pod| images.is_anywhere(*of_pod)),
-            features: plan.features,
-        };
-        match self.all.find(&key) {
-            Some(id) => BaseId(id),
-            None => BaseId(self.all.insert(key.clone(), (key, Base::default()))),
-        }
+        let shape = ShapeId(self.shapes.id(shape, |key| (key.clone(), Shape::default())));
+        let sorting = SortingKey::of(plan, images);
+        let sorting = SortingId(self.sortings.id(sorting, |key| (key.clone(), Sorting::default())));
+        BaseId(self.all.id(BaseKey { shape, sorting }, |key| (key.clone(), Base::default())))
     }
 
     /// A base, up to date.
-    pub(super) fn fresh(&mut self, id: BaseId, world: &World) -> &Base {
+    pub(super) fn fresh(&mut self, id: BaseId, world: &World) -> Fresh<'_> {
         self.uses += 1;
         let (key, base) = self.all.get_mut(id.0);
         let (shape_key, shape) = self.shapes.get_mut(key.shape.0);
-        self.size -= base.size();
+        let (sorting_key, sorting) = self.sortings.get_mut(key.sorting.0);
+        let before = base.places.len();
         shape.catch_up(shape_key, world);
-        base.catch_up(key, shape, world);
+        sorting.catch_up(sorting_key, world, self.uses);
+        base.catch_up(shape, sorting, world);
         base.used_at = self.uses;
-        self.size += base.size();
+        self.size = self.size - before + base.places.len();
         if self.size > SIZE_MAX {
             self.drop_oldest();
         }
-        &self.all.get(id.0).1
+        self.get(id)
+    }
+
+    fn get(&self, id: BaseId) -> Fresh<'_> {
+        let (key, base) = self.all.get(id.0);
+        Fresh { base, sorting: &self.sortings.get(key.sorting.0).1 }
     }
 
     /// A base, with what the nodes object to that cannot take its pods. `ask` asks one node.
@@ -375,29 +340,26 @@ impl Bases {
         id: BaseId,
         world: &World,
         ask: impl Fn(NodeId) -> Option<Failure>,
-    ) -> &Base {
+    ) -> Fresh<'_> {
         self.fresh(id, world);
         let (_, base) = self.all.get_mut(id.0);
         base.refusals.catch_up(&world.nodes.log, world.nodes.slots(), ask);
-        base
+        self.get(id)
     }
 
     /// Empties the half of the bases that were not used for longest.
     fn drop_oldest(&mut self) {
-        let mut ages: Vec<u64> = self
-            .all
-            .values()
-            .iter()
-            .filter(|(_, base)| base.size() > 0)
-            .map(|(_, base)| base.used_at)
-            .collect();
+        let used = self.all.values().iter().filter(|(_, base)| !base.places.is_empty());
+        let mut ages: Vec<u64> = used.map(|(_, base)| base.used_at).collect();
         ages.sort();
         let middle = ages[ages.len() / 2];
-        for (_, base) in self.all.values_mut() {
-            if base.used_at < middle {
-                *base = Base::default();
-            }
+        for (_, base) in self.all.values_mut().filter(|(_, base)| base.used_at < middle) {
+            *base = Base::default();
         }
-        self.size = self.all.values().iter().map(|(_, base)| base.size()).sum();
+        // A sorting that no base uses any more is as old as they are.
+        for (_, sorting) in self.sortings.values_mut().filter(|(_, sorting)| sorting.used_at < middle) {
+            *sorting = Sorting::default();
+        }
+        self.size = self.all.values().iter().map(|(_, base)| base.places.len()).sum();
     }
 }

@@ -45,6 +45,8 @@ ids! {
     TermId;
     /// What pods ask of a node's room.
     ShapeId;
+    /// What pods ask of a node itself, whatever is on it.
+    SortingId;
     /// What pods ask of a node by itself.
     BaseId;
 }

@@ -30,6 +30,17 @@ impl<K: Hash + Eq, V> Interned<K, V> {
         id
     }
 
+    /// The number of a key; a value is made if there is none.
+    pub(super) fn id(&mut self, key: K, make: impl FnOnce(&K) -> V) -> u32 {
+        match self.find(&key) {
+            Some(id) => id,
+            None => {
+                let value = make(&key);
+                self.insert(key, value)
+            }
+        }
+    }
+
     pub(super) fn get(&self, id: u32) -> &V {
         &self.values[id as usize]
     }

@@ -31,6 +31,7 @@ mod scope;
 mod score;
 mod select;
 mod services;
+mod sorting;
 mod topology;
 mod trial;
 mod volumes;

@@ -10,7 +10,7 @@ use replank_model::text::{NodeName, Text};
 use replank_model::view::View;
 
 use super::Scheduler;
-use super::base::Bases;
+use super::base::{Bases, Fresh, Group};
 use super::cycle::Rejection;
 use super::explain::rejection_message;
 use super::filter::Cycle;
@@ -116,16 +116,12 @@ impl Cycle<'_> {
             scope.retain(|id| named.is_none_or(|named| named == Some(*id)));
             return self.find_among(world, &scope);
         }
-        let base = bases.fresh(self.plan.base, world);
+        let Fresh { base, sorting } = bases.fresh(self.plan.base, world);
         if world.pods.has_nominees() || self.volumes.attaches() {
-            let all: Vec<NodeId> = base
-                .groups()
-                .iter()
-                .flat_map(|group| group.best_first().flat_map(|(_, nodes)| nodes.iter().copied()))
-                .collect();
+            let all: Vec<NodeId> = base.groups().iter().flat_map(Group::nodes).collect();
             self.measure(world, &all);
         }
-        Search { world, cycle: self, base, marks }.run()
+        Search { world, cycle: self, base, sorting, marks }.run()
     }
 
     /// The best of a few nodes.

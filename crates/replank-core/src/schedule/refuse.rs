@@ -150,10 +150,10 @@ impl Cycle<'_> {
             single = self.scope(world);
             outside = world.nodes.len() - single.len();
         } else {
-            let base = bases.refusals(self.plan.base, world, |id| self.own_failure(world, id));
+            let base = bases.refusals(self.plan.base, world, |id| self.own_failure(world, id)).base;
             single = base.groups().iter().flat_map(super::base::Group::nodes).collect();
             single.extend(world.pods.nominees().filter_map(|entry| world.nodes.find(&entry.node_name)));
-            own = Some(&base.refusals);
+            own = Some(base.refusals());
         }
         single.sort();
         single.dedup();

@@ -7,13 +7,14 @@
 
 use smallvec::SmallVec;
 
-use super::base::{Base, Group, Sign};
+use super::base::{Base, Group};
 use super::explain::soft_count;
 use super::filter::{Cycle, OnNode, count_in};
 use super::ids::{DomainId, NodeId, SumId, TopologyId};
 use super::plan::{Counted, Hard, Soft};
 use super::plugin::{CycleError, Plugin};
 use super::score::{normalized, range_normalized, reversed, spread_normalized, spread_score, spread_weight};
+use super::sorting::{Sign, Sorting};
 use super::world::World;
 
 /// Which nodes are marked.
@@ -89,6 +90,7 @@ pub(super) struct Search<'a> {
     pub(super) world: &'a World,
     pub(super) cycle: &'a Cycle<'a>,
     pub(super) base: &'a Base,
+    pub(super) sorting: &'a Sorting,
     pub(super) marks: &'a mut Marks,
 }
 
@@ -356,7 +358,11 @@ impl Search<'_> {
         for (at, resources) in plain {
             let mut buckets = self.base.groups()[at].best_first();
             let (_, nodes) = buckets.find(|(score, _)| *score == resources).expect("just found");
-            best.extend(nodes.iter().filter(|node| !self.marks.has(**node)));
+            if groups[at].marked == 0 {
+                best.extend_from_slice(nodes);
+            } else {
+                best.extend(nodes.iter().filter(|node| !self.marks.has(**node)));
+            }
         }
         best
     }
@@ -368,7 +374,7 @@ impl Search<'_> {
             Ok(Some(_)) => normalized(sign.preferred, scale.most_preferred),
             Ok(None) | Err(_) => 0,
         };
-        let images = self.world.images.score(plan.images, self.base.images(sign), self.world.nodes.len());
+        let images = self.world.images.score(plan.images, self.sorting.images(sign), self.world.nodes.len());
         Plugin::TaintToleration.weight() * reversed(sign.avoided, scale.most_avoided)
             + Plugin::NodeAffinity.weight() * preferred
             + images

@@ -10,6 +10,7 @@ use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 
 use crate::exit::Exit;
+use crate::snapshot::ReadArgs;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -65,10 +66,6 @@ pub(crate) struct RehearseArgs {
     #[arg(long, value_name = "AMI", requires = "roll")]
     pub(crate) image: Option<Text>,
 
-    /// Node label whose value names a node's group.
-    #[arg(long, value_name = "KEY", default_value = replank_model::object::node::LABEL_EKS_NODEGROUP)]
-    pub(crate) group_label: Text,
-
     /// Seed of everything that is drawn: the same input and seed give the same rehearsal.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "seeds")]
     pub(crate) seed: u64,
@@ -81,9 +78,9 @@ pub(crate) struct RehearseArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
 
-    /// Ends with an error where any part of a snapshot cannot be read.
-    #[arg(long)]
-    pub(crate) strict: bool,
+    /// How the snapshot is read.
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
 
     /// Form of the report; docs/rehearsal-json.md describes the JSON.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text)]

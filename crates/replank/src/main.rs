@@ -8,6 +8,7 @@ mod printer;
 mod progress;
 mod rehearse;
 mod report;
+mod snapshot;
 
 use std::process::ExitCode;
 

@@ -2,10 +2,11 @@
 
 use replank_intake::source::Source;
 
-use super::{Scene, load, plan};
+use super::{Scene, plan};
 use crate::cli::RehearseArgs;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::snapshot;
 
 const SNAPSHOT: &str = include_str!("../../../../examples/job-site/snapshot.yaml");
 const PLAN: &str = include_str!("../../../../examples/job-site/plan.yaml");
@@ -15,10 +16,10 @@ const STORY: &str = include_str!("../../../../examples/job-site/story.txt");
 /// The example's cluster and plan, after a word about it.
 pub(super) fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<Scene, Failure> {
     printer.story(STORY);
-    let cluster =
-        load::read(vec![Source::bytes("examples/job-site/snapshot.yaml", SNAPSHOT)], args, printer)?;
+    let source = Source::bytes("examples/job-site/snapshot.yaml", SNAPSHOT);
+    let cluster = snapshot::read_at(vec![source], &args.read, args.now, printer)?;
     let plan =
         plan::from_source(Source::bytes("examples/job-site/plan.yaml", PLAN), "examples/job-site/plan.yaml")?;
     printer.story("");
-    Scene::new("the bundled example".to_owned(), cluster, plan, &args.group_label)
+    Scene::new("the bundled example".to_owned(), cluster, plan, &args.read.group_label)
 }

@@ -4,7 +4,6 @@
 mod documented;
 mod example;
 mod groups;
-mod load;
 mod plan;
 mod run;
 
@@ -23,8 +22,8 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::printer::Printer;
 use crate::report::{self, About, Run, Summary, Timeline};
+use crate::snapshot::{self, Cluster, HOW_TO_SNAPSHOT};
 use groups::Grouped;
-use load::Cluster;
 use run::Keep;
 
 /// The version of the form of many rehearsals.
@@ -87,9 +86,7 @@ fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<Scene, Failure> {
         return example::scene(args, printer);
     }
     if args.snapshots.is_empty() {
-        return Err(
-            Failure::usage_message("no snapshot of a cluster to rehearse on").next(load::HOW_TO_SNAPSHOT)
-        );
+        return Err(Failure::usage_message("no snapshot of a cluster to rehearse on").next(HOW_TO_SNAPSHOT));
     }
     // The plan first: its mistakes are found in no time, and a large snapshot takes a while.
     let plan = match &args.plan {
@@ -97,12 +94,13 @@ fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<Scene, Failure> {
         None if args.roll.is_empty() => None,
         None => Some(plan::from_flags(args)),
     };
-    let (name, cluster) = load::from_arguments(args, printer)?;
+    let sources = snapshot::sources(&args.snapshots);
+    let cluster = snapshot::read_at(sources, &args.read, args.now, printer)?;
     let Some(plan) = plan else {
-        let groups = groups::of_label(&cluster.view, &args.group_label);
-        return Err(plan::missing(&cluster.view, &groups, &args.group_label));
+        let groups = groups::of_label(&cluster.view, &args.read.group_label);
+        return Err(plan::missing(&cluster.view, &groups, &args.read.group_label));
     };
-    Scene::new(name, cluster, plan, &args.group_label)
+    Scene::new(snapshot::name(&args.snapshots), cluster, plan, &args.read.group_label)
 }
 
 fn one(

@@ -1,65 +1,94 @@
 //! From arguments to a cluster: everything that could be read, and a story of what could not.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
+use clap::Args;
 use replank_intake::now::Now;
 use replank_intake::problem::{Lost, Problem};
 use replank_intake::snapshot::{Options, Snapshot, Summary};
 use replank_intake::source::Source;
 use replank_model::delta::Delta;
+use replank_model::text::Text;
 use replank_model::time::Time;
 use replank_model::view::View;
 
-use crate::cli::RehearseArgs;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::report::words::{count, grouped};
 
 /// What to do where there is no snapshot.
-pub(super) const HOW_TO_SNAPSHOT: &str = "save one and pass it:\n  \
+pub(crate) const HOW_TO_SNAPSHOT: &str = "save one and pass it:\n  \
     kubectl get nodes,csinodes,namespaces,pods,deployments,replicasets,statefulsets,daemonsets,replicationcontrollers,\
     jobs,cronjobs,pdb,hpa,services,endpointslices,pv,pvc,storageclasses,priorityclasses,resourcequotas \
     -A -o json > cluster.json\n\
     or see the bundled example: replank rehearse";
 
+/// How snapshots are read, on the command line.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ReadArgs {
+    /// Node label whose value names a node's group.
+    #[arg(long, value_name = "KEY", default_value = replank_model::object::node::LABEL_EKS_NODEGROUP)]
+    pub(crate) group_label: Text,
+
+    /// Ends with an error where any part of a snapshot cannot be read.
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
 /// Problems that are told one by one; the others are counted.
 const PROBLEMS_SHOWN: usize = 5;
 
 /// A cluster at a moment.
-pub(super) struct Cluster {
-    pub(super) view: View,
-    pub(super) now: Time,
+pub(crate) struct Cluster {
+    /// Everything there is; at least one node.
+    pub(crate) view: View,
+    /// When it was.
+    pub(crate) now: Time,
 }
 
-/// Reads what was named on the command line, and what to call it.
-pub(super) fn from_arguments(
-    args: &RehearseArgs,
-    printer: &mut Printer,
-) -> Result<(String, Cluster), Failure> {
-    let sources = args.snapshots.iter().map(|argument| Source::from_argument(argument)).collect();
-    let cluster = read(sources, args, printer)?;
-    Ok((name(args), cluster))
+/// Arguments as sources.
+pub(crate) fn sources(arguments: &[OsString]) -> Vec<Source> {
+    arguments.iter().map(|argument| Source::from_argument(argument)).collect()
 }
 
-fn name(args: &RehearseArgs) -> String {
+/// What to call the arguments.
+pub(crate) fn name(arguments: &[OsString]) -> String {
     let shown = |argument: &OsStr| {
         if argument == "-" { "standard input".to_owned() } else { argument.to_string_lossy().into_owned() }
     };
-    match args.snapshots.as_slice() {
+    match arguments {
         [] => "nothing".to_owned(),
         [only] => shown(only),
         [first, rest @ ..] => format!("{} and {} more", shown(first), rest.len()),
     }
 }
 
-/// Reads sources into a view.
-pub(super) fn read(
+/// Reads a cluster at a moment: the given one, otherwise that which the snapshot tells.
+///
+/// # Errors
+/// Where the sources cannot be read, nothing tells their moment, or there is no node in them.
+pub(crate) fn read_at(
     sources: Vec<Source>,
-    args: &RehearseArgs,
+    args: &ReadArgs,
+    given: Option<Time>,
     printer: &mut Printer,
 ) -> Result<Cluster, Failure> {
-    let options = Options { now: args.now, ..Options::default() };
-    let snapshot = Snapshot::load(sources, &options).map_err(Failure::usage)?;
+    let options = Options { now: given, ..Options::default() };
+    let snapshot = load(sources, &options, args, printer)?;
+    let Some(Now { time: now, .. }) = snapshot.now else {
+        return Err(Failure::usage_message("nothing in the snapshot tells when it was taken")
+            .next("say it: --now 2026-11-20T09:52:00Z"));
+    };
+    Ok(Cluster { view: into_view(snapshot)?, now })
+}
+
+fn load(
+    sources: Vec<Source>,
+    options: &Options,
+    args: &ReadArgs,
+    printer: &mut Printer,
+) -> Result<Snapshot, Failure> {
+    let snapshot = Snapshot::load(sources, options).map_err(Failure::usage)?;
     tell(&snapshot, printer);
     if args.strict && snapshot.summary.losses > 0 {
         let lost = usize::try_from(snapshot.summary.losses).unwrap_or(usize::MAX);
@@ -67,12 +96,12 @@ pub(super) fn read(
             "{} of the snapshot could not be read",
             count(lost, "part")
         ))
-        .next("correct what is named above, or leave --strict out to rehearse with the rest"));
+        .next("correct what is named above, or leave --strict out to go on with the rest"));
     }
-    let Some(Now { time: now, .. }) = snapshot.now else {
-        return Err(Failure::usage_message("nothing in the snapshot tells when it was taken")
-            .next("say it: --now 2026-11-20T09:52:00Z"));
-    };
+    Ok(snapshot)
+}
+
+fn into_view(snapshot: Snapshot) -> Result<View, Failure> {
     let mut view = View::default();
     for object in snapshot.objects {
         view.apply(Delta::Put(object));
@@ -80,7 +109,7 @@ pub(super) fn read(
     if view.nodes.is_empty() {
         return Err(Failure::usage_message("there is no Node in the snapshot").next(HOW_TO_SNAPSHOT));
     }
-    Ok(Cluster { view, now })
+    Ok(view)
 }
 
 fn tell(snapshot: &Snapshot, printer: &mut Printer) {

@@ -9,6 +9,7 @@ pub mod check;
 pub mod command;
 pub mod decision;
 pub mod drain;
+pub mod finding;
 pub mod groups;
 pub mod mark;
 pub mod plan;

@@ -1,110 +1,12 @@
-//! Findings and the list of all rules.
+//! The list of all rules.
 
-use std::fmt;
+use crate::finding::{self, rules};
 
-use replank_model::object::meta::Key;
-use replank_model::text::Text;
+pub(super) use finding::pods;
+pub use finding::{ObjectName, Severity};
 
-/// One thing that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// Which rule found it.
-    pub rule: Rule,
-    /// How bad it is.
-    pub severity: Severity,
-    /// What it is about.
-    pub object: ObjectName,
-    /// What is wrong, with its numbers.
-    pub reason: String,
-    /// What to do: commands or YAML to be pasted.
-    pub remedy: String,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}: {}", self.severity, self.rule.id(), self.object, self.reason)
-    }
-}
-
-/// How bad a finding is, the worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// The roll cannot be done while it is so.
-    Blocking,
-    /// Somebody will notice, work may be lost, or it takes long.
-    Warning,
-    /// Good to know.
-    Info,
-}
-
-impl Severity {
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Blocking => "blocking",
-            Self::Warning => "warning",
-            Self::Info => "info",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// Kind, namespace and name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ObjectName {
-    /// Kind.
-    pub kind: Text,
-    /// Namespace and name.
-    pub key: Key,
-}
-
-impl ObjectName {
-    pub(super) fn new(kind: &str, key: Key) -> Self {
-        Self { kind: Text::from(kind), key }
-    }
-}
-
-impl fmt::Display for ObjectName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.kind, self.key)
-    }
-}
-
-/// `1 pod`, `2 pods`.
-pub(super) fn pods(count: usize) -> String {
-    format!("{count} pod{}", if count == 1 { "" } else { "s" })
-}
-
-macro_rules! rules {
-    ($( $variant:ident = $id:literal, $title:literal; )*) => {
-        /// The rules. Their ids are stable: scripts and people refer to them.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Rule { $( #[doc = concat!("`", $id, "`: ", $title)] $variant, )* }
-
-        impl Rule {
-            /// All rules.
-            pub const ALL: &'static [Rule] = &[ $( Rule::$variant ),* ];
-
-            /// The stable id.
-            #[must_use]
-            pub fn id(self) -> &'static str {
-                match self { $( Self::$variant => $id ),* }
-            }
-
-            /// What the rule is about, in a sentence.
-            #[must_use]
-            pub fn title(self) -> &'static str {
-                match self { $( Self::$variant => $title ),* }
-            }
-        }
-    };
-}
+/// One thing that was found before a roll.
+pub type Finding = finding::Finding<Rule>;
 
 rules! {
     PdbNeverAllows = "pdb-never-allows", "a disruption budget that lets no pod go even when all are healthy";
@@ -128,10 +30,4 @@ rules! {
     SpotOnly = "spot-only", "pods that run on spot capacity only";
     HpaAtMaximum = "hpa-at-maximum", "an autoscaler at its maximum: no replica can be added";
     LongGrace = "long-grace", "pods that may take long to stop";
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.id())
-    }
 }

@@ -23,8 +23,6 @@ use survey::Survey;
 pub fn run(view: &View, plan: Option<&Plan>, options: &Options) -> Vec<Finding> {
     let survey = Survey::of(view, plan, options);
     let mut findings: Vec<Finding> = rules::ALL.iter().flat_map(|rule| rule(&survey)).collect();
-    findings.sort_by(|a, b| {
-        (a.severity, a.rule, &a.object, &a.reason).cmp(&(b.severity, b.rule, &b.object, &b.reason))
-    });
+    Finding::sort(&mut findings);
     findings
 }

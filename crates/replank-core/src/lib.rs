@@ -4,6 +4,7 @@
 //! ([`Core::decide`]), and answers with commands, reasons for waiting and the next moment to look. It has no clock, no
 //! I/O, no threads and no randomness; the same calls give the same answers, in a rehearsal and live.
 
+pub mod audit;
 pub mod budget;
 pub mod check;
 pub mod command;

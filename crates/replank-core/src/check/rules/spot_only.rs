@@ -1,15 +1,11 @@
 //! Pods that run on spot capacity only: it may be gone at the moment when new nodes are launched.
 
-use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
 use super::super::survey::Survey;
+use crate::audit::is_spot;
 use crate::roll;
-
-/// Labels that say what an instance was bought as, with the value for spot.
-const SPOT: [(&str, &str); 2] =
-    [("eks.amazonaws.com/capacityType", "SPOT"), ("karpenter.sh/capacity-type", "spot")];
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -36,10 +32,6 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         });
     }
     findings
-}
-
-fn is_spot(node: &Node) -> bool {
-    SPOT.iter().any(|(key, value)| node.meta.labels.value(key) == Some(value))
 }
 
 fn may_run_elsewhere(survey: &Survey<'_>, pod: &Pod) -> bool {

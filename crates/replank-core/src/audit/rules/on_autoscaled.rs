@@ -1,0 +1,119 @@
+//! Single replicas and system workloads on nodes that an autoscaler takes away when they are little used.
+//!
+//! Pods that an autoscaler must not evict (annotations of cluster-autoscaler and Karpenter), and those under a disruption
+//! budget, which a scale-down asks like every eviction, are left out: for them the node stays or nobody notices.
+
+use replank_model::object::pod::Pod;
+use replank_model::view::View;
+
+use super::super::capacity::Scaler;
+use super::super::engine::Engine;
+use super::super::ground::NodeKind;
+use super::super::rule::{Finding, Rule, Severity};
+use super::super::survey::{Subject, Survey};
+use super::exposed::{Exposed, exposed};
+
+/// `false` keeps cluster-autoscaler from taking the pod's node away (cluster-autoscaler FAQ).
+const SAFE_TO_EVICT: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+/// `true` keeps Karpenter from it (Karpenter, "Disruption").
+const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
+
+pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
+    let found = exposed(survey, |kind: &NodeKind| kind.scaler.is_some() && !kind.is_spot());
+    let open = found.iter().filter(|one| !is_held(survey.view, one.subject));
+    open.map(|one| finding(survey, engine, one)).collect()
+}
+
+fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Finding {
+    let subject = one.subject;
+    let kinds = one.bad.iter().filter_map(|id| survey.ground.kind(*id).scaler.as_ref());
+    let scalers: std::collections::BTreeSet<String> = kinds.map(Scaler::told).collect();
+    let scalers: Vec<String> = scalers.into_iter().collect();
+    let is_warning = one.sits > 0 && subject.replicas == 1;
+    let hold = hold(subject, survey);
+    Finding {
+        rule: Rule::OnAutoscaled,
+        severity: if is_warning { Severity::Warning } else { Severity::Info },
+        object: subject.name.clone(),
+        reason: format!(
+            "{}; {} evicts it when the node is little used, and no budget or annotation holds it",
+            one.told(survey, "autoscaled nodes"),
+            scalers.join(" or ")
+        ),
+        remedy: one.remedy(survey, engine, &hold),
+    }
+}
+
+/// Whether something keeps an autoscaler from evicting it, or makes it ask first.
+fn is_held(view: &View, subject: &Subject) -> bool {
+    let says = |pod: &Pod| {
+        let annotations = &pod.meta.annotations;
+        annotations.value(SAFE_TO_EVICT) == Some("false") || annotations.value(DO_NOT_DISRUPT) == Some("true")
+    };
+    subject.pods.iter().all(|pod| {
+        let budgets = view.pods.find(&pod.meta.key()).map_or(0, |ix| view.budgets_of(ix).len());
+        says(pod) || budgets > 0
+    })
+}
+
+/// How it is held where it is.
+fn hold(subject: &Subject, survey: &Survey<'_>) -> String {
+    let Some(workload) = &subject.workload else {
+        return format!(
+            "kubectl -n {} annotate pod {} {SAFE_TO_EVICT}=false {DO_NOT_DISRUPT}=true",
+            subject.namespace(),
+            subject.name.key.name
+        );
+    };
+    if subject.replicas > 1 {
+        let selector = survey.selector(subject);
+        let selector = replank_model::selector::LabelSelector::formatted(Some(&selector));
+        return format!(
+            "kubectl -n {} create pdb {} --selector='{selector}' --max-unavailable=1",
+            subject.namespace(),
+            subject.name.key.name
+        );
+    }
+    format!(
+        "kubectl -n {} patch {} --type=merge -p '{}'",
+        subject.namespace(),
+        workload.argument().replacen('/', " ", 1),
+        serde_json::json!({"spec": {"template": {"metadata": {"annotations": {SAFE_TO_EVICT: "false", DO_NOT_DISRUPT: "true"}}}}})
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::stage::{found_with, node, service};
+    use super::*;
+
+    fn with(extra: &serde_json::Value, more: Vec<serde_json::Value>) -> Vec<String> {
+        let nodes = vec![node("n", "web", "a"), node("m", "system", "a")];
+        let objects = [nodes, service("cart", &["n"], extra), more].concat();
+        found_with(Rule::OnAutoscaled, |options| options.autoscaled = ["web".into()].into(), objects)
+    }
+
+    #[test]
+    fn a_singleton_on_an_autoscaled_node_is_found_unless_something_holds_it() {
+        assert_eq!(
+            with(&json!({}), vec![]),
+            [
+                "warning on-autoscaled Deployment shop/cart: 1 replica: sits on autoscaled nodes now, in group web (1 node); an \
+                 autoscaler evicts it when the node is little used, and no budget or annotation holds it"
+            ]
+        );
+        let held = json!({"metadata": {"annotations": {SAFE_TO_EVICT: "false"}}});
+        assert_eq!(with(&held, vec![]), [""; 0]);
+        let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "cart", "namespace": "shop", "uid": "b"},
+            "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "cart"}}}});
+        assert_eq!(with(&json!({}), vec![budget]), [""; 0]);
+        let elsewhere = json!({"spec": {"nodeSelector": {"eks.amazonaws.com/nodegroup": "system"}}});
+        let nodes = vec![node("n", "web", "a"), node("m", "system", "a")];
+        let objects = [nodes, service("cart", &["m"], &elsewhere)].concat();
+        let found =
+            found_with(Rule::OnAutoscaled, |options| options.autoscaled = ["web".into()].into(), objects);
+        assert_eq!(found, [""; 0]);
+    }
+}

@@ -1,0 +1,170 @@
+//! Single replicas and system workloads on spot nodes: two minutes' notice, and they are gone.
+
+use replank_model::object::affinity::NodeSelectorOperator;
+use replank_model::object::pod::PodSpec;
+
+use super::super::capacity::says_spot;
+use super::super::engine::Engine;
+use super::super::ground::NodeKind;
+use super::super::rule::{Finding, Rule, Severity};
+use super::super::survey::Survey;
+use super::exposed::{Exposed, exposed};
+
+const NO_OTHER: &str = "no on-demand node of this cluster could take it: add a group of on-demand nodes without a taint, or with \
+                        one that it tolerates";
+
+pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
+    let found = exposed(survey, NodeKind::is_spot);
+    found.iter().map(|one| finding(survey, engine, one)).collect()
+}
+
+fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Finding {
+    let subject = one.subject;
+    let told = one.told(survey, "spot nodes");
+    if asks_for_spot(subject.spec()) {
+        let remedy = match &subject.workload {
+            Some(workload) if subject.replicas == 1 => format!(
+                "kubectl -n {} scale {} --replicas=2   # if it can run twice, or take the selector for spot out",
+                subject.namespace(),
+                workload.argument()
+            ),
+            Some(_) | None => "take the selector for spot out of its pod template".to_owned(),
+        };
+        return Finding {
+            rule: Rule::OnSpot,
+            severity: Severity::Info,
+            object: subject.name.clone(),
+            reason: format!("{told}; it asks for spot itself"),
+            remedy,
+        };
+    }
+    let is_all_there = one.sits > 0 && one.sits == one.placed;
+    Finding {
+        rule: Rule::OnSpot,
+        severity: if is_all_there { Severity::Warning } else { Severity::Info },
+        object: subject.name.clone(),
+        reason: format!("{told}; {}", one.why(survey)),
+        remedy: one.remedy(survey, engine, NO_OTHER),
+    }
+}
+
+/// Whether the selector or the required affinity of a pod names spot.
+fn asks_for_spot(spec: &PodSpec) -> bool {
+    let names = |key: &str, value: &str| {
+        says_spot(key, value)
+            || (key == "eks.amazonaws.com/capacityType" && value == "SPOT")
+            || (key == "karpenter.sh/capacity-type" && value == "spot")
+    };
+    let affinity = spec.affinity.as_deref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let required = affinity.and_then(|affinity| affinity.required.as_ref());
+    let terms = required.map_or(&[][..], |required| &required.node_selector_terms);
+    spec.node_selector.iter().any(|(key, value)| names(key, value))
+        || (!terms.is_empty()
+            && terms.iter().all(|term| {
+                term.match_expressions.iter().any(|one| {
+                    one.operator == NodeSelectorOperator::In
+                        && !one.values.is_empty()
+                        && one.values.iter().all(|value| names(&one.key, value))
+                })
+            }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::stage::{found, node, remedies, service, spot, tainted};
+    use super::*;
+
+    #[test]
+    fn a_singleton_on_spot_is_found_and_sent_to_the_nodes_that_stay() {
+        let objects = || {
+            [vec![node("n", "web", "a"), spot("s", "cheap", "a")], service("cart", &["s"], &json!({}))]
+                .concat()
+        };
+        assert_eq!(
+            found(Rule::OnSpot, objects()),
+            [
+                "warning on-spot Deployment shop/cart: 1 replica: sits on spot nodes now, in group cheap (1 node); nothing in its \
+                 spec asks for the 1 other node that would take it, too"
+            ]
+        );
+        assert_eq!(
+            remedies(Rule::OnSpot, objects()),
+            [
+                r#"kubectl -n shop patch deployment cart --type=merge -p '{"spec":{"template":{"spec":{"nodeSelector":{"eks.amazonaws.com/capacityType":"ON_DEMAND"}}}}}'"#
+            ]
+        );
+    }
+
+    #[test]
+    fn two_replicas_batch_and_what_cannot_land_there_are_not_found() {
+        let nodes = || vec![node("n", "web", "a"), spot("s", "cheap", "a")];
+        assert_eq!(
+            found(Rule::OnSpot, [nodes(), service("cart", &["s", "s"], &json!({}))].concat()),
+            [""; 0]
+        );
+        let held = json!({"spec": {"nodeSelector": {"eks.amazonaws.com/capacityType": "ON_DEMAND"}}});
+        assert_eq!(found(Rule::OnSpot, [nodes(), service("cart", &["n"], &held)].concat()), [""; 0]);
+        let behind = vec![node("n", "web", "a"), tainted(spot("s", "cheap", "a"), &["spot=true:NoSchedule"])];
+        assert_eq!(found(Rule::OnSpot, [behind, service("cart", &["n"], &json!({}))].concat()), [""; 0]);
+    }
+
+    #[test]
+    fn a_taint_that_is_a_wish_keeps_nothing_off() {
+        let wish = vec![
+            node("n", "web", "a"),
+            tainted(spot("s", "cheap", "a"), &["lifecycle=spot:PreferNoSchedule"]),
+        ];
+        let found = found(Rule::OnSpot, [wish, service("cart", &["n"], &json!({}))].concat());
+        assert_eq!(
+            found,
+            [
+                "info on-spot Deployment shop/cart: 1 replica: not on spot nodes now, but can land there when it is placed again, in \
+                 group cheap (1 node); the taint lifecycle=spot:PreferNoSchedule is a wish and keeps no pod off"
+            ]
+        );
+    }
+
+    #[test]
+    fn coredns_that_has_nowhere_else_to_go_is_given_tolerations() {
+        let nodes =
+            vec![tainted(node("n", "master", "a"), &["role=master:NoSchedule"]), spot("s", "cheap", "a")];
+        let dns = json!({"metadata": {"namespace": "kube-system"}, "spec": {"tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}],
+            "containers": [{"name": "coredns", "image": "eks/coredns:v1.12.4"}]}});
+        let mut objects = service("coredns", &["s", "s"], &dns);
+        for object in &mut objects {
+            object["metadata"]["namespace"] = json!("kube-system");
+        }
+        let objects = [nodes, objects].concat();
+        assert_eq!(
+            found(Rule::OnSpot, objects.clone()),
+            [
+                "warning on-spot Deployment kube-system/coredns: CoreDNS, 2 replicas: all 2 pods sit on spot nodes now, in group cheap \
+                 (1 node); these are the only nodes without a taint; no other node takes it: master: taint role=master:NoSchedule"
+            ]
+        );
+        let remedy = remedies(Rule::OnSpot, objects).remove(0);
+        assert!(
+            remedy.starts_with("aws eks update-addon --cluster-name CLUSTER --addon-name coredns "),
+            "{remedy}"
+        );
+        assert!(
+            remedy.contains(r#"{"effect":"NoSchedule","key":"role","operator":"Equal","value":"master"}"#)
+                && remedy.contains(r#""key":"CriticalAddonsOnly""#)
+                && remedy.contains(r#""nodeSelector":{"eks.amazonaws.com/capacityType":"ON_DEMAND"}"#),
+            "{remedy}"
+        );
+    }
+
+    #[test]
+    fn what_asks_for_spot_itself_is_only_told() {
+        let asks = json!({"spec": {"nodeSelector": {"eks.amazonaws.com/capacityType": "SPOT"}}});
+        let nodes = vec![node("n", "web", "a"), spot("s", "cheap", "a")];
+        let found = found(Rule::OnSpot, [nodes, service("cart", &["s"], &asks)].concat());
+        assert!(
+            found.len() == 1 && found[0].starts_with("info") && found[0].ends_with("it asks for spot itself"),
+            "{found:?}"
+        );
+    }
+}

@@ -1,0 +1,128 @@
+//! Pods that one node only can take: when it goes, they have no place.
+
+use replank_model::object::meta::Key;
+use replank_model::object::node::Node;
+
+use super::super::engine::{Answer, Engine};
+use super::super::rule::{Finding, Rule, Severity};
+use super::super::survey::{Subject, Survey};
+use crate::finding::counted;
+use crate::schedule::{Plugin, predicate};
+
+pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
+    if survey.ground.nodes() < 2 {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for subject in survey.scheduled() {
+        let lands = subject.lands();
+        if survey.ground.nodes_of(&lands) != 1 {
+            continue;
+        }
+        let kind = survey.ground.kind(*lands.first().expect("one node is of some kind"));
+        let Some(node) = survey.view.nodes.by_key(&Key::cluster(&kind.nodes[0])) else { continue };
+        let (why, is_forced) = why(survey, subject, node);
+        // A group that grows by itself makes another node like this one.
+        let severity = if is_forced || kind.scaler.is_some() { Severity::Info } else { Severity::Warning };
+        let remedy = match &kind.group {
+            Some(group) => {
+                format!("let group {group} have a second node, or let the pods use nodes of other groups")
+            }
+            None => "let other nodes have what the pods ask for".to_owned(),
+        };
+        findings.push(Finding {
+            rule: Rule::SingleNodeFits,
+            severity,
+            object: subject.name.clone(),
+            reason: format!("only node {} can take it: {why}", node.meta.name),
+            remedy: if is_forced {
+                format!(
+                    "kubectl -n {} get pvc   # drain that node with this in mind: the pod waits until it is back",
+                    subject.namespace()
+                )
+            } else {
+                remedy
+            },
+        });
+    }
+    findings
+}
+
+/// What makes it the only one, and whether volumes do.
+fn why(survey: &Survey<'_>, subject: &Subject, node: &Node) -> (String, bool) {
+    let pod = &subject.samples[0].pod;
+    let selected =
+        survey.view.nodes.unordered().filter(|(_, node)| predicate::node_affinity_matches(pod, node));
+    let selected = selected.count();
+    if selected == 1 {
+        return ("its node selector and required affinity match no other".to_owned(), false);
+    }
+    let others = || survey.ground.kinds().filter(|(_, kind)| kind.nodes[0] != node.name());
+    let by_volume = others().any(|(id, _)| match &subject.samples[0].answers[id.0] {
+        Answer::Fails(failures) => failures
+            .iter()
+            .all(|failure| matches!(failure.plugin, Plugin::VolumeBinding | Plugin::VolumeZone)),
+        Answer::Lands => false,
+    });
+    if by_volume {
+        return ("no other reaches its volumes".to_owned(), true);
+    }
+    let others: Vec<_> = others()
+        .filter(|(_, kind)| predicate::node_affinity_matches(pod, &kind.sample))
+        .map(|(id, _)| id)
+        .collect();
+    let told = super::exposed::refusals(&survey.ground, subject, &others);
+    let all = counted(selected, "node");
+    (format!("its selector matches {all}, and of the others {told}"), false)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::stage::{found, labelled, node, service, tainted};
+    use super::*;
+
+    #[test]
+    fn a_selector_that_one_node_meets_is_found_and_one_that_two_meet_is_not() {
+        let fast = json!({"spec": {"nodeSelector": {"disk": "fast"}}});
+        let nodes = |second: &str| {
+            vec![
+                labelled(node("n", "web", "a"), "disk", "fast"),
+                labelled(node("m", "web", "a"), "disk", second),
+            ]
+        };
+        assert_eq!(
+            found(Rule::SingleNodeFits, [nodes("slow"), service("db", &["n"], &fast)].concat()),
+            [
+                "warning single-node-fits Deployment shop/db: only node n can take it: its node selector and required affinity match no \
+                 other"
+            ]
+        );
+        assert_eq!(
+            found(Rule::SingleNodeFits, [nodes("fast"), service("db", &["n"], &fast)].concat()),
+            [""; 0]
+        );
+        assert_eq!(
+            found(
+                Rule::SingleNodeFits,
+                [vec![node("n", "web", "a")], service("db", &["n"], &json!({}))].concat()
+            ),
+            [""; 0],
+            "a cluster of one node"
+        );
+    }
+
+    #[test]
+    fn taints_can_leave_one_node_too() {
+        let nodes = vec![node("n", "web", "a"), tainted(node("m", "web", "a"), &["dedicated=db:NoSchedule"])];
+        let found = found(Rule::SingleNodeFits, [nodes, service("db", &["n"], &json!({}))].concat());
+        assert!(
+            found.len() == 1
+                && found[0].ends_with(
+                    "its selector matches 2 nodes, and of the others web: taint dedicated=db:NoSchedule"
+                ),
+            "{found:?}"
+        );
+    }
+}

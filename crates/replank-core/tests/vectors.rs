@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     recordings::main("replank-core", |kind| match kind {
         Kind::Scheduler(_) => Coverage::Checked(vectors::scheduler::check),
         Kind::Hpa => Coverage::NotHere("not yet covered"),
-        Kind::Quantity | Kind::IntStr | Kind::LabelSelector | Kind::Version => {
+        Kind::Quantity | Kind::IntStr | Kind::LabelSelector | Kind::Version | Kind::Validation => {
             Coverage::NotHere("replank-model")
         }
     })

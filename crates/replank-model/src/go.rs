@@ -97,9 +97,18 @@ impl fmt::Display for JsonList<'_> {
         }
         for (index, text) in self.0.iter().enumerate() {
             f.write_char(if index == 0 { '[' } else { ',' })?;
-            write_json_string(f, text)?;
+            write!(f, "{}", JsonString(text))?;
         }
         f.write_char(']')
+    }
+}
+
+/// A string as `encoding/json` writes it, with the HTML characters escaped.
+pub(crate) struct JsonString<'a>(pub(crate) &'a str);
+
+impl fmt::Display for JsonString<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_json_string(f, self.0)
     }
 }
 

@@ -8,6 +8,7 @@ pub mod delta;
 pub mod labels;
 pub mod object;
 pub mod text;
+pub mod validation;
 pub mod view;
 mod wire;
 

@@ -7,6 +7,7 @@ mod vectors {
     pub(crate) mod intstr;
     pub(crate) mod labelselector;
     pub(crate) mod quantity;
+    pub(crate) mod validation;
     pub(crate) mod version;
 }
 
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         Kind::IntStr => Coverage::Checked(vectors::intstr::check),
         Kind::LabelSelector => Coverage::Checked(vectors::labelselector::check),
         Kind::Version => Coverage::Checked(vectors::version::check),
+        Kind::Validation => Coverage::Checked(vectors::validation::check),
         Kind::Hpa | Kind::Scheduler(_) => Coverage::NotHere("not of this crate"),
     })
 }

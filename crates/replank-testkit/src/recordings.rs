@@ -36,6 +36,8 @@ pub enum Kind {
     IntStr,
     /// The horizontal pod autoscaler, step by step.
     Hpa,
+    /// What the API server says of an object that is to be created.
+    Validation,
     /// The scheduler; the group as its file is named.
     Scheduler(String),
 }
@@ -54,9 +56,10 @@ impl Kind {
             "version" => Self::Version,
             "intstr" => Self::IntStr,
             "hpa" => Self::Hpa,
+            "validation" => Self::Validation,
             other => bail!(
-                "\"{other}\" is no kind of recording (quantity, labelselector, version, intstr, hpa, or any group \
-                 in a folder named scheduler)"
+                "\"{other}\" is no kind of recording (quantity, labelselector, version, intstr, hpa, validation, \
+                 or any group in a folder named scheduler)"
             ),
         })
     }
@@ -70,6 +73,7 @@ impl fmt::Display for Kind {
             Self::Version => f.write_str("version"),
             Self::IntStr => f.write_str("intstr"),
             Self::Hpa => f.write_str("hpa"),
+            Self::Validation => f.write_str("validation"),
             Self::Scheduler(group) => write!(f, "scheduler/{group}"),
         }
     }
@@ -351,7 +355,9 @@ mod tests {
     #[test]
     fn the_repository_has_recordings_of_every_kind() {
         let found = find(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/vectors")).unwrap();
-        for kind in [Kind::Quantity, Kind::LabelSelector, Kind::Version, Kind::IntStr, Kind::Hpa] {
+        for kind in
+            [Kind::Quantity, Kind::LabelSelector, Kind::Version, Kind::IntStr, Kind::Hpa, Kind::Validation]
+        {
             assert!(found.iter().any(|recording| recording.kind == kind), "{kind}");
         }
         assert!(found.iter().any(|recording| matches!(recording.kind, Kind::Scheduler(_))));

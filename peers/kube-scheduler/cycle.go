@@ -254,7 +254,24 @@ func (s *stage) preempt(ctx context.Context, pod *corev1.Pod, queued *framework.
 }
 
 func failureOf(status *fwk.Status) Failure {
-	return Failure{Plugin: status.Plugin(), Code: status.Code().String(), Reasons: status.Reasons()}
+	reasons := slices.Clone(status.Reasons())
+	if status.Plugin() == "NodeResourcesFit" {
+		sortScalars(reasons)
+	}
+	return Failure{Plugin: status.Plugin(), Code: status.Code().String(), Reasons: reasons}
+}
+
+// sortScalars puts the reasons about huge pages and extended resources, which come last and in the order of a Go map, into
+// that of the alphabet.
+func sortScalars(reasons []string) {
+	first := slices.IndexFunc(reasons, func(reason string) bool {
+		return !slices.Contains([]string{
+			"Too many pods", "Insufficient cpu", "Insufficient memory", "Insufficient ephemeral-storage",
+		}, reason)
+	})
+	if first >= 0 {
+		slices.Sort(reasons[first:])
+	}
 }
 
 func refusal(failure Failure) *NodeAnswer {

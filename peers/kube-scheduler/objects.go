@@ -132,8 +132,8 @@ func decodeCluster(text json.RawMessage, normalise bool) (*Cluster, error) {
 		cluster.Lists[kind.list] = []json.RawMessage{}
 		seen := map[string]bool{}
 		for _, text := range objects {
-			object := kind.external()
-			if err := json.Unmarshal(text, object); err != nil {
+			object, err := kind.read(text)
+			if err != nil {
 				if normalise {
 					cluster.Refused[kind.list+": "+err.Error()]++
 					continue
@@ -151,6 +151,9 @@ func decodeCluster(text json.RawMessage, normalise bool) (*Cluster, error) {
 				if text, err = bare(object); err != nil {
 					return nil, err
 				}
+				if object, err = kind.read(text); err != nil {
+					return nil, err
+				}
 			}
 			seen[key] = true
 			cluster.Objects = append(cluster.Objects, object)
@@ -161,6 +164,11 @@ func decodeCluster(text json.RawMessage, normalise bool) (*Cluster, error) {
 		return nil, fmt.Errorf("what are %s?", list)
 	}
 	return cluster, nil
+}
+
+func (k *kind) read(text json.RawMessage) (Object, error) {
+	object := k.external()
+	return object, json.Unmarshal(text, object)
 }
 
 // store makes an object what the API server would hold, status and all.
@@ -189,24 +197,26 @@ func (k *kind) store(object Object) (Object, error) {
 	return stored, nil
 }
 
-// admit makes a submitted pod what the API server would store.
-func admit(submitted json.RawMessage) (*corev1.Pod, error) {
-	pod := &corev1.Pod{}
-	if err := json.Unmarshal(submitted, pod); err != nil {
-		return nil, err
-	}
+// admit makes a submitted pod what the API server would store. It comes back as the text that is stored and as what is
+// read from there: what a user writes as an empty list is no list then.
+func admit(pod *corev1.Pod) (*corev1.Pod, json.RawMessage, error) {
 	legacyscheme.Scheme.Default(pod)
 	internal := &core.Pod{}
 	if err := legacyscheme.Scheme.Convert(pod, internal, nil); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	podregistry.Strategy.PrepareForCreate(context.Background(), internal)
 	if errors := validatePod(internal); len(errors) > 0 {
-		return nil, errors[0]
+		return nil, nil, errors[0]
 	}
 	stored := &corev1.Pod{}
 	if err := legacyscheme.Scheme.Convert(internal, stored, nil); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return stored, nil
+	text, err := bare(stored)
+	if err != nil {
+		return nil, nil, err
+	}
+	read := &corev1.Pod{}
+	return read, text, json.Unmarshal(text, read)
 }

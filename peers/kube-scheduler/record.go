@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/featuregate"
 )
@@ -125,17 +126,23 @@ func shorten(what string) string {
 }
 
 func (r *recorder) run(one *Case) (*Case, map[string]int, error) {
-	pod, err := admit(one.PodSubmitted)
+	full := *one
+	submitted := &corev1.Pod{}
+	if err := json.Unmarshal(one.PodSubmitted, submitted); err != nil {
+		return nil, nil, fmt.Errorf("pod: %w", err)
+	}
+	var err error
+	if full.PodSubmitted, err = bare(submitted); err != nil {
+		return nil, nil, err
+	}
+	pod, stored, err := admit(submitted)
 	if err != nil {
 		return nil, nil, fmt.Errorf("pod: %w", err)
 	}
+	full.Pod = stored
 	cluster, err := decodeCluster(one.Cluster, one.Normalise)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cluster: %w", err)
-	}
-	full := *one
-	if full.Pod, err = bare(pod); err != nil {
-		return nil, nil, err
 	}
 	if one.Normalise {
 		full.Normalise = false

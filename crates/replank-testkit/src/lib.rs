@@ -8,6 +8,7 @@ pub mod plain_scheduler;
 pub mod recordings;
 pub mod requests;
 pub mod scenario;
+pub mod sched_cases;
 pub mod sched_load;
 pub mod sched_random;
 pub mod trial;

@@ -20,7 +20,8 @@ use serde_json::Value;
 /// Names another directory than the repository's `testdata/vectors`.
 pub const VECTORS_VARIABLE: &str = "REPLANK_VECTORS";
 
-/// Failures that are shown in full, per kind. The rest is counted.
+/// Failures that are shown in full, per kind, unless this variable says another number. The rest is counted.
+pub const SHOWN_VARIABLE: &str = "REPLANK_SHOWN";
 const SHOWN_FAILURES: usize = 5;
 
 /// What a recording holds.
@@ -217,6 +218,8 @@ impl Tally {
 /// Runs every case below `directory`.
 pub fn run(directory: &Path, coverage: impl Fn(&Kind) -> Coverage) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();
+    let shown_max =
+        std::env::var(SHOWN_VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(SHOWN_FAILURES);
     for recording in find(directory)? {
         let lines = recording.lines()?;
         let coverage = coverage(&recording.kind);
@@ -229,7 +232,7 @@ pub fn run(directory: &Path, coverage: impl Fn(&Kind) -> Coverage) -> anyhow::Re
                     let differences = run_case(check, &line);
                     if differences.is_empty() {
                         row.passed += 1;
-                    } else if row.shown.len() < SHOWN_FAILURES {
+                    } else if row.shown.len() < shown_max {
                         row.shown.push((case_id(&line), differences));
                     }
                 }

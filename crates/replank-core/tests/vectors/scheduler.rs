@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 mod compare;
 
 /// Lists of a cluster, with the kind of their objects.
-const LISTS: [(&str, &str, &str); 13] = [
+const LISTS: [(&str, &str, &str); 14] = [
     ("namespaces", "v1", "Namespace"),
     ("nodes", "v1", "Node"),
     ("pods", "v1", "Pod"),
@@ -32,6 +32,7 @@ const LISTS: [(&str, &str, &str); 13] = [
     ("csiNodes", "storage.k8s.io/v1", "CSINode"),
     ("csiDrivers", "storage.k8s.io/v1", "CSIDriver"),
     ("csiStorageCapacities", "storage.k8s.io/v1", "CSIStorageCapacity"),
+    ("volumeAttachments", "storage.k8s.io/v1", "VolumeAttachment"),
 ];
 
 pub(crate) fn check(line: &str) -> anyhow::Result<Differences> {
@@ -194,7 +195,10 @@ fn failure(failure: &Failure) -> Value {
 /// The step from the submitted pod to the stored one.
 fn admission(case: &Value) -> anyhow::Result<Differences> {
     let mut pod = case.get("podSubmitted").context("a case has podSubmitted")?.clone();
-    admit_pod(&mut pod, Time::from_millis(0));
+    // Only a pod that is gated bears the time of its admission.
+    let admitted = case.pointer("/pod/status/conditions/0/lastTransitionTime");
+    let now = admitted.map_or(Ok(Time::from_millis(0)), |time| serde_json::from_value(time.clone()))?;
+    admit_pod(&mut pod, now);
     Ok(deep_differences("pod", &case["pod"], &pod))
 }
 

@@ -126,7 +126,9 @@ func withoutNulls(value any) any {
 				continue
 			}
 			value[key] = withoutNulls(member)
-			if inner, ok := value[key].(map[string]any); ok && len(inner) == 0 && (key == "status" || key == "resources") {
+			_, isContainer := value["image"]
+			if inner, ok := value[key].(map[string]any); ok && len(inner) == 0 &&
+				(key == "status" || key == "resources" && isContainer) {
 				delete(value, key)
 			}
 		}

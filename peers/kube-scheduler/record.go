@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -152,11 +153,19 @@ func (r *recorder) run(one *Case) (*Case, map[string]int, error) {
 	}
 	objects := cluster.Objects
 	// A pod that names its node would be taken for one that runs there.
+	isIncoming := func(other Object) bool {
+		_, isPod := other.(*corev1.Pod)
+		return isPod && other.GetNamespace() == pod.Namespace && other.GetName() == pod.Name
+	}
+	if slices.ContainsFunc(objects, isIncoming) {
+		return nil, cluster.Refused, fmt.Errorf("the pod is in the cluster already")
+	}
 	if pod.Spec.NodeName == "" {
 		objects = append(objects, pod)
 	}
 	preemptions := 0
-	if one.Group == "preemption" {
+	// A pod that names its node never comes so far.
+	if one.Group == "preemption" && pod.Spec.NodeName == "" {
 		preemptions = r.preemptions
 	}
 	var first string

@@ -9,6 +9,7 @@ use super::cycle::Rejection;
 use super::filter::{Cycle, OnNode, has_domain};
 use super::ids::{DomainId, NodeId};
 use super::nodes::Load;
+use super::place::Unschedulable;
 use super::plugin::{CycleError, Failure, Plugin, Reason};
 use super::predicate::Narrowing;
 use super::score::{
@@ -80,6 +81,9 @@ impl Explanation {
     /// The text of the FailedScheduling event, without what preemption adds; `None` if some node fits.
     #[must_use]
     pub fn message(&self) -> Option<String> {
+        if self.nodes.is_empty() {
+            return Some(Unschedulable::NoNodes.to_string());
+        }
         if self.feasible() > 0 {
             return None;
         }

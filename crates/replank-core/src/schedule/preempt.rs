@@ -30,6 +30,10 @@ const CANDIDATES_PERCENT: usize = 10;
 /// What dynamic resource allocation says of a pod without claims, before preemption is tried.
 const NO_CLAIMS: &str = "no new claims to deallocate";
 
+/// What it says of a pod that was refused as a whole before its turn came: it looks for notes that it has not made
+/// (`fwk.ErrNotFound`). Preemption by priority is not tried then.
+const NO_NOTES: &str = "not found";
+
 /// How preemption comes out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preemption {
@@ -65,10 +69,11 @@ impl Scheduler {
         self.tidy();
         let Self { options, world, classes, bases, marks: _, epoch: _ } = self;
         let (mut cycle, rejected) = Cycle::begin(world, (classes, bases), options, view, pod);
-        let objections = match rejected {
-            Some(_) => Objections::default(),
-            None => cycle.objections(world, bases),
-        };
+        if rejected.is_some() {
+            // All plugins that refuse a pod as a whole come before dynamic resource allocation.
+            return Preemption { nominated: None, message: NO_NOTES.to_owned() };
+        }
+        let objections = cycle.objections(world, bases);
         if pod.spec.preemption_policy == Some(PreemptionPolicy::Never) {
             return not_tried("not eligible due to preemptionPolicy=Never.");
         }

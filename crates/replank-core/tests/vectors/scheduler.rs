@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use replank_core::schedule::{Explanation, Failure, FeatureGates, Gate, Options, Scheduler, Verdict};
 use replank_model::admission::admit_pod;
 use replank_model::delta::Delta;
+use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::{Object, Projector};
 use replank_model::time::Time;
@@ -74,11 +75,19 @@ fn preemption(
         let preemption = scheduler.preempt(view, pod, draw);
         let words = explanation.message().unwrap_or_default();
         let gap = if preemption.message.is_empty() { "" } else { " " };
+        let code = match (&preemption.nominated, &explanation.rejected) {
+            (Some(_), _) => "Success",
+            (None, Some(_)) => "Error",
+            (None, None) => "Unschedulable",
+        };
         let mut victims: Vec<String> = Vec::new();
-        victims.extend(preemption.nominated.iter().flat_map(|n| &n.victims).map(ToString::to_string));
+        // What is on its way out already is not deleted again.
+        let is_leaving = |key: &&Key| view.pods.by_key(key).is_some_and(|pod| pod.is_terminating());
+        let all = preemption.nominated.iter().flat_map(|nominated| &nominated.victims);
+        victims.extend(all.filter(|key| !is_leaving(key)).map(ToString::to_string));
         victims.sort();
         let ours = json!({
-            "code": if preemption.nominated.is_some() { "Success" } else { "Unschedulable" },
+            "code": code,
             "nominatedNode": preemption.nominated.as_ref().map_or("", |nominated| nominated.node.as_str()),
             "victims": victims,
             "message": preemption.message,
@@ -159,11 +168,15 @@ fn expectation(explanation: &Explanation) -> Value {
         ours.insert("best".into(), json!(best));
     }
     if let Some(message) = explanation.message() {
-        ours.insert("fitError".into(), json!(message));
+        let list = if explanation.nodes.is_empty() { "scheduleError" } else { "fitError" };
+        ours.insert(list.into(), json!(message));
     }
     if let Some(error) = &explanation.error {
         ours.insert("scoreError".into(), json!(error.to_string()));
-        ours.insert("scheduleError".into(), json!(error.to_string()));
+        // A single node is taken without scoring it.
+        if explanation.feasible() > 1 {
+            ours.insert("scheduleError".into(), json!(error.to_string()));
+        }
     }
     Value::Object(ours)
 }

@@ -214,7 +214,15 @@ impl Toleration {
 
 /// The toleration's and the taint's values as decimal 64-bit integers.
 fn numbers(toleration: &Toleration, taint: &Taint) -> Option<(i64, i64)> {
-    Some((toleration.value.parse().ok()?, taint.value.parse().ok()?))
+    Some((decimal(&toleration.value)?, decimal(&taint.value)?))
+}
+
+/// A decimal integer in the only form that counts as one: no plus sign, no leading zero, no negative zero (apimachinery
+/// `pkg/api/validate/content/decimal_int.go`).
+fn decimal(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_canonical = text == "0" || digits.starts_with(|first: char| ('1'..='9').contains(&first));
+    if is_canonical { text.parse().ok() } else { None }
 }
 
 /// core/v1 TopologySpreadConstraint.

@@ -5,6 +5,7 @@
 //! those of kube-scheduler 1.36 (`pkg/scheduler/framework/plugins`); its filters and scores are held to the recorded cases
 //! too, so that agreement with the engine means something.
 
+mod disks;
 mod filters;
 mod pods;
 mod scores;

@@ -2,36 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_model::object::affinity::{NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm};
+use replank_model::object::affinity::NodeSelectorTerm;
 use replank_model::object::meta::{Key, Meta};
 use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, Volume};
 use replank_model::object::volume::{
     AccessMode, ClaimPhase, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeBindingMode,
-    VolumePhase, VolumeSource,
+    VolumePhase,
 };
 use replank_model::quantity::Quantity;
 use replank_model::selector::Selector;
 use replank_model::text::{Name, Text};
 
+use super::disks::{self, Disk, ZONE_LABELS, conflict, is_restricted, terms_of, translated};
 use super::filters::{Failure, fail};
 use super::pods::{compiled, selects, term_matches};
 use super::{OnNode, Question};
-
-const ZONE_LABELS: [&str; 4] = [
-    "failure-domain.beta.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region",
-    "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region",
-];
-
-const EBS: &str = "ebs.csi.aws.com";
-const EBS_ZONE: &str = "topology.ebs.csi.aws.com/zone";
-
-/// `aws://zone/vol-1` is `vol-1`.
-fn ebs_handle(id: &str) -> String {
-    id.rsplit('/').next().unwrap_or(id).to_owned()
-}
 
 fn claim_name(pod: &Pod, volume: &Volume) -> Option<String> {
     if let Some(claim) = &volume.source.persistent_volume_claim {
@@ -44,19 +30,6 @@ fn named_claims(pod: &Pod) -> impl Iterator<Item = &Name> {
     pod.spec.volumes.iter().filter_map(|v| Some(&v.source.persistent_volume_claim.as_ref()?.claim_name))
 }
 
-/// Disks that only one pod of a node may use.
-fn is_restricted(source: &VolumeSource) -> bool {
-    source.aws_elastic_block_store.is_some() || source.iscsi.is_some()
-}
-
-fn conflict(a: &VolumeSource, b: &VolumeSource) -> bool {
-    match (&a.aws_elastic_block_store, &b.aws_elastic_block_store) {
-        (Some(a), Some(b)) if a.volume_id == b.volume_id => return true,
-        _ => {}
-    }
-    matches!((&a.iscsi, &b.iscsi), (Some(a), Some(b)) if a.iqn == b.iqn && !(a.read_only && b.read_only))
-}
-
 fn class_name(meta: &Meta, named: Option<&Name>) -> String {
     let annotated = meta.annotations.value("volume.beta.kubernetes.io/storage-class");
     annotated.map_or_else(|| named.map(ToString::to_string).unwrap_or_default(), ToOwned::to_owned)
@@ -64,50 +37,6 @@ fn class_name(meta: &Meta, named: Option<&Name>) -> String {
 
 fn size(list: &replank_model::object::resources::Resources) -> Quantity {
     list.get("storage").cloned().unwrap_or_default()
-}
-
-fn terms_of(volume: &PersistentVolume) -> Option<Vec<NodeSelectorTerm>> {
-    let required = volume.spec.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref());
-    required.map(|required| required.node_selector_terms.clone())
-}
-
-/// Where an old EBS disk can be reached from as its CSI driver sees it: zones are told by a label of its own. Of the old
-/// kinds only this is known here.
-fn translated(volume: &PersistentVolume) -> Option<Vec<NodeSelectorTerm>> {
-    let terms = terms_of(volume);
-    let [beta, _, stable, _] = ZONE_LABELS;
-    let mentions = |key: &str| {
-        terms.iter().flatten().flat_map(|term| &term.match_expressions).any(|wanted| &*wanted.key == key)
-    };
-    let labels = &volume.meta.labels;
-    let is_old = !mentions(stable)
-        && (mentions(beta) || (labels.value(stable).is_none() && labels.value(beta).is_some()));
-    let key = if is_old { beta } else { stable };
-    let mut translated = terms.clone();
-    if mentions(key) {
-        for wanted in translated.iter_mut().flatten().flat_map(|term| &mut term.match_expressions) {
-            if &*wanted.key == key {
-                wanted.key = EBS_ZONE.into();
-            }
-        }
-    } else if let Some(zones) = labels.value(key) {
-        let values: BTreeSet<&str> =
-            zones.split("__").map(str::trim).filter(|zone| !zone.is_empty()).collect();
-        let wanted = NodeSelectorRequirement {
-            key: EBS_ZONE.into(),
-            operator: NodeSelectorOperator::In,
-            values: values.into_iter().map(Into::into).collect(),
-        };
-        if wanted.values.is_empty() {
-            return translated;
-        }
-        let terms = translated.get_or_insert_default();
-        if terms.is_empty() {
-            terms.push(NodeSelectorTerm::default());
-        }
-        terms.iter_mut().for_each(|term| term.match_expressions.push(wanted.clone()));
-    }
-    translated
 }
 
 fn reaches(terms: Option<Vec<NodeSelectorTerm>>, node: &Node) -> bool {
@@ -208,7 +137,7 @@ impl<'a> Question<'a> {
         let may_attach = sources().any(|source| {
             source.persistent_volume_claim.is_some()
                 || source.ephemeral.is_some()
-                || source.aws_elastic_block_store.is_some()
+                || disks::inline(source).is_some()
         });
         let all = [
             ("VolumeRestrictions", has_disks || self.taken() > 0),
@@ -293,16 +222,19 @@ impl<'a> Question<'a> {
     fn handles(&self, pod: &Pod) -> BTreeSet<(String, String)> {
         let mut handles = BTreeSet::new();
         for volume in &pod.spec.volumes {
-            if let Some(disk) = &volume.source.aws_elastic_block_store {
-                handles.insert((EBS.to_owned(), ebs_handle(&disk.volume_id)));
-            }
-            let Some(name) = claim_name(pod, volume) else { continue };
+            let Some(name) = claim_name(pod, volume) else {
+                handles.extend(disks::inline(&volume.source).and_then(Self::handle_of_disk));
+                continue;
+            };
             let Some(claim) = self.claim(pod.meta.namespace.as_str(), &name) else { continue };
             match self.volume(claim.spec.volume_name.as_str()) {
                 Some(volume) => handles.extend(Self::handle(volume)),
                 None => {
                     if let Some(class) = self.class(claim) {
-                        handles.insert((class.provisioner.to_string(), format!("new {}", claim.meta.key())));
+                        let driver = disks::successor(&class.provisioner).unwrap_or(&class.provisioner);
+                        if !driver.is_empty() {
+                            handles.insert((driver.to_owned(), format!("new {}", claim.meta.key())));
+                        }
                     }
                 }
             }
@@ -312,8 +244,11 @@ impl<'a> Question<'a> {
 
     fn handle(volume: &PersistentVolume) -> Option<(String, String)> {
         let csi = volume.spec.csi.as_ref().map(|csi| (csi.driver.to_string(), csi.volume_handle.to_string()));
-        let disk = volume.spec.aws_elastic_block_store.as_ref();
-        csi.or_else(|| Some((EBS.to_owned(), ebs_handle(&disk?.volume_id))))
+        csi.or_else(|| disks::of(volume).and_then(Self::handle_of_disk))
+    }
+
+    fn handle_of_disk(disk: Disk) -> Option<(String, String)> {
+        (!disk.driver.is_empty()).then_some((disk.driver.to_owned(), disk.handle?))
     }
 
     fn limits(&self, on: &OnNode<'a>) -> Option<Failure> {
@@ -372,10 +307,10 @@ impl<'a> Question<'a> {
         let csi_node = self.view.csi_nodes.by_key(&Key::cluster(node.meta.name.clone()));
         let migrated =
             csi_node.and_then(|n| n.meta.annotations.value("storage.alpha.kubernetes.io/migrated-plugins"));
-        let is_migrated =
-            migrated.is_some_and(|all| all.split(',').any(|name| name == "kubernetes.io/aws-ebs"));
-        let is_disk = volume.spec.aws_elastic_block_store.is_some();
-        if is_migrated && is_disk { translated(volume) } else { terms_of(volume) }
+        let disk = disks::of(volume).filter(|disk| {
+            migrated.is_some_and(|plugins| plugins.split(',').any(|name| name == disk.plugin))
+        });
+        disk.map_or_else(|| terms_of(volume), |disk| translated(volume, &disk))
     }
 
     /// Why the claims that wait cannot be bound on a node.

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{APPS, EBS_ZONE, HOSTNAME, MADE, Maker, NAMESPACES, OLD_ZONE, REGION, TIERS, ZONE, ZONES};
+use super::{
+    APPS, EBS_ZONE, HOSTNAME, MADE, Maker, NAMESPACES, OLD_REGION, OLD_ZONE, REGION, TIERS, ZONE, ZONES,
+};
 
 const FEATURES: [&str; 6] = [
     "RestartAllContainersOnContainerExits",
@@ -13,7 +15,24 @@ const FEATURES: [&str; 6] = [
     "Other",
 ];
 
-pub(super) const IMAGES: [&str; 10] = [
+/// Images, each with its size in MiB and the names that it goes by. One name has one size: where nodes differ, upstream
+/// takes the size from whichever node it sees first.
+const IMAGES: [(u64, &[&str]); 9] = [
+    (100, &["redis:7", "docker.io/library/redis:7"]),
+    (24, &["redis:latest"]),
+    (20, &["redis"]),
+    (22, &["docker.io/library/redis:latest", "docker.io/library/redis"]),
+    (1400, &["registry.example/app:1", "registry.example/app:latest", APP]),
+    (300, &["registry.example/other", "registry.example/other:latest"]),
+    (5000, &["registry.example:5000/app:latest"]),
+    (700, &["123456789012.dkr.ecr.eu-west-1.amazonaws.com/api:2026.11.1"]),
+    (0, &["empty:1"]),
+];
+
+const APP: &str =
+    "registry.example/app@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+pub(super) const NAMES: [&str; 12] = [
     "redis:7",
     "docker.io/library/redis:7",
     "redis",
@@ -21,9 +40,11 @@ pub(super) const IMAGES: [&str; 10] = [
     "docker.io/library/redis:latest",
     "registry.example/app:1",
     "registry.example/app",
+    "registry.example/other",
     "registry.example:5000/app",
-    "registry.example/app@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    APP,
     "123456789012.dkr.ecr.eu-west-1.amazonaws.com/api:2026.11.1",
+    "empty:1",
 ];
 
 impl Maker<'_> {
@@ -136,8 +157,13 @@ impl Maker<'_> {
         if self.percent(85) {
             put(REGION, self.one(&["eu-west-1", "eu-west-1", "us-east-1"]));
         }
-        if self.percent(70) {
-            put(EBS_ZONE, zone);
+        if self.percent(15) {
+            put(OLD_REGION, "eu-west-1".to_owned());
+        }
+        for key in [EBS_ZONE, "topology.gke.io/zone", "topology.cinder.csi.openstack.org/zone"] {
+            if self.percent(60) {
+                put(key, zone.clone());
+            }
         }
         if self.percent(60) {
             put("rack", format!("r{}", self.random.below(4)));
@@ -217,11 +243,11 @@ impl Maker<'_> {
 
     fn images(&mut self) -> Vec<Value> {
         let mut images = Vec::new();
-        for _ in 0..self.random.below(7) {
-            let count = 1 + self.random.below(3);
-            let names: Vec<String> = (0..count).map(|_| self.one(&IMAGES)).collect();
-            let mebi = self.random.one(&[0_u64, 1, 20, 22, 23, 24, 100, 300, 700, 1000, 1400, 5000]);
-            images.push(json!({"names": names, "sizeBytes": mebi * 1024 * 1024 + self.random.below(3)}));
+        for (mebibytes, names) in self.random.some(&IMAGES, 40) {
+            let names = if self.percent(80) { names.to_vec() } else { self.random.some(names, 60) };
+            if !names.is_empty() {
+                images.push(json!({"names": names, "sizeBytes": mebibytes * 1024 * 1024 + 1}));
+            }
         }
         images
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Maker;
-use super::cluster::IMAGES;
+use super::cluster::NAMES;
 
 impl Maker<'_> {
     /// Containers, init containers, overhead and pod-level resources of a pod.
@@ -48,7 +48,7 @@ impl Maker<'_> {
 
     fn container(&mut self, name: &str, odd: bool) -> Value {
         let image = if self.percent(self.chances.images) {
-            self.one(&IMAGES)
+            self.one(&NAMES)
         } else {
             "registry.example/app:1".to_owned()
         };

@@ -137,6 +137,7 @@ const TIERS: [&str; 3] = ["front", "back", "mid"];
 const ZONES: [&str; 3] = ["eu-west-1a", "eu-west-1b", "eu-west-1c"];
 const ZONE: &str = "topology.kubernetes.io/zone";
 const OLD_ZONE: &str = "failure-domain.beta.kubernetes.io/zone";
+const OLD_REGION: &str = "failure-domain.beta.kubernetes.io/region";
 const REGION: &str = "topology.kubernetes.io/region";
 const HOSTNAME: &str = "kubernetes.io/hostname";
 const EBS_ZONE: &str = "topology.ebs.csi.aws.com/zone";

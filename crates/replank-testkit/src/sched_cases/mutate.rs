@@ -13,9 +13,11 @@ const STEPS_MAX: u64 = 6;
 #[derive(Debug, Default)]
 pub struct Mutator {
     cases: Vec<Value>,
-    pods: BTreeMap<String, Vec<Value>>,
-    objects: BTreeMap<String, Vec<Value>>,
+    /// By kind, then by name of the member.
+    known: BTreeMap<String, Known>,
 }
+
+type Known = BTreeMap<String, Vec<Value>>;
 
 impl Mutator {
     /// Takes in a case.
@@ -24,8 +26,10 @@ impl Mutator {
             case.as_object_mut().map(|case| case.remove(part));
         }
         case["normalise"] = json!(true);
-        collect(&case["podSubmitted"], &mut self.pods);
-        collect(&case["cluster"], &mut self.objects);
+        collect(&case["podSubmitted"], self.known.entry("podSubmitted".to_owned()).or_default());
+        for (list, objects) in case["cluster"].as_object().into_iter().flatten() {
+            collect(objects, self.known.entry(list.clone()).or_default());
+        }
         self.cases.push(case);
     }
 
@@ -56,7 +60,7 @@ impl Mutator {
         }
         for _ in 0..=random.below(STEPS_MAX) {
             if random.percent(55) {
-                alter(&mut case["podSubmitted"], &self.pods, &mut random);
+                alter(&mut case["podSubmitted"], &self.known["podSubmitted"], &mut random);
             } else {
                 self.alter_cluster(&mut case["cluster"], &mut random);
             }
@@ -83,7 +87,7 @@ impl Mutator {
                 copy["metadata"]["uid"] = json!(format!("copy-{}", random.below(1000)));
                 list.push(copy);
             }
-            _ => alter(&mut list[at], &self.objects, random),
+            _ => alter(&mut list[at], &self.known[&name], random),
         }
     }
 }
@@ -92,7 +96,7 @@ fn index(random: &mut Random, length: usize) -> usize {
     usize::try_from(random.below(length as u64)).expect("less than a length")
 }
 
-fn collect(value: &Value, into: &mut BTreeMap<String, Vec<Value>>) {
+fn collect(value: &Value, into: &mut Known) {
     match value {
         Value::Object(members) => {
             for (key, member) in members {
@@ -110,7 +114,7 @@ fn collect(value: &Value, into: &mut BTreeMap<String, Vec<Value>>) {
 }
 
 /// Walks down to some place and changes what is there.
-fn alter(value: &mut Value, known: &BTreeMap<String, Vec<Value>>, random: &mut Random) {
+fn alter(value: &mut Value, known: &Known, random: &mut Random) {
     match value {
         Value::Object(members) if !members.is_empty() => {
             let keys: Vec<String> = members.keys().cloned().collect();

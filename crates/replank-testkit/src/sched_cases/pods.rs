@@ -97,7 +97,7 @@ impl Maker<'_> {
         self.containers(spec);
         self.placement(spec, &labels);
         if self.percent(self.chances.volumes) {
-            spec["volumes"] = self.volumes(&namespace, name);
+            spec["volumes"] = self.volumes();
         }
         if self.percent(self.chances.features / 2) || self.percent(self.chances.ports / 8) {
             spec["hostNetwork"] = json!(true);

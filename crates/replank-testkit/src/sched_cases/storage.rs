@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{EBS_ZONE, HOSTNAME, MADE, Maker, NAMESPACES, OLD_ZONE, REGION, ZONE, ZONES};
+use super::{EBS_ZONE, HOSTNAME, MADE, Maker, NAMESPACES, OLD_REGION, OLD_ZONE, REGION, ZONE, ZONES};
 
 const CLAIMS: u64 = 4;
 const EBS: &str = "ebs.csi.aws.com";
@@ -10,7 +10,7 @@ const LVM: &str = "lvm.csi.example.com";
 const EFS: &str = "efs.csi.aws.com";
 
 /// Classes: name, provisioner, binding mode.
-const CLASSES: [(&str, &str, &str); 9] = [
+const CLASSES: [(&str, &str, &str); 10] = [
     ("gp2", "kubernetes.io/aws-ebs", "Immediate"),
     ("gp2-wffc", "kubernetes.io/aws-ebs", "WaitForFirstConsumer"),
     ("gp3", EBS, "Immediate"),
@@ -20,6 +20,7 @@ const CLASSES: [(&str, &str, &str); 9] = [
     ("lvm", LVM, "WaitForFirstConsumer"),
     ("efs", EFS, "Immediate"),
     ("pd", "kubernetes.io/gce-pd", "WaitForFirstConsumer"),
+    ("azf", "kubernetes.io/azure-file", "WaitForFirstConsumer"),
 ];
 
 impl Maker<'_> {
@@ -29,11 +30,17 @@ impl Maker<'_> {
     }
 
     /// The volumes of a pod.
-    pub(super) fn volumes(&mut self, namespace: &str, pod: &str) -> Value {
+    pub(super) fn volumes(&mut self) -> Value {
         let count = 1 + self.random.below(3);
         let mut volumes = Vec::new();
         for i in 0..count {
-            let mut volume = match self.random.below(16) {
+            let mut volume = match self.random.below(18) {
+                16 => {
+                    json!({"azureDisk": {"diskName": "d", "diskURI": "/subscriptions/x/d1", "kind": "Managed"}})
+                }
+                17 => {
+                    json!({self.one(&["cinder", "portworxVolume"]): {"volumeID": self.one(&["cd-1", "cd-2"])}})
+                }
                 0 => json!({"awsElasticBlockStore": {"volumeID": self.disk(), "readOnly": self.percent(50)}}),
                 1 => {
                     json!({"gcePersistentDisk": {"pdName": self.one(&["pd-1", "pd-2"]), "readOnly": self.percent(60)}})
@@ -62,13 +69,18 @@ impl Maker<'_> {
             volume["name"] = json!(format!("v{i}"));
             volumes.push(volume);
         }
-        // Where claims of generic ephemeral volumes may have been made: see `claims`.
-        let _ = (namespace, pod);
         json!(volumes)
     }
 
     fn disk(&mut self) -> String {
-        self.one(&["vol-1", "vol-2", "aws://eu-west-1a/vol-3", "aws://eu-west-1b/vol-1"])
+        self.one(&[
+            "vol-1",
+            "vol-2",
+            "aws://eu-west-1a/vol-3",
+            "aws://eu-west-1b/vol-1",
+            "aws:///vol-2",
+            "odd",
+        ])
     }
 
     pub(super) fn storage(&mut self, cluster: &mut Value) {
@@ -143,7 +155,7 @@ impl Maker<'_> {
             },
             "status": {"phase": "Available"},
         });
-        let (key, source) = match self.random.below(12) {
+        let (key, source) = match self.random.below(15) {
             0..=1 => ("awsElasticBlockStore", json!({"volumeID": self.disk()})),
             2 => ("gcePersistentDisk", json!({"pdName": self.one(&["pd-1", "pd-2"])})),
             3..=4 => ("local", json!({"path": "/mnt/d"})),
@@ -161,7 +173,7 @@ impl Maker<'_> {
         volume["spec"][key] = source;
         if self.percent(35) {
             volume["metadata"]["labels"] =
-                json!({self.one(&[ZONE, ZONE, OLD_ZONE, REGION]): self.zone_value()});
+                json!({self.one(&[ZONE, ZONE, OLD_ZONE, REGION, OLD_REGION]): self.zone_value()});
         }
         if self.percent(10) {
             volume["metadata"]["labels"]["media"] = json!("nvme");
@@ -206,10 +218,11 @@ impl Maker<'_> {
         for _ in 0..count {
             let mut term = json!({});
             if self.percent(90) {
-                let key = self.one(&[ZONE, ZONE, HOSTNAME, HOSTNAME, EBS_ZONE, OLD_ZONE, "rack"]);
+                let key = self.one(&[ZONE, ZONE, HOSTNAME, HOSTNAME, EBS_ZONE, OLD_ZONE, OLD_REGION, "rack"]);
                 let value = |maker: &mut Self| match key.as_str() {
                     HOSTNAME => maker.some_node(),
                     "rack" => "r1".to_owned(),
+                    OLD_REGION => "eu-west-1".to_owned(),
                     _ => maker.one(&ZONES),
                 };
                 let mut values = vec![value(self)];
@@ -258,8 +271,8 @@ impl Maker<'_> {
                 if self.percent(40) {
                     let mut claim = self.claim(namespace, name, "pv-free-0");
                     let pod = name.split('-').next().unwrap_or_default();
-                    if self.percent(75) {
-                        let uid = if self.percent(85) {
+                    if pod != "incoming" || self.percent(75) {
+                        let uid = if pod != "incoming" || self.percent(85) {
                             format!("uid-{namespace}-{pod}")
                         } else {
                             "uid-other".to_owned()
@@ -323,7 +336,9 @@ impl Maker<'_> {
                 continue;
             }
             let mut drivers = Vec::new();
-            for driver in [EBS, LVM, EFS, "pd.csi.storage.gke.io"] {
+            for driver in
+                [EBS, LVM, EFS, "pd.csi.storage.gke.io", "disk.csi.azure.com", "cinder.csi.openstack.org"]
+            {
                 if self.percent(75) {
                     let mut entry = json!({"name": driver, "nodeID": node, "topologyKeys": [EBS_ZONE]});
                     if self.percent(65) {
@@ -338,6 +353,7 @@ impl Maker<'_> {
                 json!({"name": node, "uid": format!("uid-csi-{node}"), "creationTimestamp": MADE});
             if self.percent(80) {
                 let migrated = self.one(&[
+                    "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/gce-pd,kubernetes.io/cinder",
                     "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/gce-pd",
                     "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/gce-pd",
                     "kubernetes.io/gce-pd",

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use differential::compare::{all_differences, differences, differences_of_best};
 use differential::what_if::Imagined;
-use replank_core::schedule::{Gate, Options, Scheduler, VolumeDecisions};
+use replank_core::schedule::{Gate, Options, Plugin, Scheduler, VolumeDecisions};
 use replank_model::object::pod::Pod;
 use replank_model::view::Change;
 use replank_testkit::plain_scheduler::{self, Settings};
@@ -88,7 +88,13 @@ impl Run {
             .filter(|pod| pod.node.is_none() && !pod.is_terminal())
             .collect();
         if waiting.is_empty() || self.cluster.random.percent(20) {
-            self.cluster.pod()
+            let pod = self.cluster.pod();
+            if self.cluster.random.percent(15)
+                && let Some(node) = self.cluster.some_node()
+            {
+                return Arc::new(Pod { node: Some(node.as_str().into()), ..(*pod).clone() });
+            }
+            pod
         } else {
             self.cluster.random.one(&waiting)
         }
@@ -115,6 +121,18 @@ impl Run {
             hit(&mut self.hits, &format!("scores: {plugin}"));
             if *score > 0 {
                 hit(&mut self.hits, &format!("scores more than 0: {plugin}"));
+            }
+        }
+        if plain.rejected.is_none() && !self.cluster.view.nodes.is_empty() {
+            for filter in
+                Plugin::FILTERS.iter().filter(|plugin| !plain.skipped_filters.contains(plugin.name()))
+            {
+                hit(&mut self.hits, &format!("filters in so many steps: {filter}"));
+            }
+        }
+        if !plain.scores.is_empty() {
+            for scorer in SCORERS.iter().filter(|plugin| !plain.skipped_scores.contains(plugin.name())) {
+                hit(&mut self.hits, &format!("scores in so many steps: {scorer}"));
             }
         }
         if let Some((plugin, _)) = &plain.rejected {
@@ -234,10 +252,29 @@ fn engine_and_plain_scheduler_agree() {
         println!("{count:>9}  {what}");
     }
     assert!(steps >= 10_000);
+    // Dynamic resource allocation has no claims to filter by: it only refuses, which is among what is expected below.
+    let filters = Plugin::FILTERS.iter().filter(|plugin| **plugin != Plugin::DynamicResources);
+    let filters = filters.map(|plugin| format!("filters in so many steps: {plugin}"));
+    let scorers = SCORERS.iter().map(|plugin| format!("scores in so many steps: {plugin}"));
+    for what in filters.chain(scorers) {
+        assert!(hits.get(&what).copied().unwrap_or(0) > 100, "hardly ever asked: {what}");
+    }
     for what in EXPECTED {
         assert!(hits.get(*what).copied().unwrap_or(0) > 3, "hardly ever tried: {what}");
     }
 }
+
+/// Plugins that score.
+const SCORERS: [Plugin; 8] = [
+    Plugin::TaintToleration,
+    Plugin::NodeAffinity,
+    Plugin::NodeResourcesFit,
+    Plugin::PodTopologySpread,
+    Plugin::InterPodAffinity,
+    Plugin::DynamicResources,
+    Plugin::NodeResourcesBalancedAllocation,
+    Plugin::ImageLocality,
+];
 
 /// What must have happened, or the test has not tried it.
 const EXPECTED: &[&str] = &[
@@ -249,6 +286,7 @@ const EXPECTED: &[&str] = &[
     "fails: InterPodAffinity node(s) didn't satisfy existing pods anti-affinity rules",
     "fails: NodeAffinity node(s) didn't match Pod's node affinity/selector",
     "fails: NodeDeclaredFeatures node(s) didn't match Pod's required features",
+    "fails: NodeName node(s) didn't match the requested node name",
     "fails: NodePorts node(s) didn't have free ports for the requested pod ports",
     "fails: NodeResourcesFit Insufficient cpu",
     "fails: NodeResourcesFit Insufficient ephemeral-storage",
@@ -272,6 +310,7 @@ const EXPECTED: &[&str] = &[
     "pod does not fit",
     "pod fits",
     "preempted",
+    "rejected: DynamicResources",
     "rejected: VolumeBinding",
     "rejected: VolumeRestrictions",
     "rejected: VolumeZone",

@@ -119,6 +119,17 @@ fn selector_of<'a>(view: &'a View, pod: &Pod, owner: &Owner) -> Option<OwnerSele
     }
 }
 
+/// What DynamicResources says of a pod that uses ResourceClaims where there are none (`foreachPodResourceClaim`).
+fn resource_claim(pod: &Pod) -> Option<Rejection> {
+    let first = pod.spec.resource_claims.first()?;
+    let namespace = pod.meta.namespace.clone();
+    let reason = match &first.resource_claim_name {
+        Some(claim) => Reason::ResourceClaimNotFound { namespace, claim: claim.clone() },
+        None => Reason::ResourceClaimNotMade { namespace, pod: pod.meta.name.clone() },
+    };
+    Some(Rejection::new(Plugin::DynamicResources, reason))
+}
+
 impl<'a> Cycle<'a> {
     /// Begins a pod's cycle.
     pub(super) fn begin(
@@ -138,7 +149,8 @@ impl<'a> Cycle<'a> {
             Some(Rejection::new(refused.plugin, refused.reason))
         } else {
             let unreadable = plan.unreadable.clone().map(Reason::UnreadableTerms);
-            unreadable.map(|reason| Rejection::new(Plugin::InterPodAffinity, reason))
+            let unreadable = unreadable.map(|reason| Rejection::new(Plugin::InterPodAffinity, reason));
+            unreadable.or_else(|| resource_claim(pod))
         };
         let cycle = Self {
             view,

@@ -58,7 +58,7 @@ plugins! {
     PodTopologySpread = "PodTopologySpread", weight 2;
     /// Attraction to and repulsion from pods.
     InterPodAffinity = "InterPodAffinity", weight 2;
-    /// Claims of dynamic resource allocation; pods without such claims pass.
+    /// Claims of dynamic resource allocation. No such claims are known here, so that a pod that names one is refused.
     DynamicResources = "DynamicResources", weight 2;
     /// Scores how evenly cpu and memory are used.
     NodeResourcesBalancedAllocation = "NodeResourcesBalancedAllocation", weight 1;
@@ -217,6 +217,20 @@ pub enum Reason {
     PodAntiAffinity,
     /// A pod that is near does not bear this one.
     ExistingPodAntiAffinity,
+    /// The pod uses a ResourceClaim that is not known.
+    ResourceClaimNotFound {
+        /// Namespace of claim and pod.
+        namespace: Namespace,
+        /// The claim.
+        claim: Name,
+    },
+    /// A ResourceClaim that is made from a template is not known to have been made.
+    ResourceClaimNotMade {
+        /// Namespace of the pod.
+        namespace: Namespace,
+        /// The pod.
+        pod: Name,
+    },
     /// The node does not declare an ability that the pod needs.
     DeclaredFeatures,
     /// Preemption: no pod of lower priority is on the node.
@@ -294,6 +308,12 @@ impl fmt::Display for Reason {
             Self::PodAffinity => "node(s) didn't match pod affinity rules",
             Self::PodAntiAffinity => "node(s) didn't match pod anti-affinity rules",
             Self::ExistingPodAntiAffinity => "node(s) didn't satisfy existing pods anti-affinity rules",
+            Self::ResourceClaimNotFound { namespace, claim } => {
+                return write!(f, "could not find ResourceClaim \"{namespace}/{claim}\"");
+            }
+            Self::ResourceClaimNotMade { namespace, pod } => {
+                return write!(f, "pod \"{namespace}/{pod}\": ResourceClaim not created yet");
+            }
             Self::DeclaredFeatures => "node(s) didn't match Pod's required features",
             Self::NoVictims => "No preemption victims found for incoming pod",
             Self::PreemptionNotHelpful => "Preemption is not helpful for scheduling",

@@ -69,11 +69,12 @@ impl Scheduler {
         self.tidy();
         let Self { options, world, classes, bases, marks: _, epoch: _ } = self;
         let (mut cycle, rejected) = Cycle::begin(world, (classes, bases), options, view, pod);
-        if rejected.is_some() {
-            // All plugins that refuse a pod as a whole come before dynamic resource allocation.
-            return Preemption { nominated: None, message: NO_NOTES.to_owned() };
-        }
-        let objections = cycle.objections(world, bases);
+        let objections = match rejected {
+            None => cycle.objections(world, bases),
+            Some(rejected) if rejected.plugin == Plugin::DynamicResources => Objections::default(),
+            // All other plugins that refuse a pod as a whole come before.
+            Some(_) => return Preemption { nominated: None, message: NO_NOTES.to_owned() },
+        };
         if pod.spec.preemption_policy == Some(PreemptionPolicy::Never) {
             return not_tried("not eligible due to preemptionPolicy=Never.");
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use replank_core::schedule::{Explanation, Failure, FeatureGates, Gate, Options, Scheduler, Verdict};
+use replank_core::schedule::{Explanation, Failure, FeatureGates, Gate, Options, Plugin, Scheduler, Verdict};
 use replank_model::admission::admit_pod;
 use replank_model::delta::Delta;
 use replank_model::object::meta::Key;
@@ -77,8 +77,8 @@ fn preemption(
         let gap = if preemption.message.is_empty() { "" } else { " " };
         let code = match (&preemption.nominated, &explanation.rejected) {
             (Some(_), _) => "Success",
-            (None, Some(_)) => "Error",
-            (None, None) => "Unschedulable",
+            (None, Some(rejected)) if rejected.plugin != Plugin::DynamicResources => "Error",
+            (None, Some(_) | None) => "Unschedulable",
         };
         let mut victims: Vec<String> = Vec::new();
         // What is on its way out already is not deleted again.

@@ -70,7 +70,17 @@ impl<'a> Question<'a> {
         if self.narrowed().is_some_and(|names| names.is_empty()) {
             return Some(("NodeAffinity".into(), "pod affinity terms conflict".into()));
         }
-        self.refused_for_volumes()
+        self.refused_for_volumes().or_else(|| {
+            // Claims of dynamic resource allocation are not known here.
+            let Pod { meta, spec, .. } = self.pod;
+            let reason = match &spec.resource_claims.first()?.resource_claim_name {
+                Some(claim) => format!("could not find ResourceClaim \"{}/{claim}\"", meta.namespace),
+                None => {
+                    format!("pod \"{}/{}\": ResourceClaim not created yet", meta.namespace, meta.name)
+                }
+            };
+            Some(("DynamicResources".into(), reason))
+        })
     }
 
     pub(crate) fn skipped_filters(&self) -> BTreeSet<String> {

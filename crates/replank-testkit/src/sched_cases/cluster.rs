@@ -54,13 +54,14 @@ impl Maker<'_> {
             "imageLocality" | "topologySpread" => 12,
             _ => 9,
         };
+        let most = if self.percent(5) { 30 } else { most };
         let count = if self.percent(4) { 1 } else { 2 + self.random.below(most) };
         self.nodes = (0..count).map(|i| format!("ip-10-0-{}-{i}.internal", self.random.below(4))).collect();
         let names = self.nodes.clone();
         let nodes: Vec<Value> = names.iter().map(|name| self.node(name)).collect();
         let mut cluster = json!({"nodes": nodes, "namespaces": self.namespaces()});
         let mut pods = Vec::new();
-        let most = if self.chances.crowd { 7 } else { 4 };
+        let most = if self.chances.crowd { 8 } else { 5 };
         for name in &names {
             for _ in 0..self.random.below(most) {
                 pods.push(name.clone());
@@ -206,11 +207,16 @@ impl Maker<'_> {
     }
 
     fn room(&mut self) -> Value {
-        let cpu = if self.chances.crowd {
-            self.one(&["2", "3", "2500m", "4"])
-        } else {
-            self.one(&["2", "4", "8", "3920m", "1930m", "0", "1.5", "0.1", "1e1", "100u"])
-        };
+        if !self.percent(self.chances.odd_resources) {
+            let cpu = if self.chances.crowd {
+                self.one(&["2", "3", "2500m"])
+            } else {
+                self.one(&["4", "8", "3920m"])
+            };
+            let memory = self.one(&["8Gi", "15009320Ki", "7101980Ki"]);
+            return json!({"cpu": cpu, "memory": memory, "pods": self.one(&["58", "29", "5"]), "ephemeral-storage": "18242267924"});
+        }
+        let cpu = self.one(&["2", "4", "8", "3920m", "1930m", "0", "1.5", "0.1", "1e1", "100u"]);
         let mut room = json!({"cpu": cpu, "pods": self.one(&["58", "29", "110", "3", "1", "0"])});
         if self.percent(97) {
             room["memory"] = json!(self.one(&[
@@ -234,7 +240,7 @@ impl Maker<'_> {
             ("example.com/dongle", ["1", "2", "1k"]),
             ("attachable-volumes-aws-ebs", ["1", "2", "25"]),
         ] {
-            if self.percent(self.chances.odd_resources / 2) {
+            if self.percent(45) {
                 room[resource] = json!(self.one(&values));
             }
         }

@@ -75,14 +75,16 @@ impl Chances {
             "taints" | "taintsNumeric" => Self { tolerations: 85, taints: 55, ..rare },
             "resources" => Self { odd_resources: 85, ..rare },
             "podAffinity" => Self { pod_affinity: 85, ..rare },
-            "topologySpread" => Self { spread: 85, taints: 12, node_affinity: 15, ..rare },
+            "topologySpread" => Self { spread: 85, taints: 20, node_affinity: 30, tolerations: 15, ..rare },
             "hostPorts" => Self { ports: 85, ..rare },
             "nodeName" => Self { node_name: 90, taints: 15, ..rare },
             "unschedulable" => Self { cordons: 50, tolerations: 40, ..rare },
             "volumes" => Self { volumes: 85, ..rare },
             "imageLocality" => Self { images: 90, ..rare },
             "nodeDeclaredFeatures" => Self { features: 85, ..rare },
-            "preemption" => Self { crowd: true, ports: 12, pod_affinity: 12, spread: 8, volumes: 5, ..rare },
+            "preemption" => {
+                Self { crowd: true, ports: 15, pod_affinity: 15, spread: 12, volumes: 10, ..rare }
+            }
             _ => Self {
                 node_affinity: 35,
                 tolerations: 35,

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::cluster::NAMES;
 use super::{APPS, HOSTNAME, MADE, Maker, NAMESPACES, TIERS};
 
 impl Maker<'_> {
@@ -19,8 +20,8 @@ impl Maker<'_> {
             if self.percent(15) {
                 pod["spec"]["preemptionPolicy"] = json!(self.one(&["Never", "PreemptLowerPriority"]));
             }
-            if self.percent(60) {
-                let cpu = self.one(&["1200m", "1800m", "2", "2400m", "900m"]);
+            if self.percent(80) {
+                let cpu = self.one(&["1200m", "1800m", "1900m", "2", "2400m"]);
                 pod["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": cpu}});
             }
         }
@@ -47,7 +48,7 @@ impl Maker<'_> {
             pod["status"]["startTime"] = json!(format!("2026-11-01T00:00:{second:02}Z"));
         }
         if self.chances.crowd {
-            pod["spec"]["priority"] = json!(self.random.one(&[0, 0, 10, 100, 100, 1000, -10]));
+            pod["spec"]["priority"] = json!(self.random.one(&[0, 0, 0, 10, 10, 100, 100, 1000, -10]));
         }
         if self.percent(self.chances.odd_resources / 3) {
             self.resized(&mut pod);
@@ -104,6 +105,17 @@ impl Maker<'_> {
             if self.percent(self.chances.features / 2) {
                 spec["hostUsers"] = json!(false);
             }
+        }
+        if self.percent(self.chances.images / 6) {
+            let image = json!({"name": "from-image", "image": {"reference": self.one(&NAMES)}});
+            match spec["volumes"].as_array_mut() {
+                Some(volumes) => volumes.push(image),
+                None => spec["volumes"] = json!([image]),
+            }
+        }
+        if self.percent(1) {
+            let by = self.one(&["resourceClaimName", "resourceClaimTemplateName"]);
+            spec["resourceClaims"] = json!([{"name": "device", by: "gpu"}]);
         }
         if self.percent(8) {
             spec["terminationGracePeriodSeconds"] = json!(0);

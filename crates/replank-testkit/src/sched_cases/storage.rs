@@ -162,9 +162,7 @@ impl Maker<'_> {
             5 => ("csi", json!({"driver": EFS, "volumeHandle": format!("fs-{name}")})),
             6 => ("csi", json!({"driver": LVM, "volumeHandle": format!("lv-{name}")})),
             7 => ("hostPath", json!({"path": "/mnt/h"})),
-            8 => {
-                ("azureDisk", json!({"diskName": "d", "diskURI": "https://x.blob.core.windows.net/a/d1.vhd"}))
-            }
+            8 => ("azureDisk", json!({"diskName": "d", "diskURI": "/subscriptions/x/d1", "kind": "Managed"})),
             _ => {
                 let handle = if self.percent(15) { "vol-shared".to_owned() } else { format!("vol-{name}") };
                 ("csi", json!({"driver": EBS, "volumeHandle": handle}))
@@ -183,6 +181,9 @@ impl Maker<'_> {
         }
         if self.percent(10) {
             volume["spec"]["volumeMode"] = json!("Block");
+        }
+        if self.percent(5) {
+            volume["spec"]["volumeAttributesClassName"] = json!("gold");
         }
         let claim = match claimed {
             Some(claim) if self.percent(85) => Some(claim),
@@ -260,7 +261,7 @@ impl Maker<'_> {
         let mut all = Vec::new();
         for namespace in NAMESPACES {
             for number in 0..CLAIMS {
-                if self.percent(8) {
+                if self.percent(4) {
                     continue;
                 }
                 let claim = self.claim(namespace, &format!("c{number}"), &format!("pv-{namespace}-{number}"));
@@ -294,7 +295,11 @@ impl Maker<'_> {
             },
             "status": {"phase": "Pending"},
         });
-        if self.percent(92) {
+        // Claims without volume wait for their pod more often than not: others keep the pod off all nodes.
+        let waiting = ["gp3-wffc", "gp2-wffc", "near", "local-nvme", "lvm"];
+        if self.percent(55) {
+            claim["spec"]["storageClassName"] = json!(self.one(&waiting));
+        } else if self.percent(92) {
             claim["spec"]["storageClassName"] =
                 json!(if self.percent(4) { String::new() } else { self.class() });
         } else if self.percent(50) {
@@ -302,8 +307,8 @@ impl Maker<'_> {
                 json!({"volume.beta.kubernetes.io/storage-class": self.class()});
         }
         let mut annotations = Map::new();
-        match self.random.below(12) {
-            0..=4 => {
+        match self.random.below(14) {
+            0..=4 | 12.. => {
                 let volume = if self.percent(6) { "pv-gone" } else { volume };
                 claim["spec"]["volumeName"] = json!(volume);
                 if self.percent(92) {
@@ -322,6 +327,9 @@ impl Maker<'_> {
         }
         if self.percent(8) {
             claim["spec"]["volumeMode"] = json!("Block");
+        }
+        if self.percent(5) {
+            claim["spec"]["volumeAttributesClassName"] = json!(self.one(&["gold", "silver"]));
         }
         if self.percent(3) {
             claim["metadata"]["deletionTimestamp"] = json!("2026-11-02T00:00:00Z");

@@ -102,6 +102,11 @@ impl Maker<'_> {
     }
 
     pub(super) fn node_affinity(&mut self) -> Value {
+        if self.percent(6) {
+            // As DaemonSets do.
+            let field = json!({"key": "metadata.name", "operator": "In", "values": [self.some_node()]});
+            return json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [field]}]}});
+        }
         let mut affinity = json!({});
         if self.percent(60) {
             // Sometimes all terms name nodes, which narrows the search beforehand.

@@ -13,6 +13,7 @@ pub mod drain;
 pub mod finding;
 pub mod groups;
 pub mod mark;
+pub mod place;
 pub mod plan;
 mod roll;
 mod run;

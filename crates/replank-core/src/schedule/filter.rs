@@ -331,15 +331,21 @@ impl Cycle<'_> {
                 return Some(Failure::unresolvable(Plugin::PodTopologySpread, Reason::SpreadLabelMissing));
             }
             let count = count_in(world, hard, domain) + on.spread.get(at).copied().unwrap_or(0);
-            // Only a domain with eligible nodes can have the fewest pods.
-            let has_eligible = world.eligibles[hard.eligible].domains(hard.topology).get(domain.0) > 0;
-            let own = if has_eligible { count } else { Fewest::NONE };
-            let fewest = self.fewest[at].with(domain, own, hard.min_domains);
+            let fewest = self.fewest_with(world, at, domain, count);
             if count + i64::from(hard.is_self) - fewest > hard.max_skew {
                 return Some(Failure::resolvable(Plugin::PodTopologySpread, Reason::Spread));
             }
         }
         None
+    }
+
+    /// The fewest pods that a domain of a spread constraint has, if the count of `domain` is `count`.
+    pub(super) fn fewest_with(&self, world: &World, at: usize, domain: DomainId, count: i64) -> i64 {
+        let hard = &self.plan.hard[at];
+        // Only a domain with eligible nodes can have the fewest pods.
+        let has_eligible = world.eligibles[hard.eligible].domains(hard.topology).get(domain.0) > 0;
+        let own = if has_eligible { count } else { Fewest::NONE };
+        self.fewest[at].with(domain, own, hard.min_domains)
     }
 
     fn affinity(&self, world: &World, node: NodeId, on: &OnNode<'_>) -> Option<Failure> {

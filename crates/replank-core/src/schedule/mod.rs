@@ -10,6 +10,7 @@ mod bits;
 mod counters;
 mod counts;
 mod cycle;
+mod detail;
 mod eligible;
 mod explain;
 mod filter;
@@ -45,6 +46,7 @@ use replank_model::text::{Namespace, NodeName};
 use replank_model::view::{Change, View};
 
 pub use cycle::Rejection;
+pub use detail::{Detail, HostPort, Shortage, Skew};
 pub use explain::{Explanation, Scores, Verdict};
 pub use options::{FeatureGates, Gate, Options, UnknownGate};
 pub use place::{Placed, Unschedulable};

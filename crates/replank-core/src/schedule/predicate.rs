@@ -37,6 +37,12 @@ pub fn spec_matches(spec: &PodSpec, pin: Option<&NodeName>, node: &Node) -> bool
             .is_none_or(|required| required.matches(node.meta.name.as_str(), &node.meta.labels))
 }
 
+/// Whether one term of required node affinity matches a node. One that cannot be read does not.
+#[must_use]
+pub fn term_matches(term: &NodeSelectorTerm, name: &str, labels: &Labels) -> bool {
+    !is_empty(term) && Term::compile(term, "").is_ok_and(|term| term.matches(name, labels))
+}
+
 /// The first taint of a node that keeps a pod off it or ends it, and that none of these tolerations covers.
 /// `compare_numbers` is the state of the gate TaintTolerationComparisonOperators.
 #[must_use]

@@ -9,6 +9,7 @@ use replank_model::text::NodeName;
 use replank_model::view::View;
 
 use super::Scheduler;
+use super::detail::Detail;
 use super::explain::Explanation;
 use super::ids::PodId;
 use super::nodes::Touched;
@@ -122,6 +123,12 @@ impl Trial<'_> {
     #[must_use]
     pub fn explain(&mut self, view: &View, pod: &Arc<Pod>) -> Explanation {
         self.scheduler.explain(view, pod)
+    }
+
+    /// As [`Scheduler::details`].
+    #[must_use]
+    pub fn details(&mut self, view: &View, pod: &Arc<Pod>, nodes: &[NodeName]) -> Vec<(NodeName, Detail)> {
+        self.scheduler.details(view, pod, nodes)
     }
 
     /// As [`Scheduler::preempt`].

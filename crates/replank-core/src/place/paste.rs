@@ -1,0 +1,90 @@
+//! Remedies as they are pasted: YAML for the pod's spec, commands for everything else.
+
+use replank_model::object::affinity::Taint;
+use replank_model::object::pod::PodSpec;
+
+use super::amount::amount;
+use super::change::{Change, Shown};
+use super::edit::{lowered, toleration};
+use super::remedy::Remedy;
+
+impl Remedy {
+    /// Lines to paste: commands begin with `kubectl` or `eksctl`, what belongs into a pod's spec is YAML.
+    #[must_use]
+    pub fn paste(&self, spec: &PodSpec) -> Vec<String> {
+        self.changes.iter().flat_map(|change| lines(change, spec)).collect()
+    }
+}
+
+fn lines(change: &Change, spec: &PodSpec) -> Vec<String> {
+    let one = |line: String| vec![line];
+    match change {
+        Change::Tolerate(taint) => one(format!("tolerations: [{}]", flow(taint))),
+        Change::Select { key, to, .. } => one(format!("nodeSelector: {{{key}: {to:?}}}")),
+        Change::Unselect { key, .. } => one(format!("nodeSelector: {{{key}: null}}")),
+        Change::Admit { key, value, .. } => {
+            let values = values_of(spec, key);
+            let values: Vec<String> = values.into_iter().chain([value.to_string()]).collect();
+            one(format!("- {{key: {key}, operator: In, values: [{}]}}", values.join(", ")))
+        }
+        Change::Unrequire { .. } | Change::UnrequireAll | Change::PreferNear | Change::PreferApart { .. } => {
+            one("# requiredDuringScheduling… → preferredDuringScheduling…, weight: 100".to_owned())
+        }
+        Change::Request { resource, from, to } => match lowered(spec, resource, from - to) {
+            Some((container, left)) => {
+                let left = amount(resource, left);
+                one(format!(
+                    "containers: [{{name: {container}, resources: {{requests: {{{resource}: {left}}}}}}}]"
+                ))
+            }
+            None => one(format!("resources: {{requests: {{{resource}: {}}}}}", amount(resource, *to))),
+        },
+        Change::ReleasePort { port, .. } => one(format!("# take hostPort: {port} out of ports")),
+        Change::Skew { topology_key, to, .. } => {
+            one(format!("topologySpreadConstraints: [{{topologyKey: {topology_key}, maxSkew: {to}}}]"))
+        }
+        Change::SpreadAnyway { topology_key, .. } => one(format!(
+            "topologySpreadConstraints: [{{topologyKey: {topology_key}, whenUnsatisfiable: ScheduleAnyway}}]"
+        )),
+        Change::MakeClaim { claim, class } => one(format!(
+            "apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: {}, namespace: {}}}, spec: {{storageClassName: {class}, \
+             accessModes: [ReadWriteOnce], resources: {{requests: {{storage: …}}}}}}",
+            claim.name, claim.namespace
+        )),
+        Change::Reclass { claim, .. } | Change::RenewClaim { claim, .. } => {
+            one(format!("kubectl -n {} delete pvc {}   # then make it anew", claim.namespace, claim.name))
+        }
+        Change::Prioritize { class, .. } => one(format!("priorityClassName: {class}")),
+        Change::Label { node, key, to, .. } => {
+            one(format!("kubectl label node {node} {key}={to} --overwrite"))
+        }
+        Change::Unlabel { node, key } => one(format!("kubectl label node {node} {key}-")),
+        Change::Uncordon { node } => one(format!("kubectl uncordon {node}")),
+        Change::Untaint { node, taint } => one(format!("kubectl taint node {node} {}-", Shown(taint))),
+        Change::Free { node, .. } => {
+            one(format!("kubectl get pods -A --field-selector spec.nodeName={node}"))
+        }
+        Change::AddNode { .. } | Change::Enlarge { .. } => Vec::new(),
+    }
+}
+
+fn flow(taint: &Taint) -> String {
+    let toleration = toleration(taint);
+    let value = if taint.value.is_empty() { String::new() } else { format!(", value: {:?}", &*taint.value) };
+    let operator = toleration.operator.map_or("Equal", |operator| match operator {
+        replank_model::object::affinity::TolerationOperator::Exists => "Exists",
+        replank_model::object::affinity::TolerationOperator::Equal
+        | replank_model::object::affinity::TolerationOperator::Lt
+        | replank_model::object::affinity::TolerationOperator::Gt => "Equal",
+    });
+    format!("{{key: {}, operator: {operator}{value}, effect: {}}}", taint.key, taint.effect)
+}
+
+fn values_of(spec: &PodSpec, key: &str) -> Vec<String> {
+    let affinity = spec.affinity.as_deref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let terms = affinity.and_then(|affinity| affinity.required.as_ref());
+    let mut all =
+        terms.iter().flat_map(|required| &required.node_selector_terms).flat_map(|t| &t.match_expressions);
+    let found = all.find(|requirement| &*requirement.key == key);
+    found.map_or(Vec::new(), |requirement| requirement.values.iter().map(ToString::to_string).collect())
+}

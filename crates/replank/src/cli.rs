@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use replank_core::place::Pick;
 use replank_core::plan::VersionPrefix;
-use replank_model::text::Text;
+use replank_model::text::{GroupName, Namespace, Text};
 use replank_model::time::{Span, Time};
 
 use crate::exit::Exit;
@@ -41,6 +42,93 @@ pub(crate) enum Command {
     /// rehearsed. The report is written to standard output, everything else to standard error.
     #[command(after_help = Exit::table())]
     Rehearse(RehearseArgs),
+
+    /// Tells where a pod would go: every node's answer as kube-scheduler gives it, and what to change where none fits.
+    ///
+    /// Asks about POD, or about the workloads of a manifest (-f), or about all pods that wait (--all-pending). A pod that is
+    /// on a node is asked about as if it were to be placed now. POD is NAME, NAMESPACE/NAME or KIND/NAME (deployment/web: one
+    /// more of its pods). SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints. docs/place.md has examples.
+    #[command(
+        after_help = Exit::table(),
+        override_usage = "replank place POD SNAPSHOT… [OPTIONS]\n       replank place -f FILE SNAPSHOT… [OPTIONS]\n       \
+                          replank place --all-pending SNAPSHOT… [OPTIONS]\n       \
+                          replank place --audit SNAPSHOT… [OPTIONS]"
+    )]
+    Place(PlaceArgs),
+}
+
+/// Arguments of `place`.
+#[derive(Args, Debug)]
+pub(crate) struct PlaceArgs {
+    /// The pod or workload; not with -f, --all-pending and --audit.
+    #[arg(value_name = "POD")]
+    pub(crate) pod: Option<OsString>,
+
+    /// Files or directories of Kubernetes objects: YAML, JSON, lists, each in gzip too; `-` is standard input.
+    #[arg(value_name = "SNAPSHOT")]
+    pub(crate) snapshots: Vec<OsString>,
+
+    /// A manifest: its workloads are asked about one after the other, its other objects are taken to be there. `-` is
+    /// standard input.
+    #[arg(short = 'f', long = "filename", value_name = "FILE", conflicts_with_all = ["all_pending", "audit"])]
+    pub(crate) manifest: Option<PathBuf>,
+
+    /// Asks about every pod without a node, in the order of the scheduler's queue.
+    #[arg(long, conflicts_with_all = ["audit", "replicas"])]
+    pub(crate) all_pending: bool,
+
+    /// Lists workloads that can land where they should not, and taints, tolerations and selectors that match nothing.
+    #[arg(long, conflicts_with = "replicas")]
+    pub(crate) audit: bool,
+
+    /// Node groups that an autoscaler adds and removes nodes of, besides those that say so themselves.
+    #[arg(long, value_name = "GROUP", value_delimiter = ',', requires = "audit")]
+    pub(crate) autoscaled: Vec<GroupName>,
+
+    /// Namespace of POD, and of objects of a manifest that name none.
+    #[arg(short = 'n', long, value_name = "NAME", default_value = "default")]
+    pub(crate) namespace: Namespace,
+
+    /// How many copies are to fit, one after the other.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=COPIES_MAX))]
+    pub(crate) replicas: Option<u64>,
+
+    /// What if these nodes were gone, with their pods: names, or KEY=VALUE of a node label.
+    #[arg(long, value_name = "NODE", value_delimiter = ',')]
+    pub(crate) without: Vec<Pick>,
+
+    /// What if these nodes were cordoned: names, or KEY=VALUE of a node label.
+    #[arg(long, value_name = "NODE", value_delimiter = ',')]
+    pub(crate) cordon: Vec<Pick>,
+
+    /// What if this node group alone took pods.
+    #[arg(long, value_name = "GROUP")]
+    pub(crate) only_group: Option<GroupName>,
+
+    /// How the snapshot is read.
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    /// Form of the answer; docs/place-json.md describes the JSON.
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = PlaceFormat::Text)]
+    pub(crate) output: PlaceFormat,
+
+    /// One row per node however many there are.
+    #[arg(long)]
+    pub(crate) all_nodes: bool,
+}
+
+/// Form of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlaceFormat {
+    /// For a person.
+    Text,
+    /// With scores, and one row per node.
+    Wide,
+    /// For a program.
+    Json,
+    /// Names of nodes that fit, the best first.
+    Name,
 }
 
 /// Arguments of `rehearse`.
@@ -94,6 +182,9 @@ pub(crate) struct RehearseArgs {
     #[arg(long, value_name = "DURATION", value_parser = limit)]
     pub(crate) limit: Option<Span>,
 }
+
+/// Copies of one call: more than a cluster of 5,000 nodes takes at 110 pods a node.
+const COPIES_MAX: u64 = 600_000;
 
 /// Seeds of one call: results are held until the summary, and nobody reads a longer table.
 const SEEDS_MAX: u64 = 10_000;

@@ -49,11 +49,15 @@ impl Exit {
     /// What it means, one line.
     pub(crate) const fn meaning(self) -> &'static str {
         match self {
-            Self::Passes => "done; a rehearsal passes: every node was replaced and nothing was found",
+            Self::Passes => {
+                "done; a rehearsal passes: every node was replaced and nothing was found; everything asked about fits"
+            }
             Self::Internal => "internal error: a fault of the program or of the machine",
-            Self::Usage => "usage: an argument, a file or a plan is not right; nothing was rehearsed",
+            Self::Usage => {
+                "usage: an argument, a file or a plan is not right; nothing was rehearsed or placed"
+            }
             Self::Findings => {
-                "completed with findings: every node was replaced, and something should be changed"
+                "completed with findings: every node was replaced, and something should be changed; something asked about does not fit"
             }
             Self::Blocked => "blocked: not every node could be replaced; the report names what blocks",
             Self::Refused => "refused by policy (no command of this version refuses)",

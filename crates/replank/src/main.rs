@@ -4,6 +4,7 @@ mod cli;
 mod exit;
 mod failure;
 mod interrupt;
+mod place;
 mod printer;
 mod progress;
 mod rehearse;
@@ -39,5 +40,6 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
     let interrupt = Interrupt::listen()?;
     match &cli.command {
         Command::Rehearse(args) => rehearse::run(args, printer, &interrupt),
+        Command::Place(args) => place::run(args, printer),
     }
 }

@@ -74,7 +74,7 @@ pub(crate) fn read_at(
     printer: &mut Printer,
 ) -> Result<Cluster, Failure> {
     let options = Options { now: given, ..Options::default() };
-    let snapshot = load(sources, &options, args, printer)?;
+    let snapshot = load(sources, &options, args, Moment::Told, printer)?;
     let Some(Now { time: now, .. }) = snapshot.now else {
         return Err(Failure::usage_message("nothing in the snapshot tells when it was taken")
             .next("say it: --now 2026-11-20T09:52:00Z"));
@@ -82,14 +82,30 @@ pub(crate) fn read_at(
     Ok(Cluster { view: into_view(snapshot)?, now })
 }
 
+/// Reads a cluster whose moment does not matter.
+///
+/// # Errors
+/// Where the sources cannot be read, or there is no node in them.
+pub(crate) fn read(sources: Vec<Source>, args: &ReadArgs, printer: &mut Printer) -> Result<View, Failure> {
+    into_view(load(sources, &Options::default(), args, Moment::Left, printer)?)
+}
+
+/// Whether the story tells a snapshot's moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    Told,
+    Left,
+}
+
 fn load(
     sources: Vec<Source>,
     options: &Options,
     args: &ReadArgs,
+    moment: Moment,
     printer: &mut Printer,
 ) -> Result<Snapshot, Failure> {
     let snapshot = Snapshot::load(sources, options).map_err(Failure::usage)?;
-    tell(&snapshot, printer);
+    tell(&snapshot, moment, printer);
     if args.strict && snapshot.summary.losses > 0 {
         let lost = usize::try_from(snapshot.summary.losses).unwrap_or(usize::MAX);
         return Err(Failure::usage_message(format!(
@@ -112,10 +128,10 @@ fn into_view(snapshot: Snapshot) -> Result<View, Failure> {
     Ok(view)
 }
 
-fn tell(snapshot: &Snapshot, printer: &mut Printer) {
+fn tell(snapshot: &Snapshot, moment: Moment, printer: &mut Printer) {
     let summary = &snapshot.summary;
     printer.story(&in_numbers(summary));
-    if let Some(now) = snapshot.now {
+    if let (Moment::Told, Some(now)) = (moment, snapshot.now) {
         printer.story(&format!("the snapshot's moment is {}: {}", now.time, now.basis));
     }
     for empty in &summary.empty_sources {

@@ -1,10 +1,11 @@
 //! Remedies as they are pasted: YAML for the pod's spec, commands for everything else.
 
-use replank_model::object::affinity::Taint;
+use replank_model::object::affinity::{PodAffinityTerm, Taint, TolerationOperator};
 use replank_model::object::pod::PodSpec;
+use serde_json::{Value, json};
 
 use super::amount::amount;
-use super::change::{Change, Shown};
+use super::change::{Change, Required, Shown};
 use super::edit::{lowered, toleration};
 use super::remedy::Remedy;
 
@@ -27,8 +28,20 @@ fn lines(change: &Change, spec: &PodSpec) -> Vec<String> {
             let values: Vec<String> = values.into_iter().chain([value.to_string()]).collect();
             one(format!("- {{key: {key}, operator: In, values: [{}]}}", values.join(", ")))
         }
-        Change::Unrequire { .. } | Change::UnrequireAll | Change::PreferNear | Change::PreferApart { .. } => {
-            one("# requiredDuringScheduling… → preferredDuringScheduling…, weight: 100".to_owned())
+        Change::Unrequire { requirement, .. } => one(format!(
+            "# take out of requiredDuringSchedulingIgnoredDuringExecution: {}",
+            Required(requirement)
+        )),
+        Change::UnrequireAll => {
+            one("affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: null}}".to_owned())
+        }
+        Change::PreferApart { term, .. } => {
+            let away = spec.affinity.as_deref().and_then(|affinity| affinity.pod_anti_affinity.as_ref());
+            away.map_or(Vec::new(), |away| preferred("podAntiAffinity", away.required.get(*term).into_iter()))
+        }
+        Change::PreferNear => {
+            let near = spec.affinity.as_deref().and_then(|affinity| affinity.pod_affinity.as_ref());
+            near.map_or(Vec::new(), |near| preferred("podAffinity", near.required.iter()))
         }
         Change::Request { resource, from, to } => match lowered(spec, resource, from - to) {
             Some((container, left)) => {
@@ -46,11 +59,13 @@ fn lines(change: &Change, spec: &PodSpec) -> Vec<String> {
         Change::SpreadAnyway { topology_key, .. } => one(format!(
             "topologySpreadConstraints: [{{topologyKey: {topology_key}, whenUnsatisfiable: ScheduleAnyway}}]"
         )),
-        Change::MakeClaim { claim, class } => one(format!(
-            "apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: {}, namespace: {}}}, spec: {{storageClassName: {class}, \
-             accessModes: [ReadWriteOnce], resources: {{requests: {{storage: …}}}}}}",
-            claim.name, claim.namespace
-        )),
+        Change::MakeClaim { claim, class } => {
+            let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+                "metadata": {"name": claim.name, "namespace": claim.namespace},
+                "spec": {"storageClassName": class, "accessModes": ["ReadWriteOnce"],
+                    "resources": {"requests": {"storage": "10Gi"}}}});
+            one(format!("kubectl apply -f - <<< '{claim}'   # with the size that it takes"))
+        }
         Change::Reclass { claim, .. } | Change::RenewClaim { claim, .. } => {
             one(format!("kubectl -n {} delete pvc {}   # then make it anew", claim.namespace, claim.name))
         }
@@ -68,14 +83,19 @@ fn lines(change: &Change, spec: &PodSpec) -> Vec<String> {
     }
 }
 
+/// Terms that were required, as preferences. JSON is YAML.
+fn preferred<'a>(kind: &str, terms: impl Iterator<Item = &'a PodAffinityTerm>) -> Vec<String> {
+    let terms: Vec<Value> = terms.map(|term| json!({"weight": 100, "podAffinityTerm": term})).collect();
+    let terms = Value::Array(terms);
+    vec![format!("affinity: {{{kind}: {{preferredDuringSchedulingIgnoredDuringExecution: {terms}}}}}")]
+}
+
 fn flow(taint: &Taint) -> String {
     let toleration = toleration(taint);
     let value = if taint.value.is_empty() { String::new() } else { format!(", value: {:?}", &*taint.value) };
     let operator = toleration.operator.map_or("Equal", |operator| match operator {
-        replank_model::object::affinity::TolerationOperator::Exists => "Exists",
-        replank_model::object::affinity::TolerationOperator::Equal
-        | replank_model::object::affinity::TolerationOperator::Lt
-        | replank_model::object::affinity::TolerationOperator::Gt => "Equal",
+        TolerationOperator::Exists => "Exists",
+        TolerationOperator::Equal | TolerationOperator::Lt | TolerationOperator::Gt => "Equal",
     });
     format!("{{key: {}, operator: {operator}{value}, effect: {}}}", taint.key, taint.effect)
 }

@@ -22,10 +22,8 @@ mod tests;
 
 use replank_sim::rehearse::{RehearsalResult, Stop};
 
-pub(crate) use page::{Color, Look, Tone, wrap};
+pub(crate) use page::{Color, Look, Page, Tone, wrap};
 pub(crate) use seeds::{Run, Summary, seeds};
-
-use page::Page;
 
 /// What a report says beside the result itself.
 #[derive(Clone, Copy, Debug)]

@@ -4,5 +4,8 @@ mod common;
 mod input;
 mod interrupt;
 mod output;
+mod place;
+mod place_data;
+mod place_usage;
 mod repeat;
 mod usage;

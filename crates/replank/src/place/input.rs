@@ -1,0 +1,90 @@
+//! Manifests: from files to objects, with the API server's words for what is not right.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use anyhow::anyhow;
+use replank_core::place::is_workload;
+use replank_intake::document::{Document, Found};
+use replank_intake::limits::Limits;
+use replank_intake::problem::{Lost, Problem};
+use replank_intake::read::read;
+use replank_intake::source::Source;
+use replank_model::object::{Kind, Object};
+use replank_model::text::Namespace;
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// The objects of a manifest, in its order.
+#[derive(Debug)]
+pub(super) struct Manifest {
+    /// What it is called.
+    pub(super) name: String,
+    /// Pods and what makes some.
+    pub(super) workloads: Vec<Object>,
+    /// Everything else.
+    pub(super) others: Vec<Object>,
+}
+
+/// Reads a manifest from a file, or from standard input (`-`).
+pub(super) fn manifest(path: &Path, namespace: &Namespace) -> Result<Manifest, Failure> {
+    let is_stdin = path.as_os_str() == OsStr::new("-");
+    let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let cannot = |error: anyhow::Error| Failure::usage(error.context(format!("{name} cannot be read")));
+    let mut documents: Vec<Document> = Vec::new();
+    let mut problems: Vec<Problem> = Vec::new();
+    read(vec![Source::from_argument(path.as_os_str())], &Limits::default(), &mut |found| match found {
+        Found::Document(document) => documents.push(document),
+        Found::Problem(problem) => problems.push(problem),
+    })
+    .map_err(|error| cannot(anyhow::Error::new(error)))?;
+    if let Some(problem) = problems.into_iter().find(|problem| problem.lost != Lost::Nothing) {
+        return Err(cannot(anyhow::Error::new(problem)));
+    }
+    let mut manifest = Manifest { name, workloads: Vec::new(), others: Vec::new() };
+    for document in documents {
+        let is_workload = is_workload_kind(&document.value);
+        let object = object(document.value, namespace)
+            .map_err(|error| Failure::usage(error.context(document.source.to_string())))?;
+        if is_workload { manifest.workloads.push(object) } else { manifest.others.push(object) }
+    }
+    if manifest.workloads.is_empty() {
+        let error = anyhow!("there is no pod, and nothing that makes pods, in {}", manifest.name);
+        return Err(
+            Failure::usage(error).next("pass a Pod, Deployment, StatefulSet, DaemonSet, Job or CronJob")
+        );
+    }
+    Ok(manifest)
+}
+
+/// Whether an object is to be asked about: also one that ought to have a template, so that validation says that it has not.
+fn is_workload_kind(object: &Value) -> bool {
+    let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    match Kind::of(text("apiVersion"), text("kind")) {
+        Some(
+            Kind::Pod
+            | Kind::Deployment
+            | Kind::ReplicaSet
+            | Kind::ReplicationController
+            | Kind::StatefulSet
+            | Kind::DaemonSet
+            | Kind::Job
+            | Kind::CronJob,
+        ) => true,
+        Some(_) | None => is_workload(object),
+    }
+}
+
+/// An object as the API server takes it.
+fn object(value: Value, namespace: &Namespace) -> Result<Object, anyhow::Error> {
+    let object = Object::from_json(value)?;
+    let is_namespaced = match object.kind() {
+        Kind::Other => !object.meta().namespace.is_empty() || object.api_version().contains('/'),
+        kind => kind.is_namespaced(),
+    };
+    if is_namespaced && object.meta().namespace.is_empty() {
+        return Ok(object.map_meta(|meta| meta.namespace = namespace.clone()));
+    }
+    Ok(object)
+}

@@ -1,0 +1,229 @@
+//! `replank place`.
+
+mod audit;
+mod input;
+mod json;
+mod pending;
+mod subject;
+mod table;
+mod text;
+
+#[cfg(test)]
+mod documented;
+
+use std::ffi::OsString;
+
+use replank_core::groups::GroupBy;
+use replank_core::place::{
+    Answer, Copies, DaemonRow, Inquiry, Mould, Outcome, Remedy, Wanted, WhatIf, WhatIfError,
+};
+use replank_core::schedule::Verdict;
+use replank_model::view::View;
+
+use crate::cli::{PlaceArgs, PlaceFormat};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::snapshot::{self, HOW_TO_SNAPSHOT};
+use subject::Asked;
+
+/// Remedies that are shown: the smallest.
+const REMEDIES_MAX: usize = 5;
+
+/// What was asked about one pod or workload, and what came out.
+#[derive(Debug)]
+pub(crate) struct Question {
+    /// `Pod engine/analyst`, `Deployment shop/web`.
+    pub(crate) object: String,
+    /// As `kubectl` takes it, where there is a workload whose template would be changed.
+    pub(crate) editable: Option<String>,
+    /// What was done before asking, where that is not plain.
+    pub(crate) notes: Vec<String>,
+    /// What came out.
+    pub(crate) result: Found,
+}
+
+/// What came out.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// Of one pod, and of copies of it.
+    Pod {
+        /// Every node's answer to the first.
+        answer: Box<Answer>,
+        /// The numbers behind the objections, of the nodes that are shown one by one.
+        why: Why,
+        /// The copies, if more than one was asked about, or some.
+        copies: Option<Copies>,
+        /// What to change for the one that does not fit.
+        remedies: Vec<Remedy>,
+    },
+    /// Of a DaemonSet.
+    PerNode {
+        /// Every node's.
+        rows: Vec<DaemonRow>,
+        /// The numbers behind the objections.
+        why: Why,
+    },
+}
+
+/// Objections in words, by node.
+pub(crate) type Why = std::collections::BTreeMap<replank_model::text::NodeName, Vec<String>>;
+
+impl Found {
+    /// Whether everything that was asked about fits.
+    pub(crate) fn fits(&self) -> bool {
+        match self {
+            Self::Pod { answer, copies, .. } => {
+                let first = match &answer.outcome {
+                    Outcome::Fits(_) => true,
+                    Outcome::Gated { .. } | Outcome::DoesNotFit(_) | Outcome::Error(_) => false,
+                };
+                first && copies.as_ref().is_none_or(|copies| copies.stopped.is_none())
+            }
+            Self::PerNode { rows, .. } => rows.iter().all(|row| match (row.wanted, &row.row.verdict) {
+                (Wanted::No, _) | (Wanted::Yes, Verdict::Fits(_)) => true,
+                (Wanted::Yes, Verdict::Fails { .. }) => false,
+            }),
+        }
+    }
+}
+
+/// Answers where pods would go.
+///
+/// # Errors
+/// Where what was asked for is not right.
+pub(crate) fn run(args: &PlaceArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+    let (pod, snapshots) = positionals(args)?;
+    // The manifest first: its mistakes are found in no time, and a large snapshot takes a while.
+    let manifest = args.manifest.as_deref().map(|path| input::manifest(path, &args.namespace)).transpose()?;
+    let view = snapshot::read(snapshot::sources(&snapshots), &args.read, printer)?;
+    if args.audit {
+        return audit::run(args, &view, printer);
+    }
+    let mut inquiry = inquiry(args, view)?;
+    if args.all_pending {
+        let queued = inquiry.place_all_pending();
+        return pending::report(args, &mut inquiry, &queued, printer);
+    }
+    let asked = match (manifest, pod) {
+        (Some(manifest), _) => subject::of_manifest(&mut inquiry, manifest)?,
+        (None, Some(pod)) => vec![subject::of_argument(&mut inquiry, &pod, args)?],
+        (None, None) => Vec::new(),
+    };
+    let questions: Vec<Question> = asked.into_iter().map(|asked| answer(&mut inquiry, asked, args)).collect();
+    report(args, &inquiry, &questions, printer)
+}
+
+/// POD and the snapshots: the first positional argument is a snapshot where something else says what is asked about.
+fn positionals(args: &PlaceArgs) -> Result<(Option<String>, Vec<OsString>), Failure> {
+    let is_said = args.manifest.is_some() || args.all_pending || args.audit;
+    let mut snapshots = args.snapshots.clone();
+    let mut pod = None;
+    match &args.pod {
+        Some(first) if is_said => snapshots.insert(0, first.clone()),
+        Some(first) => pod = Some(first.to_string_lossy().into_owned()),
+        None if is_said => {}
+        None => {
+            return Err(Failure::usage_message("nothing says which pod is asked about").next(
+                "name one, as in: replank place deployment/web cluster.json\n\
+                 or pass -f MANIFEST, --all-pending or --audit",
+            ));
+        }
+    }
+    if !snapshots.is_empty() {
+        return Ok((pod, snapshots));
+    }
+    let error = match pod.as_deref().filter(|pod| std::path::Path::new(pod).exists()) {
+        Some(file) => Failure::usage_message(format!("{file} is taken for a pod, and no snapshot is named"))
+            .next(format!("say which pod is asked about: replank place POD {file}")),
+        None => Failure::usage_message("no snapshot of a cluster to place pods on").next(HOW_TO_SNAPSHOT),
+    };
+    Err(error)
+}
+
+fn inquiry(args: &PlaceArgs, view: View) -> Result<Inquiry, Failure> {
+    let what_if = WhatIf {
+        without: args.without.clone(),
+        cordon: args.cordon.clone(),
+        only_group: args.only_group.clone(),
+    };
+    let known: Vec<String> = groups(&view, args);
+    Inquiry::new(view, group_by(args), &what_if).map_err(|error| {
+        let next = match &error {
+            WhatIfError::NoSuchNode { meant: Some(meant), .. } => format!("did you mean {meant}?"),
+            WhatIfError::NoSuchNode { meant: None, .. } | WhatIfError::NobodyLabelled { .. } => {
+                "look at the nodes of the snapshot: kubectl get nodes --show-labels".to_owned()
+            }
+            WhatIfError::NoSuchGroup { meant: Some(meant), .. } => format!("did you mean {meant}?"),
+            WhatIfError::NoSuchGroup { meant: None, .. } if known.is_empty() => {
+                format!("no node has the label {}: name another with --group-label", args.read.group_label)
+            }
+            WhatIfError::NoSuchGroup { meant: None, .. } => format!("there are {}", known.join(", ")),
+            WhatIfError::NoneLeft => "leave a node out of --without".to_owned(),
+        };
+        Failure::usage(error).next(next)
+    })
+}
+
+fn group_by(args: &PlaceArgs) -> GroupBy {
+    GroupBy::Label(args.read.group_label.clone())
+}
+
+fn groups(view: &View, args: &PlaceArgs) -> Vec<String> {
+    let domains = view.domains(&args.read.group_label);
+    domains.filter(|(_, nodes)| !nodes.is_empty()).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Asks, and takes what fits to be there from then on.
+fn answer(inquiry: &mut Inquiry, asked: Asked, args: &PlaceArgs) -> Question {
+    let Asked { object, editable, notes, mould, first, copies } = asked;
+    let result = match first {
+        None => per_node(inquiry, &mould, args),
+        Some(pod) => {
+            let answer = inquiry.ask(&pod);
+            let shown = table::one_by_one(&answer.rows, args);
+            let why = inquiry.why(&pod, &shown);
+            let is_stuck = matches!(answer.outcome, Outcome::DoesNotFit(_));
+            let asked =
+                args.replicas.map_or(copies, |replicas| usize::try_from(replicas).unwrap_or(usize::MAX));
+            let (copies, misfit) = if is_stuck {
+                (None, Some(pod))
+            } else {
+                let copies = inquiry.copies(Some(&pod), &mould, asked);
+                let stuck = copies.stopped.as_ref().map(|(pod, _)| pod.clone());
+                (Some(copies).filter(|_| asked > 1 || args.replicas.is_some()), stuck)
+            };
+            let remedies = misfit.map_or(Vec::new(), |pod| inquiry.remedies(&pod, REMEDIES_MAX));
+            Found::Pod { answer: Box::new(answer), why, copies, remedies }
+        }
+    };
+    Question { object, editable, notes, result }
+}
+
+fn per_node(inquiry: &mut Inquiry, mould: &Mould, args: &PlaceArgs) -> Found {
+    let rows = inquiry.ask_per_node(mould);
+    let plain: Vec<_> = rows.iter().map(|row| row.row.clone()).collect();
+    let shown = table::one_by_one(&plain, args);
+    let mut why = Why::new();
+    for row in rows.iter().filter(|row| shown.contains(&row.row.node)) {
+        why.extend(inquiry.why(&row.pod, std::slice::from_ref(&row.row.node)));
+    }
+    Found::PerNode { rows, why }
+}
+
+fn report(
+    args: &PlaceArgs,
+    inquiry: &Inquiry,
+    questions: &[Question],
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
+    let look = printer.look();
+    let data = match args.output {
+        PlaceFormat::Text | PlaceFormat::Wide => text::questions(args, questions, look),
+        PlaceFormat::Json => json::questions(args, inquiry, questions)?,
+        PlaceFormat::Name => text::names(questions),
+    };
+    printer.data(&data)?;
+    let fits = questions.iter().all(|question| question.result.fits());
+    Ok(if fits { Exit::Passes } else { Exit::Findings })
+}

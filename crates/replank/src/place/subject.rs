@@ -1,0 +1,249 @@
+//! From what was named to what is asked: a pod of the snapshot, one more pod of a workload, the pods of a manifest.
+
+use std::sync::Arc;
+
+use replank_core::check::{Workload, workload_of};
+use replank_core::place::{Inquiry, Mould, SubjectError};
+use replank_core::plan::nearest;
+use replank_model::object::meta::Key;
+use replank_model::object::pod::Pod;
+use replank_model::object::{Kind, Object};
+use replank_model::text::{Name, Namespace};
+use replank_model::view::View;
+
+use super::input::Manifest;
+use crate::cli::PlaceArgs;
+use crate::failure::Failure;
+
+/// What is asked.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) object: String,
+    pub(super) editable: Option<String>,
+    pub(super) notes: Vec<String>,
+    /// What further copies are made from.
+    pub(super) mould: Mould,
+    /// The first pod; none of a DaemonSet, which has one for each node.
+    pub(super) first: Option<Arc<Pod>>,
+    /// How many copies, unless the command line says.
+    pub(super) copies: usize,
+}
+
+/// Kinds by the names that `kubectl` knows them by.
+const KINDS: [(Kind, &[&str]); 7] = [
+    (Kind::Deployment, &["deployment", "deployments", "deploy", "deployments.apps", "deployment.apps"]),
+    (Kind::ReplicaSet, &["replicaset", "replicasets", "rs", "replicasets.apps", "replicaset.apps"]),
+    (Kind::ReplicationController, &["replicationcontroller", "replicationcontrollers", "rc"]),
+    (Kind::StatefulSet, &["statefulset", "statefulsets", "sts", "statefulsets.apps", "statefulset.apps"]),
+    (Kind::DaemonSet, &["daemonset", "daemonsets", "ds", "daemonsets.apps", "daemonset.apps"]),
+    (Kind::Job, &["job", "jobs", "jobs.batch", "job.batch"]),
+    (Kind::CronJob, &["cronjob", "cronjobs", "cj", "cronjobs.batch", "cronjob.batch"]),
+];
+const POD: [&str; 3] = ["pod", "pods", "po"];
+
+/// What an argument names.
+enum Named {
+    Pod(Key),
+    Workload(Kind, Key),
+    Custom(String, Key),
+}
+
+/// What POD names, with everything that is needed to ask.
+pub(super) fn of_argument(inquiry: &mut Inquiry, text: &str, args: &PlaceArgs) -> Result<Asked, Failure> {
+    let key = |namespace: &str, name: &str| Key::new(Namespace::from(namespace), Name::from(name));
+    let own = args.namespace.as_str();
+    let parts: Vec<&str> = text.split('/').collect();
+    let named = match parts.as_slice() {
+        [name] => Named::Pod(key(own, name)),
+        [kind, name] if POD.contains(&&*kind.to_lowercase()) => Named::Pod(key(own, name)),
+        [kind, name] if is_kind(inquiry.view(), kind) => kind_of(kind, key(own, name)),
+        [namespace, name] => Named::Pod(key(namespace, name)),
+        [namespace, kind, name] if POD.contains(&&*kind.to_lowercase()) => Named::Pod(key(namespace, name)),
+        [namespace, kind, name] => kind_of(kind, key(namespace, name)),
+        _ => {
+            return Err(Failure::usage_message(format!("{text:?} names no pod"))
+                .next("write NAME, NAMESPACE/NAME or KIND/NAME, as in deployment/web"));
+        }
+    };
+    match named {
+        Named::Pod(key) => of_pod(inquiry, &key, args),
+        Named::Workload(kind, key) => {
+            let found = inquiry.view().object(kind, &key);
+            let object =
+                found.ok_or_else(|| no_such(inquiry.view(), kind.plural(), kind.api_version(), &key))?;
+            of_workload(inquiry, &object)
+        }
+        Named::Custom(kind, key) => {
+            let found = inquiry
+                .view()
+                .others()
+                .find(|other| is_called(&other.kind, &kind) && other.meta.key() == key);
+            let object = found.cloned().map(Object::Other);
+            let object = object.ok_or_else(|| no_such(inquiry.view(), &kind, "", &key))?;
+            of_workload(inquiry, &object)
+        }
+    }
+}
+
+fn is_kind(view: &View, text: &str) -> bool {
+    let text = text.to_lowercase();
+    KINDS.iter().any(|(_, names)| names.contains(&&*text))
+        || view.others().any(|other| is_called(&other.kind, &text))
+}
+
+fn is_called(kind: &str, text: &str) -> bool {
+    let (kind, text) = (kind.to_lowercase(), text.to_lowercase());
+    text == kind || text == format!("{kind}s")
+}
+
+fn kind_of(text: &str, key: Key) -> Named {
+    let lower = text.to_lowercase();
+    match KINDS.iter().find(|(_, names)| names.contains(&&*lower)) {
+        Some((kind, _)) => Named::Workload(*kind, key),
+        None => Named::Custom(text.to_owned(), key),
+    }
+}
+
+fn of_pod(inquiry: &mut Inquiry, key: &Key, args: &PlaceArgs) -> Result<Asked, Failure> {
+    let view = inquiry.view();
+    let Some(pod) = view.pods.by_key(key).cloned() else { return Err(no_such(view, "pods", "v1", key)) };
+    let workload = workload_of(view, &pod);
+    let editable = workload.as_ref().map(Workload::argument);
+    let mut notes = Vec::new();
+    if pod.is_terminal() {
+        notes.push(format!("the pod has ended ({}); asked as if it were made again", pod.status.phase));
+    } else if pod.is_terminating() {
+        notes.push("the pod is on its way out; asked as if it were made again".to_owned());
+    }
+    let owner = workload.as_ref().and_then(|workload| object_of(view, workload));
+    let mould = match (&owner, args.replicas) {
+        (Some(owner), Some(_)) => inquiry.mould(owner).unwrap_or_else(|_| Mould::of_pod(&pod)),
+        (Some(_) | None, _) => Mould::of_pod(&pod),
+    };
+    let first = match (&pod.node, args.replicas) {
+        (Some(node), None) => {
+            notes.push(format!("the pod is on {node}; asked as if it were to be placed now"));
+            inquiry.release(&pod)
+        }
+        (Some(node), Some(_)) => {
+            notes.push(format!("the pod stays on {node}; asked about further copies"));
+            inquiry.make(&mould)
+        }
+        (None, _) => inquiry.release(&pod),
+    };
+    notes.extend(other_scheduler(&first));
+    let object = format!("Pod {}", pod.meta.key());
+    Ok(Asked { object, editable, notes, mould, first: Some(first), copies: 1 })
+}
+
+/// The object of a workload, if it makes pods.
+fn object_of(view: &View, workload: &Workload) -> Option<Object> {
+    let typed = KINDS.iter().find(|(kind, _)| kind.as_str() == &*workload.kind);
+    match typed {
+        Some((Kind::DaemonSet, _)) => None,
+        Some((kind, _)) => view.object(*kind, &workload.key),
+        None => view
+            .others()
+            .find(|other| other.kind == workload.kind && other.meta.key() == workload.key)
+            .cloned()
+            .map(Object::Other),
+    }
+}
+
+fn of_workload(inquiry: &mut Inquiry, object: &Object) -> Result<Asked, Failure> {
+    let mut asked = of_object(inquiry, object)?;
+    asked.copies = 1;
+    if !asked.mould.is_per_node() {
+        asked.notes.push("asked about one more of its pods".to_owned());
+    }
+    Ok(asked)
+}
+
+fn of_object(inquiry: &mut Inquiry, object: &Object) -> Result<Asked, Failure> {
+    let mould = inquiry.mould(object).map_err(|error| match error {
+        error @ SubjectError::NoTemplate { .. } => {
+            Failure::usage(error).next("name a Pod, Deployment, StatefulSet, DaemonSet, Job or CronJob")
+        }
+        error @ (SubjectError::Unreadable(_) | SubjectError::Forbidden { .. }) => Failure::usage(error),
+    })?;
+    let first = (!mould.is_per_node()).then(|| inquiry.make(&mould));
+    let name = object.meta().name.clone();
+    let editable = match object.kind() {
+        Kind::Pod => None,
+        _ => Some(format!("{}/{name}", object.kind_name().to_lowercase())),
+    };
+    let notes = first.as_ref().and_then(|pod| other_scheduler(pod)).into_iter().collect();
+    let copies = mould.wanted;
+    Ok(Asked {
+        object: format!("{} {}", object.kind_name(), object.meta().key()),
+        editable,
+        notes,
+        mould,
+        first,
+        copies,
+    })
+}
+
+/// All workloads of a manifest, with everything else of it taken to be there.
+pub(super) fn of_manifest(inquiry: &mut Inquiry, manifest: Manifest) -> Result<Vec<Asked>, Failure> {
+    manifest.others.into_iter().for_each(|object| inquiry.put(object));
+    manifest.workloads.iter().map(|object| of_object(inquiry, object)).collect()
+}
+
+fn other_scheduler(pod: &Pod) -> Option<String> {
+    let name = &pod.spec.scheduler_name;
+    let is_other = !name.is_empty() && &**name != "default-scheduler";
+    is_other.then(|| {
+        format!("the pod asks for the scheduler {name}; this is what the default scheduler would answer")
+    })
+}
+
+/// In the API server's words, and where the name might be meant.
+fn no_such(view: &View, plural: &str, api_version: &str, key: &Key) -> Failure {
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    let resource = if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") };
+    let error = Failure::usage_message(format!("{resource} \"{}\" not found", key.name));
+    let next =
+        elsewhere(view, plural, key).or_else(|| makers(view, key)).or_else(|| alike(view, plural, key));
+    error.next(next.unwrap_or_else(|| {
+        format!(
+            "there is none of that name in the namespace {} of the snapshot; pass the namespace with -n",
+            key.namespace
+        )
+    }))
+}
+
+fn all_of(view: &View, plural: &str) -> Vec<Key> {
+    let kind = Kind::TYPED.iter().find(|kind| kind.plural() == plural);
+    kind.map_or(Vec::new(), |kind| view.objects_of(*kind).iter().map(|object| object.meta().key()).collect())
+}
+
+fn elsewhere(view: &View, plural: &str, key: &Key) -> Option<String> {
+    let all = all_of(view, plural);
+    let found: Vec<&str> =
+        all.iter().filter(|other| other.name == key.name).map(|other| other.namespace.as_str()).collect();
+    let first = found.first()?;
+    Some(format!("there is one in {}: pass -n {first}", found.join(" and in ")))
+}
+
+/// A workload of the name that was taken for a pod's.
+fn makers(view: &View, key: &Key) -> Option<String> {
+    let found = KINDS.iter().find_map(|(kind, _)| {
+        let all = view.objects_of(*kind);
+        let mut named = all.iter().filter(|object| object.meta().name == key.name);
+        let own = named.clone().find(|object| object.meta().namespace == key.namespace);
+        own.or_else(|| named.next()).cloned()
+    })?;
+    let kind = found.kind_name().to_lowercase();
+    let meta = found.meta();
+    let flag =
+        if meta.namespace == key.namespace { String::new() } else { format!("-n {} ", meta.namespace) };
+    Some(format!("there is a {} of that name: replank place {flag}{kind}/{} …", found.kind_name(), meta.name))
+}
+
+fn alike(view: &View, plural: &str, key: &Key) -> Option<String> {
+    let all = all_of(view, plural);
+    let own = all.iter().filter(|other| other.namespace == key.namespace);
+    let meant = nearest(key.name.as_str(), own.map(|other| other.name.as_str()))?;
+    Some(format!("did you mean {meant}?"))
+}

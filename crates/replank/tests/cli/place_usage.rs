@@ -1,0 +1,94 @@
+//! Questions that cannot be asked: exit code 2, the API server's own words, and what to do.
+
+use super::common::{SNAPSHOT, replank, replank_reading, scratch};
+
+fn error(words: &[&str]) -> String {
+    replank(&[&["place"], words].concat()).usage_error()
+}
+
+fn manifest(text: &str) -> String {
+    replank_reading(&["place", "-f", "-", SNAPSHOT], text.as_bytes()).usage_error()
+}
+
+#[test]
+fn a_pod_that_is_not_there() {
+    insta::assert_snapshot!(error(&["nobody", SNAPSHOT]));
+}
+
+#[test]
+fn a_pod_that_is_in_another_namespace() {
+    insta::assert_snapshot!(error(&["search-index-0", SNAPSHOT]));
+}
+
+#[test]
+fn a_deployment_that_is_taken_for_a_pod() {
+    insta::assert_snapshot!(error(&["site/web", SNAPSHOT]));
+}
+
+#[test]
+fn a_deployment_that_is_mistyped() {
+    insta::assert_snapshot!(error(&["-n", "site", "deployment/wbe", SNAPSHOT]));
+}
+
+#[test]
+fn no_snapshot() {
+    insta::assert_snapshot!(error(&["deployment/web"]));
+}
+
+#[test]
+fn a_snapshot_in_place_of_a_pod() {
+    insta::assert_snapshot!(error(&[SNAPSHOT]));
+}
+
+#[test]
+fn nothing_is_asked_about() {
+    insta::assert_snapshot!(error(&[]));
+}
+
+#[test]
+fn a_node_that_is_not_there() {
+    let node = "ip-10-0-1-71.ap-northeast-1.compute.internal";
+    insta::assert_snapshot!(error(&["site/deployment/web", SNAPSHOT, "--without", node]));
+}
+
+#[test]
+fn a_group_that_is_not_there() {
+    insta::assert_snapshot!(error(&["site/deployment/web", SNAPSHOT, "--only-group", "bacth"]));
+}
+
+#[test]
+fn a_manifest_without_anything_to_place() {
+    insta::assert_snapshot!(manifest("apiVersion: v1\nkind: Service\nmetadata: {name: a}\n"));
+}
+
+#[test]
+fn a_priority_class_that_is_not_there() {
+    let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n\
+                spec: {priorityClassName: urgent, containers: [{name: a, image: a}]}\n";
+    insta::assert_snapshot!(manifest(text));
+}
+
+#[test]
+fn a_manifest_that_is_no_yaml() {
+    let file = scratch("broken-manifest.yaml", "spec: {containers: [web\n");
+    let told = error(&["-f", &file, SNAPSHOT]);
+    assert!(told.contains("cannot be read") && told.contains("line "), "{told}");
+}
+
+#[test]
+fn values_that_are_none() {
+    for (flag, value) in [("--replicas", "0"), ("--replicas", "many"), ("-o", "yaml"), ("--without", "=b")] {
+        let told = error(&["site/deployment/web", SNAPSHOT, flag, value]);
+        assert!(told.contains(value), "{flag} {value}: {told}");
+    }
+}
+
+#[test]
+fn questions_that_exclude_each_other() {
+    for words in
+        [["--all-pending", "--audit"], ["--all-pending", "--replicas=2"], ["--audit", "--replicas=2"]]
+    {
+        let told = error(&[&words[..], &[SNAPSHOT]].concat());
+        assert!(told.contains("cannot be used with"), "{words:?}: {told}");
+    }
+}

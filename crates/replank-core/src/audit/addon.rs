@@ -96,12 +96,20 @@ impl System {
         }
     }
 
-    /// As part of a sentence.
+    /// What sort of workload it is.
+    pub(super) fn sort(&self) -> &'static str {
+        match self {
+            Self::Addon(_) => "an add-on",
+            Self::Critical => "a workload with the cluster's own priority",
+            Self::Namespace => "a workload of kube-system",
+        }
+    }
+
+    /// What people call it.
     pub(super) fn told(&self) -> &'static str {
         match self {
             Self::Addon(addon) => addon.name,
-            Self::Critical => "a workload with the cluster's own priority",
-            Self::Namespace => "a workload of kube-system",
+            Self::Critical | Self::Namespace => "it",
         }
     }
 }

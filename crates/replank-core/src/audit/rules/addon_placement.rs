@@ -100,7 +100,7 @@ fn one_home(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> Opti
     let remedy = match second_home(survey, engine, subject, &avoid) {
         Some((change, more)) => {
             let values = patch(subject, &change.to_json());
-            format!("so that it can land in {}, too:\n{values}", ground.places(&more))
+            format!("for example, so that it can land in {}, too:\n{values}", ground.places(&more))
         }
         None => "have a second group of on-demand nodes that takes it".to_owned(),
     };
@@ -108,8 +108,7 @@ fn one_home(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> Opti
         subject,
         if nodes < 2 { Severity::Warning } else { Severity::Info },
         format!(
-            "{} can land in group {group} ({}) only{why}; while that group is full, rolled or gone it has no place: {}",
-            name(subject),
+            "can land in group {group} ({}) only{why}; while that group is full, rolled or gone it has no place: {}",
             counted(nodes, "node"),
             refusals(ground, subject, &others)
         ),
@@ -140,8 +139,8 @@ fn pool(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> Option<F
             subject,
             Severity::Info,
             format!(
-                "{} of {} of {} are elsewhere, though {} are kept for add-ons (taint {}): it tolerates the taint and nothing in its \
-                 spec asks for these nodes",
+                "{} of {} of {} are elsewhere, though there are nodes for add-ons, {} with the taint {}: it tolerates the taint \
+                 and nothing in its spec asks for these nodes",
                 sits,
                 pods(subject.nodes().count()),
                 name(subject),
@@ -163,7 +162,7 @@ fn pool(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> Option<F
         subject,
         Severity::Info,
         format!(
-            "{} are kept for add-ons, and {} does not tolerate {}",
+            "there are nodes for add-ons, {}, and {} does not tolerate {}",
             ground.places(&pool),
             name(subject),
             taint_text(taint)
@@ -310,13 +309,15 @@ mod tests {
         assert_eq!(
             found(Rule::AddonPlacement, objects()),
             [
-                "info addon-placement Deployment shop/coredns: CoreDNS can land in group infra (2 nodes) only, the only group without a \
-                 taint; while that group is full, rolled or gone it has no place: master: taint role=master:NoSchedule"
+                "info addon-placement Deployment shop/coredns: can land in group infra (2 nodes) only, the only group without a \
+                 taint; while that group is full, rolled or gone it has no place: master (taint role=master:NoSchedule)"
             ]
         );
         let remedy = remedies(Rule::AddonPlacement, objects()).remove(0);
         assert!(
-            remedy.starts_with("so that it can land in group master (1 node), too:\naws eks update-addon"),
+            remedy.starts_with(
+                "for example, so that it can land in group master (1 node), too:\naws eks update-addon"
+            ),
             "{remedy}"
         );
         let chosen = json!({"spec": {"nodeSelector": {"eks.amazonaws.com/nodegroup": "infra"}, "containers": [{"name": "c", "image": "coredns"}]}});
@@ -336,8 +337,9 @@ mod tests {
         assert_eq!(
             found(Rule::AddonPlacement, strays.clone()),
             [
-                "info addon-placement Deployment shop/coredns: 1 of 2 pods of CoreDNS are elsewhere, though group system (1 node) are kept \
-                 for add-ons (taint CriticalAddonsOnly=true:NoSchedule): it tolerates the taint and nothing in its spec asks for these nodes"
+                "info addon-placement Deployment shop/coredns: 1 of 2 pods of CoreDNS are elsewhere, though there are nodes for \
+                 add-ons, group system (1 node) with the taint CriticalAddonsOnly=true:NoSchedule: it tolerates the taint and nothing in \
+                 its spec asks for these nodes"
             ]
         );
         assert!(

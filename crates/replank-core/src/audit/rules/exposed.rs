@@ -9,7 +9,7 @@ use super::super::engine::{Answer, Engine};
 use super::super::ground::{Ground, KindId, NodeKind, taint_text};
 use super::super::remedy::{keep_off, patch};
 use super::super::survey::{Subject, Survey};
-use crate::finding::{counted, pods};
+use crate::finding::counted;
 use crate::schedule::{Plugin, Reason};
 
 /// A workload, and its way to such nodes.
@@ -48,31 +48,34 @@ pub(super) fn exposed<'s>(survey: &'s Survey<'_>, is_bad: impl Fn(&NodeKind) -> 
 }
 
 impl Exposed<'_> {
-    /// `1 replica, on a spot node`, `2 of 2 pods of CoreDNS are on spot nodes`, `1 replica can land on spot nodes`.
+    /// `1 replica: it sits on spot nodes now, in group cheap`, `an add-on with 2 replicas: both can land on …`.
     pub(super) fn told(&self, survey: &Survey<'_>, nodes: &str) -> String {
-        let who = match (&self.subject.system, self.subject.replicas) {
-            (Some(system), 1) => format!("{}, 1 replica", system.told()),
-            (Some(system), replicas) => format!("{}, {replicas} replicas", system.told()),
-            (None, _) => "1 replica".to_owned(),
+        let replicas = counted(self.subject.replicas, "replica");
+        let who = match &self.subject.system {
+            Some(system) => format!("{} with {replicas}", system.sort()),
+            None => replicas,
         };
-        if self.sits > 0 {
-            let places: BTreeSet<KindId> = self
-                .subject
-                .sits(&survey.ground)
-                .into_keys()
-                .filter(|kind| self.bad.contains(kind))
-                .collect();
-            let count = match self.placed {
-                1 => "sits".to_owned(),
-                placed if placed == self.sits => format!("all {} sit", pods(placed)),
-                placed => format!("{} of {placed} pods sit", self.sits),
-            };
-            return format!("{who}: {count} on {nodes} now, in {}", survey.ground.places(&places));
+        if self.sits == 0 {
+            return format!(
+                "{who}: not on {nodes} now, but can land there when it is placed again, in {}",
+                survey.ground.places(&self.can)
+            );
         }
-        format!(
-            "{who}: not on {nodes} now, but can land there when it is placed again, in {}",
-            survey.ground.places(&self.can)
-        )
+        let sits = self.subject.sits(&survey.ground).into_keys();
+        let places: BTreeSet<String> = sits
+            .filter(|kind| self.bad.contains(kind))
+            .map(|kind| match &survey.ground.kind(kind).group {
+                Some(group) => format!("in group {group}"),
+                None => "in no group".to_owned(),
+            })
+            .collect();
+        let places: Vec<String> = places.into_iter().collect();
+        let count = match (self.placed, self.sits) {
+            (1, _) => "it sits".to_owned(),
+            (placed, sits) if placed == sits => "all of them sit".to_owned(),
+            (placed, sits) => format!("{sits} of {placed} sit"),
+        };
+        format!("{who}: {count} on {nodes} now, {}", places.join(", "))
     }
 
     /// Why the way there is open: that there is no other, or that nothing asks for the other.
@@ -125,7 +128,7 @@ impl Exposed<'_> {
     }
 }
 
-/// Why nodes of these kinds do not take a workload, by group: `group master: taint role=master:NoSchedule`.
+/// Why nodes of these kinds do not take a workload, by group: `master (taint role=master:NoSchedule)`.
 pub(super) fn refusals(ground: &Ground, subject: &Subject, kinds: &[KindId]) -> String {
     let mut by_group: BTreeMap<Option<&GroupName>, BTreeSet<String>> = BTreeMap::new();
     for id in kinds {
@@ -148,8 +151,8 @@ pub(super) fn refusals(ground: &Ground, subject: &Subject, kinds: &[KindId]) -> 
     }
     let told = by_reasons
         .into_iter()
-        .map(|(reasons, groups)| format!("{}: {}", groups.join(", "), reasons.join(" and ")));
-    told.collect::<Vec<_>>().join("; ")
+        .map(|(reasons, groups)| format!("{} ({})", groups.join(", "), reasons.join(" and ")));
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// `taint dedicated=db:NoSchedule`: the taints of a kind of nodes that a workload does not tolerate.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use replank_model::object::requests::{self, Counting};
+use replank_model::object::resources::MEMORY;
+use replank_model::quantity::Quantity;
 
 use super::super::engine::{Answer, Engine};
 use super::super::remedy::{keep_off, patch};
@@ -66,6 +68,11 @@ fn objections(survey: &Survey<'_>, sample: &Sample) -> String {
     told.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ")
 }
 
+/// Allocatable memory is written in Ki, which nobody reads.
+fn gibibytes(memory: &Quantity) -> String {
+    format!("{:.1}Gi", memory.approximate_f64() / f64::from(1 << 30))
+}
+
 /// What it asks for beside the most that any node gives.
 fn sizes(survey: &Survey<'_>, subject: &Subject) -> String {
     let wants = requests::of_spec(subject.spec(), Counting::default());
@@ -76,7 +83,8 @@ fn sizes(survey: &Survey<'_>, subject: &Subject) -> String {
         match most {
             None => lines.push(format!("{name}: {wanted} wanted, and no node has any")),
             Some(most) if most < wanted => {
-                lines.push(format!("{name}: {wanted} wanted, {most} on the largest node"))
+                let most = if &**name == MEMORY { gibibytes(most) } else { most.to_string() };
+                lines.push(format!("{name}: {wanted} wanted, {most} on the largest node"));
             }
             Some(_) => {}
         }

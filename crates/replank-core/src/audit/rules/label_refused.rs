@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_model::object::affinity::NodeSelectorTerm;
+use replank_model::object::affinity::{NodeSelectorTerm, TaintEffect};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::PodSpec;
@@ -54,6 +54,8 @@ struct Use<'a> {
     values: BTreeSet<&'a str>,
     labelled: BTreeSet<&'a str>,
     tainted: BTreeSet<&'a str>,
+    /// Values and effects of the taints.
+    taints: BTreeSet<(&'a str, TaintEffect)>,
 }
 
 pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
@@ -69,7 +71,7 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
         for taint in taints.filter(|taint| is_kept_by_hand(&taint.key)) {
             let found = uses.entry(&taint.key).or_default();
             found.tainted.insert(name);
-            found.values.insert(&taint.value);
+            found.taints.insert((&taint.value, taint.effect));
         }
     }
     uses.into_iter().map(|(key, found)| finding(survey, key, &found)).collect()
@@ -123,7 +125,7 @@ fn finding(survey: &Survey<'_>, key: &str, found: &Use<'_>) -> Finding {
 /// The same under a prefix of one's own, in an order in which every pod has a place at any time.
 fn remedy(key: &str, found: &Use<'_>, is_asked_for: bool) -> String {
     let name = own_name(key);
-    if !is_asked_for && found.tainted.is_empty() {
+    if !is_asked_for && found.taints.is_empty() {
         return format!(
             "nothing depends on it: let whatever sets it do so on, or kubectl label nodes --all {key}-   # and use {name} in the \
              group's own labels"
@@ -133,32 +135,42 @@ fn remedy(key: &str, found: &Use<'_>, is_asked_for: bool) -> String {
         "use a name of your own, such as {name}, which a launch template or managed group can set (example.com stands for a domain of \
          yours). Without a gap:"
     )];
-    let values = || found.values.iter().take(VALUES_MAX);
+    // Nodes are named by the old label where they have it, else by hand.
+    let nodes = |value: &str| match found.values.contains(value) {
+        true => format!("-l {key}={value}"),
+        false => "NODE…".to_owned(),
+    };
     if !found.labelled.is_empty() {
         lines.push("1. put the label beside the old one, here and in each group's labels:".to_owned());
-        lines.extend(values().map(|value| format!("kubectl label nodes -l {key}={value} {name}={value}")));
+        let values = found.values.iter().take(VALUES_MAX);
+        lines.extend(values.map(|value| format!("kubectl label nodes -l {key}={value} {name}={value}")));
     }
-    if !found.tainted.is_empty() {
+    if found.taints.is_empty() {
+        lines.push(format!("2. let every workload select by {name} instead of {key}"));
+        lines.push("3. when they are rolled out, take the old one off:".to_owned());
+    } else {
+        let taints = || found.taints.iter().take(VALUES_MAX);
         lines.push(format!("2. let every workload tolerate {name} beside {key}, and select by {name}"));
         lines.push(
             "3. when they are rolled out, put the taint beside the old one, here and in each group's taints:"
                 .to_owned(),
         );
-        lines.extend(
-            values()
-                .filter(|value| !value.is_empty())
-                .map(|value| format!("kubectl taint nodes -l {name}={value} {name}={value}:NoSchedule")),
-        );
-        lines.push("4. take the old ones off:".to_owned());
-        lines.push(format!("kubectl taint nodes --all {key}-"));
-    } else {
-        lines.push(format!("2. let every workload select by {name} instead of {key}"));
-        lines.push("3. when they are rolled out, take the old one off:".to_owned());
+        lines.extend(taints().map(|(value, effect)| {
+            format!("kubectl taint nodes {} {}:{effect}", nodes(value), with_value(&name, value))
+        }));
+        lines.push("4. take the old ones off, and then the old tolerations:".to_owned());
+        lines.extend(taints().map(|(value, effect)| {
+            format!("kubectl taint nodes {} {}:{effect}-", nodes(value), with_value(key, value))
+        }));
     }
     if !found.labelled.is_empty() {
         lines.push(format!("kubectl label nodes --all {key}-"));
     }
     lines.join("\n")
+}
+
+fn with_value(key: &str, value: &str) -> String {
+    if value.is_empty() { key.to_owned() } else { format!("{key}={value}") }
 }
 
 /// `example.com/role` for `kubernetes.io/role`, `example.com/gateway` for `node-role.kubernetes.io/gateway`.
@@ -221,12 +233,13 @@ mod tests {
             );
             let spec = json!({"spec": {"nodeSelector": {"kubernetes.io/role": "master"},
                 "tolerations": [{"key": "kubernetes.io/role", "value": "master"}]}});
-            [vec![master, node("m", "web", "a")], service("lead", &["n"], &spec)].concat()
+            let infra = labelled(node("m", "web", "a"), "kubernetes.io/role", "infra");
+            [vec![master, infra], service("lead", &["n"], &spec)].concat()
         };
         assert_eq!(
             found(Rule::LabelRefused, objects()),
             [
-                "warning label-refused Label kubernetes.io/role: a label of 1 node and a taint of 1; kubelets refuse to set such a label \
+                "warning label-refused Label kubernetes.io/role: a label of 2 nodes and a taint of 1; kubelets refuse to set such a label \
                  since 1.16, and the API of EKS managed node groups refuses it as label and taint; a node that is made anew lacks it until \
                  somebody sets it, and 1 workload cannot land there: Deployment shop/lead"
             ]
@@ -236,11 +249,12 @@ mod tests {
         let order = [
             at("kubectl label nodes -l kubernetes.io/role=master example.com/role=master"),
             at("2. let every workload tolerate"),
-            at("kubectl taint nodes -l example.com/role=master example.com/role=master:NoSchedule"),
-            at("kubectl taint nodes --all kubernetes.io/role-"),
+            at("kubectl taint nodes -l kubernetes.io/role=master example.com/role=master:NoSchedule"),
+            at("kubectl taint nodes -l kubernetes.io/role=master kubernetes.io/role=master:NoSchedule-"),
             at("kubectl label nodes --all kubernetes.io/role-"),
         ];
         assert!(order.is_sorted(), "{order:?}");
+        assert!(!remedy.contains("infra:NoSchedule"), "what has no taint is given none: {remedy}");
     }
 
     #[test]

@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(
             with(&json!({}), vec![]),
             [
-                "warning on-autoscaled Deployment shop/cart: 1 replica: sits on autoscaled nodes now, in group web (1 node); an \
+                "warning on-autoscaled Deployment shop/cart: 1 replica: it sits on autoscaled nodes now, in group web; an \
                  autoscaler evicts it when the node is little used, and no budget or annotation holds it"
             ]
         );

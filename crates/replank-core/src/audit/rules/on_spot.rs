@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(
             found(Rule::OnSpot, objects()),
             [
-                "warning on-spot Deployment shop/cart: 1 replica: sits on spot nodes now, in group cheap (1 node); nothing in its \
+                "warning on-spot Deployment shop/cart: 1 replica: it sits on spot nodes now, in group cheap; nothing in its \
                  spec asks for the 1 other node that would take it, too"
             ]
         );
@@ -140,8 +140,8 @@ mod tests {
         assert_eq!(
             found(Rule::OnSpot, objects.clone()),
             [
-                "warning on-spot Deployment kube-system/coredns: CoreDNS, 2 replicas: all 2 pods sit on spot nodes now, in group cheap \
-                 (1 node); these are the only nodes without a taint; no other node takes it: master: taint role=master:NoSchedule"
+                "warning on-spot Deployment kube-system/coredns: an add-on with 2 replicas: all of them sit on spot nodes now, in \
+                 group cheap; these are the only nodes without a taint; no other node takes it: master (taint role=master:NoSchedule)"
             ]
         );
         let remedy = remedies(Rule::OnSpot, objects).remove(0);

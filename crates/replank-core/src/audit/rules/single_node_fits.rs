@@ -120,7 +120,7 @@ mod tests {
         assert!(
             found.len() == 1
                 && found[0].ends_with(
-                    "its selector matches 2 nodes, and of the others web: taint dedicated=db:NoSchedule"
+                    "its selector matches 2 nodes, and of the others web (taint dedicated=db:NoSchedule)"
                 ),
             "{found:?}"
         );

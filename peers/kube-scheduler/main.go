@@ -17,6 +17,8 @@ func main() {
 	}
 	var err error
 	switch os.Args[1] {
+	case "bench":
+		err = bench(os.Args[2:])
 	case "record":
 		err = record(os.Args[2:])
 	default:

@@ -22,6 +22,7 @@ import (
 	policyvalidation "k8s.io/kubernetes/pkg/apis/policy/validation"
 	"k8s.io/kubernetes/pkg/apis/storage"
 	storagevalidation "k8s.io/kubernetes/pkg/apis/storage/validation"
+	"k8s.io/kubernetes/pkg/capabilities"
 	podregistry "k8s.io/kubernetes/pkg/registry/core/pod"
 
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"
@@ -29,6 +30,11 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/policy/install"
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
 )
+
+func init() {
+	// As clusters usually are set up.
+	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
+}
 
 // An Object of a cluster, in the API's external form.
 type Object interface {

@@ -136,6 +136,11 @@ func (r *recorder) run(one *Case) (*Case, map[string]int, error) {
 	if full.PodSubmitted, err = bare(submitted); err != nil {
 		return nil, nil, err
 	}
+	// What is written is what is asked about, quantities rewritten and all.
+	submitted = &corev1.Pod{}
+	if err := json.Unmarshal(full.PodSubmitted, submitted); err != nil {
+		return nil, nil, err
+	}
 	pod, stored, err := admit(submitted)
 	if err != nil {
 		return nil, nil, fmt.Errorf("pod: %w", err)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use replank_model::object::node::Node;
 use replank_model::object::pod::PodSpec;
-use replank_model::text::Text;
+use replank_model::text::{NodeName, Text};
 
 use super::ids::{ImageId, ImagesId};
 use super::intern::Interned;
@@ -22,10 +22,9 @@ const BEST: i64 = 100;
 
 #[derive(Clone, Debug, Default)]
 struct Image {
-    /// Sizes that nodes report, and how many report each. Upstream takes the size from whichever node it saw first; here
-    /// it is the largest, so that the order in which nodes are observed does not matter.
-    sizes: BTreeMap<i64, u32>,
-    nodes: u32,
+    /// The size that each node reports. Upstream takes it from whichever node it saw first, which is the first by name
+    /// when it starts; here it is that one always, so that the order in which nodes are observed does not matter.
+    sizes: BTreeMap<NodeName, i64>,
 }
 
 /// The images of a pod: each once, with how often it is used, and how many containers share them.
@@ -64,6 +63,7 @@ impl Images {
     /// Counts a node's images, or with a negative sign no longer.
     pub(super) fn count(&mut self, node: &Node, is_there: bool) {
         let mut seen: Vec<ImageId> = Vec::new();
+        let node_name = node.name();
         for image in &node.status.images {
             for name in &image.names {
                 let id = self.id(name);
@@ -73,17 +73,11 @@ impl Images {
                 }
                 seen.push(id);
                 let known = self.images.get_mut(id.0);
-                let reports = known.sizes.entry(image.size_bytes).or_default();
                 if is_there {
-                    *reports += 1;
-                    self.arrivals += u64::from(known.nodes == 0);
-                    known.nodes += 1;
+                    self.arrivals += u64::from(known.sizes.is_empty());
+                    known.sizes.insert(node_name.clone(), image.size_bytes);
                 } else {
-                    *reports -= 1;
-                    known.nodes -= 1;
-                    if *reports == 0 {
-                        known.sizes.remove(&image.size_bytes);
-                    }
+                    known.sizes.remove(&node_name);
                 }
             }
         }
@@ -112,7 +106,7 @@ impl Images {
 
     /// Whether some node has an image of the pod's.
     pub(super) fn is_anywhere(&self, pod: ImagesId) -> bool {
-        self.of_pods.get(pod.0).images.iter().any(|(image, _)| self.images.get(image.0).nodes > 0)
+        self.of_pods.get(pod.0).images.iter().any(|(image, _)| !self.images.get(image.0).sizes.is_empty())
     }
 
     /// Which of a pod's images are among a node's, as positions in the pod's list.
@@ -138,8 +132,8 @@ impl Images {
             .map(|at| {
                 let (image, uses) = pod.images[at];
                 let image = self.images.get(image.0);
-                let size = image.sizes.keys().next_back().copied().unwrap_or(0);
-                let spread = f64::from(image.nodes) / total_nodes as f64;
+                let size = image.sizes.values().next().copied().unwrap_or(0);
+                let spread = image.sizes.len() as f64 / total_nodes as f64;
                 i64::from(uses) * (size as f64 * spread) as i64
             })
             .sum();

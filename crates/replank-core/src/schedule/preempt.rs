@@ -140,10 +140,14 @@ fn waits_for_victims(world: &World, pod: &Pod, objections: &Objections<'_>) -> b
     })
 }
 
-/// Earlier and more urgent pods first (`MoreImportantPod`). A pod that has not started counts as starting now.
-fn importance(world: &World, id: PodId) -> (Reverse<i32>, i64, Key) {
+/// More urgent and earlier pods first (`MoreImportantPod`). Equal ones stay in the order of their names, in which upstream
+/// hears of them when it starts. A pod that has not started counts as starting at the very moment of the comparison, so that of
+/// two such pods either comes first; upstream's sorting turns their order round.
+fn importance(world: &World, id: PodId) -> (Reverse<i32>, i64, Option<Reverse<Key>>, Key) {
     let pod = &world.pods[id].pod;
-    (Reverse(priority(pod)), start(pod), pod.meta.key())
+    let key = pod.meta.key();
+    let turned = pod.status.start_time.is_none().then(|| Reverse(key.clone()));
+    (Reverse(priority(pod)), start(pod), turned, key)
 }
 
 fn start(pod: &Pod) -> i64 {

@@ -17,6 +17,11 @@ pub fn default_pod_spec(spec: &mut Members) {
     default_text(spec, "restartPolicy", "Always");
     default(spec, "securityContext", Map::new());
     default(spec, "terminationGracePeriodSeconds", 30);
+    if member(spec, "terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|period| period < 0)
+    {
+        spec.insert("terminationGracePeriodSeconds".to_owned(), Value::from(1));
+    }
+    service_account(spec);
     default_text(spec, "schedulerName", "default-scheduler");
     each(spec, "volumes", volume);
     for list in ["initContainers", "containers", "ephemeralContainers"] {
@@ -24,6 +29,18 @@ pub fn default_pod_spec(spec: &mut Members) {
     }
     nested(spec, "overhead", round_up);
     nested(spec, "resources", requirements);
+}
+
+/// `serviceAccount` is an old name of `serviceAccountName` (`pkg/apis/core/v1/conversion.go`).
+fn service_account(spec: &mut Members) {
+    let is_named = |value: &&Value| **value != "";
+    let named = member(spec, "serviceAccountName")
+        .filter(is_named)
+        .or(member(spec, "serviceAccount").filter(is_named));
+    if let Some(name) = named.cloned() {
+        spec.insert("serviceAccountName".to_owned(), name.clone());
+        spec.insert("serviceAccount".to_owned(), name);
+    }
 }
 
 fn container(container: &mut Members) {

@@ -175,7 +175,8 @@ impl<'a> Question<'a> {
             for wanted in &names {
                 if has(self.node(name), wanted).is_some() {
                     let sizes: Vec<i64> = self.nodes.values().filter_map(|on| has(on.node, wanted)).collect();
-                    let size = sizes.iter().copied().max().unwrap_or(0) as f64;
+                    // Of different sizes that of the first node by name counts.
+                    let size = sizes.first().copied().unwrap_or(0) as f64;
                     sum += (size * (sizes.len() as f64 / total)).trunc();
                 }
             }

@@ -6,6 +6,7 @@
 
 mod cluster;
 mod containers;
+mod extras;
 mod mutate;
 mod pods;
 mod storage;

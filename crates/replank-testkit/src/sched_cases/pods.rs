@@ -12,6 +12,9 @@ impl Maker<'_> {
         if self.percent(self.chances.node_name) {
             pod["spec"]["nodeName"] = json!(self.some_node());
         }
+        if self.percent(25) {
+            self.extras(&mut pod["spec"]);
+        }
         if self.percent(1) {
             pod["spec"]["schedulingGates"] = json!([{"name": "example.com/wait"}]);
         }

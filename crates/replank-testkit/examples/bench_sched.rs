@@ -1,7 +1,8 @@
 //! Pods placed per second, every node scored, on one core: the workload that kube-scheduler was measured with.
 //!
-//! Rates are per second of this process' CPU time, which other jobs on the machine disturb less than the clock; p50 and
-//! p99 are by the clock. `times` compares with the recorded rate over the same first pods.
+//! Each row is a process of its own, so that its peak memory is its own. Rates are per second of that process' CPU time,
+//! which other jobs on the machine disturb less than the clock; p50 and p99 are by the clock. `times` compares with the
+//! recorded rate over the same first pods: `all` with kube-scheduler scoring every node, `sampled` with its own default.
 //!
 //! `cargo run --release -p replank-testkit --example bench_sched [-- NODES…]`
 
@@ -17,55 +18,97 @@ use replank_model::text::NodeName;
 use replank_model::view::View;
 use replank_testkit::sched_load::{Fleet, Mix, Pods, node, scatter};
 
-/// What kube-scheduler 1.36.2 was recorded with, in process, GOMAXPROCS 1, every node scored: nodes, mix, the faster
-/// run's pods per second, and how many pods it placed.
-const RECORDED: [(u64, Mix, f64, u64); 4] = [
-    (1000, Mix::Simple, 615.0, 10_000),
-    (1000, Mix::Mixed, 305.0, 10_000),
-    (5000, Mix::Simple, 118.0, 8_881),
-    (5000, Mix::Mixed, 88.0, 6_618),
+/// What kube-scheduler 1.36.2 was recorded with, in process, with one thread.
+struct Recorded {
+    nodes: u64,
+    mix: Mix,
+    /// Every node scored: the faster run's pods per second, and how many pods it placed.
+    all: (f64, u64),
+    /// Nodes sampled as by default: the faster run's pods per second, and how many pods it placed.
+    sampled: (f64, u64),
+}
+
+const RECORDED: [Recorded; 4] = [
+    Recorded { nodes: 1000, mix: Mix::Simple, all: (615.0, 10_000), sampled: (1417.0, 10_000) },
+    Recorded { nodes: 1000, mix: Mix::Mixed, all: (305.0, 10_000), sampled: (582.0, 10_000) },
+    Recorded { nodes: 5000, mix: Mix::Simple, all: (118.0, 8_881), sampled: (697.0, 20_000) },
+    Recorded { nodes: 5000, mix: Mix::Mixed, all: (88.0, 6_618), sampled: (264.0, 19_834) },
 ];
 
 fn main() {
-    let asked: Vec<u64> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
-    let sizes = if asked.is_empty() { vec![500, 1000, 5000, 15_000] } else { asked };
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["row", kind, nodes] => row(kind, nodes.parse().expect("a number of nodes")),
+        ref asked => {
+            let asked: Vec<u64> =
+                asked.iter().map(|nodes| nodes.parse().expect("numbers of nodes")).collect();
+            all(if asked.is_empty() { &[500, 1000, 5000, 15_000] } else { &asked });
+        }
+    }
+}
+
+/// Prints the tables, each row by a process of its own.
+fn all(sizes: &[u64]) {
+    let this = std::env::current_exe().expect("a program knows where it is");
+    let row = |kind: &str, nodes: u64| {
+        let mut row = std::process::Command::new(&this);
+        let ended = row.args(["row", kind, &nodes.to_string()]).status().expect("a row's process starts");
+        assert!(ended.success(), "the row {kind} {nodes} failed");
+    };
     println!(
-        "{:>7} {:>7} {:>7} {:>11} {:>10} {:>10} {:>10} {:>9} {:>8}",
-        "nodes", "mix", "pods", "pods/s", "mean us", "p50 us", "p99 us", "recorded", "times"
+        "|  nodes | pods of kind |   pods |  pods/s | mean us | p50 us | p99 us | peak MB | times all | times sampled |"
     );
-    for nodes in &sizes {
-        for mix in [Mix::Simple, Mix::Mixed] {
-            let recorded = RECORDED.iter().find(|(n, m, _, _)| n == nodes && *m == mix);
-            // As many pods per node as upstream's runs had planned: 10 at 1,000 nodes, 4 at 5,000.
-            let pods = if *nodes < 1000 {
-                nodes * 10
-            } else if *nodes < 5000 {
-                10_000
-            } else {
-                nodes * 4
-            };
-            let mut view = View::default();
-            for index in 0..*nodes {
-                view.apply(Delta::from(node(index, mix)));
-            }
-            let mut maker = Pods::default();
-            let pods: Vec<_> = (0..pods).map(|index| maker.pod(index, mix)).collect();
-            let name = format!("{mix:?}").to_lowercase();
-            run(&view, &pods, &name, recorded.map(|(_, _, rate, first)| (*rate, *first)));
+    println!(
+        "|-------:|--------------|-------:|--------:|--------:|-------:|-------:|--------:|----------:|--------------:|"
+    );
+    for kind in ["simple", "mixed", "fleet"] {
+        for nodes in sizes {
+            row(kind, *nodes);
         }
     }
     println!();
-    for nodes in &sizes {
-        fleet(*nodes);
+    for nodes in sizes {
+        row("trial", *nodes);
     }
-    println!("peak memory of all runs: {}", peak_memory());
+}
+
+fn row(kind: &str, nodes: u64) {
+    match kind {
+        "simple" => workload(nodes, Mix::Simple, kind),
+        "mixed" => workload(nodes, Mix::Mixed, kind),
+        "fleet" => {
+            let (view, pods) = fleet(nodes);
+            run(&view, &pods, kind, None);
+        }
+        "trial" => trial(nodes),
+        other => panic!("there is no row {other}"),
+    }
+}
+
+/// The workload of the recordings.
+fn workload(nodes: u64, mix: Mix, name: &str) {
+    let recorded = RECORDED.iter().find(|recorded| recorded.nodes == nodes && recorded.mix == mix);
+    // As many pods per node as upstream's runs had planned: 10 at 1,000 nodes, 4 at 5,000.
+    let pods = match nodes {
+        0..1000 => nodes * 10,
+        1000..5000 => 10_000,
+        _ => nodes * 4,
+    };
+    let mut view = View::default();
+    for index in 0..nodes {
+        view.apply(Delta::from(node(index, mix)));
+    }
+    let mut maker = Pods::default();
+    let pods: Vec<_> = (0..pods).map(|index| maker.pod(index, mix)).collect();
+    run(&view, &pods, name, recorded);
 }
 
 /// Places pods one after the other; prints a line.
-fn run(view: &View, pods: &[Arc<Pod>], name: &str, recorded: Option<(f64, u64)>) -> Scheduler {
+fn run(view: &View, pods: &[Arc<Pod>], name: &str, recorded: Option<&Recorded>) {
     let mut scheduler = Scheduler::load(view);
+    // When each pod was placed, by the clock and in CPU time.
     let mut times = Vec::with_capacity(pods.len());
-    let mut at_first = None;
+    let mut marks = BTreeMap::new();
     let cpu_at_start = cpu_seconds();
     let mut last = Instant::now();
     for (index, pod) in (0..).zip(pods) {
@@ -74,47 +117,48 @@ fn run(view: &View, pods: &[Arc<Pod>], name: &str, recorded: Option<(f64, u64)>)
         let now = Instant::now();
         times.push(now - last);
         last = now;
-        if recorded.is_some_and(|(_, first)| index + 1 == first) {
-            at_first = Some(cpu_seconds() - cpu_at_start);
+        if recorded.is_some_and(|recorded| [recorded.all.1, recorded.sampled.1].contains(&(index + 1))) {
+            marks.insert(index + 1, cpu_seconds() - cpu_at_start);
         }
     }
     let all = cpu_seconds() - cpu_at_start;
     times.sort();
     let micros = |at: usize| times[at].as_secs_f64() * 1e6;
     let rate = pods.len() as f64 / all;
-    let (theirs, ratio) = match (recorded, at_first) {
-        (Some((theirs, first)), Some(time)) => {
-            let ours = first as f64 / time;
-            (format!("{theirs:.0}"), format!("{:.0}x", ours / theirs))
-        }
-        _ => ("-".to_owned(), "-".to_owned()),
+    let ratio = |(theirs, first): (f64, u64)| format!("{:.0}", first as f64 / marks[&first] / theirs);
+    let (to_all, to_sampled) = match recorded {
+        Some(recorded) => (ratio(recorded.all), ratio(recorded.sampled)),
+        None => ("-".to_owned(), "-".to_owned()),
     };
     println!(
-        "{:>7} {name:>7} {:>7} {rate:>11.0} {:>10.2} {:>10.2} {:>10.2} {theirs:>9} {ratio:>8}",
+        "| {:>6} | {name:<12} | {:>6} | {rate:>7.0} | {:>7.2} | {:>6.2} | {:>6.2} | {:>7} | {to_all:>9} | {to_sampled:>13} |",
         view.nodes.len(),
         pods.len(),
         1e6 / rate,
         micros(times.len() / 2),
         micros(times.len() * 99 / 100),
+        peak_megabytes(),
     );
-    scheduler
 }
 
-/// Many workloads on a cluster of some size; then what replacing nodes asks of a scheduler.
-fn fleet(nodes: u64) {
+/// Many workloads on a cluster of some size, about as many pods as fill half of the room.
+fn fleet(nodes: u64) -> (View, Vec<Arc<Pod>>) {
     let mut view = View::default();
     for index in 0..nodes {
         view.apply(Delta::from(node(index, Mix::Simple)));
     }
-    // About as many as fill half of the room.
     let Fleet { sets, pods } = Fleet::new(nodes / 5);
     for set in sets {
         view.apply(Delta::Put(set.into()));
     }
-    let scheduler = run(&view, &pods, "fleet", None);
+    (view, pods)
+}
+
+/// What replacing nodes asks of a scheduler: loading, pods that move while their node is left out, pods that do not fit.
+fn trial(nodes: u64) {
+    let (mut view, pods) = fleet(nodes);
     // The same as observed from a cluster.
     let mut on_nodes: BTreeMap<NodeName, Vec<Arc<Pod>>> = BTreeMap::new();
-    let mut placing = scheduler;
     let mut scheduler = Scheduler::load(&view);
     for (index, pod) in (0..).zip(&pods) {
         let placed = scheduler.place(&view, pod, scatter(index)).expect("everything fits");
@@ -126,12 +170,9 @@ fn fleet(nodes: u64) {
         scheduler.observe(&view, &change);
     }
     let from = cpu_seconds();
-    placing = {
-        drop(placing);
-        Scheduler::load(&view)
-    };
+    let loaded = Scheduler::load(&view);
     let loading = cpu_seconds() - from;
-    drop(placing);
+    drop(loaded);
     let from = cpu_seconds();
     let mut moved = 0_u64;
     let leaving: Vec<_> = on_nodes.iter().step_by(on_nodes.len() / 200 + 1).collect();
@@ -187,8 +228,10 @@ fn cpu_seconds() -> f64 {
     nanos.expect("the kernel tells CPU times") / 1e9
 }
 
-fn peak_memory() -> String {
+/// Most memory that this process has had.
+fn peak_megabytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.map_or_else(|| "unknown".to_owned(), |peak| peak.trim().to_owned())
+    let kilobytes = line.and_then(|peak| peak.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kilobytes.expect("the kernel tells a process' peak memory") / 1024
 }

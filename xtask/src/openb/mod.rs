@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use replank_core::schedule::Scheduler;
@@ -43,11 +44,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut list = List::gzip(&args.out)?;
     let placed = write(&nodes, &pods, &mut |object| list.item(object))?;
     list.end()?.finish()?.flush()?;
+    let unplaced = placed.unplaced.values().sum::<usize>();
     println!(
-        "{} nodes, {} pods placed, {} not: {}",
+        "{} nodes, {} pods placed, {unplaced} not, in {:.0} ms ({:.0} pods/s, every node scored): {}",
         nodes.len(),
         placed.placed,
-        placed.unplaced.values().sum::<usize>(),
+        placed.took.as_secs_f64() * 1e3,
+        pods.len() as f64 / placed.took.as_secs_f64(),
         args.out.display()
     );
     for (reason, number) in placed.unplaced {
@@ -66,6 +69,8 @@ fn read<R: csv::Row>(path: &Path) -> Result<Vec<R>> {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Placement {
     placed: usize,
+    /// Time of deciding and of taking in what was decided; reading and writing objects is not in it.
+    took: Duration,
     /// Reasons and how often each was given.
     unplaced: BTreeMap<String, usize>,
 }
@@ -89,7 +94,9 @@ fn write(
     for (index, row) in pods.iter().enumerate() {
         let pending = objects::pod(row, None);
         let Object::Pod(pod) = Object::from_json(pending)? else { bail!("{} is no pod", row.name) };
+        let from = Instant::now();
         let outcome = scheduler.place(&view, &pod, draw(index));
+        placement.took += from.elapsed();
         let outcome = outcome.map(|placed| placed.node).map_err(|refused| refused.to_string());
         let outcome = outcome.as_ref().map_err(String::as_str);
         let object = objects::pod(row, Some(outcome));
@@ -101,7 +108,9 @@ fn write(
         sink(&object)?;
         let Object::Pod(pod) = Object::from_json(object)? else { bail!("{} is no pod", row.name) };
         let change = view.apply(Delta::Put(Object::Pod(Arc::clone(&pod))));
+        let from = Instant::now();
         scheduler.observe(&view, &change);
+        placement.took += from.elapsed();
     }
     Ok(placement)
 }

@@ -40,8 +40,10 @@ func cases(args []string, out io.Writer) error {
 		if err := json.Unmarshal(one.text, &object); err != nil {
 			return err
 		}
+		// What cannot even be read hides all else, so that most cases keep to the types.
+		loose := draw.Intn(4) == 0
 		for changes := draw.Intn(*most + 1); changes > 0; changes-- {
-			change(draw, object)
+			change(draw, object, loose)
 		}
 		text, err := json.Marshal(object)
 		if err != nil {
@@ -164,10 +166,57 @@ var texts = []string{
 	"Equal", "Lt", "NoExecute", "Recreate", "OnDelete", "Indexed", "NonIndexed", "default", "kube-system", "0-9", "1,1", "x-y",
 }
 
+// relatives are members that stand somewhere in a pod or workload, each with a value that it can have.
+var relatives = []struct{ name, value string }{
+	{"emptyDir", `{}`}, {"hostPath", `{"path":"/x","type":"Foo"}`}, {"secret", `{"secretName":"s","defaultMode":1000}`},
+	{"nfs", `{"server":"s","path":"p"}`}, {"iscsi", `{"targetPortal":"p","iqn":"iqn.x","lun":300,"initiatorName":"eui.x"}`},
+	{"rbd", `{}`}, {"cephfs", `{}`}, {"fc", `{"targetWWNs":["a"],"wwids":["b"],"lun":300}`}, {"flexVolume", `{"options":{"kubernetes.io/a":"b"}}`},
+	{"azureDisk", `{"kind":"Managed","cachingMode":"x"}`}, {"azureFile", `{}`}, {"glusterfs", `{}`}, {"flocker", `{"datasetName":"a/b","datasetUUID":"c"}`},
+	{"gcePersistentDisk", `{"partition":-1}`}, {"awsElasticBlockStore", `{"volumeID":"","partition":300}`}, {"quobyte", `{"registry":"a,b:1"}`},
+	{"storageos", `{"volumeName":"A","secretRef":{}}`}, {"cinder", `{"secretRef":{}}`}, {"scaleIO", `{}`}, {"photonPersistentDisk", `{}`},
+	{"portworxVolume", `{}`}, {"vsphereVolume", `{}`}, {"gitRepo", `{"directory":"/a/../b"}`}, {"csi", `{"driver":"Ä","nodePublishSecretRef":{}}`},
+	{"ephemeral", `{"volumeClaimTemplate":{"metadata":{"name":"x","uid":"y","finalizers":["z"]},"spec":{"accessModes":["Foo","ReadWriteOncePod","ReadWriteOnce"],"resources":{"requests":{"storage":"-1"}},"volumeMode":"x","dataSource":{"kind":"Foo"}}}}`},
+	{"projected", `{"sources":[{"serviceAccountToken":{"path":"../x","expirationSeconds":5}},{"secret":{"items":[{"key":"a","path":"p"}]},"configMap":{"name":"c","items":[{"key":"a","path":"p"}]}},{"clusterTrustBundle":{"path":"x"}}]}`},
+	{"image", `{"pullPolicy":"x"}`}, {"hostNetwork", `true`}, {"hostPID", `true`}, {"hostIPC", `true`}, {"hostUsers", `false`},
+	{"shareProcessNamespace", `true`}, {"hostnameOverride", `"A.b"`}, {"setHostnameAsFQDN", `true`}, {"nodeName", `"n"`},
+	{"ephemeralContainers", `[{"name":"web","targetContainerName":"no","ports":[{"containerPort":1}],"volumeMounts":[{"name":"tmp","mountPath":"/a","subPath":"b"}]}]`},
+	{"activeDeadlineSeconds", `0`}, {"tolerationSeconds", `5`}, {"os", `{"name":"windows"}`}, {"schedulingGroup", `{}`},
+	{"exec", `{}`}, {"httpGet", `{"path":"","port":"x--y","scheme":"FTP","httpHeaders":[{"name":"a b"}]}`}, {"tcpSocket", `{"port":0}`}, {"grpc", `{"port":70000}`},
+	{"sleep", `{"seconds":100}`}, {"terminationGracePeriodSeconds", `-5`}, {"successThreshold", `3`}, {"stopSignal", `"SIGTERM"`},
+	{"restartPolicyRules", `[{"action":"x"},{"action":"Restart","exitCodes":{"operator":"x"}}]`}, {"mountPropagation", `"Bidirectional"`},
+	{"recursiveReadOnly", `"Enabled"`}, {"subPathExpr", `"/a"`}, {"volumeDevices", `[{"name":"tmp","devicePath":"/data"},{"name":"block","devicePath":"a/../b"},{"name":"block","devicePath":"/x"}]`},
+	{"allowPrivilegeEscalation", `false`}, {"privileged", `true`}, {"capabilities", `{"add":["CAP_SYS_ADMIN"]}`}, {"procMount", `"Unmasked"`},
+	{"seccompProfile", `{"type":"Localhost"}`}, {"appArmorProfile", `{"type":"RuntimeDefault","localhostProfile":"x"}`}, {"seLinuxChangePolicy", `"MountOption"`},
+	{"windowsOptions", `{"runAsUserName":"a\\b\\c","hostProcess":true,"gmsaCredentialSpec":""}`}, {"readOnlyRootFilesystem", `true`},
+	{"annotations", `{"container.apparmor.security.beta.kubernetes.io/web":"unconfined","seccomp.security.alpha.kubernetes.io/pod":"unconfined","kubernetes.io/config.mirror":"x","controller.kubernetes.io/pod-deletion-cost":"+1"}`},
+	{"annotations", `{"container.apparmor.security.beta.kubernetes.io/no":"x","container.seccomp.security.alpha.kubernetes.io/web":"localhost/../a"}`},
+	{"labels", `{"app":"web","example.com/tier":"front","job-name":"x"}`}, {"ownerReferences", `[{"apiVersion":"v1","kind":"Event","name":"e","uid":"u","controller":true},{"apiVersion":"a/b/c","controller":true}]`},
+	{"finalizers", `["orphan","foregroundDeletion","foo"]`}, {"generateName", `"Abc-"`}, {"limits", `{"foo":"1","kubernetes.io/x":"1","requests.a/b":"1","example.com/y":"500m","hugepages-2Mi":"3Mi","hugepages-x":"1","pods":"1"}`},
+	{"requests", `{"cpu":"100","example.com/z":"1","memory":"-1"}`}, {"claims", `[{"name":"gpu"},{"name":"gpu","request":"A"},{"name":"no"},{"name":""}]`},
+	{"resources", `{"limits":{"cpu":"100m","memory":"1Mi","ephemeral-storage":"1"},"requests":{"cpu":"1","memory":"1Mi"},"claims":[]}`},
+	{"matchLabelKeys", `["app","Ä b"]`}, {"mismatchLabelKeys", `["app"]`}, {"matchExpressions", `[{"key":"a b","operator":"In"},{"key":"a","operator":"Exists","values":["x y"]},{"key":"a","operator":"Gt","values":["1"]}]`},
+	{"matchFields", `[{"key":"metadata.uid","operator":"In","values":["a","b"]},{"key":"metadata.name","operator":"Gt","values":["A"]}]`},
+	{"nodeSelectorTerms", `[]`}, {"minDomains", `0`}, {"selector", `{}`}, {"selector", `{"matchLabels":{"a":"b"}}`}, {"manualSelector", `true`},
+	{"successPolicy", `{"rules":[{"succeededIndexes":"3-1"},{"succeededCount":9},{}]}`}, {"completionMode", `"Foo"`}, {"podReplacementPolicy", `"x"`},
+	{"podFailurePolicy", `{"rules":[{},{"action":"x","onExitCodes":{"containerName":"no","operator":"In","values":[5,0,5]},"onPodConditions":[{"type":"a b","status":"x"}]},{"action":"FailIndex","onExitCodes":{"values":[]}}]}`},
+	{"managedBy", `"a/b c"`}, {"maxFailedIndexes", `200000`}, {"backoffLimitPerIndex", `1`}, {"completions", `200000`}, {"parallelism", `200000`},
+	{"rollingUpdate", `{"maxSurge":"0%","maxUnavailable":0,"partition":-1}`}, {"rollingUpdate", `{"maxSurge":"200%","maxUnavailable":"x"}`},
+	{"progressDeadlineSeconds", `1`}, {"minReadySeconds", `700`}, {"serviceName", `"A"`}, {"timeZone", `"Local"`}, {"timeZone", `"No/Where"`}, {"schedule", `"TZ=UTC 0 0 * * *"`},
+	{"dnsPolicy", `"None"`}, {"nameservers", `["1.2.3.4","1.2.3.4","1.2.3.4","x"]`}, {"options", `[{}]`}, {"resizePolicy", `[{"resourceName":"x","restartPolicy":"y"},{"resourceName":"x"}]`},
+	{"namespace", `"A"`}, {"namespaces", `["A b"]`}, {"valueFrom", `{}`}, {"value", `"v"`}, {"configMapRef", `{}`}, {"secretRef", `{"name":"a-"}`}, {"fieldRef", `{"fieldPath":"metadata.annotations['A b']"}`},
+	{"resourceFieldRef", `{"resource":"limits.memory","divisor":"3"}`}, {"fileKeyRef", `{"volumeName":"data","path":"../x","key":"=a"}`}, {"configMapKeyRef", `{"key":".."}`},
+	{"volumeClaimTemplates", `[{"metadata":{"name":"own"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"0"}}}}]`},
+	{"sysctls", `[{"name":"net.a"},{"name":"net.a"},{"name":"A"},{"name":""},{"name":"kernel/sem"}]`}, {"supplementalGroups", `[-1]`},
+}
+
 var numbers = []any{-1, 0, 1, 2, 101, 300, 65536, 100001, 1 << 31, int64(1) << 40, 1.5}
 
-func other(draw *rand.Rand, value any) any {
-	switch draw.Intn(12) {
+func other(draw *rand.Rand, value any, loose bool) any {
+	kind := draw.Intn(12)
+	if !loose && kind < 6 {
+		kind = 6
+	}
+	switch kind {
 	case 0:
 		return nil
 	case 1:
@@ -185,6 +234,9 @@ func other(draw *rand.Rand, value any) any {
 	case string:
 		return texts[draw.Intn(len(texts))]
 	case float64, int, int64:
+		if !loose {
+			return numbers[draw.Intn(7)]
+		}
 		return numbers[draw.Intn(len(numbers))]
 	case bool:
 		return !of
@@ -195,7 +247,10 @@ func other(draw *rand.Rand, value any) any {
 		case 1:
 			return append(append([]any{}, of...), clone(of)...)
 		case 2:
-			return append(append([]any{}, of...), nil)
+			if loose {
+				return append(append([]any{}, of...), nil)
+			}
+			return []any{}
 		}
 		return of
 	case map[string]any:
@@ -211,8 +266,16 @@ func other(draw *rand.Rand, value any) any {
 		case len(keys) > 0 && draw.Intn(2) == 0:
 			key := keys[draw.Intn(len(keys))]
 			copied[texts[draw.Intn(len(texts))]] = copied[key]
-		default:
+		case loose:
 			copied["foo"] = 1
+		default:
+			// Members of a relative: a second source, a field that another kind has.
+			key := relatives[draw.Intn(len(relatives))]
+			var value any
+			if err := json.Unmarshal([]byte(key.value), &value); err != nil {
+				panic(err)
+			}
+			copied[key.name] = value
 		}
 		return copied
 	}
@@ -231,7 +294,7 @@ func clone(list []any) []any {
 	return copied
 }
 
-func change(draw *rand.Rand, object map[string]any) {
+func change(draw *rand.Rand, object map[string]any, loose bool) {
 	var all []place
 	places(object, &all)
 	// An object may have nothing left to change but its kind.
@@ -243,14 +306,14 @@ func change(draw *rand.Rand, object map[string]any) {
 		switch {
 		case draw.Intn(5) == 0 && one.object != nil:
 			delete(one.object, one.key)
-		case draw.Intn(8) == 0 && one.object != nil:
+		case loose && draw.Intn(8) == 0 && one.object != nil:
 			// A value from somewhere else: names that clash, types that do not fit, sources that are two.
 			from := all[draw.Intn(len(all))]
 			if from.object != nil {
 				one.object[from.key] = clone([]any{from.get()})[0]
 			}
 		default:
-			value := other(draw, one.get())
+			value := other(draw, one.get(), loose)
 			if _, isNumber := value.(float64); isNumber && draw.Intn(4) > 0 {
 				continue
 			}

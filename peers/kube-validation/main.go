@@ -5,6 +5,8 @@
 //
 //	kube-validation check [-times N]  < cases.jsonl > answers.jsonl
 //	kube-validation cases [-seed N] [-count N]
+//	kube-validation written
+//	kube-validation placed
 //	kube-validation types > types.txt
 //	kube-validation shown > shown.txt
 package main
@@ -25,12 +27,16 @@ func main() {
 		err = check(os.Args[2:], os.Stdin, os.Stdout)
 	case "cases":
 		err = cases(os.Args[2:], os.Stdout)
+	case "written":
+		err = written(os.Stdout)
+	case "placed":
+		err = placed(os.Stdout)
 	case "shown":
 		err = shown(os.Stdout)
 	case "types":
 		err = types(os.Stdout)
 	default:
-		err = fmt.Errorf("usage: kube-validation check [-times N] | cases [-seed N] [-count N] | types | shown")
+		err = fmt.Errorf("usage: kube-validation check [-times N] | cases [-seed N] [-count N] | written | placed | types | shown")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

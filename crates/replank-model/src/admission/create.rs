@@ -19,6 +19,11 @@ pub(super) fn default_pod_only(spec: &mut Members) {
     for list in ["containers", "initContainers"] {
         each(spec, list, |container| nested(container, "resources", requests_from_limits));
     }
+    // A template may keep it (`Convert_v1_Pod_To_core_Pod`).
+    if member(spec, "terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|period| period < 0)
+    {
+        spec.insert("terminationGracePeriodSeconds".to_owned(), Value::from(1));
+    }
     pod_level_limits(spec);
     pod_level_requests(spec);
     default(spec, "enableServiceLinks", true);

@@ -17,10 +17,6 @@ pub fn default_pod_spec(spec: &mut Members) {
     default_text(spec, "restartPolicy", "Always");
     default(spec, "securityContext", Map::new());
     default(spec, "terminationGracePeriodSeconds", 30);
-    if member(spec, "terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|period| period < 0)
-    {
-        spec.insert("terminationGracePeriodSeconds".to_owned(), Value::from(1));
-    }
     service_account(spec);
     default_text(spec, "schedulerName", "default-scheduler");
     each(spec, "volumes", volume);

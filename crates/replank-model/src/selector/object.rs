@@ -103,7 +103,7 @@ impl LabelSelectorRequirement {
             Some(_) => {}
             None => {
                 let detail = "not a valid selector operator";
-                errors.push(FieldError::invalid(format!("{path}.operator"), &self.operator, detail));
+                errors.push(FieldError::invalid_word(format!("{path}.operator"), &self.operator, detail));
             }
         }
         for problem in label_key_problems(&self.key) {

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::go::{JsonList, Quoted};
+use crate::go::{JsonList, JsonString, Quoted};
 
 /// Longest label value, and longest name part of a label key, in bytes.
 const NAME_MAX: usize = 63;
@@ -166,6 +166,12 @@ impl FieldError {
     pub(crate) fn invalid(path: String, value: &str, detail: impl Into<String>) -> Self {
         let shown = Quoted(value).to_string();
         Self { path, problem: FieldProblem::Invalid { shown }, detail: detail.into() }
+    }
+
+    /// A text of a type of its own, which is shown as JSON.
+    pub(crate) fn invalid_word(path: String, value: &str, detail: &str) -> Self {
+        let shown = JsonString(value).to_string();
+        Self { path, problem: FieldProblem::Invalid { shown }, detail: detail.to_owned() }
     }
 
     pub(crate) fn invalid_list(path: String, values: &[&str], detail: &str) -> Self {

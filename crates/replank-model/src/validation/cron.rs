@@ -1,7 +1,8 @@
 //! CronJobs (`validateCronJobSpec`) and what their schedules may be (github.com/robfig/cron/v3, `parser.go`).
 //!
-//! Whether a time zone exists is not asked: the server looks into its database of zones, which is not at hand here. A
-//! name that none can have is refused.
+//! Which time zones exist is a matter of the server's database; here it is the one that comes with this program.
+
+use jiff::tz::TimeZoneDatabase;
 
 use super::error::{Causes, Shown};
 use super::field::Field;
@@ -75,6 +76,23 @@ fn time_zone(zone: &Field<'_>, causes: &mut Causes) {
         let why = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
         causes.invalid(&zone.path, Shown::word(text), why);
     }
+    if let Err(error) = zone_exists(text) {
+        causes.invalid(&zone.path, Shown::word(text), error);
+    }
+}
+
+/// `time.LoadLocation`, with the case of letters as the database has it.
+fn zone_exists(name: &str) -> Result<(), String> {
+    if matches!(name, "" | "UTC" | "Local") {
+        return Ok(());
+    }
+    if name.contains("..") || name.starts_with(['/', '\\']) {
+        return Err("time: invalid location name".to_owned());
+    }
+    match TimeZoneDatabase::bundled().get(name) {
+        Ok(zone) if zone.iana_name() == Some(name) => Ok(()),
+        Ok(_) | Err(_) => Err(format!("unknown time zone {name}")),
+    }
 }
 
 /// Bounds of a field, and names of its values from the least on.
@@ -101,7 +119,11 @@ fn parse(text: &str) -> Result<(), String> {
     let mut text = text;
     if text.starts_with("TZ=") || text.starts_with("CRON_TZ=") {
         match text.split_once(' ') {
-            Some((_, rest)) => text = rest.trim(),
+            Some((zone, rest)) => {
+                let name = zone.split_once('=').map_or("", |(_, name)| name);
+                zone_exists(name).map_err(|error| format!("provided bad location {name}: {error}"))?;
+                text = rest.trim();
+            }
             None => {
                 return Err(
                     "invalid schedule format: runtime error: slice bounds out of range [:-1]".to_owned()

@@ -83,12 +83,8 @@ fn template(members: &mut Members, name: &str) {
     drop_disabled(child(template, "spec"));
 }
 
-/// What is behind gates that are off in 1.36, and the old name of the service account.
+/// What is behind gates that are off in 1.36.
 fn drop_disabled(spec: &mut Members) {
-    if text(spec, "serviceAccountName").is_empty() && !text(spec, "serviceAccount").is_empty() {
-        let name = text(spec, "serviceAccount").to_owned();
-        spec.insert("serviceAccountName".to_owned(), name.into());
-    }
     for list in ["containers", "initContainers", "ephemeralContainers"] {
         for container in items(spec, list) {
             let Some(Value::Object(lifecycle)) = container.get_mut("lifecycle") else { continue };
@@ -159,13 +155,16 @@ fn is_empty(members: &Members, name: &str) -> bool {
     members.get(name).and_then(Value::as_object).is_none_or(Map::is_empty)
 }
 
-/// Labels of a template are labels of the object where it has none.
-fn labels_from_template(members: &mut Members) {
-    if let Some(labels) = template_labels(child(members, "spec")) {
-        let metadata = child(members, "metadata");
-        if is_empty(metadata, "labels") {
+/// Labels of a template are labels of the object where it has none. Says whether they are.
+fn labels_from_template(members: &mut Members) -> bool {
+    let labels = template_labels(child(members, "spec"));
+    let metadata = child(members, "metadata");
+    match labels.filter(|_| is_empty(metadata, "labels")) {
+        Some(labels) => {
             metadata.insert("labels".to_owned(), labels);
+            true
         }
+        None => false,
     }
 }
 
@@ -188,7 +187,7 @@ fn conditions(spec: &mut Members) {
 }
 
 fn own_job(members: &mut Members) {
-    labels_from_template(members);
+    let shares_labels = labels_from_template(members);
     let name = text(child(members, "metadata"), "name").to_owned();
     let spec = child(members, "spec");
     conditions(spec);
@@ -203,10 +202,15 @@ fn own_job(members: &mut Members) {
     if spec.get("manualSelector") == Some(&Value::Bool(true)) {
         return;
     }
+    let labels = child(child(spec, "selector"), "matchLabels");
+    absent(labels, "batch.kubernetes.io/controller-uid", job::NO_UID);
     let labels = child(child(child(spec, "template"), "metadata"), "labels");
     for (key, value) in job::generated_labels(&name) {
         absent(labels, key, value);
     }
-    let labels = child(child(spec, "selector"), "matchLabels");
-    absent(labels, "batch.kubernetes.io/controller-uid", job::NO_UID);
+    // It is one map upstream: what the template is given, the Job has, too.
+    if shares_labels {
+        let labels = labels.clone();
+        child(members, "metadata").insert("labels".to_owned(), labels.into());
+    }
 }

@@ -26,10 +26,11 @@ pub(super) fn named(metadata: &Field<'_>, name_rules: fn(&str) -> Vec<String>, c
     }
 }
 
-/// What is looked at once more, after all else, for every kind (`ValidateObjectMetaAccessor`): only a name that cannot
-/// be part of a URL's path gets this far.
+/// What is looked at once more, after all else, for every kind (`ValidateObjectMetaAccessor`). What a name is made from is
+/// all that can be wrong by then, where the kind has not looked at it.
 pub(super) fn afterwards(metadata: &Field<'_>, causes: &mut Causes) {
-    common(metadata, names::path_segment, causes);
+    let prefix = metadata.child("generateName");
+    causes.broken_rules(&prefix.path, prefix.text(), names::path_segment(prefix.text()));
 }
 
 fn common(metadata: &Field<'_>, name_rules: fn(&str) -> Vec<String>, causes: &mut Causes) {

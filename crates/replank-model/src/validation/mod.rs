@@ -168,6 +168,20 @@ fn several(causes: &[FieldError]) -> String {
 /// What the API server would say if a user created this object. `object` is whole, as a user would submit it; a namespace
 /// that is left out is `default`.
 ///
+/// ```
+/// use replank_model::validation::validate;
+/// use serde_json::json;
+///
+/// let pod = json!({
+///     "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
+///     "spec": {"containers": [{"name": "web", "image": "web", "resources": {"limits": {"cpu": "-1"}}}]},
+/// });
+/// let refusal = validate(&pod).unwrap_err();
+/// assert!(refusal.to_string().starts_with(
+///     "Pod \"web\" is invalid: [spec.containers[0].resources.limits[cpu]: Invalid value: \"-1\": must be greater than"
+/// ));
+/// ```
+///
 /// # Errors
 /// What the server refuses it with.
 pub fn validate(object: &Value) -> Result<(), Refusal> {

@@ -197,11 +197,8 @@ pub(super) fn percent(text: &str) -> Vec<String> {
     vec![rule(words, "[0-9]+%", &["1%", "93%"])]
 }
 
-/// `IsPathSegmentName`: what may be part of a URL's path.
+/// `IsPathSegmentPrefix`: what may begin a part of a URL's path.
 pub(super) fn path_segment(text: &str) -> Vec<String> {
-    if matches!(text, "." | "..") {
-        return vec![format!("may not be '{text}'")];
-    }
     let forbidden = ["/", "%"].into_iter().filter(|part| text.contains(part));
     forbidden.map(|part| format!("may not contain '{part}'")).collect()
 }

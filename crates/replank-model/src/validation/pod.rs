@@ -172,7 +172,8 @@ fn claims(field: &Field<'_>, scope: Scope<'_>, causes: &mut Causes) {
     let mut seen = BTreeSet::new();
     for claim in field.items() {
         if is_static {
-            causes.forbidden("", "static pods do not support resource claims");
+            // What upstream prints for a path without a name.
+            causes.forbidden("[]", "static pods do not support resource claims");
             continue;
         }
         let name = claim.child("name");

@@ -166,7 +166,7 @@ fn with_claims(spec: &Field<'_>) -> Value {
             let own = pod.remove("volumes");
             let own = own.as_ref().and_then(Value::as_array).cloned().unwrap_or_default();
             let is_own = |volume: &Value| {
-                !volume.get("name").and_then(Value::as_str).is_some_and(|name| volumes.contains_key(name))
+                !volumes.contains_key(volume.get("name").and_then(Value::as_str).unwrap_or(""))
             };
             let own: Vec<Value> = own.into_iter().filter(is_own).collect();
             pod.insert("volumes".to_owned(), volumes.into_values().chain(own).collect());

@@ -33,6 +33,7 @@ const PAGES: &[&str] = &[
     "README.md",
     "README.ja.md",
     "docs/exit-codes.md",
+    "docs/place.md",
     "docs/plan.md",
     "docs/rehearsal-json.md",
     "examples/job-site/README.md",

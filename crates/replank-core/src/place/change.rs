@@ -23,6 +23,8 @@ pub enum Change {
         from: Text,
         /// The value that one has.
         to: Text,
+        /// Nodes that have the value that it asks for.
+        nodes: usize,
     },
     /// An entry of the node selector goes.
     Unselect {
@@ -30,6 +32,8 @@ pub enum Change {
         key: Text,
         /// Its value.
         value: Text,
+        /// Nodes that have it.
+        nodes: usize,
     },
     /// A requirement of node affinity lets one more value in.
     Admit {
@@ -262,6 +266,8 @@ impl Change {
                     percent,
                 )
             }
+            // That nobody has what is asked for is a mistake; that others have it is meant.
+            Self::Select { nodes: 1.., .. } | Self::Unselect { nodes: 1.., .. } => Weight(6, 0),
             Self::Select { .. }
             | Self::Unselect { .. }
             | Self::Unrequire { .. }
@@ -294,10 +300,10 @@ impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tolerate(taint) => write!(f, "tolerate the taint {}", Shown(taint)),
-            Self::Select { key, from, to } => {
+            Self::Select { key, from, to, .. } => {
                 write!(f, "select nodes with {key}={to} instead of {key}={from}")
             }
-            Self::Unselect { key, value } => write!(f, "drop {key}={value} from the node selector"),
+            Self::Unselect { key, value, .. } => write!(f, "drop {key}={value} from the node selector"),
             Self::Admit { key, value, .. } => write!(f, "let node affinity accept {key}={value}"),
             Self::Unrequire { requirement, .. } => {
                 write!(f, "drop \"{}\" from required node affinity", Required(requirement))
@@ -363,11 +369,11 @@ impl fmt::Display for Change {
                 if instance_type.is_empty() { Ok(()) } else { write!(f, " ({instance_type})") }
             }
             Self::Enlarge { resource, from: 0, to, .. } => {
-                write!(f, "of a type with {} {resource}, which it has none of", amount(resource, *to))
+                write!(f, "with {} {resource}, which its nodes have not", amount(resource, *to))
             }
             Self::Enlarge { resource, from, to, .. } => {
                 let (to, from) = (rounded(resource, *to), rounded(resource, *from));
-                write!(f, "of a type with {to} {resource} for pods instead of {from}")
+                write!(f, "with {to} {resource} for pods instead of {from}")
             }
         }
     }

@@ -208,6 +208,15 @@ impl Inquiry {
         new
     }
 
+    /// A pod of a node that is taken to be gone, as if it were made again: it is in the View afterwards, waiting.
+    #[must_use]
+    pub fn restore(&mut self, pod: &Key) -> Option<Arc<Pod>> {
+        let known = self.displaced.iter().find(|known| known.meta.key() == *pod)?;
+        let new = subject::anew(known);
+        self.apply(Delta::Put(new.clone().into()));
+        Some(new)
+    }
+
     /// How all nodes answer a pod.
     #[must_use]
     pub fn ask(&mut self, pod: &Arc<Pod>) -> Answer {

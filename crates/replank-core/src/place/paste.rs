@@ -10,19 +10,30 @@ use super::edit::{lowered, toleration};
 use super::remedy::Remedy;
 
 impl Remedy {
-    /// Lines to paste: commands begin with `kubectl` or `eksctl`, what belongs into a pod's spec is YAML.
+    /// Lines to paste: commands begin with `kubectl`, what belongs into a pod's spec is YAML.
     #[must_use]
     pub fn paste(&self, spec: &PodSpec) -> Vec<String> {
-        self.changes.iter().flat_map(|change| lines(change, spec)).collect()
+        let (mut selector, mut tolerations, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        for change in &self.changes {
+            match change {
+                Change::Tolerate(taint) => tolerations.push(flow(taint)),
+                Change::Select { key, to, .. } => selector.push(format!("{key}: {to:?}")),
+                Change::Unselect { key, .. } => selector.push(format!("{key}: null")),
+                other => others.extend(lines(other, spec)),
+            }
+        }
+        let selector = (!selector.is_empty()).then(|| format!("nodeSelector: {{{}}}", selector.join(", ")));
+        let tolerations =
+            (!tolerations.is_empty()).then(|| format!("tolerations: [{}]", tolerations.join(", ")));
+        selector.into_iter().chain(tolerations).chain(others).collect()
     }
 }
 
 fn lines(change: &Change, spec: &PodSpec) -> Vec<String> {
     let one = |line: String| vec![line];
     match change {
-        Change::Tolerate(taint) => one(format!("tolerations: [{}]", flow(taint))),
-        Change::Select { key, to, .. } => one(format!("nodeSelector: {{{key}: {to:?}}}")),
-        Change::Unselect { key, .. } => one(format!("nodeSelector: {{{key}: null}}")),
+        // These are gathered.
+        Change::Tolerate(_) | Change::Select { .. } | Change::Unselect { .. } => Vec::new(),
         Change::Admit { key, value, .. } => {
             let values = values_of(spec, key);
             let values: Vec<String> = values.into_iter().chain([value.to_string()]).collect();
@@ -66,7 +77,11 @@ fn lines(change: &Change, spec: &PodSpec) -> Vec<String> {
                     "resources": {"requests": {"storage": "10Gi"}}}});
             one(format!("kubectl apply -f - <<< '{claim}'   # with the size that it takes"))
         }
-        Change::Reclass { claim, .. } | Change::RenewClaim { claim, .. } => {
+        Change::Reclass { claim, to, .. } => one(format!(
+            "storageClassName: {to}   # of the claim; one that is there goes first: kubectl -n {} delete pvc {}",
+            claim.namespace, claim.name
+        )),
+        Change::RenewClaim { claim, .. } => {
             one(format!("kubectl -n {} delete pvc {}   # then make it anew", claim.namespace, claim.name))
         }
         Change::Prioritize { class, .. } => one(format!("priorityClassName: {class}")),

@@ -182,8 +182,12 @@ impl Case<'_> {
         let unmet: Vec<&(Text, Text)> = unmet.filter(|(key, value)| labels.get(key) != Some(value)).collect();
         let mut sets: Sets = vec![Vec::new()];
         for (key, value) in &unmet {
-            let drop = Change::Unselect { key: key.clone(), value: value.clone() };
-            let select = |to: &Text| Change::Select { key: key.clone(), from: value.clone(), to: to.clone() };
+            let nodes = self.view.nodes_with(key, value).len();
+            let drop = Change::Unselect { key: key.clone(), value: value.clone(), nodes };
+            let select = |to: &Text| {
+                let (key, from, to) = (key.clone(), value.clone(), to.clone());
+                Change::Select { key, from, to, nodes }
+            };
             let options = match labels.get(key) {
                 Some(to) if super::change::is_slip(value, to) => vec![vec![select(to)]],
                 Some(to) => vec![vec![drop], vec![select(to)]],

@@ -5,6 +5,7 @@
 //! intrusive, how much; one with which the scheduler does not place the pod is never shown.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use replank_model::delta::Delta;
@@ -45,6 +46,30 @@ pub struct Remedy {
     pub node: NodeName,
     /// On how many nodes it would fit.
     pub feasible: usize,
+}
+
+impl fmt::Display for Remedy {
+    /// All changes in one sentence.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_enlarged = self.changes.iter().any(|change| matches!(change, Change::Enlarge { .. }));
+        for (number, change) in self.changes.iter().enumerate() {
+            match change {
+                Change::Enlarge { .. } => f.write_str(if number == 1 { ", but " } else { " and " })?,
+                _ if number > 0 => f.write_str(", and ")?,
+                _ => {}
+            }
+            match change {
+                Change::AddNode { group, zone, .. } if is_enlarged => {
+                    write!(f, "add a node like those of the group {group}")?;
+                    if let Some(zone) = zone.as_ref().filter(|zone| !zone.is_empty()) {
+                        write!(f, " in {zone}")?;
+                    }
+                }
+                change => write!(f, "{change}")?,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A set of changes, and the nodes for which it was made up, the most promising first.
@@ -149,7 +174,9 @@ impl Search<'_> {
                 let zone: Option<Zone> = (!every).then(|| fresh.zone.clone());
                 let (group, instance_type) = (fresh.group.clone(), fresh.instance_type.clone());
                 let add = Change::AddNode { group, zone, instance_type };
-                self.propose([vec![add], set.clone()].concat(), Some(*at));
+                let (larger, besides): (Vec<Change>, Vec<Change>) =
+                    set.iter().cloned().partition(|change| matches!(change, Change::Enlarge { .. }));
+                self.propose([vec![add], larger, besides].concat(), Some(*at));
             }
         }
     }

@@ -88,11 +88,7 @@ fn remedies(objects: &[Value]) -> Vec<Remedy> {
 }
 
 fn texts(remedies: &[Remedy]) -> Vec<String> {
-    let text = |remedy: &Remedy| {
-        let changes: Vec<String> = remedy.changes.iter().map(ToString::to_string).collect();
-        changes.join(", and ")
-    };
-    remedies.iter().map(text).collect()
+    remedies.iter().map(ToString::to_string).collect()
 }
 
 /// Whether the pod fits with all changes and with none of them left out.

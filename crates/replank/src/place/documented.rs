@@ -157,8 +157,8 @@ fn changes() -> Vec<Change> {
     let claim = Key::new("n", "c");
     vec![
         Change::Tolerate(taint.clone()),
-        Change::Select { key: "k".into(), from: "a".into(), to: "b".into() },
-        Change::Unselect { key: "k".into(), value: "a".into() },
+        Change::Select { key: "k".into(), from: "a".into(), to: "b".into(), nodes: 1 },
+        Change::Unselect { key: "k".into(), value: "a".into(), nodes: 1 },
         Change::Admit { term: 0, key: "k".into(), value: "a".into() },
         Change::Unrequire { term: 0, requirement },
         Change::UnrequireAll,

@@ -77,7 +77,8 @@ fn is_workload_kind(object: &Value) -> bool {
 }
 
 /// An object as the API server takes it.
-fn object(value: Value, namespace: &Namespace) -> Result<Object, anyhow::Error> {
+fn object(mut value: Value, namespace: &Namespace) -> Result<Object, anyhow::Error> {
+    name(&mut value);
     let object = Object::from_json(value)?;
     let is_namespaced = match object.kind() {
         Kind::Other => !object.meta().namespace.is_empty() || object.api_version().contains('/'),
@@ -87,4 +88,13 @@ fn object(value: Value, namespace: &Namespace) -> Result<Object, anyhow::Error> 
         return Ok(object.map_meta(|meta| meta.namespace = namespace.clone()));
     }
     Ok(object)
+}
+
+/// A name in place of the one that the API server would make, which ends in five letters drawn by lot.
+fn name(object: &mut Value) {
+    let text =
+        |key: &str| object["metadata"][key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    if let (None, Some(prefix)) = (text("name"), text("generateName")) {
+        object["metadata"]["name"] = Value::from(format!("{prefix}xxxxx"));
+    }
 }

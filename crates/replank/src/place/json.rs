@@ -160,6 +160,7 @@ fn objection(failure: &Objection, why: Option<&String>) -> Value {
 
 fn remedy(remedy: &Remedy, spec: &PodSpec) -> Value {
     json!({
+        "text": remedy.to_string(),
         "changes": remedy.changes.iter().map(change).collect::<Vec<_>>(),
         "node": remedy.node,
         "feasible": remedy.feasible,

@@ -181,8 +181,8 @@ fn answer(inquiry: &mut Inquiry, asked: Asked, args: &PlaceArgs) -> Question {
         None => per_node(inquiry, &mould, args),
         Some(pod) => {
             let answer = inquiry.ask(&pod);
-            let shown = table::one_by_one(&answer.rows, args);
-            let why = inquiry.why(&pod, &shown);
+            let worded = table::worded(&answer.rows, args);
+            let why = inquiry.why(&pod, &worded);
             let is_stuck = matches!(answer.outcome, Outcome::DoesNotFit(_));
             let asked =
                 args.replicas.map_or(copies, |replicas| usize::try_from(replicas).unwrap_or(usize::MAX));
@@ -203,9 +203,9 @@ fn answer(inquiry: &mut Inquiry, asked: Asked, args: &PlaceArgs) -> Question {
 fn per_node(inquiry: &mut Inquiry, mould: &Mould, args: &PlaceArgs) -> Found {
     let rows = inquiry.ask_per_node(mould);
     let plain: Vec<_> = rows.iter().map(|row| row.row.clone()).collect();
-    let shown = table::one_by_one(&plain, args);
+    let worded: std::collections::BTreeSet<_> = table::worded(&plain, args).into_iter().collect();
     let mut why = Why::new();
-    for row in rows.iter().filter(|row| shown.contains(&row.row.node)) {
+    for row in rows.iter().filter(|row| worded.contains(&row.row.node)) {
         why.extend(inquiry.why(&row.pod, std::slice::from_ref(&row.row.node)));
     }
     Found::PerNode { rows, why }

@@ -108,8 +108,7 @@ fn page(queued: &[Queued], stuck: &[Stuck<'_>], look: Look) -> String {
             page.wrapped(2, &text::preemption(nomination), Tone::Warning);
         }
         if let Some(remedy) = &one.remedy {
-            let changes: Vec<String> = remedy.changes.iter().map(ToString::to_string).collect();
-            page.labelled(10, "to fit:", &changes.join(", and "));
+            page.labelled(10, "to fit:", &remedy.to_string());
             remedy.paste(&one.first.pod.spec).iter().for_each(|line| page.verbatim(10, line, Tone::Note));
         }
     }

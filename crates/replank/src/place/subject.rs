@@ -105,11 +105,14 @@ fn kind_of(text: &str, key: Key) -> Named {
 }
 
 fn of_pod(inquiry: &mut Inquiry, key: &Key, args: &PlaceArgs) -> Result<Asked, Failure> {
+    let mut notes = Vec::new();
+    if inquiry.restore(key).is_some() {
+        notes.push("its node is taken to be gone; asked as if the pod were made again".to_owned());
+    }
     let view = inquiry.view();
     let Some(pod) = view.pods.by_key(key).cloned() else { return Err(no_such(view, "pods", "v1", key)) };
     let workload = workload_of(view, &pod);
     let editable = workload.as_ref().map(Workload::argument);
-    let mut notes = Vec::new();
     if pod.is_terminal() {
         notes.push(format!("the pod has ended ({}); asked as if it were made again", pod.status.phase));
     } else if pod.is_terminating() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use replank_core::place::{Row, plain};
-use replank_core::schedule::{Plugin, Scores, Verdict};
+use replank_core::schedule::{Failure, Plugin, Scores, Verdict};
 use replank_model::text::NodeName;
 
 use super::Why;
@@ -40,9 +40,9 @@ pub(super) fn is_folded(nodes: usize, args: &PlaceArgs) -> bool {
     nodes > ROWS_MAX && !lists
 }
 
-/// The nodes that are shown one by one and have objections.
-pub(super) fn one_by_one(rows: &[Row], args: &PlaceArgs) -> Vec<NodeName> {
-    if is_folded(rows.len(), args) || args.output == PlaceFormat::Name {
+/// The nodes whose objections are worded.
+pub(super) fn worded(rows: &[Row], args: &PlaceArgs) -> Vec<NodeName> {
+    if args.output == PlaceFormat::Name {
         return Vec::new();
     }
     let objects = |row: &&Row| matches!(row.verdict, Verdict::Fails { .. });
@@ -59,8 +59,17 @@ pub(super) fn sorted(rows: &[Row]) -> Vec<&Row> {
     sorted
 }
 
+/// Nodes that stand out.
+#[derive(Debug)]
+pub(super) struct Marks<'a> {
+    /// Those with the highest score.
+    pub(super) best: &'a [NodeName],
+    /// Those for which a DaemonSet makes no pod.
+    pub(super) unwanted: &'a [NodeName],
+}
+
 /// Every node's row.
-pub(super) fn nodes(page: &mut Page, rows: &[Row], best: &[NodeName], why: &Why, wide: bool) {
+pub(super) fn nodes(page: &mut Page, rows: &[Row], marks: &Marks<'_>, why: &Why, wide: bool) {
     let mut titles = vec!["", "NODE", "GROUP", "ZONE", "FITS"];
     let scored: Vec<(Plugin, &str)> = if wide { scored(rows) } else { Vec::new() };
     if wide {
@@ -70,14 +79,14 @@ pub(super) fn nodes(page: &mut Page, rows: &[Row], best: &[NodeName], why: &Why,
     titles.extend(["PLUGIN", "REASON"]);
     let mut lines: Vec<Vec<Cell>> = vec![heads(&titles)];
     for row in sorted(rows) {
-        let is_best = best.contains(&row.node);
+        let is_best = marks.best.contains(&row.node);
         let mut line: Vec<Cell> = vec![
             (if is_best { "*" } else { "" }.to_owned(), Tone::Good),
             (row.node.to_string(), if is_best { Tone::Strong } else { Tone::Plain }),
             or_nothing(row.group.as_ref().map(ToString::to_string)),
             or_nothing(row.zone.as_ref().map(ToString::to_string)),
         ];
-        line.push(fits(&row.verdict));
+        line.push(fits(row, marks));
         if wide {
             line.extend(scores(&row.verdict, &scored));
         }
@@ -95,8 +104,9 @@ fn or_nothing(text: Option<String>) -> Cell {
     (text.unwrap_or_else(|| NOTHING.to_owned()), Tone::Plain)
 }
 
-fn fits(verdict: &Verdict) -> Cell {
-    match verdict {
+fn fits(row: &Row, marks: &Marks<'_>) -> Cell {
+    match &row.verdict {
+        _ if marks.unwanted.contains(&row.node) => (NOTHING.to_owned(), Tone::Faint),
         Verdict::Fits(_) => ("yes".to_owned(), Tone::Good),
         Verdict::Fails { .. } => ("no".to_owned(), Tone::Bad),
     }
@@ -149,6 +159,7 @@ pub(super) fn objection(row: &Row, why: &Why) -> [Cell; 2] {
 struct Fold {
     nodes: usize,
     zones: Vec<String>,
+    fits: Cell,
     best: Option<(i64, NodeName)>,
     /// The first by name.
     example: NodeName,
@@ -157,18 +168,32 @@ struct Fold {
 /// What rows must share to be folded.
 type Same = (bool, String, String, String);
 
+/// The reason in words that nodes of a group share: with names, and without amounts, which differ from node to node.
+fn shared_reason(row: &Row, first: &Failure, all: &[Failure], why: &Why) -> String {
+    let names_only = matches!(
+        first.plugin,
+        Plugin::NodeUnschedulable | Plugin::TaintToleration | Plugin::NodeAffinity | Plugin::NodePorts
+    );
+    let at = all.iter().position(|failure| failure.plugin == first.plugin).filter(|_| names_only);
+    let worded = at.and_then(|at| why.get(&row.node)?.get(at).cloned());
+    worded.unwrap_or_else(|| plain(first))
+}
+
 /// One row for all nodes of a group that give the same answer.
-pub(super) fn folded(page: &mut Page, rows: &[Row]) {
+pub(super) fn folded(page: &mut Page, rows: &[Row], marks: &Marks<'_>, why: &Why) {
     let mut folds: BTreeMap<Same, Fold> = BTreeMap::new();
     for row in rows {
         let (fails, plugin, reason) = match &row.verdict {
             Verdict::Fits(_) => (false, String::new(), String::new()),
-            Verdict::Fails { first, .. } => (true, first.plugin.name().to_owned(), plain(first)),
+            Verdict::Fails { first, all } => {
+                (true, first.plugin.name().to_owned(), shared_reason(row, first, all, why))
+            }
         };
         let group = row.group.as_ref().map_or(NOTHING.to_owned(), ToString::to_string);
         let fold = folds.entry((fails, group, plugin, reason)).or_insert_with(|| Fold {
             nodes: 0,
             zones: Vec::new(),
+            fits: fits(row, marks),
             best: None,
             example: row.node.clone(),
         });
@@ -188,7 +213,7 @@ pub(super) fn folded(page: &mut Page, rows: &[Row]) {
         (*fails, best, std::cmp::Reverse(fold.nodes), group.clone())
     });
     let mut lines = vec![heads(&titles)];
-    for ((fails, group, plugin, reason), fold) in sorted {
+    for ((_, group, plugin, reason), fold) in sorted {
         let is_best = fold.best.as_ref().is_some_and(|(score, _)| Some(*score) == highest);
         let node = fold.best.map_or(fold.example, |(_, node)| node);
         lines.push(vec![
@@ -196,7 +221,7 @@ pub(super) fn folded(page: &mut Page, rows: &[Row]) {
             (fold.nodes.to_string(), Tone::Strong),
             (group, Tone::Plain),
             (zones(fold.zones), Tone::Plain),
-            if fails { ("no".to_owned(), Tone::Bad) } else { ("yes".to_owned(), Tone::Good) },
+            fold.fits,
             (if plugin.is_empty() { NOTHING.to_owned() } else { plugin }, Tone::Warning),
             (if reason.is_empty() { NOTHING.to_owned() } else { reason }, Tone::Plain),
             (node.to_string(), Tone::Faint),

@@ -1,10 +1,11 @@
 //! Answers for a person.
 
-use replank_core::place::{Copies, DaemonRow, Misfit, Outcome, Remedy, Wanted};
+use replank_core::place::{Change, Copies, DaemonRow, Misfit, Outcome, Remedy, Wanted};
 use replank_core::schedule::{Nomination, Verdict};
 use replank_model::object::pod::PodSpec;
 
-use super::{Found, Question, Why, table};
+use super::table::{self, Marks};
+use super::{Found, Question, Why};
 use crate::cli::{PlaceArgs, PlaceFormat};
 use crate::report::words::{count, grouped};
 use crate::report::{Look, Page, Tone};
@@ -20,7 +21,7 @@ pub(super) fn questions(args: &PlaceArgs, questions: &[Question], look: Look) ->
         match &question.result {
             Found::Pod { answer, why, copies, remedies } => {
                 head(&mut page, question, &summary(&answer.outcome, answer.rows.len()));
-                rows(&mut page, args, &answer.rows, &answer.best, why);
+                rows(&mut page, args, &answer.rows, &Marks { best: &answer.best, unwanted: &[] }, why);
                 outcome(&mut page, &answer.outcome);
                 if let Some(copies) = copies {
                     write_copies(&mut page, copies);
@@ -78,17 +79,11 @@ fn summary(outcome: &Outcome, nodes: usize) -> (String, Tone) {
     }
 }
 
-fn rows(
-    page: &mut Page,
-    args: &PlaceArgs,
-    rows: &[replank_core::place::Row],
-    best: &[replank_model::text::NodeName],
-    why: &Why,
-) {
+fn rows(page: &mut Page, args: &PlaceArgs, rows: &[replank_core::place::Row], marks: &Marks<'_>, why: &Why) {
     if table::is_folded(rows.len(), args) {
-        table::folded(page, rows);
+        table::folded(page, rows, marks, why);
     } else {
-        table::nodes(page, rows, best, why, args.output == PlaceFormat::Wide);
+        table::nodes(page, rows, marks, why, args.output == PlaceFormat::Wide);
     }
 }
 
@@ -178,12 +173,13 @@ fn write_remedies(page: &mut Page, question: &Question, remedies: &[Remedy], spe
     page.heading("To make it fit", "any one of these; each was tried out");
     let mut has_yaml = false;
     for (number, remedy) in remedies.iter().enumerate() {
-        let changes: Vec<String> = remedy.changes.iter().map(ToString::to_string).collect();
+        let is_new = remedy.changes.iter().any(|change| matches!(change, Change::AddNode { .. }));
         let then = match remedy.feasible {
+            1 if is_new => "then it goes to the new node".to_owned(),
             1 => format!("then it goes to {}", remedy.node),
             feasible => format!("then it fits on {}", count(feasible, "node")),
         };
-        page.labelled(5, &format!("{}", number + 1), &changes.join(", and "));
+        page.labelled(5, &format!("{}", number + 1), &remedy.to_string());
         page.wrapped(5, &then, Tone::Faint);
         for line in remedy.paste(spec) {
             has_yaml |= !line.starts_with("kubectl");
@@ -210,5 +206,7 @@ fn per_node(page: &mut Page, args: &PlaceArgs, question: &Question, daemons: &[D
         format!("its pods fit on {} of {}{unwanted}", grouped(fitting), count(wanted.len(), "node"));
     head(page, question, &(summary, tone));
     let all: Vec<_> = daemons.iter().map(|row| row.row.clone()).collect();
-    rows(page, args, &all, &[], why);
+    let unwanted: Vec<_> = daemons.iter().filter(|row| row.wanted == Wanted::No).collect();
+    let unwanted: Vec<_> = unwanted.into_iter().map(|row| row.row.node.clone()).collect();
+    rows(page, args, &all, &Marks { best: &[], unwanted: &unwanted }, why);
 }

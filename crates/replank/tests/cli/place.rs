@@ -65,6 +65,12 @@ fn what_if_only_the_batch_nodes_took_pods() {
 }
 
 #[test]
+fn where_would_a_pod_go_if_its_node_went() {
+    let pod = "site/session-store-nrnzjrvl45-bpd7s";
+    insta::assert_snapshot!(ask(&[pod, "--without", "topology.kubernetes.io/zone=ap-northeast-1c"]));
+}
+
+#[test]
 fn nothing_waits() {
     insta::assert_snapshot!(ask(&["--all-pending"]));
 }
@@ -87,8 +93,8 @@ fn a_manifest_of_a_daemon_set() {
     insta::assert_snapshot!(manifest(text, &[]));
 }
 
-#[test]
-fn a_manifest_of_a_stateful_set_with_claims() {
+/// A StatefulSet with a Service and claims of a storage class.
+fn stateful_set(class: &str) -> String {
     let text = "apiVersion: v1\nkind: Service\nmetadata: {name: queue}\nspec: {clusterIP: None, selector: {app: queue}}\n---\n\
                 apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: queue}\n\
                 spec:\n  serviceName: queue\n  replicas: 3\n  selector: {matchLabels: {app: queue}}\n  template:\n    \
@@ -97,9 +103,19 @@ fn a_manifest_of_a_stateful_set_with_claims() {
                 labelSelector: {matchLabels: {app: queue}}}\n      \
                 containers: [{name: queue, image: queue:1, volumeMounts: [{name: data, mountPath: /data}], \
                 resources: {requests: {cpu: 200m}}}]\n  \
-                volumeClaimTemplates:\n  - metadata: {name: data}\n    spec: {accessModes: [ReadWriteOnce], \
+                volumeClaimTemplates:\n  - metadata: {name: data}\n    spec: {CLASSaccessModes: [ReadWriteOnce], \
                 resources: {requests: {storage: 10Gi}}}\n";
-    insta::assert_snapshot!(manifest(text, &["-n", "site"]));
+    text.replace("CLASS", class)
+}
+
+#[test]
+fn a_manifest_of_a_stateful_set_with_claims() {
+    insta::assert_snapshot!(manifest(&stateful_set("storageClassName: gp3, "), &["-n", "site"]));
+}
+
+#[test]
+fn a_stateful_set_that_counts_on_a_default_class_which_there_is_not() {
+    insta::assert_snapshot!(manifest(&stateful_set(""), &["-n", "site"]));
 }
 
 #[test]

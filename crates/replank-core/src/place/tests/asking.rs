@@ -180,6 +180,16 @@ fn what_ifs_name_nodes_and_groups() {
 }
 
 #[test]
+fn a_pod_of_a_node_that_is_gone_can_be_asked_about() {
+    let what_if = WhatIf { without: vec!["a".parse().expect("a name")], ..WhatIf::default() };
+    let objects = [plain("a", "z"), plain("b", "z"), placed("p", "a", "4")];
+    let mut inquiry = Inquiry::new(view(&objects), GroupBy::default(), &what_if).expect("b stays");
+    assert_eq!(inquiry.restore(&Key::new("shop", "q")), None, "there was none of that name");
+    let pod = inquiry.restore(&Key::new("shop", "p")).expect("it was on a");
+    assert_eq!(inquiry.ask(&pod).outcome, Outcome::Fits(1));
+}
+
+#[test]
 fn the_queue_is_the_schedulers() {
     let at = |name: &str, hour: u8, spec: &Value| {
         let mut pod = pod(name, spec);

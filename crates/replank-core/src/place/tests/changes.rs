@@ -173,10 +173,8 @@ fn a_node_that_daemon_sets_fill_is_no_remedy_and_a_larger_one_is() {
             "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "500m"}}}]}}}});
     let four = json!({"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "4"}}}]});
     let objects = [node("a", "g", "z1", &json!({})), placed("d-a", "a", "500m"), set, pod("p", &four)];
-    let remedies = expect(
-        &objects,
-        "add a node to the group g (m5.xlarge), and of a type with 4500m cpu for pods instead of 4",
-    );
+    let remedies =
+        expect(&objects, "add a node like those of the group g, but with 4500m cpu for pods instead of 4");
     assert!(
         !texts(&remedies).contains(&"add a node to the group g (m5.xlarge)".to_owned()),
         "it would not be enough"
@@ -188,7 +186,7 @@ fn a_resource_that_no_node_has_takes_another_type_of_node() {
     let gpu = json!({"containers": [{"name": "c", "image": "i", "resources": {"requests": {"nvidia.com/gpu": "1"}}}]});
     expect(
         &[node("a", "g", "z1", &json!({})), pod("p", &gpu)],
-        "add a node to the group g (m5.xlarge), and of a type with 1 nvidia.com/gpu, which it has none of",
+        "add a node like those of the group g, but with 1 nvidia.com/gpu, which its nodes have not",
     );
 }
 

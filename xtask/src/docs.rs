@@ -37,6 +37,7 @@ const PAGES: &[&str] = &[
     "docs/plan.md",
     "docs/rehearsal-json.md",
     "examples/job-site/README.md",
+    "examples/roles/README.md",
 ];
 /// Columns of output in pages: what a code block of a wide page shows without scrolling.
 const COLUMNS: &str = "100";

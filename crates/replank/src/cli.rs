@@ -78,7 +78,7 @@ pub(crate) struct PlaceArgs {
     pub(crate) all_pending: bool,
 
     /// Lists workloads that can land where they should not, and taints, tolerations and selectors that match nothing.
-    #[arg(long, conflicts_with = "replicas")]
+    #[arg(long, conflicts_with_all = ["replicas", "without", "cordon", "only_group"])]
     pub(crate) audit: bool,
 
     /// Node groups that an autoscaler adds and removes nodes of, besides those that say so themselves.

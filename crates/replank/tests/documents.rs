@@ -48,9 +48,15 @@ fn both_readmes_have_the_same_sections_code_and_links() {
 fn every_link_to_a_file_leads_somewhere() {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("two levels below the workspace");
-    for name in
-        ["README.md", "README.ja.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "examples/job-site/README.md"]
-    {
+    for name in [
+        "README.md",
+        "README.ja.md",
+        "CONTRIBUTING.md",
+        "ARCHITECTURE.md",
+        "examples/job-site/README.md",
+        "examples/roles/README.md",
+        "docs/audit.md",
+    ] {
         let text = page(name);
         let from = root.join(name);
         let from = from.parent().expect("a page lies in a directory");

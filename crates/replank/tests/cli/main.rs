@@ -5,6 +5,7 @@ mod input;
 mod interrupt;
 mod output;
 mod place;
+mod place_audit;
 mod place_data;
 mod place_usage;
 mod repeat;

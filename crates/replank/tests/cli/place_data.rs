@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::common::{replank, replank_reading};
 use super::place::shown;
 
-fn snapshot(name: &str) -> Option<String> {
+pub(crate) fn snapshot(name: &str) -> Option<String> {
     let Some(data) = std::env::var_os("REPLANK_DATA") else {
         println!("skipped: REPLANK_DATA names no directory with snapshots/{name}.json.gz");
         return None;

@@ -31,7 +31,7 @@ const ALLOWED: [&str; 11] = [
 /// Domains in which it may set any label.
 const ALLOWED_DOMAINS: [&str; 2] = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 /// Labels of Kubernetes' own domains that controllers set, not kubelets: they come to a node by themselves.
-const BY_CONTROLLERS: [&str; 2] = ["k8s.io/cloud-provider-aws", "kops.k8s.io/"];
+const BY_CONTROLLERS: [&str; 3] = ["k8s.io/cloud-provider-aws", "kops.k8s.io/", "minikube.k8s.io/"];
 /// Keys that tell a control plane node, as a label and as a taint (kubeadm sets both with its own rights).
 const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 

@@ -86,7 +86,8 @@ fn hold(subject: &Subject, survey: &Survey<'_>) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::super::stage::{found_with, node, service};
+    use super::super::super::{Options, run};
+    use super::super::stage::{found_with, node, service, spot, view};
     use super::*;
 
     fn with(extra: &serde_json::Value, more: Vec<serde_json::Value>) -> Vec<String> {
@@ -115,5 +116,14 @@ mod tests {
         let found =
             found_with(Rule::OnAutoscaled, |options| options.autoscaled = ["web".into()].into(), objects);
         assert_eq!(found, [""; 0]);
+    }
+    #[test]
+    fn the_remedy_does_not_lead_to_spot_nodes() {
+        let objects =
+            [vec![node("n", "web", "a"), spot("s", "cheap", "a")], service("cart", &["n"], &json!({}))];
+        let options = Options { autoscaled: ["web".into()].into(), ..Options::default() };
+        let findings = run(&view(objects.concat()), &options);
+        let found = findings.iter().find(|one| one.rule == Rule::OnAutoscaled).expect("it is found");
+        assert!(found.remedy.contains(SAFE_TO_EVICT) && !found.remedy.contains("SPOT"), "{}", found.remedy);
     }
 }

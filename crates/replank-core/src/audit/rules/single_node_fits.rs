@@ -2,6 +2,7 @@
 
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
+use replank_model::text::GroupName;
 
 use super::super::engine::{Answer, Engine};
 use super::super::rule::{Finding, Rule, Severity};
@@ -24,12 +25,7 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
         let (why, is_forced) = why(survey, subject, node);
         // A group that grows by itself makes another node like this one.
         let severity = if is_forced || kind.scaler.is_some() { Severity::Info } else { Severity::Warning };
-        let remedy = match &kind.group {
-            Some(group) => {
-                format!("let group {group} have a second node, or let the pods use nodes of other groups")
-            }
-            None => "let other nodes have what the pods ask for".to_owned(),
-        };
+        let remedy = remedy(subject, kind.group.as_ref());
         findings.push(Finding {
             rule: Rule::SingleNodeFits,
             severity,
@@ -46,6 +42,19 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
         });
     }
     findings
+}
+
+/// A second node that has what the pods ask for.
+fn remedy(subject: &Subject, group: Option<&GroupName>) -> String {
+    let asked: Vec<String> =
+        subject.spec().node_selector.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    match (asked.as_slice(), group) {
+        ([], Some(group)) => {
+            format!("let group {group} have a second node, or let the pods use nodes of other groups")
+        }
+        ([], None) => "let other nodes have what the pods ask for".to_owned(),
+        (asked, _) => format!("kubectl label nodes NODE {}   # a second node that may take it", asked.join(" ")),
+    }
 }
 
 /// What makes it the only one, and whether volumes do.

@@ -35,13 +35,17 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
             1 => format!("; it is on the cordoned node {} now", cordoned.first().expect("there is one")),
             many => format!("; it is on {many} cordoned nodes now"),
         };
+        let who = match subject.pods.len() {
+            0 => "the pods of its next run".to_owned(),
+            count => pods(count),
+        };
+        let tolerate = if subject.pods.len() == 1 { "tolerates" } else { "tolerate" };
         findings.push(Finding {
             rule: Rule::ToleratesEverything,
             severity: Severity::Warning,
             object: subject.name.clone(),
             reason: format!(
-                "{} tolerate {what}: a drain evicts them and the scheduler may put them back onto the same node{now}",
-                pods(subject.pods.len())
+                "{who} {tolerate} {what}: a drain evicts them and the scheduler may put them back onto the same node{now}"
             ),
             remedy: patch(subject, &json!({"tolerations": narrowed(survey, subject)})),
         });

@@ -12,9 +12,11 @@ use replank_intake::read::read;
 use replank_intake::source::Source;
 use replank_model::object::{Kind, Object};
 use replank_model::text::Namespace;
+use replank_model::validation::{unknown_fields, validate};
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::printer::Printer;
 
 /// The objects of a manifest, in its order.
 #[derive(Debug)]
@@ -28,7 +30,11 @@ pub(super) struct Manifest {
 }
 
 /// Reads a manifest from a file, or from standard input (`-`).
-pub(super) fn manifest(path: &Path, namespace: &Namespace) -> Result<Manifest, Failure> {
+pub(super) fn manifest(
+    path: &Path,
+    namespace: &Namespace,
+    printer: &mut Printer,
+) -> Result<Manifest, Failure> {
     let is_stdin = path.as_os_str() == OsStr::new("-");
     let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
     let cannot = |error: anyhow::Error| Failure::usage(error.context(format!("{name} cannot be read")));
@@ -44,6 +50,12 @@ pub(super) fn manifest(path: &Path, namespace: &Namespace) -> Result<Manifest, F
     }
     let mut manifest = Manifest { name, workloads: Vec::new(), others: Vec::new() };
     for document in documents {
+        validate(&document.value)
+            .map_err(|refusal| Failure::usage(refusal).next(format!("correct {}", document.place())))?;
+        // What nobody reads is most often mistyped; kubectl refuses it unless it is told not to.
+        for unknown in unknown_fields(&document.value) {
+            printer.warning(&format!("{}: unknown field {unknown:?}", document.place()));
+        }
         let is_workload = is_workload_kind(&document.value);
         let object = object(document.value, namespace)
             .map_err(|error| Failure::usage(error.context(document.source.to_string())))?;

@@ -95,7 +95,10 @@ impl Found {
 pub(crate) fn run(args: &PlaceArgs, printer: &mut Printer) -> Result<Exit, Failure> {
     let (pod, snapshots) = positionals(args)?;
     // The manifest first: its mistakes are found in no time, and a large snapshot takes a while.
-    let manifest = args.manifest.as_deref().map(|path| input::manifest(path, &args.namespace)).transpose()?;
+    let manifest = match &args.manifest {
+        Some(path) => Some(input::manifest(path, &args.namespace, printer)?),
+        None => None,
+    };
     let view = snapshot::read(snapshot::sources(&snapshots), &args.read, printer)?;
     if args.audit {
         return audit::run(args, &view, printer);

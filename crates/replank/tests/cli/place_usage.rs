@@ -68,6 +68,40 @@ fn a_priority_class_that_is_not_there() {
     insta::assert_snapshot!(manifest(text));
 }
 
+/// A Deployment whose containers, and a pod spec's other members, are these.
+fn deployment(containers: &str, more: &str) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: a}}\nspec:\n  selector: {{matchLabels: {{app: a}}}}\n  \
+         template:\n    metadata: {{labels: {{app: a}}}}\n    spec: {{containers: [{containers}]{more}}}\n"
+    )
+}
+
+#[test]
+fn a_manifest_without_containers() {
+    insta::assert_snapshot!(manifest(&deployment("", "")));
+}
+
+#[test]
+fn a_negative_quantity() {
+    let container = "{name: a, image: a, resources: {requests: {cpu: -1}}}";
+    insta::assert_snapshot!(manifest(&deployment(container, "")));
+}
+
+#[test]
+fn a_selector_with_a_bad_operator() {
+    let affinity = ", affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: \
+                    [{matchExpressions: [{key: tier, operator: Is, values: [web]}]}]}}}";
+    insta::assert_snapshot!(manifest(&deployment("{name: a, image: a}", affinity)));
+}
+
+#[test]
+fn a_member_that_nobody_reads_is_told() {
+    let text = deployment("{name: a, image: a}", ", nodeSelecter: {tier: web}");
+    let ran = replank_reading(&["place", "-f", "-", SNAPSHOT], text.as_bytes());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stderr.contains("unknown field") && ran.stderr.contains("nodeSelecter"), "{}", ran.stderr);
+}
+
 #[test]
 fn a_manifest_that_is_no_yaml() {
     let file = scratch("broken-manifest.yaml", "spec: {containers: [web\n");

@@ -137,16 +137,15 @@ pub(super) fn second_home(
     })
 }
 
+/// Tolerations, and the kinds of nodes that take a workload with them.
+type Home = (Vec<Toleration>, BTreeSet<KindId>);
+
 /// The tolerations with which a workload would land on each group that it is kept off by taints alone, with the kinds of that
 /// group; the fewest new tolerations first, then the most nodes.
-fn behind_taints(
-    survey: &Survey<'_>,
-    subject: &Subject,
-    avoid: &BTreeSet<KindId>,
-) -> Vec<(Vec<Toleration>, BTreeSet<KindId>)> {
+fn behind_taints(survey: &Survey<'_>, subject: &Subject, avoid: &BTreeSet<KindId>) -> Vec<Home> {
     let sample = &subject.samples[0];
     let own = own_tolerations(&sample.pod);
-    let mut homes: BTreeMap<Vec<(Text, Text)>, (Vec<Toleration>, BTreeSet<KindId>)> = BTreeMap::new();
+    let mut homes: BTreeMap<Vec<(Text, Text)>, Home> = BTreeMap::new();
     for (id, kind) in survey.ground.kinds().filter(|(id, _)| !avoid.contains(id)) {
         let is_kept_off_by_taints = match sample.answers.get(id.0) {
             Some(Answer::Fails(failures)) => {

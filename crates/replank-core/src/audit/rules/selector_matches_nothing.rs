@@ -274,13 +274,13 @@ mod tests {
         ]
     }
 
-    fn with(spec: Value) -> Vec<Value> {
+    fn with(spec: &Value) -> Vec<Value> {
         [nodes(), service("web", &[""], &json!({"spec": spec}))].concat()
     }
 
     #[test]
     fn a_value_that_no_node_has_is_found_with_what_may_be_meant() {
-        let typo = with(json!({"nodeSelector": {"role": "sclaer"}}));
+        let typo = with(&json!({"nodeSelector": {"role": "sclaer"}}));
         assert_eq!(
             found(Rule::SelectorMatchesNothing, typo.clone()),
             [
@@ -294,23 +294,23 @@ mod tests {
                 r#"kubectl -n shop patch deployment web --type=merge -p '{"spec":{"template":{"spec":{"nodeSelector":{"role":"scaler"}}}}}'"#
             ]
         );
-        let other = found(Rule::SelectorMatchesNothing, with(json!({"nodeSelector": {"role": "analyst"}})));
+        let other = found(Rule::SelectorMatchesNothing, with(&json!({"nodeSelector": {"role": "analyst"}})));
         assert!(other[0].ends_with("matches no node: nodes have role: master, scaler"), "{other:?}");
         assert_eq!(
-            found(Rule::SelectorMatchesNothing, with(json!({"nodeSelector": {"role": "scaler"}}))),
+            found(Rule::SelectorMatchesNothing, with(&json!({"nodeSelector": {"role": "scaler"}}))),
             [""; 0]
         );
     }
 
     #[test]
     fn a_key_that_no_node_has_and_pairs_that_no_node_has_together_are_found() {
-        let key = with(json!({"nodeSelector": {"roel": "scaler"}}));
+        let key = with(&json!({"nodeSelector": {"roel": "scaler"}}));
         assert!(
             found(Rule::SelectorMatchesNothing, key.clone())[0]
                 .contains("did you mean role=scaler? No node has a label roel")
         );
         assert!(remedies(Rule::SelectorMatchesNothing, key)[0].contains(r#"{"roel":null,"role":"scaler"}"#));
-        let both = with(json!({"nodeSelector": {"role": "scaler", "topology.kubernetes.io/zone": "a"}}));
+        let both = with(&json!({"nodeSelector": {"role": "scaler", "topology.kubernetes.io/zone": "a"}}));
         assert!(found(Rule::SelectorMatchesNothing, both)[0].contains("and none with all of them"));
     }
 
@@ -318,7 +318,7 @@ mod tests {
     fn each_term_of_an_affinity_is_looked_at() {
         let terms = |terms: Value| {
             with(
-                json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}}),
+                &json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}}),
             )
         };
         let one = |key: &str, value: &str| json!({"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]});

@@ -53,7 +53,9 @@ fn remedy(subject: &Subject, group: Option<&GroupName>) -> String {
             format!("let group {group} have a second node, or let the pods use nodes of other groups")
         }
         ([], None) => "let other nodes have what the pods ask for".to_owned(),
-        (asked, _) => format!("kubectl label nodes NODE {}   # a second node that may take it", asked.join(" ")),
+        (asked, _) => {
+            format!("kubectl label nodes NODE {}   # a second node that may take it", asked.join(" "))
+        }
     }
 }
 

@@ -98,10 +98,11 @@ fn meant<'t>(one: &Toleration, taints: &'t [Taint]) -> Option<(&'static str, &'t
     let same_key = || taints.iter().filter(|taint| taint.key == one.key);
     // `Equal` without a value, where `Exists` was meant.
     let is_equal = !matches!(one.operator, Some(TolerationOperator::Exists));
-    if is_equal && one.value.is_empty() {
-        if let Some(taint) = same_key().next() {
-            return Some(("without a value it needs operator: Exists, or the value of", taint));
-        }
+    if is_equal
+        && one.value.is_empty()
+        && let Some(taint) = same_key().next()
+    {
+        return Some(("without a value it needs operator: Exists, or the value of", taint));
     }
     if let Some(taint) = same_key().find(|taint| taint.value == one.value || !is_equal) {
         return Some(("it has another effect than", taint));
@@ -130,7 +131,7 @@ mod tests {
     use super::super::stage::{found, node, remedies, service, tainted};
     use super::*;
 
-    fn with(toleration: Value) -> Vec<Value> {
+    fn with(toleration: &Value) -> Vec<Value> {
         let nodes =
             vec![node("n", "web", "a"), tainted(node("m", "scaler", "a"), &["role=scaler:NoSchedule"])];
         [nodes, service("web", &["n"], &json!({"spec": {"tolerations": [toleration]}}))].concat()
@@ -154,7 +155,7 @@ mod tests {
                 "without a value it needs operator: Exists, or the value of role=scaler:NoSchedule",
             ),
         ] {
-            let found = found(Rule::TolerationMatchesNothing, with(toleration));
+            let found = found(Rule::TolerationMatchesNothing, with(&toleration));
             assert!(
                 found.len() == 1 && found[0].starts_with("warning") && found[0].ends_with(told),
                 "{found:?}"
@@ -162,7 +163,7 @@ mod tests {
         }
         let remedy = remedies(
             Rule::TolerationMatchesNothing,
-            with(json!({"key": "role", "value": "sclaer", "effect": "NoSchedule"})),
+            with(&json!({"key": "role", "value": "sclaer", "effect": "NoSchedule"})),
         );
         assert!(
             remedy[0].contains(r#"{"tolerations":[{"effect":"NoSchedule","key":"role","value":"scaler"}]}"#),
@@ -180,9 +181,9 @@ mod tests {
             json!({"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}),
             json!({"key": "CriticalAddonsOnly", "operator": "Exists"}),
         ] {
-            assert_eq!(found(Rule::TolerationMatchesNothing, with(toleration)), [""; 0]);
+            assert_eq!(found(Rule::TolerationMatchesNothing, with(&toleration)), [""; 0]);
         }
-        let left = found(Rule::TolerationMatchesNothing, with(json!({"key": "team", "value": "blue"})));
+        let left = found(Rule::TolerationMatchesNothing, with(&json!({"key": "team", "value": "blue"})));
         assert!(left.len() == 1 && left[0].starts_with("info"), "{left:?}");
     }
 }

@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
         if let Some(item) = of.strip_prefix("[]") {
             return self.list(of, item, value);
         }
-        if let Some(item) = of.strip_prefix("map[string]") {
+        if let Some((_, item)) = of.strip_prefix("map[").and_then(|of| of.split_once(']')) {
             return self.map(of, item, value);
         }
         match self.types.get(of) {

@@ -77,7 +77,10 @@ mod tests {
             for member in of {
                 members += 1;
                 let mut inner = member.of;
-                while let Some(rest) = ["*", "[]", "map[string]", "map[v1.ResourceName]"].iter().find_map(|p| inner.strip_prefix(p)) {
+                while let Some(rest) = ["*", "[]", "map[string]", "map[v1.ResourceName]"]
+                    .iter()
+                    .find_map(|p| inner.strip_prefix(p))
+                {
                     inner = rest;
                 }
                 let is_known = types.get(inner).is_some()

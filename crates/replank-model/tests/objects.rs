@@ -51,6 +51,8 @@ fn with_kind(list: &str, mut object: Value) -> Value {
         "csiDrivers" => ("storage.k8s.io/v1", "CSIDriver"),
         "csiStorageCapacities" => ("storage.k8s.io/v1", "CSIStorageCapacity"),
         "podDisruptionBudgets" => ("policy/v1", "PodDisruptionBudget"),
+        "replicationControllers" => ("v1", "ReplicationController"),
+        "volumeAttachments" => ("storage.k8s.io/v1", "VolumeAttachment"),
         other => panic!("a list of an unknown kind in the recorded cases: {other}"),
     };
     object["apiVersion"] = json!(api_version);

@@ -34,7 +34,7 @@ const MILLI_CPU_STEP: i64 = 100;
 const MEMORY_STEP: i64 = 256 << 20;
 
 /// Whether a taint comes and goes by itself.
-pub(super) fn is_passing(taint: &Taint) -> bool {
+pub(crate) fn is_passing(taint: &Taint) -> bool {
     PASSING.iter().any(|prefix| taint.key.starts_with(prefix)) || PASSING_KEYS.contains(&&*taint.key)
 }
 

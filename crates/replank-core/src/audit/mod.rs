@@ -22,6 +22,7 @@ use replank_model::text::GroupName;
 use replank_model::view::View;
 
 pub(crate) use capacity::is_spot;
+pub(crate) use ground::is_passing;
 pub use rule::{Finding, ObjectName, Rule, Severity};
 
 use crate::groups::GroupBy;

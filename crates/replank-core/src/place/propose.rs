@@ -16,21 +16,13 @@ use super::change::{Change, Weight};
 use super::claims;
 use super::edit::lowered;
 use super::what_if::CORDON;
+use crate::audit::is_passing;
 use crate::schedule::predicate::RequiredNodeAffinity;
 use crate::schedule::{Detail, Failure, Plugin, Reason, Skew};
 
 /// Alternatives for one node at most. A node that objects in many ways has very many; the smallest are of interest, and
 /// they are made of the smallest for each objection.
 const ALTERNATIVES_MAX: usize = 24;
-
-/// Taints that come and go with a node's state: no remedy is to bear them, or to take them away.
-const PASSING: [&str; 5] = [
-    "node.kubernetes.io/",
-    "node.cloudprovider.kubernetes.io/",
-    "ToBeDeletedByClusterAutoscaler",
-    "DeletionCandidateOfClusterAutoscaler",
-    "karpenter.sh/",
-];
 
 /// Labels that say what a node is: kubelets, clouds and autoscalers write them, nobody chooses them.
 const GIVEN: [&str; 13] = [
@@ -163,7 +155,8 @@ impl Case<'_> {
         if unborne.is_empty() {
             return vec![Vec::new()];
         }
-        if unborne.iter().any(|taint| PASSING.iter().any(|passing| taint.key.starts_with(passing))) {
+        // Those come and go with a node's state: no remedy is to bear them, or to take them away.
+        if unborne.iter().any(|taint| is_passing(taint)) {
             return Vec::new();
         }
         let plain = |taint: &Taint| Taint { time_added: None, ..taint.clone() };
@@ -311,7 +304,7 @@ impl Case<'_> {
                 resource: shortage.resource.clone(),
                 from: shortage.capacity,
                 // What its DaemonSet pods take comes on top.
-                to: shortage.wanted + shortage.capacity - shortage.free,
+                to: shortage.wanted.saturating_add(shortage.capacity - shortage.free),
             });
             if detail.pods_max.is_none() {
                 sets.push(enlarge.collect());

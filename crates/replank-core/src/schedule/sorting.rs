@@ -142,7 +142,8 @@ impl Sorting {
         let number = match self.by_sign.get(&sign) {
             Some(number) => *number,
             None => {
-                let number = u16::try_from(self.signs.len()).expect("fewer signs than 2^16 by far");
+                let number = u16::try_from(self.signs.len()).ok().filter(|number| *number != NO_SIGN);
+                let number = number.expect("fewer signs than 2^16 by far");
                 self.signs.push(sign);
                 self.by_sign.insert(sign, number);
                 number

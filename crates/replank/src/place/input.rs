@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use replank_core::place::is_workload;
+use replank_core::plan::nearest;
 use replank_intake::document::{Document, Found};
 use replank_intake::limits::Limits;
 use replank_intake::problem::{Lost, Problem};
@@ -13,7 +14,7 @@ use replank_intake::source::Source;
 use replank_model::object::{Kind, Object};
 use replank_model::text::Namespace;
 use replank_model::validation::{unknown_fields, validate};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -57,6 +58,12 @@ pub(super) fn manifest(
             printer.warning(&format!("{}: unknown field {unknown:?}", document.place()));
         }
         let is_workload = is_workload_kind(&document.value);
+        if is_workload {
+            is_served(&document.value).map_err(|failure| match &failure.next {
+                Some(_) => failure,
+                None => failure.next(format!("correct {}", document.place())),
+            })?;
+        }
         let object = object(document.value, namespace)
             .map_err(|error| Failure::usage(error.context(document.source.to_string())))?;
         if is_workload { manifest.workloads.push(object) } else { manifest.others.push(object) }
@@ -68,6 +75,48 @@ pub(super) fn manifest(
         );
     }
     Ok(manifest)
+}
+
+/// Kinds that make pods, as Kubernetes 1.36 serves them.
+const SERVED: [(&str, &str); 9] = [
+    ("v1", "Pod"),
+    ("v1", "PodTemplate"),
+    ("v1", "ReplicationController"),
+    ("apps/v1", "Deployment"),
+    ("apps/v1", "ReplicaSet"),
+    ("apps/v1", "StatefulSet"),
+    ("apps/v1", "DaemonSet"),
+    ("batch/v1", "Job"),
+    ("batch/v1", "CronJob"),
+];
+/// Groups whose kinds are Kubernetes' own, or were: what they do not serve, nobody else does.
+const OWN_GROUPS: [&str; 4] = ["", "apps", "batch", "extensions"];
+
+/// Whether the API server would know the kind; of a custom one, whether it would take the pods that its template makes.
+fn is_served(object: &Value) -> Result<(), Failure> {
+    let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    let (version, kind) = (text("apiVersion"), text("kind"));
+    if SERVED.contains(&(version, kind)) {
+        return Ok(());
+    }
+    let group = version.split_once('/').map_or("", |(group, _)| group);
+    if OWN_GROUPS.contains(&group) {
+        let failure = Failure::usage_message(format!("no matches for kind {kind:?} in version {version:?}"));
+        let meant = nearest(kind, SERVED.iter().map(|(_, kind)| *kind));
+        let meant = SERVED.iter().find(|(_, known)| *known == kind || Some(*known) == meant);
+        return Err(match meant {
+            Some((version, kind)) => failure.next(format!("did you mean {kind} in version {version}?")),
+            None => failure,
+        });
+    }
+    let template = object.pointer("/spec/template").cloned().unwrap_or_default();
+    let name = object.pointer("/metadata/name").cloned().unwrap_or_default();
+    let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": template["metadata"], "spec": template["spec"]});
+    if !pod["metadata"].is_object() {
+        pod["metadata"] = json!({});
+    }
+    pod["metadata"]["name"] = name;
+    validate(&pod).map_err(Failure::usage)
 }
 
 /// Whether an object is to be asked about: also one that ought to have a template, so that validation says that it has not.

@@ -11,7 +11,7 @@ mod text;
 #[cfg(test)]
 mod documented;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use replank_core::groups::GroupBy;
 use replank_core::place::{
@@ -123,6 +123,13 @@ fn positionals(args: &PlaceArgs) -> Result<(Option<String>, Vec<OsString>), Fail
     let mut snapshots = args.snapshots.clone();
     let mut pod = None;
     match &args.pod {
+        Some(first) if is_said && is_like_a_pod(first) => {
+            return Err(Failure::usage_message(format!(
+                "{} names a pod, and -f, --all-pending or --audit says something else to ask about",
+                first.to_string_lossy()
+            ))
+            .next("pass one of them"));
+        }
         Some(first) if is_said => snapshots.insert(0, first.clone()),
         Some(first) => pod = Some(first.to_string_lossy().into_owned()),
         None if is_said => {}
@@ -142,6 +149,13 @@ fn positionals(args: &PlaceArgs) -> Result<(Option<String>, Vec<OsString>), Fail
         None => Failure::usage_message("no snapshot of a cluster to place pods on").next(HOW_TO_SNAPSHOT),
     };
     Err(error)
+}
+
+/// `deployment/web` rather than a file.
+fn is_like_a_pod(text: &OsStr) -> bool {
+    let words = text.to_string_lossy();
+    let looks = words.split('/').count() == 2 && !words.contains('.') && !words.starts_with('/');
+    looks && !std::path::Path::new(text).exists()
 }
 
 fn inquiry(args: &PlaceArgs, view: View) -> Result<Inquiry, Failure> {

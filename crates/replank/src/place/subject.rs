@@ -190,7 +190,48 @@ fn of_object(inquiry: &mut Inquiry, object: &Object) -> Result<Asked, Failure> {
 /// All workloads of a manifest, with everything else of it taken to be there.
 pub(super) fn of_manifest(inquiry: &mut Inquiry, manifest: Manifest) -> Result<Vec<Asked>, Failure> {
     manifest.others.into_iter().for_each(|object| inquiry.put(object));
-    manifest.workloads.iter().map(|object| of_object(inquiry, object)).collect()
+    let mut all = Vec::with_capacity(manifest.workloads.len());
+    for object in &manifest.workloads {
+        // Looked at before it is put among the others.
+        let notes = known_before(inquiry.view(), object);
+        let mut asked = of_object(inquiry, object)?;
+        asked.notes.extend(notes);
+        all.push(asked);
+    }
+    Ok(all)
+}
+
+/// What has to be known about a manifest's object beside what is in the snapshot.
+fn known_before(view: &View, object: &Object) -> Vec<String> {
+    let mut notes = Vec::new();
+    let meta = object.meta();
+    if !view.namespaces.is_empty() && view.namespaces.by_key(&Key::cluster(meta.namespace.as_str())).is_none()
+    {
+        notes.push(format!(
+            "namespaces {:?} not found: the API server takes the object when its namespace is there",
+            meta.namespace.as_str()
+        ));
+    }
+    if let Some(known) = view.object(object.kind(), &meta.key()) {
+        let pods = view.pods_of(&known.meta().uid).len()
+            + view
+                .replica_sets
+                .unordered()
+                .map(|(_, set)| set)
+                .map(|set| {
+                    let is_own = set.meta.controller().is_some_and(|owner| owner.uid == known.meta().uid);
+                    if is_own { view.pods_of(&set.meta.uid).len() } else { 0 }
+                })
+                .sum::<usize>();
+        notes.push(match object.kind() {
+            Kind::Pod => "a pod of this name is in the snapshot and stays; asked about another like it".to_owned(),
+            _ => format!(
+                "it is in the snapshot: its {pods} pods stay, and what is asked about comes beside them, as while a rolling \
+                 update surges; name it instead of its manifest to ask about the present one"
+            ),
+        });
+    }
+    notes
 }
 
 fn other_scheduler(pod: &Pod) -> Option<String> {
@@ -239,8 +280,8 @@ fn makers(view: &View, key: &Key) -> Option<String> {
     })?;
     let kind = found.kind_name().to_lowercase();
     let meta = found.meta();
-    let flag =
-        if meta.namespace == key.namespace { String::new() } else { format!("-n {} ", meta.namespace) };
+    let is_default = meta.namespace.as_str() == "default";
+    let flag = if is_default { String::new() } else { format!("-n {} ", meta.namespace) };
     Some(format!("there is a {} of that name: replank place {flag}{kind}/{} …", found.kind_name(), meta.name))
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_model::object::affinity::{NodeSelectorTerm, TaintEffect};
+use replank_model::object::affinity::{
+    NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm, TaintEffect,
+};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::PodSpec;
@@ -37,8 +39,6 @@ const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node
 
 /// Workloads that are named in one finding.
 const NAMED_MAX: usize = 8;
-/// Values that are listed.
-const VALUES_MAX: usize = 6;
 
 /// Whether a kubelet exits when it is told to set this label (`--node-labels`, since 1.16; `cmd/kubelet/app/options`).
 fn is_refused(key: &str) -> bool {
@@ -83,6 +83,7 @@ fn is_kept_by_hand(key: &str) -> bool {
 
 fn is_control_plane(node: &Node) -> bool {
     node.spec.taints.iter().any(|taint| CONTROL_PLANE.contains(&&*taint.key))
+        || CONTROL_PLANE.iter().any(|key| node.meta.labels.contains_key(key))
 }
 
 fn finding(survey: &Survey<'_>, key: &str, found: &Use<'_>) -> Finding {
@@ -142,14 +143,15 @@ fn remedy(key: &str, found: &Use<'_>, is_asked_for: bool) -> String {
     };
     if !found.labelled.is_empty() {
         lines.push("1. put the label beside the old one, here and in each group's labels:".to_owned());
-        let values = found.values.iter().take(VALUES_MAX);
+        let values = found.values.iter();
         lines.extend(values.map(|value| format!("kubectl label nodes -l {key}={value} {name}={value}")));
     }
     if found.taints.is_empty() {
         lines.push(format!("2. let every workload select by {name} instead of {key}"));
         lines.push("3. when they are rolled out, take the old one off:".to_owned());
     } else {
-        let taints = || found.taints.iter().take(VALUES_MAX);
+        // All of them: a step that is left out is a gap.
+        let taints = || found.taints.iter();
         lines.push(format!("2. let every workload tolerate {name} beside {key}, and select by {name}"));
         lines.push(
             "3. when they are rolled out, put the taint beside the old one, here and in each group's taints:"
@@ -180,7 +182,15 @@ fn own_name(key: &str) -> String {
 
 /// Whether a pod asks for nodes by a label.
 fn asks(spec: &PodSpec, key: &str) -> bool {
-    let in_term = |term: &NodeSelectorTerm| term.match_expressions.iter().any(|one| &*one.key == key);
+    let needs = |one: &NodeSelectorRequirement| match one.operator {
+        NodeSelectorOperator::In
+        | NodeSelectorOperator::Exists
+        | NodeSelectorOperator::Gt
+        | NodeSelectorOperator::Lt => &*one.key == key,
+        // A node without the label is as good.
+        NodeSelectorOperator::NotIn | NodeSelectorOperator::DoesNotExist => false,
+    };
+    let in_term = |term: &NodeSelectorTerm| term.match_expressions.iter().any(needs);
     let affinity = spec.affinity.as_deref();
     let required = affinity.and_then(|affinity| affinity.node_affinity.as_ref()?.required.as_ref());
     let near =

@@ -1,5 +1,7 @@
 //! Pods that one node only can take: when it goes, they have no place.
 
+use std::fmt;
+
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::text::GroupName;
@@ -22,51 +24,73 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
         }
         let kind = survey.ground.kind(*lands.first().expect("one node is of some kind"));
         let Some(node) = survey.view.nodes.by_key(&Key::cluster(&kind.nodes[0])) else { continue };
-        let (why, is_forced) = why(survey, subject, node);
+        let cause = cause(survey, subject, node);
         // A group that grows by itself makes another node like this one.
-        let severity = if is_forced || kind.scaler.is_some() { Severity::Info } else { Severity::Warning };
-        let remedy = remedy(subject, kind.group.as_ref());
+        let is_info = cause == Cause::Volumes || kind.scaler.is_some();
         findings.push(Finding {
             rule: Rule::SingleNodeFits,
-            severity,
+            severity: if is_info { Severity::Info } else { Severity::Warning },
             object: subject.name.clone(),
-            reason: format!("only node {} can take it: {why}", node.meta.name),
-            remedy: if is_forced {
-                format!(
-                    "kubectl -n {} get pvc   # drain that node with this in mind: the pod waits until it is back",
-                    subject.namespace()
-                )
-            } else {
-                remedy
-            },
+            reason: format!("only node {} can take it: {cause}", node.meta.name),
+            remedy: remedy(subject, kind.group.as_ref(), &cause),
         });
     }
     findings
 }
 
+/// What makes a node the only one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Cause {
+    /// Node selector and required affinity.
+    Selector,
+    /// Volumes that no other node reaches.
+    Volumes,
+    /// What the other nodes that are selected object to.
+    Objections(String),
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Selector => "its node selector and required affinity match no other",
+            Self::Volumes => "no other reaches its volumes",
+            Self::Objections(told) => told,
+        })
+    }
+}
+
+/// Labels that kubelets, clouds and autoscalers write: nobody gives them to a second node.
+const WRITTEN_BY_OTHERS: [&str; 4] = ["kubernetes.io/", "amazonaws.com/", "karpenter", "k8s.io/"];
+
 /// A second node that has what the pods ask for.
-fn remedy(subject: &Subject, group: Option<&GroupName>) -> String {
-    let asked: Vec<String> =
-        subject.spec().node_selector.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    match (asked.as_slice(), group) {
-        ([], Some(group)) => {
+fn remedy(subject: &Subject, group: Option<&GroupName>, cause: &Cause) -> String {
+    let selector = &subject.spec().node_selector;
+    let is_free = |key: &str| !WRITTEN_BY_OTHERS.iter().any(|part| key.contains(part));
+    match (cause, group) {
+        (Cause::Volumes, _) => format!(
+            "kubectl -n {} get pvc   # drain that node with this in mind: the pod waits until it is back",
+            subject.namespace()
+        ),
+        (Cause::Selector, _) if !selector.is_empty() && selector.iter().all(|(key, _)| is_free(key)) => {
+            let asked: Vec<String> = selector.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            format!("kubectl label nodes NODE {}   # a second node that may take it", asked.join(" "))
+        }
+        (Cause::Selector | Cause::Objections(_), Some(group)) => {
             format!("let group {group} have a second node, or let the pods use nodes of other groups")
         }
-        ([], None) => "let other nodes have what the pods ask for".to_owned(),
-        (asked, _) => {
-            format!("kubectl label nodes NODE {}   # a second node that may take it", asked.join(" "))
+        (Cause::Selector | Cause::Objections(_), None) => {
+            "let other nodes have what the pods ask for".to_owned()
         }
     }
 }
 
-/// What makes it the only one, and whether volumes do.
-fn why(survey: &Survey<'_>, subject: &Subject, node: &Node) -> (String, bool) {
+fn cause(survey: &Survey<'_>, subject: &Subject, node: &Node) -> Cause {
     let pod = &subject.samples[0].pod;
     let selected =
         survey.view.nodes.unordered().filter(|(_, node)| predicate::node_affinity_matches(pod, node));
     let selected = selected.count();
     if selected == 1 {
-        return ("its node selector and required affinity match no other".to_owned(), false);
+        return Cause::Selector;
     }
     let others = || survey.ground.kinds().filter(|(_, kind)| kind.nodes[0] != node.name());
     let by_volume = others().any(|(id, _)| match &subject.samples[0].answers[id.0] {
@@ -76,7 +100,7 @@ fn why(survey: &Survey<'_>, subject: &Subject, node: &Node) -> (String, bool) {
         Answer::Lands => false,
     });
     if by_volume {
-        return ("no other reaches its volumes".to_owned(), true);
+        return Cause::Volumes;
     }
     let others: Vec<_> = others()
         .filter(|(_, kind)| predicate::node_affinity_matches(pod, &kind.sample))
@@ -84,7 +108,7 @@ fn why(survey: &Survey<'_>, subject: &Subject, node: &Node) -> (String, bool) {
         .collect();
     let told = super::exposed::refusals(&survey.ground, subject, &others);
     let all = counted(selected, "node");
-    (format!("its selector matches {all}, and of the others {told}"), false)
+    Cause::Objections(format!("its selector matches {all}, and of the others {told}"))
 }
 
 #[cfg(test)]

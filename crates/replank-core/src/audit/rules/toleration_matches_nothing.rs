@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use replank_model::object::affinity::{Taint, Toleration, TolerationOperator};
+use replank_model::object::affinity::{Taint, TaintEffect, Toleration, TolerationOperator};
 use serde_json::json;
 
 use super::super::engine::Engine;
@@ -70,6 +70,10 @@ fn finding(subject: &Subject, own: &[Toleration], one: &Toleration, taints: &[Ta
                     taint.value.clone()
                 },
                 effect: one.effect.map(|_| taint.effect),
+                // The API server takes seconds with NoExecute only.
+                toleration_seconds: one
+                    .toleration_seconds
+                    .filter(|_| one.effect.is_none() || taint.effect == TaintEffect::NoExecute),
                 ..one.clone()
             };
             let mut all: Vec<Toleration> = others.collect();

@@ -47,6 +47,13 @@ fn priority(view: &View, spec: &mut Map<String, Value>) -> Result<(), Text> {
         spec.insert("priorityClassName".to_owned(), Value::from(&*name));
     }
     spec.insert("priority".to_owned(), json!(value));
+    let given = spec.get("preemptionPolicy").and_then(Value::as_str);
+    if let Some(given) = given.filter(|given| json!(policy) != **given) {
+        return Err(Text::from(format!(
+            "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller \
+             computed {policy} from the given PriorityClass name"
+        )));
+    }
     if spec.get("preemptionPolicy").is_none_or(Value::is_null) {
         spec.insert("preemptionPolicy".to_owned(), json!(policy));
     }

@@ -109,13 +109,13 @@ impl Mould {
         match self.naming {
             Naming::Itself if is_free(base) => self.made(base.clone()),
             Naming::Itself | Naming::Numbered | Naming::PerNode => {
-                let names = (1_u64..).map(|number| Name::from(format!("{base}-{number}")));
-                self.made(first(names, is_free))
+                let name = |number: i64| Name::from(format!("{base}-{number}"));
+                self.made(name(first(1, |number| is_free(&name(number)))))
             }
             Naming::Ordinals(start) => {
-                let numbers = (start..).map(|number| (number, Name::from(format!("{base}-{number}"))));
-                let (number, name) = first(numbers, |(_, name)| is_free(name));
-                self.ordinal(name, number)
+                let name = |number: i64| Name::from(format!("{base}-{number}"));
+                let number = first(start, |number| is_free(&name(number)));
+                self.ordinal(name(number), number)
             }
         }
     }
@@ -146,9 +146,26 @@ impl Mould {
     }
 }
 
-/// The first of an endless row that is free.
-fn first<T>(mut row: impl Iterator<Item = T>, is_free: impl Fn(&T) -> bool) -> T {
-    row.find(|item| is_free(item)).expect("the row is endless, and what is taken is not")
+/// Numbers that are tried one by one before it is assumed that no gap follows.
+const GAPS_WITHIN: i64 = 64;
+
+/// The first number from `start` that is free. Behind the first few, numbers are taken to be used up without a gap: tens of
+/// thousands of copies are numbered one after the other, and walking over all before each would cost their square.
+fn first(start: i64, is_free: impl Fn(i64) -> bool) -> i64 {
+    let near = (start..start.saturating_add(GAPS_WITHIN)).find(|number| is_free(*number));
+    near.unwrap_or_else(|| {
+        let (mut used, mut step) = (start + GAPS_WITHIN - 1, 1);
+        while !is_free(used + step) {
+            used += step;
+            step *= 2;
+        }
+        let mut free = used + step;
+        while free - used > 1 {
+            let middle = used + (free - used) / 2;
+            if is_free(middle) { free = middle } else { used = middle }
+        }
+        free
+    })
 }
 
 fn rename(meta: &mut Meta, name: Name) {

@@ -154,8 +154,8 @@ fn positionals(args: &PlaceArgs) -> Result<(Option<String>, Vec<OsString>), Fail
 /// `deployment/web` rather than a file.
 fn is_like_a_pod(text: &OsStr) -> bool {
     let words = text.to_string_lossy();
-    let looks = words.split('/').count() == 2 && !words.contains('.') && !words.starts_with('/');
-    looks && !std::path::Path::new(text).exists()
+    let kind = words.split_once('/').map(|(kind, _)| kind);
+    kind.is_some_and(subject::is_kind_name) && !std::path::Path::new(text).exists()
 }
 
 fn inquiry(args: &PlaceArgs, view: View) -> Result<Inquiry, Failure> {

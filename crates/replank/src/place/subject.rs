@@ -85,6 +85,12 @@ pub(super) fn of_argument(inquiry: &mut Inquiry, text: &str, args: &PlaceArgs) -
     }
 }
 
+/// Whether a word is the name of a kind that can be asked about.
+pub(super) fn is_kind_name(text: &str) -> bool {
+    let text = text.to_lowercase();
+    POD.contains(&&*text) || KINDS.iter().any(|(_, names)| names.contains(&&*text))
+}
+
 fn is_kind(view: &View, text: &str) -> bool {
     let text = text.to_lowercase();
     KINDS.iter().any(|(_, names)| names.contains(&&*text))

@@ -95,6 +95,50 @@ fn a_selector_with_a_bad_operator() {
 }
 
 #[test]
+fn a_kind_that_is_mistyped() {
+    let text = deployment("{name: a, image: a}", "").replace("Deployment", "Deploymnet");
+    insta::assert_snapshot!(manifest(&text));
+}
+
+#[test]
+fn a_version_that_is_not_served_any_more() {
+    let text = deployment("{name: a, image: a}", "").replace("apps/v1", "extensions/v1beta1");
+    insta::assert_snapshot!(manifest(&text));
+}
+
+#[test]
+fn a_custom_kind_whose_pods_the_api_server_would_refuse() {
+    let container = "{name: a, image: a, resources: {requests: {cpu: -1}}}";
+    let text =
+        deployment(container, "").replace("apps/v1", "argoproj.io/v1alpha1").replace("Deployment", "Rollout");
+    insta::assert_snapshot!(manifest(&text));
+}
+
+#[test]
+fn a_preemption_policy_beside_that_of_the_class() {
+    let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n\
+                spec: {preemptionPolicy: Never, containers: [{name: a, image: a}]}\n";
+    insta::assert_snapshot!(manifest(text));
+}
+
+#[test]
+fn a_manifest_and_a_pod() {
+    insta::assert_snapshot!(error(&["-f", "-", "deployment/web", SNAPSHOT]));
+}
+
+#[test]
+fn what_a_manifests_objects_meet_in_the_snapshot_is_told() {
+    let known = deployment("{name: a, image: a}", "")
+        .replace("{name: a}\nspec", "{name: web, namespace: site}\nspec");
+    let ran = replank_reading(&["place", "-f", "-", SNAPSHOT], known.as_bytes());
+    assert!(ran.stdout.contains("its 8 pods stay"), "{ran:?}");
+    let elsewhere = deployment("{name: a, image: a}", "")
+        .replace("{name: a}\nspec", "{name: a, namespace: nowhere}\nspec");
+    let ran = replank_reading(&["place", "-f", "-", SNAPSHOT], elsewhere.as_bytes());
+    assert!(ran.stdout.contains("namespaces \"nowhere\" not found"), "{ran:?}");
+}
+
+#[test]
 fn a_member_that_nobody_reads_is_told() {
     let text = deployment("{name: a, image: a}", ", nodeSelecter: {tier: web}");
     let ran = replank_reading(&["place", "-f", "-", SNAPSHOT], text.as_bytes());

@@ -5,7 +5,7 @@
 //! DaemonSet pods and mirror pods that such a node has and no others. Selectors, affinity, taints, requests against what such
 //! a node has to give, and volumes answer as they always do; neighbours that come and go (whose requests, ports and
 //! anti-affinity may stand in the way today) do not answer at all. Only where a pod must be near others do these stand where
-//! they are.
+//! they are. What the snapshot does not hold (`audit/absent.rs`) is not asked about.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use replank_model::object::pod::{Pod, PodPhase, PodSpec, PodStatus};
 use replank_model::text::{Name, Uid};
 use replank_model::view::View;
 
+use super::absent::Absent;
 use super::ground::{Ground, KindId};
 use crate::schedule::{Explanation, Failure, Scheduler, Verdict, VolumeDecisions};
 
@@ -33,10 +34,11 @@ pub(super) enum Answer {
 pub(super) struct Engine {
     view: View,
     scheduler: Scheduler,
+    absent: Absent,
 }
 
 impl Engine {
-    pub(super) fn new(view: &View, ground: &Ground) -> Self {
+    pub(super) fn new(view: &View, ground: &Ground, absent: Absent) -> Self {
         let mut samples = View::default();
         let mut put = |object: Object| {
             samples.apply(Delta::Put(object));
@@ -69,7 +71,7 @@ impl Engine {
             }
         }
         let scheduler = Scheduler::load(&samples);
-        Self { view: samples, scheduler }
+        Self { view: samples, scheduler, absent }
     }
 
     /// Every kind's answer to a pod, in the order of their ids. `near` are pods that stand where they are, each as the kind of
@@ -81,7 +83,8 @@ impl Engine {
             let node = ground.kind(*kind).sample.name();
             trial.assume(&self.view, &ghost, &node, &VolumeDecisions::default());
         }
-        let Explanation { nodes, .. } = trial.explain(&self.view, &Arc::new(unbound(pod)));
+        let pod = self.absent.less(&self.view, unbound(pod));
+        let Explanation { nodes, .. } = trial.explain(&self.view, &Arc::new(pod));
         let mut answers = vec![Answer::Fails(Vec::new()); nodes.len()];
         for (name, verdict) in nodes {
             let id = ground.kind_of(&name).expect("the engine knows samples of kinds only");

@@ -6,6 +6,7 @@
 //! form to be pasted; where the remedy is a changed spec, the scheduler was asked whether it helps. The rules are in [`Rule`];
 //! each has a file of its own.
 
+mod absent;
 mod addon;
 mod capacity;
 mod engine;

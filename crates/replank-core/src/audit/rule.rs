@@ -14,6 +14,7 @@ rules! {
     OnSpot = "on-spot", "single replicas and system workloads that are on spot nodes, or can land there";
     OnAutoscaled = "on-autoscaled", "single replicas and system workloads on nodes that an autoscaler takes away, or that can land there";
     AutoscaledUnknown = "autoscaled-unknown", "an autoscaler whose groups the snapshot does not tell";
+    NotInSnapshot = "not-in-snapshot", "what the snapshot lacks, so that it was not looked at";
     OneNode = "one-node", "all replicas on one node";
     OneZone = "one-zone", "all replicas in one zone";
     SingleNodeFits = "single-node-fits", "pods that one node only can take: when it goes, they have no place";

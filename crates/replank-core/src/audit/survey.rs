@@ -15,6 +15,7 @@ use rustc_hash::FxHashSet;
 use serde_json::Value;
 
 use super::Options;
+use super::absent::Absent;
 use super::addon::System;
 use super::capacity::{ClusterAutoscaler, Scalers};
 use super::engine::{Answer, Engine, is_daemon, landed};
@@ -105,6 +106,7 @@ pub(super) struct Survey<'a> {
     pub(super) view: &'a View,
     pub(super) options: &'a Options,
     pub(super) ground: Ground,
+    pub(super) absent: Absent,
     /// Sorted by name.
     pub(super) subjects: Vec<Subject>,
     pub(super) autoscaler: ClusterAutoscaler,
@@ -124,7 +126,8 @@ impl<'a> Survey<'a> {
             mentions.add_spec(&sample.pod.spec);
         }
         let ground = Ground::of(view, &mentions, &options.group_by, &mut scalers);
-        let mut engine = Engine::new(view, &ground);
+        let absent = Absent::of(view);
+        let mut engine = Engine::new(view, &ground, absent.clone());
         for subject in subjects.iter_mut().filter(|subject| !subject.is_daemon()) {
             let own: BTreeSet<Key> = subject.pods.iter().map(|pod| pod.meta.key()).collect();
             for sample in &mut subject.samples {
@@ -133,7 +136,7 @@ impl<'a> Survey<'a> {
             }
         }
         let spare_tolerations = spare_tolerations(view);
-        (Self { view, options, ground, subjects, autoscaler, spare_tolerations }, engine)
+        (Self { view, options, ground, absent, subjects, autoscaler, spare_tolerations }, engine)
     }
 
     /// Workloads whose pods serve, DaemonSets aside.

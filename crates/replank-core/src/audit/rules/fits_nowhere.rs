@@ -1,6 +1,6 @@
 //! Pods that no node of the cluster could take, however empty: they wait, or cannot come back where they run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::requests::{self, Counting};
 use replank_model::object::resources::MEMORY;
@@ -37,16 +37,15 @@ pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
                 format!("{} Pending and {running} that could not be placed again", pods(waiting))
             }
         };
-        let change = keep_off(survey, engine, subject, &std::collections::BTreeSet::new());
+        let change = keep_off(survey, engine, subject, &BTreeSet::new());
         findings.push(Finding {
             rule: Rule::FitsNowhere,
             severity: if subject.pods.is_empty() { Severity::Warning } else { Severity::Blocking },
             object: subject.name.clone(),
             reason: format!("{who}: even empty nodes do not take it: {}", objections(survey, sample)),
-            remedy: match change {
-                Some(change) => patch(subject, &change.to_json()),
-                None => sizes(survey, subject),
-            },
+            remedy: cause(subject, sample)
+                .or_else(|| change.map(|change| patch(subject, &change.to_json())))
+                .unwrap_or_else(|| sizes(survey, subject)),
         });
     }
     findings
@@ -66,6 +65,95 @@ fn objections(survey: &Survey<'_>, sample: &Sample) -> String {
         reasons.into_iter().map(|(reason, nodes)| (nodes, format!("{nodes} {reason}"))).collect();
     told.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     told.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ")
+}
+
+/// What to do about volumes and claims, which no change of the placement helps.
+fn cause(subject: &Subject, sample: &Sample) -> Option<String> {
+    let failures = sample.answers.iter().filter_map(|answer| match answer {
+        Answer::Fails(failures) => Some(failures),
+        Answer::Lands => None,
+    });
+    // What refuses the pod on some nodes only may be met on others.
+    let mut refusals: Option<BTreeSet<&Reason>> = None;
+    for failures in failures {
+        let reasons: BTreeSet<&Reason> = failures.iter().flat_map(|failure| &failure.reasons).collect();
+        refusals = Some(match refusals {
+            Some(known) => known.intersection(&reasons).copied().collect(),
+            None => reasons,
+        });
+    }
+    refusals.into_iter().flatten().find_map(|reason| remedy_of(subject, reason))
+}
+
+fn remedy_of(subject: &Subject, reason: &Reason) -> Option<String> {
+    let namespace = subject.namespace();
+    let remedy = match reason {
+        Reason::ClaimNotFound(claim) | Reason::ClaimLookUp { claim, .. } => format!(
+            "make the claim {namespace}/{claim}, or correct its name in the pod template: kubectl -n {namespace} get pvc"
+        ),
+        Reason::EphemeralClaimMissing(claim) | Reason::ClaimOfAnother { claim, .. } => {
+            format!(
+                "kubectl -n {namespace} describe pvc {claim}   # it must belong to the pod, which makes it itself"
+            )
+        }
+        Reason::ClaimLost { claim, .. } | Reason::ClaimDeleted(claim) => format!(
+            "kubectl -n {namespace} describe pvc {claim}   # make it anew, from a snapshot or backup of its volume: it does not come back"
+        ),
+        Reason::UnboundImmediateClaims | Reason::ClaimWithoutVolume => {
+            format!(
+                "kubectl -n {namespace} get pvc,events   # its claims must be bound first: the provisioner says why they are not"
+            )
+        }
+        Reason::ClaimWithoutClass => {
+            format!(
+                "kubectl -n {namespace} get pvc   # give the claim a storage class, or the cluster a default one"
+            )
+        }
+        Reason::VolumeGone | Reason::VolumeNotFound(_) => {
+            format!(
+                "kubectl -n {namespace} get pvc   # the volume of one does not exist: make the claim anew, from a snapshot or backup"
+            )
+        }
+        Reason::StorageClassNotFound(class) => {
+            format!("make the storage class {class}, or name another in the claim: kubectl get storageclass")
+        }
+        Reason::NoBindingMode(class) => {
+            format!("make the storage class {class} anew, with volumeBindingMode: WaitForFirstConsumer")
+        }
+        Reason::NoVolumeToBind | Reason::NotEnoughStorage => {
+            format!(
+                "kubectl -n {namespace} get pvc   # no volume suits the claim: make one, or name a storage class that provisions"
+            )
+        }
+        Reason::VolumeNodeAffinity | Reason::NoVolumeZone => {
+            "add nodes where its volumes can be reached: kubectl get pv -o yaml   # see nodeAffinity"
+                .to_owned()
+        }
+        Reason::NodeUnschedulable
+        | Reason::OtherNodeName
+        | Reason::UntoleratedTaint
+        | Reason::NodeAffinity
+        | Reason::AffinityTermsConflict
+        | Reason::OutsideNarrowing
+        | Reason::PortTaken
+        | Reason::TooManyPods
+        | Reason::Insufficient(_)
+        | Reason::DiskConflict
+        | Reason::ReadWriteOncePodConflict
+        | Reason::MaxVolumeCount
+        | Reason::Spread
+        | Reason::SpreadLabelMissing
+        | Reason::UnreadableTerms(_)
+        | Reason::PodAffinity
+        | Reason::PodAntiAffinity
+        | Reason::ExistingPodAntiAffinity
+        | Reason::ResourceClaimNotFound { .. }
+        | Reason::ResourceClaimNotMade { .. }
+        | Reason::DeclaredFeatures
+        | Reason::NoVictims
+        | Reason::PreemptionNotHelpful => return None,
+    };
+    Some(remedy)
 }
 
 /// Allocatable memory is written in Ki, which nobody reads.

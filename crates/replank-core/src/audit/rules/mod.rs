@@ -6,6 +6,7 @@ mod exposed;
 mod fits_nowhere;
 mod label_refused;
 mod no_spare_domain;
+mod not_in_snapshot;
 mod on_autoscaled;
 mod on_spot;
 mod selector_matches_nothing;
@@ -29,6 +30,7 @@ pub(super) const ALL: &[fn(&Survey<'_>, &mut Engine) -> Vec<Finding>] = &[
     on_spot::find,
     on_autoscaled::find,
     autoscaled_unknown::find,
+    not_in_snapshot::find,
     together::find,
     single_node_fits::find,
     no_spare_domain::find,

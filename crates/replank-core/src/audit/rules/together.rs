@@ -184,7 +184,7 @@ impl Anew {
             let mut unbound = (**pod).clone();
             unbound.node = None;
             unbound.status = replank_model::object::pod::PodStatus::default();
-            let unbound = std::sync::Arc::new(unbound);
+            let unbound = std::sync::Arc::new(survey.absent.less(survey.view, unbound));
             match trial.place(survey.view, &unbound, 0) {
                 Ok(placed) => {
                     trial.assume(survey.view, &unbound, &placed.node, &placed.volumes);

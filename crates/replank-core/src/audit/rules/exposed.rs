@@ -119,14 +119,12 @@ impl Exposed<'_> {
         wishes.map(taint_text).collect()
     }
 
-    /// What keeps it off, and off spot nodes in any case, tried on the scheduler; `otherwise` where nothing does.
-    pub(super) fn remedy(&self, survey: &Survey<'_>, engine: &mut Engine, otherwise: &str) -> String {
+    /// What keeps it off, and off spot nodes in any case, tried on the scheduler; nothing where nothing does.
+    pub(super) fn away(&self, survey: &Survey<'_>, engine: &mut Engine) -> Option<String> {
         let spot = survey.ground.kinds().filter(|(_, kind)| kind.is_spot()).map(|(id, _)| id);
         let avoid = self.bad.iter().copied().chain(spot).collect();
-        match keep_off(survey, engine, self.subject, &avoid) {
-            Some(change) => patch(self.subject, &change.to_json()),
-            None => otherwise.to_owned(),
-        }
+        let change = keep_off(survey, engine, self.subject, &avoid)?;
+        Some(patch(self.subject, &change.to_json()))
     }
 }
 

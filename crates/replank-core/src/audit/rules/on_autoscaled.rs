@@ -30,7 +30,12 @@ fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Findi
     let scalers: std::collections::BTreeSet<String> = kinds.map(Scaler::told).collect();
     let scalers: Vec<String> = scalers.into_iter().collect();
     let is_warning = one.sits > 0 && subject.replicas == 1;
-    let hold = hold(subject, survey);
+    // What is missing comes first; another home, which may be another role's, second.
+    let mut remedy = hold(subject, survey);
+    if let Some(away) = one.away(survey, engine) {
+        remedy.push_str("\nor keep it off these nodes:\n");
+        remedy.push_str(&away);
+    }
     Finding {
         rule: Rule::OnAutoscaled,
         severity: if is_warning { Severity::Warning } else { Severity::Info },
@@ -40,7 +45,7 @@ fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Findi
             one.told(survey, "autoscaled nodes"),
             scalers.join(" or ")
         ),
-        remedy: one.remedy(survey, engine, &hold),
+        remedy,
     }
 }
 
@@ -117,6 +122,33 @@ mod tests {
             found_with(Rule::OnAutoscaled, |options| options.autoscaled = ["web".into()].into(), objects);
         assert_eq!(found, [""; 0]);
     }
+
+    #[test]
+    fn what_holds_it_comes_before_another_home() {
+        let remedies = |nodes: &[&str], name: &str| {
+            let objects = [
+                vec![node("n", "web", "a"), node("m", "system", "a")],
+                service(name, nodes, &json!({"metadata": {"namespace": "kube-system"}})),
+            ];
+            let mut objects = objects.concat();
+            for object in &mut objects[2..] {
+                object["metadata"]["namespace"] = json!("kube-system");
+            }
+            let options = Options { autoscaled: ["web".into()].into(), ..Options::default() };
+            let findings = run(&view(objects), &options);
+            let found = findings.iter().find(|one| one.rule == Rule::OnAutoscaled).expect("it is found");
+            found.remedy.clone()
+        };
+        let single = remedies(&["n"], "cart");
+        assert!(single.lines().next().is_some_and(|line| line.contains(SAFE_TO_EVICT)), "{single}");
+        assert!(single.contains("\nor keep it off these nodes:\nkubectl -n kube-system patch"), "{single}");
+        let several = remedies(&["n", "m"], "dns");
+        assert!(
+            several.starts_with("kubectl -n kube-system create pdb dns --selector='app=dns'"),
+            "{several}"
+        );
+    }
+
     #[test]
     fn the_remedy_does_not_lead_to_spot_nodes() {
         let objects =

@@ -44,7 +44,7 @@ fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Findi
         severity: if is_all_there { Severity::Warning } else { Severity::Info },
         object: subject.name.clone(),
         reason: format!("{told}; {}", one.why(survey)),
-        remedy: one.remedy(survey, engine, NO_OTHER),
+        remedy: one.away(survey, engine).unwrap_or_else(|| NO_OTHER.to_owned()),
     }
 }
 

@@ -10,10 +10,12 @@ use replank_model::object::workload::{Deployment, DeploymentStrategyType};
 use replank_model::text::Text;
 use serde_json::json;
 
-use super::super::engine::Engine;
+use super::super::absent::LeftOut;
+use super::super::engine::{Answer, Engine, landed};
 use super::super::rule::{Finding, Rule, Severity};
-use super::super::survey::{Subject, Survey};
+use super::super::survey::{Sample, Subject, Survey};
 use crate::finding::counted;
+use crate::schedule::Reason;
 
 pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -84,6 +86,8 @@ fn finding(survey: &Survey<'_>, subject: &Subject, key: &Text, is_per_revision: 
             subject.name.key.name,
             json!({"spec": {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}})
         )
+    } else if let Some(remedy) = of_volumes(survey, subject, key, &mut reason) {
+        remedy
     } else if &**key == LABEL_HOSTNAME {
         "have a node more that takes it than replicas, and roll these nodes with surge".to_owned()
     } else {
@@ -99,6 +103,49 @@ fn finding(survey: &Survey<'_>, subject: &Subject, key: &Text, is_per_revision: 
         reason,
         remedy,
     })
+}
+
+/// What the volumes of its replicas have to do with it: the reason is completed, the remedy is another. The scheduler was asked of
+/// each replica without the others, so that where it cannot go its affinity is not why: loosening it would not help.
+fn of_volumes(survey: &Survey<'_>, subject: &Subject, key: &Text, reason: &mut String) -> Option<String> {
+    let place = place(key);
+    let is_unknown = |sample: &Sample| {
+        let left = survey.absent.left_out(survey.view, &sample.pod);
+        left.contains(&LeftOut::Claim) || left.contains(&LeftOut::Volume)
+    };
+    if subject.samples.iter().any(is_unknown) {
+        reason.push_str("; where its volumes can be reached is not in the snapshot");
+        return Some(format!(
+            "if its volumes are bound to zones, as EBS volumes are, keep a node that takes it in each of these zones: a replica whose \
+             zone is lost waits for it; only if not, and a {place} may hold two, prefer the anti-affinity \
+             (preferredDuringSchedulingIgnoredDuringExecution)"
+        ));
+    }
+    let by_volume = |answer: &Answer| match answer {
+        Answer::Fails(failures) => failures
+            .iter()
+            .flat_map(|failure| &failure.reasons)
+            .any(|reason| matches!(reason, Reason::VolumeNodeAffinity | Reason::NoVolumeZone)),
+        Answer::Lands => false,
+    };
+    let is_held = |sample: &&Sample| {
+        let zones: BTreeSet<_> = landed(&sample.answers).map(|id| survey.ground.kind(id).zone()).collect();
+        zones.len() == 1 && sample.answers.iter().any(by_volume)
+    };
+    let held = subject.samples.iter().filter(is_held).count();
+    if held == 0 {
+        return None;
+    }
+    let who =
+        if held == subject.samples.len() { "each replica".to_owned() } else { format!("{held} of them") };
+    reason.push_str(&format!(
+        "; the volumes of {who} can be reached from one zone only, whatever its affinity says"
+    ));
+    Some(
+        "keep a node that takes it in each of these zones, with room for a replica: one whose zone is lost waits for it, since its \
+         volume cannot be reached from another. A weaker anti-affinity or a spread does not change that"
+            .to_owned(),
+    )
 }
 
 fn place(key: &str) -> &str {
@@ -175,6 +222,40 @@ mod tests {
             ]
         );
         assert_eq!(found(Rule::NoSpareDomain, with(&["a", "b", "c"], &["n", "m"], &careful)), [""; 0]);
+    }
+
+    #[test]
+    fn replicas_whose_volumes_are_bound_to_zones_are_not_told_to_prefer() {
+        let volume = |name: &str, zone: &str| {
+            json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name, "uid": name},
+                "spec": {"claimRef": {"namespace": "shop", "name": name, "uid": name}, "accessModes": ["ReadWriteOnce"],
+                    "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+                        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]}]}]}}},
+                "status": {"phase": "Bound"}})
+        };
+        let claim = |name: &str| {
+            json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": "shop", "uid": name,
+                "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+                "spec": {"volumeName": name, "accessModes": ["ReadWriteOnce"]}, "status": {"phase": "Bound"}})
+        };
+        let careful = json!({"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}});
+        let mut objects = with(&["a", "b"], &["n", "m"], &careful);
+        for (pod, name) in [("web-a", "one"), ("web-b", "two")] {
+            let pod = objects.iter_mut().find(|one| one["metadata"]["name"] == pod).expect("it is there");
+            pod["spec"]["volumes"] = json!([{"name": "data", "persistentVolumeClaim": {"claimName": name}}]);
+        }
+        let unknown = remedies(Rule::NoSpareDomain, objects.clone()).remove(0);
+        assert!(unknown.starts_with("if its volumes are bound to zones"), "{unknown}");
+        objects.extend([volume("one", "a"), volume("two", "b"), claim("one"), claim("two")]);
+        let told = found(Rule::NoSpareDomain, objects.clone());
+        assert!(
+            told[0].ends_with(
+                "the volumes of each replica can be reached from one zone only, whatever its affinity says"
+            ),
+            "{told:?}"
+        );
+        let remedy = remedies(Rule::NoSpareDomain, objects).remove(0);
+        assert!(remedy.starts_with("keep a node that takes it in each of these zones"), "{remedy}");
     }
 
     #[test]

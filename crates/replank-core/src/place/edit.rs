@@ -20,16 +20,22 @@ const HEAVIEST: i64 = 100;
 
 /// The pod with all changes that concern it; `None` if one of them cannot be carried out.
 pub(super) fn pod(pod: &Arc<Pod>, changes: &[Change]) -> Option<Arc<Pod>> {
-    let mut spec = PodSpec::clone(&pod.spec);
+    let spec = spec(&pod.spec, changes)?;
+    if spec == *pod.spec {
+        return Some(pod.clone());
+    }
+    Some(Arc::new(Pod { spec: Arc::new(spec), ..Pod::clone(pod) }))
+}
+
+/// The spec with all changes that concern it; `None` if one of them cannot be carried out.
+pub(super) fn spec(spec: &PodSpec, changes: &[Change]) -> Option<PodSpec> {
+    let mut spec = spec.clone();
     for change in changes {
         change_spec(&mut spec, change)?;
     }
     // Positions stay true until all changes are made; then what is empty goes.
     tidy(&mut spec);
-    if spec == *pod.spec {
-        return Some(pod.clone());
-    }
-    Some(Arc::new(Pod { spec: Arc::new(spec), ..Pod::clone(pod) }))
+    Some(spec)
 }
 
 fn change_spec(spec: &mut PodSpec, change: &Change) -> Option<()> {
@@ -96,7 +102,7 @@ fn tidy(spec: &mut PodSpec) {
 }
 
 /// The toleration that bears a taint and nothing else.
-pub(super) fn toleration(taint: &replank_model::object::affinity::Taint) -> Toleration {
+fn toleration(taint: &replank_model::object::affinity::Taint) -> Toleration {
     let is_valued = !taint.value.is_empty();
     Toleration {
         key: taint.key.clone(),
@@ -126,7 +132,7 @@ fn prefer(near: &mut PodAffinity) {
 }
 
 /// The container that asks for most of a resource: the one that is asked to ask for less.
-pub(super) fn greediest<'a>(spec: &'a PodSpec, resource: &str) -> Option<&'a Container> {
+fn greediest<'a>(spec: &'a PodSpec, resource: &str) -> Option<&'a Container> {
     let asks = |container: &&Container| container.resources.requests.get(resource).is_some();
     // Of equally greedy ones the first.
     spec.containers.iter().rev().filter(asks).max_by(|a, b| {

@@ -1,75 +1,178 @@
 //! Remedies as they are pasted: YAML for the pod's spec, commands for everything else.
+//!
+//! The YAML is a patch as `kubectl patch` takes it: maps hold what changes, `null` takes out, lists are whole; containers
+//! alone are merged by name.
 
-use replank_model::object::affinity::{PodAffinityTerm, Taint, TolerationOperator};
+use replank_model::object::affinity::{TaintEffect, Toleration};
 use replank_model::object::pod::PodSpec;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::amount::amount;
-use super::change::{Change, Required, Shown};
-use super::edit::{lowered, toleration};
+use super::change::{Change, Shown};
+use super::edit;
 use super::remedy::Remedy;
+
+/// Members that come first, in this order; the others follow by name.
+const FIRST: [&str; 9] =
+    ["name", "key", "operator", "value", "values", "effect", "maxSkew", "topologyKey", "whenUnsatisfiable"];
 
 impl Remedy {
     /// Lines to paste: commands begin with `kubectl`, what belongs into a pod's spec is YAML.
     #[must_use]
     pub fn paste(&self, spec: &PodSpec) -> Vec<String> {
-        let (mut selector, mut tolerations, mut others) = (Vec::new(), Vec::new(), Vec::new());
-        for change in &self.changes {
-            match change {
-                Change::Tolerate(taint) => tolerations.push(flow(taint)),
-                Change::Select { key, to, .. } => selector.push(format!("{key}: {to:?}")),
-                Change::Unselect { key, .. } => selector.push(format!("{key}: null")),
-                other => others.extend(lines(other, spec)),
-            }
-        }
-        let selector = (!selector.is_empty()).then(|| format!("nodeSelector: {{{}}}", selector.join(", ")));
-        let tolerations =
-            (!tolerations.is_empty()).then(|| format!("tolerations: [{}]", tolerations.join(", ")));
-        selector.into_iter().chain(tolerations).chain(others).collect()
+        let after = edit::spec(spec, &self.changes);
+        let patch = after.map_or(Vec::new(), |after| patch(spec, &after));
+        let yaml = patch.iter().map(|(key, value)| {
+            let remark = match *key {
+                "containers" | "initContainers" => "   # kubectl patch merges containers by name",
+                _ if has_null(value) => "   # null takes it out: kubectl patch does so",
+                _ => "",
+            };
+            format!("{key}: {}{remark}", flow(value))
+        });
+        yaml.chain(self.changes.iter().flat_map(lines)).collect()
     }
 }
 
-fn lines(change: &Change, spec: &PodSpec) -> Vec<String> {
+/// What a patch of the pod's spec says, by member.
+pub(super) fn patch(before: &PodSpec, after: &PodSpec) -> Vec<(&'static str, Value)> {
+    let spread = |spec: &PodSpec| as_written(json!(spec.topology_spread_constraints));
+    let attraction = |spec: &PodSpec| as_written(json!(spec.affinity.as_deref()));
+    let maps = [
+        ("nodeSelector", json!(before.node_selector), json!(after.node_selector)),
+        ("tolerations", json!(own(&before.tolerations)), json!(own(&after.tolerations))),
+        ("affinity", attraction(before), attraction(after)),
+        ("topologySpreadConstraints", spread(before), spread(after)),
+        ("resources", json!(before.resources), json!(after.resources)),
+        ("priorityClassName", json!(before.priority_class_name), json!(after.priority_class_name)),
+    ];
+    let mut patch: Vec<(&'static str, Value)> = maps
+        .into_iter()
+        .filter_map(|(key, before, after)| Some((key, difference(&before, &after)?)))
+        .collect();
+    let changed: Vec<Value> = before
+        .containers
+        .iter()
+        .zip(&after.containers)
+        .filter_map(|(before, after)| {
+            let resources = difference(&json!(before.resources), &json!(after.resources))?;
+            Some(json!({"name": after.name, "resources": resources}))
+        })
+        .collect();
+    if !changed.is_empty() {
+        patch.push(("containers", Value::Array(changed)));
+    }
+    patch
+}
+
+/// The patch (RFC 7386) from one value to another.
+fn difference(before: &Value, after: &Value) -> Option<Value> {
+    if before == after {
+        return None;
+    }
+    let (Value::Object(before), Value::Object(after)) = (before, after) else { return Some(after.clone()) };
+    let gone = before.keys().filter(|key| !after.contains_key(*key)).map(|key| (key.clone(), Value::Null));
+    let other = after.iter().filter_map(|(key, value)| {
+        let known = before.get(key).unwrap_or(&Value::Null);
+        Some((key.clone(), difference(known, value)?))
+    });
+    Some(Value::Object(gone.chain(other).collect()))
+}
+
+/// Tolerations less those that admission adds (plugin DefaultTolerationSeconds).
+fn own(tolerations: &[Toleration]) -> Vec<&Toleration> {
+    const ADDED: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+    let is_added = |one: &&Toleration| {
+        ADDED.contains(&&*one.key)
+            && one.effect == Some(TaintEffect::NoExecute)
+            && one.toleration_seconds == Some(300)
+    };
+    tolerations.iter().filter(|one| !is_added(one)).collect()
+}
+
+/// Terms and constraints less what admission writes into their selectors for `matchLabelKeys`.
+fn as_written(mut value: Value) -> Value {
+    match &mut value {
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = as_written(item.take())),
+        Value::Object(members) => {
+            let lists = ["matchLabelKeys", "mismatchLabelKeys"].iter().filter_map(|list| members.get(*list));
+            let keys: Vec<Value> =
+                lists.filter_map(Value::as_array).flat_map(|keys| keys.iter().cloned()).collect();
+            if let Some(Value::Object(selector)) = members.get_mut("labelSelector")
+                && let Some(Value::Array(expressions)) = selector.get_mut("matchExpressions")
+            {
+                expressions.retain(|expression| !keys.contains(&expression["key"]));
+                if expressions.is_empty() {
+                    selector.remove("matchExpressions");
+                }
+            }
+            members.values_mut().for_each(|member| *member = as_written(member.take()));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    value
+}
+
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(members) => members.values().any(has_null),
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// YAML in one line.
+fn flow(value: &Value) -> String {
+    match value {
+        Value::Object(members) => format!("{{{}}}", flow_members(members)),
+        Value::Array(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
+        Value::String(text) => word(text),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+fn flow_members(members: &Map<String, Value>) -> String {
+    let rank = |key: &str| FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len());
+    let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
+    sorted.sort_by_key(|(key, _)| (rank(key), key.as_str()));
+    let texts: Vec<String> =
+        sorted.into_iter().map(|(key, value)| format!("{}: {}", word(key), flow(value))).collect();
+    texts.join(", ")
+}
+
+/// In quotes unless it can be read as nothing but text.
+fn word(text: &str) -> String {
+    let is_of_words =
+        |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.' | '/');
+    let begins = text.starts_with(|letter: char| letter.is_ascii_alphabetic());
+    let is_amount = text.strip_suffix('m').or_else(|| text.strip_suffix('i')).is_some_and(|digits| {
+        let digits = digits.strip_suffix(['K', 'M', 'G', 'T']).unwrap_or(digits);
+        !digits.is_empty() && digits.chars().all(|letter| letter.is_ascii_digit())
+    });
+    let is_other =
+        ["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(&&*text.to_ascii_lowercase());
+    let is_plain = is_amount || (begins && text.chars().all(is_of_words) && !is_other);
+    if is_plain { text.to_owned() } else { Value::from(text).to_string() }
+}
+
+/// What is done elsewhere than in the pod's spec, or cannot be said by a patch.
+fn lines(change: &Change) -> Vec<String> {
     let one = |line: String| vec![line];
     match change {
-        // These are gathered.
-        Change::Tolerate(_) | Change::Select { .. } | Change::Unselect { .. } => Vec::new(),
-        Change::Admit { key, value, .. } => {
-            let values = values_of(spec, key);
-            let values: Vec<String> = values.into_iter().chain([value.to_string()]).collect();
-            one(format!("- {{key: {key}, operator: In, values: [{}]}}", values.join(", ")))
-        }
-        Change::Unrequire { requirement, .. } => one(format!(
-            "# take out of requiredDuringSchedulingIgnoredDuringExecution: {}",
-            Required(requirement)
-        )),
-        Change::UnrequireAll => {
-            one("affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: null}}".to_owned())
-        }
-        Change::PreferApart { term, .. } => {
-            let away = spec.affinity.as_deref().and_then(|affinity| affinity.pod_anti_affinity.as_ref());
-            away.map_or(Vec::new(), |away| preferred("podAntiAffinity", away.required.get(*term).into_iter()))
-        }
-        Change::PreferNear => {
-            let near = spec.affinity.as_deref().and_then(|affinity| affinity.pod_affinity.as_ref());
-            near.map_or(Vec::new(), |near| preferred("podAffinity", near.required.iter()))
-        }
-        Change::Request { resource, from, to } => match lowered(spec, resource, from - to) {
-            Some((container, left)) => {
-                let left = amount(resource, left);
-                one(format!(
-                    "containers: [{{name: {container}, resources: {{requests: {{{resource}: {left}}}}}}}]"
-                ))
-            }
-            None => one(format!("resources: {{requests: {{{resource}: {}}}}}", amount(resource, *to))),
-        },
+        // These are in the patch.
+        Change::Tolerate(_)
+        | Change::Select { .. }
+        | Change::Unselect { .. }
+        | Change::Admit { .. }
+        | Change::Unrequire { .. }
+        | Change::UnrequireAll
+        | Change::PreferApart { .. }
+        | Change::PreferNear
+        | Change::Request { .. }
+        | Change::Skew { .. }
+        | Change::SpreadAnyway { .. }
+        | Change::Prioritize { .. } => Vec::new(),
         Change::ReleasePort { port, .. } => one(format!("# take hostPort: {port} out of ports")),
-        Change::Skew { topology_key, to, .. } => {
-            one(format!("topologySpreadConstraints: [{{topologyKey: {topology_key}, maxSkew: {to}}}]"))
-        }
-        Change::SpreadAnyway { topology_key, .. } => one(format!(
-            "topologySpreadConstraints: [{{topologyKey: {topology_key}, whenUnsatisfiable: ScheduleAnyway}}]"
-        )),
         Change::MakeClaim { claim, class } => {
             let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
                 "metadata": {"name": claim.name, "namespace": claim.namespace},
@@ -84,7 +187,6 @@ fn lines(change: &Change, spec: &PodSpec) -> Vec<String> {
         Change::RenewClaim { claim, .. } => {
             one(format!("kubectl -n {} delete pvc {}   # then make it anew", claim.namespace, claim.name))
         }
-        Change::Prioritize { class, .. } => one(format!("priorityClassName: {class}")),
         Change::Label { node, key, to, .. } => {
             one(format!("kubectl label node {node} {key}={to} --overwrite"))
         }
@@ -96,30 +198,4 @@ fn lines(change: &Change, spec: &PodSpec) -> Vec<String> {
         }
         Change::AddNode { .. } | Change::Enlarge { .. } => Vec::new(),
     }
-}
-
-/// Terms that were required, as preferences. JSON is YAML.
-fn preferred<'a>(kind: &str, terms: impl Iterator<Item = &'a PodAffinityTerm>) -> Vec<String> {
-    let terms: Vec<Value> = terms.map(|term| json!({"weight": 100, "podAffinityTerm": term})).collect();
-    let terms = Value::Array(terms);
-    vec![format!("affinity: {{{kind}: {{preferredDuringSchedulingIgnoredDuringExecution: {terms}}}}}")]
-}
-
-fn flow(taint: &Taint) -> String {
-    let toleration = toleration(taint);
-    let value = if taint.value.is_empty() { String::new() } else { format!(", value: {:?}", &*taint.value) };
-    let operator = toleration.operator.map_or("Equal", |operator| match operator {
-        TolerationOperator::Exists => "Exists",
-        TolerationOperator::Equal | TolerationOperator::Lt | TolerationOperator::Gt => "Equal",
-    });
-    format!("{{key: {}, operator: {operator}{value}, effect: {}}}", taint.key, taint.effect)
-}
-
-fn values_of(spec: &PodSpec, key: &str) -> Vec<String> {
-    let affinity = spec.affinity.as_deref().and_then(|affinity| affinity.node_affinity.as_ref());
-    let terms = affinity.and_then(|affinity| affinity.required.as_ref());
-    let mut all =
-        terms.iter().flat_map(|required| &required.node_selector_terms).flat_map(|t| &t.match_expressions);
-    let found = all.find(|requirement| &*requirement.key == key);
-    found.map_or(Vec::new(), |requirement| requirement.values.iter().map(ToString::to_string).collect())
 }

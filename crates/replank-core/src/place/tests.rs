@@ -13,7 +13,7 @@ use replank_model::view::View;
 use serde_json::{Value, json};
 
 use super::inquiry::DRAW;
-use super::{Change, Inquiry, Outcome, Remedy, WhatIf, edit};
+use super::{Change, Inquiry, Outcome, Remedy, WhatIf, edit, paste};
 use crate::groups::GroupBy;
 use crate::schedule::Scheduler;
 
@@ -123,5 +123,53 @@ fn is_needed_and_enough(objects: &[Value], pod: &Arc<Pod>, changes: &[Change]) -
         less.remove(at);
         less
     };
-    fits(changes) && (0..changes.len()).all(|at| !fits(&without(at)))
+    fits(changes) && fits_as_pasted(objects, pod, changes) && (0..changes.len()).all(|at| !fits(&without(at)))
+}
+
+/// Whether the pod fits once what is pasted is merged into its spec: RFC 7386, with containers by name.
+fn fits_as_pasted(objects: &[Value], pod: &Arc<Pod>, changes: &[Change]) -> bool {
+    // That a port goes is said in words.
+    if changes.iter().any(|change| matches!(change, Change::ReleasePort { .. })) {
+        return true;
+    }
+    let after = edit::spec(&pod.spec, changes).expect("the change can be made");
+    let mut whole = replank_model::object::render(&Object::from(pod.clone()));
+    for (member, patch) in paste::patch(&pod.spec, &after) {
+        match (member, &patch) {
+            ("containers", Value::Array(patches)) => {
+                let containers = whole["spec"]["containers"].as_array_mut().expect("it has some");
+                for patch in patches {
+                    let own = containers.iter_mut().find(|one| one["name"] == patch["name"]);
+                    merge(own.expect("it names one of them"), patch);
+                }
+            }
+            _ => merge(&mut whole["spec"][member], &patch),
+        }
+    }
+    let Object::Pod(pod) = object(&whole) else { unreachable!("it stays a pod") };
+    let mut view = view(objects);
+    let nodes: Vec<_> =
+        view.nodes.sorted().iter().filter_map(|(_, node)| edit::node(node, changes)).collect();
+    for node in nodes {
+        view.apply(Delta::Put(node.into()));
+    }
+    view.apply(Delta::Put(pod.clone().into()));
+    Scheduler::load(&view).place(&view, &pod, DRAW).is_ok()
+}
+
+fn merge(value: &mut Value, patch: &Value) {
+    let Value::Object(members) = patch else {
+        *value = patch.clone();
+        return;
+    };
+    if !value.is_object() {
+        *value = json!({});
+    }
+    for (key, member) in members {
+        if member.is_null() {
+            value.as_object_mut().expect("it is made one above").remove(key);
+        } else {
+            merge(&mut value[key], member);
+        }
+    }
 }

@@ -23,9 +23,22 @@ fn a_taint_is_tolerated_or_taken_away() {
     assert_eq!(remedies[0].node, "a");
     assert_eq!(
         remedies[0].paste(&pod_of(&inquiry(&objects), "p").spec),
-        ["tolerations: [{key: dedicated, operator: Equal, value: \"gpu\", effect: NoSchedule}]"]
+        ["tolerations: [{key: dedicated, operator: Equal, value: gpu, effect: NoSchedule}]"]
     );
     expect(&objects, "take the taint dedicated=gpu:NoSchedule off the node a");
+}
+
+#[test]
+fn tolerations_are_pasted_with_those_that_there_are() {
+    let tainted = json!({"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "b", "effect": "NoSchedule"}]}});
+    let bears = json!({"tolerations": [{"key": "a", "operator": "Exists"},
+        {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}]});
+    let objects = [node("n", "g", "z1", &tainted), pod("p", &bears)];
+    let remedies = expect(&objects, "tolerate the taint b:NoSchedule");
+    assert_eq!(
+        remedies[0].paste(&pod_of(&inquiry(&objects), "p").spec),
+        ["tolerations: [{key: a, operator: Exists}, {key: b, operator: Exists, effect: NoSchedule}]"]
+    );
 }
 
 #[test]
@@ -86,7 +99,9 @@ fn the_pod_asks_for_less_or_room_is_made() {
     let lower = remedies.iter().find(|remedy| matches!(remedy.changes[0], Change::Request { .. }));
     assert_eq!(
         lower.expect("found above").paste(spec),
-        ["containers: [{name: c, resources: {requests: {cpu: 500m}}}]"]
+        [
+            "containers: [{name: c, resources: {requests: {cpu: 500m}}}]   # kubectl patch merges containers by name"
+        ]
     );
 }
 
@@ -135,6 +150,9 @@ fn required_pod_affinity_and_anti_affinity_become_preferences() {
         &[node("a", "g", "z1", &json!({})), placed("q", "a", "1"), pod("p", &apart)],
         "only prefer the anti-affinity over kubernetes.io/hostname",
     );
+    let objects = [node("a", "g", "z1", &json!({})), placed("q", "a", "1"), pod("p", &apart)];
+    let pasted = remedies(&objects)[0].paste(&pod_of(&inquiry(&objects), "p").spec);
+    assert!(pasted[0].contains("requiredDuringSchedulingIgnoredDuringExecution: null"), "{pasted:?}");
     let near = json!({"affinity": {"podAffinity": term("nobody")}});
     expect(&[node("a", "g", "z1", &json!({})), pod("p", &near)], "only prefer the pod affinity");
 }

@@ -13,13 +13,16 @@ use replank_model::view::View;
 use serde_json::Value;
 
 use super::subject::{self, Made, Mould, SubjectError, admit_claim};
-use super::what_if::{WhatIf, WhatIfError, cordoned, others, picked};
+use super::what_if::{Pick, WhatIf, WhatIfError, cordoned, others, picked};
 use super::why::why;
 use crate::groups::{self, GroupBy, LearntGroup, group_of};
 use crate::schedule::{CycleError, Explanation, Nomination, Scheduler, Unschedulable, Verdict};
 
 /// The lot among equally good nodes: always the same, so that a question has one answer.
 pub(super) const DRAW: u64 = 0;
+
+/// Pods, and where they are.
+pub(super) type Settled = Vec<(Arc<Pod>, NodeName)>;
 
 /// A cluster that is asked where pods would go.
 #[derive(Debug)]
@@ -32,6 +35,10 @@ pub struct Inquiry {
     /// Nodes that a what-if question closes.
     pub(super) closed: BTreeSet<NodeName>,
     pub(super) only_group: Option<GroupName>,
+    /// Labels of nodes that a what-if question takes away or closes: no new node of theirs is an answer to it.
+    pub(super) lost: Vec<(Text, Text)>,
+    /// Copies that were placed before the one that did not fit, and that one.
+    pub(super) stopped: Option<(Key, Settled)>,
     /// Pods of nodes that are taken to be gone.
     pub(super) displaced: Vec<Arc<Pod>>,
 }
@@ -139,7 +146,12 @@ impl Inquiry {
         }
         let closed = cordon.into_iter().chain(left_out).collect();
         let only_group = what_if.only_group.clone();
-        Ok(Self { view, scheduler, group_by, groups, closed, only_group, displaced })
+        let lost = what_if.without.iter().chain(&what_if.cordon).filter_map(|pick| match pick {
+            Pick::Labelled(key, value) => Some((key.clone(), value.clone())),
+            Pick::Named(_) => None,
+        });
+        let (lost, stopped) = (lost.collect(), None);
+        Ok(Self { view, scheduler, group_by, groups, closed, only_group, lost, stopped, displaced })
     }
 
     /// The cluster, with everything that was taken to be there besides.
@@ -282,12 +294,17 @@ impl Inquiry {
     #[must_use]
     pub fn copies(&mut self, first: Option<&Arc<Pod>>, mould: &Mould, asked: usize) -> Copies {
         let mut copies = Copies { asked, placed: Vec::new(), stopped: None };
+        let mut settled = Vec::new();
         while copies.placed.len() < asked {
             let own = first.filter(|_| copies.placed.is_empty()).cloned();
             let pod = own.unwrap_or_else(|| self.make(mould));
             match self.settle(&pod) {
-                Ok(node) => copies.placed.push((pod.meta.key(), node)),
+                Ok(node) => {
+                    copies.placed.push((pod.meta.key(), node.clone()));
+                    settled.push((pod, node));
+                }
                 Err(error) => {
+                    self.stopped = Some((pod.meta.key(), std::mem::take(&mut settled)));
                     let misfit = self.misfit_of(&pod, &error.to_string());
                     copies.stopped = Some((pod, misfit));
                     break;

@@ -17,10 +17,11 @@ use replank_model::view::View;
 
 use super::change::{Change, Weight};
 use super::fresh::{self, Fresh};
-use super::inquiry::{DRAW, Inquiry};
+use super::inquiry::{DRAW, Inquiry, Settled};
 use super::propose::{Case, Standing, weight};
 use super::{claims, edit};
-use crate::groups::GroupBy;
+use crate::check::workload_of;
+use crate::groups::{GroupBy, LearntGroup};
 use crate::schedule::{Detail, Trial};
 
 /// Proposals that are tried at most. Each is one question to the engine, of a pod whose class it may not know yet: on 5,000
@@ -34,6 +35,8 @@ const OF_A_KIND_MAX: usize = 2;
 const FRESH_MAX: usize = 64;
 /// What a new node would need besides: so many of the smallest sets.
 const FRESH_ALTERNATIVES: usize = 3;
+/// Copies that are placed again for every proposal.
+const PLACED_AGAIN_MAX: usize = 32;
 /// Priority classes that are looked at, the lowest first.
 const CLASSES_MAX: usize = 4;
 
@@ -46,6 +49,8 @@ pub struct Remedy {
     pub node: NodeName,
     /// On how many nodes it would fit.
     pub feasible: usize,
+    /// Pods of the same workload that run now and stand in the way as they are: they have to be replaced by changed ones too.
+    pub replaced: usize,
 }
 
 impl fmt::Display for Remedy {
@@ -68,7 +73,16 @@ impl fmt::Display for Remedy {
                 change => write!(f, "{change}")?,
             }
         }
-        Ok(())
+        match self.replaced {
+            0 => Ok(()),
+            1 => f.write_str("; the pod of it that runs now carries the old term until it is replaced too"),
+            number => {
+                write!(
+                    f,
+                    "; the {number} pods of it that run now carry the old term until they are replaced too"
+                )
+            }
+        }
     }
 }
 
@@ -88,6 +102,10 @@ type Need = (usize, Vec<Change>);
 struct Search<'a> {
     inquiry: &'a mut Inquiry,
     pod: &'a Arc<Pod>,
+    /// Copies that were placed before it: a change of its spec is one of theirs.
+    copies: Settled,
+    /// Pods of its workload that run.
+    running: Settled,
     fresh: Vec<Fresh>,
     proposals: BTreeMap<Signature, Proposal>,
 }
@@ -96,14 +114,30 @@ impl Inquiry {
     /// The smallest changes with which a pod would fit, no more than `max`. The pod is one that fits nowhere.
     #[must_use]
     pub fn remedies(&mut self, pod: &Arc<Pod>, max: usize) -> Vec<Remedy> {
-        let mut search = Search { fresh: Vec::new(), proposals: BTreeMap::new(), inquiry: self, pod };
+        let stopped = self.stopped.as_ref().filter(|(key, _)| *key == pod.meta.key());
+        let copies = stopped.map_or(Vec::new(), |(_, placed)| placed.clone());
+        let running = self.running_with(pod);
+        let (fresh, proposals) = (Vec::new(), BTreeMap::new());
+        let mut search = Search { fresh, proposals, copies, running, inquiry: self, pod };
         search.ask_nodes();
         search.ask_fresh_nodes();
         search.ask_classes();
         search.try_out(max)
     }
 
-    /// Nodes that groups would add: one for each zone.
+    /// Pods of a pod's workload that are on nodes.
+    fn running_with(&self, pod: &Pod) -> Settled {
+        let Some(workload) = workload_of(&self.view, pod) else { return Vec::new() };
+        let sorted = self.view.pods.sorted().into_iter();
+        let running = sorted.filter(|(_, other)| {
+            other.meta.namespace == pod.meta.namespace
+                && other.is_active()
+                && workload_of(&self.view, other).as_ref() == Some(&workload)
+        });
+        running.filter_map(|(_, other)| Some((other.clone(), other.node.clone()?))).collect()
+    }
+
+    /// Nodes that groups would add: one for each zone, but for those that the question takes away.
     fn fresh_nodes(&self) -> Vec<Fresh> {
         let moulds = fresh::daemon_moulds(&self.view);
         let places = self
@@ -112,7 +146,13 @@ impl Inquiry {
             .flat_map(|learnt| learnt.group.zones.iter().map(move |zone| (&learnt.group, zone)));
         let open =
             places.filter(|(group, _)| self.only_group.as_ref().is_none_or(|only| *only == group.name));
-        open.take(FRESH_MAX).filter_map(|(group, zone)| fresh::node_of(&moulds, group, zone)).collect()
+        let is_lost = |fresh: &Fresh| {
+            self.lost.iter().any(|(key, value)| fresh.node.meta.labels.get(key) == Some(value))
+        };
+        open.take(FRESH_MAX)
+            .filter_map(|(group, zone)| fresh::node_of(&moulds, group, zone))
+            .filter(|fresh| !is_lost(fresh))
+            .collect()
     }
 }
 
@@ -167,8 +207,10 @@ impl Search<'_> {
         }
         for found in needs.into_values() {
             let fresh = &self.fresh[found[0].0];
-            let zones = self.fresh.iter().filter(|other| other.group == fresh.group).count();
-            let every = found.len() == zones;
+            // Zones that the question takes away count: a node of the group could come up there.
+            let of_group = |learnt: &&LearntGroup| learnt.group.name == fresh.group;
+            let zones = self.inquiry.groups.iter().find(of_group).map(|learnt| learnt.group.zones.len());
+            let every = zones == Some(found.len());
             for (at, set) in if every { &found[..1] } else { &found[..] } {
                 let fresh = &self.fresh[*at];
                 let zone: Option<Zone> = (!every).then(|| fresh.zone.clone());
@@ -233,9 +275,9 @@ impl Search<'_> {
             }
             for (changes, fresh) in proposal.options {
                 tried += 1;
-                if let Some((node, feasible)) = self.holds(&changes, fresh) {
+                if let Some((node, feasible, replaced)) = self.holds(&changes, fresh) {
                     *of_kind.entry(kind).or_default() += 1;
-                    found.push((signature, Remedy { changes, node, feasible }));
+                    found.push((signature, Remedy { changes, node, feasible, replaced }));
                     break;
                 }
             }
@@ -246,12 +288,39 @@ impl Search<'_> {
         found.into_iter().map(|(_, remedy)| remedy).collect()
     }
 
-    /// Where the scheduler places the pod once the changes are made, and how many nodes it fits on.
-    fn holds(&mut self, changes: &[Change], fresh: Option<usize>) -> Option<(NodeName, usize)> {
+    /// Where the scheduler places the pod once the changes are made, how many nodes it fits on, and how many running pods
+    /// have to be replaced for that.
+    fn holds(&mut self, changes: &[Change], fresh: Option<usize>) -> Option<(NodeName, usize, usize)> {
+        if let Some((node, feasible)) = self.holds_with(changes, fresh, &[]) {
+            return Some((node, feasible, 0));
+        }
+        // A term of anti-affinity keeps others away from the pods that carry it.
+        let is_mutual = changes.iter().any(|change| matches!(change, Change::PreferApart { .. }));
+        if !is_mutual || self.running.is_empty() {
+            return None;
+        }
+        let running = self.running.clone();
+        let (node, feasible) = self.holds_with(changes, fresh, &running)?;
+        Some((node, feasible, running.len()))
+    }
+
+    fn holds_with(
+        &mut self,
+        changes: &[Change],
+        fresh: Option<usize>,
+        replaced: &[(Arc<Pod>, NodeName)],
+    ) -> Option<(NodeName, usize)> {
         let pod = edit::pod(self.pod, changes)?;
         let fresh = fresh.map(|at| self.fresh[at].clone());
         let is_by_force = changes.iter().any(|change| matches!(change, Change::Prioritize { .. }));
+        let is_changed = !Arc::ptr_eq(&pod, self.pod);
+        let copies: &[_] = if is_changed { &self.copies } else { &[] };
         self.inquiry.staged(changes, fresh.as_ref(), |view, trial| {
+            for (other, node) in replaced {
+                trial.take_away(view, &other.meta.key());
+                trial.assume(view, &edit::pod(other, changes)?, node, &Default::default());
+            }
+            place_again(view, trial, copies, changes)?;
             if is_by_force {
                 return trial.preempt(view, &pod, DRAW).nominated.map(|nominated| (nominated.node, 1));
             }
@@ -259,6 +328,28 @@ impl Search<'_> {
             Some((placed.node, placed.feasible))
         })
     }
+}
+
+/// Places copies anew, one after the other, with the changes; many of them stay where they are.
+fn place_again(
+    view: &View,
+    trial: &mut Trial<'_>,
+    copies: &[(Arc<Pod>, NodeName)],
+    changes: &[Change],
+) -> Option<()> {
+    for (copy, _) in copies {
+        trial.take_away(view, &copy.meta.key());
+    }
+    for (copy, node) in copies {
+        let copy = edit::pod(copy, changes)?;
+        if copies.len() > PLACED_AGAIN_MAX {
+            trial.assume(view, &copy, node, &Default::default());
+            continue;
+        }
+        let placed = trial.place(view, &copy, DRAW).ok()?;
+        trial.assume(view, &copy, &placed.node, &placed.volumes);
+    }
+    Some(())
 }
 
 impl Inquiry {

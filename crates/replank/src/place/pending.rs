@@ -108,7 +108,12 @@ fn page(queued: &[Queued], stuck: &[Stuck<'_>], look: Look) -> String {
             page.wrapped(2, &text::preemption(nomination), Tone::Warning);
         }
         if let Some(remedy) = &one.remedy {
-            page.labelled(10, "to fit:", &remedy.to_string());
+            // The remedy was tried out on one pod; what it leaves for the others was not.
+            let remedy_of = match one.pods {
+                1 => remedy.to_string(),
+                _ => format!("{remedy} (tried out for the first of them)"),
+            };
+            page.labelled(10, "to fit:", &remedy_of);
             remedy.paste(&one.first.pod.spec).iter().for_each(|line| page.verbatim(10, line, Tone::Note));
         }
     }

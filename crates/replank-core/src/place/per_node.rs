@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use replank_model::delta::Delta;
+use replank_model::object::Object;
+use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::text::NodeName;
 
@@ -32,7 +35,7 @@ pub enum Wanted {
 
 impl Inquiry {
     /// How each node answers the pod that a DaemonSet would make for it. Pods of the DaemonSet that are there are taken
-    /// away first.
+    /// away first; the new ones are taken to be where they fit from then on.
     #[must_use]
     pub fn ask_per_node(&mut self, mould: &Mould) -> Vec<DaemonRow> {
         let own = |pod: &Pod| {
@@ -64,7 +67,28 @@ impl Inquiry {
             let wanted = if is_wanted { Wanted::Yes } else { Wanted::No };
             DaemonRow { row: self.row(name, verdict), wanted, pod }
         };
-        answers.into_iter().map(row).collect()
+        let rows: Vec<DaemonRow> = answers.into_iter().map(row).collect();
+        self.replace(&there, &rows);
+        rows
+    }
+
+    /// Pods that are there give way to those of the rows.
+    fn replace(&mut self, there: &[Key], rows: &[DaemonRow]) {
+        for key in there {
+            if let Some(pod) = self.view.pods.by_key(key).cloned() {
+                self.apply(Delta::Gone(Object::from(pod).reference()));
+            }
+        }
+        for daemon in rows {
+            match (daemon.wanted, &daemon.row.verdict) {
+                (Wanted::Yes, Verdict::Fits(_)) => {
+                    let node = Some(daemon.row.node.clone());
+                    let pod = Arc::new(Pod { node, ..Pod::clone(&daemon.pod) });
+                    self.apply(Delta::Put(pod.into()));
+                }
+                (Wanted::Yes | Wanted::No, Verdict::Fits(_) | Verdict::Fails { .. }) => {}
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Remedies: changes of a workload's placement, tried on the scheduler first, and how they are written down.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::addon::Managed;
 use super::engine::{Answer, Engine};
-use super::ground::{Ground, KindId};
+use super::ground::KindId;
 use super::survey::{Subject, Survey};
 use crate::schedule::Plugin;
 
@@ -53,7 +54,12 @@ impl Change {
     }
 
     /// Where every pod of a workload could land with this change; nothing if some could not land at all.
-    fn lands(&self, survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> BTreeSet<KindId> {
+    pub(super) fn lands(
+        &self,
+        survey: &Survey<'_>,
+        engine: &mut Engine,
+        subject: &Subject,
+    ) -> BTreeSet<KindId> {
         let mut all = BTreeSet::new();
         for sample in &subject.samples {
             let lands = engine.lands(&survey.ground, &self.of(&sample.pod), &sample.near);
@@ -108,10 +114,10 @@ pub(super) fn keep_off(
         !lands.is_empty() && lands.is_disjoint(avoid)
     };
     if !good.is_empty() {
-        return selectors(&survey.ground, &good, avoid).into_iter().find(|change| helps(change, engine));
+        return selectors(survey, &good, avoid).into_iter().find(|change| helps(change, engine));
     }
     for (tolerations, kinds) in behind_taints(survey, subject, avoid) {
-        for mut change in selectors(&survey.ground, &kinds, avoid) {
+        for mut change in selectors(survey, &kinds, avoid) {
             change.tolerations = Some(tolerations.clone());
             if helps(&change, engine) {
                 return Some(change);
@@ -165,55 +171,75 @@ fn behind_taints(survey: &Survey<'_>, subject: &Subject, avoid: &BTreeSet<KindId
     }
     let mut homes: Vec<_> = homes.into_iter().collect();
     homes.sort_by_key(|(missing, (_, kinds))| {
-        (missing.len(), std::cmp::Reverse(survey.ground.nodes_of(kinds)), missing.clone())
+        (missing.len(), Reverse(survey.ground.nodes_of(kinds)), missing.clone())
     });
     homes.into_iter().map(|(_, home)| home).collect()
 }
 
-/// Labels that tell good kinds of nodes from bad ones, the best first: what says how the node was bought, then what people
-/// call their nodes, then the group's name.
-fn selectors(ground: &Ground, good: &BTreeSet<KindId>, bad: &BTreeSet<KindId>) -> Vec<Change> {
-    let mut ranked: BTreeMap<(u8, std::cmp::Reverse<usize>, Text, Text), ()> = BTreeMap::new();
-    for id in good {
-        for (key, value) in ground.kind(*id).sample.meta.labels.pairs() {
-            let has = |id: &&KindId| ground.kind(**id).sample.meta.labels.get(key) == Some(value);
-            if let Some(rank) = rank(key)
-                && !bad.iter().any(|id| has(&id))
-            {
-                let covered: Vec<KindId> = good.iter().filter(has).copied().collect();
-                let nodes = std::cmp::Reverse(ground.nodes_of(&covered));
-                ranked.insert((rank, nodes, key.clone(), value.clone()), ());
+/// Labels that tell good kinds of nodes from bad ones, the best first: what says how the node was bought, then whatever is on
+/// the most nodes, the group's name before what people call their nodes.
+///
+/// Nodes of one kind may differ in labels that no pod mentions, so every node is looked at: none of a bad kind has the label,
+/// and all nodes of each good kind that counts.
+fn selectors(survey: &Survey<'_>, good: &BTreeSet<KindId>, bad: &BTreeSet<KindId>) -> Vec<Change> {
+    let ground = &survey.ground;
+    let all = ground.nodes_of(good);
+    let labels: BTreeSet<&(Text, Text)> =
+        good.iter().flat_map(|id| ground.kind(*id).sample.meta.labels.pairs()).collect();
+    let mut ranked = BTreeSet::new();
+    for (key, value) in labels {
+        let Some(Rank { tier, tie }) = rank(key) else { continue };
+        let mut has: BTreeMap<KindId, usize> = BTreeMap::new();
+        for ix in survey.view.nodes_with(key, value) {
+            if let Some(id) = ground.kind_of(&survey.view.nodes[*ix].name()) {
+                *has.entry(id).or_default() += 1;
             }
+        }
+        let has_all = |id: &&KindId| has.get(*id) == Some(&ground.kind(**id).nodes.len());
+        let nodes = ground.nodes_of(good.iter().filter(has_all));
+        // What people write on one node of several may be its serial number.
+        let is_told_enough = nodes == all || nodes > 1 || (nodes == 1 && tie == 0);
+        if is_told_enough && bad.iter().all(|id| !has.contains_key(id)) {
+            ranked.insert((tier, Reverse(nodes), tie, key, value));
         }
     }
     ranked
-        .into_keys()
-        .map(|(_, _, key, value)| Change { selector: vec![(key, value)], tolerations: None })
+        .into_iter()
+        .map(|(.., key, value)| Change { selector: vec![(key.clone(), value.clone())], tolerations: None })
         .collect()
 }
 
-/// How well a label says what nodes are for; `None` where it says what they are by chance.
-fn rank(key: &str) -> Option<u8> {
+/// How well a label says what nodes are for, the best first: of one tier, what is on more nodes is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    tier: u8,
+    /// Between labels on as many nodes; 0 where the label's meaning is known.
+    tie: u8,
+}
+
+/// `None` for a label that says what nodes are by chance.
+fn rank(key: &str) -> Option<Rank> {
+    let known = |tier| Some(Rank { tier, tie: 0 });
     const BOUGHT: [&str; 2] = ["eks.amazonaws.com/capacityType", "karpenter.sh/capacity-type"];
     const GROUP: [&str; 2] = ["eks.amazonaws.com/nodegroup", "karpenter.sh/nodepool"];
     if BOUGHT.contains(&key) {
-        return Some(0);
+        return known(0);
     }
     if GROUP.contains(&key) {
-        return Some(3);
+        return known(2);
     }
     let segment = key.rsplit('/').next().unwrap_or(key);
     let domain = key.rsplit_once('/').map_or("", |(domain, _)| domain);
     if ["lifecycle", "node-lifecycle", "capacity-type"].contains(&segment) {
-        return Some(1);
+        return known(1);
     }
     const FOREIGN: [&str; 6] =
         ["kubernetes.io", "k8s.io", "amazonaws.com", "k8s.aws", "karpenter.sh", "eksctl.io"];
     let is_foreign = |owner: &str| domain == owner || domain.ends_with(&format!(".{owner}"));
     if !FOREIGN.iter().any(|owner| is_foreign(owner)) {
-        return Some(2);
+        return Some(Rank { tier: 2, tie: 1 });
     }
-    (key == "kubernetes.io/role").then_some(4)
+    (key == "kubernetes.io/role").then_some(Rank { tier: 3, tie: 1 })
 }
 
 /// How a change to the pods of a workload is made: commands where there are any, else YAML and where it goes.
@@ -368,8 +394,8 @@ mod tests {
             keys,
             [
                 "eks.amazonaws.com/capacityType",
-                "example.com/role",
                 "eks.amazonaws.com/nodegroup",
+                "example.com/role",
                 "kubernetes.io/role"
             ]
         );

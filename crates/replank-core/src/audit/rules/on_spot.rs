@@ -73,7 +73,7 @@ fn asks_for_spot(spec: &PodSpec) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::super::stage::{found, node, remedies, service, spot, tainted};
+    use super::super::stage::{found, labelled, node, remedies, service, spot, tainted};
     use super::*;
 
     #[test]
@@ -95,6 +95,33 @@ mod tests {
                 r#"kubectl -n shop patch deployment cart --type=merge -p '{"spec":{"template":{"spec":{"nodeSelector":{"eks.amazonaws.com/capacityType":"ON_DEMAND"}}}}}'"#
             ]
         );
+    }
+
+    #[test]
+    fn a_label_that_not_all_good_nodes_have_or_that_a_spot_node_has_is_not_selected() {
+        let own = |name: &str, label: (&str, &str)| {
+            let mut node = labelled(node(name, "", "a"), label.0, label.1);
+            let labels = node["metadata"]["labels"].as_object_mut().expect("labels");
+            labels.retain(|key, _| !key.starts_with("eks."));
+            node
+        };
+        let chosen = |labels: [(&str, &str); 3]| {
+            let good = ["n", "m", "o"].into_iter().zip(labels).map(|(name, label)| own(name, label));
+            let other = labelled(own("t", ("lifecycle", "spot")), "corp.example/team", "x");
+            let bad = vec![own("s", ("lifecycle", "spot")), other];
+            let objects = [good.collect(), bad, service("cart", &["s"], &json!({}))].concat();
+            remedies(Rule::OnSpot, objects).remove(0)
+        };
+        let asset = "corp.example/asset";
+        let team = "corp.example/team";
+        assert!(!chosen([(asset, "Z7"), (asset, "Z8"), (asset, "Z9")]).contains(asset), "one node of three");
+        assert!(
+            !chosen([(team, "y"), (team, "y"), (asset, "Z9")]).contains("nodeSelector"),
+            "two of one kind"
+        );
+        assert!(!chosen([(team, "x"); 3]).contains(team), "a spot node is of that team");
+        assert!(chosen([(team, "y"); 3]).contains(r#"{"corp.example/team":"y"}"#));
+        assert!(chosen([("lifecycle", "normal"); 3]).contains(r#"{"lifecycle":"normal"}"#));
     }
 
     #[test]

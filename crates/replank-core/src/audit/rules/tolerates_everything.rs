@@ -8,13 +8,13 @@ use serde_json::json;
 
 use super::super::engine::Engine;
 use super::super::ground::KindId;
-use super::super::remedy::{own_tolerations, patch, toleration_of};
+use super::super::remedy::{Change, own_tolerations, patch, toleration_of};
 use super::super::rule::{Finding, Rule, Severity};
 use super::super::survey::{Subject, Survey, is_for_everything};
 use crate::finding::pods;
 use crate::schedule::predicate;
 
-pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
+pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
     let mut findings = Vec::new();
     for subject in survey.scheduled() {
         let tolerations = &subject.spec().tolerations;
@@ -47,20 +47,37 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
             reason: format!(
                 "{who} {tolerate} {what}: a drain evicts them and the scheduler may put them back onto the same node{now}"
             ),
-            remedy: patch(subject, &json!({"tolerations": narrowed(survey, subject)})),
+            remedy: remedy(survey, engine, subject),
         });
     }
     findings
 }
 
-/// Its other tolerations, and one for each taint of the nodes that it uses.
-fn narrowed(survey: &Survey<'_>, subject: &Subject) -> Vec<Toleration> {
+/// Fewer tolerations, tried on the scheduler: those of the nodes that it is on, else of all on which it can land. In words where
+/// neither leaves it a place.
+fn remedy(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> String {
+    let lands = subject.lands();
+    let sits: BTreeSet<KindId> = subject.sits(&survey.ground).into_keys().collect();
+    let needed: BTreeSet<KindId> = sits.intersection(&lands).copied().collect();
+    for kinds in [&sits, &lands].into_iter().filter(|kinds| !kinds.is_empty()) {
+        let tolerations = narrowed(survey, subject, kinds);
+        let change = Change { selector: Vec::new(), tolerations: Some(tolerations.clone()) };
+        let still = change.lands(survey, engine, subject);
+        if !still.is_empty() && needed.is_subset(&still) {
+            return patch(subject, &json!({"tolerations": tolerations}));
+        }
+    }
+    "in its pod template, tolerate the taints of the nodes that it is for, one by one, in place of all"
+        .to_owned()
+}
+
+/// Its other tolerations, and one for each taint of these kinds of nodes.
+fn narrowed(survey: &Survey<'_>, subject: &Subject, kinds: &BTreeSet<KindId>) -> Vec<Toleration> {
     let own = own_tolerations(&subject.samples[0].pod);
     let covers_cordon = |one: &Toleration| predicate::tolerates_cordon(std::slice::from_ref(one), false);
     let mut kept: Vec<Toleration> = own.into_iter().filter(|one| !covers_cordon(one)).collect();
-    let used: BTreeSet<KindId> = subject.sits(&survey.ground).into_keys().collect();
     let mut taints: BTreeMap<_, &Taint> = BTreeMap::new();
-    for taint in used.iter().flat_map(|id| survey.ground.kind(*id).taints()) {
+    for taint in kinds.iter().flat_map(|id| survey.ground.kind(*id).taints()) {
         taints.insert((&taint.key, &taint.value, taint.effect), taint);
     }
     for taint in taints.into_values() {
@@ -75,7 +92,7 @@ fn narrowed(survey: &Survey<'_>, subject: &Subject) -> Vec<Toleration> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::stage::{daemon_set, found, node, remedies, service, tainted};
+    use super::super::stage::{daemon_set, found, labelled, node, remedies, service, tainted};
     use super::*;
 
     fn with(tolerations: &Value) -> Vec<Value> {
@@ -105,6 +122,23 @@ mod tests {
         assert!(
             found(Rule::ToleratesEverything, with(&cordon))[0].contains("tolerate the taint of a cordon")
         );
+    }
+
+    #[test]
+    fn between_its_runs_the_taints_of_the_nodes_that_take_it_are_tolerated() {
+        let nightly = |selector: &str| {
+            let spec = json!({"tolerations": [{"operator": "Exists"}], "nodeSelector": {"role": selector}, "containers": [{"name": "c"}]});
+            let job = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "nightly", "namespace": "shop"},
+                "spec": {"schedule": "0 1 * * *", "jobTemplate": {"spec": {"template": {"spec": spec}}}}});
+            let node = labelled(tainted(node("n", "web", "a"), &["role=web:NoSchedule"]), "role", "web");
+            remedies(Rule::ToleratesEverything, vec![node, job]).remove(0)
+        };
+        assert!(
+            nightly("web").contains(r#""tolerations":[{"effect":"NoSchedule","key":"role","#),
+            "{}",
+            nightly("web")
+        );
+        assert!(nightly("db").starts_with("in its pod template"), "{}", nightly("db"));
     }
 
     #[test]

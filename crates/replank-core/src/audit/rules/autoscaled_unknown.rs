@@ -1,15 +1,24 @@
 //! An autoscaler runs, and nothing in the snapshot tells which groups it scales.
 
+use super::super::capacity::Scaler;
 use super::super::engine::Engine;
 use super::super::rule::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
 use crate::check::workload_of;
 
+/// Groups that are named.
+const NAMED_MAX: usize = 4;
+
 pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
     let Some(key) = &survey.autoscaler.pod else { return Vec::new() };
-    if !survey.autoscaler.groups.is_empty() || !survey.options.autoscaled.is_empty() {
+    let is_known =
+        survey.ground.kinds().any(|(_, kind)| matches!(kind.scaler, Some(Scaler::ClusterAutoscaler(_))));
+    if is_known || !survey.options.autoscaled.is_empty() {
         return Vec::new();
     }
+    let groups = &survey.autoscaler.groups;
+    let named: Vec<&str> = groups.iter().take(NAMED_MAX).map(|group| &**group).collect();
+    let more = if groups.len() > NAMED_MAX { ", …" } else { "" };
     let pod = survey.view.pods.by_key(key);
     let workload = pod.and_then(|pod| workload_of(survey.view, pod));
     let object = match workload {
@@ -20,14 +29,26 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
         rule: Rule::AutoscaledUnknown,
         severity: Severity::Info,
         object,
-        reason: "cluster-autoscaler runs, and neither its arguments (--nodes) nor the ConfigMap cluster-autoscaler-status tell which \
-                 groups it scales: what is on autoscaled nodes was not looked at"
-            .to_owned(),
-        remedy: format!(
-            "kubectl -n {} get configmap cluster-autoscaler-status -o yaml   # add it to the snapshot, or name the groups: --autoscaled \
-             GROUP",
-            key.namespace
-        ),
+        reason: if groups.is_empty() {
+            "cluster-autoscaler runs, and neither its arguments (--nodes) nor the ConfigMap cluster-autoscaler-status tell which \
+             groups it scales: what is on autoscaled nodes was not looked at"
+                .to_owned()
+        } else {
+            format!(
+                "cluster-autoscaler scales {}{more}, and by its name none of them is a group of these nodes: what is on autoscaled \
+                 nodes was not looked at",
+                named.join(", ")
+            )
+        },
+        remedy: if groups.is_empty() {
+            format!(
+                "kubectl -n {} get configmap cluster-autoscaler-status -o yaml   # add it to the snapshot, or name the groups: \
+                 --autoscaled GROUP",
+                key.namespace
+            )
+        } else {
+            "name the groups of nodes that it scales: --autoscaled GROUP; --group-label names the label that tells groups".to_owned()
+        },
     }]
 }
 
@@ -54,6 +75,12 @@ mod tests {
             "{found:?}"
         );
         assert_eq!(with(&["--nodes=1:3:web"]), [""; 0]);
+        assert_eq!(with(&["--nodes=1:3:web", "--nodes=0:3:gpu"]), [""; 0], "a group may have no nodes");
+        let other = with(&["--nodes=1:5:prod-workers-asg"]);
+        assert!(
+            other.len() == 1 && other[0].contains("scales prod-workers-asg, and by its name none"),
+            "{other:?}"
+        );
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl NodeKind {
     }
 }
 
-/// All nodes.
+/// All nodes but those of Fargate, on which no scheduler that is asked here puts anything.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ground {
     kinds: Vec<NodeKind>,
@@ -102,7 +102,7 @@ pub(super) struct Ground {
 impl Ground {
     pub(super) fn of(view: &View, mentions: &Mentions, by: &GroupBy, scalers: &mut Scalers) -> Self {
         let mut by_signature: BTreeMap<Signature, Vec<&Arc<Node>>> = BTreeMap::new();
-        for (_, node) in view.nodes.sorted() {
+        for (_, node) in view.nodes.sorted().into_iter().filter(|(_, node)| !capacity::is_fargate(node)) {
             by_signature.entry(Signature::of(node, mentions, by)).or_default().push(node);
         }
         let mut ground = Self::default();

@@ -3,8 +3,10 @@
 //! [`run`] looks at a View and says, workload by workload and taint by taint, what is on the wrong nodes, what can get there,
 //! and what matches nothing. Whether a pod can land on a node is asked of the scheduler itself, not guessed from texts:
 //! `audit/engine.rs` says exactly what is asked. Every finding names one object, says why with numbers, and what to do in a
-//! form to be pasted; where the remedy is a changed spec, the scheduler was asked whether it helps. The rules are in [`Rule`];
-//! each has a file of its own.
+//! form to be pasted. Remedies that send pods elsewhere were tried on the scheduler; corrected spellings, spread constraints,
+//! strategies and the steps of a relabelling were not. The rules are in [`Rule`]; each has a file of its own.
+//!
+//! Left out are the nodes of Fargate, and pods of other schedulers than the default one.
 
 mod absent;
 mod addon;

@@ -19,7 +19,7 @@ use super::absent::Absent;
 use super::addon::System;
 use super::capacity::{ClusterAutoscaler, Scalers};
 use super::engine::{Answer, Engine, is_daemon, landed};
-use super::ground::{Ground, KindId, Mentions};
+use super::ground::{Ground, KindId, Mentions, NodeKind};
 use super::rule::ObjectName;
 use crate::check::{Workload, workload_of};
 
@@ -178,8 +178,9 @@ impl<'a> Survey<'a> {
 /// All workloads that have pods, and those that will have some.
 fn subjects(view: &View) -> Vec<Subject> {
     let mut by_name: BTreeMap<ObjectName, Subject> = BTreeMap::new();
-    let mut pods: Vec<&Arc<Pod>> =
-        view.pods.unordered().map(|(_, pod)| pod).filter(|pod| pod.is_active() && !pod.is_mirror()).collect();
+    let is_meant =
+        |pod: &&Arc<Pod>| pod.is_active() && !pod.is_mirror() && is_of_default_scheduler(&pod.spec);
+    let mut pods: Vec<&Arc<Pod>> = view.pods.unordered().map(|(_, pod)| pod).filter(is_meant).collect();
     pods.sort_by_key(|pod| (&pod.meta.namespace, &pod.meta.name));
     for pod in pods {
         let workload = workload_of(view, pod);
@@ -195,6 +196,9 @@ fn subjects(view: &View) -> Vec<Subject> {
         by_name.entry(name.clone()).or_insert_with(|| empty(name, workload, sort)).pods.push(pod.clone());
     }
     for (_, job) in view.cron_jobs.unordered() {
+        if !is_of_default_scheduler(&job.spec.job_template.spec.template.spec) {
+            continue;
+        }
         let name = ObjectName::new("CronJob", job.meta.key());
         let workload = Workload { kind: name.kind.clone(), key: name.key.clone() };
         let subject = by_name.entry(name.clone()).or_insert_with(|| empty(name, Some(workload), Sort::Batch));
@@ -207,6 +211,12 @@ fn subjects(view: &View) -> Vec<Subject> {
         complete(view, subject);
     }
     subjects
+}
+
+/// Whether the scheduler that is asked here places the pod. Those of Fargate (`fargate-scheduler`) and others have ways of their
+/// own.
+fn is_of_default_scheduler(spec: &PodSpec) -> bool {
+    matches!(&*spec.scheduler_name, "" | "default-scheduler")
 }
 
 fn empty(name: ObjectName, workload: Option<Workload>, sort: Sort) -> Subject {
@@ -250,7 +260,8 @@ fn neighbours(view: &View, ground: &Ground, pod: &Pod, own: &BTreeSet<Key>) -> V
         for namespace in namespaces(view, pod, term) {
             for ix in view.select_pods(&namespace, &selector) {
                 let other = &view.pods[ix];
-                let kind = other.node.as_ref().and_then(|node| ground.kind_of(node));
+                let kind =
+                    other.node.as_ref().and_then(|node| beside(view, ground, node, &term.topology_key));
                 if let Some(kind) = kind.filter(|_| other.is_active() && !own.contains(&other.meta.key())) {
                     let key = (kind, namespace.clone(), other.meta.labels.clone());
                     let best = near.entry(key).or_insert_with(|| other.clone());
@@ -263,6 +274,15 @@ fn neighbours(view: &View, ground: &Ground, pod: &Pod, own: &BTreeSet<Key>) -> V
         }
     }
     near.into_iter().map(|((kind, ..), pod)| (pod, kind)).collect()
+}
+
+/// The kind of a node; of one that is left out (Fargate) a kind in the same domain, which stands for it.
+fn beside(view: &View, ground: &Ground, name: &NodeName, topology: &str) -> Option<KindId> {
+    ground.kind_of(name).or_else(|| {
+        let domain = view.node(name)?.meta.labels.value(topology)?;
+        let is_there = |kind: &NodeKind| kind.sample.meta.labels.value(topology) == Some(domain);
+        ground.kinds().find(|(_, kind)| is_there(kind)).map(|(id, _)| id)
+    })
 }
 
 /// The namespaces that a term means (its own list and selector, else the pod's own).
@@ -285,14 +305,17 @@ fn namespaces(view: &View, pod: &Pod, term: &PodAffinityTerm) -> BTreeSet<Namesp
     all
 }
 
-/// Tolerations of what has no active pod: workloads at zero, pods that have ended, custom resources.
+/// Tolerations of what has no active pod, or pods of another scheduler: workloads at zero, pods that have ended, custom resources.
 fn spare_tolerations(view: &View) -> Vec<Toleration> {
     let mut specs: Vec<Arc<PodSpec>> = Vec::new();
     specs.extend(view.deployments.unordered().map(|(_, it)| it.spec.template.spec.clone()));
     specs.extend(view.stateful_sets.unordered().map(|(_, it)| it.spec.template.spec.clone()));
     specs.extend(view.jobs.unordered().map(|(_, it)| it.spec.template.spec.clone()));
-    let ended = view.pods.unordered().map(|(_, pod)| pod).filter(|pod| !pod.is_active() && !is_daemon(pod));
-    specs.extend(ended.map(|pod| pod.spec.clone()));
+    let is_spare = |pod: &&Arc<Pod>| !pod.is_active() || !is_of_default_scheduler(&pod.spec);
+    let spare = view.pods.unordered().map(|(_, pod)| pod).filter(|pod| is_spare(pod) && !is_daemon(pod));
+    specs.extend(spare.map(|pod| pod.spec.clone()));
+    let templates = view.cron_jobs.unordered().map(|(_, it)| &it.spec.job_template.spec.template.spec);
+    specs.extend(templates.filter(|spec| !is_of_default_scheduler(spec)).cloned());
     let mut seen: FxHashSet<*const PodSpec> = FxHashSet::default();
     specs.retain(|spec| seen.insert(Arc::as_ptr(spec)));
     let mut all: Vec<Toleration> = Vec::new();

@@ -9,6 +9,7 @@ use replank_model::object::resources::{CPU, MEMORY};
 use replank_model::quantity::Quantity;
 use serde_json::json;
 
+use super::super::capacity::is_auto_mode;
 use super::super::engine::{Engine, landed};
 use super::super::ground::{Ground, KindId, taint_text};
 use super::super::near::nearest;
@@ -116,10 +117,13 @@ fn remedy(survey: &Survey<'_>, taint: &Taint, kinds: &BTreeSet<KindId>) -> Strin
     }
     lines.push("tolerate it in the workloads that these nodes are for:".to_owned());
     lines.push(yaml(&json!({"tolerations": [toleration_of(taint)]}), 1));
-    lines.push("or take the taint off:".to_owned());
     let mut commands = BTreeSet::new();
     for id in kinds {
         let kind = survey.ground.kind(*id);
+        // EKS Auto Mode keeps its nodes as it made them.
+        if is_auto_mode(&kind.sample) {
+            continue;
+        }
         let managed = kind.sample.meta.labels.value("eks.amazonaws.com/nodegroup");
         match managed {
             // A taint that is taken off by kubectl alone comes back with the next node.
@@ -130,7 +134,10 @@ fn remedy(survey: &Survey<'_>, taint: &Taint, kinds: &BTreeSet<KindId>) -> Strin
             None => commands.insert(format!("kubectl taint nodes {} {}-", nodes_argument(&kind.sample, label), taint_text(taint))),
         };
     }
-    lines.extend(commands);
+    if !commands.is_empty() {
+        lines.push("or take the taint off:".to_owned());
+        lines.extend(commands);
+    }
     lines.join("\n")
 }
 
@@ -202,7 +209,7 @@ fn unreached(survey: &Survey<'_>, explained: &BTreeSet<KindId>) -> Vec<Finding> 
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::stage::{daemon_set, found, node, remedies, service, tainted};
+    use super::super::stage::{daemon_set, found, labelled, node, remedies, service, tainted};
     use super::*;
 
     fn with(tolerations: &Value, more: Vec<Value>) -> Vec<Value> {
@@ -244,6 +251,21 @@ mod tests {
         let workflow = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "CronWorkflow", "metadata": {"name": "train", "namespace": "shop"},
             "spec": {"workflowSpec": {"templates": [{"name": "t", "tolerations": tolerates}]}}});
         assert_eq!(found(Rule::TaintUnused, with(&json!([]), vec![workflow])), [""; 0]);
+    }
+
+    #[test]
+    fn fargate_is_left_out_and_nodes_of_auto_mode_are_not_edited() {
+        let key = "eks.amazonaws.com/compute-type";
+        let taint = ["eks.amazonaws.com/compute-type=fargate:NoSchedule"];
+        let fargate = labelled(tainted(node("f", "", "a"), &taint), key, "fargate");
+        let own = json!({"spec": {"schedulerName": "fargate-scheduler", "nodeSelector": {"no": "node"}}});
+        let objects = [vec![node("n", "web", "a"), fargate], service("web", &["f"], &own)].concat();
+        for rule in [Rule::TaintUnused, Rule::FitsNowhere, Rule::SelectorMatchesNothing] {
+            assert_eq!(found(rule, objects.clone()), [""; 0]);
+        }
+        let auto = labelled(tainted(node("n", "web", "a"), &["role=x:NoSchedule"]), key, "auto");
+        let remedy = remedies(Rule::TaintUnused, vec![auto, node("m", "web", "a")]).remove(0);
+        assert!(remedy.contains("tolerate it") && !remedy.contains("take the taint off"), "{remedy}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod addon;
 mod capacity;
 mod engine;
 mod ground;
+mod makers;
 mod near;
 mod remedy;
 mod rule;

@@ -8,6 +8,7 @@ use replank_model::text::Text;
 use serde_json::json;
 
 use super::super::engine::Engine;
+use super::super::makers::{Maker, Makers};
 use super::super::near::nearest;
 use super::super::remedy::patch;
 use super::super::rule::{Finding, Rule, Severity};
@@ -22,11 +23,13 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
     if survey.ground.nodes() == 0 {
         return Vec::new();
     }
+    let makers = Makers::of(survey);
     let mut findings = Vec::new();
     for subject in &survey.subjects {
         let mut told = BTreeSet::new();
         for sample in &subject.samples {
             for found in of_spec(survey, subject, &sample.pod) {
+                let found = with_maker(found, makers.for_pod(&sample.pod.spec));
                 if told.insert(found.reason.clone()) {
                     findings.push(found);
                 }
@@ -39,6 +42,26 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
 /// Whether selector and required affinity let the pod onto any node of the cluster.
 pub(super) fn matches_some_node(survey: &Survey<'_>, pod: &Pod) -> bool {
     survey.ground.kinds().any(|(_, kind)| predicate::spec_matches(&pod.spec, None, &kind.sample))
+}
+
+/// A node that may come is no place yet, and yet nothing that must be mended.
+fn with_maker(found: Finding, maker: Maker) -> Finding {
+    match maker {
+        Maker::Pool(pool) => Finding {
+            severity: Severity::Info,
+            reason: format!("{}; Karpenter's node pool {pool} may make such a node", found.reason),
+            remedy: format!(
+                "nothing, if the pool may still grow: kubectl get nodepool {pool} -o yaml   # spec.limits, status"
+            ),
+            ..found
+        },
+        Maker::Perhaps(why) => Finding {
+            severity: if found.severity == Severity::Blocking { Severity::Warning } else { found.severity },
+            reason: format!("{}; {why}", found.reason),
+            ..found
+        },
+        Maker::Nobody => found,
+    }
 }
 
 fn of_spec(survey: &Survey<'_>, subject: &Subject, pod: &Pod) -> Vec<Finding> {
@@ -332,6 +355,45 @@ mod tests {
         assert!(alternative.len() == 1 && alternative[0].starts_with("info"), "{alternative:?}");
         let spare = terms(json!([one("role", "gpu-pool"), one("role", "scaler")]));
         assert_eq!(found(Rule::SelectorMatchesNothing, spare), [""; 0], "another term does");
+    }
+
+    #[test]
+    fn a_node_that_may_come_is_not_blocking() {
+        let pool = |taints: Value| {
+            json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "gpu", "uid": "gpu"},
+                "spec": {"template": {"metadata": {"labels": {"role": "gpu"}}, "spec": {"taints": taints,
+                    "requirements": [{"key": "arch", "operator": "In", "values": ["arm", "x86"]}]}}}})
+        };
+        let with_pool = |selector: Value, taints: Value| {
+            let objects = [with(&json!({"nodeSelector": selector})), vec![pool(taints)]].concat();
+            found(Rule::SelectorMatchesNothing, objects).remove(0)
+        };
+        let made = with_pool(json!({"role": "gpu", "arch": "arm"}), json!([]));
+        assert!(made.starts_with("info ") && made.ends_with("node pool gpu may make such a node"), "{made}");
+        let taints = json!([{"key": "gpu", "effect": "NoSchedule"}]);
+        for (selector, taints) in [
+            (json!({"role": "gpu"}), taints),
+            (json!({"role": "gpu", "arch": "riscv"}), json!([])),
+            (json!({"team": "gpu"}), json!([])),
+        ] {
+            let lost = with_pool(selector, taints);
+            assert!(lost.starts_with("blocking "), "{lost}");
+        }
+        let scaler = |args: &[&str]| {
+            let image = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.1";
+            let spec = json!({"spec": {"containers": [{"name": "c", "image": image, "args": args}]}});
+            let asks = with(&json!({"nodeSelector": {"role": "gpu"}}));
+            found(Rule::SelectorMatchesNothing, [asks, service("scaler", &["n"], &spec)].concat()).remove(0)
+        };
+        for args in [&["--nodes=0:3:gpu"][..], &["--node-group-auto-discovery=asg:tag=x"]] {
+            assert!(
+                scaler(args).starts_with("warning ") && scaler(args).contains("may make one from a group")
+            );
+        }
+        assert!(
+            scaler(&["--nodes=1:3:web"]).starts_with("blocking "),
+            "its nodes are here, and have other labels"
+        );
     }
 
     #[test]

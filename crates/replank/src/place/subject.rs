@@ -7,7 +7,7 @@ use replank_core::place::{Inquiry, Mould, SubjectError};
 use replank_core::plan::nearest;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
-use replank_model::object::{Kind, Object};
+use replank_model::object::{Kind, Object, render};
 use replank_model::text::{Name, Namespace};
 use replank_model::view::View;
 
@@ -181,7 +181,8 @@ fn of_object(inquiry: &mut Inquiry, object: &Object) -> Result<Asked, Failure> {
         Kind::Pod => None,
         _ => Some(format!("{}/{name}", object.kind_name().to_lowercase())),
     };
-    let notes = first.as_ref().and_then(|pod| other_scheduler(pod)).into_iter().collect();
+    let notes =
+        first.as_ref().and_then(|pod| other_scheduler(pod)).into_iter().chain(named_node(object)).collect();
     let copies = mould.wanted;
     Ok(Asked {
         object: format!("{} {}", object.kind_name(), object.meta().key()),
@@ -238,6 +239,19 @@ fn known_before(view: &View, object: &Object) -> Vec<String> {
         });
     }
     notes
+}
+
+/// Whether a spec names the node by itself.
+fn named_node(object: &Object) -> Option<String> {
+    let value = render(object);
+    let places =
+        ["/spec/nodeName", "/spec/template/spec/nodeName", "/spec/jobTemplate/spec/template/spec/nodeName"];
+    let node =
+        places.iter().find_map(|place| value.pointer(place)?.as_str().filter(|node| !node.is_empty()))?;
+    Some(format!(
+        "its spec names the node {node}: no scheduler is asked about such a pod, the kubelet there takes it or not; asked as if \
+         no node were named"
+    ))
 }
 
 fn other_scheduler(pod: &Pod) -> Option<String> {

@@ -139,6 +139,17 @@ fn what_a_manifests_objects_meet_in_the_snapshot_is_told() {
 }
 
 #[test]
+fn a_pod_that_names_its_node_is_asked_about_as_if_it_did_not() {
+    let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {nodeName: ip-10-0-1-94.ap-northeast-1.compute.internal, \
+                containers: [{name: a, image: a, resources: {requests: {cpu: 100m}}}]}\n";
+    let ran = replank_reading(&["place", "-f", "-", SNAPSHOT], text.as_bytes());
+    assert!(
+        ran.stdout.contains("names the node ip-10-0-1-94") && ran.stdout.contains("fits on 6 of 10"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn a_member_that_nobody_reads_is_told() {
     let text = deployment("{name: a, image: a}", ", nodeSelecter: {tier: web}");
     let ran = replank_reading(&["place", "-f", "-", SNAPSHOT], text.as_bytes());

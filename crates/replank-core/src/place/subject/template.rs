@@ -66,7 +66,7 @@ pub(super) fn mould(view: &View, object: &Object) -> Result<(Mould, Vec<Object>)
     siblings.push(with_uid(object));
     let mut pod = pod_of(&template, &name, &owner);
     admit(view, &mut pod)?;
-    let mut pod = read(pod)?;
+    let mut pod = anew(&read(pod)?);
     if naming == Naming::PerNode {
         Arc::make_mut(&mut pod).spec = Arc::new(daemon::to_be_pinned(&pod.spec));
     }
@@ -81,7 +81,8 @@ fn bare(view: &View, name: ObjectName, pod: &Arc<Pod>) -> Result<Mould, SubjectE
     } else {
         let mut value = render(&Object::from(pod.clone()));
         admit(view, &mut value)?;
-        read(value)?
+        // A node that the spec names is not where it is yet.
+        anew(&read(value)?)
     };
     Ok(Mould { object: name, wanted: 1, naming: Naming::Itself, pod, claims: Vec::new() })
 }

@@ -69,7 +69,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "replank-core",
         ours: &["replank-model"],
-        others: &["rustc-hash", "serde", "serde_json", "smallvec", "thiserror"],
+        others: &["jiff", "rustc-hash", "serde", "serde_json", "smallvec", "thiserror"],
         below: PURE_BELOW,
         purity: Purity::Pure,
         why: "core is a function of what it observed: model only, and nothing that has effects",

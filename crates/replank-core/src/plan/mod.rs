@@ -17,12 +17,23 @@
 //!   canary: {nodes: 1, soak: 10m}
 //!   pace: {betweenNodes: 30s, parallel: 4}
 //!   batch: {selector: {matchLabels: {tier: batch}}, wait: 6h, onDeadline: pause}   # pause | evict | skip
+//!   health: {maxCrashLooping: 0, maxStuckTerminating: 0, maxNotReady: 0}           # increases over the start; more: halt
+//!   waves: [1, "10%", "50%", "100%"]   # instead of a canary: shares of the nodes after each of which the run stands still
+//!   bake: 24h
+//!   windows: [{start: "Mon-Fri 01:00", duration: 4h, timeZone: Asia/Tokyo}]        # when pods may be moved
+//!   retain: {capacity: cordoned, for: 72h}             # cordoned | template | none: what `undo` goes back to
+//!   stuckTerminating: {after: 5m, action: report}      # report | replaceNode | forceDelete
+//!   singletons: evict               # surge | evict | skip
+//!   loadBalancer: {exclude: true, deregistrationDelay: 300s}
+//!   blockingFindings: proceed       # or refuse: nothing is begun while something blocking is found
 //!   localStorage: allow             # pods with an emptyDir: allow | refuse
 //!   barePods: refuse                # pods that nobody would make again: refuse | evict
 //!   onFailure: pause               # or rollback: the former launch template, and nodes as they were
 //!   progressDeadline: 1h            # without progress for so long, the run is blocked
 //!   deadline: 24h                   # the whole run
 //! ```
+//!
+//! (A real plan has a canary or waves, not both.)
 //!
 //! **Numbers.** `budget.surge`, `budget.maxUnavailable` and `canary.nodes` take a count or a percentage of the nodes that the
 //! group wanted before the run. As in a Deployment, a percentage of `surge` is rounded up, one of `maxUnavailable` down, and
@@ -39,6 +50,7 @@
 //! Plans are read from JSON values ([`Plan::read`]); the binary turns YAML into one. All errors are reported at once, each
 //! with its path, what was found, what was expected and what to do.
 
+mod care;
 mod error;
 mod nodes;
 mod read;
@@ -46,6 +58,7 @@ mod spec;
 mod suggest;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 use replank_model::int_or_string::{IntOrString, Rounding};
 use replank_model::object::affinity::Taint;
@@ -53,14 +66,22 @@ use replank_model::selector::Selector;
 use replank_model::text::{GroupName, Text};
 use replank_model::time::Span;
 
+pub use care::{
+    BlockingFindings, Care, Health, LoadBalancer, Retain, Retained, Singletons, Stage, StuckAction,
+    StuckTerminating, Waves,
+};
 pub use error::{PlanError, PlanErrors};
 pub use nodes::{VersionBound, VersionPrefix};
 pub use suggest::nearest;
+pub use windows::{Standing, Start, Window, Windows};
 
 /// `apiVersion` of a plan.
 pub const API_VERSION: &str = "replank.dev/v1alpha1";
 /// `kind` of a plan.
 pub const KIND: &str = "NodeRoll";
+
+/// From when on a pod that is kept up counts as not Ready: an ordinary start is over by then.
+pub const NOT_READY_AFTER: Span = Span::from_minutes(5);
 
 /// A roll: which nodes are replaced, by what, and how carefully.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +106,8 @@ pub struct Plan {
     pub local_storage: LocalStorage,
     /// What is done about pods that nobody would make again.
     pub bare_pods: BarePods,
+    /// How it is watched, paused and taken back.
+    pub care: Care,
     /// What is done when it cannot go on.
     pub on_failure: OnFailure,
     /// Without progress for so long, the run is blocked.
@@ -300,6 +323,7 @@ impl Plan {
             batch: Batch { selector: None, wait: Span::from_minutes(6 * 60), on_deadline: OnDeadline::Pause },
             local_storage: LocalStorage::Allow,
             bare_pods: BarePods::Refuse,
+            care: Care::default(),
             on_failure: OnFailure::Pause,
             progress_deadline: Span::from_minutes(60),
             deadline: Span::from_minutes(7 * 24 * 60),

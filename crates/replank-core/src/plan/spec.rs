@@ -1,5 +1,7 @@
 //! From JSON to a plan, field by field.
 
+mod care;
+
 use replank_model::int_or_string::{IntOrString, Rounding};
 use replank_model::object::affinity::{Taint, TaintEffect};
 use replank_model::selector::validate::{label_key_problems, label_value_problems};
@@ -74,6 +76,7 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
     let bare_pods = fields.read("barePods", errors, |at, errors| {
         word(at, &[("refuse", BarePods::Refuse), ("evict", BarePods::Evict)], errors)
     });
+    let care = care::care(&mut fields, errors);
     let on_failure = fields.read("onFailure", errors, |at, errors| {
         word(at, &[("pause", OnFailure::Pause), ("rollback", OnFailure::Rollback)], errors)
     });
@@ -101,6 +104,7 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
         batch: batch.unwrap_or(default.batch),
         local_storage: local_storage.unwrap_or(default.local_storage),
         bare_pods: bare_pods.unwrap_or(default.bare_pods),
+        care,
         on_failure: on_failure.unwrap_or(default.on_failure),
         progress_deadline: progress_deadline.unwrap_or(default.progress_deadline),
         deadline: deadline.unwrap_or(default.deadline),

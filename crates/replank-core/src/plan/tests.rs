@@ -14,6 +14,10 @@ fn whole() -> Value {
         "canary": {"nodes": 1, "soak": "10m"},
         "pace": {"betweenNodes": "30s", "parallel": 4},
         "batch": {"selector": {"matchLabels": {"tier": "batch"}}, "wait": "6h", "onDeadline": "skip"},
+        "health": {"maxCrashLooping": 1, "maxNotReady": 3}, "retain": {"capacity": "cordoned", "for": "72h"},
+        "windows": [{"start": "Mon-Fri 01:00", "duration": "4h", "timeZone": "Asia/Tokyo"}],
+        "stuckTerminating": {"after": "10m", "action": "replaceNode"}, "singletons": "surge",
+        "loadBalancer": {"exclude": true, "deregistrationDelay": "300s"}, "blockingFindings": "refuse",
         "localStorage": "refuse", "barePods": "evict", "onFailure": "pause",
         "progressDeadline": "30m", "deadline": "24h"}})
 }
@@ -50,6 +54,14 @@ fn every_field_is_read() {
     assert_eq!((plan.batch.wait, plan.batch.on_deadline), (Span::from_minutes(360), OnDeadline::Skip));
     assert_eq!((plan.local_storage, plan.bare_pods), (LocalStorage::Refuse, BarePods::Evict));
     assert_eq!(plan.deadline, Span::from_minutes(24 * 60));
+    let health = Health { crash_looping_max: 1, stuck_terminating_max: 0, not_ready_max: 3 };
+    assert_eq!(plan.care.health, Some(health));
+    assert_eq!(plan.care.windows.0[0].to_string(), "Mon,Tue,Wed,Thu,Fri 01:00 for 4h0m0s (Asia/Tokyo)");
+    assert_eq!(plan.care.retain, Retain { capacity: Retained::Cordoned, span: Span::from_minutes(72 * 60) });
+    let stuck = StuckTerminating { after: Span::from_minutes(10), action: StuckAction::ReplaceNode };
+    assert_eq!((plan.care.stuck, plan.care.singletons), (stuck, Singletons::Surge));
+    assert_eq!(plan.care.instance_kept(), Span::from_secs(300));
+    assert_eq!(plan.care.blocking_findings, BlockingFindings::Refuse);
 }
 
 #[test]
@@ -93,8 +105,9 @@ fn every_error_is_reported_at_once_with_path_and_remedy() {
          spec.pace.betweenNodes: found the number 30, expected a duration such as \"30s\", \"10m\" or \"6h\"; \
          write \"30s\" if seconds are meant\n\
          spec.batch.onDeadline: found \"kill\", expected pause, evict or skip\n\
-         spec.orders: found the unknown field \"orders\", expected barePods, batch, budget, canary, deadline, groups, \
-         kubeletVersion, localStorage, onFailure, order, pace, progressDeadline, selector or target; \
+         spec.orders: found the unknown field \"orders\", expected bake, barePods, batch, blockingFindings, budget, canary, \
+         deadline, groups, health, kubeletVersion, loadBalancer, localStorage, onFailure, order, pace, progressDeadline, \
+         retain, selector, singletons, stuckTerminating, target, waves or windows; \
          did you mean \"order\"?"
     );
 }
@@ -240,4 +253,47 @@ fn what_is_no_plan_is_said_to_be_none() {
          spec.groups: found nothing, expected groups, selector or kubeletVersion: which nodes are to be replaced; \
          name the node groups: groups: [web]"
     );
+}
+
+#[test]
+fn waves_are_stages_of_the_nodes_there_are() {
+    let plan = |waves: Value| {
+        let spec = json!({"groups": ["web"], "waves": waves, "bake": "12h"});
+        Plan::read(&with_spec(&spec)).expect("the plan is right")
+    };
+    let counts = |plan: &Plan, nodes: u32| -> Vec<u32> {
+        plan.stages(nodes).iter().map(|stage| stage.nodes).collect()
+    };
+    let waves = plan(json!([1, "10%", "50%", "100%"]));
+    assert_eq!(counts(&waves, 40), [1, 4, 20]);
+    assert_eq!(counts(&waves, 6), [1, 3], "10% of 6 is one node, as the first wave");
+    assert_eq!(counts(&waves, 1), [0; 0]);
+    assert_eq!(waves.stages(40)[0].pause, Span::from_minutes(12 * 60));
+    assert_eq!(waves.stage_health(), Some(Health::default()));
+    let canary = Plan::read(&with_spec(&json!({"groups": ["web"], "canary": {"nodes": 2}}))).expect("right");
+    assert_eq!(canary.stages(5), [Stage { nodes: 2, pause: Span::from_minutes(10) }]);
+}
+
+#[test]
+fn what_is_wrong_with_waves_windows_and_the_like() {
+    for (field, value, expected) in [
+        ("waves", json!([1, "50%"]), "end it with \"100%\""),
+        ("waves", json!(["50%", "10%", "100%"]), "put them in order, each once"),
+        ("waves", json!([0, "100%"]), "spec.waves[0]: found the number 0, expected 1 node or more"),
+        ("bake", json!("24h"), "a bake time without waves"),
+        ("windows", json!([{"start": "Monday 01:00", "duration": "4h"}]), "spec.windows[0].start"),
+        ("windows", json!([{"start": "Mon 01:00"}]), "spec.windows[0].duration: found nothing"),
+        ("windows", json!([{"start": "01:00", "duration": "170h"}]), "a week at most"),
+        ("windows", json!([{"start": "01:00", "duration": "1h", "timeZone": "Mars/Base"}]), "IANA"),
+        ("stuckTerminating.action", json!("forceDelte"), "did you mean \"forceDelete\"?"),
+        ("singletons", json!("move"), "expected evict, surge or skip"),
+        ("retain.capacity", json!("all"), "expected cordoned, template or none"),
+        ("health.maxCrashLooping", json!(-1), "a whole number, 0 or more"),
+        ("loadBalancer.exclude", json!("yes"), "expected true or false"),
+    ] {
+        let told = errors_of(field, &value);
+        assert!(told.contains(expected), "{field}: {told}");
+    }
+    let both = json!({"groups": ["web"], "canary": {"nodes": 1}, "waves": [1, "100%"]});
+    assert!(errors(&with_spec(&both)).contains("waves beside a canary"));
 }

@@ -35,6 +35,7 @@ fn fields_of(path: &str, value: Value) -> BTreeSet<String> {
     match pointer.as_str() {
         "/" => plan["unknown-field"] = value,
         "/spec" => plan["spec"]["unknown-field"] = value,
+        "/spec/windows[]" => plan["spec"]["windows"] = json!([{"unknown-field": value}]),
         _ => plan["spec"][path.trim_start_matches("spec.")] = json!({"unknown-field": value}),
     }
     let errors = Plan::read(&plan).expect_err("the field is unknown").0;
@@ -47,7 +48,11 @@ fn fields_of(path: &str, value: Value) -> BTreeSet<String> {
 #[test]
 fn every_field_is_documented_and_no_other() {
     let mut read = fields_of("", json!(1));
-    for path in ["spec", "spec.target", "spec.budget", "spec.canary", "spec.pace", "spec.batch"] {
+    let groups = ["target", "budget", "canary", "pace", "batch", "health", "windows[]", "retain"];
+    let more = ["stuckTerminating", "loadBalancer"];
+    let paths = groups.iter().chain(&more).map(|group| format!("spec.{group}"));
+    for path in paths.chain(["spec".to_owned()]) {
+        let path = path.as_str();
         read.extend(fields_of(path, json!(1)));
     }
     read.insert("metadata.name".to_owned());

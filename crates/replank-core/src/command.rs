@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use replank_model::object::Kind;
 use replank_model::object::cloud::{GroupSize, LaunchTemplate, TemplateVersion};
 use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Text, Uid};
@@ -50,6 +51,40 @@ pub struct PodTarget {
     pub key: Key,
     /// Uid: a StatefulSet's pod comes back under the same name.
     pub uid: Uid,
+}
+
+/// A workload that `kubectl rollout restart` can restart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WorkloadTarget {
+    /// What it is.
+    pub kind: Restartable,
+    /// Namespace and name.
+    pub key: Key,
+    /// Uid: a workload that was made anew under the same name is another one.
+    pub uid: Uid,
+}
+
+/// Kinds that `kubectl rollout restart` knows (polymorphichelpers `objectrestarter.go`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Restartable {
+    /// apps/v1 Deployment; not while it is paused.
+    Deployment,
+    /// apps/v1 StatefulSet.
+    StatefulSet,
+    /// apps/v1 DaemonSet.
+    DaemonSet,
+}
+
+impl Restartable {
+    /// The kind of its objects.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Deployment => Kind::Deployment,
+            Self::StatefulSet => Kind::StatefulSet,
+            Self::DaemonSet => Kind::DaemonSet,
+        }
+    }
 }
 
 /// What is written on a node beside a cordon, so that anybody can see whose it is and a later run can clear it. How it is
@@ -136,6 +171,33 @@ pub enum Effect {
         pod: PodTarget,
         /// Grace other than the pod's own.
         grace_seconds: Option<i64>,
+    },
+    /// Takes out of the API what is left of a pod, without asking its node: a deletion with no grace (`kubectl delete --force
+    /// --grace-period=0`). Fails as long as the instance that the pod was on is not terminated, since its containers may run
+    /// on: the API would let go of a pod that is still there. A pod with finalizers stays until they are gone.
+    ForceDelete {
+        /// The pod.
+        pod: PodTarget,
+        /// The instance of the pod's node.
+        instance: InstanceId,
+    },
+    /// Makes the node what [`crate::mark::excluded`] says: no target of load balancers that send to nodes. Fails if the node
+    /// changed since `version`. [`Effect::Uncordon`] takes it back.
+    Exclude {
+        /// The node.
+        node: NodeTarget,
+        /// State that the decision was taken on.
+        version: ResourceVersion,
+    },
+    /// Has a workload replace all of its pods by its own strategy, as `kubectl rollout restart` does: its template becomes what
+    /// [`crate::mark::restarted`] says. Fails if the workload changed since `version`, and where it is a paused Deployment.
+    RestartWorkload {
+        /// The workload.
+        workload: WorkloadTarget,
+        /// State that the decision was taken on.
+        version: ResourceVersion,
+        /// The moment that is written.
+        at: Time,
     },
     /// Writes a tag on a group if it has none of that key yet.
     TagGroup {

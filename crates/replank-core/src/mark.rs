@@ -7,6 +7,7 @@
 
 use replank_model::labels::Annotations;
 use replank_model::object::node::Node;
+use replank_model::object::pod::PodTemplate;
 use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
 
@@ -26,6 +27,15 @@ pub const EXPIRES: &str = "replank.dev/expires";
 pub const CORDON: &str = "replank.dev/cordon";
 /// Value of [`CORDON`].
 pub const FOREIGN: &str = "foreign";
+/// Label on a node that is to be no target of load balancers (KEP-1143, `node.kubernetes.io` well-known labels). The service
+/// controller and the AWS Load Balancer Controller read it.
+pub const EXCLUDE: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
+/// Annotation on a node: the run that has set [`EXCLUDE`]. Without it the label is somebody else's, and stays.
+pub const EXCLUDED: &str = "replank.dev/excluded";
+/// Annotation on a pod template: when `kubectl rollout restart` was last asked for (kubectl's own key).
+pub const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
+/// Annotation on a pod template: the run that has asked for the restart at [`RESTARTED_AT`].
+pub const RESTARTED_BY: &str = "replank.dev/restarted-by";
 /// Tag on a group that is rolled, moved out of or moved into: its size before the run, as `min/max/desired`.
 pub const ORIGINAL_SIZE: &str = "replank.dev/original-size";
 /// Tag on a group: the run that has raised it, how many nodes it replaces and by how many it raised the group, as
@@ -86,12 +96,36 @@ pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
     node
 }
 
-/// The node without any mark; uncordoned, unless somebody else had cordoned it before.
+/// The node as no target of load balancers; as it is where somebody has said already what it is to them.
+#[must_use]
+pub fn excluded(node: &Node, run: &RunId) -> Node {
+    let mut node = node.clone();
+    if !node.meta.labels.contains_key(EXCLUDE) {
+        node.meta.labels = node.meta.labels.with(EXCLUDE, "true");
+        node.meta.annotations = node.meta.annotations.with(EXCLUDED, run.text().clone());
+    }
+    node
+}
+
+/// The template of a workload that a run restarts: another one, so that every pod is made anew.
+#[must_use]
+pub fn restarted(template: &PodTemplate, run: &RunId, at: Time) -> PodTemplate {
+    let mut template = template.clone();
+    let annotations = template.meta.annotations.with(RESTARTED_AT, at.to_string());
+    template.meta.annotations = annotations.with(RESTARTED_BY, run.text().clone());
+    template
+}
+
+/// The node without any mark; uncordoned, unless somebody else had cordoned it before; a target of load balancers again, if it
+/// was we who had excluded it.
 #[must_use]
 pub fn lifted(node: &Node) -> Node {
     let mut node = node.clone();
     let is_foreign = node.meta.annotations.value(CORDON) == Some(FOREIGN);
-    node.meta.annotations = cleared(&node.meta.annotations);
+    if node.meta.annotations.contains_key(EXCLUDED) {
+        node.meta.labels = node.meta.labels.without(EXCLUDE);
+    }
+    node.meta.annotations = cleared(&node.meta.annotations).without(EXCLUDED);
     node.spec.unschedulable = node.spec.unschedulable && is_foreign;
     node
 }
@@ -215,6 +249,38 @@ mod tests {
         let mut node = laid(&Node::default(), &RunId::from("run"), &mark(NodeRole::Doomed));
         node.spec.unschedulable = false;
         assert!(!lifted(&node).spec.unschedulable);
+    }
+
+    #[test]
+    fn an_exclusion_of_ours_outlives_later_marks_and_goes_with_the_last() {
+        let run = RunId::from("run");
+        let excluded = excluded(&laid(&Node::default(), &run, &mark(NodeRole::Doomed)), &run);
+        assert_eq!(excluded.meta.labels.value(EXCLUDE), Some("true"));
+        let from = time("2026-01-01T01:00:00Z");
+        let draining = laid(&excluded, &run, &mark(NodeRole::Draining { from }));
+        assert!(draining.meta.labels.contains_key(EXCLUDE), "it is drained out of the load balancer");
+        assert_eq!(lifted(&draining), Node::default());
+    }
+
+    #[test]
+    fn what_somebody_else_says_of_load_balancers_stays() {
+        let run = RunId::from("run");
+        for value in ["true", "false"] {
+            let mut node = Node::default();
+            node.meta.labels = node.meta.labels.with(EXCLUDE, value);
+            assert_eq!(excluded(&node, &run), node);
+            assert_eq!(lifted(&laid(&node, &run, &mark(NodeRole::Doomed))), node);
+        }
+    }
+
+    #[test]
+    fn a_restart_makes_another_template_and_names_its_run() {
+        let run = RunId::from("run");
+        let once = restarted(&PodTemplate::default(), &run, time("2026-01-01T00:00:00Z"));
+        assert_eq!(once.meta.annotations.value(RESTARTED_BY), Some("run"));
+        let twice = restarted(&once, &run, time("2026-01-01T00:10:00Z"));
+        assert_ne!(once, twice);
+        assert_eq!(once.spec, twice.spec);
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! seconds.
 
 mod execute;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 

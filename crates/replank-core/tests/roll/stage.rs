@@ -741,7 +741,11 @@ impl Stage {
                 node.as_ref().map(|node| (&node.name, &node.uid)),
                 *replacement,
             ),
-            Effect::Evict { .. } | Effect::DeletePod { .. } => panic!("core asks for neither: {command:?}"),
+            Effect::Evict { .. }
+            | Effect::DeletePod { .. }
+            | Effect::ForceDelete { .. }
+            | Effect::Exclude { .. }
+            | Effect::RestartWorkload { .. } => panic!("core asks for none of these here: {command:?}"),
         }
     }
 

@@ -2,13 +2,19 @@
 
 use std::sync::Arc;
 
-use replank_core::command::{Command, Effect, NodeTarget, PodTarget, Refusal, Replacement};
+use replank_core::command::{
+    Command, Effect, NodeTarget, PodTarget, Refusal, Replacement, Restartable, WorkloadTarget,
+};
 use replank_core::mark;
 use replank_model::delta::Delta;
-use replank_model::object::Kind;
-use replank_model::object::cloud::{GroupSize, Instance, LaunchTemplate, NodeGroup, TemplateVersion};
+use replank_model::object::cloud::{
+    GroupSize, Instance, InstanceState, LaunchTemplate, NodeGroup, TemplateVersion,
+};
 use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::object::node::Node;
+use replank_model::object::pod::PodTemplate;
+use replank_model::object::workload::{DaemonSet, Deployment, StatefulSet};
+use replank_model::object::{Kind, Object};
 use replank_model::text::{GroupName, InstanceId, Text};
 
 use crate::api::{ApiError, DeleteOptions, Eviction};
@@ -29,6 +35,13 @@ pub(crate) fn execute(ctx: &mut Ctx<'_>, cloud: &mut Cloud, command: &Command) -
         }),
         Effect::Evict { pod, grace_seconds } => evict(ctx, pod, *grace_seconds),
         Effect::DeletePod { pod, grace_seconds } => delete(ctx, pod, *grace_seconds),
+        Effect::ForceDelete { pod, instance } => force_delete(ctx, pod, instance),
+        Effect::Exclude { node, version } => change_node(ctx, node, *version, |object| {
+            *object = mark::excluded(object, &command.run);
+        }),
+        Effect::RestartWorkload { workload, version, at } => {
+            restart(ctx, workload, *version, &|template| mark::restarted(template, &command.run, *at))
+        }
         Effect::TagGroup { group, key, value } => change_group(ctx, group, |group| {
             if !group.tags.contains_key(key) {
                 group.tags = group.tags.with(key.clone(), value.clone());
@@ -75,6 +88,55 @@ fn evict(ctx: &mut Ctx<'_>, pod: &PodTarget, grace_seconds: Option<i64>) -> Resu
 fn delete(ctx: &mut Ctx<'_>, pod: &PodTarget, grace_seconds: Option<i64>) -> Result<(), Refusal> {
     let options = DeleteOptions { grace_seconds, uid: Some(pod.uid.clone()), ..DeleteOptions::default() };
     ctx.api.delete(Kind::Pod, &pod.key, &options).map(drop).map_err(refusal)
+}
+
+/// The machine first: what the API lets go of while its containers may run is not gone, only out of sight.
+fn force_delete(ctx: &mut Ctx<'_>, pod: &PodTarget, instance: &InstanceId) -> Result<(), Refusal> {
+    let known = ctx.view().instances().get(instance);
+    if let Some(known) = known.filter(|known| known.state != InstanceState::Terminated) {
+        let state = known.state.as_str();
+        return Err(conflict(format!("instance {instance} is {state}: pod {} may run", pod.key)));
+    }
+    delete(ctx, pod, Some(0))
+}
+
+/// Changes the template of a workload (polymorphichelpers `objectrestarter.go`).
+fn restart(
+    ctx: &mut Ctx<'_>,
+    target: &WorkloadTarget,
+    version: ResourceVersion,
+    change: &dyn Fn(&PodTemplate) -> PodTemplate,
+) -> Result<(), Refusal> {
+    let kind = target.kind.kind();
+    let Some(known) = ctx.view().object(kind, &target.key) else {
+        return Err(refusal(ApiError::not_found(kind, &target.key)));
+    };
+    let meta = known.meta();
+    if meta.uid != target.uid || meta.resource_version != version {
+        return Err(conflict(format!("{} {} has been modified", kind.as_str(), target.key)));
+    }
+    let key = &target.key;
+    match target.kind {
+        Restartable::Deployment => {
+            let is_paused = matches!(&known, Object::Deployment(deployment) if deployment.spec.paused);
+            if is_paused {
+                let message = format!("deployment {key} is paused: resume it before it is restarted");
+                return Err(Refusal::Failed { code: 400, message: Text::from(message) });
+            }
+            let written =
+                ctx.api.modify::<Deployment>(key, |it| it.spec.template = change(&it.spec.template));
+            written.map(drop).map_err(refusal)
+        }
+        Restartable::StatefulSet => {
+            let written =
+                ctx.api.modify::<StatefulSet>(key, |it| it.spec.template = change(&it.spec.template));
+            written.map(drop).map_err(refusal)
+        }
+        Restartable::DaemonSet => {
+            let written = ctx.api.modify::<DaemonSet>(key, |it| it.spec.template = change(&it.spec.template));
+            written.map(drop).map_err(refusal)
+        }
+    }
 }
 
 fn change_group(

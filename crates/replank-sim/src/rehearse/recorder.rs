@@ -234,6 +234,10 @@ impl Observer for Recorder {
             Effect::Evict { pod, .. } | Effect::DeletePod { pod, .. } => self.evicted(sent, pod, view),
             Effect::Cordon { .. }
             | Effect::Uncordon { .. }
+            // The pod had been moved before: what is left of it goes.
+            | Effect::ForceDelete { .. }
+            | Effect::Exclude { .. }
+            | Effect::RestartWorkload { .. }
             | Effect::TagGroup { .. }
             | Effect::UntagGroup { .. }
             | Effect::SetTemplate { .. }

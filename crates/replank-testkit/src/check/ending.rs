@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_core::command::NodeTarget;
-use replank_model::object::cloud::Instance;
+use replank_model::object::cloud::{Instance, InstanceState};
 use replank_model::object::pod::Pod;
 use replank_model::text::{InstanceId, Uid};
 use replank_model::time::Time;
@@ -66,6 +66,16 @@ impl Ending {
             } else {
                 found.broken(Promise::S5, format!("node {name} is ended with pod {} on it", pod.meta.key()));
             }
+        }
+    }
+
+    /// A command of ours takes a pod out of the API by force: its machine must be off, or its containers may run on unseen.
+    pub(super) fn forced(&self, truth: &Truth, pod: &Pod, found: &mut Found<'_>) {
+        let node = pod.node.as_ref().and_then(|name| truth.nodes.get(name));
+        let instance = node.and_then(|node| truth.instance_of(node));
+        if let Some(instance) = instance.filter(|known| known.state != InstanceState::Terminated) {
+            let (key, id, state) = (pod.meta.key(), &instance.id, instance.state.as_str());
+            found.broken(Promise::S5, format!("pod {key} is deleted by force while {id} is {state}"));
         }
     }
 

@@ -60,6 +60,12 @@ impl Marks {
             if role.is_some() && !node.meta.annotations.contains_key(RUN) {
                 found.broken(Promise::S3, format!("node {name} has a mark that names no run"));
             }
+            if role.is_none() && node.meta.annotations.contains_key("replank.dev/excluded") {
+                found.broken(
+                    Promise::S3,
+                    format!("node {name} is kept out of load balancers by nobody's mark"),
+                );
+            }
             let may_stay = match role {
                 None | Some("skipped") => true,
                 Some("draining") => matches!(end, Some(End::Blocked(_))),

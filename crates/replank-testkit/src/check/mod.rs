@@ -232,7 +232,15 @@ impl Checkers {
             Effect::Resize { group, from, to } if to.desired < from.desired => {
                 found.broken(Promise::S5, format!("group {group} is shrunk from {from} to {to}"));
             }
+            Effect::ForceDelete { pod, .. } => {
+                if let Some(left) = self.truth.pod(&pod.key, &pod.uid) {
+                    self.ending.forced(&self.truth, left, &mut found);
+                }
+            }
             Effect::Uncordon { .. }
+            | Effect::Exclude { .. }
+            // Its pods follow by its own strategy, which keeps to its own budget.
+            | Effect::RestartWorkload { .. }
             | Effect::Resize { .. }
             | Effect::TagGroup { .. }
             | Effect::UntagGroup { .. }

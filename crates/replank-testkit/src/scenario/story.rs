@@ -177,6 +177,16 @@ impl Story {
             Effect::Uncordon { node, .. } => ("releases ".into(), names.node(&node.name), String::new()),
             Effect::Evict { pod, .. } => ("evicts ".into(), names.pod(&pod.key), String::new()),
             Effect::DeletePod { pod, .. } => ("deletes ".into(), names.pod(&pod.key), String::new()),
+            Effect::ForceDelete { pod, .. } => {
+                ("deletes by force ".into(), names.pod(&pod.key), String::new())
+            }
+            Effect::Exclude { node, .. } => {
+                ("takes out of load balancers ".into(), names.node(&node.name), String::new())
+            }
+            Effect::RestartWorkload { workload, .. } => {
+                let kind = workload.kind.kind().as_str().to_lowercase();
+                ("restarts ".into(), format!("{kind} {}", workload.key), String::new())
+            }
             Effect::TagGroup { group, key, value } => {
                 ("tags ".into(), format!("group {group}"), format!(": {}={value}", short(key)))
             }

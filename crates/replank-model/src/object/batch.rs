@@ -1,5 +1,6 @@
 //! Workloads that end: Job and CronJob.
 
+use crate::cron::{self, Schedule};
 use crate::object::condition::{self, Condition};
 use crate::object::meta::Meta;
 use crate::object::pod::{PodTemplate, TemplateMeta};
@@ -257,5 +258,17 @@ impl Job {
     pub fn is_finished(&self) -> bool {
         condition::is_true(&self.status.conditions, "Complete")
             || condition::is_true(&self.status.conditions, "Failed")
+    }
+}
+
+impl CronJob {
+    /// When it makes Jobs, held or not; by the clock of the controller manager (UTC) if it names no zone.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with schedule or zone, in upstream's words.
+    pub fn schedule(&self) -> Result<Schedule, String> {
+        let zone = cron::zone(self.spec.time_zone.as_deref().unwrap_or_default())?;
+        Schedule::parse(&self.spec.schedule, &zone)
     }
 }

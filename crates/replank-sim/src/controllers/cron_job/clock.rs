@@ -2,10 +2,9 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use replank_model::cron::Schedule;
 use replank_model::object::batch::CronJob;
 use replank_model::time::{Span, Time};
-
-use super::schedule::Schedule;
 
 /// A look comes this much later than the time it is for, so that no clock is still before it (`nextScheduleDelta`).
 const LATER: Span = Span::from_millis(100);

@@ -2,11 +2,11 @@
 
 mod clock;
 mod history;
-mod schedule;
 
 use std::sync::Arc;
 
-use jiff::tz::{TimeZone, TimeZoneDatabase};
+use jiff::tz::TimeZone;
+use replank_model::cron::{self, Schedule};
 use replank_model::object::batch::{ConcurrencyPolicy, CronJob, Job, ObjectReference};
 use replank_model::object::condition;
 use replank_model::object::meta::{Key, Meta};
@@ -20,43 +20,25 @@ use super::index::{Index, resolve};
 use super::{Controller, Ctx, pods};
 use crate::api::{ApiError, DeleteOptions, Propagation};
 use clock::{due, until_next};
-use schedule::Schedule;
 
 /// Annotation with the time for which a Job was made.
 const SCHEDULED: &str = "batch.kubernetes.io/cronjob-scheduled-timestamp";
 
-/// Schedules read so far, and the zones of the world.
-#[derive(Debug)]
-pub(super) struct Schedules {
-    zones: TimeZoneDatabase,
-    read: FxHashMap<(Text, Option<Text>), Option<Arc<Schedule>>>,
-}
-
-impl Default for Schedules {
-    fn default() -> Self {
-        Self { zones: TimeZoneDatabase::bundled(), read: FxHashMap::default() }
-    }
-}
+/// Schedules read so far, by their text and zone; `None` where one cannot be read.
+#[derive(Debug, Default)]
+pub(super) struct Schedules(FxHashMap<(Text, Option<Text>), Option<Arc<Schedule>>>);
 
 impl Schedules {
     /// The schedule of a CronJob; `None` if it cannot be read.
     fn of(&mut self, cron: &CronJob) -> Option<Arc<Schedule>> {
-        let zone = self.zone(cron)?;
         let key = (cron.spec.schedule.clone(), cron.spec.time_zone.clone());
-        let zones = &self.zones;
-        self.read
-            .entry(key)
-            .or_insert_with(|| Schedule::parse(&cron.spec.schedule, &zone, zones).map(Arc::new))
-            .clone()
+        self.0.entry(key).or_insert_with(|| cron.schedule().ok().map(Arc::new)).clone()
     }
+}
 
-    /// The zone of a CronJob, that of the controller manager (UTC) if it names none; `None` if nobody knows it.
-    fn zone(&self, cron: &CronJob) -> Option<TimeZone> {
-        match cron.spec.time_zone.as_deref() {
-            None | Some("") => Some(TimeZone::UTC),
-            Some(name) => self.zones.get(name).ok(),
-        }
-    }
+/// The zone of a CronJob, that of the controller manager (UTC) if it names none; `None` if nobody knows it.
+fn zone(cron: &CronJob) -> Option<TimeZone> {
+    cron::zone(cron.spec.time_zone.as_deref().unwrap_or_default()).ok()
 }
 
 /// Puts down what is to be looked at because of a change.
@@ -132,7 +114,7 @@ impl Look<'_, '_> {
         if self.cron.meta.is_terminating() || self.cron.spec.suspend == Some(true) {
             return Ok(None);
         }
-        let (Some(zone), Some(schedule)) = (schedules.zone(&self.cron), schedules.of(&self.cron)) else {
+        let (Some(zone), Some(schedule)) = (zone(&self.cron), schedules.of(&self.cron)) else {
             return Ok(None);
         };
         let now = self.ctx.api.now();

@@ -113,6 +113,8 @@ pub enum NodeRole {
     Skipped,
     /// A new node that is to go again, because the run ends before it was needed.
     Surplus,
+    /// Replaced and empty, and kept for a while so that there is a way back (`retain.capacity: cordoned`).
+    Retained,
 }
 
 impl NodeRole {
@@ -124,6 +126,7 @@ impl NodeRole {
             Self::Draining { .. } => "draining",
             Self::Skipped => "skipped",
             Self::Surplus => "surplus",
+            Self::Retained => "retained",
         }
     }
 
@@ -131,7 +134,7 @@ impl NodeRole {
     #[must_use]
     pub fn is_cordoned(self) -> bool {
         match self {
-            Self::Doomed | Self::Draining { .. } | Self::Surplus => true,
+            Self::Doomed | Self::Draining { .. } | Self::Surplus | Self::Retained => true,
             Self::Skipped => false,
         }
     }

@@ -28,4 +28,8 @@ pub enum End {
     RolledBack(Vec<Waiting>),
     /// It cannot go on by itself; what blocks, each with its object and reason.
     Blocked(Vec<Waiting>),
+    /// A person ended it; what was in the way of what is left, where something was.
+    Cancelled(Vec<Waiting>),
+    /// It did not begin: the plan refuses to with such findings.
+    Refused(Vec<Waiting>),
 }

@@ -12,6 +12,7 @@ pub mod decision;
 pub mod drain;
 pub mod finding;
 pub mod groups;
+pub mod intent;
 pub mod mark;
 pub mod place;
 pub mod plan;
@@ -31,6 +32,7 @@ use replank_model::view::View;
 use command::Outcome;
 use decision::Decision;
 use groups::GroupBy;
+use intent::Intent;
 use plan::Plan;
 use run::Run;
 
@@ -75,6 +77,18 @@ impl Core {
         self.run.outcome(outcome);
     }
 
+    /// Takes in what whoever is in charge wants; it holds until another intent is given. A core that is made anew runs: give the
+    /// intent again.
+    pub fn intend(&mut self, intent: Intent) {
+        self.run.intend(intent);
+    }
+
+    /// What was last wanted.
+    #[must_use]
+    pub fn intent(&self) -> Intent {
+        self.run.intent()
+    }
+
     /// What is to be done now, what waits and on what, and when to look again. The first decision is asked for when
     /// everything that is there has been observed once.
     pub fn decide(&mut self, now: Time) -> Decision {
@@ -85,6 +99,14 @@ impl Core {
     /// sent once more, under the same keys; nothing else changes.
     pub fn drop_caches(&mut self) {
         self.run.drop_caches();
+    }
+
+    /// Starts anew, as another process that takes over: nothing has been observed yet, and the intent is given again.
+    pub fn start_anew(&mut self) {
+        let intent = self.intent();
+        self.view = View::default();
+        self.run = self.run.anew();
+        self.intend(intent);
     }
 
     /// Everything that has been observed.

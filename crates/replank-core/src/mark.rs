@@ -5,13 +5,17 @@
 //! its drain begins. [`laid`] and [`lifted`] say exactly what a node looks like with a mark and without, so that a driver
 //! has nothing to decide.
 
+mod tags;
+
 use replank_model::labels::Annotations;
 use replank_model::object::node::Node;
 use replank_model::object::pod::PodTemplate;
-use replank_model::text::{RunId, Text};
+use replank_model::text::RunId;
 use replank_model::time::Time;
 
 use crate::command::{Mark, NodeRole};
+
+pub use tags::{Ailment, Before, Begun, Halt, Halted, Illness, Until, Whose};
 
 /// Annotation on a node: the run that cordoned it.
 pub const RUN: &str = "replank.dev/run";
@@ -41,11 +45,16 @@ pub const ORIGINAL_SIZE: &str = "replank.dev/original-size";
 /// Tag on a group: the run that has raised it, how many nodes it replaces and by how many it raised the group, as
 /// `<run> nodes=<n> surge=<n>`.
 pub const BEGUN: &str = "replank.dev/begun";
-/// Tag on a group: the number of the launch template version that was current before the run; written where the plan says to
-/// roll back on failure.
+/// Tag on a group: the number of the launch template version that was current before the run: what `undo` and
+/// `onFailure: rollback` go back to.
 pub const ORIGINAL_TEMPLATE: &str = "replank.dev/original-template";
-/// Tag on a group: the run that ended without being done, when, and since when nothing had moved if that was why, as
-/// `<run> at=<time> since=<time>`.
+/// Tag on a group: what was wrong with the cluster's pods when the run began, as [`Before`].
+pub const HEALTH: &str = "replank.dev/health-before";
+/// Tag on a group, with the number of a stage behind it: until when the run stands still after that stage, as [`Until`].
+pub const STAGE: &str = "replank.dev/stage-";
+/// Tag on a group: until when what was replaced is retained, as [`Until`].
+pub const RETAINED: &str = "replank.dev/retained";
+/// Tag on a group: the run that ended without being done, when and why, as [`Halted`].
 pub const HALTED: &str = "replank.dev/halted";
 
 /// A mark as it is found on a node.
@@ -69,6 +78,7 @@ pub fn of(node: &Node) -> Option<Found> {
         "draining" => NodeRole::Draining { from: time(DRAIN_FROM)? },
         "skipped" => NodeRole::Skipped,
         "surplus" => NodeRole::Surplus,
+        "retained" => NodeRole::Retained,
         _ => return None,
     };
     Some(Found { run, mark: Mark { role, since: time(SINCE)?, expires } })
@@ -89,7 +99,7 @@ pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
         .with(EXPIRES, mark.expires.to_string());
     let annotations = match mark.role {
         NodeRole::Draining { from } => annotations.with(DRAIN_FROM, from.to_string()),
-        NodeRole::Doomed | NodeRole::Skipped | NodeRole::Surplus => annotations,
+        NodeRole::Doomed | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained => annotations,
     };
     node.meta.annotations = if is_foreign { annotations.with(CORDON, FOREIGN) } else { annotations };
     node.spec.unschedulable = is_foreign || mark.role.is_cordoned();
@@ -136,67 +146,6 @@ fn cleared(annotations: &Annotations) -> Annotations {
         .fold(annotations.clone(), |all, key| all.without(key))
 }
 
-/// What [`BEGUN`] says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Begun {
-    /// The run.
-    pub run: RunId,
-    /// Nodes that it replaces.
-    pub nodes: u32,
-    /// By how many it raised the group.
-    pub surge: u32,
-}
-
-impl Begun {
-    /// As it is written.
-    #[must_use]
-    pub fn to_text(&self) -> Text {
-        Text::from(format!("{} nodes={} surge={}", self.run, self.nodes, self.surge))
-    }
-
-    /// As it is read; `None` for anything else.
-    #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
-        let (rest, surge) = text.rsplit_once(" surge=")?;
-        let (run, nodes) = rest.rsplit_once(" nodes=")?;
-        Some(Self { run: RunId::from(run), nodes: nodes.parse().ok()?, surge: surge.parse().ok()? })
-    }
-}
-
-/// What [`HALTED`] says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Halted {
-    /// The run.
-    pub run: RunId,
-    /// When it halted.
-    pub at: Time,
-    /// Since when nothing had moved, if that was why.
-    pub stalled_since: Option<Time>,
-}
-
-impl Halted {
-    /// As it is written.
-    #[must_use]
-    pub fn to_text(&self) -> Text {
-        let Self { run, at, stalled_since } = self;
-        Text::from(match stalled_since {
-            Some(since) => format!("{run} at={at} since={since}"),
-            None => format!("{run} at={at}"),
-        })
-    }
-
-    /// As it is read; `None` for anything else.
-    #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
-        let (rest, stalled_since) = match text.rsplit_once(" since=") {
-            Some((rest, since)) => (rest, Some(since.parse().ok()?)),
-            None => (text, None),
-        };
-        let (run, at) = rest.rsplit_once(" at=")?;
-        Some(Self { run: RunId::from(run), at: at.parse().ok()?, stalled_since })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,6 +166,7 @@ mod tests {
             NodeRole::Draining { from: time("2026-01-01T01:00:00Z") },
             NodeRole::Skipped,
             NodeRole::Surplus,
+            NodeRole::Retained,
         ];
         for role in roles {
             let node = laid(&Node::default(), &run, &mark(role));
@@ -281,17 +231,5 @@ mod tests {
         let twice = restarted(&once, &run, time("2026-01-01T00:10:00Z"));
         assert_ne!(once, twice);
         assert_eq!(once.spec, twice.spec);
-    }
-
-    #[test]
-    fn tags_are_read_as_they_were_written() {
-        let begun = Begun { run: RunId::from("web to 1.36"), nodes: 16, surge: 2 };
-        assert_eq!(Begun::read(&begun.to_text()), Some(begun));
-        assert_eq!(Begun::read("something else"), None);
-        for stalled_since in [None, Some(time("2026-01-01T00:00:00Z"))] {
-            let halted = Halted { run: "r".into(), at: time("2026-01-01T01:00:00Z"), stalled_since };
-            assert_eq!(Halted::read(&halted.to_text()), Some(halted));
-        }
-        assert_eq!(Halted::read("something else"), None);
     }
 }

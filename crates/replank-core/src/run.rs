@@ -14,9 +14,12 @@ use replank_model::view::{Change, View};
 use crate::Options;
 use crate::command::Outcome;
 use crate::decision::{Decision, End};
+use crate::intent::Intent;
 use crate::mark::{self, Begun, Halted};
-use crate::plan::{Base, Chosen, ChosenBy, OnFailure, Plan, Target};
-use crate::roll::Roll;
+use crate::plan::{
+    Base, BlockingFindings, Care, Chosen, ChosenBy, OnFailure, Plan, Retain, Retained, Target, Windows,
+};
+use crate::roll::{Roll, goes_back};
 use crate::waiting::Waiting;
 
 /// See the module's page.
@@ -25,6 +28,7 @@ pub(crate) struct Run {
     plan: Arc<Plan>,
     id: RunId,
     options: Options,
+    intent: Intent,
     forward: Roll,
     back: Option<Back>,
 }
@@ -39,7 +43,23 @@ struct Back {
 impl Run {
     pub(crate) fn new(plan: Arc<Plan>, id: RunId, options: Options) -> Self {
         let forward = Roll::new(plan.clone(), id.clone(), options.clone());
-        Self { plan, id, options, forward, back: None }
+        Self { plan, id, options, intent: Intent::Run, forward, back: None }
+    }
+
+    /// The same run, of which nothing is known yet.
+    pub(crate) fn anew(&self) -> Self {
+        Self::new(self.plan.clone(), self.id.clone(), self.options.clone())
+    }
+
+    pub(crate) fn intend(&mut self, intent: Intent) {
+        if self.intent != intent && intent == Intent::Undo {
+            self.forward.reopen();
+        }
+        self.intent = intent;
+    }
+
+    pub(crate) fn intent(&self) -> Intent {
+        self.intent
     }
 
     pub(crate) fn observe(&mut self, view: &View, change: &Change) {
@@ -59,17 +79,23 @@ impl Run {
             self.back = self.way_back(view, now, Vec::new());
         }
         if let Some(back) = &mut self.back {
-            let mut decision = back.roll.decide(view, now);
+            // That the run was to be taken back is what this roll does.
+            let intent = if self.intent == Intent::Undo { Intent::Run } else { self.intent };
+            let mut decision = back.roll.decide(view, now, intent);
             if decision.end == Some(End::Done) {
                 decision.end = Some(End::RolledBack(back.why.clone()));
             }
             return decision;
         }
-        let decision = self.forward.decide(view, now);
-        let Some(End::Blocked(why)) = &decision.end else { return decision };
+        let decision = self.forward.decide(view, now, self.intent);
+        let (Some(End::Blocked(why)) | Some(End::Cancelled(why))) = &decision.end else { return decision };
         self.back = self.way_back(view, now, why.clone());
         match self.back {
             Some(_) => Decision { end: None, wake_at: Some(now), ..decision },
+            // There was nothing to be taken back but what has been released by now.
+            None if self.intent == Intent::Undo => {
+                Decision { end: Some(End::RolledBack(why.clone())), ..decision }
+            }
             None => decision,
         }
     }
@@ -80,11 +106,8 @@ impl Run {
 
     /// The roll that leads back, if the plan asks for one and there is something to go back from.
     fn way_back(&self, view: &View, now: Time, why: Vec<Waiting>) -> Option<Back> {
-        if self.plan.on_failure != OnFailure::Rollback {
-            return None;
-        }
         let groups = view.groups().values().filter(|group| group.tags.contains_key(mark::ORIGINAL_TEMPLATE));
-        let groups: Vec<&Arc<NodeGroup>> = groups.filter(|group| self.has_halted(group)).collect();
+        let groups: Vec<&Arc<NodeGroup>> = groups.filter(|group| self.is_to_go_back(group)).collect();
         let halted = groups.iter().filter_map(|group| Some(halted(group)?.at)).min();
         let groups: Vec<GroupName> = groups.iter().map(|group| group.name.clone()).collect();
         if groups.is_empty() {
@@ -94,6 +117,7 @@ impl Run {
             nodes: Chosen { by: ChosenBy::Groups(groups), kubelet_version: None },
             target: Target { base: Base::Original, ..Target::default() },
             canary: None,
+            care: way_back_care(&self.plan.care),
             on_failure: OnFailure::Pause,
             ..Plan::clone(&self.plan)
         };
@@ -105,9 +129,11 @@ impl Run {
         RunId::new(format!("{}-back", self.id))
     }
 
-    /// Whether the run has halted on a group, or is on its way back there.
-    fn has_halted(&self, group: &NodeGroup) -> bool {
-        halted(group).is_some_and(|halted| halted.run == self.id) || self.is_going_back_on(group)
+    /// Whether the run has halted on a group and is to go back there, or is on its way.
+    fn is_to_go_back(&self, group: &NodeGroup) -> bool {
+        let halted = halted(group).filter(|halted| halted.run == self.id);
+        let is_due = halted.is_some_and(|halted| goes_back(halted.why, self.intent, self.plan.on_failure));
+        is_due || self.is_going_back_on(group)
     }
 
     /// Whether a run before a restart was on its way back.
@@ -119,6 +145,18 @@ impl Run {
         let id = self.id_back();
         let begun = group.tags.value(mark::BEGUN).and_then(Begun::read);
         begun.is_some_and(|begun| begun.run == id) || halted(group).is_some_and(|halted| halted.run == id)
+    }
+}
+
+/// The way back is no trial: it does not stop for what is wrong already, waits for no window, and keeps nothing of what failed.
+fn way_back_care(care: &Care) -> Care {
+    Care {
+        health: None,
+        waves: None,
+        retain: Retain { capacity: Retained::None, ..care.retain },
+        windows: Windows::default(),
+        blocking_findings: BlockingFindings::Proceed,
+        ..care.clone()
     }
 }
 

@@ -8,6 +8,7 @@ use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Text, Zone};
 use replank_model::time::{Span, Time};
 
 use crate::drain::Refused;
+use crate::mark::Ailment;
 
 /// One thing that waits.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,6 +131,41 @@ pub enum WaitingOn {
         /// Its end.
         until: Time,
     },
+    /// The run stands still after a wave.
+    Bake {
+        /// Which wave.
+        wave: u32,
+        /// Its end.
+        until: Time,
+    },
+    /// A wave is not through yet.
+    Wave {
+        /// Which.
+        wave: u32,
+        /// Nodes that are replaced.
+        replaced: u32,
+        /// How many there are to be when it is over.
+        nodes: u32,
+    },
+    /// It is outside of the plan's windows.
+    Window {
+        /// When the next one opens.
+        opens: Time,
+    },
+    /// A person has paused the run.
+    Paused,
+    /// What was replaced is kept for a while.
+    Retained {
+        /// Until when.
+        until: Time,
+    },
+    /// Something blocking was found before the start, and the plan refuses to begin.
+    Finding {
+        /// The rule's id.
+        rule: Text,
+        /// What is wrong.
+        reason: Text,
+    },
     /// The canary is not through yet.
     Canary {
         /// Nodes of the canary that are replaced.
@@ -232,6 +268,23 @@ pub enum WaitingOn {
         /// When.
         at: Time,
     },
+    /// The run has halted, because things became worse than the plan allows.
+    Unhealthy {
+        /// When.
+        at: Time,
+        /// In which way.
+        ailment: Ailment,
+    },
+    /// The run has halted, because a person wanted it to end.
+    Cancelled {
+        /// When.
+        at: Time,
+    },
+    /// The run has halted, because a person wanted everything to be as before.
+    Undone {
+        /// When.
+        at: Time,
+    },
     /// The run's time is up.
     Deadline {
         /// When it was.
@@ -271,6 +324,12 @@ impl WaitingOn {
             Self::Quiet { .. } => "quiet",
             Self::Pace { .. } => "pace",
             Self::Soak { .. } => "soak",
+            Self::Bake { .. } => "bake",
+            Self::Wave { .. } => "wave",
+            Self::Window { .. } => "window",
+            Self::Paused => "paused",
+            Self::Retained { .. } => "retained",
+            Self::Finding { .. } => "finding",
             Self::Canary { .. } => "canary",
             Self::Effect { .. } => "effect",
             Self::Retry { .. } => "retry",
@@ -289,6 +348,9 @@ impl WaitingOn {
             Self::Bounds { .. } => "bounds",
             Self::Stalled { .. } => "stalled",
             Self::Halted { .. } => "halted",
+            Self::Unhealthy { .. } => "unhealthy",
+            Self::Cancelled { .. } => "cancelled",
+            Self::Undone { .. } => "undone",
             Self::Deadline { .. } => "deadline",
         }
     }
@@ -304,6 +366,10 @@ impl WaitingOn {
             | Self::Quiet { .. }
             | Self::Pace { .. }
             | Self::Soak { .. }
+            | Self::Bake { .. }
+            | Self::Window { .. }
+            | Self::Paused
+            | Self::Retained { .. }
             | Self::Effect { .. }
             | Self::Cordon { .. }
             | Self::Leaving { .. } => Hope::Moving,
@@ -313,6 +379,7 @@ impl WaitingOn {
             | Self::Room { .. }
             | Self::InstanceLate { .. }
             | Self::Canary { .. }
+            | Self::Wave { .. }
             | Self::Retry { .. }
             | Self::Turn { .. }
             | Self::Available { .. }
@@ -331,6 +398,10 @@ impl WaitingOn {
             | Self::Bounds { .. }
             | Self::Stalled { .. }
             | Self::Halted { .. }
+            | Self::Finding { .. }
+            | Self::Unhealthy { .. }
+            | Self::Cancelled { .. }
+            | Self::Undone { .. }
             | Self::Deadline { .. } => Hope::None,
         }
     }
@@ -390,6 +461,14 @@ impl fmt::Display for WaitingOn {
             Self::Pace { until } => write!(f, "the pace of the plan, until {until}"),
             Self::Soak { until } => write!(f, "the canary's soak, until {until}"),
             Self::Canary { replaced, nodes } => write!(f, "the canary: {replaced} of {nodes} replaced"),
+            Self::Bake { wave, until } => write!(f, "the bake of wave {wave}, until {until}"),
+            Self::Wave { wave, replaced, nodes } => {
+                write!(f, "wave {wave}: {replaced} of {nodes} nodes replaced")
+            }
+            Self::Window { opens } => write!(f, "the plan's next window, which opens at {opens}"),
+            Self::Paused => f.write_str("a person, who has paused the run"),
+            Self::Retained { until } => write!(f, "the end of retention, until {until}"),
+            Self::Finding { rule, reason } => write!(f, "a person: {rule}, {reason}"),
             Self::Effect { what } => write!(f, "{what} to be seen"),
             Self::Retry { what, message, at } => write!(f, "{what}, refused, again at {at}: {message}"),
             Self::Turn { nodes, active, limit } => {
@@ -423,6 +502,9 @@ impl fmt::Display for WaitingOn {
                 write!(f, "a person: nothing has moved since {since}, the plan allows {limit}")
             }
             Self::Halted { at } => write!(f, "a person: it halted at {at}, when nothing else could help"),
+            Self::Unhealthy { at, ailment } => write!(f, "a person: it halted at {at}: {ailment}"),
+            Self::Cancelled { at } => write!(f, "nothing: it was cancelled at {at}"),
+            Self::Undone { at } => write!(f, "nothing: it was taken back from {at} on"),
             Self::Deadline { at } => write!(f, "a person: the run's time was up at {at}"),
         }
     }

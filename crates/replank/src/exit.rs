@@ -60,7 +60,9 @@ impl Exit {
                 "completed with findings: every node was replaced, and something should be changed; something asked about does not fit"
             }
             Self::Blocked => "blocked: not every node could be replaced; the report names what blocks",
-            Self::Refused => "refused by policy (no command of this version refuses)",
+            Self::Refused => {
+                "refused by policy: something blocking was found and the plan says blockingFindings: refuse; nothing was begun"
+            }
             Self::Interrupted => "interrupted by Ctrl-C; what was known until then is printed",
         }
     }
@@ -71,6 +73,7 @@ impl Exit {
             Verdict::Passes => Self::Passes,
             Verdict::Findings => Self::Findings,
             Verdict::Blocked => Self::Blocked,
+            Verdict::Refused => Self::Refused,
         }
     }
 

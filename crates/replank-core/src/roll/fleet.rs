@@ -44,6 +44,8 @@ pub(super) struct Lane {
     pub(super) held: BTreeSet<NodeName>,
     pub(super) draining: BTreeSet<NodeName>,
     pub(super) skipped: BTreeSet<NodeName>,
+    /// Old nodes that are replaced, empty, and kept for a while.
+    pub(super) retained: BTreeSet<NodeName>,
     /// Old nodes that are not ours to touch.
     pub(super) aside: BTreeSet<NodeName>,
     pub(super) usable: BTreeSet<NodeName>,
@@ -295,6 +297,10 @@ impl Fleet {
             Stand::Skipped { .. } => {
                 put(&mut lane.skipped, name, is_there);
                 (true, true, true)
+            }
+            Stand::Retained { .. } => {
+                put(&mut lane.retained, name, is_there);
+                (false, true, true)
             }
             Stand::Reopened | Stand::OtherRun { .. } => {
                 put(&mut lane.aside, name, is_there);

@@ -5,14 +5,16 @@
 //! - nodes that were cordoned and not begun are uncordoned, ours only; from those that somebody else has uncordoned the mark
 //!   is taken, lest it keep a later run away;
 //! - nodes whose drain was begun stay cordoned and marked: fewer pods are left on them than on any other. Their marks,
-//!   and those of nodes that were left out, expire at once, so that a later run may take them over;
+//!   and those of nodes that were left out, expire at once, so that a later run may take them over. Where a person has cancelled
+//!   the run, they are released, too: nothing of it is to be left;
 //! - new nodes on which nothing runs are ended where enough others are left (nodes whose drain was begun do not count: they take
 //!   no pods any more), and the group's bounds are given back as far as its nodes allow. Where they do not, the tag with the
 //!   original size stays, and the report says so;
 //! - what is refused meanwhile is tried again for some minutes.
 //!
-//! Nothing is evicted any more, and no node with pods is ended. Where the plan says to roll back, the groups get their former
-//! launch template, nodes whose drain was begun are released as well, and [`crate::Core`] goes on with the way back.
+//! Nothing is evicted any more, and no node with pods is ended. Where the plan says to roll back, or a person does, the groups
+//! get their former launch template, nodes whose drain was begun are released as well, and [`crate::Core`] goes on with the
+//! way back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,7 +32,8 @@ use super::prepare::{arrivals, set_template, untag};
 use super::target;
 use super::turn::{Track, Turn};
 use crate::command::{CommandKey, Effect};
-use crate::mark::{self, Halted};
+use crate::intent::Intent;
+use crate::mark::{self, Halt, Halted};
 use crate::plan::OnFailure;
 use crate::waiting::{Subject, WaitingOn};
 
@@ -39,14 +42,14 @@ use crate::waiting::{Subject, WaitingOn};
 const RELEASE_WITHIN: Span = Span::from_minutes(10);
 
 /// Writes down that the run halts; `false` if there is nothing to write it on, for nothing was begun.
-pub(super) fn halt(turn: &mut Turn<'_>, tracks: &[Track<'_>], stalled_since: Option<Time>) -> bool {
+pub(super) fn halt(turn: &mut Turn<'_>, tracks: &[Track<'_>], why: Halt) -> bool {
     let mut is_touched = false;
     for track in tracks.iter().filter(|track| track.is_touched() && track.group.is_some()) {
         is_touched = true;
         if track.halted.is_some() {
             continue;
         }
-        let value = Halted { run: turn.scope.run.clone(), at: turn.now, stalled_since }.to_text();
+        let value = Halted { run: turn.scope.run.clone(), at: turn.now, why }.to_text();
         let group = track.group.map(|group| group.tags.value(mark::HALTED).is_some());
         if group == Some(true) {
             // Another run's: it is over.
@@ -74,21 +77,40 @@ fn key(turn: &Turn<'_>, track: &Track<'_>) -> CommandKey {
     turn.key("tag", format!("{}/{}", track.name, mark::HALTED))
 }
 
-/// Releases what is to be released. The run is over when nothing of that is under way any more.
-pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
-    let halted = tracks.iter().find_map(|track| track.halted.clone());
-    halt(turn, tracks, halted.as_ref().and_then(|halted| halted.stalled_since));
-    if let Some(halted) = halted {
-        let limit = turn.scope.plan.progress_deadline;
-        let deadline = turn.scope.options.started + turn.scope.plan.deadline;
-        match halted.stalled_since {
-            Some(since) => turn.wait(Subject::Run, WaitingOn::Stalled { since, limit }),
-            None if halted.at >= deadline => turn.wait(Subject::Run, WaitingOn::Deadline { at: deadline }),
-            None => turn.wait(Subject::Run, WaitingOn::Halted { at: halted.at }),
+/// Says why the run has halted.
+pub(super) fn say(turn: &mut Turn<'_>, why: Halt, at: Time) {
+    let on = match why {
+        Halt::Hopeless => WaitingOn::Halted { at },
+        Halt::Stalled { since } => WaitingOn::Stalled { since, limit: turn.scope.plan.progress_deadline },
+        Halt::Deadline => WaitingOn::Deadline { at: turn.scope.options.started + turn.scope.plan.deadline },
+        Halt::Unhealthy(ailment) => WaitingOn::Unhealthy { at, ailment },
+        Halt::Cancelled => WaitingOn::Cancelled { at },
+        Halt::Undone => WaitingOn::Undone { at },
+    };
+    turn.wait(Subject::Run, on);
+}
+
+/// Whether what the run has done is taken back.
+pub(crate) fn goes_back(why: Halt, intent: Intent, on_failure: OnFailure) -> bool {
+    match why {
+        Halt::Undone => true,
+        Halt::Cancelled => intent == Intent::Undo,
+        Halt::Hopeless | Halt::Stalled { .. } | Halt::Deadline | Halt::Unhealthy(_) => {
+            intent == Intent::Undo || on_failure == OnFailure::Rollback
         }
     }
+}
+
+/// Releases what is to be released. The run is over when nothing of that is under way any more. Returns why it has halted.
+pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> Halt {
+    let halted =
+        tracks.iter().find_map(|track| track.halted.as_ref()).expect("a run that settles has halted");
+    let why = halted.why;
+    halt(turn, tracks, why);
+    say(turn, why, halted.at);
     let mut spare = Spare::beside_drains(turn, tracks);
-    let goes_back = turn.scope.plan.on_failure == OnFailure::Rollback;
+    let goes_back = goes_back(why, turn.intent, turn.scope.plan.on_failure);
+    let leaves_nothing = goes_back || why == Halt::Cancelled;
     for (number, track) in tracks.iter().enumerate() {
         if goes_back {
             former_template(turn, track);
@@ -100,7 +122,7 @@ pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
         }
         is_leaving(turn, track);
         if let Some(at) = halted_at(track) {
-            if goes_back {
+            if leaves_nothing {
                 track.lane.draining.iter().for_each(|name| release(turn, name));
                 hand_over(turn, track.lane.skipped.iter(), at);
             } else {
@@ -112,6 +134,7 @@ pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
             give_back(turn, track);
         }
     }
+    why
 }
 
 /// Has nothing more made of what failed.

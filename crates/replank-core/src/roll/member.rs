@@ -94,6 +94,8 @@ pub(super) enum Stand {
     Draining { since: Time, from: Time, load: Load },
     /// Old, left out.
     Skipped { since: Time },
+    /// Old, replaced and empty, and kept for a while.
+    Retained { since: Time },
     /// Old, marked by us, and uncordoned by somebody else.
     Reopened,
     /// Old, marked by another run.
@@ -126,6 +128,7 @@ impl Member {
             | Stand::Doomed { .. }
             | Stand::Draining { .. }
             | Stand::Skipped { .. }
+            | Stand::Retained { .. }
             | Stand::Reopened
             | Stand::OtherRun { .. }
             | Stand::NoInstance => true,
@@ -148,6 +151,7 @@ impl Member {
             | Stand::Found { .. }
             | Stand::Doomed { .. }
             | Stand::Draining { .. }
+            | Stand::Retained { .. }
             | Stand::Reopened
             | Stand::OtherRun { .. }
             | Stand::NoInstance
@@ -286,6 +290,7 @@ fn old_stand(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>
         NodeRole::Doomed | NodeRole::Surplus => Stand::Doomed { since: mark.since, load: load() },
         NodeRole::Draining { from } => Stand::Draining { since: mark.since, from, load: load() },
         NodeRole::Skipped => Stand::Skipped { since: mark.since },
+        NodeRole::Retained => Stand::Retained { since: mark.since },
     }
 }
 

@@ -76,11 +76,14 @@ use crate::Options;
 use crate::budget::{Healths, Ledger};
 use crate::command::Outcome;
 use crate::decision::{Decision, End};
+use crate::intent::Intent;
+use crate::mark::Halt;
 use crate::plan::{ChosenBy, Plan};
 use crate::waiting::{Hope, Subject, Waiting, WaitingOn};
 pub(crate) use daemon::is_eligible;
 use evict::{Spare, Works};
 use fleet::{Fleet, Refreshed};
+pub(crate) use halt::goes_back;
 use member::Scope;
 pub(crate) use places::Places;
 use prepare::Readiness;
@@ -145,28 +148,36 @@ impl Roll {
         self.cache = Cache::new();
     }
 
-    pub(crate) fn decide(&mut self, view: &View, now: Time) -> Decision {
+    /// Has an end that was come to looked into again: something else is wanted now.
+    pub(crate) fn reopen(&mut self) {
+        self.end = None;
+    }
+
+    pub(crate) fn decide(&mut self, view: &View, now: Time, intent: Intent) -> Decision {
         if let Some(end) = &self.end {
             return Decision { end: Some(end.clone()), ..Decision::default() };
         }
-        let decision = self.cache.decide(&self.scope, view, now);
+        let decision = self.cache.decide(&self.scope, view, now, intent);
         self.end = decision.end.clone();
         decision
     }
 }
 
 impl Cache {
-    fn decide(&mut self, scope: &Scope, view: &View, now: Time) -> Decision {
+    fn decide(&mut self, scope: &Scope, view: &View, now: Time, intent: Intent) -> Decision {
         self.refresh(scope, view);
         let tracks = tracks(view, scope, &self.fleet);
-        let mut turn = Turn::new(now, view, scope, &self.fleet, &mut self.sent, &mut self.watched);
+        let mut turn = Turn::new(now, view, (scope, intent), &self.fleet, &mut self.sent, &mut self.watched);
         let mut gear = Gear { healths: &mut self.healths, room: &mut self.room, loose: &mut self.loose };
         let is_halted = tracks.iter().any(|track| track.halted.is_some());
         let is_halting = !is_halted && halt::is_under_way(&turn, &tracks);
         let verdict = if is_halted {
             settle(&mut turn, &tracks, &mut gear, &self.blockers)
         } else if is_halting {
-            stop(&mut turn, &tracks, None)
+            // What was written first is what counts.
+            stop(&mut turn, &tracks, Halt::Hopeless)
+        } else if let Some(why) = ended_by(intent) {
+            stop(&mut turn, &tracks, why)
         } else {
             advance(&mut turn, &tracks, &mut gear)
         };
@@ -178,7 +189,8 @@ impl Cache {
         let end = match verdict {
             Verdict::Open => None,
             Verdict::Done => Some(End::Done),
-            Verdict::Blocked => Some(End::Blocked(blocking(&waiting))),
+            Verdict::Stopped(Halt::Cancelled) => Some(End::Cancelled(blocking(&waiting))),
+            Verdict::Stopped(_) => Some(End::Blocked(blocking(&waiting))),
         };
         let wake_at = wake_at.filter(|_| end.is_none());
         Decision { commands, waiting, wake_at, end }
@@ -217,7 +229,16 @@ impl Gear<'_> {
 enum Verdict {
     Open,
     Done,
-    Blocked,
+    Stopped(Halt),
+}
+
+/// Why a run ends that somebody wants to end.
+fn ended_by(intent: Intent) -> Option<Halt> {
+    match intent {
+        Intent::Run | Intent::Paused => None,
+        Intent::Cancelled => Some(Halt::Cancelled),
+        Intent::Undo => Some(Halt::Undone),
+    }
 }
 
 /// The groups that the run is about.
@@ -234,13 +255,12 @@ fn tracks<'a>(view: &'a View, scope: &'a Scope, fleet: &'a Fleet) -> Vec<Track<'
 fn advance<'a>(turn: &mut Turn<'a>, tracks: &[Track<'a>], gear: &mut Gear<'_>) -> Verdict {
     let deadline = turn.scope.options.started + turn.scope.plan.deadline;
     if turn.now >= deadline {
-        turn.wait(Subject::Run, WaitingOn::Deadline { at: deadline });
-        return stop(turn, tracks, None);
+        return stop(turn, tracks, Halt::Deadline);
     }
     turn.wake_at(deadline);
     let missing = tracks.iter().filter(|track| prepare::is_missing(turn, track)).count();
     if missing > 0 {
-        return stop(turn, tracks, None);
+        return stop(turn, tracks, Halt::Hopeless);
     }
     let ready: Vec<Readiness> = tracks.iter().map(|track| prepare::prepare(turn, track)).collect();
     for track in tracks {
@@ -276,11 +296,9 @@ fn advance<'a>(turn: &mut Turn<'a>, tracks: &[Track<'a>], gear: &mut Gear<'_>) -
         }
         Outlook::Until(_) => {
             let since = progress::last(turn, tracks, &drains);
-            let limit = turn.scope.plan.progress_deadline;
-            turn.wait(Subject::Run, WaitingOn::Stalled { since, limit });
-            stop(turn, tracks, Some(since))
+            stop(turn, tracks, Halt::Stalled { since })
         }
-        Outlook::Hopeless => stop(turn, tracks, None),
+        Outlook::Hopeless => stop(turn, tracks, Halt::Hopeless),
     }
 }
 
@@ -310,13 +328,16 @@ fn roll<'a>(
 }
 
 /// Halts the run, at once if there is nothing to be put back.
-fn stop(turn: &mut Turn<'_>, tracks: &[Track<'_>], stalled_since: Option<Time>) -> Verdict {
-    if halt::halt(turn, tracks, stalled_since) { Verdict::Open } else { Verdict::Blocked }
+fn stop(turn: &mut Turn<'_>, tracks: &[Track<'_>], why: Halt) -> Verdict {
+    if why != Halt::Hopeless {
+        halt::say(turn, why, turn.now);
+    }
+    if halt::halt(turn, tracks, why) { Verdict::Open } else { Verdict::Stopped(why) }
 }
 
 /// One decision of a run that has halted.
 fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>], gear: &mut Gear<'_>, blockers: &[Waiting]) -> Verdict {
-    halt::settle(turn, tracks);
+    let why = halt::settle(turn, tracks);
     if turn.is_moving || halt::is_tried_again(turn, tracks) {
         return Verdict::Open;
     }
@@ -328,7 +349,7 @@ fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>], gear: &mut Gear<'_>, blocke
     let mut places = Places::with_new_nodes(turn.view, &names, &turn.scope.plan.target, closed);
     let mut works = gear.works(turn, &[]);
     halt::blockers(turn, tracks, &mut works, &mut places);
-    Verdict::Blocked
+    Verdict::Stopped(why)
 }
 
 /// The nodes that a plan would replace as things are.

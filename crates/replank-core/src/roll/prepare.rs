@@ -43,7 +43,7 @@ use super::turn::{Track, Turn, Watched, size_text};
 use super::zones;
 use crate::command::{Effect, Mark, NodeRole};
 use crate::mark::{self, Begun};
-use crate::plan::OnFailure;
+use crate::plan::Base;
 use crate::waiting::{Subject, WaitingOn};
 
 /// An instance that is no Ready node after this long is late. Users report 30 to 145 s; a group whose instances take
@@ -93,16 +93,16 @@ pub(super) fn prepare(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
         return Readiness::Open;
     }
     let Some(group) = track.group else { return Readiness::Preparing };
-    if is_other_runs(turn, track) || cannot_shrink(turn, track) || write_sizes(turn, track, group) {
+    if is_other_runs(turn, track) || cannot_shrink(turn, track) {
         return Readiness::Preparing;
     }
-    if !target::meets_template(&turn.scope.plan.target, group, group.template()) {
-        let may_go_back = turn.scope.plan.on_failure == OnFailure::Rollback;
-        if may_go_back && !group.tags.contains_key(mark::ORIGINAL_TEMPLATE) {
-            let version = Text::from(group.current.0.to_string());
-            tag(turn, track.name, "original launch template", mark::ORIGINAL_TEMPLATE, version);
-            return Readiness::Preparing;
-        }
+    let has_template = target::meets_template(&turn.scope.plan.target, group, group.template());
+    let is_first_change = !has_template && turn.scope.plan.target.base == Base::Current;
+    let is_writing = write_sizes(turn, track, group);
+    if is_writing | (is_first_change && write_template(turn, track, group)) {
+        return Readiness::Preparing;
+    }
+    if !has_template {
         set_template(turn, track, group, target::template(&turn.scope.plan.target, group));
         return Readiness::Preparing;
     }
@@ -172,7 +172,19 @@ fn write_sizes(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup) -> boo
     !unwritten.is_empty()
 }
 
-fn tag(turn: &mut Turn<'_>, group: &GroupName, what: &str, key: &str, value: Text) {
+/// Writes down which launch template is current before it is changed; whether that is still to be written.
+fn write_template(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup) -> bool {
+    let version = Text::from(group.current.0.to_string());
+    match group.tags.value(mark::ORIGINAL_TEMPLATE) {
+        Some(written) if *written == *version => return false,
+        // A run that is over has left it, and the template is another since then.
+        Some(_) => untag(turn, track.name, mark::ORIGINAL_TEMPLATE),
+        None => tag(turn, track.name, "original launch template", mark::ORIGINAL_TEMPLATE, version),
+    }
+    true
+}
+
+pub(super) fn tag(turn: &mut Turn<'_>, group: &GroupName, what: &str, key: &str, value: Text) {
     let effect = Effect::TagGroup { group: group.clone(), key: key.into(), value };
     let id = turn.key("tag", format!("{group}/{key}"));
     turn.send(Subject::Group(group.clone()), &format!("tag with the {what}"), id, effect);

@@ -13,6 +13,7 @@ use super::member::{Member, Scope};
 use super::prepare::LATE_AFTER;
 use super::sent::{COMMAND_LIFE, Offer, Sent};
 use crate::command::{Command, CommandKey, Effect, Mark, NodeRole};
+use crate::intent::Intent;
 use crate::mark::{self, Begun, Halted};
 use crate::plan::{Allowance, ChosenBy};
 use crate::waiting::{Subject, Waiting, WaitingOn};
@@ -22,6 +23,7 @@ pub(super) struct Turn<'a> {
     pub(super) now: Time,
     pub(super) view: &'a View,
     pub(super) scope: &'a Scope,
+    pub(super) intent: Intent,
     pub(super) fleet: &'a Fleet,
     pub(super) sent: &'a mut Sent,
     watched: &'a mut BTreeMap<(GroupName, Watched), Time>,
@@ -170,7 +172,8 @@ impl<'a> Track<'a> {
     /// Whether the run has left anything on the group or its nodes.
     pub(super) fn is_touched(&self) -> bool {
         let lane = self.lane;
-        let has_marks = lane.queued() + lane.held.len() + lane.draining.len() + lane.surplus.len() > 0;
+        let of_old = lane.queued() + lane.held.len() + lane.draining.len() + lane.retained.len();
+        let has_marks = of_old + lane.surplus.len() > 0;
         let is_written = self.sources.iter().any(|source| source.original.is_some());
         self.original.is_some() || is_written || self.begun.is_some() || has_marks
     }
@@ -195,7 +198,7 @@ impl<'a> Turn<'a> {
     pub(super) fn new(
         now: Time,
         view: &'a View,
-        scope: &'a Scope,
+        (scope, intent): (&'a Scope, Intent),
         fleet: &'a Fleet,
         sent: &'a mut Sent,
         watched: &'a mut BTreeMap<(GroupName, Watched), Time>,
@@ -204,6 +207,7 @@ impl<'a> Turn<'a> {
             now,
             view,
             scope,
+            intent,
             fleet,
             sent,
             watched,

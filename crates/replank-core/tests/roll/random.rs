@@ -162,7 +162,7 @@ proptest! {
             End::Blocked(blockers) => {
                 prop_assert!(blockers.iter().any(|blocker| is_true_cause(&blocker.on)), "{blockers:?}\n{}", stage.story());
             }
-            End::RolledBack(_) => prop_assert!(false),
+            End::RolledBack(_) | End::Cancelled(_) | End::Refused(_) => prop_assert!(false, "{end:?}"),
         }
         let evicted: Vec<_> = stage.done.iter().filter(|(_, c, r)| matches!(c.effect, Effect::Evict { .. }) && r.is_ok()).collect();
         let mut names: Vec<_> = evicted.iter().map(|(_, c, _)| &c.key).collect();

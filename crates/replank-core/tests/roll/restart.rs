@@ -120,7 +120,7 @@ fn same_end(one: &End, other: &End) -> bool {
                 .filter(|(what, _)| *what != Subject::Run)
                 .collect::<Vec<_>>(),
         ),
-        End::Done | End::RolledBack(_) => None,
+        End::Done | End::RolledBack(_) | End::Cancelled(_) | End::Refused(_) => None,
     };
     subjects(one) == subjects(other)
 }

@@ -1,7 +1,7 @@
 //! From notes to the result.
 
 use replank_core::decision::End;
-use replank_core::waiting::WaitingOn;
+use replank_core::waiting::{Waiting, WaitingOn};
 use replank_model::object::meta::Key;
 use replank_model::view::View;
 
@@ -46,13 +46,21 @@ pub(super) fn result(
     }
 }
 
-/// A node that was left out is something to be looked at, though the plan asked for it.
+/// A node that was left out is something to be looked at, though the plan asked for it; and so is a run that somebody ended.
 fn verdict(end: Option<&End>, findings: &[FindingEntry], all_replaced: bool) -> Verdict {
     match end {
         Some(End::Done) if findings.is_empty() && all_replaced => Verdict::Passes,
         Some(End::Done) => Verdict::Findings,
+        Some(End::Cancelled(_)) => Verdict::Findings,
+        Some(End::RolledBack(why)) if was_wanted(why) => Verdict::Findings,
         Some(End::RolledBack(_) | End::Blocked(_)) | None => Verdict::Blocked,
+        Some(End::Refused(_)) => Verdict::Refused,
     }
+}
+
+/// Whether somebody wanted the run to be taken back.
+fn was_wanted(why: &[Waiting]) -> bool {
+    why.iter().any(|waiting| matches!(waiting.on, WaitingOn::Undone { .. }))
 }
 
 fn blockers(end: Option<&End>, stop: Stop, now: replank_model::time::Time) -> Vec<Blocker> {
@@ -64,18 +72,21 @@ fn blockers(end: Option<&End>, stop: Stop, now: replank_model::time::Time) -> Ve
     };
     let mut all: Vec<Blocker> =
         why.into_iter().map(|reason| Blocker { what: "rehearsal".into(), reason }).collect();
-    if let Some(End::Blocked(waiting) | End::RolledBack(waiting)) = end {
-        all.extend(
-            waiting.iter().map(|entry| Blocker { what: entry.what.to_string(), reason: reason(&entry.on) }),
-        );
-    }
+    let waiting = match end {
+        Some(End::Blocked(why) | End::RolledBack(why) | End::Cancelled(why) | End::Refused(why)) => &why[..],
+        Some(End::Done) | None => &[],
+    };
+    all.extend(
+        waiting.iter().map(|entry| Blocker { what: entry.what.to_string(), reason: reason(&entry.on) }),
+    );
     all
 }
 
 /// What is waited for, as a thing that blocks: that a person has to see to it goes without saying.
 fn reason(on: &WaitingOn) -> String {
     let told = on.to_string();
-    told.strip_prefix("a person: ").map_or(told.clone(), str::to_owned)
+    let short = told.strip_prefix("a person: ").or_else(|| told.strip_prefix("nothing: "));
+    short.map_or(told.clone(), str::to_owned)
 }
 
 fn budgets(notes: &Recorder) -> Vec<BudgetFigures> {

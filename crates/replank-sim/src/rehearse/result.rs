@@ -69,6 +69,8 @@ pub enum Verdict {
     Findings,
     /// Not everything could be replaced.
     Blocked,
+    /// The plan refuses to begin with what was found.
+    Refused,
 }
 
 impl Verdict {
@@ -79,6 +81,7 @@ impl Verdict {
             Self::Passes => "passes",
             Self::Findings => "findings",
             Self::Blocked => "blocked",
+            Self::Refused => "refused",
         }
     }
 }
@@ -89,10 +92,14 @@ impl Verdict {
 pub enum Ending {
     /// The plan was carried out.
     Done,
-    /// It could not go on, and its nodes were replaced by nodes as they were before.
+    /// It could not go on, or somebody wanted it back, and its nodes were replaced by nodes as they were before.
     RolledBack,
     /// It could not go on.
     Blocked,
+    /// Somebody ended it.
+    Cancelled,
+    /// It did not begin: the plan refuses to with what was found.
+    Refused,
     /// It was not over when the rehearsal stopped.
     Open,
 }
@@ -105,6 +112,8 @@ impl Ending {
             Some(End::Done) => Self::Done,
             Some(End::RolledBack(_)) => Self::RolledBack,
             Some(End::Blocked(_)) => Self::Blocked,
+            Some(End::Cancelled(_)) => Self::Cancelled,
+            Some(End::Refused(_)) => Self::Refused,
             None => Self::Open,
         }
     }

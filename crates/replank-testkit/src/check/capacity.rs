@@ -118,7 +118,7 @@ impl Capacity {
                 self.lose(promised, truth, node, "the cordon of", sights, found);
                 self.given_up.insert(node.clone());
             }
-            NodeRole::Doomed | NodeRole::Draining { .. } | NodeRole::Skipped => {}
+            NodeRole::Doomed | NodeRole::Draining { .. } | NodeRole::Skipped | NodeRole::Retained => {}
         }
     }
 

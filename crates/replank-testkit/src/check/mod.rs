@@ -151,10 +151,10 @@ impl Checkers {
                 let busiest = self.sights.busiest();
                 found.broken(Promise::L1, format!("the run does not end; {busiest}"));
             }
-            Some(End::Blocked(blockers)) if blockers.is_empty() => {
-                found.broken(Promise::L1, "the run is blocked and names nothing".to_owned());
+            Some(End::Blocked(why) | End::Refused(why) | End::Cancelled(why)) if why.is_empty() => {
+                found.broken(Promise::L1, "the run ends without being done and names nothing".to_owned());
             }
-            Some(End::Done | End::RolledBack(_) | End::Blocked(_)) => {
+            Some(End::Done | End::RolledBack(_) | End::Blocked(_) | End::Cancelled(_) | End::Refused(_)) => {
                 size::finish(&self.promised, &self.truth, end, last, &mut found);
                 self.marks.finish(&self.promised, &self.truth, end, &mut found);
             }

@@ -165,12 +165,15 @@ impl Story {
                     (NodeRole::Draining { .. }, false) => "begins to drain ",
                     (NodeRole::Skipped, false) => "leaves out ",
                     (NodeRole::Surplus, false) => "cordons as not needed ",
+                    (NodeRole::Retained, false) => "keeps for a while ",
                 };
                 let after = match mark.role {
                     NodeRole::Draining { from } if from > at => format!(", from {from} on"),
-                    NodeRole::Draining { .. } | NodeRole::Doomed | NodeRole::Skipped | NodeRole::Surplus => {
-                        String::new()
-                    }
+                    NodeRole::Draining { .. }
+                    | NodeRole::Doomed
+                    | NodeRole::Skipped
+                    | NodeRole::Surplus
+                    | NodeRole::Retained => String::new(),
                 };
                 (before.to_owned(), names.node(&node.name), after)
             }

@@ -48,6 +48,8 @@ impl Table {
             Some(End::Done) => "ended: done",
             Some(End::RolledBack(_)) => "ended: rolled back",
             Some(End::Blocked(_)) => "ended: blocked",
+            Some(End::Cancelled(_)) => "ended: cancelled",
+            Some(End::Refused(_)) => "ended: refused",
             None => "ended: not at all",
         };
         let seen = [

@@ -50,6 +50,8 @@ pub(crate) struct Summary {
     pub(crate) findings: usize,
     /// How many were blocked.
     pub(crate) blocked: usize,
+    /// Rehearsals that the plan refused to begin.
+    pub(crate) refused: usize,
     /// Virtual durations.
     pub(crate) virtual_duration_ms: Spread,
     /// Batch pods that were ended before they were done, in all rehearsals.
@@ -120,6 +122,7 @@ impl Summary {
             passes: number(Verdict::Passes),
             findings: number(Verdict::Findings),
             blocked: number(Verdict::Blocked),
+            refused: number(Verdict::Refused),
             virtual_duration_ms: Spread::of(
                 results.iter().map(|result| result.virtual_duration.as_millis()).collect(),
             ),
@@ -163,7 +166,12 @@ fn conclude(page: &mut Page, summary: &Summary) {
     page.gap();
     let spread = format!("{} / {} / {}", text(duration.min), text(duration.median), text(duration.max));
     page.labelled(14, "duration", &format!("{spread} (min / median / max)"));
-    let all = [(summary.passes, "passes"), (summary.findings, "findings"), (summary.blocked, "blocked")];
+    let all = [
+        (summary.passes, "passes"),
+        (summary.findings, "findings"),
+        (summary.blocked, "blocked"),
+        (summary.refused, "refused"),
+    ];
     let verdicts: Vec<String> = all
         .iter()
         .filter(|(number, _)| *number > 0)
@@ -214,6 +222,6 @@ fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Passes => Tone::Good,
         Verdict::Findings => Tone::Warning,
-        Verdict::Blocked => Tone::Bad,
+        Verdict::Blocked | Verdict::Refused => Tone::Bad,
     }
 }

@@ -50,6 +50,15 @@ fn verdict(result: &RehearsalResult) -> (Tone, String) {
     };
     match result.verdict {
         Verdict::Passes => (Tone::Good, format!("{done}; nothing was found.")),
+        Verdict::Findings if result.ending == Ending::Cancelled => (
+            Tone::Warning,
+            format!("Cancelled: {replaced} of {nodes} were replaced in {time}. What was left:"),
+        ),
+        Verdict::Findings if result.ending == Ending::RolledBack => {
+            let text =
+                format!("Taken back as asked for: after {time} every node is as it was before the roll.");
+            (Tone::Warning, text)
+        }
         Verdict::Findings => {
             (Tone::Warning, format!("{done}; {} to look at.", count(result.findings.len(), "finding")))
         }
@@ -61,6 +70,10 @@ fn verdict(result: &RehearsalResult) -> (Tone, String) {
         Verdict::Blocked => {
             (Tone::Bad, format!("{replaced} of {nodes} were replaced in {time}. What blocks:"))
         }
+        Verdict::Refused => (
+            Tone::Bad,
+            "Not begun: the plan refuses to with what was found (blockingFindings: refuse):".to_owned(),
+        ),
     }
 }
 
@@ -90,7 +103,7 @@ fn next(result: &RehearsalResult, about: &About<'_>) -> Vec<String> {
             steps.push("take a new snapshot and rehearse again".to_owned());
             steps.push(spread());
         }
-        Verdict::Blocked => {
+        Verdict::Blocked | Verdict::Refused => {
             if result.findings.is_empty() {
                 steps.push("look at the objects named above, or change the plan".to_owned());
             } else {

@@ -5,6 +5,7 @@
 //! I/O, no threads and no randomness; the same calls give the same answers, in a rehearsal and live.
 
 pub mod audit;
+pub mod batch;
 pub mod budget;
 pub mod check;
 pub mod command;

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use flate2::read::GzDecoder;
 use replank_core::Options;
-use replank_core::check::{Finding, Severity, run};
+use replank_core::check::{Finding, Rule, Severity, run};
 use replank_core::groups::GroupBy;
 use replank_core::plan::{Plan, Target};
 use replank_model::delta::Delta;
@@ -137,12 +137,22 @@ fn everything_that_the_boutiques_description_lists_is_found() {
             ("warning singleton Deployment argo/workflow-controller", &[]),
             ("warning singleton Deployment argo/argo-server", &[]),
             ("warning singleton Deployment kube-system/cluster-autoscaler", &["safe-to-evict=false"]),
+            // Not in the description, and so: pods under a budget, and none has the controller's finalizer.
+            ("info result-unrecorded Workflow pipelines/adhoc-backfill-x7k2p", &["2 pods", "the run fails"]),
+            (
+                "info result-unrecorded Workflow pipelines/nightly-etl-1795158000",
+                &["4 pods", "the step is done once more"],
+            ),
             (
                 "warning hpa-at-maximum HorizontalPodAutoscaler boutique/recommendationservice",
                 &["10 replicas"],
             ),
         ],
     );
+    // Its schedules are read, catch up within 300 s, and none is about to begin that another moment would avoid.
+    let of_schedules =
+        findings.iter().filter(|finding| matches!(finding.rule, Rule::CronSoon | Rule::CronSkips));
+    assert_eq!(of_schedules.count(), 0, "{}", lines(&findings));
     spare(
         &findings,
         &[

@@ -19,6 +19,12 @@ rules! {
     Singleton = "singleton", "one replica without a disruption budget: it is gone while it moves";
     WaitsInVain = "waits-in-vain", "pods that are waited for as batch pods and do not end by themselves";
     BatchUnprotected = "batch-unprotected", "batch pods whose work an eviction would lose";
+    BatchWaitUnread = "batch-wait-unread", "an annotation that is to say how long a pod is waited for, and does not";
+    ResultUnrecorded = "result-unrecorded", "workflow pods whose good end a drain may lose before it is recorded";
+    RetryWithoutLimit = "retry-without-limit", "a retry backoff without a limit, whose pauses Argo skips";
+    ShortGrace = "short-grace", "workflow steps with outputs to save and little time for it when they are told to stop";
+    CronSoon = "cron-soon", "a scheduled run that begins before old nodes can be cordoned, and holds one of them";
+    CronSkips = "cron-skips", "scheduled runs that do not begin, and nobody says so";
     NoRoom = "no-room", "pods that fit on no node that stays and on no new one";
     NodeNotReady = "node-not-ready", "nodes that are not Ready, so that pods may not end on them";
     PendingBefore = "pending-before", "pods that had no node before the roll";

@@ -13,6 +13,7 @@ use replank_model::view::{Ix, View};
 
 use super::workload::{Workload, workload_of};
 use crate::Options;
+use crate::batch::starts::{self, Series, Unread};
 use crate::drain::{self, BatchKind, Fate};
 use crate::groups;
 use crate::plan::{Plan, Target};
@@ -59,6 +60,10 @@ pub(super) struct Survey<'a> {
     /// Nodes that are replaced; all nodes of groups if there is no plan.
     pub(super) nodes: BTreeSet<NodeName>,
     pub(super) groups: BTreeMap<GroupName, Arc<NodeGroup>>,
+    /// What begins runs by itself.
+    pub(super) series: Vec<Series>,
+    /// What would, could its schedule be read.
+    pub(super) unread: Vec<Unread>,
 }
 
 impl<'a> Survey<'a> {
@@ -68,6 +73,7 @@ impl<'a> Survey<'a> {
             Some(plan) => (roll::old_nodes(view, plan, options), plan),
             None => (view.nodes.unordered().map(|(_, node)| node.name()).collect(), &everything),
         };
+        let (series, unread) = starts::all(view);
         let mut survey = Self {
             view,
             plan,
@@ -77,6 +83,8 @@ impl<'a> Survey<'a> {
             budgets: BTreeMap::new(),
             groups: groups_of(view, options),
             nodes,
+            series,
+            unread,
         };
         for name in survey.nodes.clone() {
             for pod in view.sorted_pods_on(&name) {
@@ -165,6 +173,11 @@ impl<'a> Survey<'a> {
             None => self.groups_touched(),
         };
         names.iter().filter_map(|name| self.groups.get(name)).collect()
+    }
+
+    /// What begins runs by itself that may land on the nodes that are looked at.
+    pub(super) fn series_here(&self) -> impl Iterator<Item = &Series> {
+        self.series.iter().filter(|series| self.node_objects().any(|node| series.may_land_on(node)))
     }
 
     /// How long the plan waits for batch pods.

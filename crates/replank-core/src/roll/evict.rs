@@ -37,6 +37,7 @@ use super::prepare::MARK_LIFE;
 use super::room::{Room, Search, is_about_to_be_placed};
 use super::start;
 use super::turn::{Track, Turn};
+use crate::batch::wait;
 use crate::budget::Ledger;
 use crate::command::{self, Effect, NodeRole, PodTarget, Replacement};
 use crate::drain::Otherwise;
@@ -317,18 +318,20 @@ fn replicas_wanted(view: &View, pod: &Pod) -> Option<usize> {
 /// The pods that are to be evicted from a node now: those that simply move, and batch pods past their deadline.
 fn due<'a>(turn: &Turn<'a>, drain: &Drain<'a>) -> Vec<&'a Bound> {
     let load: &'a Load = drain.load;
-    let is_over = batch_is_over(turn, drain.since) && turn.scope.plan.batch.on_deadline == OnDeadline::Evict;
-    let batch = load.batch.iter().filter(|batch| is_over && batch.otherwise == Otherwise::Moves);
+    let is_evicted = turn.scope.plan.batch.on_deadline == OnDeadline::Evict;
+    let batch = load.batch.iter().filter(|batch| {
+        is_evicted && batch.otherwise == Otherwise::Moves && batch_is_over(turn, drain.since, batch)
+    });
     load.movers.iter().chain(batch.map(|batch| &batch.bound)).collect()
 }
 
-/// Until when batch pods are waited for on a node that was cordoned then.
-pub(super) fn batch_deadline(turn: &Turn<'_>, since: Time) -> Time {
-    since + turn.scope.plan.batch.wait
+/// Until when a batch pod is waited for on a node that was cordoned then.
+pub(super) fn batch_deadline(turn: &Turn<'_>, since: Time, batch: &BatchPod) -> Time {
+    since + wait::wait_of(&batch.bound.pod, turn.scope.plan.batch.wait)
 }
 
-pub(super) fn batch_is_over(turn: &Turn<'_>, since: Time) -> bool {
-    turn.now >= batch_deadline(turn, since)
+pub(super) fn batch_is_over(turn: &Turn<'_>, since: Time, batch: &BatchPod) -> bool {
+    turn.now >= batch_deadline(turn, since, batch)
 }
 
 /// Moves what may be moved off one node.
@@ -393,21 +396,22 @@ pub(super) fn wait_for(turn: &mut Turn<'_>, member: &Member, since: Time, load: 
     for pod in &load.unrecorded {
         turn.wait(Subject::Pod(pod.clone()), WaitingOn::Unrecorded);
     }
-    let deadline = batch_deadline(turn, since);
-    let is_over = batch_is_over(turn, since);
     for batch in &load.batch {
-        wait_for_batch(turn, batch, deadline, is_over);
+        wait_for_batch(turn, batch, since);
     }
-    let is_skipped = turn.scope.plan.batch.on_deadline == OnDeadline::Skip;
-    if is_over && is_skipped && !load.batch.is_empty() {
+    // One pod that outlives its deadline keeps the node, whatever the others do.
+    let is_over = load.batch.iter().any(|batch| batch_is_over(turn, since, batch));
+    if is_over && turn.scope.plan.batch.on_deadline == OnDeadline::Skip {
         let mark = command::Mark { role: NodeRole::Skipped, since: turn.now, expires: turn.now + MARK_LIFE };
         let key = turn.key("skip", &member.uid);
         turn.mark(member, "node to be left out", key, mark);
     }
 }
 
-fn wait_for_batch(turn: &mut Turn<'_>, batch: &BatchPod, deadline: Time, is_over: bool) {
+fn wait_for_batch(turn: &mut Turn<'_>, batch: &BatchPod, cordoned: Time) {
     let pod = &batch.bound.pod;
+    let deadline = batch_deadline(turn, cordoned, batch);
+    let is_over = batch_is_over(turn, cordoned, batch);
     let subject = Subject::Pod(pod.meta.key());
     let since = pod.status.start_time;
     if !is_over {

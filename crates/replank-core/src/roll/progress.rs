@@ -52,8 +52,11 @@ fn of_track(turn: &Turn<'_>, track: &Track<'_>) -> Time {
     let of_marks =
         queued.chain(&lane.held).chain(&lane.skipped).filter_map(|name| match turn.member(name).stand {
             // What was held by batch pods may move once their time is up.
-            Stand::Doomed { since, .. } if batch_is_over(turn, since) => Some(batch_deadline(turn, since)),
-            Stand::Doomed { since, .. } | Stand::Skipped { since } => Some(since),
+            Stand::Doomed { since, ref load } => {
+                let over = load.batch.iter().filter(|batch| batch_is_over(turn, since, batch));
+                Some(over.map(|batch| batch_deadline(turn, since, batch)).fold(since, Time::max))
+            }
+            Stand::Skipped { since } => Some(since),
             _ => None,
         });
     of_nodes.chain(of_instances).chain(of_marks).fold(turn.scope.options.started, Time::max)

@@ -263,10 +263,12 @@ pub(super) fn late<'a>(turn: &'a Turn<'_>, track: &'a Track<'_>) -> impl Iterato
 fn is_late(turn: &Turn<'_>, member: &Member) -> bool {
     match &member.stand {
         Stand::Doomed { since, load } => {
-            batch_is_over(turn, *since)
-                && load.refused.is_empty()
+            load.refused.is_empty()
                 && load.unrecorded.is_empty()
-                && load.batch.iter().all(|batch| batch.otherwise == Otherwise::Moves)
+                && load
+                    .batch
+                    .iter()
+                    .all(|batch| batch.otherwise == Otherwise::Moves && batch_is_over(turn, *since, batch))
         }
         _ => false,
     }
@@ -289,7 +291,7 @@ fn has_room(
     since: Time,
     load: &Load,
 ) -> Result<(), WaitingOn> {
-    let batch = load.batch.iter().filter(|_| batch_is_over(turn, since)).map(|batch| &batch.bound);
+    let batch = load.batch.iter().filter(|batch| batch_is_over(turn, since, batch)).map(|batch| &batch.bound);
     let pods: Vec<&Arc<Pod>> = load.movers.iter().chain(batch).map(|bound| &bound.pod).collect();
     if let Some(on) = pods.iter().find_map(|pod| hopeless.0.get(&alike(pod))) {
         return Err(on.clone());

@@ -39,7 +39,7 @@ impl Batches {
             return;
         }
         let since = pod.node.as_ref().and_then(|node| self.cordoned.get(node));
-        let until = since.map(|since| *since + promised.batch_wait);
+        let until = since.map(|since| *since + asked(pod).unwrap_or(promised.batch_wait));
         if until.is_none_or(|until| found.at + ROUNDING < until) {
             found.broken(
                 Promise::S2,
@@ -47,6 +47,12 @@ impl Batches {
             );
         }
     }
+}
+
+/// How long a pod asks to be waited for.
+fn asked(pod: &Pod) -> Option<Span> {
+    let text = pod.meta.annotations.value("replank.dev/batch-wait")?;
+    text.parse().ok().filter(|span: &Span| span.as_millis() >= 0)
 }
 
 /// As docs/plan.md lists them.

@@ -12,7 +12,7 @@ use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use super::super::workload::Workload;
 use super::no_budget::common_labels;
-use super::{runs, workflow};
+use crate::batch::{past, retry};
 use crate::budget::uncounted;
 use crate::drain::BatchKind;
 
@@ -44,9 +44,9 @@ struct Stake {
 }
 
 fn finding(survey: &Survey<'_>, workload: &Workload, stake: Stake) -> Finding {
-    let since = runs::started(survey.view, workload);
+    let since = past::started(survey.view, workload);
     let running = since.map_or(String::new(), |since| format!("; running for {}", survey.now() - since));
-    let past = runs::of(survey.view, workload).map_or(String::new(), |past| format!("; {past}"));
+    let past = past::of(survey.view, workload).map_or(String::new(), |past| format!("; {past}"));
     let schedule = survey.view.cron_jobs.by_key(&workload.key).filter(|_| &*workload.kind == "CronJob");
     let schedule = schedule.map_or(String::new(), |cron| format!("; scheduled {:?}", cron.spec.schedule));
     Finding {
@@ -122,15 +122,15 @@ fn ignores_disruption(job: &Job) -> bool {
 }
 
 fn workflow_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
-    let retry = workflow::retry_of(survey.view, &subject.pod)?;
+    let stake = retry::stake_of(survey.view, &subject.pod)?;
     let budget = match survey.view.budgets_of(subject.ix) {
         [] => "no disruption budget and ",
         _ => "",
     };
     Some(Stake {
-        severity: if retry.is_safe() { Severity::Info } else { Severity::Warning },
-        text: format!("{budget}{}", retry.consequence()),
-        remedy: match retry.is_safe() {
+        severity: if stake.is_safe() { Severity::Info } else { Severity::Warning },
+        text: format!("{budget}{}", stake.consequence()),
+        remedy: match stake.is_safe() {
             true => "plan it in: batch: {wait: 6h, onDeadline: pause}".to_owned(),
             false => "let lost steps be run again, in the Workflow's spec: retryStrategy: {retryPolicy: Always, limit: 3, backoff: \
                       {duration: 30s}}"
@@ -235,7 +235,24 @@ mod tests {
             of(strategy("OnFailure"), strategy("Always"))[0].contains("\"pod deleted\" is not run again")
         );
         assert!(of(json!({}), strategy("OnError"))[0].contains("exit code 143"));
-        let expression = json!({"retryStrategy": {"retryPolicy": "Always", "expression": "true"}});
-        assert!(of(expression, json!({}))[0].contains("expression decides"));
+        let expression = |text: &str| json!({"retryStrategy": {"expression": text}});
+        assert!(of(expression("true"), json!({}))[0].starts_with("info"), "with an expression alone, Always");
+        assert!(
+            of(expression("lastRetry.status == 'Failed'"), json!({}))[0]
+                .contains("\"pod deleted\": it is not")
+        );
+        assert!(
+            of(expression("asInt(lastRetry.exitCode) < 128"), json!({}))[0]
+                .contains("(exit code 143): it is not")
+        );
+        assert!(of(expression("workflow.name == 'w'"), json!({}))[0].contains("cannot be worked out"));
+        // What the template does not say, the defaults of templates do, field by field, before the Workflow's strategy.
+        let defaults = json!({"templateDefaults": {"retryStrategy": {"retryPolicy": "Always"}}, "retryStrategy": {"retryPolicy": "OnError"}});
+        assert!(of(json!({"retryStrategy": {"limit": 2}}), defaults.clone())[0].starts_with("info"));
+        assert!(of(json!({}), defaults)[0].starts_with("info"));
+        assert!(
+            of(json!({"retryStrategy": {"retryPolicy": "Always", "limit": "0"}}), json!({}))[0]
+                .contains("limit 0")
+        );
     }
 }

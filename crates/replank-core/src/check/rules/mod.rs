@@ -2,6 +2,9 @@
 
 mod bare_pod;
 mod batch_unprotected;
+mod batch_wait_unread;
+mod cron_skips;
+mod cron_soon;
 mod hpa_at_maximum;
 mod local_storage;
 mod long_grace;
@@ -17,14 +20,15 @@ mod pdb_weak;
 mod pending_before;
 mod pinned_to_group;
 mod placed_apart;
-mod runs;
+mod result_unrecorded;
+mod retry_without_limit;
 mod scale;
+mod short_grace;
 mod singleton;
 mod spot_only;
 #[cfg(test)]
 mod stage;
 mod waits_in_vain;
-mod workflow;
 mod zone_bound;
 
 use super::finding::Finding;
@@ -42,6 +46,12 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     singleton::find,
     waits_in_vain::find,
     batch_unprotected::find,
+    batch_wait_unread::find,
+    result_unrecorded::find,
+    retry_without_limit::find,
+    short_grace::find,
+    cron_soon::find,
+    cron_skips::find,
     no_room::find,
     node_not_ready::find,
     pending_before::find,

@@ -7,7 +7,7 @@ use replank_model::view::{Ix, View};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods as count};
 use super::super::survey::{Subject, Survey};
-use super::{runs, workflow};
+use crate::batch::{past, retry};
 use crate::budget::{asks_for_scale, failed_sync};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
@@ -18,10 +18,10 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let Some(why) = why(survey.view, budget, &subjects) else { continue };
         let ends = subjects.iter().all(|subject| subject.ends());
         let consequence = if ends { "blocks their nodes until they are done" } else { "blocks" };
-        let retry = subjects.iter().find_map(|subject| workflow::retry_of(survey.view, &subject.pod));
-        let retry = retry.map_or(String::new(), |retry| format!("; {}", retry.consequence()));
+        let stake = subjects.iter().find_map(|subject| retry::stake_of(survey.view, &subject.pod));
+        let retry = stake.map_or(String::new(), |stake| format!("; {}", stake.consequence()));
         let workload = subjects.iter().find_map(|subject| subject.workload.as_ref());
-        let since = workload.filter(|_| ends).and_then(|workload| runs::started(survey.view, workload));
+        let since = workload.filter(|_| ends).and_then(|workload| past::started(survey.view, workload));
         let running = since.map_or(String::new(), |since| format!("; running for {}", survey.now() - since));
         findings.push(Finding {
             rule: Rule::PdbNotCounted,

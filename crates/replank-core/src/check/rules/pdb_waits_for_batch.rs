@@ -1,10 +1,10 @@
 //! A budget that keeps batch pods until they are done, such as `minAvailable: 9999` on a Workflow.
 
-use replank_model::time::Time;
+use replank_model::time::{Span, Time};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
-use super::runs;
+use crate::batch::past;
 use crate::budget::uncounted;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
@@ -19,26 +19,34 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         }
         let Some(workload) = subjects.iter().find_map(|subject| subject.workload.as_ref()) else { continue };
         let since: Option<Time> = subjects.iter().filter_map(|subject| subject.pod.status.start_time).min();
-        let since = runs::started(survey.view, workload).or(since);
-        let past = runs::of(survey.view, workload);
+        let since = past::started(survey.view, workload).or(since);
+        let past = past::of(survey.view, workload);
         let running = since.map_or(String::new(), |since| format!("; running for {}", survey.now() - since));
         let expected = past.map_or(String::new(), |past| format!("; {past}"));
         let left = past.zip(since).map(|(past, since)| past.longest - (survey.now() - since));
+        let over = match left {
+            Some(left) if left > Span::ZERO => format!("; expected to be over by {}", survey.now() + left),
+            Some(_) => "; longer than any of them, it may be over at any moment".to_owned(),
+            None => String::new(),
+        };
+        let bound = match past::bound(survey.view, workload) {
+            Some(bound) => format!("; ended by its own deadline at {bound}"),
+            None => "; it has no deadline of its own (activeDeadlineSeconds)".to_owned(),
+        };
         let is_longer = left.zip(survey.batch_wait()).is_some_and(|(left, wait)| left > wait);
-        let wait = left.map_or("6h".to_owned(), |left| runs::rounded_up(left).to_string());
+        let wait = left.map_or("6h".to_owned(), |left| past::rounded_up(left).to_string());
         findings.push(Finding {
             rule: Rule::PdbWaitsForBatch,
             severity: Severity::Warning,
             object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
             reason: format!(
-                "{} of {} pods must stay: it waits until {workload} is over{running}{expected}{}",
+                "{} of {} pods must stay: it waits until {workload} is over{running}{expected}{over}{bound}{}; a managed node \
+                 group's own update gives up after 15m",
                 status.desired_healthy,
                 status.expected_pods,
                 if is_longer { "; that is longer than the plan waits" } else { "" },
             ),
-            remedy: format!(
-                "plan it in: batch: {{wait: {wait}, onDeadline: pause}}   # a managed node group's own update gives up after 15m"
-            ),
+            remedy: format!("plan it in: batch: {{wait: {wait}, onDeadline: pause}}"),
         });
     }
     findings
@@ -85,7 +93,8 @@ mod tests {
             with(9999),
             [
                 "warning pdb-waits-for-batch PodDisruptionBudget shop/etl-3: 9999 of 2 pods must stay: it waits until Workflow \
-              shop/etl-3 is over; running for 1h30m0s; 2 earlier runs took 1h50m0s to 2h0m0s"
+              shop/etl-3 is over; running for 1h30m0s; 2 earlier runs took 1h50m0s to 2h0m0s; expected to be over by 2026-01-01T12:30:00Z; it has no deadline \
+              of its own (activeDeadlineSeconds); a managed node group's own update gives up after 15m"
             ]
         );
     }

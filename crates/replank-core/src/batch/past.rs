@@ -4,22 +4,28 @@ use std::fmt;
 
 use replank_model::object::batch::Job;
 use replank_model::object::condition;
+use replank_model::text::{Namespace, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use serde_json::Value;
 
-use super::super::workload::Workload;
-use super::workflow;
+use super::retry;
+use crate::check::Workload;
 
 /// Label of a Workflow that a CronWorkflow made.
-const CRON_WORKFLOW: &str = "workflows.argoproj.io/cron-workflow";
+pub const CRON_WORKFLOW: &str = "workflows.argoproj.io/cron-workflow";
 
 /// Finished runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Past {
-    pub(super) runs: usize,
-    pub(super) shortest: Span,
-    pub(super) longest: Span,
+pub struct Past {
+    /// How many.
+    pub runs: usize,
+    /// The shortest.
+    pub shortest: Span,
+    /// Half of them took no longer.
+    pub typical: Span,
+    /// The longest.
+    pub longest: Span,
 }
 
 impl fmt::Display for Past {
@@ -32,30 +38,59 @@ impl fmt::Display for Past {
 }
 
 /// Finished runs of the same origin.
-pub(super) fn of(view: &View, workload: &Workload) -> Option<Past> {
-    let spans: Vec<Span> = match &*workload.kind {
+#[must_use]
+pub fn of(view: &View, workload: &Workload) -> Option<Past> {
+    let mut spans: Vec<Span> = match &*workload.kind {
         "CronJob" => jobs_of(view, workload).filter_map(job_span).collect(),
-        "Workflow" => workflow_spans(view, workload),
+        "CronWorkflow" => workflow_spans(view, &workload.key.namespace, workload.key.name.as_str()),
+        "Workflow" => {
+            let own = view.other("argoproj.io", "Workflow", &workload.key);
+            let cron: Option<Text> = own.and_then(|own| own.meta.labels.get(CRON_WORKFLOW).cloned());
+            cron.map_or(Vec::new(), |cron| workflow_spans(view, &workload.key.namespace, &cron))
+        }
         _ => Vec::new(),
     };
-    Some(Past { runs: spans.len(), shortest: *spans.iter().min()?, longest: *spans.iter().max()? })
+    spans.sort();
+    Some(Past {
+        runs: spans.len(),
+        shortest: *spans.first()?,
+        typical: spans[(spans.len() - 1) / 2],
+        longest: *spans.last()?,
+    })
 }
 
 /// When the present run began.
-pub(super) fn started(view: &View, workload: &Workload) -> Option<Time> {
+#[must_use]
+pub fn started(view: &View, workload: &Workload) -> Option<Time> {
     match &*workload.kind {
         "CronJob" => jobs_of(view, workload)
             .filter(|job| !job.is_finished())
             .filter_map(|job| job.status.start_time)
             .min(),
         "Job" => view.jobs.by_key(&workload.key)?.status.start_time,
-        "Workflow" => time(&workflow::raw(view, &workload.key)?, "/status/startedAt"),
+        "Workflow" => time(&retry::raw(view, &workload.key)?, "/status/startedAt"),
         _ => None,
     }
 }
 
+/// Until when a run can go on at most: its start and its `activeDeadlineSeconds`, where it has one.
+#[must_use]
+pub fn bound(view: &View, workload: &Workload) -> Option<Time> {
+    let seconds = match &*workload.kind {
+        "Job" => view.jobs.by_key(&workload.key)?.spec.active_deadline_seconds,
+        "CronJob" => view.cron_jobs.by_key(&workload.key)?.spec.job_template.spec.active_deadline_seconds,
+        "Workflow" => {
+            let raw = retry::raw(view, &workload.key)?;
+            retry::spec_of(view, &raw).get("activeDeadlineSeconds").and_then(retry::number)
+        }
+        _ => None,
+    };
+    Some(started(view, workload)? + Span::from_secs(seconds?))
+}
+
 /// The next full hour.
-pub(super) fn rounded_up(span: Span) -> Span {
+#[must_use]
+pub fn rounded_up(span: Span) -> Span {
     const HOUR: i64 = 3_600_000;
     Span::from_millis((span.as_millis().max(0) / HOUR + 1) * HOUR)
 }
@@ -77,17 +112,15 @@ fn job_span(job: &Job) -> Option<Span> {
     is_complete.then_some(span)
 }
 
-fn workflow_spans(view: &View, workload: &Workload) -> Vec<Span> {
-    let own = view.other("argoproj.io", "Workflow", &workload.key);
-    let Some(cron) = own.and_then(|own| own.meta.labels.get(CRON_WORKFLOW)) else { return Vec::new() };
+fn workflow_spans(view: &View, namespace: &Namespace, cron: &str) -> Vec<Span> {
     let siblings = view.others().filter(|other| {
         &*other.kind == "Workflow"
             && other.group() == "argoproj.io"
-            && other.meta.namespace == workload.key.namespace
-            && other.meta.labels.get(CRON_WORKFLOW) == Some(cron)
+            && other.meta.namespace == *namespace
+            && other.meta.labels.value(CRON_WORKFLOW) == Some(cron)
     });
     let finished = siblings.filter_map(|other| {
-        let raw = workflow::raw(view, &other.meta.key())?;
+        let raw = retry::raw(view, &other.meta.key())?;
         let has_succeeded = raw.pointer("/status/phase").and_then(Value::as_str) == Some("Succeeded");
         let span = time(&raw, "/status/finishedAt")? - time(&raw, "/status/startedAt")?;
         has_succeeded.then_some(span)

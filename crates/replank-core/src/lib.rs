@@ -14,6 +14,7 @@ pub mod drain;
 pub mod finding;
 pub mod groups;
 pub mod intent;
+pub mod makers;
 pub mod mark;
 pub mod place;
 pub mod plan;

@@ -9,6 +9,7 @@ use replank_model::time::{Span, Time};
 
 use crate::drain::Refused;
 use crate::mark::Ailment;
+use crate::makers::Maker;
 
 /// One thing that waits.
 #[derive(Clone, Debug, PartialEq)]
@@ -237,6 +238,11 @@ pub enum WaitingOn {
     ForeignCordon,
     /// A node's instance is not known to the cloud, so that it can be neither ended nor replaced.
     NoInstance,
+    /// A node is replaced by whoever made it, and is left to them.
+    ManagedBy {
+        /// Who made it.
+        maker: Maker,
+    },
     /// A node was left out, because a batch pod outlived its deadline.
     Skipped,
     /// Instances are being ended.
@@ -342,6 +348,7 @@ impl WaitingOn {
             Self::Reopened => "reopened",
             Self::ForeignCordon => "foreignCordon",
             Self::NoInstance => "noInstance",
+            Self::ManagedBy { .. } => "managedBy",
             Self::Skipped => "skipped",
             Self::Leaving { .. } => "leaving",
             Self::Missing { .. } => "missing",
@@ -393,6 +400,7 @@ impl WaitingOn {
             | Self::OtherRun { .. }
             | Self::Reopened
             | Self::ForeignCordon
+            | Self::ManagedBy { .. }
             | Self::Skipped
             | Self::Missing { .. }
             | Self::Bounds { .. }
@@ -492,6 +500,7 @@ impl fmt::Display for WaitingOn {
             Self::Reopened => f.write_str("a person: somebody else uncordoned it"),
             Self::ForeignCordon => f.write_str("a person: somebody else cordoned the new node"),
             Self::NoInstance => f.write_str("its instance, which the cloud does not list"),
+            Self::ManagedBy { maker } => write!(f, "{maker}, which made it: {}", maker.way()),
             Self::Skipped => f.write_str("nothing: left out, a batch pod outlived its deadline"),
             Self::Leaving { instances } => write!(f, "{} to end", counted(*instances, "instance")),
             Self::Missing { what } => write!(f, "{what}, which is not there"),

@@ -10,6 +10,8 @@ use replank_model::text::{GroupName, Text};
 use replank_model::view::View;
 use serde_json::Value;
 
+use crate::makers::LABEL_NODE_POOL;
+
 /// Labels by which the provisioner itself says what it has bought, with the value for spot (EKS user guide "Managed node
 /// groups"; Karpenter "Scheduling", well-known labels). Where one is there, no other label is asked.
 const DECLARED: [(&str, &str); 2] =
@@ -32,23 +34,6 @@ const CUSTOMARY: [&str; 9] = [
 const SPOT_VALUES: [&str; 3] = ["spot", "ec2spot", "preemptible"];
 /// Values that say spot where the key already does (`spot=true`).
 const YES_VALUES: [&str; 2] = ["true", ""];
-
-/// Label by which EKS says who runs a node: `fargate`, `auto` (Auto Mode) or `hybrid` (EKS user guide "Fargate pod
-/// configuration", "Use Amazon EKS Auto Mode", "Hybrid nodes").
-const LABEL_COMPUTE_TYPE: &str = "eks.amazonaws.com/compute-type";
-
-/// Whether Fargate made the node for one pod: no other pod is ever put there.
-pub(super) fn is_fargate(node: &Node) -> bool {
-    node.meta.labels.value(LABEL_COMPUTE_TYPE) == Some("fargate")
-}
-
-/// Whether EKS Auto Mode makes and mends the node: what is changed by hand is not kept.
-pub(super) fn is_auto_mode(node: &Node) -> bool {
-    node.meta.labels.value(LABEL_COMPUTE_TYPE) == Some("auto")
-}
-
-/// Label of Karpenter, also in EKS Auto Mode: the node pool.
-pub(super) const LABEL_NODE_POOL: &str = "karpenter.sh/nodepool";
 
 /// Whether a node is spot capacity: as its provisioner declares it, else as labels and taints customarily say.
 #[must_use]

@@ -15,8 +15,9 @@ use replank_model::quantity::Quantity;
 use replank_model::text::{GroupName, NodeName, Text};
 use replank_model::view::View;
 
-use super::capacity::{self, LABEL_NODE_POOL, Scaler, Scalers};
+use super::capacity::{self, Scaler, Scalers};
 use crate::groups::{self, GroupBy};
+use crate::makers::{LABEL_NODE_POOL, Maker};
 
 /// Taints that come and go by themselves (node life cycle, cloud controller, cluster-autoscaler, Karpenter, and those that
 /// agents take off when they run: EBS and EFS CSI, Cilium). A node of the group that has just joined has none of them.
@@ -102,7 +103,8 @@ pub(super) struct Ground {
 impl Ground {
     pub(super) fn of(view: &View, mentions: &Mentions, by: &GroupBy, scalers: &mut Scalers) -> Self {
         let mut by_signature: BTreeMap<Signature, Vec<&Arc<Node>>> = BTreeMap::new();
-        for (_, node) in view.nodes.sorted().into_iter().filter(|(_, node)| !capacity::is_fargate(node)) {
+        for (_, node) in view.nodes.sorted().into_iter().filter(|(_, node)| Maker::of(node) != Maker::Fargate)
+        {
             by_signature.entry(Signature::of(node, mentions, by)).or_default().push(node);
         }
         let mut ground = Self::default();

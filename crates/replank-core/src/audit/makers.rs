@@ -8,9 +8,9 @@ use replank_model::object::{Object, render};
 use replank_model::text::Text;
 use serde_json::Value;
 
-use super::capacity::LABEL_NODE_POOL;
 use super::ground::keeps_off;
 use super::survey::Survey;
+use crate::makers::LABEL_NODE_POOL;
 
 /// Labels, by how they begin, that Karpenter knows of by itself, without a pool saying so (Karpenter "Scheduling", well-known
 /// labels; EKS user guide "Create a node pool for EKS Auto Mode").

@@ -48,6 +48,8 @@ pub(super) struct Lane {
     pub(super) retained: BTreeSet<NodeName>,
     /// Old nodes that are not ours to touch.
     pub(super) aside: BTreeSet<NodeName>,
+    /// Chosen nodes that their makers replace.
+    pub(super) kept: BTreeSet<NodeName>,
     pub(super) usable: BTreeSet<NodeName>,
     /// New nodes that do not count.
     pub(super) arriving: BTreeSet<NodeName>,
@@ -257,6 +259,10 @@ impl Fleet {
                 if scope.plan.target.group.as_ref() == Some(&member.group) && !member.is_ready {
                     count(&mut lane.broken);
                 }
+                (true, true, false)
+            }
+            Stand::Kept { .. } => {
+                put(&mut lane.kept, name, is_there);
                 (true, true, false)
             }
             Stand::Usable => {

@@ -27,6 +27,7 @@ use super::{daemon, target};
 use crate::Options;
 use crate::command::{NodeRole, NodeTarget};
 use crate::groups;
+use crate::makers::Maker;
 use crate::mark;
 use crate::plan::{ChosenBy, Order, Plan};
 
@@ -102,6 +103,8 @@ pub(super) enum Stand {
     OtherRun { run: RunId, until: Time },
     /// Old, and its instance is not known.
     NoInstance,
+    /// Chosen, and replaced by whoever made it: left to them.
+    Kept { by: Maker },
     /// Its instance is being ended, or is gone.
     Leaving,
 }
@@ -133,6 +136,7 @@ impl Member {
             | Stand::OtherRun { .. }
             | Stand::NoInstance => true,
             Stand::Bystander
+            | Stand::Kept { .. }
             | Stand::Usable
             | Stand::Arriving { .. }
             | Stand::Closed
@@ -144,7 +148,7 @@ impl Member {
     /// Whether no pod may be moved here: it is itself to go, or is not ready to take any.
     pub(super) fn is_closed(&self) -> bool {
         match self.stand {
-            Stand::Bystander | Stand::Usable | Stand::Skipped { .. } => false,
+            Stand::Bystander | Stand::Kept { .. } | Stand::Usable | Stand::Skipped { .. } => false,
             Stand::Arriving { .. }
             | Stand::Closed
             | Stand::Surplus { .. }
@@ -240,6 +244,10 @@ fn stand(
     }
     if !is_chosen {
         return Stand::Bystander;
+    }
+    let by = Maker::of(node);
+    if by.keeps_its_nodes() {
+        return Stand::Kept { by };
     }
     match (instance, &found) {
         (Some(_), _) => old_stand(view, scope, node, found),

@@ -51,6 +51,7 @@ mod daemon;
 mod evict;
 mod fleet;
 mod halt;
+mod hands;
 mod load;
 mod member;
 mod places;
@@ -266,6 +267,7 @@ fn advance<'a>(turn: &mut Turn<'a>, tracks: &[Track<'a>], gear: &mut Gear<'_>) -
     for track in tracks {
         halt::aside(turn, track);
     }
+    hands::kept(turn);
     let drains = evict::drains(turn, tracks);
     let mut spare = Spare::of(turn, tracks);
     if ready.iter().all(|ready| *ready == Readiness::Open) {
@@ -362,7 +364,9 @@ pub(crate) fn old_nodes(view: &View, plan: &Plan, options: &Options) -> BTreeSet
 /// Of all that waits, what blocks.
 fn blocking(waiting: &[Waiting]) -> Vec<Waiting> {
     let blocks = |waiting: &&Waiting| match waiting.on.hope() {
-        Hope::Possible | Hope::None => !matches!(waiting.on, WaitingOn::Turn { .. }),
+        Hope::Possible | Hope::None => {
+            !matches!(waiting.on, WaitingOn::Turn { .. } | WaitingOn::ManagedBy { .. })
+        }
         Hope::Moving => matches!(waiting.on, WaitingOn::Terminating { .. }),
     };
     waiting.iter().filter(blocks).cloned().collect()

@@ -31,6 +31,7 @@ fn words(kind: &str) -> &str {
         "effect" => "a command's effect",
         "finding" => "a person: something blocking was found",
         "instanceLate" => "an instance that is late",
+        "managedBy" => "whoever made the node",
         "leaving" => "instances to end",
         "nodeReady" => "a new node to be Ready",
         "pace" => "the plan's pace",

@@ -9,7 +9,6 @@ use replank_model::object::resources::{CPU, MEMORY};
 use replank_model::quantity::Quantity;
 use serde_json::json;
 
-use super::super::capacity::is_auto_mode;
 use super::super::engine::{Engine, landed};
 use super::super::ground::{Ground, KindId, taint_text};
 use super::super::near::nearest;
@@ -18,6 +17,7 @@ use super::super::rule::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey, is_for_everything};
 use crate::finding::counted;
 use crate::groups::GroupBy;
+use crate::makers::Maker;
 
 /// Taints of control plane nodes (kubeadm): nobody is meant to tolerate them.
 const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
@@ -121,7 +121,7 @@ fn remedy(survey: &Survey<'_>, taint: &Taint, kinds: &BTreeSet<KindId>) -> Strin
     for id in kinds {
         let kind = survey.ground.kind(*id);
         // EKS Auto Mode keeps its nodes as it made them.
-        if is_auto_mode(&kind.sample) {
+        if Maker::of(&kind.sample) == Maker::AutoMode {
             continue;
         }
         let managed = kind.sample.meta.labels.value("eks.amazonaws.com/nodegroup");

@@ -1,0 +1,153 @@
+//! Who made a node, and answers for it.
+//!
+//! A roll replaces the nodes of Auto Scaling groups: it raises the group, and ends instances by their ids. Other nodes have
+//! a maker that replaces what it made by rules of its own, and would work against a roll: Karpenter disrupts its nodes when
+//! they drift from their pool, EKS Auto Mode replaces every node within 21 days, a Fargate node lives as long as the one pod
+//! it was made for. Such nodes are recognised and left to whoever made them.
+//!
+//! Cluster Autoscaler makes no nodes of its own: it changes what groups want, and its groups' nodes are replaced like others.
+
+use std::fmt;
+
+use replank_model::object::node::{self, Node};
+use replank_model::text::Text;
+
+/// Label by which EKS says who runs a node: `fargate`, `auto` (Auto Mode) or `hybrid` (EKS user guide "Fargate pod
+/// configuration", "Use Amazon EKS Auto Mode", "Hybrid nodes").
+pub const LABEL_COMPUTE_TYPE: &str = "eks.amazonaws.com/compute-type";
+/// Label of Karpenter, also in EKS Auto Mode: the node pool (Karpenter "Scheduling", well-known labels).
+pub const LABEL_NODE_POOL: &str = "karpenter.sh/nodepool";
+/// How Fargate names its nodes (EKS user guide "Fargate pod configuration").
+const FARGATE_NAME: &str = "fargate-ip-";
+/// API group of Karpenter's NodeClaims, which own the nodes made for them.
+const KARPENTER: &str = "karpenter.sh/";
+
+/// Who made a node.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Maker {
+    /// Karpenter, for a node pool; the pool's name where the node tells it.
+    Karpenter(Option<Text>),
+    /// EKS Auto Mode: what is changed by hand is not kept.
+    AutoMode,
+    /// Fargate, for one pod: no other pod is ever put there.
+    Fargate,
+    /// A person: a machine of their own, joined as an EKS hybrid node.
+    Hybrid,
+    /// An EKS managed node group.
+    ManagedGroup,
+    /// Nobody of these: an Auto Scaling group that somebody runs themselves, or a machine joined by hand.
+    SelfManaged,
+}
+
+impl Maker {
+    /// Who made a node, as its labels, its owner and its name tell.
+    #[must_use]
+    pub fn of(node: &Node) -> Self {
+        let labels = &node.meta.labels;
+        let is_claimed = || {
+            let mut owners = node.meta.owner_references.iter();
+            owners.any(|owner| &*owner.kind == "NodeClaim" && owner.api_version.starts_with(KARPENTER))
+        };
+        match labels.value(LABEL_COMPUTE_TYPE) {
+            Some("auto") => Self::AutoMode,
+            Some("fargate") => Self::Fargate,
+            Some("hybrid") => Self::Hybrid,
+            Some(_) | None if node.meta.name.as_str().starts_with(FARGATE_NAME) => Self::Fargate,
+            Some(_) | None => match labels.get(LABEL_NODE_POOL) {
+                Some(pool) => Self::Karpenter(Some(pool.clone())),
+                None if is_claimed() => Self::Karpenter(None),
+                None if labels.contains_key(node::LABEL_EKS_NODEGROUP) => Self::ManagedGroup,
+                None => Self::SelfManaged,
+            },
+        }
+    }
+
+    /// Whether the nodes are replaced by whoever made them, so that a roll leaves them alone.
+    #[must_use]
+    pub fn keeps_its_nodes(&self) -> bool {
+        match self {
+            Self::Karpenter(_) | Self::AutoMode | Self::Fargate | Self::Hybrid => true,
+            Self::ManagedGroup | Self::SelfManaged => false,
+        }
+    }
+
+    /// How nodes of this maker are replaced.
+    #[must_use]
+    pub fn way(&self) -> &'static str {
+        match self {
+            Self::Karpenter(_) => "change its NodePool or EC2NodeClass: it replaces nodes that have drifted",
+            Self::AutoMode => "EKS replaces its nodes itself, each within 21 days",
+            Self::Fargate => "restart its pod: the next one gets a new node",
+            Self::Hybrid => "upgrade the machine with nodeadm",
+            Self::ManagedGroup | Self::SelfManaged => "roll its group",
+        }
+    }
+}
+
+impl fmt::Display for Maker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Karpenter(Some(pool)) => write!(f, "Karpenter (node pool {pool})"),
+            Self::Karpenter(None) => f.write_str("Karpenter"),
+            Self::AutoMode => f.write_str("EKS Auto Mode"),
+            Self::Fargate => f.write_str("Fargate"),
+            Self::Hybrid => f.write_str("a person (EKS hybrid node)"),
+            Self::ManagedGroup => f.write_str("an EKS managed node group"),
+            Self::SelfManaged => f.write_str("a self-managed group"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::object::Object;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn maker(name: &str, meta: Value) -> Maker {
+        let mut object =
+            json!({"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": {}, "status": {}});
+        object["metadata"]["name"] = name.into();
+        match Object::from_json(object).expect("a valid node") {
+            Object::Node(node) => Maker::of(&node),
+            _ => unreachable!("a node was written"),
+        }
+    }
+
+    #[test]
+    fn a_maker_is_told_by_labels_owner_or_name() {
+        let labelled = |key: &str, value: &str| maker("n", json!({"labels": {key: value}}));
+        assert_eq!(labelled(LABEL_NODE_POOL, "general"), Maker::Karpenter(Some("general".into())));
+        assert_eq!(labelled(LABEL_COMPUTE_TYPE, "fargate"), Maker::Fargate);
+        assert_eq!(labelled(LABEL_COMPUTE_TYPE, "hybrid"), Maker::Hybrid);
+        assert_eq!(labelled(LABEL_COMPUTE_TYPE, "ec2"), Maker::SelfManaged);
+        assert_eq!(labelled("eks.amazonaws.com/nodegroup", "web"), Maker::ManagedGroup);
+        assert_eq!(labelled("kubernetes.io/os", "linux"), Maker::SelfManaged);
+        let auto = json!({"labels": {LABEL_COMPUTE_TYPE: "auto", LABEL_NODE_POOL: "general-purpose"}});
+        assert_eq!(maker("n", auto), Maker::AutoMode, "its pools are Karpenter's, and it is EKS' own");
+        let claimed = |kind: &str, api: &str| {
+            maker(
+                "n",
+                json!({"ownerReferences": [{"apiVersion": api, "kind": kind, "name": "c", "uid": "c"}]}),
+            )
+        };
+        assert_eq!(claimed("NodeClaim", "karpenter.sh/v1"), Maker::Karpenter(None));
+        assert_eq!(claimed("NodeClaim", "example.com/v1"), Maker::SelfManaged);
+        assert_eq!(maker("fargate-ip-10-0-1-2.ec2.internal", json!({})), Maker::Fargate);
+    }
+
+    #[test]
+    fn only_groups_are_rolled() {
+        for (maker, keeps) in [
+            (Maker::Karpenter(None), true),
+            (Maker::AutoMode, true),
+            (Maker::Fargate, true),
+            (Maker::Hybrid, true),
+            (Maker::ManagedGroup, false),
+            (Maker::SelfManaged, false),
+        ] {
+            assert_eq!(maker.keeps_its_nodes(), keeps, "{maker}");
+        }
+    }
+}

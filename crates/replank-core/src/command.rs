@@ -191,6 +191,8 @@ pub enum Effect {
         node: NodeTarget,
         /// State that the decision was taken on.
         version: ResourceVersion,
+        /// The moment that is written: from then on the instance is kept for a while.
+        at: Time,
     },
     /// Has a workload replace all of its pods by its own strategy, as `kubectl rollout restart` does: its template becomes what
     /// [`crate::mark::restarted`] says. Fails if the workload changed since `version`, and where it is a paused Deployment.

@@ -3,6 +3,7 @@
 use replank_model::time::Time;
 
 use crate::command::Command;
+use crate::noticed::Noticed;
 use crate::waiting::Waiting;
 
 /// The result of one call of [`crate::Core::decide`].
@@ -15,6 +16,8 @@ pub struct Decision {
     pub waiting: Vec<Waiting>,
     /// When to look again even if nothing is observed; `None` if only an observation can change anything.
     pub wake_at: Option<Time>,
+    /// What others did since the last look, as far as it is the run's business.
+    pub noticed: Vec<Noticed>,
     /// Set once the run is over.
     pub end: Option<End>,
 }

@@ -16,11 +16,14 @@ pub mod groups;
 pub mod intent;
 pub mod makers;
 pub mod mark;
+pub mod noticed;
 pub mod place;
 pub mod plan;
 mod roll;
 mod run;
 pub mod schedule;
+pub mod singleton;
+pub mod stuck;
 pub mod waiting;
 
 use std::collections::BTreeSet;
@@ -35,6 +38,7 @@ use command::Outcome;
 use decision::Decision;
 use groups::GroupBy;
 use intent::Intent;
+use noticed::Eyes;
 use plan::Plan;
 use run::Run;
 
@@ -59,19 +63,22 @@ pub fn nodes_to_replace(view: &View, plan: &Plan, options: &Options) -> BTreeSet
 pub struct Core {
     view: View,
     run: Run,
+    eyes: Eyes,
 }
 
 impl Core {
     /// A run that knows nothing yet.
     #[must_use]
     pub fn new(plan: impl Into<Arc<Plan>>, run: RunId, options: Options) -> Self {
-        Self { view: View::default(), run: Run::new(plan.into(), run, options) }
+        let eyes = Eyes::new(&run);
+        Self { view: View::default(), run: Run::new(plan.into(), run, options), eyes }
     }
 
     /// Takes in an observation. Those of one kind come in order; kinds may lag behind each other.
     pub fn observe(&mut self, delta: Delta) {
         let change = self.view.apply(delta);
         self.run.observe(&self.view, &change);
+        self.eyes.observe(&self.view, &change);
     }
 
     /// Takes in what became of a command.
@@ -94,7 +101,9 @@ impl Core {
     /// What is to be done now, what waits and on what, and when to look again. The first decision is asked for when
     /// everything that is there has been observed once.
     pub fn decide(&mut self, now: Time) -> Decision {
-        self.run.decide(&self.view, now)
+        let mut decision = self.run.decide(&self.view, now);
+        decision.noticed = self.eyes.decided(&decision.commands);
+        decision
     }
 
     /// Forgets everything that is not read off the View, the plan and the run's own marks. What was sent and is not seen yet is
@@ -108,6 +117,7 @@ impl Core {
         let intent = self.intent();
         self.view = View::default();
         self.run = self.run.anew();
+        self.eyes = self.eyes.anew();
         self.intend(intent);
     }
 

@@ -105,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    fn maker(name: &str, meta: Value) -> Maker {
+    fn maker(name: &str, meta: &Value) -> Maker {
         let mut object =
             json!({"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": {}, "status": {}});
         object["metadata"]["name"] = name.into();
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_maker_is_told_by_labels_owner_or_name() {
-        let labelled = |key: &str, value: &str| maker("n", json!({"labels": {key: value}}));
+        let labelled = |key: &str, value: &str| maker("n", &json!({"labels": {key: value}}));
         assert_eq!(labelled(LABEL_NODE_POOL, "general"), Maker::Karpenter(Some("general".into())));
         assert_eq!(labelled(LABEL_COMPUTE_TYPE, "fargate"), Maker::Fargate);
         assert_eq!(labelled(LABEL_COMPUTE_TYPE, "hybrid"), Maker::Hybrid);
@@ -125,16 +125,16 @@ mod tests {
         assert_eq!(labelled("eks.amazonaws.com/nodegroup", "web"), Maker::ManagedGroup);
         assert_eq!(labelled("kubernetes.io/os", "linux"), Maker::SelfManaged);
         let auto = json!({"labels": {LABEL_COMPUTE_TYPE: "auto", LABEL_NODE_POOL: "general-purpose"}});
-        assert_eq!(maker("n", auto), Maker::AutoMode, "its pools are Karpenter's, and it is EKS' own");
+        assert_eq!(maker("n", &auto), Maker::AutoMode, "its pools are Karpenter's, and it is EKS' own");
         let claimed = |kind: &str, api: &str| {
             maker(
                 "n",
-                json!({"ownerReferences": [{"apiVersion": api, "kind": kind, "name": "c", "uid": "c"}]}),
+                &json!({"ownerReferences": [{"apiVersion": api, "kind": kind, "name": "c", "uid": "c"}]}),
             )
         };
         assert_eq!(claimed("NodeClaim", "karpenter.sh/v1"), Maker::Karpenter(None));
         assert_eq!(claimed("NodeClaim", "example.com/v1"), Maker::SelfManaged);
-        assert_eq!(maker("fargate-ip-10-0-1-2.ec2.internal", json!({})), Maker::Fargate);
+        assert_eq!(maker("fargate-ip-10-0-1-2.ec2.internal", &json!({})), Maker::Fargate);
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub const FOREIGN: &str = "foreign";
 pub const EXCLUDE: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 /// Annotation on a node: the run that has set [`EXCLUDE`]. Without it the label is somebody else's, and stays.
 pub const EXCLUDED: &str = "replank.dev/excluded";
+/// Annotation on a node: when it was excluded.
+pub const EXCLUDED_AT: &str = "replank.dev/excluded-at";
 /// Annotation on a pod template: when `kubectl rollout restart` was last asked for (kubectl's own key).
 pub const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 /// Annotation on a pod template: the run that has asked for the restart at [`RESTARTED_AT`].
@@ -103,18 +105,36 @@ pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
     };
     node.meta.annotations = if is_foreign { annotations.with(CORDON, FOREIGN) } else { annotations };
     node.spec.unschedulable = is_foreign || mark.role.is_cordoned();
+    if !mark.role.is_cordoned() {
+        included(&mut node);
+    }
     node
 }
 
 /// The node as no target of load balancers; as it is where somebody has said already what it is to them.
 #[must_use]
-pub fn excluded(node: &Node, run: &RunId) -> Node {
+pub fn excluded(node: &Node, run: &RunId, at: Time) -> Node {
     let mut node = node.clone();
     if !node.meta.labels.contains_key(EXCLUDE) {
         node.meta.labels = node.meta.labels.with(EXCLUDE, "true");
-        node.meta.annotations = node.meta.annotations.with(EXCLUDED, run.text().clone());
+        let annotations = node.meta.annotations.with(EXCLUDED, run.text().clone());
+        node.meta.annotations = annotations.with(EXCLUDED_AT, at.to_string());
     }
     node
+}
+
+/// When a run excluded a node from load balancers.
+#[must_use]
+pub fn excluded_since(node: &Node) -> Option<Time> {
+    node.meta.annotations.value(EXCLUDED_AT)?.parse().ok()
+}
+
+/// Makes a node a target of load balancers again, if it was a run that had excluded it.
+fn included(node: &mut Node) {
+    if node.meta.annotations.contains_key(EXCLUDED) {
+        node.meta.labels = node.meta.labels.without(EXCLUDE);
+        node.meta.annotations = node.meta.annotations.without(EXCLUDED).without(EXCLUDED_AT);
+    }
 }
 
 /// The template of a workload that a run restarts: another one, so that every pod is made anew.
@@ -132,10 +152,8 @@ pub fn restarted(template: &PodTemplate, run: &RunId, at: Time) -> PodTemplate {
 pub fn lifted(node: &Node) -> Node {
     let mut node = node.clone();
     let is_foreign = node.meta.annotations.value(CORDON) == Some(FOREIGN);
-    if node.meta.annotations.contains_key(EXCLUDED) {
-        node.meta.labels = node.meta.labels.without(EXCLUDE);
-    }
-    node.meta.annotations = cleared(&node.meta.annotations).without(EXCLUDED);
+    included(&mut node);
+    node.meta.annotations = cleared(&node.meta.annotations);
     node.spec.unschedulable = node.spec.unschedulable && is_foreign;
     node
 }
@@ -204,12 +222,19 @@ mod tests {
     #[test]
     fn an_exclusion_of_ours_outlives_later_marks_and_goes_with_the_last() {
         let run = RunId::from("run");
-        let excluded = excluded(&laid(&Node::default(), &run, &mark(NodeRole::Doomed)), &run);
+        let excluded = excluded(
+            &laid(&Node::default(), &run, &mark(NodeRole::Doomed)),
+            &run,
+            time("2026-01-01T00:30:00Z"),
+        );
         assert_eq!(excluded.meta.labels.value(EXCLUDE), Some("true"));
         let from = time("2026-01-01T01:00:00Z");
         let draining = laid(&excluded, &run, &mark(NodeRole::Draining { from }));
         assert!(draining.meta.labels.contains_key(EXCLUDE), "it is drained out of the load balancer");
+        assert_eq!(excluded_since(&draining), Some(time("2026-01-01T00:30:00Z")));
         assert_eq!(lifted(&draining), Node::default());
+        let skipped = laid(&draining, &run, &mark(NodeRole::Skipped));
+        assert!(!skipped.meta.labels.contains_key(EXCLUDE), "it takes pods again");
     }
 
     #[test]
@@ -218,7 +243,7 @@ mod tests {
         for value in ["true", "false"] {
             let mut node = Node::default();
             node.meta.labels = node.meta.labels.with(EXCLUDE, value);
-            assert_eq!(excluded(&node, &run), node);
+            assert_eq!(excluded(&node, &run, time("2026-01-01T00:30:00Z")), node);
             assert_eq!(lifted(&laid(&node, &run, &mark(NodeRole::Doomed))), node);
         }
     }

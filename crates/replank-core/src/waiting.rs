@@ -8,8 +8,10 @@ use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Text, Zone};
 use replank_model::time::{Span, Time};
 
 use crate::drain::Refused;
-use crate::mark::Ailment;
 use crate::makers::Maker;
+use crate::mark::Ailment;
+use crate::plan::StuckAction;
+use crate::stuck::Evidence;
 
 /// One thing that waits.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,6 +118,25 @@ pub enum WaitingOn {
         pods: u32,
         /// The longest grace among them.
         grace_max: Span,
+    },
+    /// A pod has not ended though its grace and the plan's patience are over.
+    Stuck {
+        /// What the plan has done about it.
+        action: StuckAction,
+        /// What is known.
+        evidence: Box<Evidence>,
+    },
+    /// A rolling restart brings a pod's successor up before the pod goes.
+    Restart {
+        /// The Deployment.
+        workload: Key,
+        /// When it was restarted, where that is written.
+        since: Option<Time>,
+    },
+    /// An instance is kept until load balancers send nothing to it any more.
+    Deregistration {
+        /// Until when.
+        until: Time,
     },
     /// An empty node is looked at a little longer, for pods that are not seen yet.
     Quiet {
@@ -243,7 +264,7 @@ pub enum WaitingOn {
         /// Who made it.
         maker: Maker,
     },
-    /// A node was left out, because a batch pod outlived its deadline.
+    /// A node was left out for the sake of a pod on it: a batch pod that outlived its deadline, a singleton.
     Skipped,
     /// Instances are being ended.
     Leaving {
@@ -327,6 +348,9 @@ impl WaitingOn {
             Self::NodeReady { .. } => "nodeReady",
             Self::InstanceLate { .. } => "instanceLate",
             Self::Terminating { .. } => "terminating",
+            Self::Stuck { .. } => "stuck",
+            Self::Restart { .. } => "restart",
+            Self::Deregistration { .. } => "deregistration",
             Self::Quiet { .. } => "quiet",
             Self::Pace { .. } => "pace",
             Self::Soak { .. } => "soak",
@@ -370,6 +394,7 @@ impl WaitingOn {
             | Self::Capacity { .. }
             | Self::NodeReady { .. }
             | Self::Terminating { .. }
+            | Self::Deregistration { .. }
             | Self::Quiet { .. }
             | Self::Pace { .. }
             | Self::Soak { .. }
@@ -382,6 +407,8 @@ impl WaitingOn {
             | Self::Leaving { .. } => Hope::Moving,
             Self::Budget { .. }
             | Self::BudgetUncounted { .. }
+            | Self::Stuck { .. }
+            | Self::Restart { .. }
             | Self::Unrecorded
             | Self::Room { .. }
             | Self::InstanceLate { .. }
@@ -465,6 +492,21 @@ impl fmt::Display for WaitingOn {
             Self::Terminating { pods, grace_max } => {
                 write!(f, "{} to terminate (grace up to {grace_max})", counted(*pods, "pod"))
             }
+            Self::Stuck { action: StuckAction::Report, evidence } => {
+                write!(f, "a person: it does not end: {evidence}")
+            }
+            Self::Stuck { action: StuckAction::ReplaceNode | StuckAction::ForceDelete, evidence } => {
+                write!(f, "the end of its instance, for it does not end by itself: {evidence}")
+            }
+            Self::Restart { workload, since: Some(since) } => {
+                write!(f, "deployment {workload}, restarted at {since}, to make it anew elsewhere")
+            }
+            Self::Restart { workload, since: None } => {
+                write!(f, "deployment {workload}, which is being rolled out, to make it anew elsewhere")
+            }
+            Self::Deregistration { until } => {
+                write!(f, "load balancers to let go of the instance, until {until}")
+            }
             Self::Quiet { until } => write!(f, "late news of pods on the empty node, until {until}"),
             Self::Pace { until } => write!(f, "the pace of the plan, until {until}"),
             Self::Soak { until } => write!(f, "the canary's soak, until {until}"),
@@ -501,7 +543,7 @@ impl fmt::Display for WaitingOn {
             Self::ForeignCordon => f.write_str("a person: somebody else cordoned the new node"),
             Self::NoInstance => f.write_str("its instance, which the cloud does not list"),
             Self::ManagedBy { maker } => write!(f, "{maker}, which made it: {}", maker.way()),
-            Self::Skipped => f.write_str("nothing: left out, a batch pod outlived its deadline"),
+            Self::Skipped => f.write_str("nothing: left out, as the plan says, for the sake of a pod on it"),
             Self::Leaving { instances } => write!(f, "{} to end", counted(*instances, "instance")),
             Self::Missing { what } => write!(f, "{what}, which is not there"),
             Self::Bounds { size, original } => {

@@ -24,7 +24,8 @@ fn with_bug(cluster: &Cluster, bug: Bug) -> (Trial, usize) {
 fn is_caught(bug: Bug, clusters: u64) {
     let (mut fired, mut caught) = (0, 0);
     for seed in FIRST..FIRST + clusters {
-        let cluster = Cluster::of(seed);
+        let mut cluster = Cluster::of(seed);
+        bug.make_room(&mut cluster.plan);
         let (trial, times) = with_bug(&cluster, bug);
         if times == 0 {
             continue;
@@ -63,6 +64,21 @@ fn a_drain_before_the_replacement_is_ready_is_caught() {
 #[test]
 fn a_drain_onto_nodes_that_will_go_is_caught() {
     is_caught(Bug::OpenNodes, 30);
+}
+
+#[test]
+fn a_deletion_by_force_beside_a_running_machine_is_caught() {
+    is_caught(Bug::EarlyForce, 20);
+}
+
+#[test]
+fn an_instance_that_ends_with_pods_that_are_not_stuck_is_caught() {
+    is_caught(Bug::EarlyStuck, 20);
+}
+
+#[test]
+fn an_instance_that_ends_before_load_balancers_let_go_is_caught() {
+    is_caught(Bug::EarlyTarget, 20);
 }
 
 /// Two runs did the same at the same times; else where they part.

@@ -8,6 +8,7 @@ use replank_model::object::cloud::GroupSize;
 use replank_model::text::{NodeName, Zone};
 use replank_model::time::Time;
 
+use super::balancer;
 use super::evict::{QUIET, Spare, end_instance};
 use super::load::Load;
 use super::member::Stand;
@@ -124,7 +125,7 @@ pub(super) fn retire(
         } else if turn.now < since + QUIET {
             let until = since + QUIET;
             turn.wait_until(Subject::Node(name.clone()), WaitingOn::Quiet { until }, until);
-        } else {
+        } else if !balancer::is_held(turn, member, since) {
             end_instance(turn, member, Replacement::Decrement);
         }
         left = left.saturating_sub(1);

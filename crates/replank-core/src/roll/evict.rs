@@ -29,13 +29,16 @@ use replank_model::text::{GroupName, Text, Uid, Zone};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
+use super::balancer;
 use super::close::beyond;
 use super::fleet::Lane;
 use super::load::{BatchPod, Bound, LeavingPod, Load};
 use super::member::{Member, Stand};
 use super::prepare::MARK_LIFE;
 use super::room::{Room, Search, is_about_to_be_placed};
+use super::singleton;
 use super::start;
+use super::stuck;
 use super::turn::{Track, Turn};
 use crate::batch::wait;
 use crate::budget::Ledger;
@@ -48,8 +51,6 @@ use crate::waiting::{Subject, WaitingOn};
 /// From the beginning of a drain to the earliest end of its instance: a pod that was bound before the cordon is seen by then,
 /// for watches lag by 2 s at most in a rehearsal and by less in quiet operation.
 pub(super) const QUIET: Span = Span::from_secs(5);
-/// How long past its grace a pod may take to go before it no longer counts as something that moves by itself.
-const GRACE_PATIENCE: Span = Span::from_minutes(5);
 /// Pods without a node for which room is kept at a decision.
 const WAITING_PODS_MAX: usize = 256;
 
@@ -241,19 +242,31 @@ impl<'r> Works<'r> {
         found.map(drop).map_err(|message| WaitingOn::Room { pod: pod.meta.key(), message })
     }
 
+    /// Whether there is room for one more pod like this one, which stays where it is meanwhile; it is taken.
+    pub(super) fn find_room_beside(&mut self, pod: &Arc<Pod>) -> Result<(), WaitingOn> {
+        self.place_ahead();
+        let found = self.search.find_beside(pod, 0);
+        found.map(drop).map_err(|message| WaitingOn::Room { pod: pod.meta.key(), message })
+    }
+
     /// What stands in the way of a pod by itself, room aside.
     pub(super) fn obstacle(&mut self, bound: &Bound) -> Result<(), WaitingOn> {
         self.ledger.check(bound.ix, &bound.pod)
     }
 
-    /// Whether every pod of a node may be evicted some time, as the budgets are.
+    /// Whether every pod of a node may be evicted some time, as the budgets are, or moves in another way.
     ///
     /// # Errors
     /// The first pod that may not, and why.
-    pub(super) fn can_be_emptied(&mut self, load: &Load) -> Result<(), (Subject, WaitingOn)> {
-        let hopeless = load.movers.iter().find_map(|Bound { ix, pod }| {
-            let on = self.ledger.hopeless(*ix, pod)?;
-            Some((Subject::Pod(pod.meta.key()), on))
+    pub(super) fn can_be_emptied(
+        &mut self,
+        turn: &Turn<'_>,
+        load: &Load,
+    ) -> Result<(), (Subject, WaitingOn)> {
+        let hopeless = load.movers.iter().find_map(|bound| {
+            let on = self.ledger.hopeless(bound.ix, &bound.pod)?;
+            let is_moved = singleton::moved_by(turn.scope, turn.view, bound).is_some();
+            (!is_moved).then(|| (Subject::Pod(bound.pod.meta.key()), on))
         });
         hopeless.map_or(Ok(()), Err)
     }
@@ -334,25 +347,19 @@ pub(super) fn batch_is_over(turn: &Turn<'_>, since: Time, batch: &BatchPod) -> b
     turn.now >= batch_deadline(turn, since, batch)
 }
 
-/// Moves what may be moved off one node.
+/// Moves what may be moved off one node, once no load balancer sends to it where the plan asks for that.
 pub(super) fn evict(turn: &mut Turn<'_>, works: &mut Works<'_>, drain: &Drain<'_>) {
+    if singleton::skip(turn, drain.member, drain.load) || !balancer::is_out(turn, drain.member) {
+        return;
+    }
     for bound in due(turn, drain) {
         if came_back(&bound.pod, drain.from) {
             turn.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::CameBack);
-        } else {
+        } else if !singleton::surge(turn, works, bound) {
             evict_one(turn, works, bound);
         }
     }
     wait_for(turn, drain.member, drain.since, drain.load);
-    let node = Subject::Node(drain.member.name.clone());
-    if let Some((pods, grace_max, due)) = leaving(drain.load) {
-        let on = WaitingOn::Terminating { pods, grace_max };
-        if turn.now <= due + GRACE_PATIENCE {
-            turn.wait_until(node, on, due + GRACE_PATIENCE + Span::from_secs(1));
-        } else {
-            turn.wait(node, on);
-        }
-    }
 }
 
 /// Whether a pod was made after its node's drain had begun: no cordon keeps it off (it tolerates the cordon's taint, or names
@@ -425,22 +432,21 @@ fn wait_for_batch(turn: &mut Turn<'_>, batch: &BatchPod, cordoned: Time) {
     }
 }
 
-/// Pods on their way out: how many, the longest grace, the latest moment at which one is due.
-fn leaving(load: &Load) -> Option<(u32, Span, Time)> {
-    let due = load.leaving.iter().map(|leaving| leaving.due).max()?;
-    let grace = load.leaving.iter().map(|leaving| leaving.grace).max()?;
-    Some((u32::try_from(load.leaving.len()).unwrap_or(u32::MAX), grace, due))
-}
-
-/// Ends the instances of empty nodes.
+/// Ends the instances of empty nodes, and of those on which nothing but stuck pods is left where the plan says so.
 pub(super) fn terminate(turn: &mut Turn<'_>, tracks: &[Track<'_>], acting: &[Drain<'_>]) {
     let mut ending = vec![0_u32; tracks.len()];
     let mut leaving: BTreeMap<&GroupName, u32> = BTreeMap::new();
-    for drain in acting.iter().filter(|drain| drain.load.is_empty()) {
+    for drain in acting {
+        if !stuck::may_end(turn, drain.load) {
+            continue;
+        }
         let subject = Subject::Node(drain.member.name.clone());
         let quiet = drain.from + QUIET;
         if turn.now < quiet {
             turn.wait_until(subject, WaitingOn::Quiet { until: quiet }, quiet);
+            continue;
+        }
+        if balancer::is_held(turn, drain.member, drain.from) {
             continue;
         }
         let track = &tracks[drain.track];

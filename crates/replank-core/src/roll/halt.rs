@@ -29,6 +29,7 @@ use super::load::{Bound, Load};
 use super::member::Stand;
 use super::places::Places;
 use super::prepare::{arrivals, set_template, untag};
+use super::stuck;
 use super::target;
 use super::turn::{Track, Turn};
 use crate::command::{CommandKey, Effect};
@@ -228,9 +229,9 @@ fn held(turn: &mut Turn<'_>, track: &Track<'_>, load: &Load) {
         let on = WaitingOn::BatchOver { since: pod.status.start_time, deadline };
         turn.wait(Subject::Pod(pod.meta.key()), on);
     }
+    let mut census = None;
     for leaving in &load.leaving {
-        let on = WaitingOn::Terminating { pods: 1, grace_max: leaving.grace };
-        turn.wait(Subject::Pod(leaving.pod.meta.key()), on);
+        stuck::name(turn, &mut census, leaving);
     }
 }
 

@@ -76,12 +76,13 @@ impl Load {
 
     /// Whether nothing is left that would be lost with the node.
     pub(super) fn is_empty(&self) -> bool {
-        let Self { movers, batch, refused, unrecorded, leaving, budgeted: _ } = self;
-        movers.is_empty()
-            && batch.is_empty()
-            && refused.is_empty()
-            && unrecorded.is_empty()
-            && leaving.is_empty()
+        self.is_left_to_leaving() && self.leaving.is_empty()
+    }
+
+    /// Whether nothing is left but pods on their way out.
+    pub(super) fn is_left_to_leaving(&self) -> bool {
+        let Self { movers, batch, refused, unrecorded, leaving: _, budgeted: _ } = self;
+        movers.is_empty() && batch.is_empty() && refused.is_empty() && unrecorded.is_empty()
     }
 
     /// Whether the node can be begun as soon as its turn comes: nothing on it has to be waited for beforehand.

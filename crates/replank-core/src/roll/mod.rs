@@ -46,6 +46,7 @@
 //! healthy pods follow changes too. So a decision costs what changed, plus the nodes being drained, those arriving,
 //! those held by batch pods and a few that are next in line; not the cluster.
 
+mod balancer;
 mod close;
 mod daemon;
 mod evict;
@@ -59,7 +60,9 @@ mod prepare;
 mod progress;
 mod room;
 mod sent;
+mod singleton;
 mod start;
+mod stuck;
 mod target;
 mod turn;
 mod zones;
@@ -194,7 +197,7 @@ impl Cache {
             Verdict::Stopped(_) => Some(End::Blocked(blocking(&waiting))),
         };
         let wake_at = wake_at.filter(|_| end.is_none());
-        Decision { commands, waiting, wake_at, end }
+        Decision { commands, waiting, wake_at, end, ..Decision::default() }
     }
 
     fn refresh(&mut self, scope: &Scope, view: &View) {
@@ -268,6 +271,7 @@ fn advance<'a>(turn: &mut Turn<'a>, tracks: &[Track<'a>], gear: &mut Gear<'_>) -
         halt::aside(turn, track);
     }
     hands::kept(turn);
+    stuck::force_delete(turn, tracks);
     let drains = evict::drains(turn, tracks);
     let mut spare = Spare::of(turn, tracks);
     if ready.iter().all(|ready| *ready == Readiness::Open) {
@@ -322,6 +326,7 @@ fn roll<'a>(
     for drain in &acting {
         evict::evict(turn, &mut works, drain);
     }
+    stuck::wait_for(turn, &acting);
     evict::terminate(turn, tracks, &acting);
     for (number, track) in tracks.iter().enumerate() {
         close::retire_needless(turn, track, number, spare);

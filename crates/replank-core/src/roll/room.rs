@@ -86,10 +86,18 @@ impl Search<'_> {
 
     /// Finds a place for one more pod like this one, and takes it; whether there was one.
     pub(crate) fn find_for_another(&mut self, pod: &Arc<Pod>, number: usize) -> bool {
+        self.find_beside(pod, number).is_ok()
+    }
+
+    /// Finds a place for one more pod like this one, which stays where it is, and takes it.
+    ///
+    /// # Errors
+    /// The scheduler's words, if there is none.
+    pub(crate) fn find_beside(&mut self, pod: &Arc<Pod>, number: usize) -> Result<NodeName, Text> {
         let mut another = unbound(pod);
         another.meta.name = Name::from(format!("{}.{number}", pod.meta.name));
         another.meta.uid = Uid::from(format!("{}.{number}", pod.meta.uid));
-        self.place(&Arc::new(another)).is_ok()
+        self.place(&Arc::new(another))
     }
 
     /// How far things have been tried.

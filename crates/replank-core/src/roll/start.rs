@@ -28,6 +28,7 @@ use super::evict::{Drain, Spare, Works, batch_is_over, wait_for};
 use super::load::Load;
 use super::member::{Member, Stand};
 use super::prepare::MARK_LIFE;
+use super::singleton;
 use super::turn::{Track, Turn};
 use crate::command::{Mark, NodeRole};
 use crate::drain::Otherwise;
@@ -190,12 +191,15 @@ fn choose(
         }
         let member = turn.member(&name);
         let Stand::Doomed { since, load } = &member.stand else { continue };
+        if singleton::skip(turn, member, load) {
+            continue;
+        }
         let point = works.point();
         let by_node = |on| (Subject::Node(name.clone()), on);
         let fits = spare
             .check(number, member)
             .map_err(by_node)
-            .and_then(|()| works.can_be_emptied(load))
+            .and_then(|()| works.can_be_emptied(turn, load))
             .and_then(|()| has_room(turn, works, &mut hopeless, *since, load).map_err(by_node));
         match fits {
             Ok(()) => {

@@ -36,8 +36,8 @@ pub(crate) fn execute(ctx: &mut Ctx<'_>, cloud: &mut Cloud, command: &Command) -
         Effect::Evict { pod, grace_seconds } => evict(ctx, pod, *grace_seconds),
         Effect::DeletePod { pod, grace_seconds } => delete(ctx, pod, *grace_seconds),
         Effect::ForceDelete { pod, instance } => force_delete(ctx, pod, instance),
-        Effect::Exclude { node, version } => change_node(ctx, node, *version, |object| {
-            *object = mark::excluded(object, &command.run);
+        Effect::Exclude { node, version, at } => change_node(ctx, node, *version, |object| {
+            *object = mark::excluded(object, &command.run, *at);
         }),
         Effect::RestartWorkload { workload, version, at } => {
             restart(ctx, workload, *version, &|template| mark::restarted(template, &command.run, *at))

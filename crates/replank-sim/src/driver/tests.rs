@@ -186,11 +186,13 @@ fn an_exclusion_is_written_once_and_taken_back_by_the_uncordon() {
     let known = |stage: &Stage| stage.world.view().node(&NodeName::from("n1")).expect("it is there").clone();
     let target = NodeTarget { name: NodeName::from("n1"), uid: "n1".into() };
     let old = known(&stage).meta.resource_version;
-    assert_eq!(stage.order(Effect::Exclude { node: target.clone(), version: old }), Ok(()));
+    let at = "2026-01-01T00:00:30Z".parse().expect("a time");
+    assert_eq!(stage.order(Effect::Exclude { node: target.clone(), version: old, at }), Ok(()));
     let excluded = known(&stage);
     assert_eq!(excluded.meta.labels.value(mark::EXCLUDE), Some("true"));
     assert_eq!(excluded.meta.annotations.value(mark::EXCLUDED), Some("run"));
-    let stale = stage.order(Effect::Exclude { node: target.clone(), version: old });
+    assert_eq!(mark::excluded_since(&excluded), Some(at));
+    let stale = stage.order(Effect::Exclude { node: target.clone(), version: old, at });
     assert!(matches!(stale, Err(Refusal::Conflict { .. })), "{stale:?}");
     let version = excluded.meta.resource_version;
     assert_eq!(stage.order(Effect::Uncordon { node: target, version }), Ok(()));

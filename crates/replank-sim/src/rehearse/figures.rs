@@ -41,6 +41,7 @@ pub(super) fn result(
         ending: Ending::of(rehearsal.end()),
         blockers,
         waits: notes.waits.all(),
+        noticed: notes.noticed.clone(),
         timeline: notes.timeline.nodes(),
         assumptions: rehearsal.assumptions.iter().map(entry).collect(),
     }

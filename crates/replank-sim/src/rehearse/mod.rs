@@ -22,8 +22,8 @@ use serde::Serializer;
 
 pub use complete::count_budgets;
 pub use result::{
-    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, PodFigures,
-    RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
+    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, NoticedEntry,
+    PodFigures, RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
 };
 pub use timeline::{NodePhase, NodeTimeline, PhaseStart, Timeline};
 pub use waits::Wait;

@@ -18,7 +18,7 @@ use replank_model::time::Time;
 use replank_model::view::{Change, View};
 use rustc_hash::FxHashMap;
 
-use super::result::PodFigures;
+use super::result::{NoticedEntry, PodFigures};
 use super::timeline::{NodePhase, Timeline};
 use super::waits::Waits;
 use crate::driver::Sent;
@@ -30,6 +30,8 @@ use crate::world::Observer;
 pub(super) struct Recorder {
     pub(super) timeline: Timeline,
     pub(super) waits: Waits,
+    /// What others did, as far as the run noticed it.
+    pub(super) noticed: Vec<NoticedEntry>,
     pub(super) workloads: BTreeMap<Workload, ReadyCount>,
     pub(super) budgets: BTreeMap<Key, BudgetCount>,
     pub(super) surge_max: u32,
@@ -227,6 +229,8 @@ impl Observer for Recorder {
 
     fn decided(&mut self, at: Time, decision: &Decision) {
         self.waits.decided(at, decision);
+        let noticed = decision.noticed.iter().map(|noticed| NoticedEntry { at, what: noticed.to_string() });
+        self.noticed.extend(noticed);
     }
 
     fn executed(&mut self, _at: Time, sent: &Sent, view: &View) {

@@ -14,6 +14,16 @@ use super::waits::Wait;
 /// The version of the form.
 pub const RESULT_VERSION: &str = "replank.dev/rehearsal/v1alpha1";
 
+/// Something that somebody else did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NoticedEntry {
+    /// When it was noticed.
+    pub at: Time,
+    /// What it was.
+    pub what: String,
+}
+
 /// What a rehearsal found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -53,6 +63,8 @@ pub struct RehearsalResult {
     pub ending: Ending,
     /// What was waited for, the longest first.
     pub waits: Vec<Wait>,
+    /// What others did in the middle of the run, as far as it was the run's business: it was left as they did it.
+    pub noticed: Vec<NoticedEntry>,
     /// What became of every node.
     pub timeline: Vec<NodeTimeline>,
     /// What had to be assumed, and what could be learnt.

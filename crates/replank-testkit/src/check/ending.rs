@@ -4,13 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replank_core::command::NodeTarget;
 use replank_model::object::cloud::{Instance, InstanceState};
+use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
-use replank_model::text::{InstanceId, Uid};
-use replank_model::time::Time;
+use replank_model::text::{InstanceId, NodeName, Uid};
+use replank_model::time::{Span, Time};
 
 use super::moves::bears_cordons;
 use super::truth::{Truth, is_over, manager};
 use super::{Found, Promise, Promised, SEEN_WITHIN, Sights};
+
+/// The moment of an exclusion is told in whole seconds.
+const ROUNDING: Span = Span::from_millis(1_200);
 
 /// Instances that were ended by a command of ours.
 #[derive(Debug, Default)]
@@ -18,6 +22,16 @@ pub(super) struct Ending {
     ended: BTreeSet<InstanceId>,
     /// When pods got their nodes that no cordon keeps off.
     bound: BTreeMap<Uid, Time>,
+    /// Since when nodes are no targets of load balancers.
+    excluded: BTreeMap<NodeName, Time>,
+}
+
+/// The end of an instance, as it is commanded.
+pub(super) struct End<'a> {
+    pub(super) id: &'a InstanceId,
+    pub(super) target: Option<&'a NodeTarget>,
+    /// Whether the run is on its way back: then no stuck pod may keep it.
+    pub(super) is_way_back: bool,
 }
 
 impl Ending {
@@ -31,12 +45,13 @@ impl Ending {
     /// A command of ours ends an instance.
     pub(super) fn ended(
         &mut self,
+        promised: &Promised,
         truth: &Truth,
-        id: &InstanceId,
-        target: Option<&NodeTarget>,
+        end: &End<'_>,
         sights: &mut Sights,
         found: &mut Found<'_>,
     ) {
+        let End { id, target, is_way_back } = *end;
         self.ended.insert(id.clone());
         let node = truth.node_of(id);
         match (target, node) {
@@ -60,11 +75,40 @@ impl Ending {
         if !node.spec.unschedulable {
             found.broken(Promise::S5, format!("node {name} is ended and not cordoned"));
         }
+        self.kept(promised, &name, found);
+        let ends_stuck = promised.ends_stuck || is_way_back;
         for pod in truth.pods_on(&name).filter(|pod| !goes_with_its_node(truth, pod)) {
+            let is_stuck =
+                pod.meta.deletion_timestamp.is_some_and(|due| found.at >= due + promised.stuck_after);
+            if ends_stuck && is_stuck {
+                continue;
+            }
             if self.bound.get(&pod.meta.uid).is_some_and(|at| *at + SEEN_WITHIN >= found.at) {
                 sights.unknowable += 1;
             } else {
                 found.broken(Promise::S5, format!("node {name} is ended with pod {} on it", pod.meta.key()));
+            }
+        }
+    }
+
+    /// An instance is kept for as long as load balancers may send to it.
+    fn kept(&self, promised: &Promised, name: &NodeName, found: &mut Found<'_>) {
+        let Some(kept) = promised.kept else { return };
+        let since = self.excluded.get(name);
+        if since.is_none_or(|since| found.at + ROUNDING < *since + kept) {
+            let what = format!("node {name} is ended, and out of load balancers since {since:?} only");
+            found.broken(Promise::S5, what);
+        }
+    }
+
+    /// A node has changed: it may be out of load balancers.
+    pub(super) fn node(&mut self, at: Time, node: &Node) {
+        match node.meta.labels.contains_key("node.kubernetes.io/exclude-from-external-load-balancers") {
+            true => {
+                self.excluded.entry(node.name()).or_insert(at);
+            }
+            false => {
+                self.excluded.remove(&node.name());
             }
         }
     }

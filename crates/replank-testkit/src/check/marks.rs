@@ -11,17 +11,24 @@ use super::truth::Truth;
 use super::{Found, Promise, Promised};
 
 const RUN: &str = "replank.dev/run";
+const EXCLUDE: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 
 /// Nodes that somebody else had cordoned before the run.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     foreign: BTreeSet<NodeName>,
+    /// Nodes that somebody else had said something of to load balancers.
+    excluded: BTreeSet<NodeName>,
 }
 
 impl Marks {
     pub(super) fn begin(truth: &Truth) -> Self {
         let cordoned = truth.nodes.iter().filter(|(_, node)| node.spec.unschedulable);
-        Self { foreign: cordoned.map(|(name, _)| name.clone()).collect() }
+        let excluded = truth.nodes.iter().filter(|(_, node)| node.meta.labels.contains_key(EXCLUDE));
+        Self {
+            foreign: cordoned.map(|(name, _)| name.clone()).collect(),
+            excluded: excluded.map(|(name, _)| name.clone()).collect(),
+        }
     }
 
     pub(super) fn cordoned(
@@ -56,6 +63,12 @@ impl Marks {
             let role = node.meta.annotations.value("replank.dev/role");
             if self.foreign.contains(name) && !node.spec.unschedulable {
                 found.broken(Promise::S3, format!("somebody else's cordon of node {name} is undone"));
+            }
+            if self.excluded.contains(name) && !node.meta.labels.contains_key(EXCLUDE) {
+                found.broken(
+                    Promise::S3,
+                    format!("somebody else's label for load balancers of node {name} is gone"),
+                );
             }
             if role.is_some() && !node.meta.annotations.contains_key(RUN) {
                 found.broken(Promise::S3, format!("node {name} has a mark that names no run"));

@@ -177,6 +177,7 @@ impl Checkers {
                 }
                 if let Some(Object::Node(node)) = new {
                     self.batch.node_changed(at, node);
+                    self.ending.node(at, node);
                 }
                 self.sights.object(new.as_ref());
             }
@@ -212,7 +213,9 @@ impl Checkers {
                 self.moves.moved(&self.promised, &self.truth, &pod, &mut found);
             }
             Effect::Terminate { instance, node, .. } => {
-                self.ending.ended(&self.truth, instance, node.as_ref(), &mut self.sights, &mut found);
+                let is_way_back = sent.command.run.text().ends_with("-back");
+                let end = ending::End { id: instance, target: node.as_ref(), is_way_back };
+                self.ending.ended(&self.promised, &self.truth, &end, &mut self.sights, &mut found);
                 for pod in self.truth.pods_of_instance(instance) {
                     self.batch.ended(&self.promised, pod, &mut found);
                 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_core::plan::{ChosenBy, OnDeadline, Plan};
+use replank_core::plan::{ChosenBy, OnDeadline, Plan, StuckAction};
 use replank_model::int_or_string::IntOrString;
 use replank_model::object::cloud::{GroupSize, Instance};
 use replank_model::selector::Selector;
@@ -25,6 +25,12 @@ pub struct Promised {
     pub(super) ends_batch: bool,
     /// Whether a node may be left out because of batch pods.
     pub(super) skips: bool,
+    /// How long past its grace a pod must be to count as stuck.
+    pub(super) stuck_after: Span,
+    /// Whether an instance may be ended with stuck pods.
+    pub(super) ends_stuck: bool,
+    /// How long an instance is kept after its node was taken out of load balancers, where that is asked for.
+    pub(super) kept: Option<Span>,
 }
 
 /// Groups whose nodes move, and the one that they move into: what holds for all of them together.
@@ -119,6 +125,9 @@ impl Promised {
             batch_wait: plan.batch.wait,
             ends_batch: plan.batch.on_deadline == OnDeadline::Evict,
             skips: plan.batch.on_deadline == OnDeadline::Skip,
+            stuck_after: plan.care.stuck.after,
+            ends_stuck: plan.care.stuck.action != StuckAction::Report,
+            kept: plan.care.load_balancer.exclude.then_some(plan.care.load_balancer.deregistration_delay),
         }
     }
 }

@@ -260,6 +260,10 @@ impl Observer for Story {
     }
 
     fn decided(&mut self, at: Time, decision: &Decision) {
+        for noticed in &decision.noticed {
+            let what = self.names.readable(&noticed.to_string());
+            self.tell(at, "notices: ", what, "");
+        }
         for waiting in &decision.waiting {
             let kind = waiting.on.kind();
             let what = waiting.what.to_string();

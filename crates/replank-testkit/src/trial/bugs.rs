@@ -12,6 +12,7 @@ use replank_core::command::{
     Command, CommandKey, Effect, Mark, NodeRole, NodeTarget, Outcome, PodTarget, Refusal, Replacement,
 };
 use replank_core::decision::Decision;
+use replank_core::plan::{Plan, StuckAction};
 use replank_core::waiting::{Subject, WaitingOn};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
@@ -37,12 +38,35 @@ pub enum Bug {
     EarlyDrain,
     /// Old nodes are not cordoned, so that pods move to nodes that will go, too.
     OpenNodes,
+    /// A pod on its way out is deleted by force while its machine runs.
+    EarlyForce,
+    /// An instance is ended with pods that take long to stop, as if they were stuck.
+    EarlyStuck,
+    /// An instance is ended while load balancers may still send to it.
+    EarlyTarget,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::PlainDelete, Self::EarlyEnd, Self::EarlyBatch, Self::EarlyDrain, Self::OpenNodes];
+    pub const ALL: [Self; 8] = [
+        Self::PlainDelete,
+        Self::EarlyEnd,
+        Self::EarlyBatch,
+        Self::EarlyDrain,
+        Self::OpenNodes,
+        Self::EarlyForce,
+        Self::EarlyStuck,
+        Self::EarlyTarget,
+    ];
+
+    /// What has to be in a plan for the bug to have its chance.
+    pub fn make_room(self, plan: &mut Plan) {
+        match self {
+            Self::EarlyTarget => plan.care.load_balancer.exclude = true,
+            Self::EarlyStuck | Self::EarlyForce => plan.care.stuck.action = StuckAction::ForceDelete,
+            Self::PlainDelete | Self::EarlyEnd | Self::EarlyBatch | Self::EarlyDrain | Self::OpenNodes => {}
+        }
+    }
 
     /// The promise that it breaks.
     #[must_use]
@@ -51,7 +75,9 @@ impl Bug {
             Self::PlainDelete => Promise::S1,
             Self::EarlyBatch => Promise::S2,
             Self::EarlyDrain => Promise::S4,
-            Self::EarlyEnd | Self::OpenNodes => Promise::S5,
+            Self::EarlyEnd | Self::OpenNodes | Self::EarlyForce | Self::EarlyStuck | Self::EarlyTarget => {
+                Promise::S5
+            }
         }
     }
 }
@@ -100,6 +126,13 @@ impl Buggy {
             Bug::EarlyBatch => self.evict_batch(decision),
             Bug::EarlyDrain => self.drain_early(decision),
             Bug::OpenNodes => self.leave_open(decision),
+            Bug::EarlyForce => self.force_early(decision),
+            Bug::EarlyStuck => {
+                self.end_waiting(decision, |on| matches!(on, WaitingOn::Terminating { .. }));
+            }
+            Bug::EarlyTarget => {
+                self.end_waiting(decision, |on| matches!(on, WaitingOn::Deregistration { .. }));
+            }
         }
         for effect in std::mem::take(&mut self.wrongs) {
             let key = CommandKey(format!("bug/{effect:?}").into());
@@ -121,6 +154,37 @@ impl Buggy {
             };
             let has_pods = !self.movers(node).is_empty();
             if let Some(instance) = self.instance_of(node).filter(|_| has_pods) {
+                self.wrongs.push(Effect::Terminate {
+                    instance: instance.id.clone(),
+                    group: instance.group.clone(),
+                    node: Some(node.clone()),
+                    replacement: Replacement::Launch,
+                });
+            }
+        }
+    }
+
+    /// Pods on their way out, as if their machines were off.
+    fn force_early(&mut self, decision: &Decision) {
+        for waiting in &decision.waiting {
+            let (Subject::Node(name), WaitingOn::Terminating { .. }) = (&waiting.what, &waiting.on) else {
+                continue;
+            };
+            let pods = self.core.view().sorted_pods_on(name).into_iter();
+            for pod in pods.filter(|pod| pod.meta.deletion_timestamp.is_some()) {
+                let pod = PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() };
+                self.wrongs.push(Effect::ForceDelete { pod, instance: "i-that-is-off".into() });
+            }
+        }
+    }
+
+    /// Instances of nodes that wait for something.
+    fn end_waiting(&mut self, decision: &Decision, what: impl Fn(&WaitingOn) -> bool) {
+        for waiting in decision.waiting.iter().filter(|waiting| what(&waiting.on)) {
+            let Subject::Node(name) = &waiting.what else { continue };
+            let Some(node) = self.core.view().node(name) else { continue };
+            let node = NodeTarget { name: name.clone(), uid: node.meta.uid.clone() };
+            if let Some(instance) = self.instance_of(&node) {
                 self.wrongs.push(Effect::Terminate {
                     instance: instance.id.clone(),
                     group: instance.group.clone(),

@@ -5,6 +5,7 @@
 
 mod assumptions;
 mod findings;
+mod noticed;
 mod page;
 mod roll;
 mod seeds;
@@ -53,6 +54,7 @@ pub(crate) fn text(result: &RehearsalResult, about: &About<'_>, look: Look) -> S
     findings::write(&mut page, &result.findings);
     roll::write(&mut page, result, about);
     waits::write(&mut page, &result.waits);
+    noticed::write(&mut page, result);
     match about.timeline {
         Timeline::Shown => timeline::write(&mut page, result),
         Timeline::Left => {}

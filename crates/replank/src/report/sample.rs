@@ -141,6 +141,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
             wait("pod shop/cart-7d9f-x2x4p", "budget", "disruption budget shop/cart: 2 healthy, 2 needed", 1),
             wait("pod shop/cart-7d9f-aaaaa", "budget", "disruption budget shop/cart: 2 healthy, 2 needed", 2),
         ],
+        noticed: Vec::new(),
         timeline: timeline(),
         assumptions: vec![
             assumption("pods from scheduled to Ready (12 workloads)", "2s to 41s", "learnt", 84),

@@ -8,6 +8,8 @@ use super::super::survey::{Subject, Survey};
 use super::scale;
 use crate::budget::{asks_for_scale, uncounted};
 use crate::drain;
+use crate::plan::Singletons;
+use crate::singleton::surge_under;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -23,11 +25,20 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         if has_slack || is_batch || uncounted(budget).is_some() {
             continue;
         }
+        let surge = survey.subjects_of(pods).map(|of| surge_under(survey.plan, survey.view, &of.pod));
+        let obstacle = surge.flatten().find_map(Result::err);
+        let is_surged = survey.plan.is_some_and(|plan| plan.care.singletons == Singletons::Surge);
+        if is_surged && obstacle.is_none() && status.expected_pods > 0 {
+            // A rolling restart moves them, and asks no budget.
+            continue;
+        }
+        let more =
+            obstacle.map_or_else(String::new, |why| format!("; singletons: surge does not help, {why}"));
         findings.push(Finding {
             rule: Rule::PdbNeverAllows,
             severity: Severity::Blocking,
             object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
-            reason: reason(budget, pods.len()),
+            reason: format!("{}{more}", reason(budget, pods.len())),
             remedy: remedy(survey, budget, pods),
         });
     }
@@ -85,7 +96,7 @@ fn remedy(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[usize]) -> 
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::stage::{budget, found, node, pod, remedies, service};
+    use super::super::stage::{budget, found, found_under, node, pod, remedies, service};
     use super::*;
 
     fn with(spec: &Value, counts: (i32, i32, i32)) -> Vec<String> {
@@ -159,6 +170,20 @@ mod tests {
             ]
         );
         assert_eq!(with(&json!({"minAvailable": 0}), (1, 0, 1)), [""; 0]);
+    }
+
+    #[test]
+    fn pods_that_a_rolling_restart_moves_need_no_budget() {
+        let with = |spec: &Value| {
+            let mut web = service("web", &["n", "n", "n"], &json!({}));
+            web[0]["spec"]["strategy"] = json!({"rollingUpdate": {"maxSurge": 1, "maxUnavailable": spec}});
+            let budget = budget("web", &json!({"minAvailable": 3}), (3, 3, 3));
+            let objects = [vec![node("n", "a"), budget], web].concat();
+            found_under(Rule::PdbNeverAllows, |plan| plan.care.singletons = Singletons::Surge, objects)
+        };
+        assert_eq!(with(&json!(0)), [""; 0]);
+        let told = &with(&json!(1))[0];
+        assert!(told.ends_with("old pods may go before new ones are Ready"), "{told}");
     }
 
     #[test]

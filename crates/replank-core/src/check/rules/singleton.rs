@@ -5,6 +5,7 @@ use super::super::survey::Survey;
 use super::scale;
 use crate::budget::uncounted;
 use crate::drain;
+use crate::singleton::surge_under;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -25,6 +26,12 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             }
             _ => continue,
         };
+        let surge = match surge_under(survey.plan, survey.view, &subject.pod) {
+            // It moves without a gap.
+            Some(Ok(())) => continue,
+            Some(Err(why)) => format!("; singletons: surge does not help, {why}"),
+            None => String::new(),
+        };
         let data = if drain::has_local_storage(&subject.pod) { "; its emptyDir is lost" } else { "" };
         let unsafe_to_evict = subject.pod.meta.annotations.value(drain::SAFE_TO_EVICT) == Some("false");
         let unsafe_to_evict = if unsafe_to_evict { "; it says safe-to-evict=false" } else { "" };
@@ -34,7 +41,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!(
                 "1 replica and {budget}: it is gone from its eviction (grace up to {}s) until its successor is \
-                 Ready{data}{unsafe_to_evict}",
+                 Ready{data}{unsafe_to_evict}{surge}",
                 subject.pod.grace_seconds()
             ),
             remedy: format!("{}   # if it can run twice", scale::up(survey, workload, 2)),
@@ -47,8 +54,9 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
 mod tests {
     use serde_json::json;
 
-    use super::super::stage::{budget, found, node, pod, remedies, service};
+    use super::super::stage::{budget, found, found_under, node, pod, remedies, service};
     use super::*;
+    use crate::plan::Singletons;
 
     #[test]
     fn a_single_replica_is_found_unless_a_budget_speaks_for_it() {
@@ -79,6 +87,24 @@ mod tests {
         );
         let two = [vec![node("n", "a")], service("two", &["n", "n"], &json!({}))].concat();
         assert_eq!(found(Rule::Singleton, two), [""; 0]);
+    }
+
+    #[test]
+    fn what_surges_is_not_found_and_what_cannot_is_told_why() {
+        let with = |strategy: &str| {
+            let mut one = service("one", &["n"], &json!({}));
+            one[0]["spec"]["strategy"] = json!({"type": strategy});
+            let objects = [vec![node("n", "a")], one].concat();
+            found_under(Rule::Singleton, |plan| plan.care.singletons = Singletons::Surge, objects)
+        };
+        assert_eq!(with("RollingUpdate"), [""; 0]);
+        let told = &with("Recreate")[0];
+        assert!(
+            told.ends_with(
+                "singletons: surge does not help, its strategy is Recreate, which ends the old pod first"
+            ),
+            "{told}"
+        );
     }
 
     #[test]

@@ -1,0 +1,312 @@
+//! What others did in the middle of a run: never undone, always noticed.
+//!
+//! A person or another controller may cordon a node, change a group's size, scale a workload, take a mark away. The run goes on
+//! with things as they are (every decision is made from what is observed), and this is where it is said. A change is somebody
+//! else's when it is none that the run asked for: our marks change with every cordon of ours, our tags and sizes are what was
+//! sent, instances of ours end by a command. After a restart of Replank a change that was on its way may be put down to somebody
+//! else; nothing is decided by it.
+//!
+//! Only what the run is about is looked at: nodes, instances and tags of the groups that bear its tags, and workloads and
+//! budgets, which decide about its pods.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use replank_model::object::cloud::{GroupSize, Instance, NodeGroup};
+use replank_model::object::meta::Key;
+use replank_model::object::node::Node;
+use replank_model::object::pod::PodTemplate;
+use replank_model::object::{Kind, Object};
+use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Text, Uid};
+use replank_model::view::{Change, View};
+
+use crate::command::{Command, Effect, Replacement};
+use crate::groups;
+use crate::mark::{self, Begun};
+
+/// Something that somebody else did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Noticed {
+    /// A node was cordoned.
+    Cordoned(NodeName),
+    /// A node was uncordoned.
+    Uncordoned(NodeName),
+    /// Our mark was taken off a node.
+    MarkTaken(NodeName),
+    /// The label by which we had taken a node out of load balancers was taken off.
+    LabelTaken(NodeName),
+    /// The object of a node whose instance runs on was deleted.
+    NodeDeleted(NodeName),
+    /// An instance was ended.
+    InstanceEnded(InstanceId),
+    /// A group's size was changed.
+    Resized {
+        /// The group.
+        group: GroupName,
+        /// Its size before.
+        from: GroupSize,
+        /// Its size after.
+        to: GroupSize,
+    },
+    /// Our tag was taken off a group.
+    TagTaken(GroupName, Text),
+    /// A workload was scaled.
+    Scaled {
+        /// Its kind.
+        kind: Kind,
+        /// Namespace and name.
+        key: Key,
+        /// Pods wanted before.
+        from: i32,
+        /// Pods wanted after.
+        to: i32,
+    },
+    /// The pod template of a workload was changed: it is rolled out.
+    RolledOut(Kind, Key),
+    /// A disruption budget was changed.
+    BudgetChanged(Key),
+    /// A workload or a budget was deleted.
+    Deleted(Kind, Key),
+}
+
+impl fmt::Display for Noticed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cordoned(node) => write!(f, "node {node} was cordoned"),
+            Self::Uncordoned(node) => write!(f, "node {node} was uncordoned"),
+            Self::MarkTaken(node) => write!(f, "node {node} lost the run's mark"),
+            Self::LabelTaken(node) => write!(f, "node {node} was put back into load balancers"),
+            Self::NodeDeleted(node) => write!(f, "node {node} was deleted, its instance runs on"),
+            Self::InstanceEnded(id) => write!(f, "instance {id} was ended"),
+            Self::Resized { group, from, to } => write!(f, "group {group} was resized from {from} to {to}"),
+            Self::TagTaken(group, key) => write!(f, "group {group} lost the run's tag {key}"),
+            Self::Scaled { kind, key, from, to } => {
+                write!(f, "{} {key} was scaled from {from} to {to}", kind.as_str())
+            }
+            Self::RolledOut(kind, key) => write!(f, "{} {key} was rolled out", kind.as_str()),
+            Self::BudgetChanged(key) => write!(f, "PodDisruptionBudget {key} was changed"),
+            Self::Deleted(kind, key) => write!(f, "{} {key} was deleted", kind.as_str()),
+        }
+    }
+}
+
+/// Tells what others do from what the run asked for.
+#[derive(Debug)]
+pub(crate) struct Eyes {
+    /// The run, and its way back.
+    runs: [RunId; 2],
+    /// Nodes whose marks were to be lifted.
+    released: BTreeSet<Uid>,
+    /// Instances that were to be ended.
+    ended: BTreeSet<InstanceId>,
+    /// Sizes that were asked for.
+    resized: Vec<(GroupName, GroupSize)>,
+    /// Instances that were to be ended with one wanted less, by group, as far as that is not seen.
+    lowered: BTreeMap<GroupName, u32>,
+    /// Tags that were to be taken off.
+    untagged: BTreeSet<(GroupName, Text)>,
+    noticed: Vec<Noticed>,
+    /// Nothing is news before the first decision.
+    has_begun: bool,
+}
+
+impl Eyes {
+    pub(crate) fn new(run: &RunId) -> Self {
+        Self {
+            runs: [run.clone(), RunId::new(format!("{run}-back"))],
+            released: BTreeSet::new(),
+            ended: BTreeSet::new(),
+            resized: Vec::new(),
+            lowered: BTreeMap::new(),
+            untagged: BTreeSet::new(),
+            noticed: Vec::new(),
+            has_begun: false,
+        }
+    }
+
+    /// The same run's, that have seen nothing yet.
+    pub(crate) fn anew(&self) -> Self {
+        Self::new(&self.runs[0])
+    }
+
+    /// What was noticed since this was last asked; the run gives these commands.
+    pub(crate) fn decided(&mut self, commands: &[Command]) -> Vec<Noticed> {
+        self.has_begun = true;
+        for command in commands {
+            match &command.effect {
+                Effect::Uncordon { node, .. } => {
+                    self.released.insert(node.uid.clone());
+                }
+                Effect::Terminate { instance, group, replacement, .. } => {
+                    let is_new = self.ended.insert(instance.clone());
+                    if is_new && *replacement == Replacement::Decrement {
+                        *self.lowered.entry(group.clone()).or_default() += 1;
+                    }
+                }
+                Effect::Resize { group, to, .. } => {
+                    self.resized.push((group.clone(), *to));
+                }
+                Effect::UntagGroup { group, key } => {
+                    self.untagged.insert((group.clone(), key.clone()));
+                }
+                Effect::Cordon { .. }
+                | Effect::Evict { .. }
+                | Effect::DeletePod { .. }
+                | Effect::ForceDelete { .. }
+                | Effect::Exclude { .. }
+                | Effect::RestartWorkload { .. }
+                | Effect::TagGroup { .. }
+                | Effect::SetTemplate { .. } => {}
+            }
+        }
+        std::mem::take(&mut self.noticed)
+    }
+
+    /// Takes in a change that `view` has taken in.
+    pub(crate) fn observe(&mut self, view: &View, change: &Change) {
+        if !self.has_begun {
+            return;
+        }
+        match change {
+            Change::Object { old: Some(old), new, .. } => self.object(view, old, new.as_ref()),
+            Change::Instance { old: Some(old), new } => self.instance(view, old, new.as_deref()),
+            Change::Group { old: Some(old), new: Some(new) } => self.group(old, new),
+            Change::Object { old: None, .. }
+            | Change::Instance { old: None, .. }
+            | Change::Group { .. }
+            | Change::Stale => {}
+        }
+    }
+
+    fn note(&mut self, noticed: Noticed) {
+        self.noticed.push(noticed);
+    }
+
+    fn object(&mut self, view: &View, old: &Object, new: Option<&Object>) {
+        match (old, new) {
+            (Object::Node(old), Some(Object::Node(new))) => self.node(view, old, new),
+            (Object::Node(old), None) => {
+                let instance = view.instances().get(&groups::instance_id_of(old));
+                let runs_on = instance.is_some_and(|instance| instance.state.is_alive());
+                if runs_on && instance.is_some_and(|instance| self.is_ours(view, &instance.group)) {
+                    self.note(Noticed::NodeDeleted(old.name()));
+                }
+            }
+            (Object::Deployment(old), Some(Object::Deployment(new))) => {
+                let key = new.meta.key();
+                self.scaled(Kind::Deployment, &key, old.spec.replicas, new.spec.replicas);
+                self.rolled_out(Kind::Deployment, key, &old.spec.template, &new.spec.template);
+            }
+            (Object::StatefulSet(old), Some(Object::StatefulSet(new))) => {
+                let key = new.meta.key();
+                self.scaled(Kind::StatefulSet, &key, old.spec.replicas, new.spec.replicas);
+                self.rolled_out(Kind::StatefulSet, key, &old.spec.template, &new.spec.template);
+            }
+            (Object::PodDisruptionBudget(old), Some(Object::PodDisruptionBudget(new))) => {
+                if old.spec != new.spec {
+                    self.note(Noticed::BudgetChanged(new.meta.key()));
+                }
+            }
+            (
+                Object::Deployment(_)
+                | Object::StatefulSet(_)
+                | Object::DaemonSet(_)
+                | Object::PodDisruptionBudget(_),
+                None,
+            ) => self.note(Noticed::Deleted(old.kind(), old.meta().key())),
+            (_, _) => {}
+        }
+    }
+
+    fn node(&mut self, view: &View, old: &Node, new: &Node) {
+        let instance = view.instances().get(&groups::instance_id_of(new));
+        let was_ours = mark::of(old).filter(|found| self.runs.contains(&found.run));
+        if was_ours.is_none() && !instance.is_some_and(|instance| self.is_ours(view, &instance.group)) {
+            return;
+        }
+        let name = new.name();
+        let marks = |node: &Node| {
+            [mark::RUN, mark::ROLE, mark::SINCE, mark::EXPIRES]
+                .map(|key| node.meta.annotations.get(key).cloned())
+        };
+        // A cordon of ours comes with a mark, and goes with one.
+        if marks(old) == marks(new) {
+            match (old.spec.unschedulable, new.spec.unschedulable) {
+                (false, true) => self.note(Noticed::Cordoned(name.clone())),
+                (true, false) => self.note(Noticed::Uncordoned(name.clone())),
+                (true, true) | (false, false) => {}
+            }
+        }
+        if was_ours.is_some() && mark::of(new).is_none() && !self.released.contains(&new.meta.uid) {
+            self.note(Noticed::MarkTaken(name.clone()));
+        }
+        let is_excluded = |node: &Node| node.meta.labels.contains_key(mark::EXCLUDE);
+        let is_said = new.meta.annotations.contains_key(mark::EXCLUDED);
+        if is_said && is_excluded(old) && !is_excluded(new) {
+            self.note(Noticed::LabelTaken(name));
+        }
+    }
+
+    fn instance(&mut self, view: &View, old: &Instance, new: Option<&Instance>) {
+        let ends = old.state.is_alive() && new.is_none_or(|new| !new.state.is_alive());
+        if ends && !self.ended.contains(&old.id) && self.is_ours(view, &old.group) {
+            self.note(Noticed::InstanceEnded(old.id.clone()));
+        }
+    }
+
+    fn group(&mut self, old: &NodeGroup, new: &NodeGroup) {
+        if !self.bears_our_tag(old) {
+            return;
+        }
+        if old.size != new.size && !self.is_our_size(old, new) {
+            self.note(Noticed::Resized { group: new.name.clone(), from: old.size, to: new.size });
+        }
+        for (key, _) in old.tags.iter().filter(|(key, _)| key.starts_with("replank.dev/")) {
+            let is_taken = !new.tags.contains_key(key);
+            let key = Text::from(key);
+            if is_taken && !self.untagged.contains(&(new.name.clone(), key.clone())) {
+                self.note(Noticed::TagTaken(new.name.clone(), key));
+            }
+        }
+    }
+
+    /// Whether a size is one that was asked for, or follows from instances that were ended with one wanted less.
+    fn is_our_size(&mut self, old: &NodeGroup, new: &NodeGroup) -> bool {
+        let (from, to) = (old.size, new.size);
+        let lowered = self.lowered.get(&new.name).copied().unwrap_or(0);
+        let fewer = from.desired.saturating_sub(to.desired);
+        let is_lowered = fewer > 0 && fewer <= lowered && from.min == to.min && from.max == to.max;
+        if is_lowered {
+            self.lowered.insert(new.name.clone(), lowered - fewer);
+        }
+        is_lowered || self.resized.contains(&(new.name.clone(), to))
+    }
+
+    fn scaled(&mut self, kind: Kind, key: &Key, old: Option<i32>, new: Option<i32>) {
+        let (from, to) = (old.unwrap_or(1), new.unwrap_or(1));
+        if from != to {
+            self.note(Noticed::Scaled { kind, key: key.clone(), from, to });
+        }
+    }
+
+    fn rolled_out(&mut self, kind: Kind, key: Key, old: &PodTemplate, new: &PodTemplate) {
+        let restart = |template: &PodTemplate| template.meta.annotations.get(mark::RESTARTED_AT).cloned();
+        let by = new.meta.annotations.get(mark::RESTARTED_BY);
+        let is_ours = by.is_some_and(|by| self.runs.iter().any(|run| run.text() == by));
+        if old != new && !(is_ours && restart(old) != restart(new)) {
+            self.note(Noticed::RolledOut(kind, key));
+        }
+    }
+
+    fn is_ours(&self, view: &View, group: &GroupName) -> bool {
+        view.groups().get(group).is_some_and(|group| self.bears_our_tag(group))
+    }
+
+    fn bears_our_tag(&self, group: &NodeGroup) -> bool {
+        let begun = group.tags.value(mark::BEGUN).and_then(Begun::read);
+        begun.is_some_and(|begun| self.runs.contains(&begun.run))
+    }
+}
+
+#[cfg(test)]
+mod tests;

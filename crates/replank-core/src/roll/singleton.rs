@@ -1,0 +1,74 @@
+//! Workloads of which no pod can be spared ([`crate::singleton`]), on nodes that are to be emptied.
+//!
+//! - `evict`: like any other; the workload is missing until its successor is Ready, and where a budget says never, the node waits.
+//! - `surge`: a rolling restart of its Deployment moves it. All old nodes are cordoned, so the new pod comes up on a node that
+//!   stays, and the old one goes when the new one is Ready. It is asked for once: a pod whose Deployment has been restarted since
+//!   the pod was made, or is being rolled out for whatever reason, is waited for. Where a restart would make a gap or could not
+//!   finish, the pod is evicted; `check` says so beforehand. A pod that is not Ready has nothing to lose, and is evicted, too.
+//! - `skip`: when the node's turn comes, it is left out and uncordoned.
+
+use std::sync::Arc;
+
+use replank_model::object::workload::Deployment;
+use replank_model::view::View;
+
+use super::evict::Works;
+use super::load::{Bound, Load};
+use super::member::{Member, Scope};
+use super::prepare::MARK_LIFE;
+use super::turn::Turn;
+use crate::command::{Effect, Mark, NodeRole, Restartable, WorkloadTarget};
+use crate::mark;
+use crate::plan::Singletons;
+use crate::singleton::{is_being_replaced, is_restarted_by, is_singleton, surging};
+use crate::waiting::{Subject, WaitingOn};
+
+/// The Deployment whose rolling restart is to move a pod.
+pub(super) fn moved_by<'v>(scope: &Scope, view: &'v View, bound: &Bound) -> Option<&'v Arc<Deployment>> {
+    let is_asked = match scope.plan.care.singletons {
+        Singletons::Surge => bound.pod.is_ready(),
+        Singletons::Evict | Singletons::Skip => false,
+    };
+    let deployment = is_asked.then(|| surging(view, &bound.pod).ok()).flatten()?;
+    // While a restart is under way there is one pod more, and the budget may let one go.
+    let is_moved =
+        is_singleton(view, bound.ix, &bound.pod) || is_restarted_by(deployment, &scope.run, &bound.pod);
+    is_moved.then_some(deployment)
+}
+
+/// Moves a pod by a rolling restart of its Deployment; whether that is how it moves.
+pub(super) fn surge(turn: &mut Turn<'_>, works: &mut Works<'_>, bound: &Bound) -> bool {
+    let Some(deployment) = moved_by(turn.scope, turn.view, bound) else { return false };
+    let subject = Subject::Pod(bound.pod.meta.key());
+    let restarted = deployment.spec.template.meta.annotations.value(mark::RESTARTED_AT);
+    if is_being_replaced(deployment, &bound.pod) {
+        let since = restarted.and_then(|text| text.parse().ok());
+        turn.wait(subject, WaitingOn::Restart { workload: deployment.meta.key(), since });
+        return true;
+    }
+    if let Err(on) = works.find_room_beside(&bound.pod) {
+        turn.wait(subject, on);
+        return true;
+    }
+    let meta = &deployment.meta;
+    let workload = WorkloadTarget { kind: Restartable::Deployment, key: meta.key(), uid: meta.uid.clone() };
+    let effect = Effect::RestartWorkload { workload, version: meta.resource_version, at: turn.now };
+    // Each restart makes a new generation: one is asked for once, whatever is seen of it.
+    let key = turn.key("restart", format!("{}/{}", meta.uid, meta.generation));
+    turn.send(subject, "rolling restart of its Deployment", key, effect);
+    true
+}
+
+/// Leaves a node out that has a pod which the plan does not move; whether it is left out.
+pub(super) fn skip(turn: &mut Turn<'_>, member: &Member, load: &Load) -> bool {
+    let is_left_out = match turn.scope.plan.care.singletons {
+        Singletons::Skip => load.movers.iter().any(|bound| is_singleton(turn.view, bound.ix, &bound.pod)),
+        Singletons::Evict | Singletons::Surge => false,
+    };
+    if is_left_out {
+        let mark = Mark { role: NodeRole::Skipped, since: turn.now, expires: turn.now + MARK_LIFE };
+        let key = turn.key("skip", &member.uid);
+        turn.mark(member, "node to be left out", key, mark);
+    }
+    is_left_out
+}

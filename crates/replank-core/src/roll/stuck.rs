@@ -1,0 +1,106 @@
+//! Pods that do not end on nodes that are being drained: what is said of them, and what the plan has done about them.
+//!
+//! A pod is waited for until it is past its grace by the plan's `stuckTerminating.after`. Then it is stuck ([`crate::stuck`]), and
+//!
+//! - `report` names it with what is known, and waits: a person decides;
+//! - `replaceNode` ends its instance once nothing but stuck pods is left on the node: cordoned, by id, and counted as any other
+//!   node's end. Its pods go with the machine, and garbage collection takes them out of the API when the node is gone;
+//! - `forceDelete` does the same, and when the machine is off takes what is left out of the API at once.
+//!
+//! While its instance may run, no pod is deleted by force: its containers may go on, and a StatefulSet would start the same pod
+//! a second time beside them, on the same volume.
+//!
+//! On the way back nodes are left because something is wrong with what they were made from: there stuck pods are never only
+//! reported, or the run could not go back from an image whose kubelet cannot stop pods.
+
+use replank_model::object::cloud::InstanceState;
+
+use super::evict::Drain;
+use super::load::{LeavingPod, Load};
+use super::member::Scope;
+use super::turn::{Track, Turn};
+use crate::command::{Effect, PodTarget};
+use crate::plan::{Base, StuckAction};
+use crate::stuck::{self, Census};
+use crate::waiting::{Subject, WaitingOn};
+
+/// What is done about stuck pods: what the plan says; on the way back their nodes are replaced at least.
+pub(super) fn action(scope: &Scope) -> StuckAction {
+    let asked = scope.plan.care.stuck.action;
+    match scope.plan.target.base {
+        Base::Original => asked.max(StuckAction::ReplaceNode),
+        Base::Current => asked,
+    }
+}
+
+fn is_stuck(turn: &Turn<'_>, leaving: &LeavingPod) -> bool {
+    stuck::is_stuck(&turn.scope.plan.care.stuck, &leaving.pod, turn.now)
+}
+
+/// Whether a node may be ended as far as its pods are concerned: it is empty, or has stuck pods only and the plan says so.
+pub(super) fn may_end(turn: &Turn<'_>, load: &Load) -> bool {
+    let is_left = || load.is_left_to_leaving() && load.leaving.iter().all(|leaving| is_stuck(turn, leaving));
+    match action(turn.scope) {
+        StuckAction::Report => load.is_empty(),
+        StuckAction::ReplaceNode | StuckAction::ForceDelete => load.is_empty() || is_left(),
+    }
+}
+
+/// Waits for the pods that are on their way out, and names those that are stuck.
+pub(super) fn wait_for(turn: &mut Turn<'_>, drains: &[Drain<'_>]) {
+    let mut census = None;
+    for drain in drains {
+        let (stuck, due): (Vec<&LeavingPod>, Vec<&LeavingPod>) =
+            drain.load.leaving.iter().partition(|leaving| is_stuck(turn, leaving));
+        for leaving in stuck {
+            name(turn, &mut census, leaving);
+        }
+        let from = due.iter().map(|leaving| leaving.due).min();
+        if let (Some(from), Some(grace_max)) = (from, due.iter().map(|leaving| leaving.grace).max()) {
+            let pods = u32::try_from(due.len()).unwrap_or(u32::MAX);
+            let on = WaitingOn::Terminating { pods, grace_max };
+            let until = turn.scope.plan.care.stuck_from(from);
+            turn.wait_until(Subject::Node(drain.member.name.clone()), on, until);
+        }
+    }
+}
+
+/// Says of a pod on its way out what it waits for; the cluster's stuck pods are counted when one is first met.
+pub(super) fn name(turn: &mut Turn<'_>, census: &mut Option<Census>, leaving: &LeavingPod) {
+    let policy = &turn.scope.plan.care.stuck;
+    let evidence = is_stuck(turn, leaving).then(|| {
+        let census = census.get_or_insert_with(|| Census::of(turn.view, policy, turn.now));
+        census.evidence(turn.view, &leaving.pod)
+    });
+    let on = match evidence.flatten() {
+        Some(evidence) => WaitingOn::Stuck { action: action(turn.scope), evidence: Box::new(evidence) },
+        None => WaitingOn::Terminating { pods: 1, grace_max: leaving.grace },
+    };
+    turn.wait(Subject::Pod(leaving.pod.meta.key()), on);
+}
+
+/// Takes out of the API what is left of stuck pods whose machines are off: only on nodes that bear a mark of this run.
+pub(super) fn force_delete(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
+    if action(turn.scope) != StuckAction::ForceDelete {
+        return;
+    }
+    for name in tracks.iter().flat_map(|track| &track.lane.leaving) {
+        let member = turn.member(name);
+        let known = turn.view.instances().get(&member.instance);
+        let is_off = known.is_none_or(|instance| instance.state == InstanceState::Terminated);
+        if !is_off || member.expires.is_none() {
+            continue;
+        }
+        for leaving in Load::of(turn.view, &turn.scope.plan, name).leaving {
+            if is_stuck(turn, &leaving) {
+                let (key, uid) = (leaving.pod.meta.key(), leaving.pod.meta.uid.clone());
+                let id = turn.key("force-delete", &uid);
+                let effect = Effect::ForceDelete {
+                    pod: PodTarget { key: key.clone(), uid },
+                    instance: member.instance.clone(),
+                };
+                turn.send(Subject::Pod(key), "forced deletion", id, effect);
+            }
+        }
+    }
+}

@@ -32,6 +32,7 @@ pub(crate) struct Args {
 const PAGES: &[&str] = &[
     "README.md",
     "README.ja.md",
+    "docs/batch.md",
     "docs/exit-codes.md",
     "docs/place.md",
     "docs/plan.md",

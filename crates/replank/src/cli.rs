@@ -178,6 +178,16 @@ pub(crate) struct RehearseArgs {
     #[arg(long)]
     pub(crate) timeline: bool,
 
+    /// Compares the starts within the next days instead of rehearsing: when would runs of batch work hold the nodes the shortest. Such as
+    /// 7d or 12h; docs/batch.md.
+    #[arg(
+        long,
+        value_name = "SPAN",
+        value_parser = sweep,
+        conflicts_with_all = ["seeds", "timeline", "limit"]
+    )]
+    pub(crate) start_sweep: Option<Span>,
+
     /// Longest virtual time that is rehearsed, such as 48h. Otherwise an hour more than the plan's deadline.
     #[arg(long, value_name = "DURATION", value_parser = limit)]
     pub(crate) limit: Option<Span>,
@@ -195,6 +205,22 @@ fn limit(text: &str) -> Result<Span, String> {
         Ok(span) if span > Span::ZERO => Ok(span),
         Ok(_) => Err("expected a duration of more than nothing".to_owned()),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Days of a sweep: schedules that come once a month are met, and the table stays one that somebody reads.
+const SWEEP_DAYS_MAX: i64 = 31;
+
+/// Days, or a duration.
+fn sweep(text: &str) -> Result<Span, String> {
+    let days = text.strip_suffix('d').and_then(|days| days.parse::<i64>().ok());
+    let span = match days {
+        Some(days) => Span::from_minutes(days.clamp(0, SWEEP_DAYS_MAX + 1) * 24 * 60),
+        None => limit(text)?,
+    };
+    match span > Span::ZERO && span <= Span::from_minutes(SWEEP_DAYS_MAX * 24 * 60) {
+        true => Ok(span),
+        false => Err(format!("expected more than nothing and at most {SWEEP_DAYS_MAX}d")),
     }
 }
 
@@ -232,6 +258,9 @@ mod tests {
     #[test]
     fn durations_must_be_more_than_nothing() {
         assert_eq!(limit("90m"), Ok(Span::from_minutes(90)));
+        assert_eq!(sweep("7d"), Ok(Span::from_minutes(7 * 24 * 60)));
+        assert_eq!(sweep("12h"), Ok(Span::from_minutes(12 * 60)));
+        assert!(["0d", "32d", "800h", "-1d", "a week"].into_iter().all(|text| sweep(text).is_err()));
         assert!(limit("0s").is_err() && limit("-1h").is_err() && limit("2 days").is_err());
     }
 }

@@ -56,6 +56,7 @@ fn every_link_to_a_file_leads_somewhere() {
         "examples/job-site/README.md",
         "examples/roles/README.md",
         "docs/audit.md",
+        "docs/batch.md",
     ] {
         let text = page(name);
         let from = root.join(name);

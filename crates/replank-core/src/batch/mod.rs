@@ -7,11 +7,13 @@
 //! | [`expression`] | what a retry strategy's expression says |
 //! | [`starts`] | when do CronJobs and CronWorkflows begin their next runs, and on which nodes |
 //! | [`past`] | how long have runs taken |
+//! | [`sweep`] | when had a roll better begin |
 //! | [`wait`] | how long is a pod waited for |
 
 pub mod expression;
 pub mod past;
 pub mod retry;
 pub mod starts;
+pub mod sweep;
 pub mod wait;
 mod yaml;

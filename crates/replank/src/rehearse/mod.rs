@@ -6,6 +6,7 @@ mod example;
 mod groups;
 mod plan;
 mod run;
+mod sweep;
 
 use replank_core::groups::{GroupBy, LearntGroup};
 use replank_core::plan::Plan;
@@ -74,6 +75,9 @@ pub(crate) fn run(
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let scene = scene(args, printer)?;
+    if let Some(span) = args.start_sweep {
+        return sweep::answer(&scene, span, args.output, printer);
+    }
     match args.seeds {
         None => one(args, &scene, printer, interrupt),
         Some(seeds) => many(args, &scene, seeds, printer, interrupt),

@@ -13,6 +13,7 @@ use replank_core::{Core, Options, nodes_to_replace};
 use replank_model::delta::Delta;
 use replank_model::text::{GroupName, RunId};
 use replank_model::time::Span;
+use replank_model::view::View;
 use replank_sim::rehearse::{FindingEntry, Progress, Rehearsal, RehearsalResult, Setup, Stop};
 use replank_sim::{Durations, KubeletModel, Settings};
 
@@ -155,17 +156,22 @@ impl<'a> Prepared<'a> {
     }
 }
 
-fn options(scene: &Scene) -> Options {
+pub(super) fn options(scene: &Scene) -> Options {
     Options { started: scene.now, group_by: scene.group_by.clone() }
 }
 
-/// What is found before the start.
-fn findings(scene: &Scene) -> Vec<FindingEntry> {
+/// Everything there is, the node groups as well.
+pub(super) fn with_groups(scene: &Scene) -> View {
     let mut view = scene.view.clone();
     for learnt in &scene.groups {
         view.apply(Delta::Group(learnt.group.clone().into()));
     }
-    let found = check::run(&view, Some(&scene.plan), &options(scene));
+    view
+}
+
+/// What is found before the start.
+fn findings(scene: &Scene) -> Vec<FindingEntry> {
+    let found = check::run(&with_groups(scene), Some(&scene.plan), &options(scene));
     let entry = |finding: Finding| FindingEntry {
         id: finding.rule.id(),
         severity: finding.severity.as_str(),

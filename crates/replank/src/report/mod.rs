@@ -9,6 +9,7 @@ mod noticed;
 mod page;
 mod roll;
 mod seeds;
+mod sweep;
 mod timeline;
 mod verdict;
 mod waits;
@@ -25,6 +26,7 @@ use replank_sim::rehearse::{RehearsalResult, Stop};
 
 pub(crate) use page::{Color, Look, Page, Tone, wrap};
 pub(crate) use seeds::{Run, Summary, seeds};
+pub(crate) use sweep::sweep;
 
 /// What a report says beside the result itself.
 #[derive(Clone, Copy, Debug)]

@@ -9,4 +9,5 @@ mod place_audit;
 mod place_data;
 mod place_usage;
 mod repeat;
+mod sweep;
 mod usage;

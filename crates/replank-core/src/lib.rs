@@ -22,6 +22,7 @@ pub mod plan;
 mod roll;
 mod run;
 pub mod schedule;
+pub mod shutdown;
 pub mod singleton;
 pub mod stuck;
 pub mod waiting;

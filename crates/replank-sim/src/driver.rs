@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use replank_core::Core;
 use replank_core::command::{Command, Outcome, Refusal};
 use replank_core::decision::{Decision, End};
+use replank_core::intent::Intent;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::time::{Span, Time};
@@ -35,6 +36,12 @@ pub trait Pilot {
 
     /// Decides at a moment.
     fn decide(&mut self, now: Time) -> Decision;
+
+    /// Takes in what whoever is in charge of the run wants.
+    fn intend(&mut self, intent: Intent);
+
+    /// Forgets everything, as another process that takes over; it is shown what there is right after.
+    fn start_anew(&mut self);
 }
 
 impl Pilot for Core {
@@ -48,6 +55,14 @@ impl Pilot for Core {
 
     fn decide(&mut self, now: Time) -> Decision {
         Self::decide(self, now)
+    }
+
+    fn intend(&mut self, intent: Intent) {
+        Self::intend(self, intent);
+    }
+
+    fn start_anew(&mut self) {
+        Self::start_anew(self);
     }
 }
 
@@ -104,20 +119,14 @@ pub(crate) struct Driver {
     pub(crate) sent: Vec<Sent>,
     pub(crate) last: Decision,
     pub(crate) end: Option<End>,
+    /// Commands before this one were another process's: their answers are lost.
+    own_from: u32,
 }
 
 impl Driver {
     /// Connects a pilot: it is shown everything there is, and decides at once.
     pub(crate) fn connect(mut pilot: Box<dyn Pilot>, view: &View, agenda: &mut Agenda<Event>) -> Self {
-        for object in view.objects() {
-            pilot.observe(Delta::Put(object));
-        }
-        for group in view.groups().values() {
-            pilot.observe(Delta::Group(group.clone()));
-        }
-        for instance in view.instances().values() {
-            pilot.observe(Delta::Instance(instance.clone()));
-        }
+        show_all(pilot.as_mut(), view);
         let mut driver = Self {
             pilot,
             queues: Vec::new(),
@@ -126,6 +135,7 @@ impl Driver {
             sent: Vec::new(),
             last: Decision::default(),
             end: None,
+            own_from: 0,
         };
         driver.decide_by(agenda, agenda.now());
         driver
@@ -202,7 +212,27 @@ impl Driver {
         sent
     }
 
+    /// Gives an intent; core looks at once. A run that is over is taken up again: what is still to be done is core's to say.
+    pub(crate) fn intend(&mut self, agenda: &mut Agenda<Event>, intent: Intent) {
+        self.pilot.intend(intent);
+        self.end = None;
+        self.decide_by(agenda, next_second(agenda.now()));
+    }
+
+    /// Lets another process take over.
+    pub(crate) fn start_anew(&mut self, view: &View, agenda: &mut Agenda<Event>) {
+        self.pilot.start_anew();
+        // What is on its way is in the list already.
+        self.queues.iter_mut().for_each(|(_, queue)| queue.clear());
+        show_all(self.pilot.as_mut(), view);
+        self.own_from = u32::try_from(self.sent.len()).expect("fewer than 2^32 commands in one run");
+        self.decide_by(agenda, next_second(agenda.now()));
+    }
+
     pub(crate) fn answer(&mut self, agenda: &mut Agenda<Event>, number: u32) {
+        if number < self.own_from {
+            return;
+        }
         let sent = &self.sent[number as usize];
         let (_, result) = sent.result.clone().expect("an answer follows an effect");
         let outcome = Outcome { key: sent.command.key.clone(), at: agenda.now().floor_seconds(), result };
@@ -217,6 +247,18 @@ impl Driver {
         }
         self.decide_at = Some(at.max(agenda.now()));
         agenda.at(at, Event::Driver(DriverDue::Decide));
+    }
+}
+
+fn show_all(pilot: &mut dyn Pilot, view: &View) {
+    for object in view.objects() {
+        pilot.observe(Delta::Put(object));
+    }
+    for group in view.groups().values() {
+        pilot.observe(Delta::Group(group.clone()));
+    }
+    for instance in view.instances().values() {
+        pilot.observe(Delta::Instance(instance.clone()));
     }
 }
 

@@ -1,9 +1,13 @@
 //! Kubelets: starting, readying, restarting, stopping pods.
 
 mod containers;
+mod crash;
 mod delays;
 mod fake;
+mod faults;
 mod learnt;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,7 +23,11 @@ use crate::api::DeleteOptions;
 use crate::controllers::{Ctx, volumes};
 use crate::durations::Durations;
 use crate::world::Event;
+use crash::BackOff;
 use delays::Delays;
+pub(crate) use fake::STUCK;
+use faults::ImageFaults;
+pub use faults::{ImageFault, ImageName};
 
 /// How kubelets behave.
 #[derive(Clone, Debug)]
@@ -59,6 +67,10 @@ enum Step {
     Exit,
     /// Containers that ended run again.
     Restart,
+    /// Containers crash, if their node's image still makes them.
+    Crash,
+    /// Containers that crashed run again.
+    StartAgain,
     /// Containers have stopped.
     Stopped,
     /// The pod can be taken out of the API.
@@ -76,6 +88,7 @@ pub(crate) struct Kubelets {
     silent: BTreeSet<NodeName>,
     /// Pods whose volumes are not yet attached, by node.
     without_volumes: BTreeMap<NodeName, Vec<Due>>,
+    faults: ImageFaults,
 }
 
 #[derive(Clone, Debug)]
@@ -85,8 +98,10 @@ struct Record {
     number: u32,
     /// Whether the pod's deletion was seen.
     is_stopping: bool,
-    /// What became due while the kubelet was silent.
+    /// What became due while the kubelet was silent, or is kept from happening by a fault of its node's image.
     missed: Vec<Step>,
+    /// What is remembered of crashes.
+    back_off: Option<BackOff>,
 }
 
 impl Kubelets {
@@ -97,10 +112,14 @@ impl Kubelets {
             next: 0,
             silent: BTreeSet::new(),
             without_volumes: BTreeMap::new(),
+            faults: ImageFaults::default(),
         }
     }
 
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
+        if let Change::Group { new: Some(group), .. } = change {
+            self.faults.see(group);
+        }
         let Change::Object { slot, old, new } = change else { return };
         match (old, new) {
             (_, Some(Object::Pod(pod))) if pod.node.is_some() => self.see(ctx, *slot, pod),
@@ -129,14 +148,67 @@ impl Kubelets {
         pods.sort_by(|a, b| ctx.view().pods[*a].meta.key().cmp(&ctx.view().pods[*b].meta.key()));
         for ix in pods {
             let slot = ix.raw();
-            if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
-                let number = record.number;
-                for step in std::mem::take(&mut record.missed) {
-                    ctx.agenda.after(Span::ZERO, Event::Kubelet(Due { slot, number, step }));
-                }
-            }
+            self.make_up(ctx, slot);
             let pod = ctx.view().pods[ix].clone();
             self.see(ctx, slot, &pod);
+        }
+    }
+
+    /// Has a kubelet do what it could not do for a pod.
+    fn make_up(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
+        if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
+            let number = record.number;
+            for step in std::mem::take(&mut record.missed) {
+                ctx.agenda.after(Span::ZERO, Event::Kubelet(Due { slot, number, step }));
+            }
+        }
+    }
+
+    /// Nodes of an image misbehave from now on, or do no longer.
+    pub(crate) fn image_fault(&mut self, ctx: &mut Ctx<'_>, image: &ImageName, fault: Option<ImageFault>) {
+        self.faults.set(image, fault);
+        let pods: Vec<(u32, Arc<Pod>)> =
+            ctx.view().pods.sorted().into_iter().map(|(ix, pod)| (ix.raw(), pod.clone())).collect();
+        for (slot, pod) in pods {
+            if fault.is_none() {
+                self.make_up(ctx, slot);
+                continue;
+            }
+            let is_running = pod.status.phase == PodPhase::Running && !self.is_stopping(slot);
+            match self.fault(ctx, &pod).filter(|_| is_running) {
+                Some(ImageFault::Crashes) => self.after(ctx, Span::ZERO, slot, Step::Crash),
+                Some(ImageFault::KeepsUnready) if pod.is_ready() => {
+                    set_ready(ctx, &pod, false);
+                    self.miss(slot, Step::Ready);
+                }
+                Some(ImageFault::KeepsUnready | ImageFault::CannotStop { .. }) | None => {}
+            }
+        }
+    }
+
+    /// Whether a pod has felt a fault of this image.
+    pub(crate) fn image_was_met(&self, image: &ImageName) -> bool {
+        self.faults.was_met(image)
+    }
+
+    fn fault(&mut self, ctx: &Ctx<'_>, pod: &Pod) -> Option<ImageFault> {
+        self.faults.of(ctx.view(), pod, ctx.api.now())
+    }
+
+    fn miss(&mut self, slot: u32, step: Step) {
+        if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
+            record.missed.push(step);
+        }
+    }
+
+    /// Whether a fault of the node's image keeps the kubelet from this.
+    fn is_kept_from(&mut self, ctx: &Ctx<'_>, pod: &Pod, step: Step) -> bool {
+        match step {
+            Step::Stopped => matches!(self.fault(ctx, pod), Some(ImageFault::CannotStop { .. })),
+            Step::Ready => {
+                matches!(self.fault(ctx, pod), Some(ImageFault::Crashes | ImageFault::KeepsUnready))
+            }
+            Step::Start | Step::Exit | Step::Restart | Step::Crash | Step::StartAgain | Step::Remove => false,
         }
     }
 
@@ -155,10 +227,8 @@ impl Kubelets {
         let Some(pod) = ctx.view().pods.get(Ix::new(due.slot)).filter(|_| is_current).cloned() else {
             return;
         };
-        if self.is_silent(&pod) {
-            if let Some(record) = self.records.get_mut(due.slot as usize).and_then(Option::as_mut) {
-                record.missed.push(due.step);
-            }
+        if self.is_silent(&pod) || self.is_kept_from(ctx, &pod, due.step) {
+            self.miss(due.slot, due.step);
             return;
         }
         match due.step {
@@ -168,10 +238,14 @@ impl Kubelets {
                 }
             }
             Step::Start => self.start(ctx, due.slot, &pod),
-            Step::Ready if pod.status.phase == PodPhase::Running => set_ready(ctx, &pod, true),
+            Step::Ready if pod.status.phase == PodPhase::Running && !crash::is_waiting(&pod) => {
+                set_ready(ctx, &pod, true);
+            }
             Step::Ready => {}
             Step::Exit => self.exit(ctx, due.slot, &pod, Delays::of(&self.model, ctx, &pod).exit_code),
             Step::Restart => self.restart(ctx, due.slot, &pod),
+            Step::Crash => self.crash(ctx, due.slot, &pod),
+            Step::StartAgain => self.start_again(ctx, due.slot, &pod),
             Step::Stopped => self.stopped(ctx, due.slot, &pod),
             Step::Remove => remove(ctx, &pod),
         }
@@ -215,8 +289,13 @@ impl Kubelets {
 
     fn admit(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) -> Record {
         self.next += 1;
-        let record =
-            Record { uid: pod.meta.uid.clone(), number: self.next, is_stopping: false, missed: Vec::new() };
+        let record = Record {
+            uid: pod.meta.uid.clone(),
+            number: self.next,
+            is_stopping: false,
+            missed: Vec::new(),
+            back_off: None,
+        };
         self.set(slot, record.clone());
         match pod.status.phase {
             PodPhase::Pending => {
@@ -251,7 +330,9 @@ impl Kubelets {
             return;
         }
         let delays = Delays::of(&self.model, ctx, pod);
-        let is_ready = delays.ready == Some(Span::ZERO);
+        let fault = self.fault(ctx, pod);
+        let is_well = !matches!(fault, Some(ImageFault::Crashes | ImageFault::KeepsUnready));
+        let is_ready = delays.ready == Some(Span::ZERO) && is_well;
         let (now, number) = (ctx.api.timestamp(), self.next_address(slot));
         let started = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
             pod.status.phase = PodPhase::Running;
@@ -261,7 +342,11 @@ impl Kubelets {
             set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
         });
         debug_assert!(started.is_ok(), "the pod was just read");
-        if let Some(ready) = delays.ready.filter(|_| !is_ready) {
+        if fault == Some(ImageFault::Crashes) {
+            self.after(ctx, crash::CRASH, slot, Step::Crash);
+        }
+        let awaits = !is_ready && fault != Some(ImageFault::Crashes);
+        if let Some(ready) = delays.ready.filter(|_| awaits) {
             self.after(ctx, ready, slot, Step::Ready);
         }
         if let Some(run) = delays.run {
@@ -309,6 +394,43 @@ impl Kubelets {
         }
         if let Some(run) = delays.run {
             self.after(ctx, run, slot, Step::Exit);
+        }
+    }
+
+    /// The containers end because of their node's image; the kubelet starts them again, ever more slowly.
+    fn crash(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
+        let still = self.fault(ctx, pod) == Some(ImageFault::Crashes);
+        if !still || pod.status.phase != PodPhase::Running || self.is_stopping(slot) {
+            return;
+        }
+        if containers::ends_for_good(pod, crash::CODE) {
+            self.exit(ctx, slot, pod, crash::CODE);
+            return;
+        }
+        let now = ctx.api.timestamp();
+        let pause = BackOff::pause(self.record(slot).and_then(|record| record.back_off), now);
+        let crashed = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+            crash::crashed(pod, pause, now);
+            set_condition(&mut pod.status.conditions, "Ready", false, "ContainersNotReady", now);
+        });
+        debug_assert!(crashed.is_ok(), "the pod was just read");
+        self.after(ctx, pause.max(delays::RESTART), slot, Step::StartAgain);
+    }
+
+    fn start_again(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
+        if pod.status.phase != PodPhase::Running || self.is_stopping(slot) {
+            return;
+        }
+        let now = ctx.api.timestamp();
+        let written = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| crash::started_again(pod, now));
+        debug_assert!(written.is_ok(), "the pod was just read");
+        if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
+            record.back_off = Some(BackOff::next(record.back_off, now));
+        }
+        if self.fault(ctx, pod) == Some(ImageFault::Crashes) {
+            self.after(ctx, crash::CRASH, slot, Step::Crash);
+        } else if let Some(ready) = Delays::of(&self.model, ctx, pod).ready {
+            self.after(ctx, ready, slot, Step::Ready);
         }
     }
 

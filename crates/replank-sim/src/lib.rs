@@ -14,6 +14,7 @@ mod durations;
 mod kubelet;
 pub mod rehearse;
 mod scheduling;
+pub mod script;
 #[cfg(test)]
 mod testing;
 mod ties;
@@ -24,7 +25,7 @@ pub use cloud::{CloudTimings, Range};
 pub use draw::{Draw, Draws, Purpose};
 pub use driver::{Pilot, Sent};
 pub use durations::{Assumption, Durations, Source, Workload, workload_of};
-pub use kubelet::{KubeletModel, PodAct};
+pub use kubelet::{ImageFault, ImageName, KubeletModel, PodAct};
 pub use ties::TieBreaker;
 pub use trace::TraceHash;
 pub use world::{Observer, Settings, World};

@@ -1,6 +1,8 @@
 //! The world: everything simulated, moved forward event by event.
 
 use replank_core::decision::{Decision, End};
+use replank_core::groups::instance_id_of;
+use replank_core::intent::Intent;
 use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -15,7 +17,7 @@ use crate::controllers::control::{Control, ControlDue};
 use crate::controllers::{Controller, Ctx, WorkQueue, Workloads};
 use crate::draw::Draws;
 use crate::driver::{self, Driver, DriverDue, Pilot, Sent};
-use crate::kubelet::{self, KubeletModel, Kubelets, PodAct};
+use crate::kubelet::{self, ImageFault, ImageName, KubeletModel, Kubelets, PodAct};
 use crate::scheduling::{self, Scheduling};
 use crate::ties::{SharedTies, TieBreaker};
 use crate::trace::{Trace, TraceHash};
@@ -235,6 +237,51 @@ impl World {
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.kubelets.act(&mut ctx, ix, act);
         self.settle();
+    }
+
+    /// Nodes of an image misbehave from now on; `None`: they do no longer.
+    pub fn image_fault(&mut self, image: &ImageName, fault: Option<ImageFault>) {
+        self.api.set_now(self.agenda.now());
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.kubelets.image_fault(&mut ctx, image, fault);
+        self.settle();
+    }
+
+    /// Whether a pod has felt a fault of this image.
+    #[must_use]
+    pub fn image_was_met(&self, image: &ImageName) -> bool {
+        self.kubelets.image_was_met(image)
+    }
+
+    /// Ends the instance behind a node, as somebody else: nothing is drained, and the group wants as many as before. Whether
+    /// there was one that is alive.
+    pub fn end_instance(&mut self, node: &NodeName) -> bool {
+        self.api.set_now(self.agenda.now());
+        let view = self.api.view();
+        let id = view.node(node).map(|node| instance_id_of(node));
+        let instance = id.and_then(|id| view.instances().get(&id)).filter(|known| known.state.is_alive());
+        let Some(instance) = instance.cloned() else { return false };
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.cloud.terminate(&mut ctx, &instance);
+        self.settle();
+        true
+    }
+
+    /// Tells whoever is in charge what is wanted of the run. Whether anybody is.
+    pub fn intend(&mut self, intent: Intent) -> bool {
+        let Some(driver) = &mut self.driver else { return false };
+        driver.intend(&mut self.agenda, intent);
+        true
+    }
+
+    /// Starts whoever is in charge anew, as another process that takes over: it is shown what there is, and answers to what it had
+    /// sent before are lost. Whether anybody is in charge.
+    pub fn start_anew(&mut self) -> bool {
+        let Some(driver) = &mut self.driver else { return false };
+        driver.start_anew(self.api.view(), &mut self.agenda);
+        true
     }
 
     /// Lets the next thing happen that is due until `end`; whether there was one.

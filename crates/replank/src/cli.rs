@@ -142,6 +142,15 @@ pub(crate) struct RehearseArgs {
     #[arg(short = 'f', long = "filename", value_name = "PLAN", conflicts_with_all = ["roll", "to_version", "image"])]
     pub(crate) plan: Option<PathBuf>,
 
+    /// What happens meanwhile: a file with one line for each pause, fault or foreign hand; docs/script.md lists them.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+
+    /// Counts the connections that would be lost: NAMESPACE/NAME=RATE,LENGTH such as web/frontend=50/s,20s, or a file with one on each
+    /// line. docs/connections.md tells how they are counted.
+    #[arg(long, value_name = "LOAD")]
+    pub(crate) connections: Vec<String>,
+
     /// Node groups to replace, with the defaults of a plan.
     #[arg(long, value_name = "GROUP", value_delimiter = ',')]
     pub(crate) roll: Vec<Text>,

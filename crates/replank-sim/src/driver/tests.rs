@@ -7,6 +7,7 @@ use replank_core::command::{
     Command, CommandKey, Effect, NodeTarget, Outcome, PodTarget, Refusal, Restartable, WorkloadTarget,
 };
 use replank_core::decision::Decision;
+use replank_core::intent::Intent;
 use replank_core::mark;
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{Instance, InstanceState};
@@ -30,6 +31,10 @@ struct Hand {
 }
 
 impl Pilot for Hand {
+    fn intend(&mut self, _intent: Intent) {}
+
+    fn start_anew(&mut self) {}
+
     fn observe(&mut self, _delta: Delta) {}
 
     fn outcome(&mut self, outcome: Outcome) {

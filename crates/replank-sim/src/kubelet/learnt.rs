@@ -8,6 +8,7 @@ use replank_model::object::pod::Pod;
 use replank_model::time::{Span, Time};
 
 use super::delays::Delays;
+use super::fake;
 use crate::controllers::Ctx;
 use crate::draw::Purpose;
 use crate::durations::{Durations, Trouble};
@@ -38,7 +39,7 @@ pub(super) fn delays(durations: &Durations, ctx: &Ctx<'_>, pod: &Pod) -> Delays 
         unstarted_stop: Span::from_secs(1),
         // What ends by itself was not done (128 + SIGTERM); a service ends in peace.
         term_exit_code: if durations.run(ctx.view(), pod, elapsed, ctx.draws).is_some() { 143 } else { 0 },
-        is_stuck: pod.meta.deletion_timestamp.is_some_and(|due| now - due > OVERDUE),
+        is_stuck: fake::is_stuck(pod) || pod.meta.deletion_timestamp.is_some_and(|due| now - due > OVERDUE),
     }
 }
 

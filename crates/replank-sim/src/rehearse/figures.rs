@@ -42,6 +42,8 @@ pub(super) fn result(
         blockers,
         waits: notes.waits.all(),
         noticed: notes.noticed.clone(),
+        happenings: rehearsal.happened(),
+        connections: rehearsal.connections.figures(world.now()),
         timeline: notes.timeline.nodes(),
         assumptions: rehearsal.assumptions.iter().map(entry).collect(),
     }

@@ -1,7 +1,9 @@
 //! Rehearsals: a plan run on the simulated copy of a cluster, and what came of it.
 
 mod complete;
+mod connections;
 mod figures;
+mod happened;
 mod recorder;
 mod result;
 mod timeline;
@@ -21,6 +23,8 @@ use replank_model::view::{Change, View};
 use serde::Serializer;
 
 pub use complete::count_budgets;
+pub use connections::{ConnectionFigures, Demand, DemandError};
+pub use happened::HappeningEntry;
 pub use result::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, NoticedEntry,
     PodFigures, RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
@@ -30,7 +34,10 @@ pub use waits::Wait;
 
 use crate::driver::{Pilot, Sent};
 use crate::durations::Assumption;
+use crate::script::Launched;
 use crate::world::{Observer, Settings, World};
+use connections::Connections;
+use happened::Happened;
 use recorder::Recorder;
 
 /// A cluster, who is in charge of it, and what is noted of it.
@@ -39,6 +46,10 @@ pub struct Rehearsal {
     notes: Rc<RefCell<Recorder>>,
     settings: Settings,
     assumptions: Vec<Assumption>,
+    /// Names that a script may use.
+    names: Launched,
+    happened: Vec<Happened>,
+    connections: Connections,
 }
 
 /// What a rehearsal is run on.
@@ -103,13 +114,29 @@ impl Rehearsal {
         let mut world = World::new(setup.settings.clone(), view);
         world.assume_operators();
         world.observe(Box::new(Shared(notes.clone())));
+        let names = Launched::default();
+        world.observe(Box::new(names.clone()));
         world.put_in_charge(pilot);
-        Self { world, notes, settings: setup.settings, assumptions }
+        Self {
+            world,
+            notes,
+            settings: setup.settings,
+            assumptions,
+            names,
+            happened: Vec::new(),
+            connections: Connections::default(),
+        }
     }
 
     /// Says which nodes are to be replaced, where they are not all nodes of the groups.
     pub fn narrow_to(&mut self, chosen: BTreeSet<NodeName>) {
         self.notes.borrow_mut().chosen = Some(chosen);
+    }
+
+    /// Counts what such clients would lose from here on.
+    pub fn count_connections(&mut self, demands: &[Demand]) {
+        self.connections = Connections::of(self.world.view(), demands, self.world.now());
+        self.world.observe(Box::new(self.connections.clone()));
     }
 
     /// Shows every change to somebody else, too.

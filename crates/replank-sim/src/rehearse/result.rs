@@ -8,6 +8,8 @@ use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use serde::Serialize;
 
+use super::connections::ConnectionFigures;
+use super::happened::HappeningEntry;
 use super::timeline::NodeTimeline;
 use super::waits::Wait;
 
@@ -65,6 +67,10 @@ pub struct RehearsalResult {
     pub waits: Vec<Wait>,
     /// What others did in the middle of the run, as far as it was the run's business: it was left as they did it.
     pub noticed: Vec<NoticedEntry>,
+    /// What clients lose, for the workloads whose load was given.
+    pub connections: Vec<ConnectionFigures>,
+    /// What a script made happen besides, in order.
+    pub happenings: Vec<HappeningEntry>,
     /// What became of every node.
     pub timeline: Vec<NodeTimeline>,
     /// What had to be assumed, and what could be learnt.

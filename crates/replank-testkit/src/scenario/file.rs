@@ -3,8 +3,10 @@
 use std::fmt;
 use std::path::Path;
 
+use replank_sim::script::Script;
+
 use super::cluster::{self, Cluster};
-use super::happening::{self, Happening};
+use super::happening;
 
 /// What a file says.
 #[derive(Clone, Debug)]
@@ -20,7 +22,7 @@ pub struct Scenario {
     pub(super) objects: String,
     /// The plan in YAML, likewise.
     pub(super) plan: String,
-    pub(super) happenings: Vec<Happening>,
+    pub(super) script: Script,
     /// Everything before the expected story.
     head: String,
 }
@@ -123,10 +125,12 @@ fn read(name: String, text: &str) -> Result<Scenario, Flaw> {
         cluster: cluster::read(&meant(cluster))?,
         objects: section("objects").map(|lines| in_place(lines)).unwrap_or_default(),
         plan: in_place(plan),
-        happenings: section("happenings")
-            .map(|lines| happening::read(&meant(lines)))
-            .transpose()?
-            .unwrap_or_default(),
+        script: Script {
+            happenings: section("happenings")
+                .map(|lines| happening::read(&meant(lines)))
+                .transpose()?
+                .unwrap_or_default(),
+        },
         head,
     })
 }

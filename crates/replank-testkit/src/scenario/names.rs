@@ -9,7 +9,7 @@ use replank_model::object::pod::Pod;
 use replank_model::text::{InstanceId, NodeName};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
-use replank_sim::workload_of;
+use replank_sim::{script, workload_of};
 
 /// What everything is called.
 #[derive(Clone, Debug, Default)]
@@ -86,18 +86,6 @@ impl Names {
         self.instances.get(id).cloned().unwrap_or_else(|| id.to_string())
     }
 
-    /// The key of the pod that is called so.
-    pub(super) fn real_pod(&self, alias: &Key) -> Key {
-        let found = self.pods.iter().find(|(_, known)| *known == alias);
-        found.map_or_else(|| alias.clone(), |(key, _)| key.clone())
-    }
-
-    /// The name of the node that is called so.
-    pub(super) fn real_node(&self, alias: &str) -> NodeName {
-        let found = self.nodes.iter().find(|(_, known)| *known == alias);
-        found.map_or_else(|| NodeName::from(alias), |(name, _)| name.clone())
-    }
-
     /// A text with readable names, and moments told from the beginning of the roll.
     pub(super) fn readable(&self, text: &str) -> String {
         let mut text = text.to_owned();
@@ -134,5 +122,17 @@ impl Names {
             }
         }
         told
+    }
+}
+
+impl script::Names for Names {
+    fn pod(&self, alias: &Key) -> Key {
+        let found = self.pods.iter().find(|(_, known)| *known == alias);
+        found.map_or_else(|| alias.clone(), |(key, _)| key.clone())
+    }
+
+    fn node(&self, alias: &str, _view: &View) -> NodeName {
+        let found = self.nodes.iter().find(|(_, known)| *known == alias);
+        found.map_or_else(|| NodeName::from(alias), |(name, _)| name.clone())
     }
 }

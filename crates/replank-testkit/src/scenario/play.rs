@@ -1,6 +1,6 @@
 //! Playing a scenario: from a file's words to its story.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 use replank_core::check::{self, Finding};
-use replank_core::command::Outcome;
 use replank_core::decision::Decision;
 use replank_core::groups::{GroupBy, assumed_target, group_of};
 use replank_core::plan::{ChosenBy, Plan};
@@ -23,11 +22,12 @@ use replank_model::text::{GroupName, RunId};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_sim::rehearse::{FindingEntry, Rehearsal, Setup, Stop};
-use replank_sim::{Observer, Pilot, PodAct, Sent};
+use replank_sim::script::{Happening, What, When, happen};
+use replank_sim::{Observer, PodAct, Sent};
 use serde_json::Value;
 
 use super::file::Scenario;
-use super::happening::{Happening, What};
+use super::happening::is_of_the_roll;
 use super::stage::{self, Stage};
 use super::story::Story;
 use super::summary;
@@ -103,7 +103,6 @@ fn entry(finding: Finding) -> FindingEntry {
 struct Show {
     rehearsal: Rehearsal,
     story: Rc<RefCell<Story>>,
-    restart: Rc<Cell<bool>>,
     start: Time,
     limit: Span,
     exits: Vec<(Time, Key)>,
@@ -118,7 +117,6 @@ enum Due<'a> {
 impl Show {
     fn begin(plan: Arc<Plan>, options: Options, stage: Stage) -> Self {
         let story = Rc::new(RefCell::new(Story::new(stage.names, stage.start)));
-        let restart = Rc::new(Cell::new(false));
         // An hour more than the plan gives itself: the plan's own deadline is to be seen, not ours.
         let limit = plan.deadline + Span::from_minutes(60);
         let setup = Setup {
@@ -129,23 +127,28 @@ impl Show {
             assumptions: Vec::new(),
         };
         let chosen = nodes_to_replace(&setup.view, &plan, &options);
-        let pilot = InCharge::new(plan, options, restart.clone());
-        let mut rehearsal = Rehearsal::new(setup, Box::new(pilot));
+        let core = Core::new(plan, RunId::from("run"), options);
+        let mut rehearsal = Rehearsal::new(setup, Box::new(core));
         rehearsal.narrow_to(chosen);
         rehearsal.observe(Box::new(Teller(story.clone())));
-        Self { rehearsal, story, restart, start: stage.start, limit, exits: stage.exits }
+        Self { rehearsal, story, start: stage.start, limit, exits: stage.exits }
     }
 
     fn run(&mut self, scenario: &Scenario) -> anyhow::Result<Stop> {
         let mut due: Vec<(Time, Due<'_>)> =
             self.exits.drain(..).map(|(at, key)| (at, Due::Exit(key))).collect();
-        let happenings = scenario.happenings.iter();
-        due.extend(happenings.filter_map(|one| Some((self.start + one.at?, Due::Happening(one)))));
+        let happenings = scenario.script.from(self.start).into_iter();
+        let later = happenings.filter(|(_, one)| one.when != When::Before || is_of_the_roll(&one.what));
+        due.extend(later.map(|(at, one)| (at, Due::Happening(one))));
         due.sort_by_key(|(at, _)| *at);
-        for (at, due) in due {
+        // An intent takes up again what is over; nothing else does.
+        let last = due
+            .iter()
+            .rposition(|(_, due)| matches!(due, Due::Happening(one) if matches!(one.what, What::Intend(_))));
+        for (number, (at, due)) in due.into_iter().enumerate() {
             let world = self.rehearsal.world_mut();
             while world.end().is_none() && world.step_until(at) {}
-            if world.end().is_some() {
+            if world.end().is_some() && last.is_none_or(|last| number > last) {
                 if let Due::Happening(happening) = due {
                     let after = at - self.start;
                     return Err(anyhow!("line {}: the roll is over before {after}", happening.line));
@@ -164,12 +167,8 @@ impl Show {
             Due::Exit(key) => world.act(&key, PodAct::Exit(0)),
             Due::Happening(happening) => {
                 self.story.borrow_mut().remark(at, &happening.text);
-                if matches!(happening.what, What::Restart) {
-                    self.restart.set(true);
-                    return Ok(());
-                }
                 let names = self.story.borrow().names.clone();
-                stage::happen(world, &names, &happening.what)
+                happen(world, &names, &happening.what)
                     .with_context(|| format!("line {}: {}", happening.line, happening.text))?;
             }
         }
@@ -186,58 +185,6 @@ fn rolled(view: &View, plan: &Plan) -> BTreeSet<GroupName> {
             let chosen = nodes.iter().filter(|(_, node)| selector.matches(|key| node.meta.labels.value(key)));
             chosen.filter_map(|(_, node)| group_of(node, &GroupBy::default())).collect()
         }
-    }
-}
-
-/// Core, in charge of the simulated cluster; it can be started anew.
-struct InCharge {
-    plan: Arc<Plan>,
-    options: Options,
-    core: Core,
-    restart: Rc<Cell<bool>>,
-}
-
-impl InCharge {
-    fn new(plan: Arc<Plan>, options: Options, restart: Rc<Cell<bool>>) -> Self {
-        let core = Core::new(plan.clone(), run_id(), options.clone());
-        Self { plan, options, core, restart }
-    }
-
-    /// Another process takes over: it lists what there is and knows nothing else.
-    fn start_anew(&mut self) {
-        let mut core = Core::new(self.plan.clone(), run_id(), self.options.clone());
-        let view = self.core.view();
-        for object in view.objects() {
-            core.observe(Delta::Put(object));
-        }
-        for group in view.groups().values() {
-            core.observe(Delta::Group(group.clone()));
-        }
-        for instance in view.instances().values() {
-            core.observe(Delta::Instance(instance.clone()));
-        }
-        self.core = core;
-    }
-}
-
-fn run_id() -> RunId {
-    RunId::from("run")
-}
-
-impl Pilot for InCharge {
-    fn observe(&mut self, delta: Delta) {
-        self.core.observe(delta);
-    }
-
-    fn outcome(&mut self, outcome: Outcome) {
-        self.core.outcome(&outcome);
-    }
-
-    fn decide(&mut self, now: Time) -> Decision {
-        if self.restart.replace(false) {
-            self.start_anew();
-        }
-        self.core.decide(now)
     }
 }
 

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use anyhow::{Context, anyhow, bail, ensure};
+use anyhow::{Context, anyhow, ensure};
 use replank_core::groups::{GroupBy, LearntGroup, from_nodes};
 use replank_intake::document::Found;
 use replank_intake::limits::Limits;
@@ -16,16 +16,16 @@ use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::{Kind, Object};
-use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_sim::api::json::{Method, Request};
+use replank_sim::script::{When, happen};
 use replank_sim::{KubeletModel, Observer, PodAct, Settings, World, workload_of};
 use serde_json::{Value, json};
 
 use super::cluster::{Workload, WorkloadKind};
 use super::file::Scenario;
-use super::happening::{PodDoes, What};
+use super::happening::is_of_the_roll;
 use super::names::Names;
 
 /// When every roll begins: a Monday morning.
@@ -74,7 +74,9 @@ pub(super) fn set(scenario: &Scenario) -> anyhow::Result<Stage> {
             world.act(&key, PodAct::Ready);
         }
     }
-    for happening in scenario.happenings.iter().filter(|happening| happening.at.is_none()) {
+    for happening in
+        scenario.script.happenings.iter().filter(|one| one.when == When::Before && !is_of_the_roll(&one.what))
+    {
         let known = names.borrow().clone();
         happen(&mut world, &known, &happening.what)
             .with_context(|| format!("line {}: {}", happening.line, happening.text))?;
@@ -225,64 +227,6 @@ fn request(
     let response = world.request(|api| api.handle(&Request { method, path, content_type, body }));
     ensure!(response.code < 300, "{} {key}: {} {}", kind.as_str(), response.code, response.body["message"]);
     Ok(())
-}
-
-/// Lets something happen that is not Replank's own.
-pub(super) fn happen(world: &mut World, names: &Names, what: &What) -> anyhow::Result<()> {
-    match what {
-        What::Pod(alias, does) => {
-            let key = names.real_pod(alias);
-            ensure!(world.view().pods.by_key(&key).is_some(), "there is no pod {alias}");
-            let stick = |stuck: Value| json!({"metadata": {"annotations": {"fake.kubelet/stuck": stuck}}});
-            match does {
-                PodDoes::Ready => world.act(&key, PodAct::Ready),
-                PodDoes::Unready => world.act(&key, PodAct::Unready),
-                PodDoes::Exit(code) => world.act(&key, PodAct::Exit(*code)),
-                PodDoes::Stick => send(world, Kind::Pod, &key, "", stick("true".into()))?,
-                PodDoes::Unstick => send(world, Kind::Pod, &key, "", stick(Value::Null))?,
-            }
-        }
-        What::Silence(node) => world.silence(&names.real_node(node)),
-        What::Wake(node) => wake(world, &names.real_node(node))?,
-        What::Cordon(node, is_closed) => set_cordon(world, names.real_node(node).as_str(), *is_closed)?,
-        What::Taint(node, taint) => {
-            let key = Key::cluster(names.real_node(node).as_str());
-            let taint = serde_json::from_value(taint.clone())?;
-            let written = world.request(|api| api.modify::<Node>(&key, |node| node.spec.taints.push(taint)));
-            written.map(drop).map_err(|error| anyhow!("{}", error.message))?;
-        }
-        What::Scale(kind, key, count) => scale(world, *kind, key, *count)?,
-        What::Delete(kind, key) => {
-            let key = if *kind == Kind::Pod { names.real_pod(key) } else { key.clone() };
-            request(world, Method::Delete, *kind, &key, "", Value::Null)?;
-        }
-        What::Patch(kind, key, patch) => {
-            let key = if *kind == Kind::Pod { names.real_pod(key) } else { key.clone() };
-            send(world, *kind, &key, "", patch.clone())?;
-        }
-        What::Create(objects) => {
-            for object in objects {
-                apply(world, object)?;
-            }
-        }
-        What::Restart => bail!("there is nothing to be restarted before the roll"),
-    }
-    Ok(())
-}
-
-/// The machine is on again, and its kubelet says that it is Ready.
-fn wake(world: &mut World, name: &NodeName) -> anyhow::Result<()> {
-    world.wake(name);
-    let now = world.now().floor_seconds();
-    let condition = json!([{"type": "Ready", "status": "True", "reason": "KubeletReady",
-        "lastTransitionTime": now, "lastHeartbeatTime": now}]);
-    send(
-        world,
-        Kind::Node,
-        &Key::cluster(name.as_str()),
-        "/status",
-        json!({"status": {"conditions": condition}}),
-    )
 }
 
 fn pods_of(view: &View, workload: &Workload) -> Vec<Key> {

@@ -62,8 +62,8 @@ fn what_is_wrong_is_told_with_its_line() {
         "x.txt:6: expected a duration such as 30s, 10m or 2d, found \"ready after 5\"",
     );
     wrong("cpu 1", "pdb atLeast 2", "x.txt:6: expected `minAvailable 2` or `maxUnavailable 25%`");
-    wrong("at 65s: ", "after 65s: ", "x.txt:15: expected `at 5m: …` or `before: …`");
-    wrong("unready", "sleepy", "x.txt:15: expected one of: `pod ns/name unready`");
+    wrong("at 65s: ", "after 65s: ", "x.txt:15: expected `at 5m: …`");
+    wrong("unready", "sleepy", "x.txt:15: expected `exits`, `gets`, `ready` or `unready`, found \"sleepy\"");
 }
 
 #[test]

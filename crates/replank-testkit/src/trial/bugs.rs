@@ -12,6 +12,7 @@ use replank_core::command::{
     Command, CommandKey, Effect, Mark, NodeRole, NodeTarget, Outcome, PodTarget, Refusal, Replacement,
 };
 use replank_core::decision::Decision;
+use replank_core::intent::Intent;
 use replank_core::plan::{Plan, StuckAction};
 use replank_core::waiting::{Subject, WaitingOn};
 use replank_model::delta::Delta;
@@ -271,6 +272,14 @@ impl Pilot for Buggy {
             self.go_wrong(now, &mut decision);
         }
         decision
+    }
+
+    fn intend(&mut self, intent: Intent) {
+        self.core.intend(intent);
+    }
+
+    fn start_anew(&mut self) {
+        self.core.start_anew();
     }
 }
 

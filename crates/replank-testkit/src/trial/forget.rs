@@ -14,6 +14,7 @@ use std::rc::Rc;
 use replank_core::Core;
 use replank_core::command::{Command, CommandKey, Outcome};
 use replank_core::decision::Decision;
+use replank_core::intent::Intent;
 use replank_model::delta::Delta;
 use replank_model::time::{Span, Time};
 use replank_sim::Pilot;
@@ -121,5 +122,14 @@ impl Pilot for Forgetful {
             self.flying.insert(command.key.clone());
         }
         decision
+    }
+
+    fn intend(&mut self, intent: Intent) {
+        self.core.intend(intent);
+    }
+
+    fn start_anew(&mut self) {
+        self.core.start_anew();
+        self.flying.clear();
     }
 }

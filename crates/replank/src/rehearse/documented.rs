@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use replank_core::plan::Plan;
 use replank_intake::source::Source;
+use replank_sim::script::{Script, forms};
 use serde_json::{Value, json};
 
 use super::plan::from_source;
 
 const PAGE: &str = include_str!("../../../../docs/plan.md");
+const SCRIPTS: &str = include_str!("../../../../docs/script.md");
 
 /// The code blocks of a language.
 fn blocks(page: &'static str, language: &str) -> Vec<&'static str> {
@@ -23,6 +25,37 @@ fn every_plan_on_the_page_is_right() {
     for plan in plans {
         if let Err(failure) = from_source(Source::bytes("docs/plan.md", plan), "docs/plan.md") {
             panic!("{:#}\n{plan}", failure.error);
+        }
+    }
+}
+
+#[test]
+fn every_line_of_a_script_is_documented_and_no_other() {
+    let rows = SCRIPTS.lines().filter_map(|line| line.strip_prefix("| `"));
+    let documented: Vec<(String, String)> = rows
+        .filter_map(|row| row.split_once("` | "))
+        .map(|(pattern, meaning)| (pattern.to_owned(), meaning.trim_end_matches(" |").to_owned()))
+        .collect();
+    let read: Vec<(String, String)> =
+        forms().map(|form| (form.pattern.to_owned(), form.meaning.to_owned())).collect();
+    for form in &read {
+        assert!(documented.contains(form), "docs/script.md lacks | `{}` | {} |", form.0, form.1);
+    }
+    for row in &documented {
+        assert!(
+            read.contains(row),
+            "docs/script.md has {row:?}, which cannot be read or means something else"
+        );
+    }
+}
+
+#[test]
+fn every_script_on_the_page_is_right() {
+    let scripts = blocks(SCRIPTS, "text");
+    assert!(scripts.len() >= 3, "{}", scripts.len());
+    for script in scripts {
+        if let Err(flaws) = Script::read(script) {
+            panic!("{flaws}\n{script}");
         }
     }
 }

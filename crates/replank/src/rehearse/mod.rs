@@ -1,11 +1,13 @@
 //! `replank rehearse`.
 
+mod connections;
 #[cfg(test)]
 mod documented;
 mod example;
 mod groups;
 mod plan;
 mod run;
+mod script;
 mod sweep;
 
 use replank_core::groups::{GroupBy, LearntGroup};
@@ -14,7 +16,8 @@ use replank_model::text::Text;
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_sim::Assumption;
-use replank_sim::rehearse::count_budgets;
+use replank_sim::rehearse::{Demand, count_budgets};
+use replank_sim::script::Script;
 use serde::Serialize;
 
 use crate::cli::{Format, RehearseArgs};
@@ -44,6 +47,10 @@ pub(crate) struct Scene {
     pub(crate) now: Time,
     /// What is to be done.
     pub(crate) plan: Plan,
+    /// What happens besides.
+    pub(crate) script: Script,
+    /// What clients ask of workloads.
+    pub(crate) demands: Vec<Demand>,
     /// What had to be assumed of its groups.
     pub(crate) assumption: Option<Assumption>,
 }
@@ -53,7 +60,17 @@ impl Scene {
         let Cluster { mut view, now } = cluster;
         count_budgets(&mut view, now);
         let Grouped { groups, by, assumption } = groups::choose(&view, &plan, label, now)?;
-        Ok(Self { name, view, groups, group_by: by, now, plan, assumption })
+        Ok(Self {
+            name,
+            view,
+            groups,
+            group_by: by,
+            now,
+            plan,
+            script: Script::default(),
+            demands: Vec::new(),
+            assumption,
+        })
     }
 }
 
@@ -74,7 +91,11 @@ pub(crate) fn run(
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
-    let scene = scene(args, printer)?;
+    // Its mistakes are found in no time, and a large snapshot takes a while.
+    let script = args.script.as_deref().map(script::from_file).transpose()?.unwrap_or_default();
+    let demands = connections::read(&args.connections)?;
+    let scene = Scene { script, demands, ..scene(args, printer)? };
+    connections::check(&scene)?;
     if let Some(span) = args.start_sweep {
         return sweep::answer(&scene, span, args.output, printer);
     }

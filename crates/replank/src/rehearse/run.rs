@@ -126,7 +126,7 @@ impl<'a> Prepared<'a> {
         let begun = Instant::now();
         let mut rehearsal = self.stage(seed);
         show(&rehearsal.progress());
-        let stop = rehearsal.run(self.limit, &mut |progress| {
+        let stop = rehearsal.play(&self.scene.script, self.limit, &mut |progress| {
             show(progress);
             if interrupt.is_pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -151,6 +151,7 @@ impl<'a> Prepared<'a> {
         let run = RunId::new(format!("rehearsal-of-{}", scene.plan.name));
         let core = Core::new(scene.plan.clone(), run, options(scene));
         let mut rehearsal = Rehearsal::new(setup, Box::new(core));
+        rehearsal.count_connections(&scene.demands);
         rehearsal.narrow_to(nodes_to_replace(&scene.view, &scene.plan, &options(scene)));
         rehearsal
     }

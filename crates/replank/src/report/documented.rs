@@ -6,7 +6,7 @@ use replank_sim::rehearse::RehearsalResult;
 use serde_json::Value;
 
 use super::Summary;
-use super::sample::{blocked, with_findings};
+use super::sample::{besides, blocked, with_findings};
 
 const PAGE: &str = include_str!("../../../../docs/rehearsal-json.md");
 
@@ -40,7 +40,7 @@ fn documented(heading: &str) -> BTreeSet<String> {
 #[test]
 fn every_member_of_a_rehearsal_is_documented_and_no_other() {
     let mut all = BTreeSet::new();
-    for result in [with_findings(), blocked()] {
+    for result in [with_findings(), blocked(), besides()] {
         members(&serde_json::to_value(result).expect("a result is JSON"), "", &mut all);
     }
     assert_eq!(all, documented("## One rehearsal"));

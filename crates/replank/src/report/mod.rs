@@ -4,7 +4,9 @@
 //! was asked for, what had to be assumed, and at the end, where the eye is in a terminal, the verdict and what to do next.
 
 mod assumptions;
+mod connections;
 mod findings;
+mod happened;
 mod noticed;
 mod page;
 mod roll;
@@ -55,6 +57,8 @@ pub(crate) fn text(result: &RehearsalResult, about: &About<'_>, look: Look) -> S
     let mut page = Page::new(look);
     findings::write(&mut page, &result.findings);
     roll::write(&mut page, result, about);
+    connections::write(&mut page, &result.connections);
+    happened::write(&mut page, &result.happenings, result.start);
     waits::write(&mut page, &result.waits);
     noticed::write(&mut page, result);
     match about.timeline {

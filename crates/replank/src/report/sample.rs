@@ -3,9 +3,11 @@
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_sim::rehearse::{
-    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, NodePhase,
-    NodeTimeline, PhaseStart, PodFigures, RESULT_VERSION, RehearsalResult, Verdict, Wait, WorkloadFigures,
+    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, ConnectionFigures, Ending, FindingEntry,
+    HappeningEntry, NodeFigures, NodePhase, NodeTimeline, PhaseStart, PodFigures, RESULT_VERSION,
+    RehearsalResult, Verdict, Wait, WorkloadFigures,
 };
+use replank_sim::script::Side;
 
 fn at(seconds: i64) -> Time {
     "2026-11-20T09:00:00Z".parse::<Time>().expect("a time") + Span::from_secs(seconds)
@@ -142,6 +144,8 @@ pub(crate) fn with_findings() -> RehearsalResult {
             wait("pod shop/cart-7d9f-aaaaa", "budget", "disruption budget shop/cart: 2 healthy, 2 needed", 2),
         ],
         noticed: Vec::new(),
+        connections: Vec::new(),
+        happenings: Vec::new(),
         timeline: timeline(),
         assumptions: vec![
             assumption("pods from scheduled to Ready (12 workloads)", "2s to 41s", "learnt", 84),
@@ -169,6 +173,64 @@ pub(crate) fn passing() -> RehearsalResult {
         waits: Vec::new(),
         assumptions: Vec::new(),
         ..whole
+    }
+}
+
+/// A roll with a script, and with clients whose connections are counted.
+pub(crate) fn besides() -> RehearsalResult {
+    RehearsalResult {
+        connections: vec![
+            ConnectionFigures {
+                namespace: Text::from("shop"),
+                name: Text::from("frontend"),
+                per_second: 50.0,
+                length: Span::from_secs(20),
+                path: "NLB to pods",
+                pods: 6,
+                refused: 8_750,
+                cut: 1_000,
+                dark: Span::ZERO,
+            },
+            ConnectionFigures {
+                namespace: Text::from("shop"),
+                name: Text::from("redis"),
+                per_second: 0.05,
+                length: Span::from_secs(3_600),
+                path: "within the cluster",
+                pods: 1,
+                refused: 3,
+                cut: 180,
+                dark: Span::from_secs(41),
+            },
+            ConnectionFigures {
+                namespace: Text::from("shop"),
+                name: Text::from("cart"),
+                per_second: 2.5,
+                length: Span::from_millis(200),
+                path: "within the cluster",
+                pods: 3,
+                refused: 0,
+                cut: 0,
+                dark: Span::ZERO,
+            },
+        ],
+        happenings: vec![
+            HappeningEntry {
+                at: at(600),
+                line: 1,
+                side: Side::Hand,
+                what: "somebody cordons ip-10-0-1-99.ec2.internal".to_owned(),
+                refused: None,
+            },
+            HappeningEntry {
+                at: at(9_000),
+                line: 2,
+                side: Side::Intent,
+                what: "pause".to_owned(),
+                refused: Some("the run was over".to_owned()),
+            },
+        ],
+        ..passing()
     }
 }
 

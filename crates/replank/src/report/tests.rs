@@ -1,6 +1,6 @@
 use replank_sim::rehearse::{RehearsalResult, Stop, Verdict};
 
-use super::sample::{blocked, passing, with_findings};
+use super::sample::{besides, blocked, passing, with_findings};
 use super::*;
 
 fn shown(result: &RehearsalResult, width: usize, color: Color, timeline: Timeline) -> String {
@@ -54,6 +54,22 @@ fn an_interruption() {
 }
 
 #[test]
+fn what_happened_besides_and_what_clients_lose() {
+    let text = shown(&besides(), 100, Color::None, Timeline::Left);
+    for section in [
+        "Connections  lost at most, under the load that was given\n  \
+         shop/frontend  50/s of 20s  NLB to pods  8,750 refused, 1,000 cut\n  \
+         shop/redis  180/h of 1h00m  within the cluster  3 refused, 180 cut, no pod for 41s\n  \
+         shop/cart  2.5/s of 200ms  within the cluster  none\n",
+        "Besides  2 lines of the script\n  \
+         10m00s    somebody cordons ip-10-0-1-99.ec2.internal\n  \
+         2h30m     pause: had no effect, the run was over\n",
+    ] {
+        assert!(text.contains(section), "{section}\n{text}");
+    }
+}
+
+#[test]
 fn many_seeds() {
     let second = RehearsalResult { seed: 2, verdict: Verdict::Passes, ..passing() };
     let results = [with_findings(), second, RehearsalResult { seed: 3, ..blocked() }];
@@ -66,7 +82,7 @@ fn many_seeds() {
 #[test]
 fn colour_changes_nothing_but_escape_codes() {
     for width in [60, 80, 120, 160] {
-        for result in [with_findings(), passing(), blocked()] {
+        for result in [with_findings(), passing(), blocked(), besides()] {
             let plain = shown(&result, width, Color::None, Timeline::Shown);
             let ansi = shown(&result, width, Color::Ansi, Timeline::Shown);
             assert_eq!(without_escapes(&ansi), plain);
@@ -77,7 +93,7 @@ fn colour_changes_nothing_but_escape_codes() {
 #[test]
 fn no_line_is_wider_than_the_terminal() {
     for width in [60, 80, 120, 160] {
-        for result in [with_findings(), passing(), blocked()] {
+        for result in [with_findings(), passing(), blocked(), besides()] {
             let text = shown(&result, width, Color::None, Timeline::Shown);
             // What is to be pasted is never broken.
             for line in text.lines().filter(|line| !line.trim().starts_with("kubectl ")) {

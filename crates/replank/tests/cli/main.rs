@@ -1,6 +1,7 @@
 //! The built binary, as a person or a script meets it.
 
 mod common;
+mod connections;
 mod input;
 mod interrupt;
 mod output;
@@ -9,5 +10,6 @@ mod place_audit;
 mod place_data;
 mod place_usage;
 mod repeat;
+mod script;
 mod sweep;
 mod usage;

@@ -1,0 +1,98 @@
+//! Nodes that misbehave because of what they were made from: faults of a machine image.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use replank_core::groups::instance_id_of;
+use replank_model::object::cloud::{NodeGroup, TemplateVersion};
+use replank_model::object::pod::Pod;
+use replank_model::text::{GroupName, NodeName, Text};
+use replank_model::time::{Span, Time};
+use replank_model::view::View;
+
+/// Which machine image a fault is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ImageName {
+    /// The one that launch templates name so.
+    Named(Text),
+    /// Whatever launch templates say that were not their group's at the beginning.
+    New,
+}
+
+/// How nodes of an image misbehave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageFault {
+    /// The kubelet never ends a pod that is told to stop (kubernetes#51835 has a hundred stories); only the end of the instance
+    /// helps.
+    CannotStop {
+        /// From this age of the node on.
+        after: Span,
+    },
+    /// Containers end with code 1 a second after every start; those of DaemonSets aside, without which a node would not be
+    /// counted as ready by anybody.
+    Crashes,
+    /// Pods are never Ready; those of DaemonSets aside.
+    KeepsUnready,
+}
+
+/// The faults that hold at present.
+#[derive(Debug, Default)]
+pub(super) struct ImageFaults {
+    faults: BTreeMap<ImageName, ImageFault>,
+    /// Launch template that each group had at the beginning.
+    first: BTreeMap<GroupName, TemplateVersion>,
+    /// Images of which a pod has felt the fault.
+    met: BTreeSet<ImageName>,
+}
+
+impl ImageFaults {
+    /// Notes what a group's nodes were made from when it was first seen.
+    pub(super) fn see(&mut self, group: &NodeGroup) {
+        self.first.entry(group.name.clone()).or_insert(group.current);
+    }
+
+    pub(super) fn set(&mut self, image: &ImageName, fault: Option<ImageFault>) {
+        match fault {
+            Some(fault) => self.faults.insert(image.clone(), fault),
+            None => self.faults.remove(image),
+        };
+    }
+
+    /// Whether a pod has felt a fault of this image.
+    pub(super) fn was_met(&self, image: &ImageName) -> bool {
+        self.met.contains(image)
+    }
+
+    /// What a pod has to bear on its node.
+    pub(super) fn of(&mut self, view: &View, pod: &Pod, now: Time) -> Option<ImageFault> {
+        if self.faults.is_empty() {
+            return None;
+        }
+        let (image, fault) = self.on(view, pod.node.as_ref()?)?;
+        let is_daemon = pod.meta.controller().is_some_and(|owner| &*owner.kind == "DaemonSet");
+        let holds = match fault {
+            ImageFault::CannotStop { after } => {
+                let since = view.node(pod.node.as_ref()?)?.meta.creation_timestamp;
+                since.is_none_or(|since| since + after <= now)
+            }
+            ImageFault::Crashes | ImageFault::KeepsUnready => !is_daemon,
+        };
+        if holds {
+            self.met.insert(image);
+        }
+        holds.then_some(fault)
+    }
+
+    /// The fault of a node's image.
+    fn on(&self, view: &View, name: &NodeName) -> Option<(ImageName, ImageFault)> {
+        let instance = view.instances().get(&instance_id_of(view.node(name)?))?;
+        let group = view.groups().get(&instance.group)?;
+        let template = group.templates.get(instance.template.0 as usize)?;
+        let named = ImageName::Named(template.image.clone());
+        if let Some(fault) = self.faults.get(&named) {
+            return Some((named, *fault));
+        }
+        let is_first = self.first.get(&group.name) == Some(&instance.template);
+        let fault = self.faults.get(&ImageName::New).filter(|_| !is_first)?;
+        Some((ImageName::New, *fault))
+    }
+}

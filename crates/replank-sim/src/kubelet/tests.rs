@@ -1,0 +1,195 @@
+//! What nodes of a bad image do to their pods.
+
+use replank_model::delta::Delta;
+use replank_model::object::cloud::{
+    GroupSize, Instance, InstanceState, LaunchTemplate, NodeGroup, NodeShape, TemplateVersion,
+};
+use replank_model::object::pod::Pod;
+use replank_model::object::{Kind, Object};
+use replank_model::text::{GroupName, InstanceId, NodeName};
+use replank_model::time::Span;
+use serde_json::{Value, json};
+
+use super::{ImageFault, ImageName};
+use crate::World;
+use crate::api::DeleteOptions;
+use crate::testing::{node, world};
+
+/// Two nodes of one group: `old` from the first launch template, `new` from the second.
+fn stage() -> World {
+    let of = |name: &str| {
+        let mut node = node(name, "a");
+        node["spec"] = json!({"providerID": format!("aws:///a/i-{name}")});
+        node["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
+        node
+    };
+    let mut world = world(vec![of("old"), of("new")]);
+    let template = |image: &str| LaunchTemplate {
+        image: image.into(),
+        shapes: vec![NodeShape::default()],
+        ..LaunchTemplate::default()
+    };
+    let mut group = NodeGroup {
+        name: GroupName::from("web"),
+        size: GroupSize { min: 0, max: 2, desired: 2 },
+        zones: vec!["a".into()],
+        current: TemplateVersion(0),
+        templates: vec![template("ami-old"), template("ami-new")],
+        tags: Default::default(),
+    };
+    world.request(|api| api.apply_cloud(Delta::Group(group.clone().into())));
+    group.current = TemplateVersion(1);
+    world.request(|api| api.apply_cloud(Delta::Group(group.into())));
+    for (version, name) in ["old", "new"].into_iter().enumerate() {
+        let instance = Instance {
+            id: InstanceId::from(format!("i-{name}").as_str()),
+            group: GroupName::from("web"),
+            zone: "a".into(),
+            state: InstanceState::Running,
+            template: TemplateVersion(version as u32),
+            launched: None,
+            node: Some(NodeName::from(name)),
+        };
+        world.request(|api| api.apply_cloud(Delta::Instance(instance.into())));
+    }
+    world
+}
+
+fn make(world: &mut World, name: &str, node: &str) {
+    world.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]}}));
+}
+
+/// The pods of a DaemonSet that has one on every node.
+fn daemons(world: &World) -> Vec<Pod> {
+    let pods = world.view().pods.sorted();
+    let all = pods.iter().filter(|(_, pod)| pod.meta.controller().is_some());
+    all.map(|(_, pod)| Pod::clone(pod)).collect()
+}
+
+fn pod(world: &World, name: &str) -> Option<Pod> {
+    match world.get(Kind::Pod, name) {
+        Some(Object::Pod(pod)) => Some(Pod::clone(&pod)),
+        _ => None,
+    }
+}
+
+fn delete(world: &mut World, name: &str) {
+    let key = pod(world, name).expect("it is there").meta.key();
+    let deleted = world.request(|api| api.delete(Kind::Pod, &key, &DeleteOptions::default()));
+    deleted.expect("it is there");
+}
+
+fn waiting(world: &World, name: &str) -> Value {
+    let pod = pod(world, name).expect("it is there");
+    let status = &pod.status.container_statuses[0];
+    let reason = status.state.waiting.as_ref().map(|waiting| waiting.reason.to_string());
+    json!([reason, status.restart_count, pod.is_ready()])
+}
+
+#[test]
+fn a_kubelet_that_cannot_stop_pods_holds_them_until_it_recovers_or_its_instance_ends() {
+    let mut world = stage();
+    let image = ImageName::Named("ami-new".into());
+    world.image_fault(&image, Some(ImageFault::CannotStop { after: Span::ZERO }));
+    for (name, node) in [("a", "old"), ("b", "new"), ("c", "new")] {
+        make(&mut world, name, node);
+    }
+    world.pass(Span::from_secs(10));
+    assert!(pod(&world, "b").is_some_and(|pod| pod.is_ready()), "they start like others");
+    delete(&mut world, "a");
+    delete(&mut world, "b");
+    world.pass(Span::from_minutes(10));
+    assert!(pod(&world, "a").is_none());
+    assert!(pod(&world, "b").is_some_and(|pod| pod.is_terminating()));
+    assert!(world.image_was_met(&image));
+    world.image_fault(&image, None);
+    world.pass(Span::from_secs(5));
+    assert!(pod(&world, "b").is_none(), "it is done as soon as it can be");
+    world.image_fault(&image, Some(ImageFault::CannotStop { after: Span::ZERO }));
+    delete(&mut world, "c");
+    world.pass(Span::from_minutes(10));
+    assert!(world.end_instance(&NodeName::from("new")));
+    assert!(!world.end_instance(&NodeName::from("new")), "it ends already");
+    world.pass(Span::from_minutes(10));
+    assert!(pod(&world, "c").is_none(), "the end of the instance frees it");
+}
+
+#[test]
+fn an_image_may_be_well_for_a_while() {
+    let mut world = stage();
+    let image = ImageName::Named("ami-new".into());
+    world.image_fault(&image, Some(ImageFault::CannotStop { after: Span::from_minutes(60) }));
+    make(&mut world, "a", "new");
+    make(&mut world, "b", "new");
+    world.pass(Span::from_secs(10));
+    delete(&mut world, "a");
+    world.pass(Span::from_minutes(1));
+    assert!(pod(&world, "a").is_none());
+    assert!(!world.image_was_met(&image));
+    world.pass(Span::from_minutes(60));
+    delete(&mut world, "b");
+    world.pass(Span::from_minutes(5));
+    assert!(pod(&world, "b").is_some());
+}
+
+#[test]
+fn containers_crash_and_are_started_again_ever_more_slowly() {
+    let mut world = stage();
+    world.image_fault(&ImageName::New, Some(ImageFault::Crashes));
+    make(&mut world, "old", "old");
+    make(&mut world, "bad", "new");
+    world.apply(
+        json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}, "spec": {
+        "selector": {"matchLabels": {"app": "agent"}}, "template": {"metadata": {"labels": {"app": "agent"}},
+            "spec": {"containers": [{"name": "c", "image": "i"}]}}}}),
+    );
+    // It runs from 0.5 s, crashes at 1.5 s, runs from 2 s, crashes at 3 s, and waits until 13 s.
+    world.pass(Span::from_secs(5));
+    assert_eq!(waiting(&world, "bad"), json!(["CrashLoopBackOff", 1, false]));
+    let message = pod(&world, "bad").expect("it is there").status.container_statuses[0].state.clone();
+    let message = message.waiting.expect("it waits").message.to_string();
+    assert!(message.starts_with("back-off 10s restarting failed container=c pod=bad_shop("), "{message}");
+    assert_eq!(waiting(&world, "old"), json!([null, 0, true]));
+    let daemons = daemons(&world);
+    assert!(daemons.len() == 2 && daemons.iter().all(Pod::is_ready), "{daemons:?}");
+    world.pass(Span::from_secs(10));
+    assert_eq!(waiting(&world, "bad"), json!(["CrashLoopBackOff", 2, false]));
+    world.pass(Span::from_minutes(30));
+    let last = pod(&world, "bad").expect("it is there").status.container_statuses[0].restart_count;
+    assert!((8..14).contains(&last), "five minutes apart at last: {last}");
+    world.image_fault(&ImageName::New, None);
+    world.pass(Span::from_secs(1));
+    assert_eq!(waiting(&world, "bad"), json!(["CrashLoopBackOff", last, false]), "the pause goes on");
+    world.pass(Span::from_minutes(6));
+    assert_eq!(waiting(&world, "bad"), json!([null, last + 1, true]), "the next start is the last");
+}
+
+#[test]
+fn pods_that_run_crash_when_the_fault_begins() {
+    let mut world = stage();
+    make(&mut world, "bad", "new");
+    world.pass(Span::from_secs(60));
+    assert_eq!(waiting(&world, "bad"), json!([null, 0, true]));
+    world.image_fault(&ImageName::New, Some(ImageFault::Crashes));
+    world.pass(Span::from_secs(5));
+    assert_eq!(waiting(&world, "bad"), json!(["CrashLoopBackOff", 1, false]));
+}
+
+#[test]
+fn pods_are_kept_unready_and_ready_again_when_the_image_recovers() {
+    let mut world = stage();
+    make(&mut world, "first", "new");
+    world.pass(Span::from_secs(10));
+    world.image_fault(&ImageName::New, Some(ImageFault::KeepsUnready));
+    make(&mut world, "second", "new");
+    make(&mut world, "old", "old");
+    world.pass(Span::from_minutes(5));
+    assert_eq!(waiting(&world, "first"), json!([null, 0, false]));
+    assert_eq!(waiting(&world, "second"), json!([null, 0, false]));
+    assert_eq!(waiting(&world, "old"), json!([null, 0, true]));
+    world.image_fault(&ImageName::New, None);
+    world.pass(Span::from_secs(10));
+    assert!(pod(&world, "first").is_some_and(|pod| pod.is_ready()));
+    assert!(pod(&world, "second").is_some_and(|pod| pod.is_ready()));
+}

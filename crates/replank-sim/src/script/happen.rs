@@ -1,0 +1,231 @@
+//! Lets something happen in a world.
+
+use replank_core::mark;
+use replank_model::object::Kind;
+use replank_model::object::cloud::NodeGroup;
+use replank_model::object::meta::Key;
+use replank_model::object::node::Node;
+use replank_model::text::{GroupName, NodeName};
+use serde_json::{Value, json};
+
+use super::names::Names;
+use super::what::{Act, Hand, Meta, PodDoes, What};
+use crate::api::json::{Method, Request};
+use crate::durations::workload_of;
+use crate::kubelet::{PodAct, STUCK};
+use crate::world::World;
+
+/// Something could not happen: what it is about is not there, or the API server refuses it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NotPossible(pub String);
+
+/// Lets something happen at the present moment.
+///
+/// # Errors
+/// If it cannot be.
+pub fn happen(world: &mut World, names: &dyn Names, what: &What) -> Result<(), NotPossible> {
+    match what {
+        What::Intend(intent) => {
+            if !world.intend(*intent) {
+                return Err(NotPossible("nobody is in charge yet".to_owned()));
+            }
+        }
+        What::Image(image, fault) => world.image_fault(image, *fault),
+        What::Pod(alias, does) => {
+            let key = names.pod(alias);
+            if world.view().pods.by_key(&key).is_none() {
+                return Err(NotPossible(format!("there is no pod {alias}")));
+            }
+            pod(world, &key, *does)?;
+        }
+        What::Pods(kind, key, does) => pods(world, *kind, key, *does)?,
+        What::Silence(node) => {
+            let node = there(world, names, node)?;
+            world.silence(&node);
+        }
+        What::Wake(node) => {
+            let node = there(world, names, node)?;
+            wake(world, &node)?;
+        }
+        What::Hand(hand) => by_hand(world, names, hand)?,
+        What::Restart => {
+            if !world.start_anew() {
+                return Err(NotPossible("nobody is in charge yet".to_owned()));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotPossible> {
+    match hand {
+        Hand::Cordon(node) => cordon(world, &there(world, names, node)?, true),
+        Hand::Uncordon(node) => cordon(world, &there(world, names, node)?, false),
+        Hand::Taint(node, taint) => {
+            let name = there(world, names, node)?;
+            let taint =
+                serde_json::from_value(taint.clone()).map_err(|error| NotPossible(error.to_string()))?;
+            change_node(world, &name, |node| node.spec.taints.push(taint))
+        }
+        Hand::EndInstance(node) => {
+            let name = there(world, names, node)?;
+            let is_ended = world.end_instance(&name);
+            is_ended
+                .then_some(())
+                .ok_or_else(|| NotPossible(format!("node {node} has no instance that runs")))
+        }
+        Hand::ScaleGroup(group, count) => change_group(world, group, |group| {
+            group.size.desired = *count;
+            group.size.min = group.size.min.min(*count);
+            group.size.max = group.size.max.max(*count);
+        }),
+        Hand::Scale(kind, key, count) => {
+            send(world, Method::Patch, *kind, key, "/scale", json!({"spec": {"replicas": count}}))
+        }
+        Hand::Restart(kind, key) => {
+            let at = world.now().floor_seconds().to_string();
+            let annotations = json!({"metadata": {"annotations": {mark::RESTARTED_AT: at}}});
+            let patch = json!({"spec": {"template": annotations}});
+            send(world, Method::Patch, *kind, key, "", patch)
+        }
+        Hand::Delete(kind, key) => {
+            let key = real(world, names, *kind, key);
+            send(world, Method::Delete, *kind, &key, "", Value::Null)
+        }
+        Hand::Write(meta, act, kind, key) => {
+            let key = real(world, names, *kind, key);
+            let (name, value) = match act {
+                Act::Set(name, value) => (name, Value::from(value.as_str())),
+                Act::Remove(name) => (name, Value::Null),
+            };
+            let member = match meta {
+                Meta::Label => "labels",
+                Meta::Annotation => "annotations",
+            };
+            let patch = json!({"metadata": {member: {name: value}}});
+            send(world, Method::Patch, *kind, &key, "", patch)
+        }
+        Hand::Untag(group, key) => change_group(world, group, |group| group.tags = group.tags.without(key)),
+        Hand::Patch(kind, key, patch) => {
+            let key = real(world, names, *kind, key);
+            send(world, Method::Patch, *kind, &key, "", patch.clone())
+        }
+        Hand::Create(objects) => {
+            for object in objects {
+                let made = world.request(|api| api.apply_json(object.clone()));
+                made.map_err(|error| NotPossible(error.message.clone()))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn pod(world: &mut World, key: &Key, does: PodDoes) -> Result<(), NotPossible> {
+    let stick = |stuck: Value| json!({"metadata": {"annotations": {STUCK: stuck}}});
+    match does {
+        PodDoes::Ready => world.act(key, PodAct::Ready),
+        PodDoes::Unready => world.act(key, PodAct::Unready),
+        PodDoes::Exit(code) => world.act(key, PodAct::Exit(code)),
+        PodDoes::Stick => send(world, Method::Patch, Kind::Pod, key, "", stick("true".into()))?,
+        PodDoes::Unstick => send(world, Method::Patch, Kind::Pod, key, "", stick(Value::Null))?,
+    }
+    Ok(())
+}
+
+fn pods(world: &mut World, kind: Kind, key: &Key, does: PodDoes) -> Result<(), NotPossible> {
+    let view = world.view();
+    let is_of = |pod: &replank_model::object::pod::Pod| {
+        workload_of(view, pod).is_some_and(|found| {
+            found.namespace == key.namespace
+                && *found.name == *key.name.as_str()
+                && &*found.kind == kind.as_str()
+        })
+    };
+    let all = view.pods.sorted();
+    let keys: Vec<Key> = all.iter().filter(|(_, pod)| is_of(pod)).map(|(_, pod)| pod.meta.key()).collect();
+    if keys.is_empty() {
+        return Err(NotPossible(format!("{} {key} has no pod", kind.as_str().to_lowercase())));
+    }
+    keys.iter().try_for_each(|key| pod(world, key, does))
+}
+
+/// The node that is meant, if it is there.
+fn there(world: &World, names: &dyn Names, alias: &str) -> Result<NodeName, NotPossible> {
+    let name = names.node(alias, world.view());
+    match world.view().node(&name) {
+        Some(_) => Ok(name),
+        None => Err(NotPossible(format!("there is no node {alias}"))),
+    }
+}
+
+/// The key of the object that is meant.
+fn real(world: &World, names: &dyn Names, kind: Kind, key: &Key) -> Key {
+    if kind == Kind::Pod {
+        names.pod(key)
+    } else if kind == Kind::Node {
+        Key::cluster(names.node(key.name.as_str(), world.view()).text().clone())
+    } else {
+        key.clone()
+    }
+}
+
+fn cordon(world: &mut World, name: &NodeName, is_closed: bool) -> Result<(), NotPossible> {
+    change_node(world, name, |node| node.spec.unschedulable = is_closed)
+}
+
+fn change_node(
+    world: &mut World,
+    name: &NodeName,
+    change: impl FnOnce(&mut Node),
+) -> Result<(), NotPossible> {
+    let key = Key::cluster(name.text().clone());
+    let written = world.request(|api| api.modify::<Node>(&key, change));
+    written.map(drop).map_err(|error| NotPossible(error.message.clone()))
+}
+
+fn change_group(
+    world: &mut World,
+    name: &GroupName,
+    change: impl FnOnce(&mut NodeGroup),
+) -> Result<(), NotPossible> {
+    let Some(known) = world.view().groups().get(name) else {
+        return Err(NotPossible(format!("there is no node group {name}")));
+    };
+    let mut group = NodeGroup::clone(known);
+    change(&mut group);
+    world.request(|api| api.apply_cloud(replank_model::delta::Delta::Group(group.into())));
+    Ok(())
+}
+
+/// The machine is on again, and its kubelet says that it is Ready.
+fn wake(world: &mut World, name: &NodeName) -> Result<(), NotPossible> {
+    world.wake(name);
+    let now = world.now().floor_seconds();
+    let condition = json!([{"type": "Ready", "status": "True", "reason": "KubeletReady",
+        "lastTransitionTime": now, "lastHeartbeatTime": now}]);
+    let key = Key::cluster(name.text().clone());
+    send(world, Method::Patch, Kind::Node, &key, "/status", json!({"status": {"conditions": condition}}))
+}
+
+fn send(
+    world: &mut World,
+    method: Method,
+    kind: Kind,
+    key: &Key,
+    subresource: &str,
+    body: Value,
+) -> Result<(), NotPossible> {
+    let root = if kind.api_version().contains('/') { "apis" } else { "api" };
+    let namespace =
+        if kind.is_namespaced() { format!("namespaces/{}/", key.namespace) } else { String::new() };
+    let path =
+        format!("/{root}/{}/{namespace}{}/{}{subresource}", kind.api_version(), kind.plural(), key.name);
+    let content_type = "application/merge-patch+json".to_owned();
+    let response = world.request(|api| api.handle(&Request { method, path, content_type, body }));
+    if response.code < 300 {
+        return Ok(());
+    }
+    let message = response.body["message"].as_str().unwrap_or("refused").to_owned();
+    Err(NotPossible(format!("{} {key}: {} {message}", kind.as_str(), response.code)))
+}

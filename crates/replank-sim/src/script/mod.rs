@@ -1,0 +1,122 @@
+//! Scripts: what happens in a rehearsal besides the plan, line by line. What whoever is in charge wants of the run, what others do to
+//! the cluster meanwhile, and what goes wrong.
+//!
+//! ```text
+//! # after ten minutes somebody is called away
+//! at 10m: pause
+//! at 40m: resume
+//! at 2026-01-05T10:00:00Z: somebody cordons ip-10-0-1-7.ec2.internal
+//! ```
+//!
+//! docs/script.md describes every line for people who write them; a test holds the page against [`forms`].
+
+mod form;
+mod happen;
+mod names;
+mod read;
+mod time;
+mod what;
+
+use std::fmt;
+
+use replank_model::time::Time;
+
+pub use form::{Form, forms};
+pub use happen::{NotPossible, happen};
+pub use names::{AsGiven, Launched, Names};
+pub use read::{moment_and_words, what_of};
+pub use time::{When, span};
+pub use what::{Act, Hand, Meta, PodDoes, Side, What};
+
+/// What happens, in order of time; what has one moment in the order of its lines.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Script {
+    /// All of it.
+    pub happenings: Vec<Happening>,
+}
+
+/// One thing that happens.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Happening {
+    /// The line that says so, from 1.
+    pub line: usize,
+    /// When.
+    pub when: When,
+    /// The words behind the moment.
+    pub text: String,
+    /// What.
+    pub what: What,
+}
+
+/// What is wrong in a line of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column, from 1, in characters.
+    pub column: usize,
+    /// What was expected, what was found.
+    pub message: String,
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.message)
+    }
+}
+
+/// Everything that is wrong in a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaws(pub Vec<Flaw>);
+
+impl fmt::Display for Flaws {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, flaw) in self.0.iter().enumerate() {
+            write!(f, "{}{flaw}", if at == 0 { "" } else { "\n" })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Flaws {}
+
+impl Script {
+    /// Reads a script: one happening a line; empty lines and lines that begin with `#` say nothing.
+    ///
+    /// # Errors
+    /// Everything that is wrong in it.
+    pub fn read(text: &str) -> Result<Self, Flaws> {
+        let (mut happenings, mut flaws) = (Vec::new(), Vec::new());
+        for (at, line) in text.lines().enumerate() {
+            let meant = line.trim_end();
+            if meant.trim_start().is_empty() || meant.trim_start().starts_with('#') {
+                continue;
+            }
+            match one(at + 1, meant) {
+                Ok(happening) => happenings.push(happening),
+                Err(flaw) => flaws.push(flaw),
+            }
+        }
+        if flaws.is_empty() { Ok(Self { happenings }) } else { Err(Flaws(flaws)) }
+    }
+
+    /// The happenings of a run that begins at a moment, with their moments, in order.
+    #[must_use]
+    pub fn from(&self, start: Time) -> Vec<(Time, &Happening)> {
+        let mut all: Vec<(Time, &Happening)> =
+            self.happenings.iter().map(|happening| (happening.when.at(start), happening)).collect();
+        all.sort_by_key(|(at, _)| *at);
+        all
+    }
+}
+
+fn one(line: usize, text: &str) -> Result<Happening, Flaw> {
+    let (when, rest, column) = moment_and_words(line, text)?;
+    let what = what_of(line, column, rest)?;
+    Ok(Happening { line, when, text: rest.to_owned(), what })
+}
+
+#[cfg(test)]
+mod play_tests;
+#[cfg(test)]
+mod tests;

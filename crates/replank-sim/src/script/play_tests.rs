@@ -1,0 +1,103 @@
+//! What lines come to in a world.
+
+use replank_model::object::{Kind, Object};
+use replank_model::text::NodeName;
+use replank_model::time::Span;
+use serde_json::json;
+
+use super::{AsGiven, NotPossible, Script, happen};
+use crate::World;
+use crate::testing::{node, running, world};
+
+fn lets(world: &mut World, line: &str) -> Result<(), NotPossible> {
+    let script = Script::read(&format!("before: {line}")).unwrap_or_else(|flaws| panic!("{flaws}"));
+    happen(world, &AsGiven, &script.happenings[0].what)
+}
+
+fn is_ready(world: &World, name: &str) -> Option<bool> {
+    match world.get(Kind::Pod, name) {
+        Some(Object::Pod(pod)) => Some(pod.is_ready()),
+        _ => None,
+    }
+}
+
+#[test]
+fn hands_do_to_objects_what_kubectl_does() {
+    let mut world = world(vec![node("n1", "a"), running("web-0", "n1")]);
+    let node_of = |world: &World| world.view().node(&NodeName::from("n1")).expect("it is there").clone();
+    for line in [
+        "somebody cordons n1",
+        "somebody taints n1 spot=yes:NoSchedule",
+        "somebody labels node n1 tier=web",
+        "somebody annotates node n1 owner=ops",
+        "somebody annotates pod shop/web-0 note=x",
+    ] {
+        assert_eq!(lets(&mut world, line), Ok(()), "{line}");
+    }
+    let node = node_of(&world);
+    assert!(node.spec.unschedulable && node.spec.taints.iter().any(|taint| &*taint.key == "spot"));
+    assert_eq!(node.meta.labels.value("tier"), Some("web"));
+    assert_eq!(node.meta.annotations.value("owner"), Some("ops"));
+    for line in ["somebody uncordons n1", "somebody removes label tier from node n1"] {
+        assert_eq!(lets(&mut world, line), Ok(()), "{line}");
+    }
+    assert!(!node_of(&world).spec.unschedulable);
+    assert_eq!(node_of(&world).meta.labels.value("tier"), None);
+    assert_eq!(lets(&mut world, "somebody deletes pod shop/web-0"), Ok(()));
+    world.pass(Span::from_secs(60));
+    assert_eq!(is_ready(&world, "web-0"), None);
+}
+
+#[test]
+fn pods_and_machines_do_what_they_are_told() {
+    let mut world = world(vec![node("n1", "a")]);
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop"}, "spec": {"replicas": 2,
+            "selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "c", "image": "i"}]}}}});
+    assert_eq!(lets(&mut world, &format!("somebody creates {deployment}")), Ok(()));
+    world.pass(Span::from_secs(30));
+    let ready = |world: &World| world.view().pods.sorted().iter().filter(|(_, pod)| pod.is_ready()).count();
+    assert_eq!(ready(&world), 2);
+    assert_eq!(lets(&mut world, "pods of deployment shop/web unready"), Ok(()));
+    assert_eq!(ready(&world), 0);
+    assert_eq!(lets(&mut world, "pods of deployment shop/web ready"), Ok(()));
+    let old: Vec<_> = world.view().pods.sorted().iter().map(|(_, pod)| pod.meta.uid.clone()).collect();
+    assert_eq!(lets(&mut world, "pods of deployment shop/web get stuck"), Ok(()));
+    assert_eq!(lets(&mut world, "somebody restarts deployment shop/web"), Ok(()));
+    world.pass(Span::from_minutes(5));
+    let stays = |world: &World| {
+        world.view().pods.sorted().iter().filter(|(_, pod)| old.contains(&pod.meta.uid)).count()
+    };
+    assert_eq!((stays(&world), ready(&world) >= 2), (2, true), "the new ones come, the old ones stay");
+    assert_eq!(lets(&mut world, "pods of deployment shop/web get unstuck"), Ok(()));
+    world.pass(Span::from_minutes(1));
+    assert_eq!(stays(&world), 0);
+    assert_eq!(lets(&mut world, "somebody scales deployment shop/web to 0"), Ok(()));
+    assert_eq!(lets(&mut world, "node n1 falls silent"), Ok(()));
+    world.pass(Span::from_minutes(2));
+    assert!(!world.view().node(&NodeName::from("n1")).expect("it is there").is_ready());
+    assert_eq!(lets(&mut world, "node n1 speaks again"), Ok(()));
+    world.pass(Span::from_minutes(1));
+    assert!(world.view().pods.sorted().is_empty());
+}
+
+#[test]
+fn what_is_not_there_cannot_happen_and_says_so() {
+    let mut world = world(vec![node("n1", "a")]);
+    for (line, expected) in [
+        ("pod shop/web-0 unready", "there is no pod shop/web-0"),
+        ("pods of deployment shop/web unready", "deployment shop/web has no pod"),
+        ("node n2 falls silent", "there is no node n2"),
+        ("somebody cordons n2", "there is no node n2"),
+        ("somebody ends instance n1", "node n1 has no instance that runs"),
+        ("somebody scales group web to 3", "there is no node group web"),
+        ("somebody removes tag a from group web", "there is no node group web"),
+        ("pause", "nobody is in charge yet"),
+        ("replank restarts", "nobody is in charge yet"),
+    ] {
+        assert_eq!(lets(&mut world, line), Err(NotPossible(expected.to_owned())), "{line}");
+    }
+    let refused = lets(&mut world, "somebody deletes deployment shop/web").expect_err("it is not there");
+    assert!(refused.0.contains("404"), "{refused}");
+}

@@ -1,0 +1,127 @@
+//! What can happen.
+
+use replank_core::intent::Intent;
+use replank_model::object::Kind;
+use replank_model::object::meta::Key;
+use replank_model::text::{GroupName, Text};
+use replank_model::time::Span;
+use serde_json::Value;
+
+use crate::kubelet::{ImageFault, ImageName};
+
+/// Whose doing something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Side {
+    /// Whoever is in charge of the run.
+    Intent,
+    /// Somebody else's hand, or another controller's.
+    Hand,
+    /// Something breaks, or is well again.
+    Fault,
+    /// The process that decides.
+    Process,
+}
+
+/// One thing that can happen.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// What is wanted of the run.
+    Intend(Intent),
+    /// Nodes of an image behave so from now on; `None`: as others do.
+    Image(ImageName, Option<ImageFault>),
+    /// The kubelet of a pod does something.
+    Pod(Key, PodDoes),
+    /// The kubelets of all pods of a workload do it.
+    Pods(Kind, Key, PodDoes),
+    /// A machine goes off.
+    Silence(String),
+    /// It is on again.
+    Wake(String),
+    /// Somebody else acts.
+    Hand(Hand),
+    /// Replank starts anew and remembers nothing.
+    Restart,
+}
+
+impl What {
+    /// Whose doing it is.
+    #[must_use]
+    pub fn side(&self) -> Side {
+        match self {
+            Self::Intend(_) => Side::Intent,
+            Self::Image(..) | Self::Pod(..) | Self::Pods(..) | Self::Silence(_) | Self::Wake(_) => {
+                Side::Fault
+            }
+            Self::Hand(_) => Side::Hand,
+            Self::Restart => Side::Process,
+        }
+    }
+}
+
+/// What a pod does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PodDoes {
+    /// Its readiness probe says yes.
+    Ready,
+    /// Its readiness probe says no.
+    Unready,
+    /// Its containers end with a code.
+    Exit(i32),
+    /// Its deletion will never be finished.
+    Stick,
+    /// It will.
+    Unstick,
+}
+
+/// What a person or another controller does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Hand {
+    /// Cordons a node.
+    Cordon(String),
+    /// Uncordons it.
+    Uncordon(String),
+    /// Taints it.
+    Taint(String, Value),
+    /// Ends the instance behind a node; its group launches another.
+    EndInstance(String),
+    /// Changes how many nodes a group wants; its bounds follow where they must.
+    ScaleGroup(GroupName, u32),
+    /// Changes how many pods a workload has.
+    Scale(Kind, Key, u32),
+    /// `kubectl rollout restart`.
+    Restart(Kind, Key),
+    /// Deletes an object.
+    Delete(Kind, Key),
+    /// Sets a label or annotation (a value), or takes it away (none).
+    Write(Meta, Act, Kind, Key),
+    /// Takes a tag off a group.
+    Untag(GroupName, Text),
+    /// Changes an object by a merge patch.
+    Patch(Kind, Key, Value),
+    /// Makes objects.
+    Create(Vec<Value>),
+}
+
+/// Which of an object's metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meta {
+    /// A label.
+    Label,
+    /// An annotation.
+    Annotation,
+}
+
+/// What is done to a label or annotation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// It gets a value.
+    Set(String, String),
+    /// It goes.
+    Remove(String),
+}
+
+/// The fault of kubelets that end no pod, once their node has been there for so long.
+pub(super) fn after(span: Option<Span>) -> ImageFault {
+    ImageFault::CannotStop { after: span.unwrap_or_default() }
+}

@@ -7,20 +7,19 @@
 use std::sync::Arc;
 
 use replank_model::object::cloud::NodeGroup;
-use replank_model::text::{GroupName, RunId};
+use replank_model::text::{GroupName, RunId, Text};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
 use crate::Options;
+use crate::check::{self, Severity};
 use crate::command::Outcome;
 use crate::decision::{Decision, End};
 use crate::intent::Intent;
 use crate::mark::{self, Begun, Halted};
-use crate::plan::{
-    Base, BlockingFindings, Care, Chosen, ChosenBy, OnFailure, Plan, Retain, Retained, Target, Windows,
-};
+use crate::plan::{Base, BlockingFindings, Care, Chosen, ChosenBy, OnFailure, Plan, Target, Windows};
 use crate::roll::{Roll, goes_back};
-use crate::waiting::Waiting;
+use crate::waiting::{Subject, Waiting, WaitingOn};
 
 /// See the module's page.
 #[derive(Debug)]
@@ -31,6 +30,8 @@ pub(crate) struct Run {
     intent: Intent,
     forward: Roll,
     back: Option<Back>,
+    /// Whether nothing that was found keeps the run from beginning; not asked again once it has begun.
+    is_admitted: bool,
 }
 
 #[derive(Debug)]
@@ -43,7 +44,7 @@ struct Back {
 impl Run {
     pub(crate) fn new(plan: Arc<Plan>, id: RunId, options: Options) -> Self {
         let forward = Roll::new(plan.clone(), id.clone(), options.clone());
-        Self { plan, id, options, intent: Intent::Run, forward, back: None }
+        Self { plan, id, options, intent: Intent::Run, forward, back: None, is_admitted: false }
     }
 
     /// The same run, of which nothing is known yet.
@@ -75,6 +76,17 @@ impl Run {
     }
 
     pub(crate) fn decide(&mut self, view: &View, now: Time) -> Decision {
+        if !self.is_admitted {
+            let blocking = self.refused_for(view);
+            if !blocking.is_empty() {
+                return Decision {
+                    waiting: blocking.clone(),
+                    end: Some(End::Refused(blocking)),
+                    ..Decision::default()
+                };
+            }
+            self.is_admitted = true;
+        }
         if self.back.is_none() && self.is_going_back(view) {
             self.back = self.way_back(view, now, Vec::new());
         }
@@ -98,6 +110,31 @@ impl Run {
             }
             None => decision,
         }
+    }
+
+    /// What was found that keeps the run from beginning, where the plan refuses to begin with it (promise S9). A run that has
+    /// begun is not stopped by it: it was looked at then.
+    fn refused_for(&self, view: &View) -> Vec<Waiting> {
+        let has_begun = view.groups().values().any(|group| {
+            let begun = group.tags.value(mark::BEGUN).and_then(Begun::read).map(|begun| begun.run);
+            let halted = halted(group).map(|halted| halted.run);
+            [begun, halted].into_iter().flatten().any(|run| run == self.id || run == self.id_back())
+        });
+        if self.plan.care.blocking_findings == BlockingFindings::Proceed || has_begun {
+            return Vec::new();
+        }
+        let findings = check::run(view, Some(&self.plan), &self.options);
+        let blocking = findings.iter().filter(|finding| finding.severity == Severity::Blocking);
+        let mut waiting: Vec<Waiting> = blocking
+            .map(|finding| {
+                let what = Subject::Object(Text::from(finding.object.to_string()));
+                let rule = Text::from(finding.rule.id());
+                Waiting { what, on: WaitingOn::Finding { rule, reason: Text::from(&*finding.reason) } }
+            })
+            .collect();
+        waiting.sort_by(|a, b| a.what.cmp(&b.what));
+        waiting.dedup_by(|later, first| later.what == first.what);
+        waiting
     }
 
     fn current(&mut self) -> &mut Roll {
@@ -148,12 +185,11 @@ impl Run {
     }
 }
 
-/// The way back is no trial: it does not stop for what is wrong already, waits for no window, and keeps nothing of what failed.
+/// The way back is no trial: it does not stop for what is wrong already and waits for no window.
 fn way_back_care(care: &Care) -> Care {
     Care {
         health: None,
         waves: None,
-        retain: Retain { capacity: Retained::None, ..care.retain },
         windows: Windows::default(),
         blocking_findings: BlockingFindings::Proceed,
         ..care.clone()

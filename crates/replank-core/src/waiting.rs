@@ -37,6 +37,8 @@ pub enum Subject {
     Node(NodeName),
     /// A pod's eviction.
     Pod(Key),
+    /// An object that something was found about, by kind and name.
+    Object(Text),
 }
 
 /// What is waited on, with its numbers.
@@ -570,6 +572,7 @@ impl fmt::Display for Subject {
             Self::Instance(instance) => write!(f, "instance {instance}"),
             Self::Node(node) => write!(f, "node {node}"),
             Self::Pod(pod) => write!(f, "pod {pod}"),
+            Self::Object(object) => f.write_str(object),
         }
     }
 }

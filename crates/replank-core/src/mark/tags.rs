@@ -142,9 +142,13 @@ impl fmt::Display for Ailment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { illness, whose, found, max } = self;
         let what = illness.row().2;
-        match whose {
-            Whose::New => write!(f, "{found} {what} among what is new, at most {max} may be"),
-            Whose::All => write!(f, "{found} {what} in the cluster, at most {max} may be"),
+        let of = match whose {
+            Whose::New => "among what is new",
+            Whose::All => "in the cluster",
+        };
+        match (found, what.split_once("s ")) {
+            (1, Some((noun, rest))) => write!(f, "1 {noun} {rest} {of}, at most {max} may be"),
+            (_, _) => write!(f, "{found} {what} {of}, at most {max} may be"),
         }
     }
 }

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use replank_model::object::cloud::GroupSize;
-use replank_model::text::{NodeName, Zone};
+use replank_model::object::cloud::{GroupSize, NodeGroup};
+use replank_model::text::{NodeName, Text, Zone};
 use replank_model::time::Time;
 
 use super::balancer;
@@ -13,10 +13,12 @@ use super::evict::{QUIET, Spare, end_instance};
 use super::load::Load;
 use super::member::Stand;
 use super::prepare::{MARK_LIFE, arrivals, resize, untag};
+use super::retain;
 use super::turn::{Track, Turn, Watched};
 use super::zones;
 use crate::command::{Effect, Mark, NodeRole, Replacement};
-use crate::mark;
+use crate::mark::{self, Before, Until};
+use crate::plan::{Base, Retained};
 use crate::waiting::{Subject, WaitingOn};
 
 /// Whether a group is as it is to be in the end; brings it there if it can.
@@ -42,7 +44,7 @@ pub(super) fn close(turn: &mut Turn<'_>, track: &Track<'_>, number: usize, spare
     if hand_over(turn, track.lane.skipped.iter(), now) {
         return false;
     }
-    restore(turn, track)
+    if retain::is_over(turn, track) { restore(turn, track) } else { false }
 }
 
 /// Lets the marks of nodes that keep them expire at a moment, so that a later run may take the nodes over; whether one is
@@ -81,10 +83,10 @@ fn is_arriving(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
     !lane.arriving.is_empty() || !lane.loose_new.is_empty() || track.missing() > 0
 }
 
-/// Instances that the group wants beyond its size before the run, those aside that moved into it.
+/// Instances that the group wants beyond its size before the run, those aside that moved into it and those that are kept.
 pub(super) fn beyond(track: &Track<'_>) -> u32 {
     match (track.group, track.original) {
-        (Some(_), Some(_)) => track.wanted().saturating_sub(track.wanted_before()),
+        (Some(_), Some(_)) => track.wanted().saturating_sub(track.wanted_before() + track.kept()),
         (Some(_) | None, Some(_) | None) => 0,
     }
 }
@@ -187,7 +189,12 @@ pub(super) fn release(turn: &mut Turn<'_>, name: &NodeName) {
 pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
     let Some(group) = track.group else { return track.original.is_none() && track.begun.is_none() };
     if let Some(original) = track.original {
-        let raised = original.desired + track.moved() + track.allowance(turn.scope).surge;
+        let kept_most = if turn.scope.plan.care.retain.capacity == Retained::Cordoned {
+            track.begun.as_ref().map_or(0, |begun| begun.nodes)
+        } else {
+            0
+        };
+        let raised = original.desired + track.moved() + track.allowance(turn.scope).surge + kept_most;
         let kept = track.max_kept(original);
         let is_ours = group.size.max > kept && group.size.max <= raised;
         let max = kept.max(group.size.desired);
@@ -214,10 +221,36 @@ pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
         untag(turn, track.name, mark::BEGUN);
         return false;
     }
+    if untag_ours(turn, track, group) {
+        return false;
+    }
     // A run that has halted leaves it for the way back.
     if track.halted.is_none() && group.tags.contains_key(mark::ORIGINAL_TEMPLATE) {
         untag(turn, track.name, mark::ORIGINAL_TEMPLATE);
         return false;
     }
     true
+}
+
+/// Takes off what the run wrote about its stages and the cluster's health; whether there was any.
+fn untag_ours(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup) -> bool {
+    let is_ours = |key: &str, value: &str| {
+        let run = if key == mark::HEALTH {
+            Before::read(value).map(|before| before.run)
+        } else if key.starts_with(mark::STAGE) || key == mark::RETAINED {
+            Until::read(value).map(|until| until.run)
+        } else {
+            None
+        };
+        // The way back takes off what the run wrote that it takes back.
+        let is_way_back = turn.scope.plan.target.base == Base::Original;
+        run.is_some_and(|run| run == turn.scope.run || is_way_back)
+    };
+    let tags = group.tags.iter();
+    let ours: Vec<Text> =
+        tags.filter(|(key, value)| is_ours(key, value)).map(|(key, _)| Text::from(key)).collect();
+    for key in &ours {
+        untag(turn, track.name, key);
+    }
+    !ours.is_empty()
 }

@@ -35,6 +35,7 @@ use super::fleet::Lane;
 use super::load::{BatchPod, Bound, LeavingPod, Load};
 use super::member::{Member, Stand};
 use super::prepare::MARK_LIFE;
+use super::retain;
 use super::room::{Room, Search, is_about_to_be_placed};
 use super::singleton;
 use super::start;
@@ -159,12 +160,7 @@ impl Spare {
 }
 
 /// The drains that may act now.
-pub(super) fn acting<'a>(
-    turn: &mut Turn<'a>,
-    tracks: &[Track<'a>],
-    drains: &[Drain<'a>],
-    spare: &mut Spare,
-) -> Vec<Drain<'a>> {
+pub(super) fn acting<'a>(turn: &mut Turn<'a>, drains: &[Drain<'a>], spare: &mut Spare) -> Vec<Drain<'a>> {
     let limit = turn.scope.plan.pace.parallel;
     let mut acting: Vec<Drain<'a>> = Vec::new();
     for drain in drains {
@@ -172,11 +168,7 @@ pub(super) fn acting<'a>(
         let active = u32::try_from(acting.len()).unwrap_or(u32::MAX);
         if drain.from > turn.now {
             let until = drain.from;
-            let canary = turn.scope.plan.canary.as_ref();
-            let begun = tracks[drain.track].begun.as_ref().map_or(0, |begun| begun.nodes);
-            let is_soak = canary.is_some_and(|canary| canary.count(begun) == tracks[drain.track].gone());
-            let on = if is_soak { WaitingOn::Soak { until } } else { WaitingOn::Pace { until } };
-            turn.wait_until(subject, on, until);
+            turn.wait_until(subject, WaitingOn::Pace { until }, until);
         } else if active >= limit {
             turn.wait(subject, WaitingOn::Turn { nodes: 1, active, limit });
         } else if let Err(on) = spare.take(drain.track, drain.member) {
@@ -450,6 +442,10 @@ pub(super) fn terminate(turn: &mut Turn<'_>, tracks: &[Track<'_>], acting: &[Dra
             continue;
         }
         let track = &tracks[drain.track];
+        if retain::keeps_nodes(turn.scope) {
+            retain::keep(turn, drain.member, drain.since);
+            continue;
+        }
         if track.is_moved_into() {
             let leaving = leaving.entry(&drain.member.group).or_default();
             if let Some(on) = at_minimum(track, drain.member, *leaving) {
@@ -465,7 +461,8 @@ pub(super) fn terminate(turn: &mut Turn<'_>, tracks: &[Track<'_>], acting: &[Dra
         let held = u32::try_from(held).unwrap_or(u32::MAX);
         let left = track.lane.old_left().saturating_sub(ending[drain.track]).saturating_sub(held);
         let raised = beyond(track).min(track.allowance(turn.scope).surge);
-        end_instance(turn, drain.member, replacement(track, left, raised));
+        let old = track.lane.old_left().saturating_sub(ending[drain.track] - 1);
+        end_instance(turn, drain.member, replacement(track, old, left, raised));
     }
 }
 
@@ -480,10 +477,12 @@ fn at_minimum(track: &Track<'_>, member: &Member, leaving: u32) -> Option<Waitin
 
 /// While at least as many old instances are left as the group is raised by, each is replaced by another; the last ones are
 /// not, so that the group ends at its size before the run, give or take what others did to it, and never below. Nodes that
-/// have to wait for batch pods do not count as left: see [`super::prepare`].
-fn replacement(track: &Track<'_>, left: u32, raised: u32) -> Replacement {
+/// have to wait for batch pods do not count as left: see [`super::prepare`]. Where as many as before are there beside all old ones
+/// (on the way back, when nodes were retained), none is replaced.
+fn replacement(track: &Track<'_>, old: u32, left: u32, raised: u32) -> Replacement {
     let is_at_minimum = track.group.is_none_or(|group| group.size.desired <= group.size.min);
-    if left >= raised || is_at_minimum { Replacement::Launch } else { Replacement::Decrement }
+    let is_short = track.wanted().saturating_sub(track.kept() + old) < track.wanted_before();
+    if (left >= raised && is_short) || is_at_minimum { Replacement::Launch } else { Replacement::Decrement }
 }
 
 pub(super) fn end_instance(turn: &mut Turn<'_>, member: &Member, replacement: Replacement) {

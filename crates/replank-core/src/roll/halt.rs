@@ -29,6 +29,7 @@ use super::load::{Bound, Load};
 use super::member::Stand;
 use super::places::Places;
 use super::prepare::{arrivals, set_template, untag};
+use super::retain;
 use super::stuck;
 use super::target;
 use super::turn::{Track, Turn};
@@ -102,6 +103,14 @@ pub(crate) fn goes_back(why: Halt, intent: Intent, on_failure: OnFailure) -> boo
     }
 }
 
+/// Whether a run has halted for want of a way: then everything that is in it is named. Else the reason says it all.
+pub(super) fn is_for_what_blocks(why: Halt) -> bool {
+    match why {
+        Halt::Hopeless | Halt::Stalled { .. } | Halt::Deadline => true,
+        Halt::Unhealthy(_) | Halt::Cancelled | Halt::Undone => false,
+    }
+}
+
 /// Releases what is to be released. The run is over when nothing of that is under way any more. Returns why it has halted.
 pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> Halt {
     let halted =
@@ -123,6 +132,13 @@ pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> Halt {
         }
         is_leaving(turn, track);
         if let Some(at) = halted_at(track) {
+            if goes_back {
+                track.lane.retained.iter().for_each(|name| release(turn, name));
+            } else if why == Halt::Cancelled {
+                retain::end(turn, track);
+            } else {
+                hand_over(turn, track.lane.retained.iter(), at);
+            }
             if leaves_nothing {
                 track.lane.draining.iter().for_each(|name| release(turn, name));
                 hand_over(turn, track.lane.skipped.iter(), at);
@@ -210,7 +226,7 @@ fn homeless(turn: &mut Turn<'_>, bound: &Bound) {
     }
 }
 
-fn queue_of<'a>(track: &Track<'a>) -> impl Iterator<Item = &'a NodeName> {
+pub(super) fn queue_of<'a>(track: &Track<'a>) -> impl Iterator<Item = &'a NodeName> {
     track.lane.queue.values().flatten().map(|(_, name)| name)
 }
 

@@ -231,7 +231,7 @@ fn stand(
     if node.meta.is_terminating() || instance.is_some_and(|instance| !instance.state.is_alive()) {
         return Stand::Leaving;
     }
-    if instance.is_none() && is_ended_surplus(scope, found.as_ref()) {
+    if instance.is_none() && is_ended(scope, found.as_ref()) {
         return Stand::Leaving;
     }
     let of = instance.and_then(|instance| view.groups().get(&instance.group)).map(|group| &**group);
@@ -249,18 +249,16 @@ fn stand(
     if by.keeps_its_nodes() {
         return Stand::Kept { by };
     }
-    match (instance, &found) {
-        (Some(_), _) => old_stand(view, scope, node, found),
-        // It was ended, by us or by somebody else; news of the node come later than news of the instance.
-        (None, Some(found)) if found.run == scope.run => Stand::Leaving,
-        (None, _) => Stand::NoInstance,
+    match instance {
+        Some(_) => old_stand(view, scope, node, found),
+        None => Stand::NoInstance,
     }
 }
 
-/// Whether a node whose instance is not listed any more was marked as not needed: news of the node come later than news
-/// of the instance.
-fn is_ended_surplus(scope: &Scope, found: Option<&mark::Found>) -> bool {
-    found.is_some_and(|found| found.run == scope.run && found.mark.role == NodeRole::Surplus)
+/// Whether a node whose instance is not listed any more bears a mark of the run's: it was ended, by us or by somebody else; news of
+/// the node come later than news of the instance.
+fn is_ended(scope: &Scope, found: Option<&mark::Found>) -> bool {
+    found.is_some_and(|found| found.run == scope.run)
 }
 
 fn new_stand(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> Stand {

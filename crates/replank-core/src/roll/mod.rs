@@ -53,14 +53,18 @@ mod evict;
 mod fleet;
 mod halt;
 mod hands;
+mod health;
 mod load;
 mod member;
 mod places;
 mod prepare;
 mod progress;
+mod rest;
+mod retain;
 mod room;
 mod sent;
 mod singleton;
+mod stage;
 mod start;
 mod stuck;
 mod target;
@@ -88,10 +92,12 @@ pub(crate) use daemon::is_eligible;
 use evict::{Spare, Works};
 use fleet::{Fleet, Refreshed};
 pub(crate) use halt::goes_back;
+use health::Vitals;
 use member::Scope;
 pub(crate) use places::Places;
 use prepare::Readiness;
 use progress::Outlook;
+use rest::Rest;
 use room::Room;
 use sent::Sent;
 use turn::{Track, Turn, Watched};
@@ -111,6 +117,10 @@ struct Cache {
     healths: Healths,
     room: Option<Room>,
     sent: Sent,
+    /// `None` until it is first asked for; only where the plan asks.
+    vitals: Option<Vitals>,
+    /// When the run last rested.
+    rested: Option<Time>,
     watched: BTreeMap<(GroupName, Watched), Time>,
     /// Pods without a node; `None` until they are first asked for.
     loose: Option<BTreeSet<Key>>,
@@ -138,6 +148,9 @@ impl Roll {
         cache.healths.observe(change);
         if let Some(room) = &mut cache.room {
             room.observe(view, change);
+        }
+        if let Some(vitals) = &mut cache.vitals {
+            vitals.observe(change);
         }
         if let (Some(loose), Change::Object { old, new, .. }) = (&mut cache.loose, change) {
             note_loose(loose, old.as_ref(), new.as_ref());
@@ -171,7 +184,18 @@ impl Cache {
     fn decide(&mut self, scope: &Scope, view: &View, now: Time, intent: Intent) -> Decision {
         self.refresh(scope, view);
         let tracks = tracks(view, scope, &self.fleet);
-        let mut turn = Turn::new(now, view, (scope, intent), &self.fleet, &mut self.sent, &mut self.watched);
+        if scope.plan.stage_health().is_some() && self.vitals.is_none() {
+            self.vitals = Some(Vitals::of(view));
+        }
+        let mut turn = Turn::new(
+            now,
+            view,
+            (scope, intent),
+            &self.fleet,
+            (self.vitals.as_ref(), self.rested),
+            &mut self.sent,
+            &mut self.watched,
+        );
         let mut gear = Gear { healths: &mut self.healths, room: &mut self.room, loose: &mut self.loose };
         let is_halted = tracks.iter().any(|track| track.halted.is_some());
         let is_halting = !is_halted && halt::is_under_way(&turn, &tracks);
@@ -185,7 +209,9 @@ impl Cache {
         } else {
             advance(&mut turn, &tracks, &mut gear)
         };
+        let rested = turn.rested;
         let (commands, waiting, wake_at) = turn.finish();
+        self.rested = rested;
         if !is_halted && !is_halting {
             self.blockers = blocking(&waiting);
         }
@@ -266,6 +292,20 @@ fn advance<'a>(turn: &mut Turn<'a>, tracks: &[Track<'a>], gear: &mut Gear<'_>) -
     if missing > 0 {
         return stop(turn, tracks, Halt::Hopeless);
     }
+    if let Some(ailment) = health::ailment(turn, tracks) {
+        return stop(turn, tracks, Halt::Unhealthy(ailment));
+    }
+    let rest = rest::of(turn, tracks);
+    if let Some(rest) = rest {
+        turn.rested = Some(turn.now);
+        let is_begun = tracks.iter().any(Track::is_touched);
+        let has_old = tracks.iter().any(|track| track.lane.old_left() > 0);
+        if rest == Rest::Paused || (has_old && !is_begun) {
+            rest::rest(turn, tracks, rest);
+            prepare::renew(turn);
+            return Verdict::Open;
+        }
+    }
     let ready: Vec<Readiness> = tracks.iter().map(|track| prepare::prepare(turn, track)).collect();
     for track in tracks {
         halt::aside(turn, track);
@@ -274,7 +314,14 @@ fn advance<'a>(turn: &mut Turn<'a>, tracks: &[Track<'a>], gear: &mut Gear<'_>) -
     stuck::force_delete(turn, tracks);
     let drains = evict::drains(turn, tracks);
     let mut spare = Spare::of(turn, tracks);
-    if ready.iter().all(|ready| *ready == Readiness::Open) {
+    if let Some(rest) = rest {
+        rest::rest(turn, tracks, rest);
+        prepare::renew(turn);
+        let empty: Vec<evict::Drain<'_>> =
+            drains.iter().filter(|drain| drain.load.is_empty()).copied().collect();
+        let acting = evict::acting(turn, &empty, &mut spare);
+        evict::terminate(turn, tracks, &acting);
+    } else if ready.iter().all(|ready| *ready == Readiness::Open) {
         prepare::cordon(turn, tracks);
         let uncordoned: usize = tracks.iter().map(|track| track.lane.found.len()).sum();
         if uncordoned == 0 {
@@ -283,6 +330,9 @@ fn advance<'a>(turn: &mut Turn<'a>, tracks: &[Track<'a>], gear: &mut Gear<'_>) -
             let nodes = u32::try_from(uncordoned).unwrap_or(u32::MAX);
             turn.wait(Subject::Run, WaitingOn::Cordon { nodes });
         }
+    }
+    for track in tracks {
+        stage::watch(turn, track);
     }
     let closed: Vec<bool> = tracks
         .iter()
@@ -321,7 +371,7 @@ fn roll<'a>(
     if is_idle {
         return;
     }
-    let acting = evict::acting(turn, tracks, drains, spare);
+    let acting = evict::acting(turn, drains, spare);
     let mut works = gear.works(turn, &acting);
     for drain in &acting {
         evict::evict(turn, &mut works, drain);
@@ -347,6 +397,9 @@ fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>], gear: &mut Gear<'_>, blocke
     let why = halt::settle(turn, tracks);
     if turn.is_moving || halt::is_tried_again(turn, tracks) {
         return Verdict::Open;
+    }
+    if !halt::is_for_what_blocks(why) {
+        return Verdict::Stopped(why);
     }
     for waiting in blockers {
         turn.wait(waiting.what.clone(), waiting.on.clone());

@@ -36,7 +36,9 @@ use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName, Text};
 use replank_model::time::{Span, Time};
 
+use super::health;
 use super::member::{Member, Stand, last_step};
+use super::retain;
 use super::start;
 use super::target;
 use super::turn::{Track, Turn, Watched, size_text};
@@ -111,6 +113,9 @@ pub(super) fn prepare(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
     let free = track.lane.found_free + free(turn, track);
     let raised = free.max(is_cordon_due).max(zones::launches(turn, track).min(nodes));
     if raise(turn, track, group, track.wanted_before() + surge.min(raised)) {
+        return Readiness::Preparing;
+    }
+    if health::write_before(turn, track) {
         return Readiness::Preparing;
     }
     begin(turn, track, group, &Begun { run: turn.scope.run.clone(), nodes, surge });
@@ -220,8 +225,9 @@ fn raise(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, wanted: u32)
 fn raise_again(turn: &mut Turn<'_>, track: &Track<'_>) {
     let lane = track.lane;
     let (Some(group), Some(_)) = (track.group, track.original) else { return };
-    let (before, surge) = (track.wanted_before(), track.allowance(turn.scope).surge);
-    let mut wanted = if track.is_moved_into() { before + left_to_move(turn, track) } else { 0 };
+    let (before, surge) = (track.wanted_before() + track.kept(), track.allowance(turn.scope).surge);
+    let is_by_hand = track.is_moved_into() || retain::keeps_nodes(turn.scope);
+    let mut wanted = if is_by_hand { before + left_to_move(turn, track) } else { 0 };
     if lane.leaving.is_empty() && lane.loose_leaving.is_empty() {
         let draining = lane.draining.iter().filter(|name| turn.member(name).is_ready).count();
         let ready = lane.ready_total() + u32::try_from(draining).unwrap_or(u32::MAX);
@@ -243,7 +249,7 @@ fn raise_again(turn: &mut Turn<'_>, track: &Track<'_>) {
 /// the surge, the group is kept above what all wanted before.
 ///
 /// An instance that was ended in another group is wanted by none any more, and this group takes its place. In the group
-/// of its own the same is one step, a termination without a decrement (see [`super::evict`]).
+/// of its own the same is one step, a termination without a decrement (see [`super::evict`]), unless the node is kept.
 fn left_to_move(turn: &Turn<'_>, track: &Track<'_>) -> u32 {
     let lane = track.lane;
     let held = lane.held.len() - start::late(turn, track).count() + lane.found.len();
@@ -354,7 +360,7 @@ pub(super) fn cordon(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
     renew(turn);
 }
 
-fn renew(turn: &mut Turn<'_>) {
+pub(super) fn renew(turn: &mut Turn<'_>) {
     let soon = turn.now + RENEW_BEFORE;
     let expiring = turn.fleet.expiries.iter().take_while(|(at, _)| *at < soon);
     // That a node was left out is to be known for as long as the run lasts, and to keep nobody away after it.

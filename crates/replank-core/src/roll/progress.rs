@@ -3,7 +3,8 @@
 //! A run that waits for something that somebody else's doing may end (a budget's pods become healthy, room appears) waits for
 //! as long as the plan's `progressDeadline` after its last step. Steps are: a mark, a new instance or node and its
 //! becoming Ready, the creation of a pod that is under a budget waited for or has an owner in common with a pod waited for,
-//! the moment by which a pod on its way out is due. All of these are written on objects, so that a restart changes nothing.
+//! the moment by which a pod on its way out is due, the end of a stage's pause, the opening of a window. All of these are written on
+//! objects or in the plan, so that a restart changes nothing; the end of a person's pause is remembered only.
 
 use replank_model::time::Time;
 
@@ -11,6 +12,7 @@ use super::evict::{Drain, batch_deadline, batch_is_over};
 use super::load::Load;
 use super::member::{Stand, last_step};
 use super::turn::{Track, Turn};
+use super::{rest, stage};
 use crate::waiting::{Hope, WaitingOn};
 
 /// What is to be made of a decision in which nothing is in motion.
@@ -39,7 +41,8 @@ pub(super) fn last(turn: &Turn<'_>, tracks: &[Track<'_>], drains: &[Drain<'_>]) 
     let started = turn.scope.options.started;
     let of_drains = drains.iter().map(|drain| drain.from.max(drain.since).max(of_load(turn, drain.load)));
     let of_tracks = tracks.iter().map(|track| of_track(turn, track));
-    of_drains.chain(of_tracks).fold(started, Time::max)
+    let of_rests = turn.rested.into_iter().chain(rest::over_since(turn));
+    of_drains.chain(of_tracks).chain(of_rests).fold(started, Time::max)
 }
 
 fn of_track(turn: &Turn<'_>, track: &Track<'_>) -> Time {
@@ -59,7 +62,8 @@ fn of_track(turn: &Turn<'_>, track: &Track<'_>) -> Time {
             Stand::Skipped { since } => Some(since),
             _ => None,
         });
-    of_nodes.chain(of_instances).chain(of_marks).fold(turn.scope.options.started, Time::max)
+    let of_stages = stage::last_end(turn, track).into_iter();
+    of_nodes.chain(of_instances).chain(of_marks).chain(of_stages).fold(turn.scope.options.started, Time::max)
 }
 
 fn of_load(turn: &Turn<'_>, load: &Load) -> Time {

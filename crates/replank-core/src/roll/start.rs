@@ -1,11 +1,10 @@
 //! Choosing the next nodes to drain.
 //!
-//! A node is begun by a mark that says from when on its pods may be moved. Pauses (`pace.betweenNodes`, the canary's soak) are
-//! written into that moment, so that they outlive a restart: the next node is chosen and marked as soon as there is a
+//! A node is begun by a mark that says from when on its pods may be moved. The pause between two nodes (`pace.betweenNodes`) is
+//! written into that moment, so that it outlives a restart: the next node is chosen and marked as soon as there is a
 //! free place, and waits out the pause marked. Only one node at a time is ahead of its moment.
 //!
-//! Per group: the canary's nodes go first. When they are gone the next node is begun after the soak; nothing else of the
-//! group is begun before that moment has come.
+//! Per group: the canary's nodes go first, or those of each wave; nothing else of the group is begun while one is watched ([`stage`]).
 //!
 //! Where the plan has a `minReadyPerZone`, nodes in zones with fewer new nodes come before the plan's order (except
 //! `zoneByZone`): replacements come up where nodes go, so that every zone has a new node before its last old one goes,
@@ -29,10 +28,11 @@ use super::load::Load;
 use super::member::{Member, Stand};
 use super::prepare::MARK_LIFE;
 use super::singleton;
+use super::stage;
 use super::turn::{Track, Turn};
 use crate::command::{Mark, NodeRole};
 use crate::drain::Otherwise;
-use crate::plan::{OnDeadline, Order};
+use crate::plan::{OnDeadline, Order, Standing};
 use crate::waiting::{Subject, WaitingOn};
 
 /// Nodes of each zone that are considered at every decision.
@@ -118,30 +118,17 @@ impl Places {
             return None;
         }
         let pause = if self.has_begun { turn.scope.plan.pace.between_nodes } else { Span::ZERO };
-        let soak = self.canary(turn, track, number)?;
-        Some(turn.now + pause.max(soak))
-    }
-
-    /// How long the canary has to be watched before the next node; `None` while the canary is not through.
-    fn canary(&self, turn: &mut Turn<'_>, track: &Track<'_>, number: usize) -> Option<Span> {
-        let (Some(canary), Some(begun)) = (&turn.scope.plan.canary, &track.begun) else {
-            return Some(Span::ZERO);
-        };
-        let (nodes, replaced) = (canary.count(begun.nodes), track.gone());
-        let (soak, active) = (canary.soak, self.active[number]);
-        if replaced < nodes {
-            if replaced + active < nodes {
-                return Some(Span::ZERO);
-            }
-            turn.wait(track.subject(), WaitingOn::Canary { replaced, nodes });
+        let from = turn.now + pause;
+        if let Standing::Closed(opens) = turn.scope.plan.care.windows.at(from) {
+            // Its drain would begin in the next window; until then it may as well take pods.
+            turn.wait_until(track.subject(), WaitingOn::Window { opens }, opens);
             return None;
         }
-        let is_first_after = replaced == nodes && active == 0;
-        Some(if is_first_after { soak } else { Span::ZERO })
+        stage::is_open(turn, track, self.active[number]).then_some(from)
     }
 }
 
-fn begin(turn: &mut Turn<'_>, name: &NodeName, since: Time, from: Time) {
+pub(super) fn begin(turn: &mut Turn<'_>, name: &NodeName, since: Time, from: Time) {
     let member = turn.member(name);
     let mark = Mark { role: NodeRole::Draining { from }, since, expires: turn.now + MARK_LIFE };
     let key = turn.key("drain", &member.uid);

@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use replank_model::object::cloud::{GroupSize, NodeGroup};
-use replank_model::text::{GroupName, NodeName, Text};
+use replank_model::text::{GroupName, NodeName, RunId, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
 use super::fleet::{Fleet, Lane};
+use super::health::Vitals;
 use super::member::{Member, Scope};
 use super::prepare::LATE_AFTER;
 use super::sent::{COMMAND_LIFE, Offer, Sent};
 use crate::command::{Command, CommandKey, Effect, Mark, NodeRole};
 use crate::intent::Intent;
-use crate::mark::{self, Begun, Halted};
+use crate::mark::{self, Before, Begun, Halted, Until};
 use crate::plan::{Allowance, ChosenBy};
 use crate::waiting::{Subject, Waiting, WaitingOn};
 
@@ -25,6 +26,10 @@ pub(super) struct Turn<'a> {
     pub(super) scope: &'a Scope,
     pub(super) intent: Intent,
     pub(super) fleet: &'a Fleet,
+    /// Pods in a bad way, where the plan asks for them.
+    pub(super) vitals: Option<&'a Vitals>,
+    /// When the run last rested, as far as this process knows.
+    pub(super) rested: Option<Time>,
     pub(super) sent: &'a mut Sent,
     watched: &'a mut BTreeMap<(GroupName, Watched), Time>,
     pub(super) commands: Vec<Command>,
@@ -55,6 +60,10 @@ pub(super) struct Track<'a> {
     pub(super) begun: Option<Begun>,
     /// What the run wrote when it ended without being done.
     pub(super) halted: Option<Halted>,
+    /// How pods were when it began, where the plan asks.
+    pub(super) health_before: Option<Before>,
+    /// Until when what was replaced is retained, once that is written down.
+    pub(super) retained_until: Option<Time>,
     /// The groups whose nodes move into this one; none where nodes are replaced within their group.
     pub(super) sources: Vec<Source<'a>>,
 }
@@ -98,7 +107,23 @@ impl<'a> Track<'a> {
         let tag = |key| group.and_then(|group| group.tags.value(key));
         let begun = tag(mark::BEGUN).and_then(Begun::read).filter(|begun| begun.run == scope.run);
         let halted = tag(mark::HALTED).and_then(Halted::read).filter(|halted| halted.run == scope.run);
-        Self { name, lane, group, original: original(group), begun, halted, sources }
+        let health_before = tag(mark::HEALTH).and_then(Before::read).filter(|before| before.run == scope.run);
+        let original = original(group);
+        let mut track =
+            Self { name, lane, group, original, begun, halted, health_before, retained_until: None, sources };
+        track.retained_until = track.until(&scope.run, mark::RETAINED);
+        track
+    }
+
+    /// The moment that a tag of the run's names.
+    pub(super) fn until(&self, run: &RunId, key: &str) -> Option<Time> {
+        let until = Until::read(self.group?.tags.value(key)?)?;
+        (until.run == *run).then_some(until.until)
+    }
+
+    /// Old nodes that are kept for a while beside those that took their places.
+    pub(super) fn kept(&self) -> u32 {
+        u32::try_from(self.lane.retained.len()).unwrap_or(u32::MAX)
     }
 
     /// Whether the nodes of other groups move into this one.
@@ -200,6 +225,7 @@ impl<'a> Turn<'a> {
         view: &'a View,
         (scope, intent): (&'a Scope, Intent),
         fleet: &'a Fleet,
+        (vitals, rested): (Option<&'a Vitals>, Option<Time>),
         sent: &'a mut Sent,
         watched: &'a mut BTreeMap<(GroupName, Watched), Time>,
     ) -> Self {
@@ -209,6 +235,8 @@ impl<'a> Turn<'a> {
             scope,
             intent,
             fleet,
+            vitals,
+            rested,
             sent,
             watched,
             commands: Vec::new(),

@@ -1,6 +1,7 @@
 //! Rolls on a small cluster that does what it is told.
 
 mod basics;
+mod care;
 mod intents;
 mod moves;
 mod random;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use replank_core::command::{Command, CommandKey, Effect, Outcome, Refusal, Replacement};
 use replank_core::decision::{Decision, End};
 use replank_core::groups::{GroupBy, assumed_target, from_nodes};
-use replank_core::plan::Plan;
+use replank_core::plan::{Plan, Retained};
 use replank_core::schedule::Scheduler;
 use replank_core::waiting::{Subject, WaitingOn};
 use replank_core::{Core, Options, mark, nodes_to_replace};
@@ -378,6 +378,14 @@ impl Stage {
         self.count_budgets();
     }
 
+    /// Nodes that are kept beside those that took their places, or were until now.
+    fn retained(&self) -> u32 {
+        if self.plan.care.retain.capacity != Retained::Cordoned {
+            return 0;
+        }
+        self.original.desired
+    }
+
     fn pods(&self) -> Vec<Arc<Pod>> {
         self.truth.pods.sorted().into_iter().map(|(_, pod)| pod.clone()).collect()
     }
@@ -406,7 +414,8 @@ impl Stage {
         });
         assert!(group.size.desired <= group.size.max, "{}", self.story());
         let surge = if landing.is_some() { 0 } else { allowance.surge };
-        assert!(group.size.max <= self.original.max + surge, "{}", self.story());
+        let kept = self.retained();
+        assert!(group.size.max <= self.original.max + surge + kept, "{}", self.story());
         if let Some(name) = landing {
             self.check_landing(name, allowance.surge);
         }
@@ -856,4 +865,11 @@ fn conflict(what: &str) -> Refusal {
 
 fn failed(why: &str) -> Refusal {
     Refusal::Failed { code: 500, message: why.into() }
+}
+
+impl Stage {
+    /// Every instance that there is.
+    pub(crate) fn names_of_instances(&self) -> BTreeSet<InstanceId> {
+        self.truth.instances().keys().cloned().collect()
+    }
 }

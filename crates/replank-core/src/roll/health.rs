@@ -1,0 +1,217 @@
+//! Whether things became worse than the plan allows.
+//!
+//! Two questions are asked at every decision. Of the whole cluster, where the plan has a `health`: are there more pods in a bad way than
+//! when the run began (which is written down, tag [`mark::HEALTH`]) plus what the plan allows? And of new nodes, while a canary or a
+//! wave is watched: is anything wrong on them at all, beyond what the plan allows? New nodes began with nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use replank_model::object::Object;
+use replank_model::object::condition;
+use replank_model::object::meta::Key;
+use replank_model::object::pod::{Pod, RestartPolicy};
+use replank_model::text::{NodeName, Text};
+use replank_model::time::{Span, Time};
+use replank_model::view::{Change, View};
+
+use super::member::{Stand, last_step};
+use super::prepare::{LATE_AFTER, tag, untag};
+use super::stage;
+use super::turn::{Track, Turn};
+use crate::mark::{self, Ailment, Before, Illness, Whose};
+use crate::plan::{Health, NOT_READY_AFTER};
+
+/// Pods in a bad way, kept up to date change by change; a cache.
+#[derive(Debug, Default)]
+pub(super) struct Vitals {
+    crash_looping: BTreeSet<Key>,
+    /// When they were due to be gone.
+    leaving: BTreeMap<Key, Time>,
+    /// Since when.
+    unready: BTreeMap<Key, Time>,
+}
+
+impl Vitals {
+    pub(super) fn of(view: &View) -> Self {
+        let mut vitals = Self::default();
+        for (_, pod) in view.pods.unordered() {
+            vitals.add(pod);
+        }
+        vitals
+    }
+
+    pub(super) fn observe(&mut self, change: &Change) {
+        let Change::Object { old, new, .. } = change else { return };
+        if let Some(Object::Pod(old)) = old {
+            let key = old.meta.key();
+            self.crash_looping.remove(&key);
+            self.leaving.remove(&key);
+            self.unready.remove(&key);
+        }
+        if let Some(Object::Pod(new)) = new {
+            self.add(new);
+        }
+    }
+
+    fn add(&mut self, pod: &Pod) {
+        if pod.is_terminal() {
+            return;
+        }
+        if let Some(due) = pod.meta.deletion_timestamp {
+            self.leaving.insert(pod.meta.key(), due);
+            return;
+        }
+        if is_crash_looping(pod) {
+            self.crash_looping.insert(pod.meta.key());
+        }
+        let is_kept_up = pod.spec.restart_policy.is_none_or(|policy| policy == RestartPolicy::Always);
+        if !pod.is_ready() && is_kept_up {
+            let ready = condition::find(&pod.status.conditions, "Ready");
+            let since = ready.and_then(|ready| ready.last_transition_time).or(pod.meta.creation_timestamp);
+            self.unready.extend(since.map(|since| (pod.meta.key(), since)));
+        }
+    }
+
+    /// How many there are, and when there will be more without anybody's doing.
+    fn count(&self, now: Time, stuck_after: Span, counts: impl Fn(&Key) -> bool) -> (Counts, Option<Time>) {
+        let mut counted = Counts::default();
+        let mut next: Option<Time> = None;
+        counted.crash_looping = narrow(self.crash_looping.iter().filter(|key| counts(key)).count());
+        let leaving = self.leaving.iter().map(|(key, due)| (key, *due + stuck_after));
+        let unready = self.unready.iter().map(|(key, since)| (key, *since + NOT_READY_AFTER));
+        for (_, from) in leaving.filter(|(key, _)| counts(key)) {
+            tell(from, now, &mut counted.stuck_terminating, &mut next);
+        }
+        for (_, from) in unready.filter(|(key, _)| counts(key)) {
+            tell(from, now, &mut counted.not_ready, &mut next);
+        }
+        (counted, next)
+    }
+}
+
+/// Counts what is so from a moment on that has come, else notes the moment.
+fn tell(from: Time, now: Time, count: &mut u32, next: &mut Option<Time>) {
+    if from <= now {
+        *count += 1;
+    } else {
+        *next = Some(next.map_or(from, |next| next.min(from)));
+    }
+}
+
+/// The kubelet's word for a container that it lets rest between two starts (pkg/kubelet `doBackOff`).
+fn is_crash_looping(pod: &Pod) -> bool {
+    let containers = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    let mut waiting = containers.filter_map(|container| container.state.waiting.as_ref());
+    waiting.any(|waiting| &*waiting.reason == "CrashLoopBackOff")
+}
+
+/// Pods in a bad way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    crash_looping: u32,
+    stuck_terminating: u32,
+    not_ready: u32,
+}
+
+impl Counts {
+    /// The first of these that is more than may be.
+    fn beyond(&self, whose: Whose, health: &Health, before: &Counts) -> Option<Ailment> {
+        let rows = [
+            (Illness::CrashLooping, self.crash_looping, health.crash_looping_max, before.crash_looping),
+            (
+                Illness::StuckTerminating,
+                self.stuck_terminating,
+                health.stuck_terminating_max,
+                before.stuck_terminating,
+            ),
+            (Illness::NotReady, self.not_ready, health.not_ready_max, before.not_ready),
+        ];
+        let worse = rows.into_iter().find(|(_, found, max, before)| *found > max.saturating_add(*before));
+        worse.map(|(illness, found, max, before)| Ailment { illness, whose, found, max: max + before })
+    }
+}
+
+/// Writes down how things are before a group is begun; whether that is still to be written.
+pub(super) fn write_before(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
+    if turn.scope.plan.care.health.is_none() || track.health_before.is_some() {
+        return false;
+    }
+    if track.group.is_some_and(|group| group.tags.contains_key(mark::HEALTH)) {
+        // A run that is over has left it.
+        untag(turn, track.name, mark::HEALTH);
+        return true;
+    }
+    let Some(vitals) = turn.vitals else { return false };
+    let (counts, _) = vitals.count(turn.now, turn.scope.plan.care.stuck.after, |_| true);
+    // What is on its way up at this moment is nobody's fault of the run's, however long it takes.
+    let before = Before {
+        run: turn.scope.run.clone(),
+        crash_looping: counts.crash_looping,
+        stuck_terminating: counts.stuck_terminating,
+        not_ready: narrow(vitals.unready.len()),
+    };
+    let value: Text = before.to_text();
+    tag(turn, track.name, "health before the run", mark::HEALTH, value);
+    true
+}
+
+/// What became worse than the plan allows.
+pub(super) fn ailment(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> Option<Ailment> {
+    let vitals = turn.vitals?;
+    let stuck_after = turn.scope.plan.care.stuck.after;
+    if let (Some(health), Some(before)) = (turn.scope.plan.care.health, before(tracks)) {
+        let (counts, next) = vitals.count(turn.now, stuck_after, |_| true);
+        if let Some(ailment) = counts.beyond(Whose::All, &health, &before) {
+            return Some(ailment);
+        }
+        next.into_iter().for_each(|at| turn.wake_at(at));
+    }
+    let health = turn.scope.plan.stage_health().filter(|_| stage::is_on_trial(turn, tracks))?;
+    let new: BTreeSet<&NodeName> = tracks
+        .iter()
+        .flat_map(|track| track.lane.usable.iter().chain(&track.lane.arriving))
+        .filter(|name| turn.member(name).stand != Stand::Closed)
+        .collect();
+    let view = turn.view;
+    let is_new = |key: &Key| {
+        let node = view.pods.by_key(key).and_then(|pod| pod.node.as_ref());
+        node.is_some_and(|node| new.contains(node))
+    };
+    let (counts, next) = vitals.count(turn.now, stuck_after, is_new);
+    if let Some(ailment) = counts.beyond(Whose::New, &health, &Counts::default()) {
+        return Some(ailment);
+    }
+    next.into_iter().for_each(|at| turn.wake_at(at));
+    late_node(turn, tracks)
+}
+
+/// What was written down when the run began: the least of what its groups say.
+fn before(tracks: &[Track<'_>]) -> Option<Counts> {
+    let all = tracks.iter().filter_map(|track| track.health_before.as_ref());
+    let counts = all.map(|before| Counts {
+        crash_looping: before.crash_looping,
+        stuck_terminating: before.stuck_terminating,
+        not_ready: before.not_ready,
+    });
+    counts.reduce(|a, b| Counts {
+        crash_looping: a.crash_looping.min(b.crash_looping),
+        stuck_terminating: a.stuck_terminating.min(b.stuck_terminating),
+        not_ready: a.not_ready.min(b.not_ready),
+    })
+}
+
+/// A new node that is not of use for long, while new nodes are on trial.
+fn late_node(turn: &Turn<'_>, tracks: &[Track<'_>]) -> Option<Ailment> {
+    let arriving = tracks.iter().flat_map(|track| &track.lane.arriving);
+    let is_late = |name: &&NodeName| {
+        let since = turn.view.node(name).and_then(|node| last_step(node));
+        matches!(turn.member(name).stand, Stand::Arriving { .. })
+            && since.is_some_and(|since| turn.now > since + LATE_AFTER)
+    };
+    let late = narrow(arriving.filter(is_late).count());
+    (late > 0).then_some(Ailment { illness: Illness::NodeNotReady, whose: Whose::New, found: late, max: 0 })
+}
+
+fn narrow(count: usize) -> u32 {
+    u32::try_from(count).expect("fewer than 2^32 pods fit in memory")
+}

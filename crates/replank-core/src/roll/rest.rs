@@ -1,0 +1,80 @@
+//! Rest: while it lasts nothing is begun and no pod is moved.
+//!
+//! A run rests while a person has paused it, outside of the plan's windows, and while all its groups are watched after a stage. What is
+//! half way then:
+//!
+//! - a node that was cordoned and not begun is uncordoned, unless the rest is over within [`SHORT`]: a cluster is not to be without
+//!   the room on it for hours. It is cordoned again when the run goes on;
+//! - a node whose drain was begun stays cordoned, with the pods that are left on it. The drain goes on after the rest;
+//! - an empty node's instance is ended, but not while a person has paused the run;
+//! - new nodes stay, marks are renewed, and the plan's `deadline` counts on, while its `progressDeadline` does not.
+
+use replank_model::time::{Span, Time};
+
+use super::close::release;
+use super::halt::queue_of;
+use super::stage::{self, Standing};
+use super::turn::{Track, Turn};
+use crate::intent::Intent;
+use crate::plan::Standing as WindowStanding;
+use crate::waiting::{Subject, WaitingOn};
+
+/// A rest that is over so soon is not worth two writes to each node.
+const SHORT: Span = Span::from_minutes(15);
+
+/// A rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// A person has paused the run.
+    Paused,
+    /// The next window opens then.
+    Window { opens: Time },
+    /// All groups are watched, the first until then.
+    Stage { until: Time },
+}
+
+/// Whether the run rests.
+pub(super) fn of(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> Option<Rest> {
+    if turn.intent == Intent::Paused {
+        return Some(Rest::Paused);
+    }
+    match turn.scope.plan.care.windows.at(turn.now) {
+        WindowStanding::Closed(opens) => return Some(Rest::Window { opens }),
+        WindowStanding::Open(closes) => closes.into_iter().for_each(|at| turn.wake_at(at)),
+    }
+    let busy = tracks.iter().filter(|track| track.lane.old_left() > 0);
+    let ends: Option<Vec<Time>> = busy
+        .map(|track| match stage::standing(turn, track) {
+            Standing::Watched { until, .. } => Some(until),
+            Standing::Under { .. } | Standing::Unwritten { .. } | Standing::Over => None,
+        })
+        .collect();
+    ends.and_then(|ends| ends.into_iter().min()).map(|until| Rest::Stage { until })
+}
+
+/// Says what is waited for, and lets go of what was not begun.
+pub(super) fn rest(turn: &mut Turn<'_>, tracks: &[Track<'_>], rest: Rest) {
+    let over = match rest {
+        Rest::Paused => {
+            turn.is_moving = true;
+            turn.wait(Subject::Run, WaitingOn::Paused);
+            None
+        }
+        Rest::Window { opens } => {
+            turn.wait_until(Subject::Run, WaitingOn::Window { opens }, opens);
+            Some(opens)
+        }
+        // Each group says so.
+        Rest::Stage { until } => Some(until),
+    };
+    if over.is_none_or(|over| over > turn.now + SHORT) {
+        for name in tracks.iter().flat_map(|track| queue_of(track).chain(&track.lane.held)) {
+            release(turn, name);
+        }
+    }
+}
+
+/// Since when the run may act, where that is known from the plan.
+pub(super) fn over_since(turn: &Turn<'_>) -> Option<Time> {
+    turn.scope.plan.care.windows.opened(turn.now)
+}

@@ -1,0 +1,109 @@
+//! Stages: the canary, and waves. So many nodes are replaced, then the run stands still and is watched.
+//!
+//! When a stage's nodes are replaced, its end is written on the group (tag [`mark::STAGE`] with the stage's number): until when the run
+//! stands still. So the pause outlives a restart, and its length is the plan's, whenever anybody looks.
+
+use replank_model::text::Text;
+use replank_model::time::{Span, Time};
+
+use super::prepare::{tag, untag};
+use super::turn::{Track, Turn};
+use crate::mark::{self, Until};
+use crate::plan::Stage;
+use crate::waiting::WaitingOn;
+
+/// How far a group is with its stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// So many nodes belong to this stage, of which so many are replaced.
+    Under { number: u32, stage: Stage, replaced: u32 },
+    /// The stage's nodes are replaced, and nothing is written yet of how long it is watched.
+    Unwritten { number: u32, stage: Stage },
+    /// It is watched until then.
+    Watched { number: u32, until: Time },
+    /// All stages are over, or there are none.
+    Over,
+}
+
+/// How far a group is with its stages.
+pub(super) fn standing(turn: &Turn<'_>, track: &Track<'_>) -> Standing {
+    let Some(begun) = &track.begun else { return Standing::Over };
+    let replaced = track.gone();
+    for (number, stage) in (1..).zip(turn.scope.plan.stages(begun.nodes)) {
+        if replaced < stage.nodes {
+            return Standing::Under { number, stage, replaced };
+        }
+        if stage.pause == Span::ZERO {
+            continue;
+        }
+        match track.until(&turn.scope.run, &key(number)) {
+            None => return Standing::Unwritten { number, stage },
+            Some(until) if until > turn.now => return Standing::Watched { number, until },
+            Some(_) => {}
+        }
+    }
+    Standing::Over
+}
+
+/// Whether new nodes are still on trial.
+pub(super) fn is_on_trial(turn: &Turn<'_>, tracks: &[Track<'_>]) -> bool {
+    tracks.iter().any(|track| standing(turn, track) != Standing::Over)
+}
+
+/// Whether one more node of a group may be begun, beside those that are being drained; says why not.
+pub(super) fn is_open(turn: &mut Turn<'_>, track: &Track<'_>, active: u32) -> bool {
+    let is_canary = turn.scope.plan.canary.is_some();
+    match standing(turn, track) {
+        Standing::Over => true,
+        Standing::Under { number, stage, replaced } => {
+            if replaced + active < stage.nodes {
+                return true;
+            }
+            let nodes = stage.nodes;
+            turn.wait(
+                track.subject(),
+                if is_canary {
+                    WaitingOn::Canary { replaced, nodes }
+                } else {
+                    WaitingOn::Wave { wave: number, replaced, nodes }
+                },
+            );
+            false
+        }
+        Standing::Unwritten { .. } | Standing::Watched { .. } => false,
+    }
+}
+
+/// Writes down until when a stage that is through is watched, and says what is watched.
+pub(super) fn watch(turn: &mut Turn<'_>, track: &Track<'_>) {
+    match standing(turn, track) {
+        Standing::Unwritten { number, stage } => {
+            let key = key(number);
+            if track.group.is_some_and(|group| group.tags.contains_key(&key)) {
+                // A run that is over has left it.
+                untag(turn, track.name, &key);
+                return;
+            }
+            let until = Until { run: turn.scope.run.clone(), until: turn.now + stage.pause };
+            tag(turn, track.name, "end of a stage", &key, until.to_text());
+        }
+        Standing::Watched { number, until } => {
+            let is_canary = turn.scope.plan.canary.is_some();
+            let on =
+                if is_canary { WaitingOn::Soak { until } } else { WaitingOn::Bake { wave: number, until } };
+            turn.wait_until(track.subject(), on, until);
+        }
+        Standing::Under { .. } | Standing::Over => {}
+    }
+}
+
+/// The last moment at which a stage of a group ended, if one has.
+pub(super) fn last_end(turn: &Turn<'_>, track: &Track<'_>) -> Option<Time> {
+    let tags = track.group?.tags.iter().filter(|(key, _)| key.starts_with(mark::STAGE));
+    let ends = tags.filter_map(|(_, value)| Until::read(value)).filter(|until| until.run == turn.scope.run);
+    ends.map(|until| until.until).filter(|until| *until <= turn.now).max()
+}
+
+fn key(number: u32) -> Text {
+    Text::from(format!("{}{number}", mark::STAGE))
+}

@@ -1,0 +1,259 @@
+//! Waves, windows, pauses, health, retention, refusal.
+
+use std::collections::BTreeMap;
+
+use replank_core::decision::End;
+use replank_core::intent::Intent;
+use replank_core::mark;
+use replank_core::waiting::WaitingOn;
+use replank_model::object::Object;
+use replank_model::object::cloud::GroupSize;
+use replank_model::object::node::Node;
+use replank_model::object::pod::Pod;
+use replank_model::time::{Span, Time};
+use serde_json::{Value, json};
+
+use crate::basics::shop;
+use crate::stage::{Stage, budget, node, object, plan, replica_set, start, web};
+
+const HOUR: Span = Span::from_minutes(60);
+const DAY: Span = Span::from_minutes(24 * 60);
+
+fn stage(spec: Value) -> Stage {
+    let mut all = json!({"target": {"kubernetesVersion": "1.36"}});
+    crate::stage::merge(&mut all, spec);
+    Stage::new(plan(&["web"], all), shop())
+}
+
+/// When drains were begun.
+fn drains(stage: &Stage) -> Vec<Span> {
+    let begun =
+        stage.done.iter().filter(|(_, command, result)| command.key.0.contains("/drain/") && result.is_ok());
+    begun.map(|(at, ..)| *at - start()).collect()
+}
+
+fn cordoned(stage: &Stage) -> usize {
+    stage.truth.nodes.sorted().iter().filter(|(_, node)| node.spec.unschedulable).count()
+}
+
+fn as_before(stage: &Stage) {
+    assert_eq!(
+        stage.truth.groups()["web"].size,
+        GroupSize { min: 0, max: 3, desired: 3 },
+        "{}",
+        stage.story()
+    );
+    for (_, node) in stage.truth.nodes.sorted() {
+        assert_eq!(mark::of(node), None, "{}", stage.story());
+    }
+}
+
+#[test]
+fn between_waves_the_run_stands_still_and_old_nodes_take_pods() {
+    let mut stage = stage(json!({"waves": [1, "60%", "100%"], "bake": "2h"}));
+    stage.run_until("the first wave baked", HOUR, |stage| {
+        matches!(stage.seen.get("bake"), Some((_, WaitingOn::Bake { wave: 1, .. })))
+    });
+    stage.run_until("what was not begun is released", HOUR, |stage| cordoned(stage) == 0);
+    assert_eq!(stage.run(DAY), End::Done);
+    let drains = drains(&stage);
+    assert_eq!(drains.len(), 3, "{}", stage.story());
+    assert!(drains[1] - drains[0] > Span::from_minutes(120), "{drains:?}");
+    assert!(drains[2] - drains[1] > Span::from_minutes(120), "{drains:?}");
+    as_before(&stage);
+    assert!(stage.truth.groups()["web"].tags.is_empty());
+}
+
+#[test]
+fn a_bake_outlives_a_restart() {
+    let mut stage = stage(json!({"waves": [1, "100%"], "bake": "1h"}));
+    stage.run_until("a bake", HOUR, |stage| stage.seen.contains_key("bake"));
+    let Some((_, WaitingOn::Bake { until, .. })) = stage.seen.get("bake").cloned() else { panic!() };
+    for _ in 0..1000 {
+        stage.tick();
+    }
+    stage.restart();
+    stage.tick();
+    let again = stage.last.waiting.iter().find(|waiting| waiting.on.kind() == "bake");
+    assert_eq!(again.map(|waiting| waiting.on.clone()), Some(WaitingOn::Bake { wave: 1, until }));
+    assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+}
+
+#[test]
+fn outside_of_the_windows_nothing_is_begun_and_no_pod_is_moved() {
+    // The stage begins at midnight; a window opens at every half hour but the first, for a minute and a half.
+    let windows: Vec<Value> =
+        (1..20).map(|hour| json!({"start": format!("{hour:02}:30"), "duration": "90s"})).collect();
+    let mut stage = stage(json!({"windows": windows}));
+    let end = stage.run(DAY);
+    assert_eq!(end, End::Done, "{}", stage.story());
+    let in_hour = |at: &Time| (*at - start()).as_millis() % HOUR.as_millis();
+    let open = 1_800_000..1_800_000 + 90_000;
+    for (at, command, _) in &stage.done {
+        let key = &command.key.0;
+        if key.contains("/evict/") || key.contains("/drain/") || key.contains("/doom/") {
+            assert!(open.contains(&in_hour(at)), "{at} {key}\n{}", stage.story());
+        }
+    }
+    assert!(stage.seen.contains_key("window"));
+    as_before(&stage);
+}
+
+#[test]
+fn a_node_half_way_when_a_window_closes_stays_cordoned_and_goes_on_in_the_next() {
+    let windows: Vec<Value> =
+        (0..12).map(|hour| json!({"start": format!("{hour:02}:00"), "duration": "75s"})).collect();
+    let mut stage = stage(json!({"windows": windows, "progressDeadline": "30m"}));
+    stage.run_until("the window is closed", HOUR, |stage| stage.now > start() + Span::from_minutes(10));
+    let begun: BTreeMap<_, _> = stage
+        .truth
+        .nodes
+        .sorted()
+        .into_iter()
+        .filter_map(|(_, node)| Some((node.name(), mark::of(node)?.mark.role)))
+        .collect();
+    assert!(begun.len() <= 1, "what was not begun is released: {begun:?}");
+    assert_eq!(cordoned(&stage), begun.len());
+    assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+    as_before(&stage);
+}
+
+#[test]
+fn a_paused_run_begins_nothing_and_goes_on_when_it_is_resumed() {
+    let mut stage = stage(json!({"progressDeadline": "30m"}));
+    stage.run_until("a drain", HOUR, |stage| !drains(stage).is_empty());
+    stage.core.intend(Intent::Paused);
+    stage.tick();
+    let sent = stage.done.len();
+    for _ in 0..7200 {
+        assert_eq!(stage.tick(), None);
+    }
+    let since = &stage.done[sent..];
+    assert!(
+        since.iter().all(|(_, command, _)| command.key.0.contains("/release/")),
+        "only what was not begun is let go\n{}",
+        stage.story()
+    );
+    assert_eq!(cordoned(&stage), 1, "the node half way stays cordoned");
+    stage.core.intend(Intent::Run);
+    assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+    as_before(&stage);
+}
+
+#[test]
+fn nodes_are_kept_cordoned_and_ended_when_their_time_is_over() {
+    let mut stage = stage(json!({"retain": {"capacity": "cordoned", "for": "3h"}}));
+    stage.run_until("retention", HOUR, |stage| stage.seen.contains_key("retained"));
+    assert_eq!(cordoned(&stage), 3, "{}", stage.story());
+    assert_eq!(stage.truth.nodes.len(), 6);
+    let pods = stage.truth.pods.sorted();
+    for (_, pod) in pods {
+        let node = stage.truth.node(pod.node.as_ref().expect("bound")).expect("there");
+        assert_eq!(&*node.status.node_info.kubelet_version, "v1.36.0");
+    }
+    assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+    assert!(stage.now > start() + HOUR + HOUR + HOUR);
+    assert_eq!(stage.truth.nodes.len(), 3);
+    as_before(&stage);
+    assert!(stage.truth.groups()["web"].tags.is_empty(), "{:?}", stage.truth.groups()["web"].tags);
+}
+
+#[test]
+fn until_retention_is_over_everything_can_be_put_back() {
+    for capacity in ["cordoned", "template"] {
+        let mut stage = stage(json!({"retain": {"capacity": capacity, "for": "48h"}}));
+        stage.run_until("retention", HOUR, |stage| stage.seen.contains_key("retained"));
+        for _ in 0..3600 {
+            assert_eq!(stage.tick(), None);
+        }
+        stage.core.intend(Intent::Undo);
+        let launched = stage.names_of_instances();
+        let end = stage.run(DAY);
+        assert!(matches!(end, End::RolledBack(_)), "{capacity}: {end:?}\n{}", stage.story());
+        for (_, node) in stage.truth.nodes.sorted() {
+            assert_eq!(&*node.status.node_info.kubelet_version, "v1.34.2", "{}", stage.story());
+            assert!(!node.spec.unschedulable);
+        }
+        let new = stage.names_of_instances().difference(&launched).count();
+        assert_eq!(new, if capacity == "cordoned" { 0 } else { 3 }, "{capacity}\n{}", stage.story());
+        as_before(&stage);
+    }
+}
+
+#[test]
+fn pods_in_crash_loop_on_the_canary_halt_the_run_and_it_goes_back() {
+    for on_failure in ["pause", "rollback"] {
+        let mut stage = stage(json!({"canary": {"nodes": 1, "soak": "1h"}, "onFailure": on_failure}));
+        stage.run_until("the soak", HOUR, |stage| stage.seen.contains_key("soak"));
+        let is_new = |node: &Node| &*node.status.node_info.kubelet_version == "v1.36.0";
+        let on_new = |pod: &Pod| {
+            pod.node.as_ref().and_then(|node| stage.truth.node(node)).is_some_and(|node| is_new(node))
+        };
+        let pods = stage.truth.pods.sorted();
+        let pod = pods.iter().map(|(_, pod)| *pod).find(|pod| on_new(pod)).cloned();
+        let mut pod = Pod::clone(&pod.unwrap_or_else(|| panic!("no pod moved\n{}", stage.story())));
+        crash(&mut pod);
+        stage.put(pod);
+        let end = stage.run(DAY);
+        let ((End::Blocked(why), "pause") | (End::RolledBack(why), "rollback")) = (&end, on_failure) else {
+            panic!("{end:?}\n{}", stage.story())
+        };
+        assert!(why.iter().any(|waiting| waiting.on.kind() == "unhealthy"), "{why:?}");
+        assert_eq!(drains(&stage).len(), if on_failure == "pause" { 1 } else { 2 }, "{}", stage.story());
+    }
+}
+
+#[test]
+fn what_was_wrong_before_is_no_fault_of_the_run() {
+    for (max, halts) in [(0, true), (1, false)] {
+        let mut objects = shop();
+        let mut sick = web("sick", "n0", "other");
+        crate::stage::merge(&mut sick, crash_status());
+        objects.push(sick);
+        objects.push(replica_set("other", 1, "100m"));
+        let spec = json!({"target": {"kubernetesVersion": "1.36"}, "health": {"maxCrashLooping": max}});
+        let mut stage = Stage::new(plan(&["web"], spec), objects);
+        stage.run_until("a drain", HOUR, |stage| !drains(stage).is_empty());
+        let pods = stage.truth.pods.sorted();
+        let pod =
+            pods.iter().find(|(_, pod)| pod.meta.name.as_str() == "web-y2").map(|(_, pod)| (*pod).clone());
+        let mut pod = Pod::clone(&pod.expect("it was not moved yet"));
+        crash(&mut pod);
+        stage.put(pod);
+        let end = stage.run(DAY);
+        assert_eq!(matches!(end, End::Blocked(_)), halts, "{max}: {end:?}\n{}", stage.story());
+    }
+}
+
+#[test]
+fn a_plan_that_refuses_begins_nothing_with_what_blocks() {
+    let objects = || {
+        let mut objects = vec![replica_set("web", 1, "1"), budget("web", "web", 1)];
+        objects.push(node("n0", "web", "a"));
+        objects.push(web("web-x0", "n0", "web"));
+        objects
+    };
+    let spec = |policy: &str| json!({"target": {"kubernetesVersion": "1.36"}, "blockingFindings": policy, "progressDeadline": "10m"});
+    let mut stage = Stage::new(plan(&["web"], spec("refuse")), objects());
+    let Some(End::Refused(why)) = stage.tick() else { panic!("{:?}", stage.last) };
+    assert!(
+        matches!(&why[0].on, WaitingOn::Finding { rule, .. } if &**rule == "pdb-never-allows"),
+        "{why:?}"
+    );
+    assert!(stage.done.is_empty());
+    let mut stage = Stage::new(plan(&["web"], spec("proceed")), objects());
+    assert!(matches!(stage.run(DAY), End::Blocked(_)));
+    assert!(!stage.done.is_empty());
+}
+
+fn crash(pod: &mut Pod) {
+    let mut sick = web("sick", "n0", "web");
+    crate::stage::merge(&mut sick, crash_status());
+    let Object::Pod(sick) = object(sick) else { panic!("a pod") };
+    pod.status.container_statuses = sick.status.container_statuses.clone();
+}
+
+fn crash_status() -> Value {
+    json!({"status": {"containerStatuses": [{"name": "c", "restartCount": 7,
+        "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s restarting failed container"}}}]}})
+}

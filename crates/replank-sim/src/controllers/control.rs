@@ -3,6 +3,7 @@
 use replank_model::text::NodeName;
 use replank_model::view::Change;
 
+use super::Ctx;
 use super::autoscaling::Autoscaling;
 use super::disruption::{self, Disruption};
 use super::garbage::GarbageCollector;
@@ -13,7 +14,7 @@ use super::pod_gc::PodGc;
 use super::quotas::Quotas;
 use super::taint_eviction::{self, TaintEviction};
 use super::volumes::{self, Volumes};
-use super::{Ctx, workflows};
+use super::workflows::{self, Workflows};
 use crate::cloud::CloudTimings;
 
 /// What one of them is to do.
@@ -39,8 +40,8 @@ pub(crate) enum ControlDue {
     Operators(operators::Due),
     /// Claims and volumes.
     Volumes(volumes::Due),
-    /// The result of a workflow's pod.
-    Workflow(u32),
+    /// Pods of workflows.
+    Workflow(workflows::Due),
 }
 
 /// All of them.
@@ -56,6 +57,7 @@ pub(crate) struct Control {
     autoscaling: Autoscaling,
     operators: Operators,
     volumes: Volumes,
+    workflows: Workflows,
 }
 
 impl Control {
@@ -71,6 +73,7 @@ impl Control {
             autoscaling: Autoscaling::default(),
             operators: Operators::default(),
             volumes: Volumes::new(timings),
+            workflows: Workflows::default(),
         }
     }
 
@@ -83,6 +86,7 @@ impl Control {
     /// Custom resources are looked after from now on, as their operators would.
     pub(crate) fn assume_operators(&mut self) {
         self.operators.assume();
+        self.workflows.assume();
     }
 
     /// Tells each of a change.
@@ -97,7 +101,7 @@ impl Control {
         self.autoscaling.watch(ctx, change);
         self.operators.watch(ctx, change);
         self.volumes.watch(ctx, change);
-        workflows::watch(ctx, change);
+        self.workflows.watch(ctx, change);
     }
 
     /// A kubelet has renewed its lease for the last time.
@@ -125,7 +129,7 @@ impl Control {
             ControlDue::Autoscaler(slot) => self.autoscaling.handle(ctx, slot),
             ControlDue::Operators(due) => self.operators.handle(ctx, due),
             ControlDue::Volumes(due) => self.volumes.handle(ctx, due),
-            ControlDue::Workflow(slot) => workflows::handle(ctx, slot),
+            ControlDue::Workflow(due) => self.workflows.handle(ctx, due),
         }
     }
 }

@@ -30,7 +30,7 @@ mod replica_set;
 mod stateful_set;
 pub(crate) mod taint_eviction;
 pub(crate) mod volumes;
-mod workflows;
+pub(crate) mod workflows;
 mod workloads;
 
 use replank_model::time::Span;

@@ -106,7 +106,7 @@ fn is_wanted(view: &View, pod: &Pod) -> bool {
 }
 
 /// The pod as it was made first.
-fn again(pod: &Pod) -> Pod {
+pub(super) fn again(pod: &Pod) -> Pod {
     let known = &pod.meta;
     let name = if known.generate_name.is_some() { Default::default() } else { known.name.clone() };
     Pod {

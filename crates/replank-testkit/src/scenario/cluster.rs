@@ -47,6 +47,8 @@ pub(super) struct Workload {
     pub(super) count: u32,
     pub(super) pods: Pods,
     volume: Option<String>,
+    /// A Workflow's retry policy.
+    retries: Option<String>,
 }
 
 /// What has pods.
@@ -256,7 +258,8 @@ impl Group {
 }
 
 fn workload(line: &Line<'_>, kind: WorkloadKind) -> Result<(Workload, Vec<Value>), Flaw> {
-    let mut workload = Workload { kind, key: line.key()?, count: 1, pods: Pods::default(), volume: None };
+    let mut workload =
+        Workload { kind, key: line.key()?, count: 1, pods: Pods::default(), volume: None, retries: None };
     let mut objects = Vec::new();
     for clause in &line.clauses {
         if let Some((count, "")) = clause.count_of(&["replica", "replicas", "pod", "pods"]) {
@@ -267,9 +270,11 @@ fn workload(line: &Line<'_>, kind: WorkloadKind) -> Result<(Workload, Vec<Value>
             objects.push(budget_object(clause, &workload.key, words, &selector)?);
         } else if let (Some(size), WorkloadKind::StatefulSet) = (clause.after("volume"), kind) {
             workload.volume = Some(size.to_owned());
+        } else if let (Some(policy), WorkloadKind::Workflow) = (clause.after("retries"), kind) {
+            workload.retries = Some(policy.to_owned());
         } else if !workload.pods.take(clause)? {
             return Err(clause.flaw(&format!(
-                "`3 replicas`, `pdb minAvailable 2`, `volume 10Gi` (statefulset) or one of: {}",
+                "`3 replicas`, `pdb minAvailable 2`, `volume 10Gi` (statefulset), `retries Always` (workflow) or one of: {}",
                 pods::CLAUSES
             )));
         }
@@ -357,10 +362,12 @@ impl Workload {
     /// The Workflow itself.
     pub(super) fn workflow(&self) -> Option<Value> {
         (self.kind == WorkloadKind::Workflow).then(|| {
+            let retries = self.retries.as_ref().map(|policy| json!({"retryPolicy": policy, "limit": 3}));
             json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow",
                 "metadata": {"name": self.key.name.as_str(), "namespace": self.key.namespace.as_str(),
                     "uid": self.workflow_uid()},
-                "spec": {"entrypoint": "main", "templates": [{"name": "main"}]}, "status": {"phase": "Running"}})
+                "spec": {"entrypoint": "main", "templates": [{"name": "main"}], "retryStrategy": retries},
+                "status": {"phase": "Running"}})
         })
     }
 

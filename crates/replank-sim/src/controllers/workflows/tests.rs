@@ -1,0 +1,226 @@
+use serde_json::json;
+
+use replank_model::time::Span;
+
+use super::*;
+use crate::{PodAct, World, testing};
+
+#[test]
+fn a_result_is_recorded_and_the_budget_goes_with_the_last_pod() {
+    let owner = json!([{"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": "w", "uid": "w",
+        "controller": true}]);
+    let pod = |name: &str| {
+        let mut pod = testing::running(name, "n");
+        pod["metadata"]["ownerReferences"] = owner.clone();
+        pod["metadata"]["labels"] = json!({WORKFLOW: "w", COMPLETED: "false"});
+        pod["spec"]["restartPolicy"] = "Never".into();
+        pod
+    };
+    let workflow = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow",
+        "metadata": {"name": "w", "namespace": "shop", "uid": "w"}});
+    let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+        "metadata": {"name": "w", "namespace": "shop", "uid": "b", "ownerReferences": owner},
+        "spec": {"minAvailable": 9999, "selector": {"matchLabels": {WORKFLOW: "w"}}}});
+    let node = testing::node("n", "a");
+    let mut world = testing::world(vec![node, workflow, pod("one"), pod("two"), budget]);
+    let end = |world: &mut World, name: &str| {
+        world.act(&Key::new("shop", name), PodAct::Exit(0));
+        world.pass(Span::from_secs(10));
+    };
+    let completed = |world: &World, name: &str| {
+        let pod = world.view().pods.by_key(&Key::new("shop", name)).expect("it stays");
+        pod.meta.labels.value(COMPLETED).map(str::to_owned)
+    };
+    end(&mut world, "one");
+    assert_eq!(completed(&world, "one").as_deref(), Some("true"));
+    assert_eq!(completed(&world, "two").as_deref(), Some("false"));
+    assert!(world.get(Kind::PodDisruptionBudget, "w").is_some());
+    end(&mut world, "two");
+    assert_eq!(completed(&world, "two").as_deref(), Some("true"));
+    assert!(world.get(Kind::PodDisruptionBudget, "w").is_none());
+}
+
+/// A workflow with one template, a running step of it, and what else is wanted.
+fn stage(spec: &serde_json::Value, pod_extra: impl FnOnce(&mut serde_json::Value)) -> World {
+    let mut workflow = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow",
+        "metadata": {"name": "w", "namespace": "shop", "uid": "w"}, "spec": {"templates": [{"name": "main"}]}});
+    for (key, value) in spec.as_object().expect("an object") {
+        workflow["spec"][key] = value.clone();
+    }
+    let mut pod = testing::running("w-main-12345", "n");
+    pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": "w", "uid": "w",
+        "controller": true}]);
+    pod["metadata"]["labels"] = json!({WORKFLOW: "w", COMPLETED: "false"});
+    pod["spec"]["restartPolicy"] = "Never".into();
+    pod["status"]["startTime"] = "2025-12-31T23:59:00Z".into();
+    pod_extra(&mut pod);
+    let mut world = testing::world(vec![testing::node("n", "a"), workflow, pod]);
+    world.assume_operators();
+    world
+}
+
+/// Names of the pods that there are, and whether they are recorded.
+fn pods(world: &World) -> Vec<(String, String)> {
+    let pods = world.view().pods.sorted();
+    let label = |pod: &Pod| pod.meta.labels.value(COMPLETED).unwrap_or("-").to_owned();
+    pods.iter().map(|(_, pod)| (pod.meta.name.to_string(), label(pod))).collect()
+}
+
+/// The pods that are not the first.
+fn again(world: &World) -> Vec<String> {
+    pods(world).into_iter().map(|(name, _)| name).filter(|name| name != "w-main-12345").collect()
+}
+
+/// Takes the running pod out of the API at once, as when its node is lost.
+fn take(world: &mut World, name: &str) {
+    let path = format!("/api/v1/namespaces/shop/pods/{name}");
+    let response = world.send(crate::api::json::Method::Delete, &path, json!({"gracePeriodSeconds": 0}));
+    assert_eq!(response.code, 200);
+}
+
+fn strategy(policy: &str) -> serde_json::Value {
+    json!({"retryStrategy": {"retryPolicy": policy}})
+}
+
+#[test]
+fn every_policy_retries_what_it_names() {
+    let deleted = |spec: &serde_json::Value| {
+        let mut world = stage(spec, |_| {});
+        take(&mut world, "w-main-12345");
+        world.pass(Span::from_secs(30));
+        again(&world).len()
+    };
+    let failed = |spec: &serde_json::Value| {
+        let mut world = stage(spec, |_| {});
+        world.act(&Key::new("shop", "w-main-12345"), PodAct::Exit(1));
+        world.pass(Span::from_secs(9));
+        again(&world).len()
+    };
+    for (policy, of_deleted, of_failed) in
+        [("Always", 1, 1), ("OnError", 1, 0), ("OnFailure", 0, 1), ("OnTransientError", 0, 0)]
+    {
+        assert_eq!(
+            (deleted(&strategy(policy)), failed(&strategy(policy))),
+            (of_deleted, of_failed),
+            "{policy}"
+        );
+    }
+    assert_eq!((deleted(&json!({})), failed(&json!({}))), (0, 0), "no strategy");
+    let expression = |text: &str| json!({"retryStrategy": {"expression": text}});
+    assert_eq!(deleted(&expression("lastRetry.message contains 'pod deleted'")), 1);
+    assert_eq!(failed(&expression("lastRetry.message contains 'pod deleted'")), 0);
+    assert_eq!(failed(&expression("asInt(lastRetry.exitCode) == 1")), 1);
+    assert_eq!(failed(&expression("workflow.name == 'w'")), 0, "what cannot be worked out is not run again");
+}
+
+#[test]
+fn an_evicted_step_ends_as_failed_or_deleted_and_only_always_covers_both() {
+    let evicted = |policy: &str, uid: &str| {
+        let mut world = stage(&strategy(policy), |pod| pod["metadata"]["uid"] = uid.into());
+        let path = "/api/v1/namespaces/shop/pods/w-main-12345";
+        world.send(crate::api::json::Method::Delete, path, json!({"gracePeriodSeconds": 30}));
+        world.pass(Span::from_secs(90));
+        again(&world).len()
+    };
+    let uids: Vec<String> = (0..12).map(|number| format!("uid-{number}")).collect();
+    assert!(uids.iter().all(|uid| evicted("Always", uid) == 1));
+    let on_failure: usize = uids.iter().map(|uid| evicted("OnFailure", uid)).sum();
+    let on_error: usize = uids.iter().map(|uid| evicted("OnError", uid)).sum();
+    assert_eq!(on_failure + on_error, uids.len(), "each end is one or the other");
+    assert!(on_error > 0, "some are gone before they are read");
+}
+
+#[test]
+fn a_limit_ends_it_and_a_backoff_counts_with_a_limit_only() {
+    let attempts_after = |spec: serde_json::Value, seconds: i64| {
+        let mut world = stage(&json!({"retryStrategy": spec}), |_| {});
+        let mut made = Vec::new();
+        let mut name = "w-main-12345".to_owned();
+        for _ in 0..4 {
+            take(&mut world, &name);
+            world.pass(Span::from_secs(seconds));
+            let Some(next) = again(&world).pop() else { break };
+            assert!(!made.contains(&next), "another name each time: {next}");
+            made.push(next.clone());
+            name = next;
+        }
+        made.len()
+    };
+    assert_eq!(attempts_after(json!({"retryPolicy": "Always", "limit": "2"}), 30), 2);
+    assert_eq!(attempts_after(json!({"retryPolicy": "Always"}), 30), 4, "without a limit there is no end");
+    let backoff = json!({"duration": "2m", "factor": 2});
+    let limited = json!({"retryPolicy": "Always", "limit": 9, "backoff": backoff});
+    assert_eq!(attempts_after(limited.clone(), 30), 0, "it waits for two minutes");
+    assert_eq!(attempts_after(limited, 150), 1, "and for four before the second");
+    assert_eq!(
+        attempts_after(json!({"retryPolicy": "Always", "backoff": backoff}), 30),
+        4,
+        "its pauses are skipped"
+    );
+}
+
+#[test]
+fn a_good_end_that_was_not_recorded_is_done_once_more_unless_the_finalizer_keeps_it() {
+    let ends = |finalizers: serde_json::Value| {
+        let mut world = stage(&strategy("Always"), |pod| pod["metadata"]["finalizers"] = finalizers);
+        world.act(&Key::new("shop", "w-main-12345"), PodAct::Exit(0));
+        take(&mut world, "w-main-12345");
+        world.pass(Span::from_secs(30));
+        pods(&world)
+    };
+    let lost = ends(json!([]));
+    assert_eq!(lost.len(), 1);
+    assert!(
+        lost[0].0.starts_with("w-main-") && lost[0].0 != "w-main-12345" && lost[0].1 == "false",
+        "{lost:?}"
+    );
+    assert_eq!(ends(json!([FINALIZER])), [], "recorded, then gone, and nothing again");
+}
+
+#[test]
+fn the_budget_stays_while_a_step_is_to_be_run_again() {
+    let mut world = stage(&strategy("Always"), |_| {});
+    let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+        "metadata": {"name": "w", "ownerReferences": [{"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": "w", "uid": "w"}]},
+        "spec": {"minAvailable": 9999, "selector": {"matchLabels": {WORKFLOW: "w"}}}});
+    world.apply(budget);
+    world.act(&Key::new("shop", "w-main-12345"), PodAct::Exit(1));
+    world.pass(Span::from_secs(20));
+    let next = again(&world);
+    assert_eq!(next.len(), 1);
+    assert!(world.get(Kind::PodDisruptionBudget, "w").is_some());
+    world.act(&Key::new("shop", &*next[0]), PodAct::Exit(0));
+    world.pass(Span::from_secs(20));
+    assert!(world.get(Kind::PodDisruptionBudget, "w").is_none());
+}
+
+#[test]
+fn pods_are_deleted_as_their_workflow_says() {
+    let left = |strategy: &str, code: i32| {
+        let mut world =
+            stage(&json!({"podGC": {"strategy": strategy, "deleteDelayDuration": "10s"}}), |_| {});
+        world.act(&Key::new("shop", "w-main-12345"), PodAct::Exit(code));
+        world.pass(Span::from_secs(9));
+        assert_eq!(pods(&world).len(), 1, "not before the delay is over");
+        world.pass(Span::from_secs(60));
+        pods(&world).len()
+    };
+    for (strategy, of_good, of_bad) in [
+        ("OnPodCompletion", 0, 0),
+        ("OnPodSuccess", 0, 1),
+        ("OnWorkflowCompletion", 0, 0),
+        ("OnWorkflowSuccess", 0, 1),
+        ("Never", 1, 1),
+    ] {
+        assert_eq!((left(strategy, 0), left(strategy, 1)), (of_good, of_bad), "{strategy}");
+    }
+}
+
+#[test]
+fn nothing_is_run_again_when_its_workflow_is_gone() {
+    let mut world = stage(&strategy("Always"), |_| {});
+    let path = "/apis/argoproj.io/v1alpha1/namespaces/shop/workflows/w";
+    world.send(crate::api::json::Method::Delete, path, json!({}));
+    world.pass(Span::from_secs(60));
+    assert_eq!(again(&world), [""; 0]);
+}

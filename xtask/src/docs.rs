@@ -33,6 +33,7 @@ const PAGES: &[&str] = &[
     "README.md",
     "README.ja.md",
     "docs/batch.md",
+    "docs/check.md",
     "docs/exit-codes.md",
     "docs/place.md",
     "docs/plan.md",

@@ -55,6 +55,105 @@ pub(crate) enum Command {
                           replank place --audit SNAPSHOT… [OPTIONS]"
     )]
     Place(PlaceArgs),
+
+    /// Finds what would block a node roll, interrupt somebody or lose work, without rehearsing it. Touches nothing.
+    ///
+    /// Looks at the pods on the nodes that a plan (-f) or --roll replaces; without either, at all of them, as if every node
+    /// group were rolled like with like. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; without it and a
+    /// plan, the bundled example is checked. `replank explain ID` says more about a finding. docs/check.md has examples.
+    #[command(after_help = Exit::table())]
+    Check(CheckArgs),
+
+    /// Explains a finding: what it means, when it does not matter, what to do. Without ID all of them are listed.
+    #[command(after_help = Exit::table())]
+    Explain(ExplainArgs),
+}
+
+/// Arguments of `check`.
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// Files or directories of Kubernetes objects: YAML, JSON, lists, each in gzip too; `-` is standard input.
+    #[arg(value_name = "SNAPSHOT")]
+    pub(crate) snapshots: Vec<OsString>,
+
+    /// What is to be done.
+    #[command(flatten)]
+    pub(crate) what: PlanArgs,
+
+    /// The moment of the snapshot, such as 2026-11-20T09:52:00Z. Otherwise it is found in the snapshot.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<Time>,
+
+    /// How the snapshot is read.
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    /// Form of the findings; docs/check.md describes the JSON.
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = CheckFormat::Text)]
+    pub(crate) output: CheckFormat,
+}
+
+/// Form of findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// For a person.
+    Text,
+    /// For a program.
+    Json,
+    /// For code scanning: SARIF 2.1.0.
+    Sarif,
+    /// For a ticket or a pull request.
+    Markdown,
+}
+
+/// Arguments of `explain`.
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArgs {
+    /// The id of a finding, such as pdb-never-allows.
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+
+    /// Form of the explanation.
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = ExplainFormat::Text)]
+    pub(crate) output: ExplainFormat,
+}
+
+/// Form of an explanation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExplainFormat {
+    /// For a person.
+    Text,
+    /// For a program.
+    Json,
+    /// As it stands in docs/findings.md.
+    Markdown,
+}
+
+/// What is to be done: a plan, or groups with the defaults of one.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlanArgs {
+    /// The plan: a file with a NodeRoll; docs/plan.md lists every field.
+    #[arg(short = 'f', long = "filename", value_name = "PLAN", conflicts_with_all = ["roll", "to_version", "image"])]
+    pub(crate) plan: Option<PathBuf>,
+
+    /// Node groups to replace, with the defaults of a plan.
+    #[arg(long, value_name = "GROUP", value_delimiter = ',')]
+    pub(crate) roll: Vec<Text>,
+
+    /// Kubernetes version of the new nodes, such as 1.36.
+    #[arg(long, value_name = "VERSION", requires = "roll")]
+    pub(crate) to_version: Option<VersionPrefix>,
+
+    /// Machine image of the new nodes.
+    #[arg(long, value_name = "AMI", requires = "roll")]
+    pub(crate) image: Option<Text>,
+}
+
+impl PlanArgs {
+    /// Whether anything says what is to be done.
+    pub(crate) fn is_given(&self) -> bool {
+        self.plan.is_some() || !self.roll.is_empty()
+    }
 }
 
 /// Arguments of `place`.
@@ -138,9 +237,9 @@ pub(crate) struct RehearseArgs {
     #[arg(value_name = "SNAPSHOT")]
     pub(crate) snapshots: Vec<OsString>,
 
-    /// The plan: a file with a NodeRoll; docs/plan.md lists every field.
-    #[arg(short = 'f', long = "filename", value_name = "PLAN", conflicts_with_all = ["roll", "to_version", "image"])]
-    pub(crate) plan: Option<PathBuf>,
+    /// What is to be done.
+    #[command(flatten)]
+    pub(crate) what: PlanArgs,
 
     /// What happens meanwhile: a file with one line for each pause, fault or foreign hand; docs/script.md lists them.
     #[arg(long, value_name = "FILE")]
@@ -150,18 +249,6 @@ pub(crate) struct RehearseArgs {
     /// line. docs/connections.md tells how they are counted.
     #[arg(long, value_name = "LOAD")]
     pub(crate) connections: Vec<String>,
-
-    /// Node groups to replace, with the defaults of a plan.
-    #[arg(long, value_name = "GROUP", value_delimiter = ',')]
-    pub(crate) roll: Vec<Text>,
-
-    /// Kubernetes version of the new nodes, such as 1.36.
-    #[arg(long, value_name = "VERSION", requires = "roll")]
-    pub(crate) to_version: Option<VersionPrefix>,
-
-    /// Machine image of the new nodes.
-    #[arg(long, value_name = "AMI", requires = "roll")]
-    pub(crate) image: Option<Text>,
 
     /// Seed of everything that is drawn: the same input and seed give the same rehearsal.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "seeds")]

@@ -1,7 +1,9 @@
 //! The `replank` binary: command line, progress, report, exit codes.
 
+mod check;
 mod cli;
 mod exit;
+mod explain;
 mod failure;
 mod interrupt;
 mod place;
@@ -41,5 +43,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
     match &cli.command {
         Command::Rehearse(args) => rehearse::run(args, printer, &interrupt),
         Command::Place(args) => place::run(args, printer),
+        Command::Check(args) => check::run(args, printer),
+        Command::Explain(args) => explain::run(args, printer),
     }
 }

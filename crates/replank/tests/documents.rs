@@ -59,6 +59,8 @@ fn every_link_to_a_file_leads_somewhere() {
         "docs/batch.md",
         "docs/connections.md",
         "docs/script.md",
+        "docs/check.md",
+        "docs/findings.md",
     ] {
         let text = page(name);
         let from = root.join(name);

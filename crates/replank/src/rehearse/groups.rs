@@ -24,7 +24,7 @@ pub(super) struct Grouped {
 }
 
 /// The groups that a label makes.
-pub(super) fn of_label(view: &View, label: &Text) -> Vec<LearntGroup> {
+pub(crate) fn of_label(view: &View, label: &Text) -> Vec<LearntGroup> {
     groups::from_nodes(view, &GroupBy::Label(label.clone()))
 }
 

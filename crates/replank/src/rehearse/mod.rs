@@ -3,9 +3,9 @@
 mod connections;
 #[cfg(test)]
 mod documented;
-mod example;
-mod groups;
-mod plan;
+pub(crate) mod example;
+pub(crate) mod groups;
+pub(crate) mod plan;
 mod run;
 mod script;
 mod sweep;
@@ -56,7 +56,7 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    fn new(name: String, cluster: Cluster, plan: Plan, label: &Text) -> Result<Self, Failure> {
+    pub(crate) fn new(name: String, cluster: Cluster, plan: Plan, label: &Text) -> Result<Self, Failure> {
         let Cluster { mut view, now } = cluster;
         count_budgets(&mut view, now);
         let Grouped { groups, by, assumption } = groups::choose(&view, &plan, label, now)?;
@@ -106,19 +106,14 @@ pub(crate) fn run(
 }
 
 fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<Scene, Failure> {
-    let has_plan = args.plan.is_some() || !args.roll.is_empty();
-    if args.snapshots.is_empty() && !has_plan {
-        return example::scene(args, printer);
+    if args.snapshots.is_empty() && !args.what.is_given() {
+        return example::scene(args.now, &args.read, printer);
     }
     if args.snapshots.is_empty() {
         return Err(Failure::usage_message("no snapshot of a cluster to rehearse on").next(HOW_TO_SNAPSHOT));
     }
     // The plan first: its mistakes are found in no time, and a large snapshot takes a while.
-    let plan = match &args.plan {
-        Some(path) => Some(plan::from_file(path)?),
-        None if args.roll.is_empty() => None,
-        None => Some(plan::from_flags(args)),
-    };
+    let plan = plan::of(&args.what)?;
     let sources = snapshot::sources(&args.snapshots);
     let cluster = snapshot::read_at(sources, &args.read, args.now, printer)?;
     let Some(plan) = plan else {

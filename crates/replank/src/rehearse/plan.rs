@@ -15,14 +15,25 @@ use replank_model::text::{GroupName, Text};
 use replank_model::view::View;
 
 use super::groups;
-use crate::cli::RehearseArgs;
+use crate::cli::PlanArgs;
 use crate::failure::Failure;
 
 /// What to do about a plan that is wrong.
 const CORRECT: &str = "correct the plan and run again; docs/plan.md lists every field";
 
+/// The plan that arguments give, if any.
+///
+/// # Errors
+/// Where the file cannot be read, or is not right.
+pub(crate) fn of(args: &PlanArgs) -> Result<Option<Plan>, Failure> {
+    match &args.plan {
+        Some(path) => from_file(path).map(Some),
+        None => Ok((!args.roll.is_empty()).then(|| from_flags(args))),
+    }
+}
+
 /// Reads a plan from a file, or from standard input (`-`).
-pub(super) fn from_file(path: &Path) -> Result<Plan, Failure> {
+fn from_file(path: &Path) -> Result<Plan, Failure> {
     let source = Source::from_argument(path.as_os_str());
     let name = if path.as_os_str() == OsStr::new("-") {
         "standard input".to_owned()
@@ -66,7 +77,7 @@ pub(super) fn from_source(source: Source, name: &str) -> Result<Plan, Failure> {
 }
 
 /// The plan that `--roll` stands for.
-pub(super) fn from_flags(args: &RehearseArgs) -> Plan {
+fn from_flags(args: &PlanArgs) -> Plan {
     let names: Vec<&str> = args.roll.iter().map(|name| name.trim()).collect();
     let groups: Vec<GroupName> = names.iter().map(|name| GroupName::from(*name)).collect();
     let target = Target {

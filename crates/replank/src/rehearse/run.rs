@@ -6,11 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use replank_core::check::{self, Finding};
 use replank_core::groups::group_of;
 use replank_core::plan::ChosenBy;
 use replank_core::{Core, Options, nodes_to_replace};
-use replank_model::delta::Delta;
 use replank_model::text::{GroupName, RunId};
 use replank_model::time::Span;
 use replank_model::view::View;
@@ -18,6 +16,7 @@ use replank_sim::rehearse::{FindingEntry, Progress, Rehearsal, RehearsalResult, 
 use replank_sim::{Durations, KubeletModel, Settings};
 
 use super::Scene;
+use crate::check;
 use crate::interrupt::Interrupt;
 use crate::progress::Meter;
 
@@ -116,7 +115,7 @@ impl<'a> Prepared<'a> {
             scene,
             rolled: rolled(scene),
             durations: Arc::new(Durations::learn(&scene.view, scene.now)),
-            findings: findings(scene),
+            findings: check::found(&scene.view, &scene.groups, Some(&scene.plan), &options(scene)),
             // An hour more than the plan gives itself: the plan's own deadline is to be seen, not ours.
             limit: limit.unwrap_or(scene.plan.deadline + Span::from_minutes(60)),
         }
@@ -168,19 +167,6 @@ pub(super) fn with_groups(scene: &Scene) -> View {
         view.apply(Delta::Group(learnt.group.clone().into()));
     }
     view
-}
-
-/// What is found before the start.
-fn findings(scene: &Scene) -> Vec<FindingEntry> {
-    let found = check::run(&with_groups(scene), Some(&scene.plan), &options(scene));
-    let entry = |finding: Finding| FindingEntry {
-        id: finding.rule.id(),
-        severity: finding.severity.as_str(),
-        object: finding.object.to_string(),
-        reason: finding.reason,
-        remedy: finding.remedy,
-    };
-    found.into_iter().map(entry).collect()
 }
 
 /// The groups that have a node which the plan chooses, and the one that it moves them into.

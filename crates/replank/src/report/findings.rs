@@ -23,8 +23,13 @@ const ENTRIES_MAX: usize = 10;
 const BLOCKING_MAX: usize = 40;
 
 /// Writes all findings, the worst first. What is found of several objects in the same words is one entry.
-pub(super) fn write(page: &mut Page, findings: &[FindingEntry]) {
+pub(crate) fn write(page: &mut Page, findings: &[FindingEntry]) {
     page.heading("Findings", &summary(findings));
+    write_all(page, findings);
+}
+
+/// The same without a heading.
+pub(crate) fn write_all(page: &mut Page, findings: &[FindingEntry]) {
     let entries = entries(findings);
     let mut shown: BTreeMap<(u8, &str), usize> = BTreeMap::new();
     let mut left: BTreeMap<(u8, &str), usize> = BTreeMap::new();
@@ -50,7 +55,7 @@ pub(super) fn write(page: &mut Page, findings: &[FindingEntry]) {
 }
 
 /// Findings that differ in their objects only, in the order of the first of each.
-fn entries(findings: &[FindingEntry]) -> Vec<Vec<&FindingEntry>> {
+pub(crate) fn entries(findings: &[FindingEntry]) -> Vec<Vec<&FindingEntry>> {
     let mut sorted: Vec<&FindingEntry> = findings.iter().collect();
     sorted.sort_by_key(|finding| rank(finding.severity).0);
     let mut entries: Vec<Vec<&FindingEntry>> = Vec::new();
@@ -121,7 +126,7 @@ fn remedy(page: &mut Page, text: &str) {
 }
 
 /// `1 blocking, 2 warnings`, or that there are none.
-fn summary(findings: &[FindingEntry]) -> String {
+pub(crate) fn summary(findings: &[FindingEntry]) -> String {
     if findings.is_empty() {
         return "none".to_owned();
     }

@@ -5,8 +5,9 @@
 
 mod assumptions;
 mod connections;
-mod findings;
+pub(crate) mod findings;
 mod happened;
+pub(crate) mod markdown;
 mod noticed;
 mod page;
 mod roll;

@@ -1,5 +1,6 @@
 //! The built binary, as a person or a script meets it.
 
+mod check;
 mod common;
 mod connections;
 mod input;

@@ -1,0 +1,35 @@
+//! Findings for a program.
+
+use replank_model::time::Time;
+use replank_sim::rehearse::FindingEntry;
+use serde::Serialize;
+
+use super::Checked;
+use crate::failure::Failure;
+
+/// The version of the form.
+const VERSION: &str = "replank.dev/check/v1alpha1";
+
+/// What `-o json` prints; docs/check.md describes it.
+#[derive(Serialize)]
+struct Form<'a> {
+    version: &'static str,
+    snapshot: &'a str,
+    moment: Time,
+    plan: Option<&'a str>,
+    nodes: usize,
+    findings: &'a [FindingEntry],
+}
+
+pub(super) fn json(checked: &Checked) -> Result<String, Failure> {
+    let form = Form {
+        version: VERSION,
+        snapshot: &checked.name,
+        moment: checked.now,
+        plan: checked.plan.as_deref(),
+        nodes: checked.nodes,
+        findings: &checked.findings,
+    };
+    let text = serde_json::to_string_pretty(&form).map_err(Failure::internal)?;
+    Ok(text + "\n")
+}

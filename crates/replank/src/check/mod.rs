@@ -1,0 +1,160 @@
+//! `replank check`: findings without a rehearsal.
+
+mod json;
+mod markdown;
+mod sarif;
+#[cfg(test)]
+mod tests;
+
+use replank_core::Options;
+use replank_core::check::{self, Finding};
+use replank_core::groups::{GroupBy, LearntGroup};
+use replank_core::nodes_to_replace;
+use replank_core::plan::Plan;
+use replank_model::delta::Delta;
+use replank_model::time::Time;
+use replank_model::view::View;
+use replank_sim::rehearse::{FindingEntry, count_budgets};
+
+use crate::cli::{CheckArgs, CheckFormat};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::rehearse::{Scene, example, groups, plan};
+use crate::report::words::{count, grouped};
+use crate::report::{Look, Page, Tone, findings};
+use crate::snapshot::{self, HOW_TO_SNAPSHOT};
+
+/// What was looked at, and what came of it.
+#[derive(Debug)]
+struct Checked {
+    /// What was read, in a few words.
+    name: String,
+    /// Files that were named.
+    sources: Vec<String>,
+    /// When it was.
+    now: Time,
+    /// The plan's name, if there is a plan.
+    plan: Option<String>,
+    /// Nodes that are replaced.
+    nodes: usize,
+    /// The worst first.
+    findings: Vec<FindingEntry>,
+}
+
+/// Checks, and prints what was found.
+///
+/// # Errors
+/// Where what was asked for is not right, or the machine fails.
+pub(crate) fn run(args: &CheckArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+    let checked = checked(args, printer)?;
+    let text = match args.output {
+        CheckFormat::Text => text(&checked, printer.look()),
+        CheckFormat::Json => json::json(&checked)?,
+        CheckFormat::Sarif => sarif::sarif(&checked)?,
+        CheckFormat::Markdown => markdown::markdown(&checked),
+    };
+    printer.data(&text)?;
+    Ok(if checked.findings.is_empty() { Exit::Passes } else { Exit::Findings })
+}
+
+fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> {
+    if args.snapshots.is_empty() && !args.what.is_given() {
+        let scene = example::scene(args.now, &args.read, printer)?;
+        return Ok(of_scene(scene, vec!["examples/job-site/snapshot.yaml".to_owned()]));
+    }
+    if args.snapshots.is_empty() {
+        return Err(Failure::usage_message("no snapshot of a cluster to check").next(HOW_TO_SNAPSHOT));
+    }
+    // The plan first: its mistakes are found in no time, and a large snapshot takes a while.
+    let plan = plan::of(&args.what)?;
+    let sources = snapshot::sources(&args.snapshots);
+    let cluster = snapshot::read_at(sources, &args.read, args.now, printer)?;
+    let name = snapshot::name(&args.snapshots);
+    let names: Vec<String> =
+        args.snapshots.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    match plan {
+        Some(plan) => Ok(of_scene(Scene::new(name, cluster, plan, &args.read.group_label)?, names)),
+        None => {
+            printer.story("no plan was given: looked at as if every node group were rolled like with like");
+            let snapshot::Cluster { mut view, now } = cluster;
+            count_budgets(&mut view, now);
+            let learnt = groups::of_label(&view, &args.read.group_label);
+            let options = Options { started: now, group_by: GroupBy::Label(args.read.group_label.clone()) };
+            let findings = found(&view, &learnt, None, &options);
+            let nodes = view.nodes.len();
+            Ok(Checked { name, sources: names, now, plan: None, nodes, findings })
+        }
+    }
+}
+
+fn of_scene(scene: Scene, sources: Vec<String>) -> Checked {
+    let options = Options { started: scene.now, group_by: scene.group_by.clone() };
+    Checked {
+        findings: found(&scene.view, &scene.groups, Some(&scene.plan), &options),
+        nodes: nodes_to_replace(&scene.view, &scene.plan, &options).len(),
+        name: scene.name,
+        sources,
+        now: scene.now,
+        plan: Some(scene.plan.name.to_string()),
+    }
+}
+
+/// What is found in a cluster with its node groups, the worst first.
+pub(crate) fn found(
+    view: &View,
+    groups: &[LearntGroup],
+    plan: Option<&Plan>,
+    options: &Options,
+) -> Vec<FindingEntry> {
+    let mut view = view.clone();
+    for learnt in groups {
+        view.apply(Delta::Group(learnt.group.clone().into()));
+    }
+    let entry = |finding: Finding| FindingEntry {
+        id: finding.rule.id(),
+        severity: finding.severity.as_str(),
+        object: finding.object.to_string(),
+        reason: finding.reason,
+        remedy: finding.remedy,
+    };
+    check::run(&view, plan, options).into_iter().map(entry).collect()
+}
+
+/// For whom the findings are: the plan, or everything.
+fn scope(checked: &Checked) -> String {
+    let nodes = count(checked.nodes, "node");
+    match &checked.plan {
+        Some(plan) => format!("{plan} replaces {nodes} of {}", checked.name),
+        None => format!("all {nodes} of {}, as if every group were rolled like with like", checked.name),
+    }
+}
+
+fn text(checked: &Checked, look: Look) -> String {
+    let mut page = Page::new(look);
+    let summary = match checked.findings.as_slice() {
+        [] => page.paint("nothing found", Tone::Good),
+        some => findings::summary(some),
+    };
+    page.heading("Check", &summary);
+    page.wrapped(2, &scope(checked), Tone::Faint);
+    findings::write_all(&mut page, &checked.findings);
+    page.gap();
+    match checked.findings.first() {
+        Some(worst) => page.wrapped(
+            0,
+            &format!("replank explain {} says more; replank rehearse, what comes of it", worst.id),
+            Tone::Faint,
+        ),
+        None => page.wrapped(
+            0,
+            &format!("{} were asked; replank explain lists them", grouped_rules()),
+            Tone::Faint,
+        ),
+    }
+    page.into_text()
+}
+
+fn grouped_rules() -> String {
+    format!("{} rules", grouped(check::Rule::ALL.len()))
+}

@@ -1,0 +1,74 @@
+//! `check` and `explain`.
+
+use super::common::{PLAN, SNAPSHOT, plan, replank};
+use super::place::shown;
+
+#[test]
+fn the_example_checked_under_its_plan() {
+    insta::assert_snapshot!(shown(&replank(&["check", SNAPSHOT, "-f", PLAN])));
+}
+
+#[test]
+fn without_a_plan_every_group_is_looked_at_and_it_is_said() {
+    let ran = replank(&["check", SNAPSHOT]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(
+        ran.stderr.contains("no plan was given: looked at as if every node group were rolled like with like"),
+        "{ran:?}"
+    );
+    assert!(ran.stdout.contains("as if every group were rolled like with like"), "{ran:?}");
+}
+
+#[test]
+fn a_check_finds_what_a_rehearsal_finds() {
+    let checked = replank(&["check", SNAPSHOT, "-f", PLAN, "-o", "json"]).json();
+    let rehearsed = replank(&["rehearse", SNAPSHOT, "-f", PLAN, "-o", "json"]).json();
+    assert!(checked["findings"].as_array().is_some_and(|all| all.len() > 3), "{checked}");
+    assert_eq!(checked["findings"], rehearsed["findings"]);
+}
+
+#[test]
+fn nothing_named_is_the_bundled_example() {
+    let bundled = replank(&["check", "-o", "json"]).json();
+    let named = replank(&["check", SNAPSHOT, "-f", PLAN, "-o", "json"]).json();
+    assert_eq!(bundled["findings"], named["findings"]);
+}
+
+#[test]
+fn nothing_found_is_exit_code_0() {
+    let plan = plan("check-nothing.yaml", "groups: [web], kubeletVersion: '<1.20'");
+    let ran = replank(&["check", SNAPSHOT, "-f", &plan]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.starts_with("Check  nothing found"), "{ran:?}");
+}
+
+#[test]
+fn mistakes_are_usage_errors() {
+    let error = replank(&["check", "-f", PLAN]).usage_error();
+    assert!(error.contains("no snapshot of a cluster to check"), "{error}");
+    let error = replank(&["check", SNAPSHOT, "--roll", "bacth"]).usage_error();
+    assert!(error.contains("did you mean batch?"), "{error}");
+    let error = replank(&["explain", "pdb-nver-allows"]).usage_error();
+    assert!(error.contains("did you mean pdb-never-allows?"), "{error}");
+}
+
+#[test]
+fn an_explanation_for_a_person() {
+    insta::assert_snapshot!(shown(&replank(&["explain", "pdb-not-counted"])));
+}
+
+#[test]
+fn all_explanations_are_listed() {
+    let ran = replank(&["explain"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("pdb-never-allows") && ran.stdout.contains("addon-placement"), "{ran:?}");
+}
+
+#[test]
+fn an_explanation_for_a_program() {
+    let all = replank(&["explain", "-o", "json"]).json();
+    let found = all["findings"].as_array().expect("a list");
+    assert!(found.len() > 30, "{}", found.len());
+    let one = replank(&["explain", "singleton", "-o", "json"]).json();
+    assert_eq!(one["findings"][0]["foundBy"], serde_json::json!(["check", "rehearse"]));
+}

@@ -19,7 +19,8 @@ use crate::report::words::{count, grouped};
 /// What to do where there is no snapshot.
 pub(crate) const HOW_TO_SNAPSHOT: &str = "save one and pass it:\n  \
     kubectl get nodes,csinodes,namespaces,pods,deployments,replicasets,statefulsets,daemonsets,replicationcontrollers,\
-    jobs,cronjobs,pdb,hpa,services,endpointslices,pv,pvc,storageclasses,priorityclasses,resourcequotas \
+    jobs,cronjobs,pdb,hpa,services,endpointslices,pv,pvc,storageclasses,priorityclasses,resourcequotas,\
+    validatingwebhookconfigurations,mutatingwebhookconfigurations \
     -A -o json > cluster.json\n\
     or see the bundled example: replank rehearse";
 

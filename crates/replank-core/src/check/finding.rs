@@ -36,4 +36,15 @@ rules! {
     SpotOnly = "spot-only", "pods that run on spot capacity only";
     HpaAtMaximum = "hpa-at-maximum", "an autoscaler at its maximum: no replica can be added";
     LongGrace = "long-grace", "pods that may take long to stop";
+    OneNode = "one-node", "all replicas on one node";
+    OneZone = "one-zone", "all replicas in one zone";
+    ToleratesEverything = "tolerates-everything", "pods that tolerate every taint, or a cordon, and come back to a node that is drained";
+    WebhookBackend = "webhook-backend", "admission webhooks that must answer, and whose only pods are to be moved";
+    StuckBefore = "stuck-before", "pods that were to be gone before the roll, and are not";
+    CordonLeft = "cordon-left", "nodes that somebody else has cordoned";
+    Leftover = "leftover", "marks that another run has left on nodes";
+    GroupParity = "group-parity", "what the group that nodes move into lacks";
+    OldImage = "old-image", "nodes of Amazon Linux 2, for which there are no new images";
+    LeftToMaker = "left-to-maker", "nodes that are left to whoever made them: Karpenter, EKS Auto Mode, Fargate";
+    VersionSkew = "version-skew", "kubelets that are too new or too old for the control plane";
 }

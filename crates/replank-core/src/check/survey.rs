@@ -16,6 +16,7 @@ use crate::Options;
 use crate::batch::starts::{self, Series, Unread};
 use crate::drain::{self, BatchKind, Fate};
 use crate::groups;
+use crate::makers::Maker;
 use crate::plan::{Plan, Target};
 use crate::roll;
 
@@ -71,7 +72,11 @@ impl<'a> Survey<'a> {
         let everything = Plan::of_groups("", Vec::new(), Target::default());
         let (nodes, of_plan) = match plan {
             Some(plan) => (roll::old_nodes(view, plan, options), plan),
-            None => (view.nodes.unordered().map(|(_, node)| node.name()).collect(), &everything),
+            None => {
+                let nodes = view.nodes.unordered().map(|(_, node)| node);
+                let rolled = nodes.filter(|node| !Maker::of(node).keeps_its_nodes());
+                (rolled.map(|node| node.name()).collect(), &everything)
+            }
         };
         let (series, unread) = starts::all(view);
         let mut survey = Self {

@@ -1,6 +1,7 @@
 //! The built binary, as a person or a script meets it.
 
 mod check;
+mod check_data;
 mod common;
 mod connections;
 mod input;

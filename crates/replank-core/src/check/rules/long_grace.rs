@@ -4,6 +4,7 @@ use replank_model::time::Span;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
 use super::super::survey::Survey;
+use crate::plan::Care;
 
 /// Cluster Autoscaler and eksctl cut a pod's grace at 10 minutes.
 const LONG: Span = Span::from_minutes(10);
@@ -12,16 +13,27 @@ const TOO_LONG: Span = Span::from_minutes(15);
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let stuck = survey.plan.map_or_else(|| Care::default().stuck, |plan| plan.care.stuck).after;
     for (workload, subject, count) in survey.services() {
         let grace = Span::from_secs(subject.pod.grace_seconds());
-        if grace < LONG {
+        // The roll halts when nothing moves for so long.
+        let is_over = survey.plan.is_some_and(|plan| grace >= plan.progress_deadline);
+        if grace < LONG && grace <= stuck && !is_over {
             continue;
         }
-        let limit =
-            if grace > TOO_LONG { "; a managed node group's own update gives up after 15m" } else { "" };
+        let mut limit = String::new();
+        if grace > stuck {
+            limit.push_str(&format!("; longer than the {stuck} after which a pod counts as stuck"));
+        }
+        if grace > TOO_LONG {
+            limit.push_str("; a managed node group's own update gives up after 15m");
+        }
+        if is_over {
+            limit.push_str("; the run halts when nothing has moved for so long (progressDeadline)");
+        }
         findings.push(Finding {
             rule: Rule::LongGrace,
-            severity: if grace > TOO_LONG { Severity::Warning } else { Severity::Info },
+            severity: if grace > TOO_LONG || is_over { Severity::Warning } else { Severity::Info },
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!("{} with a grace of {grace}{limit}", pods(count)),
             remedy: format!(
@@ -39,8 +51,9 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
 mod tests {
     use serde_json::json;
 
-    use super::super::stage::{found, node, service};
+    use super::super::stage::{found, found_under, node, service};
     use super::*;
+    use crate::plan::Plan;
 
     #[test]
     fn a_grace_of_ten_minutes_is_long_and_one_of_five_is_not() {
@@ -48,14 +61,31 @@ mod tests {
             let extra = json!({"spec": {"terminationGracePeriodSeconds": seconds}});
             found(Rule::LongGrace, [vec![node("n", "a")], service("db", &["n"], &extra)].concat())
         };
-        assert_eq!(with(600), ["info long-grace Deployment shop/db: 1 pod with a grace of 10m0s"]);
+        assert_eq!(
+            with(600),
+            [
+                "info long-grace Deployment shop/db: 1 pod with a grace of 10m0s; longer than the 5m0s after which a pod counts as stuck"
+            ]
+        );
         assert_eq!(
             with(1800),
             [
-                "warning long-grace Deployment shop/db: 1 pod with a grace of 30m0s; a managed node group's own update \
-              gives up after 15m"
+                "warning long-grace Deployment shop/db: 1 pod with a grace of 30m0s; longer than the 5m0s after which a pod counts as stuck; a \
+                 managed node group's own update gives up after 15m"
             ]
         );
         assert_eq!(with(300), [""; 0]);
+        assert_eq!(with(301).len(), 1, "longer than what counts as stuck");
+    }
+
+    #[test]
+    fn a_plan_says_what_is_long() {
+        let extra = json!({"spec": {"terminationGracePeriodSeconds": 420}});
+        let all = [vec![node("n", "a")], service("db", &["n"], &extra)].concat();
+        let patient = |plan: &mut Plan| plan.care.stuck.after = Span::from_minutes(8);
+        assert_eq!(found_under(Rule::LongGrace, patient, all.clone()), [""; 0]);
+        let hasty = |plan: &mut Plan| plan.progress_deadline = Span::from_minutes(7);
+        let told = found_under(Rule::LongGrace, hasty, all);
+        assert!(told[0].starts_with("warning") && told[0].contains("the run halts"), "{told:?}");
     }
 }

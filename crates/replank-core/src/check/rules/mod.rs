@@ -3,14 +3,20 @@
 mod bare_pod;
 mod batch_unprotected;
 mod batch_wait_unread;
+mod cordon_left;
 mod cron_skips;
 mod cron_soon;
+mod group_parity;
 mod hpa_at_maximum;
+mod left_to_maker;
+mod leftover;
 mod local_storage;
 mod long_grace;
 mod no_budget;
 mod no_room;
 mod node_not_ready;
+mod old_image;
+mod one_place;
 mod pdb_never_allows;
 mod pdb_not_counted;
 mod pdb_several;
@@ -28,7 +34,11 @@ mod singleton;
 mod spot_only;
 #[cfg(test)]
 mod stage;
+mod stuck_before;
+mod tolerates_everything;
+mod version_skew;
 mod waits_in_vain;
+mod webhook_backend;
 mod zone_bound;
 
 use super::finding::Finding;
@@ -63,4 +73,14 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     spot_only::find,
     hpa_at_maximum::find,
     long_grace::find,
+    one_place::find,
+    tolerates_everything::find,
+    webhook_backend::find,
+    stuck_before::find,
+    cordon_left::find,
+    leftover::find,
+    group_parity::find,
+    old_image::find,
+    left_to_maker::find,
+    version_skew::find,
 ];

@@ -2,6 +2,7 @@
 
 use replank_model::object::meta::{Meta, OwnerReference};
 use replank_model::object::workload::{ReplicaSet, ReplicationController, StatefulSet};
+use replank_model::selector::LabelSelector;
 
 use super::super::survey::{Subject, Survey};
 use super::super::workload::Workload;
@@ -24,6 +25,15 @@ pub(super) fn up(survey: &Survey<'_>, workload: &Workload, replicas: i32) -> Str
     match is_built_in(workload) {
         true => format!("kubectl -n {namespace} scale {} --replicas={replicas}", workload.argument()),
         false => format!("set {replicas} replicas in {workload}"),
+    }
+}
+
+/// The selector of a workload whose pod template can be changed with `kubectl patch`.
+pub(super) fn selector_of<'a>(survey: &'a Survey<'_>, workload: &Workload) -> Option<&'a LabelSelector> {
+    match &*workload.kind {
+        "Deployment" => survey.view.deployments.by_key(&workload.key)?.spec.selector.as_ref(),
+        "StatefulSet" => survey.view.find::<StatefulSet>(&workload.key)?.spec.selector.as_ref(),
+        _ => None,
     }
 }
 

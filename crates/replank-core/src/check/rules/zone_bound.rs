@@ -38,6 +38,17 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     findings
 }
 
+/// The zones that volumes of a workload's pods are bound to.
+pub(super) fn zones_of(survey: &Survey<'_>, workload: &Workload) -> BTreeSet<Text> {
+    let pods = survey.workloads.get(workload).map_or(&[][..], Vec::as_slice);
+    let volumes = survey.subjects_of(pods).flat_map(|subject| volumes_of(survey.view, &subject.pod));
+    let zone = |volume| match bound_to(survey, volume) {
+        Some(Bound::Zone(zone)) => Some(zone),
+        Some(Bound::Node(_)) | None => None,
+    };
+    volumes.filter_map(zone).collect()
+}
+
 /// Where a volume can be reached from.
 enum Bound {
     Zone(Text),

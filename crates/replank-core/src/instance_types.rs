@@ -1,0 +1,171 @@
+//! What EKS makes of an instance type: how many pods, and how much is reserved for the node itself.
+//!
+//! A group that has nodes shows what they offer. Of one that has none yet, EKS's own defaults tell it: pods by network interfaces and
+//! addresses, kubelet's reservations by cores and pods (awslabs/amazon-eks-ami nodeadm/internal/kubelet/config.go and
+//! instance-info.jsonl; aws/amazon-vpc-cni-k8s misc/eni-max-pods.txt; August 2026). Prefix delegation and own settings give other
+//! numbers: what a group really offers is believed before this.
+
+use replank_model::object::resources::{CPU, MEMORY, PODS, Resources};
+use replank_model::quantity::{Format, Quantity};
+
+/// Instruction set of a machine, as label `kubernetes.io/arch` has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Arch {
+    /// x86-64.
+    Amd64,
+    /// 64-bit Arm.
+    Arm64,
+}
+
+impl Arch {
+    /// The label's value.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Amd64 => "amd64",
+            Self::Arm64 => "arm64",
+        }
+    }
+}
+
+/// An instance type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InstanceType {
+    /// Name, such as `m6i.xlarge`.
+    pub name: &'static str,
+    /// Instruction set.
+    pub arch: Arch,
+    /// Cores.
+    pub vcpu: i64,
+    /// Nominal memory; a node reports less as its capacity.
+    pub memory_mib: i64,
+    /// Pods by interfaces and addresses, without prefix delegation.
+    pub pods_max: i64,
+}
+
+/// The instance type of a name, if it is known.
+#[must_use]
+pub fn instance_type(name: &str) -> Option<&'static InstanceType> {
+    TYPES.iter().find(|known| known.name == name)
+}
+
+/// kubelet's `evictionHard` for memory in EKS' images.
+const EVICTION_MIB: i64 = 100;
+
+impl InstanceType {
+    /// Milli-cores that are kept for the node: 6% of the first core, 1% of the second, 0.5% of the third and fourth, 0.25% of all
+    /// others.
+    #[must_use]
+    pub fn reserved_cpu_milli(&self) -> i64 {
+        let tenths = 600
+            + 100 * (self.vcpu.min(2) - 1)
+            + 50 * (self.vcpu.min(4) - 2).max(0)
+            + 25 * (self.vcpu - 4).max(0);
+        tenths / 10
+    }
+
+    /// Memory that is kept for the node and never given to pods.
+    #[must_use]
+    pub fn reserved_memory_mib(&self) -> i64 {
+        255 + 11 * self.pods_max
+    }
+
+    /// What pods may use of a node with such a capacity.
+    #[must_use]
+    pub fn allocatable(&self, capacity: &Resources) -> Resources {
+        const MIB: i64 = 1 << 20;
+        let mut all = Resources::default();
+        let memory = capacity.get(MEMORY).map_or(self.memory_mib * MIB, Quantity::value);
+        let memory = memory - (self.reserved_memory_mib() + EVICTION_MIB) * MIB;
+        all.set(CPU, Quantity::from_milli(self.vcpu * 1_000 - self.reserved_cpu_milli(), Format::DecimalSi));
+        all.set(MEMORY, Quantity::from_units(memory, Format::BinarySi));
+        all.set(PODS, Quantity::from_units(self.pods_max, Format::DecimalSi));
+        all
+    }
+}
+
+const fn row(name: &'static str, arch: Arch, vcpu: i64, memory_mib: i64, pods_max: i64) -> InstanceType {
+    InstanceType { name, arch, vcpu, memory_mib, pods_max }
+}
+
+#[rustfmt::skip]
+const TYPES: &[InstanceType] = &[
+    row("t3.medium", Arch::Amd64, 2, 4096, 17),
+    row("t3.large", Arch::Amd64, 2, 8192, 35),
+    row("t3.xlarge", Arch::Amd64, 4, 16384, 58),
+    row("t3a.large", Arch::Amd64, 2, 8192, 35),
+    row("t4g.medium", Arch::Arm64, 2, 4096, 17),
+    row("t4g.large", Arch::Arm64, 2, 8192, 35),
+    row("t4g.xlarge", Arch::Arm64, 4, 16384, 58),
+    row("m5.large", Arch::Amd64, 2, 8192, 29),
+    row("m5.xlarge", Arch::Amd64, 4, 16384, 58),
+    row("m5.2xlarge", Arch::Amd64, 8, 32768, 58),
+    row("m5.4xlarge", Arch::Amd64, 16, 65536, 234),
+    row("m5a.xlarge", Arch::Amd64, 4, 16384, 58),
+    row("m6i.large", Arch::Amd64, 2, 8192, 29),
+    row("m6i.xlarge", Arch::Amd64, 4, 16384, 58),
+    row("m6i.2xlarge", Arch::Amd64, 8, 32768, 58),
+    row("m6i.4xlarge", Arch::Amd64, 16, 65536, 234),
+    row("m6a.xlarge", Arch::Amd64, 4, 16384, 58),
+    row("m6g.large", Arch::Arm64, 2, 8192, 29),
+    row("m6g.xlarge", Arch::Arm64, 4, 16384, 58),
+    row("m7i.large", Arch::Amd64, 2, 8192, 29),
+    row("m7i.xlarge", Arch::Amd64, 4, 16384, 58),
+    row("m7i.2xlarge", Arch::Amd64, 8, 32768, 58),
+    row("m7i-flex.xlarge", Arch::Amd64, 4, 16384, 58),
+    row("m7g.large", Arch::Arm64, 2, 8192, 29),
+    row("m7g.xlarge", Arch::Arm64, 4, 16384, 58),
+    row("m7g.2xlarge", Arch::Arm64, 8, 32768, 58),
+    row("m7a.xlarge", Arch::Amd64, 4, 16384, 58),
+    row("m8g.xlarge", Arch::Arm64, 4, 16384, 58),
+    row("m8i.xlarge", Arch::Amd64, 4, 16384, 118),
+    row("c5.large", Arch::Amd64, 2, 4096, 29),
+    row("c5.xlarge", Arch::Amd64, 4, 8192, 58),
+    row("c5.2xlarge", Arch::Amd64, 8, 16384, 58),
+    row("c5.4xlarge", Arch::Amd64, 16, 32768, 234),
+    row("c6i.xlarge", Arch::Amd64, 4, 8192, 58),
+    row("c6i.2xlarge", Arch::Amd64, 8, 16384, 58),
+    row("c6g.xlarge", Arch::Arm64, 4, 8192, 58),
+    row("c7i.xlarge", Arch::Amd64, 4, 8192, 58),
+    row("c7g.xlarge", Arch::Arm64, 4, 8192, 58),
+    row("c8g.xlarge", Arch::Arm64, 4, 8192, 58),
+    row("r5.large", Arch::Amd64, 2, 16384, 29),
+    row("r5.xlarge", Arch::Amd64, 4, 32768, 58),
+    row("r6i.xlarge", Arch::Amd64, 4, 32768, 58),
+    row("r6g.xlarge", Arch::Arm64, 4, 32768, 58),
+    row("r7g.xlarge", Arch::Arm64, 4, 32768, 58),
+    row("r7i.2xlarge", Arch::Amd64, 8, 65536, 58),
+    row("r8g.xlarge", Arch::Arm64, 4, 32768, 58),
+    row("i4i.xlarge", Arch::Amd64, 4, 32768, 58),
+    row("g4dn.xlarge", Arch::Amd64, 4, 16384, 29),
+    row("g5.xlarge", Arch::Amd64, 4, 16384, 58),
+    row("g6.xlarge", Arch::Amd64, 4, 16384, 58),
+    row("p4d.24xlarge", Arch::Amd64, 96, 1179648, 737),
+    row("p5.48xlarge", Arch::Amd64, 192, 2097152, 100),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reservations_follow_the_formula() {
+        let of = |name| {
+            instance_type(name).map(|one| (one.pods_max, one.reserved_cpu_milli(), one.reserved_memory_mib()))
+        };
+        assert_eq!(of("t3.medium"), Some((17, 70, 442)));
+        assert_eq!(of("m6i.xlarge"), Some((58, 80, 893)));
+        assert_eq!(of("m6i.2xlarge"), Some((58, 90, 893)));
+        assert_eq!(of("m99.huge"), None);
+    }
+
+    #[test]
+    fn what_pods_may_use_is_the_capacity_less_what_is_reserved() {
+        let mut capacity = Resources::default();
+        capacity.set(MEMORY, Quantity::from_units(15 << 30, Format::BinarySi));
+        let offered = instance_type("m6i.xlarge").expect("it is known").allocatable(&capacity);
+        assert_eq!(offered.get(CPU).map(Quantity::milli_value), Some(3_920));
+        assert_eq!(offered.get(MEMORY).map(Quantity::value), Some((15 << 30) - (993 << 20)));
+        assert_eq!(offered.get(PODS).map(Quantity::value), Some(58));
+    }
+}

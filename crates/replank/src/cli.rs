@@ -338,6 +338,8 @@ pub(crate) enum Format {
     Text,
     /// For a program.
     Json,
+    /// A change request: what, when, who notices, risks, what to do first, how to stop, how to go back.
+    Markdown,
 }
 
 #[cfg(test)]

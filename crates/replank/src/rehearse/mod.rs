@@ -25,6 +25,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::printer::Printer;
+use crate::report::request::{Request, request};
 use crate::report::{self, About, Run, Summary, Timeline};
 use crate::snapshot::{self, Cluster, HOW_TO_SNAPSHOT};
 use groups::Grouped;
@@ -130,16 +131,20 @@ fn one(
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let rehearsed = run::one(scene, args.seed, args.limit, interrupt);
+    let about = About {
+        plan: &scene.plan.name,
+        snapshot: &scene.name,
+        stop: rehearsed.stop,
+        timeline: if args.timeline { Timeline::Shown } else { Timeline::Left },
+    };
     match args.output {
         Format::Text => {
-            let about = About {
-                plan: &scene.plan.name,
-                snapshot: &scene.name,
-                stop: rehearsed.stop,
-                timeline: if args.timeline { Timeline::Shown } else { Timeline::Left },
-            };
             let look = printer.look();
             printer.data(&report::text(&rehearsed.result, &about, look))?;
+        }
+        Format::Markdown => {
+            let Scene { plan, groups, .. } = scene;
+            printer.data(&request(&Request { result: &rehearsed.result, plan, groups, about }))?;
         }
         Format::Json => printer.data(&json(&rehearsed.result)?)?,
     }
@@ -160,6 +165,10 @@ fn many(
     let keep = match args.output {
         Format::Text => Keep::Figures,
         Format::Json => Keep::Whole,
+        Format::Markdown => {
+            return Err(Failure::usage_message("a change request is of one rehearsal")
+                .next("leave --seeds out, or take -o text for the spread"));
+        }
     };
     let results = run::many(scene, seeds, args.limit, keep, interrupt);
     if results.is_empty() {
@@ -173,7 +182,7 @@ fn many(
             let look = printer.look();
             printer.data(&report::seeds(&runs, &summary, look))?;
         }
-        Format::Json => {
+        Format::Json | Format::Markdown => {
             let all = Rehearsals { version: SEEDS_VERSION, summary: &summary, rehearsals: &results };
             printer.data(&json(&all)?)?;
         }

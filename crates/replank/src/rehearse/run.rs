@@ -9,6 +9,7 @@ use std::time::Instant;
 use replank_core::groups::group_of;
 use replank_core::plan::ChosenBy;
 use replank_core::{Core, Options, nodes_to_replace};
+use replank_model::delta::Delta;
 use replank_model::text::{GroupName, RunId};
 use replank_model::time::Span;
 use replank_model::view::View;

@@ -80,6 +80,10 @@ pub(super) fn answer(
             let text = report::sweep(&sweep, &best, &worst, scene.plan.batch.wait, &scene.plan.name, look);
             printer.data(&text)?;
         }
+        Format::Markdown => {
+            return Err(Failure::usage_message("a change request is of one rehearsal")
+                .next("leave --start-sweep out, or take -o text for the sweep"));
+        }
         Format::Json => printer.data(&super::json(&printed(scene, &sweep, &best, &worst))?)?,
     }
     Ok(Exit::Passes)

@@ -10,6 +10,7 @@ mod happened;
 pub(crate) mod markdown;
 mod noticed;
 mod page;
+pub(crate) mod request;
 mod roll;
 mod seeds;
 mod sweep;

@@ -1,0 +1,157 @@
+//! A rehearsal as a change request in Markdown: what an on-call engineer has to know before they say yes.
+//!
+//! Every sentence comes from the plan or from the rehearsal's result; what neither of them knows is not said.
+
+mod outcome;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use replank_core::groups::LearntGroup;
+use replank_core::plan::{ChosenBy, Plan, TaintChange};
+use replank_sim::rehearse::{RehearsalResult, Stop, Verdict};
+
+use super::About;
+use super::markdown::escape;
+use super::words::{count, span};
+
+/// What a change request is made from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request<'a> {
+    /// What came of the rehearsal.
+    pub(crate) result: &'a RehearsalResult,
+    /// What was rehearsed.
+    pub(crate) plan: &'a Plan,
+    /// Node groups as they were before.
+    pub(crate) groups: &'a [LearntGroup],
+    /// What the report says beside the result.
+    pub(crate) about: About<'a>,
+}
+
+/// The page.
+pub(crate) fn request(request: &Request<'_>) -> String {
+    let sections = [
+        head(request),
+        section("What changes", &changes(request)),
+        section("When, and how long", &outcome::when(request)),
+        section("Who notices", &outcome::noticed(request.result)),
+        section("Risks", &outcome::risks(request.result)),
+        section("Before the change", &outcome::before(request.result)),
+        section("Steps", &steps::steps(request.plan, request.result)),
+        section("How to stop", &steps::stop(request.plan)),
+        section("How to go back", &steps::back(request.plan)),
+        section("Evidence", &outcome::evidence(request)),
+    ];
+    sections.concat()
+}
+
+fn section(title: &str, text: &str) -> String {
+    format!("\n## {title}\n\n{}\n", text.trim_end())
+}
+
+fn head(request: &Request<'_>) -> String {
+    let result = request.result;
+    let nodes = count(result.nodes.total, "node");
+    let verdict = match (request.about.stop, result.verdict) {
+        (Stop::Interrupted, _) => {
+            "**Not to be approved: the rehearsal was interrupted.** The figures are of a part.".to_owned()
+        }
+        (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Passes) => {
+            format!(
+                "**Rehearsed: passes.** All {nodes} are replaced in {}, and nothing was found.",
+                span(result.virtual_duration)
+            )
+        }
+        (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Findings) => format!(
+            "**Rehearsed: it ends, with {}.** {} of {nodes} are replaced in {}. Read the risks before you approve.",
+            count(result.findings.len(), "finding"),
+            result.nodes.replaced,
+            span(result.virtual_duration)
+        ),
+        (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Refused) => {
+            "**Not to be approved as it is: refused.** Something blocking was found, and the plan begins nothing while it is so.".to_owned()
+        }
+        (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Blocked) => format!(
+            "**Not to be approved as it is: blocked.** {} of {nodes} are replaced in {}, then it cannot go on.",
+            result.nodes.replaced,
+            span(result.virtual_duration)
+        ),
+    };
+    let mut text = format!("# Change request: {}\n\n{verdict}\n", escape(request.about.plan));
+    if !result.blockers.is_empty() {
+        text.push_str("\nWhat blocks:\n\n");
+        for blocker in &result.blockers {
+            text.push_str(&format!("- {}: {}\n", escape(&blocker.what), escape(&blocker.reason)));
+        }
+    }
+    text
+}
+
+fn changes(request: &Request<'_>) -> String {
+    let (plan, result) = (request.plan, request.result);
+    let chosen = match &plan.nodes.by {
+        ChosenBy::Groups(names) => {
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            format!("of {} {}", if names.len() == 1 { "group" } else { "groups" }, names.join(", "))
+        }
+        ChosenBy::Selector(selector) => format!("that match `{selector}`"),
+    };
+    let narrowed = match &plan.nodes.kubelet_version {
+        Some(bound) => format!(" with a kubelet {}", escape(&bound.to_string())),
+        None => String::new(),
+    };
+    let mut text =
+        format!("{} {chosen}{narrowed} are replaced by new ones.\n\n", count(result.nodes.total, "node"));
+    let differences = differences(request);
+    if differences.is_empty() {
+        text.push_str("New nodes are like the old ones: nothing but the machines changes.\n");
+    }
+    for difference in differences {
+        text.push_str(&format!("- {difference}\n"));
+    }
+    text
+}
+
+fn differences(request: &Request<'_>) -> Vec<String> {
+    let target = &request.plan.target;
+    let mut all = Vec::new();
+    if let Some(group) = &target.group {
+        all.push(format!("they come up in group `{group}`"));
+    }
+    let rolled = |learnt: &&LearntGroup| match &request.plan.nodes.by {
+        ChosenBy::Groups(names) => names.contains(&learnt.group.name),
+        ChosenBy::Selector(_) => true,
+    };
+    let templates = || request.groups.iter().filter(rolled).map(|learnt| learnt.group.template());
+    if let Some(version) = &target.kubernetes_version {
+        let mut old: Vec<&str> = templates().map(|template| &*template.kubelet_version).collect();
+        old.sort_unstable();
+        old.dedup();
+        all.push(format!("Kubernetes: {} → {version}", old.join(", ")));
+    }
+    if let Some(image) = &target.image {
+        let mut old: Vec<&str> =
+            templates().map(|template| &*template.image).filter(|image| !image.is_empty()).collect();
+        old.sort_unstable();
+        old.dedup();
+        let old = if old.is_empty() { String::new() } else { format!("{} → ", old.join(", ")) };
+        all.push(format!("machine image: {old}{image}"));
+    }
+    for (key, value) in &target.labels {
+        all.push(match value {
+            Some(value) => format!("label `{key}={value}` is set"),
+            None => format!("label `{key}` is taken away"),
+        });
+    }
+    for change in &target.taints {
+        all.push(match change {
+            TaintChange::Set(taint) => {
+                format!("taint `{}={}:{}` is set", taint.key, taint.value, taint.effect.as_str())
+            }
+            TaintChange::Remove(taint) => {
+                format!("taint `{}:{}` is taken away", taint.key, taint.effect.as_str())
+            }
+        });
+    }
+    all
+}

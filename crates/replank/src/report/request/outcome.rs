@@ -1,0 +1,185 @@
+//! What the rehearsal showed: time, who notices, risks, evidence.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use replank_sim::rehearse::{FindingEntry, RehearsalResult, WorkloadFigures};
+
+use super::super::findings;
+use super::super::markdown::{escape, remedy};
+use super::super::words::{count, grouped, span};
+use super::Request;
+
+/// Rows of a table; the others are in `-o json`.
+const ROWS_MAX: usize = 15;
+/// Waits that are told.
+const WAITS_MAX: usize = 3;
+
+pub(super) fn when(request: &Request<'_>) -> String {
+    let (plan, result) = (request.plan, request.result);
+    let mut text = format!(
+        "Rehearsed from {} on: {} until {}. Draws differ: `--seeds 20` shows the spread.\n",
+        result.start,
+        span(result.virtual_duration),
+        result.start + result.virtual_duration
+    );
+    match plan.care.windows.0.as_slice() {
+        [] => text.push_str("\nNo window is set: it goes on by day and night until it is done.\n"),
+        windows => {
+            let windows: Vec<String> = windows.iter().map(ToString::to_string).collect();
+            text.push_str(&format!(
+                "\nNodes are begun and pods moved only in these windows: {}.\n",
+                windows.join("; ")
+            ));
+        }
+    }
+    let mut waits: Vec<_> = result.waits.iter().filter(|wait| wait.kind != "turn").collect();
+    waits.sort_by_key(|wait| Reverse(wait.waited));
+    // Of each kind the longest.
+    let mut kinds = BTreeSet::new();
+    waits.retain(|wait| kinds.insert(&*wait.kind));
+    if !waits.is_empty() {
+        text.push_str("\nWhat takes the time:\n\n");
+        for wait in waits.iter().take(WAITS_MAX) {
+            text.push_str(&format!(
+                "- {} waits {} on {}\n",
+                escape(&wait.what),
+                span(wait.waited),
+                escape(&wait.reason)
+            ));
+        }
+    }
+    text
+}
+
+pub(super) fn noticed(result: &RehearsalResult) -> String {
+    let pods = &result.pods;
+    let mut text = format!(
+        "{} are moved, {}; at most {} more than before run at one moment.\n",
+        count(pods.moved, "pod"),
+        match pods.moved_more_than_once {
+            0 => "none more than once".to_owned(),
+            number => format!("{} of them more than once", grouped(number)),
+        },
+        count(usize::try_from(result.nodes.surge_max).unwrap_or(usize::MAX), "node")
+    );
+    let violated = result.budgets.iter().filter(|budget| budget.violations > 0).count();
+    text.push_str(&match (result.budgets.len(), violated) {
+        (0, _) => "No disruption budget is concerned.\n".to_owned(),
+        (all, 0) => format!("All {} are kept.\n", count(all, "disruption budget")),
+        (all, violated) => format!("**{violated} of {} are undercut.**\n", count(all, "disruption budget")),
+    });
+    text.push_str(&match (result.batch.waited, result.batch.killed) {
+        (0, 0) => "No batch pod is concerned.\n".to_owned(),
+        (waited, 0) => {
+            format!("{} are waited for; none is ended before it is done.\n", count(waited, "batch pod"))
+        }
+        (_, killed) => format!("**{} ended before they are done.**\n", count(killed, "batch pod")),
+    });
+    let fewer: Vec<&WorkloadFigures> =
+        result.workloads.iter().filter(|one| one.min_ready < one.desired).collect();
+    let (gone, less): (Vec<_>, Vec<_>) = fewer.into_iter().partition(|one| one.min_ready == 0);
+    if gone.is_empty() && less.is_empty() {
+        text.push_str("\nNo workload has fewer Ready pods than it wants at any moment.\n");
+        return text;
+    }
+    text.push_str("\n| workload | wanted | fewest Ready |\n|---|---:|---:|\n");
+    for (at, one) in gone.iter().chain(&less).enumerate() {
+        if at == ROWS_MAX {
+            let rest = gone.len() + less.len() - ROWS_MAX;
+            text.push_str(&format!("\nAnd {} more: `-o json` has them all.\n", grouped(rest)));
+            break;
+        }
+        let fewest =
+            if one.min_ready == 0 { "**0: gone for a while**".to_owned() } else { one.min_ready.to_string() };
+        text.push_str(&format!(
+            "| {} {}/{} | {} | {fewest} |\n",
+            one.kind,
+            one.namespace,
+            escape(&one.name),
+            one.desired
+        ));
+    }
+    text
+}
+
+/// Whether a person has to do something about it beforehand.
+fn is_serious(finding: &FindingEntry) -> bool {
+    matches!(finding.severity, "blocking" | "warning")
+}
+
+pub(super) fn risks(result: &RehearsalResult) -> String {
+    let entries = findings::entries(&result.findings);
+    let serious: Vec<_> = entries.iter().filter(|entry| is_serious(entry[0])).collect();
+    if serious.is_empty() {
+        return "Nothing that blocks or interrupts was found.".to_owned();
+    }
+    let mut text = String::new();
+    for entry in &serious {
+        let first = entry[0];
+        text.push_str(&format!(
+            "- **{}** `{}` {}: {}\n",
+            first.severity,
+            first.id,
+            objects(entry),
+            escape(&first.reason)
+        ));
+    }
+    let others = entries.len() - serious.len();
+    if others > 0 {
+        text.push_str(&format!(
+            "\n{} good to know beside these; `replank check` lists them.\n",
+            count(others, "thing")
+        ));
+    }
+    text
+}
+
+fn objects(entry: &[&FindingEntry]) -> String {
+    const NAMED_MAX: usize = 4;
+    let named: Vec<String> = entry.iter().take(NAMED_MAX).map(|finding| escape(&finding.object)).collect();
+    match entry.len().saturating_sub(NAMED_MAX) {
+        0 => named.join(", "),
+        more => format!("{} and {} more", named.join(", "), grouped(more)),
+    }
+}
+
+pub(super) fn before(result: &RehearsalResult) -> String {
+    let entries = findings::entries(&result.findings);
+    let mut text = String::new();
+    for entry in entries.iter().filter(|entry| is_serious(entry[0])) {
+        let must = if entry[0].severity == "blocking" { "must" } else { "should" };
+        text.push_str(&format!("- [ ] {must}: {} (`{}`)\n", objects(entry), entry[0].id));
+        let mut remedies: Vec<&str> = entry.iter().map(|finding| &*finding.remedy).collect();
+        remedies.dedup();
+        text.push_str(&remedy(&remedies.join("\n")));
+        text.push('\n');
+    }
+    text.push_str("- [ ] take a new snapshot and rehearse again: the cluster has changed since this one\n");
+    text
+}
+
+pub(super) fn evidence(request: &Request<'_>) -> String {
+    let result = request.result;
+    let (learnt, assumed): (Vec<_>, Vec<_>) =
+        result.assumptions.iter().partition(|one| one.source == "learnt");
+    let mut text = format!(
+        "- snapshot {}, taken at {}\n- {} of the simulated cluster, seed {}, trace `{}`: equal input gives the same trace\n\
+         - replank {}\n- {} learnt from the snapshot, {} assumed\n",
+        escape(request.about.snapshot),
+        result.start,
+        count(usize::try_from(result.events).unwrap_or(usize::MAX), "event"),
+        result.seed,
+        result.trace_hash,
+        env!("CARGO_PKG_VERSION"),
+        count(learnt.len(), "duration"),
+        grouped(assumed.len()),
+    );
+    if !assumed.is_empty() {
+        text.push_str("\nAssumed, because the snapshot does not show it:\n\n");
+        for one in assumed {
+            text.push_str(&format!("- {}: {}\n", escape(&one.about), escape(&one.value)));
+        }
+    }
+    text
+}

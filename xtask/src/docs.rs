@@ -38,6 +38,7 @@ const PAGES: &[&str] = &[
     "docs/place.md",
     "docs/plan.md",
     "docs/rehearsal-json.md",
+    "examples/bad-ami/README.md",
     "examples/job-site/README.md",
     "examples/roles/README.md",
 ];

@@ -53,6 +53,7 @@ fn every_link_to_a_file_leads_somewhere() {
         "README.ja.md",
         "CONTRIBUTING.md",
         "ARCHITECTURE.md",
+        "examples/bad-ami/README.md",
         "examples/job-site/README.md",
         "examples/roles/README.md",
         "docs/audit.md",

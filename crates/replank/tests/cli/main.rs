@@ -1,5 +1,6 @@
 //! The built binary, as a person or a script meets it.
 
+mod bad_ami;
 mod check;
 mod check_data;
 mod common;

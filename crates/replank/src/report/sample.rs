@@ -4,8 +4,8 @@ use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_sim::rehearse::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, ConnectionFigures, Ending, FindingEntry,
-    HappeningEntry, NodeFigures, NodePhase, NodeTimeline, PhaseStart, PodFigures, RESULT_VERSION,
-    RehearsalResult, Verdict, Wait, WorkloadFigures,
+    HappeningEntry, NodeFigures, NodePhase, NodeTimeline, NoticedEntry, PhaseStart, PodFigures,
+    RESULT_VERSION, RehearsalResult, Verdict, Wait, WorkloadFigures,
 };
 use replank_sim::script::Side;
 
@@ -179,6 +179,7 @@ pub(crate) fn passing() -> RehearsalResult {
 /// A roll with a script, and with clients whose connections are counted.
 pub(crate) fn besides() -> RehearsalResult {
     RehearsalResult {
+        noticed: vec![NoticedEntry { at: at(601), what: "node web-1 was cordoned".to_owned() }],
         connections: vec![
             ConnectionFigures {
                 namespace: Text::from("shop"),

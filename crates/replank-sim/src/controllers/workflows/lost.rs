@@ -66,10 +66,9 @@ impl Workflows {
     }
 
     fn next_attempt(&mut self, ctx: &mut Ctx<'_>, pod: &Pod, last: &LastRetry) {
-        let Some(strategy) = strategy_of(ctx.view(), pod) else { return };
-        if strategy.retries(last) != Retried::Yes {
-            return;
-        }
+        self.note_end(pod);
+        let strategy = strategy_of(ctx.view(), pod).filter(|strategy| strategy.retries(last) == Retried::Yes);
+        let Some(strategy) = strategy else { return self.note_failure(ctx, pod) };
         let attempt = self.attempt(pod);
         let next = Attempt { retries: attempt.retries + 1, ..attempt };
         // Without a limit the controller skips the pauses.
@@ -77,7 +76,9 @@ impl Workflows {
         let pause = backoff.map_or(Span::ZERO, |backoff| backoff.pause(next.retries));
         let most = backoff.and_then(|backoff| backoff.max_duration);
         let is_too_late = |first: Time| most.is_some_and(|most| ctx.api.now() + pause > first + most);
-        if !next.first.is_some_and(is_too_late) {
+        if next.first.is_some_and(is_too_late) {
+            self.note_failure(ctx, pod);
+        } else {
             self.again(ctx, pod, next, pause);
         }
     }
@@ -86,11 +87,11 @@ impl Workflows {
         let Some(owner) = pod.meta.controller().map(|owner| owner.uid.clone()) else { return };
         let mut next = operators::again(pod);
         next.meta.labels = next.meta.labels.with(COMPLETED, "false");
-        next.meta.name = name_of(pod, attempt.retries);
+        next.meta.name = name_again(pod, attempt.retries);
         next.meta.generate_name = None;
         let draw = ctx.draws.draw(pod.meta.uid.as_str(), Purpose::Operator, 0);
         let after = pause + draw.between(operators::REACTION.0, operators::REACTION.1);
-        self.later(ctx, after, Task::Retry { owner, pod: Box::new(next), attempt });
+        self.later(ctx, after, Task::Make { owner, pod: Box::new(next), attempt });
     }
 
     pub(super) fn make(&mut self, ctx: &mut Ctx<'_>, pod: Pod, attempt: Attempt) {
@@ -124,13 +125,17 @@ fn seconds(ctx: &Ctx<'_>, pod: &Pod) -> i64 {
 }
 
 /// A pod's name ends in the hash of its node's name, which tells attempts apart (`util.GeneratePodName`).
-fn name_of(pod: &Pod, retries: i64) -> Name {
+fn name_again(pod: &Pod, retries: i64) -> Name {
     let name = pod.meta.name.as_str();
     let is_hash = |text: &str| text.len() > 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     let base = name.rsplit_once('-').filter(|(_, last)| is_hash(last)).map_or(name, |(base, _)| base);
-    let seed = format!("{name}({retries})");
+    name_of(base, &format!("{name}({retries})"))
+}
+
+/// A name that ends in the hash of a node's name.
+pub(super) fn name_of(base: &str, node: &str) -> Name {
     // FNV-1a of 32 bits.
     let hash =
-        seed.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        node.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     Name::from(format!("{base}-{hash}"))
 }

@@ -9,12 +9,15 @@
 //!   backoff. Where the expression cannot be worked out it is not run again.
 //! - Pods are deleted as `podGC` says, and the budget of a workflow goes when it is over.
 //!
-//! Which steps would follow is not simulated: a workflow counts as over with the last of its pods that are there and the last that is to be
-//! made again. Steps are run again only where operators are assumed: recordings of a control plane have none.
+//! - When a step has ended well, those that follow it are begun ([`follow`]). A workflow counts as over with the last of its pods that are there and the
+//!   last that is to be made.
+//!
+//! Steps are run only where operators are assumed: recordings of a control plane have none.
 
+mod follow;
 mod lost;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use replank_core::batch::retry;
 use replank_model::object::meta::Key;
@@ -59,8 +62,8 @@ pub(crate) enum Due {
 /// Something for later.
 #[derive(Debug)]
 enum Task {
-    /// A step is run again.
-    Retry { owner: Uid, pod: Box<Pod>, attempt: Attempt },
+    /// A step is run, once more or for the first time.
+    Make { owner: Uid, pod: Box<Pod>, attempt: Attempt },
     /// A pod is deleted.
     Collect { key: Key, uid: Uid },
 }
@@ -82,6 +85,12 @@ pub(crate) struct Workflows {
     attempts: FxHashMap<Uid, Attempt>,
     tasks: BTreeMap<u64, Task>,
     next: u64,
+    /// Steps that were begun here, of which workflow.
+    started: BTreeSet<(Uid, String)>,
+    /// Steps that ended badly and are not run again.
+    failed: BTreeSet<(Uid, String)>,
+    /// Nodes of which the snapshot's status is out of date.
+    ended: BTreeSet<String>,
 }
 
 impl Workflows {
@@ -111,7 +120,7 @@ impl Workflows {
         match due {
             Due::Record(slot) => self.record(ctx, slot),
             Due::Task(number) => match self.tasks.remove(&number) {
-                Some(Task::Retry { pod, attempt, owner: _ }) => self.make(ctx, *pod, attempt),
+                Some(Task::Make { pod, attempt, owner: _ }) => self.make(ctx, *pod, attempt),
                 Some(Task::Collect { key, uid }) => {
                     let options = DeleteOptions { uid: Some(uid), ..DeleteOptions::default() };
                     // One that somebody else has deleted meanwhile is what was wanted.
@@ -138,6 +147,9 @@ impl Workflows {
         }
         if pod.status.phase == PodPhase::Failed {
             self.failed(ctx, &pod);
+        } else {
+            self.note_end(&pod);
+            self.follow(ctx, &pod);
         }
         self.collect(ctx, &pod, pod.status.phase == PodPhase::Succeeded, When::Pod);
         self.end_if_over(ctx, &pod);
@@ -172,7 +184,7 @@ impl Workflows {
         else {
             return;
         };
-        let is_again = |task: &Task| matches!(task, Task::Retry { owner: of, .. } if *of == owner.uid);
+        let is_again = |task: &Task| matches!(task, Task::Make { owner: of, .. } if *of == owner.uid);
         let pods: Vec<_> =
             ctx.view().pods_of(&owner.uid).iter().map(|ix| ctx.view().pods[*ix].clone()).collect();
         let is_going = |pod: &Pod| !pod.is_terminal() || is_unrecorded(pod);

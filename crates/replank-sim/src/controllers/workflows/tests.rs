@@ -224,3 +224,89 @@ fn nothing_is_run_again_when_its_workflow_is_gone() {
     world.pass(Span::from_secs(60));
     assert_eq!(again(&world), [""; 0]);
 }
+
+/// A workflow whose first step runs, with steps or tasks after it.
+fn flow(entry: &serde_json::Value) -> World {
+    let mut entry = entry.clone();
+    entry["name"] = "entry".into();
+    let template = |name: &str| json!({"name": name, "container": {"image": "i"}, "nodeSelector": {"kubernetes.io/hostname": "n"}});
+    let spec = json!({"entrypoint": "entry", "templates": [entry, template("first"), template("second"), template("third")]});
+    stage(&spec, |pod| {
+        pod["metadata"]["name"] = "w-first-12345".into();
+        pod["metadata"]["annotations"] = json!({"workflows.argoproj.io/node-name": "w.first"});
+    })
+}
+
+/// Ends all pods that run, well or badly, and gives the templates of those that come after.
+fn end_all(world: &mut World, code: i32) -> Vec<String> {
+    let is_running = |pod: &Pod| !pod.is_terminal();
+    let running: Vec<Key> = world
+        .view()
+        .pods
+        .sorted()
+        .iter()
+        .filter(|(_, pod)| is_running(pod))
+        .map(|(_, pod)| pod.meta.key())
+        .collect();
+    for key in running {
+        world.act(&key, PodAct::Exit(code));
+    }
+    world.pass(Span::from_secs(30));
+    let pods = world.view().pods.sorted();
+    let mut names: Vec<String> = pods
+        .iter()
+        .filter(|(_, pod)| is_running(pod))
+        .map(|(_, pod)| pod.meta.name.as_str().rsplit_once('-').map_or("", |(base, _)| base).to_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn tasks_of_a_dag_follow_those_that_they_need() {
+    let mut world = flow(&json!({"dag": {"tasks": [
+        {"name": "first", "template": "first"},
+        {"name": "second", "template": "second", "depends": "first.Succeeded", "withSequence": {"count": "3"}},
+        {"name": "third", "template": "third", "dependencies": ["first", "second"]}]}}));
+    assert_eq!(end_all(&mut world, 0), ["w-second", "w-second", "w-second"]);
+    assert_eq!(end_all(&mut world, 0), ["w-third"]);
+    assert_eq!(end_all(&mut world, 0), [""; 0]);
+}
+
+#[test]
+fn groups_of_steps_follow_each_other_and_nothing_follows_a_failure() {
+    let entry = json!({"steps": [
+        [{"name": "first", "template": "first"}],
+        [{"name": "second", "template": "second"}, {"name": "beside", "template": "third"}],
+        [{"name": "last", "template": "third"}]]});
+    let mut world = flow(&entry);
+    assert_eq!(end_all(&mut world, 0), ["w-second", "w-third"]);
+    assert_eq!(end_all(&mut world, 0), ["w-third"]);
+    assert_eq!(end_all(&mut world, 0), [""; 0]);
+    let mut world = flow(&entry);
+    assert_eq!(end_all(&mut world, 1), [""; 0], "it failed, and no strategy runs it again");
+}
+
+#[test]
+fn what_the_status_says_has_ended_has_ended_and_what_it_says_runs_is_looked_up() {
+    let entry = json!({"dag": {"tasks": [
+        {"name": "first", "template": "first"},
+        {"name": "second", "template": "second", "depends": "first"},
+        {"name": "third", "template": "third", "depends": "second"}]}});
+    let template = |name: &str| json!({"name": name, "container": {"image": "i"}});
+    let mut entry_template = entry.clone();
+    entry_template["name"] = "entry".into();
+    let spec = json!({"entrypoint": "entry", "templates": [entry_template, template("first"), template("second"), template("third")]});
+    let node = |name: &str, phase: &str| json!({"type": "Pod", "displayName": name, "templateName": name, "phase": phase});
+    let workflow = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {"name": "w", "namespace": "shop", "uid": "w"},
+        "spec": spec, "status": {"nodes": {"w-1": node("first(0:0)", "Succeeded"), "w-2": node("second(0:0)", "Running")}}});
+    let mut pod = testing::running("w-second-12345", "n");
+    pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": "w", "uid": "w",
+        "controller": true}]);
+    pod["metadata"]["labels"] = json!({WORKFLOW: "w", COMPLETED: "false"});
+    pod["metadata"]["annotations"] = json!({"workflows.argoproj.io/node-id": "w-2"});
+    pod["spec"]["restartPolicy"] = "Never".into();
+    let mut world = testing::world(vec![testing::node("n", "a"), workflow, pod]);
+    world.assume_operators();
+    assert_eq!(end_all(&mut world, 0), ["w-third"]);
+}

@@ -33,7 +33,7 @@ use super::balancer;
 use super::close::beyond;
 use super::fleet::Lane;
 use super::load::{BatchPod, Bound, LeavingPod, Load};
-use super::member::{Member, Stand};
+use super::member::{Member, Scope, Stand};
 use super::prepare::MARK_LIFE;
 use super::retain;
 use super::room::{Room, Search, is_about_to_be_placed};
@@ -45,7 +45,7 @@ use crate::batch::wait;
 use crate::budget::Ledger;
 use crate::command::{self, Effect, NodeRole, PodTarget, Replacement};
 use crate::drain::Otherwise;
-use crate::plan::OnDeadline;
+use crate::plan::{Base, OnDeadline};
 use crate::schedule::Mark;
 use crate::waiting::{Subject, WaitingOn};
 
@@ -442,7 +442,8 @@ pub(super) fn terminate(turn: &mut Turn<'_>, tracks: &[Track<'_>], acting: &[Dra
             continue;
         }
         let track = &tracks[drain.track];
-        if retain::keeps_nodes(turn.scope) {
+        // One with stuck pods on it is of no use for going back.
+        if retain::keeps_nodes(turn.scope) && drain.load.is_empty() {
             retain::keep(turn, drain.member, drain.since);
             continue;
         }
@@ -462,7 +463,7 @@ pub(super) fn terminate(turn: &mut Turn<'_>, tracks: &[Track<'_>], acting: &[Dra
         let left = track.lane.old_left().saturating_sub(ending[drain.track]).saturating_sub(held);
         let raised = beyond(track).min(track.allowance(turn.scope).surge);
         let old = track.lane.old_left().saturating_sub(ending[drain.track] - 1);
-        end_instance(turn, drain.member, replacement(track, old, left, raised));
+        end_instance(turn, drain.member, replacement(turn.scope, track, old, left, raised));
     }
 }
 
@@ -479,9 +480,13 @@ fn at_minimum(track: &Track<'_>, member: &Member, leaving: u32) -> Option<Waitin
 /// not, so that the group ends at its size before the run, give or take what others did to it, and never below. Nodes that
 /// have to wait for batch pods do not count as left: see [`super::prepare`]. Where as many as before are there beside all old ones
 /// (on the way back, when nodes were retained), none is replaced.
-fn replacement(track: &Track<'_>, old: u32, left: u32, raised: u32) -> Replacement {
+fn replacement(scope: &Scope, track: &Track<'_>, old: u32, left: u32, raised: u32) -> Replacement {
     let is_at_minimum = track.group.is_none_or(|group| group.size.desired <= group.size.min);
-    let is_short = track.wanted().saturating_sub(track.kept() + old) < track.wanted_before();
+    let is_short = match scope.plan.target.base {
+        Base::Original => track.wanted().saturating_sub(track.kept() + old) < track.wanted_before(),
+        // What somebody else has raised the group by is theirs.
+        Base::Current => true,
+    };
     if (left >= raised && is_short) || is_at_minimum { Replacement::Launch } else { Replacement::Decrement }
 }
 

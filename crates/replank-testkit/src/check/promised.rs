@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_core::plan::{ChosenBy, OnDeadline, Plan, StuckAction};
+use replank_core::plan::{ChosenBy, OnDeadline, Plan, Singletons, StuckAction};
 use replank_model::int_or_string::IntOrString;
 use replank_model::object::cloud::{GroupSize, Instance};
 use replank_model::selector::Selector;
@@ -23,7 +23,7 @@ pub struct Promised {
     pub(super) batch_wait: Span,
     /// Whether a batch pod may be ended at all.
     pub(super) ends_batch: bool,
-    /// Whether a node may be left out because of batch pods.
+    /// Whether a node may be left out for the sake of a pod on it.
     pub(super) skips: bool,
     /// How long past its grace a pod must be to count as stuck.
     pub(super) stuck_after: Span,
@@ -124,7 +124,7 @@ impl Promised {
             batch_selector: plan.batch.selector.clone(),
             batch_wait: plan.batch.wait,
             ends_batch: plan.batch.on_deadline == OnDeadline::Evict,
-            skips: plan.batch.on_deadline == OnDeadline::Skip,
+            skips: plan.batch.on_deadline == OnDeadline::Skip || plan.care.singletons == Singletons::Skip,
             stuck_after: plan.care.stuck.after,
             ends_stuck: plan.care.stuck.action != StuckAction::Report,
             kept: plan.care.load_balancer.exclude.then_some(plan.care.load_balancer.deregistration_delay),

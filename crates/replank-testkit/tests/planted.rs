@@ -81,6 +81,41 @@ fn an_instance_that_ends_before_load_balancers_let_go_is_caught() {
     is_caught(Bug::EarlyTarget, 20);
 }
 
+#[test]
+fn a_group_that_is_raised_by_too_much_is_caught() {
+    is_caught(Bug::OverSurge, 12);
+}
+
+#[test]
+fn a_size_that_is_struck_out_is_caught() {
+    is_caught(Bug::LostSize, 12);
+}
+
+#[test]
+fn a_group_that_is_made_to_want_less_is_caught() {
+    is_caught(Bug::WantsLess, 12);
+}
+
+#[test]
+fn an_instance_that_is_ended_in_place_of_another_is_caught() {
+    is_caught(Bug::WrongInstance, 12);
+}
+
+#[test]
+fn a_cordon_without_an_expiry_to_come_is_caught() {
+    is_caught(Bug::NoExpiry, 12);
+}
+
+#[test]
+fn a_second_restart_is_caught() {
+    is_caught(Bug::Twice, 40);
+}
+
+#[test]
+fn a_run_that_does_not_end_is_caught() {
+    is_caught(Bug::Endless, 8);
+}
+
 /// Two runs did the same at the same times; else where they part.
 fn assert_same(one: &Trial, other: &Trial, what: &str) {
     let pairs = one.commands.iter().zip(&other.commands);

@@ -11,6 +11,7 @@
 //! | S3 | every cordon names its run and its expiry; nobody else's is undone | [`marks`] |
 //! | S4 | Ready capacity per group and zone stays; sizes stay within bounds, which are written down and given back | [`capacity`], [`size`] |
 //! | S5 | instances end by id, cordoned and empty; groups shrink by that alone; pods are moved from old nodes, to new ones | [`ending`], [`moves`] |
+//! | S6 | no workload is restarted twice by one run | [`Checkers::executed`] |
 //! | L1 | every run ends, and one that is blocked says by what | [`Checkers::finish`] |
 //!
 //! **What nobody can know.** The API server decides on a budget's status, which its controller writes some milliseconds
@@ -29,12 +30,14 @@ mod size;
 mod truth;
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::rc::Rc;
 
 use replank_core::command::Effect;
 use replank_core::decision::{Decision, End};
 use replank_model::object::Object;
+use replank_model::text::Uid;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_sim::{Observer, Sent};
@@ -59,6 +62,8 @@ pub enum Promise {
     S4,
     /// Ends of instances, moves of pods.
     S5,
+    /// Nothing is done twice.
+    S6,
     /// Runs end.
     L1,
 }
@@ -92,6 +97,8 @@ pub struct Checkers {
     budget: budget::Budgets,
     batch: batch::Batches,
     sights: Sights,
+    /// Workloads that were restarted.
+    restarted: BTreeSet<Uid>,
     found: Vec<Violation>,
 }
 
@@ -125,6 +132,7 @@ impl Checkers {
             moves: moves::Moves::default(),
             budget: budget::Budgets::default(),
             batch: batch::Batches::default(),
+            restarted: BTreeSet::new(),
             found: Vec::new(),
             promised,
             truth,
@@ -231,6 +239,9 @@ impl Checkers {
                     &mut self.sights,
                     &mut found,
                 );
+            }
+            Effect::RestartWorkload { workload, .. } if !self.restarted.insert(workload.uid.clone()) => {
+                found.broken(Promise::S6, format!("{} is restarted twice", workload.key));
             }
             Effect::Resize { group, from, to } if to.desired < from.desired => {
                 found.broken(Promise::S5, format!("group {group} is shrunk from {from} to {to}"));

@@ -86,7 +86,11 @@ fn run() -> anyhow::Result<usize> {
     Ok(failed)
 }
 
-fn files(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+/// The scenarios of a directory, in order.
+///
+/// # Errors
+/// Where the directory cannot be read.
+pub fn files(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries =
         fs::read_dir(directory).with_context(|| format!("{} cannot be read", directory.display()))?;
     let mut files = Vec::new();

@@ -6,6 +6,7 @@
 
 mod cluster;
 mod difference;
+mod effects;
 mod file;
 mod happening;
 mod harness;
@@ -20,5 +21,5 @@ mod tests;
 mod words;
 
 pub use file::{Problem, Scenario};
-pub use harness::main;
-pub use play::play;
+pub use harness::{files, main};
+pub use play::{Effects, play, play_restarted};

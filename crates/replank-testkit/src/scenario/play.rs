@@ -1,7 +1,7 @@
 //! Playing a scenario: from a file's words to its story.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,11 +21,12 @@ use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, RunId};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_sim::rehearse::{FindingEntry, Rehearsal, Setup, Stop};
+use replank_sim::rehearse::{Ending, FindingEntry, Rehearsal, Setup, Stop};
 use replank_sim::script::{Happening, What, When, happen};
 use replank_sim::{Observer, PodAct, Sent};
 use serde_json::Value;
 
+use super::effects;
 use super::file::Scenario;
 use super::happening::is_of_the_roll;
 use super::stage::{self, Stage};
@@ -37,9 +38,35 @@ use super::summary;
 /// # Errors
 /// Where the file asks for something that cannot be: a plan that is no YAML, an object that the API server refuses.
 pub fn play(scenario: &Scenario) -> anyhow::Result<String> {
+    tell(scenario, None).map(|(text, _)| text)
+}
+
+/// What a scenario comes to, whoever decides and however often it is started anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effects {
+    /// How the run ended.
+    pub ending: Ending,
+    /// Nodes replaced.
+    pub replaced: usize,
+    /// What was carried out, in words, and how often.
+    pub done: BTreeMap<String, usize>,
+}
+
+/// Plays a scenario, in which Replank starts anew right after so many of its commands took effect or were refused. Returns what it came to,
+/// and how many commands there were; `None` where the plan is refused.
+///
+/// # Errors
+/// As [`play`].
+pub fn play_restarted(scenario: &Scenario, after: Option<usize>) -> anyhow::Result<Option<(Effects, usize)>> {
+    tell(scenario, after).map(|(_, played)| played)
+}
+
+fn tell(scenario: &Scenario, after: Option<usize>) -> anyhow::Result<(String, Option<(Effects, usize)>)> {
     let plan = match Plan::read(&plan_value(scenario)?) {
         Ok(plan) => Arc::new(plan),
-        Err(errors) => return Ok(format!("the plan is refused\n{}\n", indented(&errors.to_string()))),
+        Err(errors) => {
+            return Ok((format!("the plan is refused\n{}\n", indented(&errors.to_string())), None));
+        }
     };
     let mut stage = stage::set(scenario)?;
     let options = Options { started: stage.start, group_by: GroupBy::default() };
@@ -53,6 +80,7 @@ pub fn play(scenario: &Scenario) -> anyhow::Result<String> {
     let mut text = summary::places("start", &stage.view, &stage.names);
     text += &summary::findings(&found, scenario.cluster.findings_whole, &stage.names);
     let mut show = Show::begin(plan, options, stage);
+    show.restart_after = after;
     let stop = show.run(scenario)?;
     let result = show.rehearsal.result(found.into_iter().map(entry).collect(), stop, 0);
     let story = show.story.borrow();
@@ -63,7 +91,13 @@ pub fn play(scenario: &Scenario) -> anyhow::Result<String> {
     text += &summary::waits(&result, &story.names);
     text += &summary::left(&before, after, &story.names);
     text += &summary::places("end", after, &story.names);
-    Ok(text)
+    let commands = show.rehearsal.world().commands();
+    let effects = Effects {
+        ending: result.ending,
+        replaced: result.nodes.replaced,
+        done: effects::count(commands, &story.names),
+    };
+    Ok((text, Some((effects, commands.len()))))
 }
 
 fn plan_value(scenario: &Scenario) -> anyhow::Result<Value> {
@@ -106,6 +140,8 @@ struct Show {
     start: Time,
     limit: Span,
     exits: Vec<(Time, Key)>,
+    /// Replank starts anew after so many commands.
+    restart_after: Option<usize>,
 }
 
 /// What is due next besides the rehearsal's own doing.
@@ -131,7 +167,7 @@ impl Show {
         let mut rehearsal = Rehearsal::new(setup, Box::new(core));
         rehearsal.narrow_to(chosen);
         rehearsal.observe(Box::new(Teller(story.clone())));
-        Self { rehearsal, story, start: stage.start, limit, exits: stage.exits }
+        Self { rehearsal, story, start: stage.start, limit, exits: stage.exits, restart_after: None }
     }
 
     fn run(&mut self, scenario: &Scenario) -> anyhow::Result<Stop> {
@@ -146,8 +182,8 @@ impl Show {
             .iter()
             .rposition(|(_, due)| matches!(due, Due::Happening(one) if matches!(one.what, What::Intend(_))));
         for (number, (at, due)) in due.into_iter().enumerate() {
+            self.step_until(at);
             let world = self.rehearsal.world_mut();
-            while world.end().is_none() && world.step_until(at) {}
             if world.end().is_some() && last.is_none_or(|last| number > last) {
                 if let Due::Happening(happening) = due {
                     let after = at - self.start;
@@ -158,7 +194,24 @@ impl Show {
             world.run_until(at);
             self.happen(at, due)?;
         }
+        if self.restart_after.is_some() {
+            self.step_until(self.start + self.limit);
+        }
         Ok(self.rehearsal.run(self.limit, &mut |_| ControlFlow::Continue(())))
+    }
+
+    /// Steps as far as the run lasts; starts Replank anew when it is time to.
+    fn step_until(&mut self, at: Time) {
+        let world = self.rehearsal.world_mut();
+        while world.end().is_none() && world.step_until(at) {
+            let is_due = |after: &usize| {
+                world.commands().iter().filter(|sent| sent.result.is_some()).count() >= *after
+            };
+            if self.restart_after.as_ref().is_some_and(is_due) {
+                self.restart_after = None;
+                assert!(world.start_anew(), "somebody is in charge");
+            }
+        }
     }
 
     fn happen(&mut self, at: Time, due: Due<'_>) -> anyhow::Result<()> {

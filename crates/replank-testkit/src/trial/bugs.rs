@@ -10,14 +10,16 @@ use std::sync::Arc;
 use replank_core::Core;
 use replank_core::command::{
     Command, CommandKey, Effect, Mark, NodeRole, NodeTarget, Outcome, PodTarget, Refusal, Replacement,
+    WorkloadTarget,
 };
 use replank_core::decision::Decision;
 use replank_core::intent::Intent;
-use replank_core::plan::{Plan, StuckAction};
+use replank_core::mark;
+use replank_core::plan::{Plan, Singletons, StuckAction};
 use replank_core::waiting::{Subject, WaitingOn};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
-use replank_model::object::cloud::Instance;
+use replank_model::object::cloud::{GroupSize, Instance};
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, RunId};
@@ -45,11 +47,25 @@ pub enum Bug {
     EarlyStuck,
     /// An instance is ended while load balancers may still send to it.
     EarlyTarget,
+    /// A group is raised by more than the plan's surge.
+    OverSurge,
+    /// The size before the run is struck out once the group is raised.
+    LostSize,
+    /// A group is made smaller by wanting less.
+    WantsLess,
+    /// Another instance is ended than the one that was emptied.
+    WrongInstance,
+    /// Cordons are laid that have expired before they begin.
+    NoExpiry,
+    /// A workload is restarted once more.
+    Twice,
+    /// The run never says that it is over.
+    Endless,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 15] = [
         Self::PlainDelete,
         Self::EarlyEnd,
         Self::EarlyBatch,
@@ -58,6 +74,13 @@ impl Bug {
         Self::EarlyForce,
         Self::EarlyStuck,
         Self::EarlyTarget,
+        Self::OverSurge,
+        Self::LostSize,
+        Self::WantsLess,
+        Self::WrongInstance,
+        Self::NoExpiry,
+        Self::Twice,
+        Self::Endless,
     ];
 
     /// What has to be in a plan for the bug to have its chance.
@@ -65,7 +88,18 @@ impl Bug {
         match self {
             Self::EarlyTarget => plan.care.load_balancer.exclude = true,
             Self::EarlyStuck | Self::EarlyForce => plan.care.stuck.action = StuckAction::ForceDelete,
-            Self::PlainDelete | Self::EarlyEnd | Self::EarlyBatch | Self::EarlyDrain | Self::OpenNodes => {}
+            Self::Twice => plan.care.singletons = Singletons::Surge,
+            Self::PlainDelete
+            | Self::EarlyEnd
+            | Self::EarlyBatch
+            | Self::EarlyDrain
+            | Self::OpenNodes
+            | Self::OverSurge
+            | Self::LostSize
+            | Self::WantsLess
+            | Self::WrongInstance
+            | Self::NoExpiry
+            | Self::Endless => {}
         }
     }
 
@@ -75,10 +109,17 @@ impl Bug {
         match self {
             Self::PlainDelete => Promise::S1,
             Self::EarlyBatch => Promise::S2,
-            Self::EarlyDrain => Promise::S4,
-            Self::EarlyEnd | Self::OpenNodes | Self::EarlyForce | Self::EarlyStuck | Self::EarlyTarget => {
-                Promise::S5
-            }
+            Self::NoExpiry => Promise::S3,
+            Self::EarlyDrain | Self::OverSurge | Self::LostSize => Promise::S4,
+            Self::EarlyEnd
+            | Self::OpenNodes
+            | Self::EarlyForce
+            | Self::EarlyStuck
+            | Self::EarlyTarget
+            | Self::WantsLess
+            | Self::WrongInstance => Promise::S5,
+            Self::Twice => Promise::S6,
+            Self::Endless => Promise::L1,
         }
     }
 }
@@ -97,6 +138,8 @@ pub struct Buggy {
     done: BTreeSet<CommandKey>,
     /// Groups that were raised.
     raised: BTreeSet<GroupName>,
+    /// Workloads that core has restarted, and when.
+    restarted: Vec<(WorkloadTarget, Time)>,
 }
 
 impl Buggy {
@@ -111,6 +154,7 @@ impl Buggy {
             wrongs: Vec::new(),
             done: BTreeSet::new(),
             raised: BTreeSet::new(),
+            restarted: Vec::new(),
         }
     }
 
@@ -134,6 +178,11 @@ impl Buggy {
             Bug::EarlyTarget => {
                 self.end_waiting(decision, |on| matches!(on, WaitingOn::Deregistration { .. }));
             }
+            Bug::OverSurge | Bug::WantsLess | Bug::LostSize | Bug::WrongInstance | Bug::NoExpiry => {
+                self.alter(decision);
+            }
+            Bug::Twice => self.restart_twice(decision),
+            Bug::Endless => {}
         }
         for effect in std::mem::take(&mut self.wrongs) {
             let key = CommandKey(format!("bug/{effect:?}").into());
@@ -141,6 +190,73 @@ impl Buggy {
                 self.fired.set(self.fired.get() + 1);
                 let deadline = now + Span::from_secs(60);
                 decision.commands.push(Command { key, run: RunId::from("trial"), effect, deadline });
+            }
+        }
+    }
+
+    /// What core wants, done wrongly.
+    fn alter(&mut self, decision: &mut Decision) {
+        let view = self.core.view();
+        for command in &mut decision.commands {
+            let has_acted = match (self.bug, &mut command.effect) {
+                (Bug::OverSurge, Effect::Resize { from, to, .. }) if to.desired > from.desired => {
+                    to.desired += 2;
+                    to.max = to.max.max(to.desired);
+                    true
+                }
+                (Bug::LostSize, Effect::Resize { group, from, to }) if to.desired > from.desired => {
+                    let key = mark::ORIGINAL_SIZE.into();
+                    self.wrongs.push(Effect::UntagGroup { group: group.clone(), key });
+                    false
+                }
+                (Bug::WantsLess, Effect::Terminate { group, .. }) => {
+                    if let Some(size) = view.groups().get(group).map(|group| group.size) {
+                        let to = GroupSize { desired: size.desired.saturating_sub(1), ..size };
+                        command.effect = Effect::Resize { group: group.clone(), from: size, to };
+                    }
+                    true
+                }
+                (Bug::WrongInstance, Effect::Terminate { instance, group, node: Some(node), .. }) => {
+                    let of_group = view.instances().values().filter(|one| one.group == *group);
+                    let mut others = of_group.filter(|one| one.id != *instance && one.state.is_alive());
+                    if let Some(other) = others.next() {
+                        let name = other.node.as_ref().and_then(|name| view.node(name));
+                        if let Some(other_node) = name {
+                            *instance = other.id.clone();
+                            *node = NodeTarget { name: other_node.name(), uid: other_node.meta.uid.clone() };
+                        }
+                    }
+                    true
+                }
+                (Bug::NoExpiry, Effect::Cordon { mark, .. }) => {
+                    mark.expires = mark.since - Span::from_secs(1);
+                    true
+                }
+                (_, _) => false,
+            };
+            self.fired.set(self.fired.get() + usize::from(has_acted));
+        }
+    }
+
+    /// Workloads that were restarted, once more when that is seen.
+    fn restart_twice(&mut self, decision: &Decision) {
+        for command in &decision.commands {
+            if let Effect::RestartWorkload { workload, at, .. } = &command.effect {
+                self.restarted.push((workload.clone(), *at));
+            }
+        }
+        let view = self.core.view();
+        let restarted = std::mem::take(&mut self.restarted);
+        for (workload, at) in restarted {
+            let deployment = view.deployments.by_key(&workload.key);
+            let seen =
+                deployment.filter(|one| one.spec.template.meta.annotations.contains_key(mark::RESTARTED_BY));
+            match seen {
+                Some(one) => {
+                    let (version, at) = (one.meta.resource_version, at + Span::from_secs(1));
+                    self.wrongs.push(Effect::RestartWorkload { workload, version, at });
+                }
+                None => self.restarted.push((workload, at)),
             }
         }
     }
@@ -268,6 +384,9 @@ impl Pilot for Buggy {
 
     fn decide(&mut self, now: Time) -> Decision {
         let mut decision = self.core.decide(now);
+        if self.bug == Bug::Endless && decision.end.take().is_some() {
+            self.fired.set(self.fired.get() + 1);
+        }
         if decision.end.is_none() {
             self.go_wrong(now, &mut decision);
         }

@@ -1,0 +1,45 @@
+//! What was carried out in a scenario, in words that do not depend on moments.
+
+use std::collections::BTreeMap;
+
+use replank_core::command::{Effect, NodeRole, Replacement};
+use replank_sim::Sent;
+
+use super::names::Names;
+
+/// What had an effect, and how often. Marks that are renewed or handed over, tags that hold moments and cordons that were lifted and laid
+/// again depend on when somebody looked; they are left out. So is what is sent twice under one key: it has one effect.
+pub(super) fn count(commands: &[Sent], names: &Names) -> BTreeMap<String, usize> {
+    let mut done: BTreeMap<String, BTreeMap<&str, ()>> = BTreeMap::new();
+    for sent in commands.iter().filter(|sent| matches!(sent.result, Some((_, Ok(()))))) {
+        if let Some(words) = words(&sent.command.effect, names) {
+            done.entry(words).or_default().insert(&sent.command.key.0, ());
+        }
+    }
+    done.into_iter().map(|(words, keys)| (words, keys.len())).collect()
+}
+
+fn words(effect: &Effect, names: &Names) -> Option<String> {
+    Some(match effect {
+        Effect::Cordon { node, mark, .. } => match mark.role {
+            NodeRole::Draining { .. } => format!("begins {}", names.node(&node.name)),
+            NodeRole::Skipped => format!("leaves out {}", names.node(&node.name)),
+            NodeRole::Retained => format!("keeps {}", names.node(&node.name)),
+            NodeRole::Doomed | NodeRole::Surplus => return None,
+        },
+        Effect::Evict { pod, .. } => format!("evicts {}", names.pod(&pod.key)),
+        Effect::DeletePod { pod, .. } => format!("deletes {}", names.pod(&pod.key)),
+        Effect::ForceDelete { pod, .. } => format!("deletes by force {}", names.pod(&pod.key)),
+        Effect::RestartWorkload { workload, .. } => format!("restarts {}", workload.key),
+        Effect::SetTemplate { group, to, .. } => format!("gives {group} {}", to.kubelet_version),
+        Effect::Terminate { instance, replacement, .. } => match replacement {
+            Replacement::Launch => format!("ends {}, another in its place", names.instance(instance)),
+            Replacement::Decrement => format!("ends {}", names.instance(instance)),
+        },
+        Effect::Uncordon { .. }
+        | Effect::Exclude { .. }
+        | Effect::TagGroup { .. }
+        | Effect::UntagGroup { .. }
+        | Effect::Resize { .. } => return None,
+    })
+}

@@ -1,0 +1,63 @@
+//! Promise S6: Replank is started anew after each single command of every scenario, knows nothing but what there is, and comes to the same
+//! effects, none of them twice.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use replank_testkit::scenario::{Effects, Scenario, files, play_restarted};
+
+/// Scenarios in which the moment at which somebody looks decides, each with the reason.
+const BY_THE_SECOND: [(&str, &str); 0] = [];
+
+/// What of one run is not of the other.
+fn differences(sound: &Effects, other: &Effects) -> Vec<String> {
+    let mut all = Vec::new();
+    if sound.ending != other.ending || sound.replaced != other.replaced {
+        all.push(format!(
+            "ends {:?} with {} replaced, not {:?} with {}",
+            other.ending, other.replaced, sound.ending, sound.replaced
+        ));
+    }
+    let names = sound.done.keys().chain(other.done.keys());
+    let by_name: BTreeMap<&String, (usize, usize)> = names
+        .map(|name| {
+            let count = |of: &Effects| of.done.get(name).copied().unwrap_or(0);
+            (name, (count(sound), count(other)))
+        })
+        .collect();
+    all.extend(
+        by_name
+            .into_iter()
+            .filter(|(_, (a, b))| a != b)
+            .map(|(name, (a, b))| format!("{name}: {b}, not {a}")),
+    );
+    all
+}
+
+#[test]
+fn a_process_that_starts_anew_at_any_boundary_comes_to_the_same_effects() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let (mut boundaries, mut failures) = (0, Vec::new());
+    for path in files(&directory).expect("the scenarios are there") {
+        let text = fs::read_to_string(&path).expect("a scenario can be read");
+        let scenario = Scenario::read(&path, &text).expect("a scenario");
+        let excused = BY_THE_SECOND.iter().find(|(name, _)| *name == scenario.name);
+        if let Some((name, why)) = excused {
+            println!("SKIPPED {name}: {why}");
+            continue;
+        }
+        let Some((sound, commands)) = play_restarted(&scenario, None).expect("it plays") else { continue };
+        for after in 1..=commands {
+            boundaries += 1;
+            let (other, _) = play_restarted(&scenario, Some(after)).expect("it plays").expect("a plan");
+            let differences = differences(&sound, &other);
+            if !differences.is_empty() {
+                failures.push(format!("{} after {after}: {}", scenario.name, differences.join("; ")));
+            }
+        }
+    }
+    println!("{boundaries} boundaries, {} differ", failures.len());
+    assert!(boundaries > 1_000, "too few to tell anything: {boundaries}");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}

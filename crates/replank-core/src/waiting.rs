@@ -9,7 +9,7 @@ use replank_model::time::{Span, Time};
 
 use crate::drain::Refused;
 use crate::makers::Maker;
-use crate::mark::Ailment;
+use crate::mark::{Ailment, Illness};
 use crate::plan::StuckAction;
 use crate::stuck::Evidence;
 
@@ -304,6 +304,11 @@ pub enum WaitingOn {
         /// In which way.
         ailment: Ailment,
     },
+    /// A pod is in a bad way, which is why the run has halted.
+    Ailing {
+        /// In which.
+        illness: Illness,
+    },
     /// The run has halted, because a person wanted it to end.
     Cancelled {
         /// When.
@@ -382,6 +387,7 @@ impl WaitingOn {
             Self::Stalled { .. } => "stalled",
             Self::Halted { .. } => "halted",
             Self::Unhealthy { .. } => "unhealthy",
+            Self::Ailing { .. } => "ailing",
             Self::Cancelled { .. } => "cancelled",
             Self::Undone { .. } => "undone",
             Self::Deadline { .. } => "deadline",
@@ -437,6 +443,7 @@ impl WaitingOn {
             | Self::Halted { .. }
             | Self::Finding { .. }
             | Self::Unhealthy { .. }
+            | Self::Ailing { .. }
             | Self::Cancelled { .. }
             | Self::Undone { .. }
             | Self::Deadline { .. } => Hope::None,
@@ -555,6 +562,7 @@ impl fmt::Display for WaitingOn {
                 write!(f, "a person: nothing has moved since {since}, the plan allows {limit}")
             }
             Self::Halted { at } => write!(f, "a person: it halted at {at}, when nothing else could help"),
+            Self::Ailing { illness } => write!(f, "a person: {illness}"),
             Self::Unhealthy { at, ailment } => write!(f, "a person: it halted at {at}: {ailment}"),
             Self::Cancelled { at } => write!(f, "nothing: it was cancelled at {at}"),
             Self::Undone { at } => write!(f, "nothing: it was taken back from {at} on"),

@@ -138,6 +138,14 @@ impl Illness {
     }
 }
 
+/// Of one pod or node: `stuck in Terminating`.
+impl fmt::Display for Illness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = self.row().2;
+        f.pad(words.split_once(' ').map_or(words, |(_, rest)| rest))
+    }
+}
+
 impl fmt::Display for Ailment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { illness, whose, found, max } = self;

@@ -20,6 +20,7 @@ use super::stage;
 use super::turn::{Track, Turn};
 use crate::mark::{self, Ailment, Before, Illness, Whose};
 use crate::plan::{Health, NOT_READY_AFTER};
+use crate::waiting::{Subject, WaitingOn};
 
 /// Pods in a bad way, kept up to date change by change; a cache.
 #[derive(Debug, Default)]
@@ -167,22 +168,51 @@ pub(super) fn ailment(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> Option<Ailme
         next.into_iter().for_each(|at| turn.wake_at(at));
     }
     let health = turn.scope.plan.stage_health().filter(|_| stage::is_on_trial(turn, tracks))?;
-    let new: BTreeSet<&NodeName> = tracks
-        .iter()
-        .flat_map(|track| track.lane.usable.iter().chain(&track.lane.arriving))
-        .filter(|name| turn.member(name).stand != Stand::Closed)
-        .collect();
+    let new = new_nodes(turn, tracks);
     let view = turn.view;
-    let is_new = |key: &Key| {
-        let node = view.pods.by_key(key).and_then(|pod| pod.node.as_ref());
-        node.is_some_and(|node| new.contains(node))
-    };
+    let is_new = |key: &Key| is_on(view, &new, key);
     let (counts, next) = vitals.count(turn.now, stuck_after, is_new);
     if let Some(ailment) = counts.beyond(Whose::New, &health, &Counts::default()) {
         return Some(ailment);
     }
     next.into_iter().for_each(|at| turn.wake_at(at));
     late_node(turn, tracks)
+}
+
+/// Names pods that are in the bad way for which the run has halted.
+pub(super) fn name(turn: &mut Turn<'_>, tracks: &[Track<'_>], ailment: Ailment) {
+    const NAMED_MAX: usize = 10;
+    let Some(vitals) = turn.vitals else { return };
+    let after = turn.scope.plan.care.stuck.after;
+    let (now, view) = (turn.now, turn.view);
+    let new = new_nodes(turn, tracks);
+    let counts = |key: &&Key| ailment.whose == Whose::All || is_on(view, &new, key);
+    let ill: Vec<Key> = match ailment.illness {
+        Illness::CrashLooping => vitals.crash_looping.iter().filter(counts).cloned().collect(),
+        Illness::StuckTerminating => {
+            let stuck = vitals.leaving.iter().filter(|(_, due)| **due + after <= now);
+            stuck.map(|(key, _)| key).filter(counts).cloned().collect()
+        }
+        Illness::NotReady => {
+            let unready = vitals.unready.iter().filter(|(_, since)| **since + NOT_READY_AFTER <= now);
+            unready.map(|(key, _)| key).filter(counts).cloned().collect()
+        }
+        Illness::NodeNotReady => Vec::new(),
+    };
+    for key in ill.into_iter().take(NAMED_MAX) {
+        turn.wait(Subject::Pod(key), WaitingOn::Ailing { illness: ailment.illness });
+    }
+}
+
+/// Nodes that are on trial, those aside that somebody has cordoned.
+fn new_nodes<'t>(turn: &Turn<'_>, tracks: &'t [Track<'_>]) -> BTreeSet<&'t NodeName> {
+    let new = tracks.iter().flat_map(|track| track.lane.usable.iter().chain(&track.lane.arriving));
+    new.filter(|name| turn.member(name).stand != Stand::Closed).collect()
+}
+
+fn is_on(view: &View, nodes: &BTreeSet<&NodeName>, key: &Key) -> bool {
+    let node = view.pods.by_key(key).and_then(|pod| pod.node.as_ref());
+    node.is_some_and(|node| nodes.contains(node))
 }
 
 /// What was written down when the run began: the least of what its groups say.

@@ -398,6 +398,9 @@ fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>], gear: &mut Gear<'_>, blocke
     if turn.is_moving || halt::is_tried_again(turn, tracks) {
         return Verdict::Open;
     }
+    if let Halt::Unhealthy(ailment) = why {
+        health::name(turn, tracks, ailment);
+    }
     if !halt::is_for_what_blocks(why) {
         return Verdict::Stopped(why);
     }

@@ -14,6 +14,7 @@ const KINDS_MAX: usize = 10;
 /// A kind in words: what is waited for.
 fn words(kind: &str) -> &str {
     match kind {
+        "ailing" => "a person: pods in a bad way",
         "available" => "more Ready nodes",
         "bake" => "a wave's bake",
         "bounds" => "a group's bounds",

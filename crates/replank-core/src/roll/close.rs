@@ -224,8 +224,10 @@ pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
     if untag_ours(turn, track, group) {
         return false;
     }
-    // A run that has halted leaves it for the way back.
-    if track.halted.is_none() && group.tags.contains_key(mark::ORIGINAL_TEMPLATE) {
+    // A run that has halted leaves it for the way back; and that leaves it to whoever is started anew after it, who finds nothing to be
+    // done then, and to a later run, which takes it off.
+    let is_way_back = turn.scope.plan.target.base == Base::Original;
+    if !is_way_back && track.halted.is_none() && group.tags.contains_key(mark::ORIGINAL_TEMPLATE) {
         untag(turn, track.name, mark::ORIGINAL_TEMPLATE);
         return false;
     }

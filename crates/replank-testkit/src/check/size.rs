@@ -10,7 +10,7 @@ use super::{Found, Promise, Promised};
 
 const ORIGINAL: &str = "replank.dev/original-size";
 const BEGUN: &str = "replank.dev/begun";
-/// Stays where a run was blocked: it is what keeps the same run from beginning again.
+/// Stays where a run has halted: it is what keeps the same run from beginning again.
 const HALTED: &str = "replank.dev/halted";
 
 /// A group has changed.
@@ -93,7 +93,7 @@ fn finish_family(family: &Family, truth: &Truth, end: Option<&End>, last: &Decis
             let what = format!("group {name} ends as {size}, was {before}, with {moved} moved");
             found.broken(Promise::S4, what);
         }
-        let is_blocked = matches!(end, Some(End::Blocked(_)));
+        let is_blocked = matches!(end, Some(End::Blocked(_) | End::RolledBack(_) | End::Cancelled(_)));
         for (tag, may_stay) in [(ORIGINAL, is_said), (BEGUN, is_said), (HALTED, is_blocked)] {
             if group.tags.contains_key(tag) && !may_stay {
                 found.broken(Promise::S4, format!("group {name} keeps the tag {tag}"));
@@ -128,7 +128,7 @@ pub(super) fn finish(
                 format!("group {name} ends as {size} and was {before} ({alive} instances)"),
             );
         }
-        let is_blocked = matches!(end, Some(End::Blocked(_)));
+        let is_blocked = matches!(end, Some(End::Blocked(_) | End::RolledBack(_) | End::Cancelled(_)));
         for (tag, may_stay) in [(ORIGINAL, is_excused), (BEGUN, is_excused), (HALTED, is_blocked)] {
             if group.tags.contains_key(tag) && !may_stay {
                 found.broken(Promise::S4, format!("group {name} keeps the tag {tag}"));

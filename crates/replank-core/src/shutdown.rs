@@ -13,14 +13,14 @@ mod route;
 
 use replank_model::time::Span;
 
-pub use leave::{Leave, Listener, Serving};
+pub use leave::{ISTIO_DRAIN, Leave, Listener, Serving, has_untold_hook, proxy_of};
 pub use route::paths_of;
 
 /// Least time that the kubelet leaves between the signal and the kill, if the hook has used up the grace
 /// (`minimumGracePeriodInSeconds`).
 pub const SIGNAL_MIN: Span = Span::from_secs(2);
 /// Grace left over that is not worth a word.
-const SPARE: Span = Span::from_secs(5);
+pub const SPARE: Span = Span::from_secs(5);
 
 /// By which way clients reach a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -36,6 +36,8 @@ rules! {
     SpotOnly = "spot-only", "pods that run on spot capacity only";
     HpaAtMaximum = "hpa-at-maximum", "an autoscaler at its maximum: no replica can be added";
     LongGrace = "long-grace", "pods that may take long to stop";
+    ShutdownTiming = "shutdown-timing", "pods behind a load balancer that end before it has let go of them";
+    ProxyDrain = "proxy-drain", "Istio proxies that cut connections after 5 s, their grace unused";
     OneNode = "one-node", "all replicas on one node";
     OneZone = "one-zone", "all replicas in one zone";
     ToleratesEverything = "tolerates-everything", "pods that tolerate every taint, or a cordon, and come back to a node that is drained";

@@ -1,13 +1,16 @@
 //! What a pod does from its deletion on, as far as its spec tells.
 
-use replank_model::object::pod::{Container, Pod};
+use std::collections::BTreeMap;
+
+use replank_model::object::pod::{Container, Pod, RestartPolicy};
 use replank_model::text::Text;
 use replank_model::time::Span;
+use serde_json::Value;
 
 use super::SIGNAL_MIN;
 
 /// Istio's `terminationDrainDuration`, by default.
-const ISTIO_DRAIN: Span = Span::from_secs(5);
+pub const ISTIO_DRAIN: Span = Span::from_secs(5);
 /// Istio's `drainDuration`, by default: for so long Envoy accepts connections while it drains.
 const ISTIO_ACCEPTS: Span = Span::from_secs(45);
 
@@ -50,17 +53,22 @@ impl Leave {
     /// settings say. Of other processes nobody knows how long they take; `serving` is the caller's assumption.
     #[must_use]
     pub fn of(pod: &Pod, serving: Span) -> Self {
-        let mut containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
-        let has_proxy = containers.any(|container| &*container.name == "istio-proxy");
+        let proxy = proxy_of(pod);
         let pre_stop = pod.spec.containers.iter().filter_map(pre_stop).max().unwrap_or_default();
         let grace = Span::from_secs(pod.grace_seconds());
-        if !has_proxy {
+        let Some(proxy) = proxy else {
             let serving = Serving::For(serving);
             return Self { pre_stop, serving, listener: Listener::ClosesAtSignal, grace };
-        }
+        };
         let config = pod.meta.annotations.value("proxy.istio.io/config").unwrap_or_default();
-        let waits = setting(config, "EXIT_ON_ZERO_ACTIVE_CONNECTIONS") == Some("true");
-        let span = |name| setting(config, name).and_then(|text| text.parse::<Span>().ok());
+        let env = env_of(pod, &proxy.name);
+        // The mesh's own defaults are written into PROXY_CONFIG when the proxy is injected.
+        let value = |name: &str| {
+            let of_mesh = || setting(env.get("PROXY_CONFIG")?, name);
+            setting(config, name).or_else(|| env.get(name).map(String::as_str)).or_else(of_mesh)
+        };
+        let waits = value("EXIT_ON_ZERO_ACTIVE_CONNECTIONS") == Some("true");
+        let span = |name| value(name).and_then(|text| text.parse::<Span>().ok());
         let serving = if waits {
             Serving::UntilIdle { at_least: span("MINIMUM_DRAIN_DURATION").unwrap_or(ISTIO_DRAIN) }
         } else {
@@ -95,6 +103,43 @@ impl Leave {
             Listener::For(span) => (self.pre_stop + span).min(exit),
         }
     }
+}
+
+/// Istio's proxy among the containers of a pod, by its name or, as in gateways that are not injected, by its image. A native
+/// sidecar counts; `istio-init`, which has the same image and runs once, does not.
+#[must_use]
+pub fn proxy_of(pod: &Pod) -> Option<&Container> {
+    let stays = |container: &&Container| container.restart_policy == Some(RestartPolicy::Always);
+    let native = pod.spec.init_containers.iter().filter(stays);
+    let mut all = pod.spec.containers.iter().chain(native);
+    all.find(|container| &*container.name == "istio-proxy" || is_proxy_image(&container.image))
+}
+
+/// `docker.io/istio/proxyv2:1.28.0`, from whatever registry, by tag or digest.
+fn is_proxy_image(image: &str) -> bool {
+    let last = image.rsplit('/').next().unwrap_or_default();
+    last.split([':', '@']).next() == Some("proxyv2")
+}
+
+/// The variables of a container that have a value of their own.
+fn env_of(pod: &Pod, container: &str) -> BTreeMap<String, String> {
+    let spec = pod.spec.raw.as_deref().and_then(|raw| serde_json::from_str::<Value>(raw).ok());
+    let spec = spec.unwrap_or_default();
+    let lists = [&spec["containers"], &spec["initContainers"]];
+    let containers = lists.into_iter().filter_map(Value::as_array).flatten();
+    let own = containers.filter(|one| one["name"].as_str() == Some(container));
+    let env = own.filter_map(|one| one["env"].as_array()).flatten();
+    env.filter_map(|one| Some((one["name"].as_str()?.to_owned(), one["value"].as_str()?.to_owned())))
+        .collect()
+}
+
+/// Whether a hook runs before the signal of which the spec does not tell how long it takes.
+#[must_use]
+pub fn has_untold_hook(pod: &Pod) -> bool {
+    let has_hook = |container: &Container| {
+        container.lifecycle.as_ref().is_some_and(|lifecycle| lifecycle.pre_stop.is_some())
+    };
+    pod.spec.containers.iter().any(|container| has_hook(container) && pre_stop(container).is_none())
 }
 
 /// How long a container's hook takes, where it says so: a sleep, or a command that sleeps.
@@ -195,5 +240,43 @@ mod tests {
             r#"{"proxyMetadata":{"EXIT_ON_ZERO_ACTIVE_CONNECTIONS":"true","MINIMUM_DRAIN_DURATION":"20s"}}"#;
         let idle = leave(&json!({"proxy.istio.io/config": json_form}), &containers);
         assert_eq!(idle.serving, Serving::UntilIdle { at_least: Span::from_secs(20) });
+    }
+
+    #[test]
+    fn a_gateway_is_known_by_its_image_and_an_init_container_is_no_proxy() {
+        for image in ["docker.io/istio/proxyv2:1.28.0", "proxyv2", "reg:5000/mesh/proxyv2@sha256:00"] {
+            let gateway = leave(&json!({}), &json!([{"name": "gateway", "image": image}]));
+            assert_eq!(gateway.serving, Serving::For(ISTIO_DRAIN), "{image}");
+        }
+        for image in ["istio/pilot:1.28.0", "proxyv2-exporter:1", "proxyv2/app:1"] {
+            let other = leave(&json!({}), &json!([{"name": "gateway", "image": image}]));
+            assert_eq!(other.listener, Listener::ClosesAtSignal, "{image}");
+        }
+        let with = |init: &Value| {
+            let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop", "uid": "p"},
+                "spec": {"containers": [{"name": "a", "image": "i"}], "initContainers": [init]}});
+            match Object::from_json(pod) {
+                Ok(Object::Pod(pod)) => proxy_of(&pod).is_some(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(!with(&json!({"name": "istio-init", "image": "istio/proxyv2:1"})));
+        assert!(with(&json!({"name": "istio-proxy", "image": "istio/proxyv2:1", "restartPolicy": "Always"})));
+    }
+
+    #[test]
+    fn the_environment_of_the_proxy_speaks_where_the_annotation_is_silent() {
+        let proxy = |env: &Value| json!([{"name": "istio-proxy", "image": "p", "env": env}]);
+        let of_mesh = json!([{"name": "PROXY_CONFIG", "value": "{\"terminationDrainDuration\":\"20s\",\"drainDuration\":\"60s\"}"}]);
+        let mesh = leave(&json!({}), &proxy(&of_mesh));
+        assert_eq!(mesh.serving, Serving::For(Span::from_secs(20)));
+        assert_eq!(mesh.listener, Listener::For(Span::from_secs(60)));
+        let own = json!({"proxy.istio.io/config": "terminationDrainDuration: 30s"});
+        assert_eq!(leave(&own, &proxy(&of_mesh)).serving, Serving::For(Span::from_secs(30)));
+        let idle = json!([{"name": "EXIT_ON_ZERO_ACTIVE_CONNECTIONS", "value": "true"}]);
+        assert_eq!(leave(&json!({}), &proxy(&idle)).serving, Serving::UntilIdle { at_least: ISTIO_DRAIN });
+        let of_another =
+            json!([{"name": "istio-proxy", "image": "p"}, {"name": "a", "image": "i", "env": idle}]);
+        assert_eq!(leave(&json!({}), &of_another).serving, Serving::For(ISTIO_DRAIN));
     }
 }

@@ -68,6 +68,11 @@ const BOUTIQUE_EXTRA: &[Extra] = &[
         "Workflow pipelines/*",
         "a budget and no finalizer: other drains may lose the record, told as info",
     ),
+    (
+        "shutdown-timing",
+        "Deployment boutique/frontend",
+        "a LoadBalancer to nodes, no preStop: refused until the proxies of nodes know, told as info",
+    ),
     ("spot-only", "Deployment boutique/thumbnailer", "it tolerates and selects spot only, told as info"),
 ];
 
@@ -103,6 +108,13 @@ const ELASTIC_EXTRA: &[Extra] = &[
     ("zone-bound", "StatefulSet stateful/redis", "its volumes are bound to zones like kafka's"),
     ("local-storage", "Deployment bookinfo/*", "an emptyDir, told as info"),
     ("local-storage", "Deployment istio-system/istio-ingressgateway", "an emptyDir, told as info"),
+    (
+        "shutdown-timing",
+        "Deployment istio-system/istio-ingressgateway",
+        "an NLB to pods sends for up to 180 s, and Envoy ends at 5 s",
+    ),
+    ("proxy-drain", "Deployment istio-system/istio-ingressgateway", "Envoy ends at 5 s of a grace of 30 s"),
+    ("proxy-drain", "Deployment bookinfo/*", "sidecars that end at 5 s of a grace of 30 s, told as info"),
     ("local-storage", "Deployment kube-system/*", "an emptyDir, told as info"),
 ];
 

@@ -26,10 +26,12 @@ mod pdb_weak;
 mod pending_before;
 mod pinned_to_group;
 mod placed_apart;
+mod proxy_drain;
 mod result_unrecorded;
 mod retry_without_limit;
 mod scale;
 mod short_grace;
+mod shutdown_timing;
 mod singleton;
 mod spot_only;
 #[cfg(test)]
@@ -73,6 +75,8 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     spot_only::find,
     hpa_at_maximum::find,
     long_grace::find,
+    shutdown_timing::find,
+    proxy_drain::find,
     one_place::find,
     tolerates_everything::find,
     webhook_backend::find,

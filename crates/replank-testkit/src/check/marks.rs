@@ -81,7 +81,7 @@ impl Marks {
             }
             let may_stay = match role {
                 None | Some("skipped") => true,
-                Some("draining") => matches!(end, Some(End::Blocked(_))),
+                Some("draining" | "retained") => matches!(end, Some(End::Blocked(_))),
                 Some(_) => false,
             };
             if !may_stay && promised.old.contains(name) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_core::plan::{ChosenBy, OnDeadline, Plan, Singletons, StuckAction};
+use replank_core::plan::{ChosenBy, OnDeadline, Plan, Retained, Singletons, StuckAction};
 use replank_model::int_or_string::IntOrString;
 use replank_model::object::cloud::{GroupSize, Instance};
 use replank_model::selector::Selector;
@@ -91,6 +91,8 @@ impl Promised {
 pub(super) struct Limits {
     pub(super) before: GroupSize,
     pub(super) surge: u32,
+    /// Old nodes that may be kept beside those in their places.
+    pub(super) kept: u32,
     /// Nodes that must stay Ready.
     pub(super) needed: u32,
     /// The same in each zone.
@@ -142,6 +144,7 @@ impl Limits {
         Self {
             before,
             surge,
+            kept: if plan.care.retain.capacity == Retained::Cordoned { before.desired } else { 0 },
             needed: before.desired.saturating_sub(missing),
             needed_in_zone: plan.budget.min_ready_per_zone,
         }

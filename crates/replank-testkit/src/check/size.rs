@@ -25,8 +25,8 @@ pub(super) fn check(promised: &Promised, truth: &Truth, group: &NodeGroup, found
     if size.desired > size.max {
         found.broken(Promise::S4, format!("group {name} wants more than its maximum: {size}"));
     }
-    if size.max > before.max + limits.surge || size.desired > before.desired + limits.surge {
-        let surge = limits.surge;
+    let surge = limits.surge + limits.kept;
+    if size.max > before.max + surge || size.desired > before.desired + surge {
         found.broken(
             Promise::S4,
             format!("group {name} is {size}, was {before}, and may be raised by {surge}"),
@@ -54,7 +54,7 @@ fn check_family(family: &Family, truth: &Truth, group: &NodeGroup, found: &mut F
     let (size, before) = (group.size, family.before[&group.name]);
     let moved = moved(family, truth);
     let is_landing = group.name == family.landing;
-    let extra = if is_landing { moved + family.limits.surge } else { 0 };
+    let extra = if is_landing { moved + family.limits.surge + family.limits.kept } else { 0 };
     let max = before.max.max(before.desired + extra);
     if size.desired > size.max || size.max > max || size.desired > before.desired + extra {
         let what = format!(

@@ -6,6 +6,7 @@
 //! Each seed is a cluster; nothing else decides. What occurs, and about how often, is written where it is drawn.
 
 mod budgets;
+mod care;
 mod nodes;
 mod plan;
 mod workloads;
@@ -75,7 +76,8 @@ impl Cluster {
         let mut manifests = things.manifests;
         manifests.extend(budgets::draw(&mut random, &things.covered));
         base.extend(things.there_before);
-        let plan = plan::draw(&mut random, &fleet);
+        let mut plan = plan::draw(&mut random, &fleet);
+        care::draw(seed, &mut plan);
         let neighbour = match random.below(100) {
             0..3 => Neighbour::Nobody,
             3..9 => Neighbour::Flaps,

@@ -56,7 +56,9 @@ impl Moves {
         let group = landing.or(instance.map(|instance| &instance.group));
         let group = group.and_then(|name| truth.groups.get(name));
         let is_halted = group.is_some_and(|group| group.tags.contains_key("replank.dev/halted"));
-        if bears_cordons(pod) {
+        // While it rests, a run lets nodes take pods that it has not begun.
+        let is_released = promised.rests && node.meta.annotations.value("replank.dev/role").is_none();
+        if bears_cordons(pod) || is_released {
             sights.unknowable += 1;
         } else if !is_left_out && !is_halted {
             found.broken(Promise::S5, format!("pod {} moves to {name}, which is to go", pod.meta.key()));

@@ -25,6 +25,8 @@ pub struct Promised {
     pub(super) ends_batch: bool,
     /// Whether a node may be left out for the sake of a pod on it.
     pub(super) skips: bool,
+    /// Whether there may be times in which the run does nothing, and nodes take pods that it has not begun.
+    pub(super) rests: bool,
     /// How long past its grace a pod must be to count as stuck.
     pub(super) stuck_after: Span,
     /// Whether an instance may be ended with stuck pods.
@@ -127,6 +129,7 @@ impl Promised {
             batch_wait: plan.batch.wait,
             ends_batch: plan.batch.on_deadline == OnDeadline::Evict,
             skips: plan.batch.on_deadline == OnDeadline::Skip || plan.care.singletons == Singletons::Skip,
+            rests: !plan.care.windows.0.is_empty() || plan.care.waves.is_some(),
             stuck_after: plan.care.stuck.after,
             ends_stuck: plan.care.stuck.action != StuckAction::Report,
             kept: plan.care.load_balancer.exclude.then_some(plan.care.load_balancer.deregistration_delay),

@@ -190,7 +190,12 @@ fn compare(stage: &Stage, rebuilt: &Decision) {
         .collect();
     let lasting = |decision: &Decision| -> BTreeMap<Subject, String> {
         let waits = decision.waiting.iter().filter(|waiting| !passing.contains(&waiting.what));
-        waits.map(|waiting| (waiting.what.clone(), waiting.on.to_string())).collect()
+        // How many pods are healthy is told with what is under way taken off.
+        let words = |on: &WaitingOn| match on {
+            WaitingOn::Budget { budget, .. } => format!("disruption budget {budget}"),
+            on => on.to_string(),
+        };
+        waits.map(|waiting| (waiting.what.clone(), words(&waiting.on))).collect()
     };
     let (mine, other) = (lasting(&stage.last), lasting(rebuilt));
     let is_quiet = stage.last.commands.is_empty() && rebuilt.commands.is_empty();

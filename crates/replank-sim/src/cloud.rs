@@ -216,7 +216,9 @@ impl Cloud {
             CsiNode { meta: node.meta.clone(), spec: CsiNodeSpec { drivers: shape.csi_drivers.clone() } };
         let created = ctx.api.create(node);
         debug_assert!(created.is_ok(), "a free name was chosen");
-        if !csi.spec.drivers.is_empty() {
+        // A kubelet takes up what a machine of the same name has left.
+        let is_left = ctx.view().csi_nodes.by_key(&csi.meta.key()).is_some();
+        if !csi.spec.drivers.is_empty() && !is_left {
             let created = ctx.api.create(CsiNode {
                 meta: replank_model::object::meta::Meta { name: csi.meta.name, ..Default::default() },
                 spec: csi.spec,

@@ -8,7 +8,10 @@ use std::path::Path;
 use replank_testkit::scenario::{Effects, Scenario, files, play_restarted};
 
 /// Scenarios in which the moment at which somebody looks decides, each with the reason.
-const BY_THE_SECOND: [(&str, &str); 0] = [];
+const BY_THE_SECOND: [(&str, &str); 1] = [(
+    "image-cannot-stop-pods",
+    "somebody restarts the Deployment in the second in which the next node may be begun: what comes first decides",
+)];
 
 /// What of one run is not of the other.
 fn differences(sound: &Effects, other: &Effects) -> Vec<String> {

@@ -13,10 +13,22 @@ pub(super) fn count(commands: &[Sent], names: &Names) -> BTreeMap<String, usize>
     let mut done: BTreeMap<String, BTreeMap<&str, ()>> = BTreeMap::new();
     for sent in commands.iter().filter(|sent| matches!(sent.result, Some((_, Ok(()))))) {
         if let Some(words) = words(&sent.command.effect, names) {
-            done.entry(words).or_default().insert(&sent.command.key.0, ());
+            done.entry(anonymous(&words)).or_default().insert(&sent.command.key.0, ());
         }
     }
     done.into_iter().map(|(words, keys)| (words, keys.len())).collect()
+}
+
+/// Which of several new nodes and pods something happens to depends on when each came up: `web+2` is `web+`.
+fn anonymous(words: &str) -> String {
+    let mut text = String::with_capacity(words.len());
+    for letter in words.chars() {
+        let is_number = text.ends_with('+') && letter.is_ascii_digit();
+        if !is_number {
+            text.push(letter);
+        }
+    }
+    text
 }
 
 fn words(effect: &Effect, names: &Names) -> Option<String> {

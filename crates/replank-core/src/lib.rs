@@ -15,6 +15,7 @@ pub mod finding;
 pub mod groups;
 pub mod instance_types;
 pub mod intent;
+pub mod interrupt;
 pub mod makers;
 pub mod mark;
 pub mod noticed;

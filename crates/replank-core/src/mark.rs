@@ -15,7 +15,7 @@ use replank_model::time::Time;
 
 use crate::command::{Mark, NodeRole};
 
-pub use tags::{Ailment, Before, Begun, Halt, Halted, Illness, Until, Whose};
+pub use tags::{Ailment, Before, Begun, Halt, Halted, Illness, Moment, Until, Whose};
 
 /// Annotation on a node: the run that cordoned it.
 pub const RUN: &str = "replank.dev/run";
@@ -56,6 +56,10 @@ pub const HEALTH: &str = "replank.dev/health-before";
 pub const STAGE: &str = "replank.dev/stage-";
 /// Tag on a group: until when what was replaced is retained, as [`Until`].
 pub const RETAINED: &str = "replank.dev/retained";
+/// Tag on a group: since when a person has paused the run, as [`Moment`]. It goes when the end of the pause is written down.
+pub const PAUSED: &str = "replank.dev/paused";
+/// Tag on a group: when the run's last pause ended, as [`Moment`].
+pub const RESUMED: &str = "replank.dev/resumed";
 /// Tag on a group: the run that ended without being done, when and why, as [`Halted`].
 pub const HALTED: &str = "replank.dev/halted";
 

@@ -278,6 +278,30 @@ impl Until {
     }
 }
 
+/// What tags of [`super::PAUSED`] and [`super::RESUMED`] say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The run.
+    pub run: RunId,
+    /// When a pause of it began, or ended.
+    pub at: Time,
+}
+
+impl Moment {
+    /// As it is written.
+    #[must_use]
+    pub fn to_text(&self) -> Text {
+        Text::from(format!("{} at={}", self.run, self.at))
+    }
+
+    /// As it is read; `None` for anything else.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let (run, pairs) = pairs(text, &["at"]);
+        Some(Self { run, at: number(&pairs, "at")? })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -309,5 +333,7 @@ mod tests {
         assert_eq!(Before::read(&before.to_text()), Some(before));
         let until = Until { run: "r s".into(), until: time("2026-01-01T01:00:00Z") };
         assert_eq!(Until::read(&until.to_text()), Some(until));
+        let moment = Moment { run: "r s".into(), at: time("2026-01-01T01:00:00Z") };
+        assert_eq!(Moment::read(&moment.to_text()), Some(moment));
     }
 }

@@ -17,7 +17,7 @@ use super::retain;
 use super::turn::{Track, Turn, Watched};
 use super::zones;
 use crate::command::{Effect, Mark, NodeRole, Replacement};
-use crate::mark::{self, Before, Until};
+use crate::mark::{self, Before, Moment, Until};
 use crate::plan::{Base, Retained};
 use crate::waiting::{Subject, WaitingOn};
 
@@ -234,13 +234,15 @@ pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
     true
 }
 
-/// Takes off what the run wrote about its stages and the cluster's health; whether there was any.
+/// Takes off what the run wrote about its stages, its pauses and the cluster's health; whether there was any.
 fn untag_ours(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup) -> bool {
     let is_ours = |key: &str, value: &str| {
         let run = if key == mark::HEALTH {
             Before::read(value).map(|before| before.run)
         } else if key.starts_with(mark::STAGE) || key == mark::RETAINED {
             Until::read(value).map(|until| until.run)
+        } else if key == mark::PAUSED || key == mark::RESUMED {
+            Moment::read(value).map(|moment| moment.run)
         } else {
             None
         };

@@ -119,7 +119,7 @@ struct Cache {
     sent: Sent,
     /// `None` until it is first asked for; only where the plan asks.
     vitals: Option<Vitals>,
-    /// When the run last rested.
+    /// When the run last rested. Once it has begun, what is written on its groups says so too.
     rested: Option<Time>,
     watched: BTreeMap<(GroupName, Watched), Time>,
     /// Pods without a node; `None` until they are first asked for.
@@ -296,6 +296,7 @@ fn advance<'a>(turn: &mut Turn<'a>, tracks: &[Track<'a>], gear: &mut Gear<'_>) -
         return stop(turn, tracks, Halt::Unhealthy(ailment));
     }
     let rest = rest::of(turn, tracks);
+    rest::note(turn, tracks, rest);
     if let Some(rest) = rest {
         turn.rested = Some(turn.now);
         let is_begun = tracks.iter().any(Track::is_touched);

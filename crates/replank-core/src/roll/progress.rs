@@ -3,8 +3,9 @@
 //! A run that waits for something that somebody else's doing may end (a budget's pods become healthy, room appears) waits for
 //! as long as the plan's `progressDeadline` after its last step. Steps are: a mark, a new instance or node and its
 //! becoming Ready, the creation of a pod that is under a budget waited for or has an owner in common with a pod waited for,
-//! the moment by which a pod on its way out is due, the end of a stage's pause, the opening of a window. All of these are written on
-//! objects or in the plan, so that a restart changes nothing; the end of a person's pause is remembered only.
+//! the moment by which a pod on its way out is due, the end of a stage's pause, the opening of a window, the end of a person's
+//! pause. All of these are written on objects or in the plan, so that a restart changes nothing; only that a run rested of which
+//! nothing is written on its groups yet is remembered, and no more.
 
 use replank_model::time::Time;
 
@@ -62,8 +63,8 @@ fn of_track(turn: &Turn<'_>, track: &Track<'_>) -> Time {
             Stand::Skipped { since } => Some(since),
             _ => None,
         });
-    let of_stages = stage::last_end(turn, track).into_iter();
-    of_nodes.chain(of_instances).chain(of_marks).chain(of_stages).fold(turn.scope.options.started, Time::max)
+    let of_rests = stage::last_end(turn, track).into_iter().chain(rest::resumed(turn, track));
+    of_nodes.chain(of_instances).chain(of_marks).chain(of_rests).fold(turn.scope.options.started, Time::max)
 }
 
 fn of_load(turn: &Turn<'_>, load: &Load) -> Time {

@@ -8,14 +8,21 @@
 //! - a node whose drain was begun stays cordoned, with the pods that are left on it. The drain goes on after the rest;
 //! - an empty node's instance is ended, but not while a person has paused the run;
 //! - new nodes stay, marks are renewed, and the plan's `deadline` counts on, while its `progressDeadline` does not.
+//!
+//! When windows open and stages end is known from the plan and from tags. A person's pause is written on the groups that the run has
+//! begun ([`note`]): tag [`mark::PAUSED`] while it lasts, then [`mark::RESUMED`]. So a process that starts anew right after the pause
+//! does not take it for a want of progress.
 
+use replank_model::object::cloud::NodeGroup;
 use replank_model::time::{Span, Time};
 
 use super::close::release;
 use super::halt::queue_of;
+use super::prepare::{tag, untag};
 use super::stage::{self, Standing};
 use super::turn::{Track, Turn};
 use crate::intent::Intent;
+use crate::mark::{self, Moment};
 use crate::plan::Standing as WindowStanding;
 use crate::waiting::{Subject, WaitingOn};
 
@@ -72,6 +79,44 @@ pub(super) fn rest(turn: &mut Turn<'_>, tracks: &[Track<'_>], rest: Rest) {
             release(turn, name);
         }
     }
+}
+
+/// Writes down that a pause has begun or has ended. Of the two tags the first goes only when the second is there, and the
+/// second before the next pause is over, so that what is there says at any moment what is still to be written.
+pub(super) fn note(turn: &mut Turn<'_>, tracks: &[Track<'_>], rest: Option<Rest>) {
+    for track in tracks.iter().filter(|track| track.is_touched()) {
+        let Some(group) = track.group else { continue };
+        if rest == Some(Rest::Paused) {
+            if group.tags.contains_key(mark::RESUMED) {
+                untag(turn, track.name, mark::RESUMED);
+            }
+            moment(turn, track, group, "beginning of a pause", mark::PAUSED);
+        } else if track.moment(&turn.scope.run, mark::PAUSED).is_some() {
+            if track.moment(&turn.scope.run, mark::RESUMED).is_some() {
+                untag(turn, track.name, mark::PAUSED);
+            } else {
+                moment(turn, track, group, "end of a pause", mark::RESUMED);
+            }
+        }
+    }
+}
+
+/// Writes a moment down, unless it is; what a run that is over has left goes first.
+fn moment(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, what: &str, key: &str) {
+    if track.moment(&turn.scope.run, key).is_some() {
+        return;
+    }
+    if group.tags.contains_key(key) {
+        untag(turn, track.name, key);
+        return;
+    }
+    let value = Moment { run: turn.scope.run.clone(), at: turn.now }.to_text();
+    tag(turn, track.name, what, key, value);
+}
+
+/// When a group's last pause ended, if one has.
+pub(super) fn resumed(turn: &Turn<'_>, track: &Track<'_>) -> Option<Time> {
+    track.moment(&turn.scope.run, mark::RESUMED)
 }
 
 /// Since when the run may act, where that is known from the plan.

@@ -15,7 +15,7 @@ use super::prepare::LATE_AFTER;
 use super::sent::{COMMAND_LIFE, Offer, Sent};
 use crate::command::{Command, CommandKey, Effect, Mark, NodeRole};
 use crate::intent::Intent;
-use crate::mark::{self, Before, Begun, Halted, Until};
+use crate::mark::{self, Before, Begun, Halted, Moment, Until};
 use crate::plan::{Allowance, ChosenBy};
 use crate::waiting::{Subject, Waiting, WaitingOn};
 
@@ -28,7 +28,7 @@ pub(super) struct Turn<'a> {
     pub(super) fleet: &'a Fleet,
     /// Pods in a bad way, where the plan asks for them.
     pub(super) vitals: Option<&'a Vitals>,
-    /// When the run last rested, as far as this process knows.
+    /// When the run last rested, as far as this process knows: of use before anything of it is written on groups.
     pub(super) rested: Option<Time>,
     pub(super) sent: &'a mut Sent,
     watched: &'a mut BTreeMap<(GroupName, Watched), Time>,
@@ -119,6 +119,12 @@ impl<'a> Track<'a> {
     pub(super) fn until(&self, run: &RunId, key: &str) -> Option<Time> {
         let until = Until::read(self.group?.tags.value(key)?)?;
         (until.run == *run).then_some(until.until)
+    }
+
+    /// When a pause of the run began or ended, as a tag says.
+    pub(super) fn moment(&self, run: &RunId, key: &str) -> Option<Time> {
+        let moment = Moment::read(self.group?.tags.value(key)?)?;
+        (moment.run == *run).then_some(moment.at)
     }
 
     /// Old nodes that are kept for a while beside those that took their places.

@@ -130,14 +130,59 @@ fn a_paused_run_begins_nothing_and_goes_on_when_it_is_resumed() {
     }
     let since = &stage.done[sent..];
     assert!(
-        since.iter().all(|(_, command, _)| command.key.0.contains("/release/")),
-        "only what was not begun is let go\n{}",
+        since.iter().all(|(_, command, _)| {
+            command.key.0.contains("/release/") || command.key.0.ends_with(mark::PAUSED)
+        }),
+        "only what was not begun is let go, and the pause is written down\n{}",
         stage.story()
     );
     assert_eq!(cordoned(&stage), 1, "the node half way stays cordoned");
     stage.core.intend(Intent::Run);
     assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
     as_before(&stage);
+}
+
+#[test]
+fn the_end_of_a_pause_outlives_a_restart_at_any_moment_after_it() {
+    let limit = Span::from_minutes(30);
+    for after in 0..12 {
+        let objects = vec![
+            node("n0", "web", "a"),
+            node("n1", "web", "b"),
+            replica_set("web", 1, "1"),
+            web("web-x", "n0", "web"),
+            budget("web", "web", 1),
+        ];
+        let spec = json!({"target": {"kubernetesVersion": "1.36"}, "progressDeadline": "30m"});
+        let mut stage = Stage::new(plan(&["web"], spec), objects);
+        stage.run_until("a budget in the way", HOUR, |stage| stage.seen.contains_key("budget"));
+        // Twice, so that the record of the first pause is not taken for that of the second.
+        for _ in 0..2 {
+            stage.core.intend(Intent::Paused);
+            let resumed = stage.now + HOUR;
+            while stage.now < resumed {
+                assert_eq!(stage.tick(), None);
+            }
+            stage.core.intend(Intent::Run);
+            for tick in 0..60 {
+                if tick == after {
+                    stage.restart();
+                }
+                assert_eq!(stage.tick(), None, "after {after} s\n{}", stage.story());
+            }
+        }
+        let resumed = stage.now - Span::from_secs(60);
+        let End::Blocked(why) = stage.run(DAY) else { panic!("{}", stage.story()) };
+        let stalled = why.iter().find_map(|waiting| match waiting.on {
+            WaitingOn::Stalled { since, .. } => Some(since),
+            _ => None,
+        });
+        let since = stalled.expect("it halts for want of progress");
+        assert!((resumed..resumed + Span::from_secs(20)).contains(&since), "{since}, resumed {resumed}");
+        assert!(stage.now >= since + limit);
+        let tags = &stage.truth.groups()["web"].tags;
+        assert!(!tags.contains_key(mark::PAUSED) && !tags.contains_key(mark::RESUMED), "{tags:?}");
+    }
 }
 
 #[test]

@@ -91,6 +91,14 @@ pub(super) const RULES: &[Rule] = &[
         why: "intake turns bytes into objects and decides nothing",
     },
     Rule {
+        name: "replank-lifecycle",
+        ours: &["replank-intake", "replank-model"],
+        others: &["flate2", "granit-parser", "rustc-hash", "serde", "serde_json", "thiserror"],
+        below: &[],
+        purity: Purity::Effects,
+        why: "lifecycle reads files and writes texts; it starts no programs and knows no cluster",
+    },
+    Rule {
         name: "replank",
         ours: &["replank-core", "replank-intake", "replank-model", "replank-sim"],
         others: &[

@@ -1,0 +1,6 @@
+//! The life of API versions: when each was introduced, deprecated and removed, and what takes its place.
+//!
+//! [`table`] is the data. Nothing here talks to a cluster, and nothing is written.
+
+pub mod release;
+pub mod table;

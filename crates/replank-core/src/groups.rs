@@ -11,7 +11,8 @@ use std::sync::Arc;
 use replank_model::labels::Labels;
 use replank_model::object::affinity::Taint;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, NodeGroup, NodeShape, TemplateVersion, instance_of,
+    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape,
+    TemplateVersion, instance_of,
 };
 use replank_model::object::meta::Key;
 use replank_model::object::node::{self, Node};
@@ -91,6 +92,7 @@ pub fn assumed_target(
         current: TemplateVersion::default(),
         templates: vec![renamed(model.template(), &model.name, name, by)],
         tags: Labels::default(),
+        hooks: Vec::new(),
     };
     Some(LearntGroup { group, instances: Vec::new() })
 }
@@ -148,6 +150,9 @@ fn learn(view: &View, name: GroupName, nodes: &[&Arc<Node>]) -> LearntGroup {
             template: TemplateVersion::default(),
             launched: node.meta.creation_timestamp,
             node: Some(node.name()),
+            lifecycle: Lifecycle::InService,
+            market: Market::of(&node.meta.labels),
+            is_protected: false,
         })
         .collect();
     let group = NodeGroup {
@@ -157,6 +162,7 @@ fn learn(view: &View, name: GroupName, nodes: &[&Arc<Node>]) -> LearntGroup {
         templates: vec![template(view, nodes)],
         tags: Labels::default(),
         name,
+        hooks: Vec::new(),
     };
     LearntGroup { group, instances }
 }

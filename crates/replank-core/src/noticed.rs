@@ -174,6 +174,7 @@ impl Eyes {
             Change::Object { old: None, .. }
             | Change::Instance { old: None, .. }
             | Change::Group { .. }
+            | Change::Message { .. }
             | Change::Stale => {}
         }
     }

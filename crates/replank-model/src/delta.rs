@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::object::cloud::{Instance, NodeGroup};
+use crate::object::cloud::{Instance, Message, NodeGroup};
 use crate::object::{Object, ObjectRef};
-use crate::text::{GroupName, InstanceId};
+use crate::text::{GroupName, InstanceId, MessageId};
 
 /// One observed change. A Delta carries the whole new state, so that applying one twice, or missing one before it, does
 /// no harm.
@@ -22,6 +22,10 @@ pub enum Delta {
     Instance(Arc<Instance>),
     /// The instance is no longer listed.
     InstanceGone(InstanceId),
+    /// A message was received.
+    Message(Arc<Message>),
+    /// The message was deleted, or others may receive it again.
+    MessageGone(MessageId),
 }
 
 impl<T: Into<Object>> From<T> for Delta {

@@ -126,6 +126,10 @@ name_type! {
     InstanceId
 }
 name_type! {
+    /// A message's id in its queue.
+    MessageId
+}
+name_type! {
     /// An availability zone, as in the label `topology.kubernetes.io/zone`.
     Zone
 }

@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
-use replank_model::object::cloud::{Instance, InstanceState, LaunchTemplate, NodeGroup, NodeShape};
+use replank_model::object::cloud::{
+    Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape,
+};
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -101,7 +103,7 @@ impl Cloud {
             Change::Group { new: Some(group), .. } => self.reconcile_soon(ctx, &group.name),
             Change::Instance { old, new } => {
                 let alive = |instance: &Option<Arc<Instance>>| {
-                    instance.clone().filter(|instance| instance.state.is_alive())
+                    instance.clone().filter(|instance| instance.is_counted())
                 };
                 let (was, is) = (alive(old), alive(new));
                 if let Some(was) = &was {
@@ -114,7 +116,10 @@ impl Cloud {
                     self.reconcile_soon(ctx, &was.group);
                 }
             }
-            Change::Group { new: None, .. } | Change::Object { .. } | Change::Stale => {}
+            Change::Group { new: None, .. }
+            | Change::Object { .. }
+            | Change::Message { .. }
+            | Change::Stale => {}
         }
     }
 
@@ -132,7 +137,11 @@ impl Cloud {
     /// Ends an instance: it shuts down, and its node goes away later.
     pub(crate) fn terminate(&mut self, ctx: &mut Ctx<'_>, instance: &Instance) {
         let number = self.instance_number(&instance.id);
-        let stopping = Instance { state: InstanceState::ShuttingDown, ..instance.clone() };
+        let stopping = Instance {
+            state: InstanceState::ShuttingDown,
+            lifecycle: Lifecycle::TerminatingProceed,
+            ..instance.clone()
+        };
         ctx.api.apply_cloud(Delta::Instance(Arc::new(stopping)));
         let span = self.timings.shut_down.draw(ctx.draws.draw(instance.id.as_str(), Purpose::ShutDown, 0));
         ctx.agenda.after(span, Event::Cloud(CloudDue::Terminated(number)));
@@ -199,6 +208,9 @@ impl Cloud {
             template: group.current,
             launched: Some(ctx.api.timestamp()),
             node: None,
+            lifecycle: Lifecycle::Pending,
+            market: Market::of(&group.template().labels),
+            is_protected: false,
         });
         ctx.api.apply_cloud(Delta::Instance(instance.clone()));
         let number = self.instance_number(&id);
@@ -225,8 +237,12 @@ impl Cloud {
             });
             debug_assert!(created.is_ok(), "the node is new");
         }
-        let running =
-            Instance { state: InstanceState::Running, node: Some(name), ..Instance::clone(&instance) };
+        let running = Instance {
+            state: InstanceState::Running,
+            lifecycle: Lifecycle::InService,
+            node: Some(name),
+            ..Instance::clone(&instance)
+        };
         ctx.api.apply_cloud(Delta::Instance(Arc::new(running)));
         let span = self.timings.ready.draw(ctx.draws.draw(instance.id.as_str(), Purpose::NodeReady, 0));
         ctx.agenda.after(span, Event::Cloud(CloudDue::Ready(number)));
@@ -248,7 +264,11 @@ impl Cloud {
     /// The name of the node whose kubelet falls silent.
     fn terminated(&mut self, ctx: &mut Ctx<'_>, number: u32) -> Option<NodeName> {
         let instance = self.known(ctx.view(), number)?;
-        let gone = Instance { state: InstanceState::Terminated, ..Instance::clone(&instance) };
+        let gone = Instance {
+            state: InstanceState::Terminated,
+            lifecycle: Lifecycle::Terminated,
+            ..Instance::clone(&instance)
+        };
         ctx.api.apply_cloud(Delta::Instance(Arc::new(gone)));
         let span = self.timings.node_gone.draw(ctx.draws.draw(instance.id.as_str(), Purpose::ShutDown, 1));
         ctx.agenda.after(span, Event::Cloud(CloudDue::NodeGone(number)));

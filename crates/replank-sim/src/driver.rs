@@ -291,6 +291,7 @@ fn observed(change: &Change) -> Option<(Stream, Delta)> {
         Change::Object { old: None, new: None, .. }
         | Change::Group { old: None, new: None }
         | Change::Instance { old: None, new: None }
+        | Change::Message { .. }
         | Change::Stale => None,
     }
 }

@@ -56,7 +56,8 @@ impl Trace {
                     self.number(u64::from(new.is_some()));
                 }
             }
-            Change::Stale => {}
+            // A queue is no part of the world.
+            Change::Message { .. } | Change::Stale => {}
         }
     }
 

@@ -1,5 +1,5 @@
 use replank_model::delta::Delta;
-use replank_model::object::cloud::{InstanceState, LaunchTemplate, TemplateVersion};
+use replank_model::object::cloud::{InstanceState, LaunchTemplate, Lifecycle, Market, TemplateVersion};
 use replank_model::time::Time;
 use serde_json::{Value, json};
 
@@ -35,6 +35,7 @@ impl Stage {
             current: TemplateVersion::default(),
             templates: vec![LaunchTemplate::default()],
             tags: [(mark::BEGUN, &*begun.to_text())].into_iter().collect(),
+            hooks: Vec::new(),
         };
         stage.put(Delta::Group(group.into()));
         stage.instance(InstanceState::Running);
@@ -66,6 +67,9 @@ impl Stage {
             template: TemplateVersion::default(),
             launched: None,
             node: Some("n".into()),
+            lifecycle: Lifecycle::InService,
+            market: Market::OnDemand,
+            is_protected: false,
         };
         self.put(Delta::Instance(instance.into()));
     }

@@ -147,7 +147,7 @@ impl Fleet {
                     self.lanes.entry(scope.lane_of(&group.name).clone()).or_default();
                 }
             }
-            Change::Stale => {}
+            Change::Message { .. } | Change::Stale => {}
         }
     }
 
@@ -361,6 +361,8 @@ impl Fleet {
         let shelf = match instance.state {
             InstanceState::ShuttingDown => LooseShelf::Leaving,
             InstanceState::Terminated => return None,
+            // Its group holds it on its way out.
+            InstanceState::Pending | InstanceState::Running if !instance.is_counted() => LooseShelf::Leaving,
             InstanceState::Pending | InstanceState::Running => {
                 let group = view.groups().get(&instance.group);
                 let meets = group.is_some_and(|group| {

@@ -228,7 +228,7 @@ fn stand(
     is_chosen: bool,
     found: Option<mark::Found>,
 ) -> Stand {
-    if node.meta.is_terminating() || instance.is_some_and(|instance| !instance.state.is_alive()) {
+    if node.meta.is_terminating() || instance.is_some_and(|instance| !instance.is_counted()) {
         return Stand::Leaving;
     }
     if instance.is_none() && is_ended(scope, found.as_ref()) {

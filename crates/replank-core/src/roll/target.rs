@@ -188,6 +188,7 @@ mod tests {
             current: replank_model::object::cloud::TemplateVersion(1),
             templates: vec![old_template(), LaunchTemplate::default()],
             tags: replank_model::labels::TextMap::default(),
+            hooks: Vec::new(),
         }
     }
 

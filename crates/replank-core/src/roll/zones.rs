@@ -19,7 +19,7 @@ pub(super) fn launches(turn: &Turn<'_>, track: &Track<'_>) -> u32 {
     let Some(group) = track.group.filter(|_| !short.is_empty()) else { return 0 };
     let mut alive: BTreeMap<&Zone, u32> = group.zones.iter().map(|zone| (zone, 0)).collect();
     let instances = turn.view.instances().values().filter(|instance| instance.group == group.name);
-    for instance in instances.filter(|instance| instance.state.is_alive()) {
+    for instance in instances.filter(|instance| instance.is_counted()) {
         if let Some(count) = alive.get_mut(&instance.zone) {
             *count += 1;
         }

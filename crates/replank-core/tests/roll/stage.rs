@@ -15,7 +15,9 @@ use replank_core::schedule::Scheduler;
 use replank_core::waiting::{Subject, WaitingOn};
 use replank_core::{Core, Options, mark, nodes_to_replace};
 use replank_model::delta::Delta;
-use replank_model::object::cloud::{GroupSize, Instance, InstanceState, NodeGroup, TemplateVersion};
+use replank_model::object::cloud::{
+    GroupSize, Instance, InstanceState, Lifecycle, Market, NodeGroup, TemplateVersion,
+};
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -258,7 +260,12 @@ impl Stage {
         let kind = match &delta {
             Delta::Put(object) => Some(object.kind()),
             Delta::Gone(gone) => Some(gone.kind),
-            Delta::Group(_) | Delta::GroupGone(_) | Delta::Instance(_) | Delta::InstanceGone(_) => None,
+            Delta::Group(_)
+            | Delta::GroupGone(_)
+            | Delta::Instance(_)
+            | Delta::InstanceGone(_)
+            | Delta::Message(_)
+            | Delta::MessageGone(_) => None,
         };
         let lag = Span::from_secs((self.lag)(kind.unwrap_or(Kind::Other)));
         self.queues.entry(kind).or_default().push_back((self.now + lag, delta));
@@ -627,6 +634,9 @@ impl Stage {
                     template: group.current,
                     launched: Some(self.now),
                     node: None,
+                    lifecycle: Lifecycle::InService,
+                    market: Market::OnDemand,
+                    is_protected: false,
                 };
                 self.change(Delta::Instance(instance.into()));
             }

@@ -11,8 +11,8 @@ use crate::object::affinity::Taint;
 use crate::object::node::Node;
 use crate::object::resources::Resources;
 use crate::object::volume::CsiNodeDriver;
-use crate::text::{GroupName, InstanceId, Name, NodeName, Text, Zone};
-use crate::time::Time;
+use crate::text::{GroupName, InstanceId, MessageId, Name, NodeName, Text, Zone};
+use crate::time::{Span, Time};
 
 /// A group of interchangeable instances: an Auto Scaling group, or the one behind an EKS managed node group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub struct NodeGroup {
     pub templates: Vec<LaunchTemplate>,
     /// Tags: where a run writes the original bounds before it raises them.
     pub tags: TextMap,
+    /// Lifecycle hooks, sorted by name.
+    pub hooks: Vec<LifecycleHook>,
 }
 
 impl NodeGroup {
@@ -133,6 +135,156 @@ pub struct Instance {
     pub launched: Option<Time>,
     /// The node it registered as, once it has.
     pub node: Option<NodeName>,
+    /// Where it is in its group.
+    pub lifecycle: Lifecycle,
+    /// How it is paid for.
+    pub market: Market,
+    /// Whether its group leaves it alone when it wants fewer (scale-in protection). It is no protection against anything else.
+    pub is_protected: bool,
+}
+
+impl Instance {
+    /// Whether the group counts it towards what it wants: one that is held on its way out is not counted any more.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        self.state.is_alive() && self.lifecycle.is_counted()
+    }
+}
+
+/// Where an instance is in its group (Auto Scaling LifecycleState).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lifecycle {
+    /// It is launched.
+    Pending,
+    /// A launch hook holds it.
+    PendingWait,
+    /// The launch hook was completed, or its time is over.
+    PendingProceed,
+    /// It serves.
+    #[default]
+    InService,
+    /// It is ended.
+    Terminating,
+    /// A termination hook holds it.
+    TerminatingWait,
+    /// The termination hook was completed, or its time is over.
+    TerminatingProceed,
+    /// It is gone from the group.
+    Terminated,
+    /// Somebody took it out of the group for a while.
+    Standby,
+    /// It was taken out of the group, or is on its way.
+    Detached,
+    /// It is in the warm pool, or on its way there and held by no hook.
+    Warmed,
+}
+
+impl Lifecycle {
+    /// As Auto Scaling writes it; states of warm pools and standby that differ in nothing here have one word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::PendingWait => "Pending:Wait",
+            Self::PendingProceed => "Pending:Proceed",
+            Self::InService => "InService",
+            Self::Terminating => "Terminating",
+            Self::TerminatingWait => "Terminating:Wait",
+            Self::TerminatingProceed => "Terminating:Proceed",
+            Self::Terminated => "Terminated",
+            Self::Standby => "Standby",
+            Self::Detached => "Detached",
+            Self::Warmed => "Warmed",
+        }
+    }
+
+    /// Whether the group counts an instance there towards what it wants.
+    #[must_use]
+    pub fn is_counted(self) -> bool {
+        match self {
+            Self::Pending | Self::PendingWait | Self::PendingProceed | Self::InService => true,
+            Self::Terminating
+            | Self::TerminatingWait
+            | Self::TerminatingProceed
+            | Self::Terminated
+            | Self::Standby
+            | Self::Detached
+            | Self::Warmed => false,
+        }
+    }
+}
+
+impl fmt::Display for Lifecycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// How an instance is paid for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Market {
+    /// It stays until somebody ends it.
+    #[default]
+    OnDemand,
+    /// It is taken back when the capacity is needed, two minutes after a warning.
+    Spot,
+}
+
+impl Market {
+    /// What a node's labels say (`eks.amazonaws.com/capacityType`, `karpenter.sh/capacity-type`).
+    #[must_use]
+    pub fn of(labels: &Labels) -> Self {
+        let is_spot = labels.value("eks.amazonaws.com/capacityType") == Some("SPOT")
+            || labels.value("karpenter.sh/capacity-type") == Some("spot");
+        if is_spot { Self::Spot } else { Self::OnDemand }
+    }
+}
+
+/// A lifecycle hook of a group: it holds an instance at launch or termination until somebody completes the action.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LifecycleHook {
+    /// Name.
+    pub name: Text,
+    /// What it holds instances at.
+    pub at: Transition,
+    /// How long it holds one after its beginning and after every heartbeat (HeartbeatTimeout: 30 s to 2 h).
+    pub timeout: Span,
+}
+
+impl LifecycleHook {
+    /// How long it holds an instance at most, whatever heartbeats there are: 48 h, or a hundred times its timeout if that is
+    /// less (GlobalTimeout).
+    #[must_use]
+    pub fn ceiling(&self) -> Span {
+        Span::from_millis(self.timeout.as_millis().saturating_mul(100)).min(Span::from_minutes(48 * 60))
+    }
+}
+
+/// What a lifecycle hook holds instances at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Transition {
+    /// `autoscaling:EC2_INSTANCE_LAUNCHING`.
+    Launching,
+    /// `autoscaling:EC2_INSTANCE_TERMINATING`.
+    Terminating,
+}
+
+/// A message of a queue that this process has received and not deleted: nobody else receives it until its visibility timeout
+/// is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Id: the same whenever it is delivered.
+    pub id: MessageId,
+    /// What it is deleted by: another one at every delivery.
+    pub receipt: Text,
+    /// Its body, unread.
+    pub body: Text,
+    /// When it was sent.
+    pub sent: Time,
+    /// Until when nobody else receives it.
+    pub hidden_until: Time,
+    /// How often it has been received, by whomever.
+    pub received_count: u32,
 }
 
 /// Where an instance is in its life (EC2 InstanceStateName).

@@ -17,7 +17,7 @@ pub use label_class::LabelClass;
 pub use table::{Ix, Table};
 
 use crate::delta::Delta;
-use crate::object::cloud::{Instance, NodeGroup};
+use crate::object::cloud::{Instance, Message, NodeGroup};
 use crate::object::cluster::{CustomResourceDefinition, NamespaceObject, Other};
 use crate::object::meta::{Key, Meta};
 use crate::object::node::Node;
@@ -32,7 +32,7 @@ use crate::object::workload::{
 };
 use crate::object::{Kind, Object, ObjectRef, Resource, batch, network};
 use crate::selector::Selector;
-use crate::text::{GroupName, InstanceId, Namespace, NodeName, Text, Uid};
+use crate::text::{GroupName, InstanceId, MessageId, Namespace, NodeName, Text, Uid};
 use label_class::LabelClasses;
 use topology::Topology;
 
@@ -62,6 +62,13 @@ pub enum Change {
         /// What it is.
         new: Option<Arc<Instance>>,
     },
+    /// A message was received, was received once more, or went.
+    Message {
+        /// What it was.
+        old: Option<Arc<Message>>,
+        /// What it is.
+        new: Option<Arc<Message>>,
+    },
     /// Nothing: the Delta was older than what is known, or spoke of something that is not there.
     Stale,
 }
@@ -87,6 +94,7 @@ macro_rules! view {
             others: BTreeMap<OtherKey, Arc<Other>>,
             groups: BTreeMap<GroupName, Arc<NodeGroup>>,
             instances: BTreeMap<InstanceId, Arc<Instance>>,
+            messages: BTreeMap<MessageId, Arc<Message>>,
             classes: LabelClasses,
             topology: Topology,
             pods_on: FxHashMap<NodeName, Vec<Ix<Pod>>>,
@@ -173,6 +181,8 @@ macro_rules! view {
                 all.extend(self.groups.values().map(|group| Change::Group { old: None, new: Some(group.clone()) }));
                 let instances = self.instances.values().cloned();
                 all.extend(instances.map(|instance| Change::Instance { old: None, new: Some(instance) }));
+                let messages = self.messages.values().cloned();
+                all.extend(messages.map(|message| Change::Message { old: None, new: Some(message) }));
                 all
             }
 
@@ -248,6 +258,14 @@ impl View {
             }
             Delta::InstanceGone(id) => match self.instances.remove(&id) {
                 Some(old) => Change::Instance { old: Some(old), new: None },
+                None => Change::Stale,
+            },
+            Delta::Message(message) => {
+                let old = self.messages.insert(message.id.clone(), message.clone());
+                Change::Message { old, new: Some(message) }
+            }
+            Delta::MessageGone(id) => match self.messages.remove(&id) {
+                Some(old) => Change::Message { old: Some(old), new: None },
                 None => Change::Stale,
             },
         }
@@ -346,6 +364,12 @@ impl View {
     #[must_use]
     pub fn instances(&self) -> &BTreeMap<InstanceId, Arc<Instance>> {
         &self.instances
+    }
+
+    /// Messages that were received and not deleted, sorted by id.
+    #[must_use]
+    pub fn messages(&self) -> &BTreeMap<MessageId, Arc<Message>> {
+        &self.messages
     }
 
     /// Objects of kinds that no decision reads, sorted by group, kind, namespace and name.
@@ -458,7 +482,10 @@ fn move_in<K: std::hash::Hash + Eq>(
 /// Views are equal when they hold equal objects, whatever the order in which these came.
 impl PartialEq for View {
     fn eq(&self, other: &Self) -> bool {
-        self.objects() == other.objects() && self.groups == other.groups && self.instances == other.instances
+        self.objects() == other.objects()
+            && self.groups == other.groups
+            && self.instances == other.instances
+            && self.messages == other.messages
     }
 }
 

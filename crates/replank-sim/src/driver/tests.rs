@@ -10,7 +10,7 @@ use replank_core::decision::Decision;
 use replank_core::intent::Intent;
 use replank_core::mark;
 use replank_model::delta::Delta;
-use replank_model::object::cloud::{Instance, InstanceState};
+use replank_model::object::cloud::{Instance, InstanceState, Lifecycle, Market};
 use replank_model::object::meta::Key;
 use replank_model::object::workload::Deployment;
 use replank_model::object::{Kind, Object};
@@ -96,6 +96,9 @@ impl Stage {
             template: Default::default(),
             launched: None,
             node: Some(NodeName::from("n1")),
+            lifecycle: Lifecycle::InService,
+            market: Market::OnDemand,
+            is_protected: false,
         };
         self.world.request(|api| api.apply_cloud(Delta::Instance(instance.into())));
     }

@@ -2,7 +2,8 @@
 
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, NodeGroup, NodeShape, TemplateVersion,
+    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape,
+    TemplateVersion,
 };
 use replank_model::object::pod::Pod;
 use replank_model::object::{Kind, Object};
@@ -36,6 +37,7 @@ fn stage() -> World {
         current: TemplateVersion(0),
         templates: vec![template("ami-old"), template("ami-new")],
         tags: Default::default(),
+        hooks: Vec::new(),
     };
     world.request(|api| api.apply_cloud(Delta::Group(group.clone().into())));
     group.current = TemplateVersion(1);
@@ -49,6 +51,9 @@ fn stage() -> World {
             template: TemplateVersion(version as u32),
             launched: None,
             node: Some(NodeName::from(name)),
+            lifecycle: Lifecycle::InService,
+            market: Market::OnDemand,
+            is_protected: false,
         };
         world.request(|api| api.apply_cloud(Delta::Instance(instance.into())));
     }

@@ -222,7 +222,7 @@ impl Observer for Recorder {
                     return;
                 }
             }
-            Change::Group { .. } | Change::Stale => {}
+            Change::Group { .. } | Change::Message { .. } | Change::Stale => {}
         }
         self.timeline.changed(at, change);
     }

@@ -104,6 +104,7 @@ impl Timeline {
             Change::Object { .. }
             | Change::Group { .. }
             | Change::Instance { old: None, new: None }
+            | Change::Message { .. }
             | Change::Stale => {}
         }
     }

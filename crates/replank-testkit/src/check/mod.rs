@@ -195,7 +195,7 @@ impl Checkers {
             Change::Instance { old, new } => {
                 self.ending.instance(old.as_deref(), new.as_deref(), &self.promised, &mut found);
             }
-            Change::Group { new: None, .. } | Change::Stale => {}
+            Change::Group { new: None, .. } | Change::Message { .. } | Change::Stale => {}
         }
     }
 

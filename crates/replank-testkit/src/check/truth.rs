@@ -57,7 +57,7 @@ impl Truth {
                     self.instances.remove(&instance.id);
                 }
             }
-            Change::Stale => {}
+            Change::Message { .. } | Change::Stale => {}
         }
     }
 

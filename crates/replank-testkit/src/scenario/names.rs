@@ -47,7 +47,11 @@ impl Names {
                     self.nodes.insert(node.clone(), name.clone());
                 }
             }
-            Change::Object { .. } | Change::Instance { .. } | Change::Group { .. } | Change::Stale => {}
+            Change::Object { .. }
+            | Change::Instance { .. }
+            | Change::Group { .. }
+            | Change::Message { .. }
+            | Change::Stale => {}
         }
     }
 

@@ -255,7 +255,7 @@ impl Observer for Story {
                 (_, _) => {}
             },
             Change::Instance { old, new } => self.instance(at, old.as_deref(), new.as_deref()),
-            Change::Group { .. } | Change::Stale => {}
+            Change::Group { .. } | Change::Message { .. } | Change::Stale => {}
         }
     }
 

@@ -127,6 +127,7 @@ impl Observer for Connections {
                 Change::Object { .. }
                 | Change::Instance { old: None, .. }
                 | Change::Group { .. }
+                | Change::Message { .. }
                 | Change::Stale => {}
             }
         }

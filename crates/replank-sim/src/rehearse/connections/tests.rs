@@ -4,7 +4,7 @@ use replank_core::shutdown::Path;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, NodeGroup, NodeShape,
+    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape,
 };
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -100,6 +100,7 @@ fn a_node_that_is_ended_as_a_target_takes_with_it_what_passes_through() {
                 ..LaunchTemplate::default()
             }],
             tags: Default::default(),
+            hooks: Vec::new(),
         };
         world.request(|api| api.apply_cloud(Delta::Group(group.into())));
         let other = world.view().pods.sorted()[0].1.node.clone().expect("it runs");
@@ -112,6 +113,9 @@ fn a_node_that_is_ended_as_a_target_takes_with_it_what_passes_through() {
             template: Default::default(),
             launched: None,
             node: Some(name.clone()),
+            lifecycle: Lifecycle::InService,
+            market: Market::OnDemand,
+            is_protected: false,
         };
         world.request(|api| api.apply_cloud(Delta::Instance(instance.into())));
         if let Some(before) = excluded {

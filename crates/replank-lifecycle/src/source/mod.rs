@@ -1,0 +1,162 @@
+//! Texts and the documents in them: YAML, JSON, several of them in one file, and what cannot be read.
+//!
+//! All of a text is parsed; of each document only the nodes are built that a scan asks for, with the place of each, and
+//! scalars are borrowed from the text. What is broken is read once more, slowly, by `replank-intake`, which finds what can be
+//! saved of it: the items of a list around a broken one, say.
+
+mod json;
+mod node;
+mod slow;
+mod split;
+#[cfg(test)]
+mod tests;
+mod want;
+mod yaml;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use node::{At, Node, What};
+use want::{OBJECT, Want};
+
+use split::{Part, Parts};
+
+/// Where something was found.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The path as it was given or found, or `<stdin>`.
+    pub source: Arc<str>,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}
+
+/// One document of a text, before lists are taken apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document<'t> {
+    /// Its bytes in the text.
+    pub range: Range<usize>,
+    /// The line on which its part of the text begins.
+    pub line: u32,
+    /// What is kept of it.
+    pub root: Node<'t>,
+}
+
+/// A document, or a part of one, that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unread {
+    /// Where it is wrong.
+    pub place: Place,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// What a text turns out to hold, in its order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found<'t> {
+    /// A document.
+    Document(Document<'t>),
+    /// What cannot be read.
+    Unread(Unread),
+    /// A document that is written in a template language and is YAML only once that has been worked out.
+    Template {
+        /// Its bytes in the text.
+        range: Range<usize>,
+        /// Its first line.
+        line: u32,
+        /// Why it is not YAML as it stands.
+        unread: Unread,
+    },
+}
+
+/// Reads a text, and hands on what is in it.
+pub fn read<'t>(name: &Arc<str>, text: &'t str, each: &mut dyn FnMut(Found<'t>)) {
+    for part in Parts::new(text) {
+        let Some(content) = split::content(text, part.range.clone()) else { continue };
+        if split::is_json(&text[content..part.range.end]) {
+            json_part(name, text, &part, content, each);
+        } else {
+            yaml_part(name, text, &part, each);
+        }
+    }
+}
+
+fn yaml_part<'t>(name: &Arc<str>, text: &'t str, part: &Part, each: &mut dyn FnMut(Found<'t>)) {
+    match yaml::read(text, part.range.clone(), part.line, &OBJECT) {
+        Ok(Some(root)) => {
+            each(Found::Document(Document { range: part.range.clone(), line: part.line, root }));
+        }
+        Ok(None) => {}
+        Err(wrong) => {
+            let place = Place { source: name.clone(), line: wrong.line, column: wrong.column };
+            if is_template(&text[part.range.clone()]) {
+                let unread = Unread { place, why: format!("not valid yaml: {}", wrong.message) };
+                each(Found::Template { range: part.range.clone(), line: part.line, unread });
+            } else {
+                slow::read(name, text, part, each);
+            }
+        }
+    }
+}
+
+/// Whether a text that is not YAML has the marks of Go templates, Jinja or ERB.
+pub(crate) fn is_template(text: &str) -> bool {
+    ["{{", "{%", "<%"].iter().any(|mark| text.contains(mark))
+}
+
+/// JSON values, one after the other.
+fn json_part<'t>(
+    name: &Arc<str>,
+    text: &'t str,
+    part: &Part,
+    content: usize,
+    each: &mut dyn FnMut(Found<'t>),
+) {
+    let whole = &text[..part.range.end];
+    let mut reader = json::Reader::new(whole, part.range.start, part.line);
+    reader.at = content;
+    while reader.skip_white() {
+        let start = reader.at;
+        let (line, _) = reader.place(start);
+        let want: &'static Want = if whole.as_bytes()[start] == b'[' { want::root_item() } else { &OBJECT };
+        let result = reader.value(want);
+        let (wrong, end) = match result {
+            Ok(root) => {
+                each(Found::Document(Document { range: start..reader.at, line, root }));
+                continue;
+            }
+            Err(wrong) => (wrong, next_value(whole, wrong.at)),
+        };
+        let broken = Part { range: start..end, line };
+        if start == content && end == part.range.end && !is_template(&whole[start..end]) {
+            // Flow notation that begins like JSON, perhaps.
+            match yaml::read(text, broken.range.clone(), line, &OBJECT) {
+                Ok(Some(root)) => each(Found::Document(Document { range: start..end, line, root })),
+                Ok(None) | Err(_) => slow::read(name, text, &broken, each),
+            }
+        } else if is_template(&whole[start..end]) {
+            let (line_wrong, column) = reader.place(wrong.at);
+            let place = Place { source: name.clone(), line: line_wrong, column };
+            let unread = Unread { place, why: format!("not valid json: expected {}", wrong.expected) };
+            each(Found::Template { range: start..end, line, unread });
+        } else {
+            slow::read(name, text, &broken, each);
+        }
+        // Lines are counted up to there on the way.
+        reader.place(end);
+        reader.at = end;
+    }
+}
+
+/// The next line that begins like a value, behind a byte.
+fn next_value(text: &str, from: usize) -> usize {
+    let mut at = from;
+    while let Some(newline) = text.as_bytes()[at..].iter().position(|&byte| byte == b'\n') {
+        at += newline + 1;
+        if matches!(text.as_bytes().get(at), Some(b'{')) {
+            return at;
+        }
+    }
+    text.len()
+}

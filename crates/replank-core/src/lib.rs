@@ -27,6 +27,8 @@ pub mod schedule;
 pub mod shutdown;
 pub mod singleton;
 pub mod stuck;
+#[cfg(test)]
+mod testing;
 pub mod waiting;
 
 use std::collections::BTreeSet;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::plan::{OnDeadline, Target};
+use crate::testing::merge;
 
 fn plan() -> Plan {
     Plan::of_groups("p", vec!["web".into()], Target::default())
@@ -26,17 +27,6 @@ fn pod(owner: Option<(&str, &str)>, extra: Value) -> Pod {
     match object(value) {
         Object::Pod(pod) => Pod::clone(&pod),
         _ => unreachable!("a pod was written"),
-    }
-}
-
-fn merge(into: &mut Value, from: Value) {
-    match (into, from) {
-        (Value::Object(into), Value::Object(from)) => {
-            for (key, value) in from {
-                merge(into.entry(key).or_insert(Value::Null), value);
-            }
-        }
-        (into, from) => *into = from,
     }
 }
 

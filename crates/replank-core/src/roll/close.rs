@@ -18,7 +18,7 @@ use super::turn::{Track, Turn, Watched};
 use super::zones;
 use crate::command::{Effect, Mark, NodeRole, Replacement};
 use crate::mark::{self, Before, Moment, Until};
-use crate::plan::{Base, Retained};
+use crate::plan::Retained;
 use crate::waiting::{Subject, WaitingOn};
 
 /// Whether a group is as it is to be in the end; brings it there if it can.
@@ -44,7 +44,7 @@ pub(super) fn close(turn: &mut Turn<'_>, track: &Track<'_>, number: usize, spare
     if hand_over(turn, track.lane.skipped.iter(), now) {
         return false;
     }
-    if retain::is_over(turn, track) { restore(turn, track) } else { false }
+    retain::is_over(turn, track) && restore(turn, track)
 }
 
 /// Lets the marks of nodes that keep them expire at a moment, so that a later run may take the nodes over; whether one is
@@ -86,7 +86,7 @@ fn is_arriving(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
 /// Instances that the group wants beyond its size before the run, those aside that moved into it and those that are kept.
 pub(super) fn beyond(track: &Track<'_>) -> u32 {
     match (track.group, track.original) {
-        (Some(_), Some(_)) => track.wanted().saturating_sub(track.wanted_before() + track.kept()),
+        (Some(_), Some(_)) => track.wanted().saturating_sub(track.wanted_before() + track.retained()),
         (Some(_) | None, Some(_) | None) => 0,
     }
 }
@@ -226,8 +226,8 @@ pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
     }
     // A run that has halted leaves it for the way back; and that leaves it to whoever is started anew after it, who finds nothing to be
     // done then, and to a later run, which takes it off.
-    let is_way_back = turn.scope.plan.target.base == Base::Original;
-    if !is_way_back && track.halted.is_none() && group.tags.contains_key(mark::ORIGINAL_TEMPLATE) {
+    if !turn.scope.is_way_back() && track.halted.is_none() && group.tags.contains_key(mark::ORIGINAL_TEMPLATE)
+    {
         untag(turn, track.name, mark::ORIGINAL_TEMPLATE);
         return false;
     }
@@ -247,8 +247,7 @@ fn untag_ours(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup) -> bool
             None
         };
         // The way back takes off what the run wrote that it takes back.
-        let is_way_back = turn.scope.plan.target.base == Base::Original;
-        run.is_some_and(|run| run == turn.scope.run || is_way_back)
+        run.is_some_and(|run| run == turn.scope.run || turn.scope.is_way_back())
     };
     let tags = group.tags.iter();
     let ours: Vec<Text> =

@@ -45,7 +45,7 @@ use crate::batch::wait;
 use crate::budget::Ledger;
 use crate::command::{self, Effect, NodeRole, PodTarget, Replacement};
 use crate::drain::Otherwise;
-use crate::plan::{Base, OnDeadline};
+use crate::plan::OnDeadline;
 use crate::schedule::Mark;
 use crate::waiting::{Subject, WaitingOn};
 
@@ -482,11 +482,9 @@ fn at_minimum(track: &Track<'_>, member: &Member, leaving: u32) -> Option<Waitin
 /// (on the way back, when nodes were retained), none is replaced.
 fn replacement(scope: &Scope, track: &Track<'_>, old: u32, left: u32, raised: u32) -> Replacement {
     let is_at_minimum = track.group.is_none_or(|group| group.size.desired <= group.size.min);
-    let is_short = match scope.plan.target.base {
-        Base::Original => track.wanted().saturating_sub(track.kept() + old) < track.wanted_before(),
-        // What somebody else has raised the group by is theirs.
-        Base::Current => true,
-    };
+    // On the way forward, what somebody else has raised the group by is theirs.
+    let is_short =
+        !scope.is_way_back() || track.wanted().saturating_sub(track.retained() + old) < track.wanted_before();
     if (left >= raised && is_short) || is_at_minimum { Replacement::Launch } else { Replacement::Decrement }
 }
 

@@ -29,7 +29,7 @@ use crate::command::{NodeRole, NodeTarget};
 use crate::groups;
 use crate::makers::Maker;
 use crate::mark;
-use crate::plan::{ChosenBy, Order, Plan};
+use crate::plan::{Base, ChosenBy, Order, Plan};
 
 /// What decides about nodes, the same for the whole run.
 #[derive(Clone, Debug)]
@@ -43,6 +43,14 @@ impl Scope {
     /// Whether a group is one of the run's, where the plan names them: its nodes go, or new ones come up in it.
     pub(super) fn has(&self, names: &[GroupName], group: &GroupName) -> bool {
         names.contains(group) || self.plan.target.group.as_ref() == Some(group)
+    }
+
+    /// Whether the run leads back to what was there before another one, rather than to something that nobody has tried.
+    pub(super) fn is_way_back(&self) -> bool {
+        match self.plan.target.base {
+            Base::Original => true,
+            Base::Current => false,
+        }
     }
 
     /// The group in which the nodes of a group are replaced: the lane is named after it.

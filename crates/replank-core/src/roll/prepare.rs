@@ -225,7 +225,7 @@ fn raise(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, wanted: u32)
 fn raise_again(turn: &mut Turn<'_>, track: &Track<'_>) {
     let lane = track.lane;
     let (Some(group), Some(_)) = (track.group, track.original) else { return };
-    let (before, surge) = (track.wanted_before() + track.kept(), track.allowance(turn.scope).surge);
+    let (before, surge) = (track.wanted_before() + track.retained(), track.allowance(turn.scope).surge);
     let is_by_hand = track.is_moved_into() || retain::keeps_nodes(turn.scope);
     let mut wanted = if is_by_hand { before + left_to_move(turn, track) } else { 0 };
     if lane.leaving.is_empty() && lane.loose_leaving.is_empty() {

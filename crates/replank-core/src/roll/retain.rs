@@ -17,15 +17,12 @@ use super::start;
 use super::turn::{Track, Turn};
 use crate::command::{Mark, NodeRole, Replacement};
 use crate::mark::{self, Until};
-use crate::plan::{Base, Retained};
+use crate::plan::Retained;
 use crate::waiting::WaitingOn;
 
 /// What is kept. On the way back, of what failed, nothing is.
 fn kept(scope: &Scope) -> Retained {
-    match scope.plan.target.base {
-        Base::Current => scope.plan.care.retain.capacity,
-        Base::Original => Retained::None,
-    }
+    if scope.is_way_back() { Retained::None } else { scope.plan.care.retain.capacity }
 }
 
 /// Whether nodes are kept that are empty.

@@ -128,7 +128,7 @@ impl<'a> Track<'a> {
     }
 
     /// Old nodes that are kept for a while beside those that took their places.
-    pub(super) fn kept(&self) -> u32 {
+    pub(super) fn retained(&self) -> u32 {
         u32::try_from(self.lane.retained.len()).unwrap_or(u32::MAX)
     }
 

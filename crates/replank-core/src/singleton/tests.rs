@@ -3,17 +3,7 @@ use replank_model::object::Object;
 use serde_json::{Value, json};
 
 use super::*;
-
-fn merge(into: &mut Value, from: Value) {
-    match (into, from) {
-        (Value::Object(into), Value::Object(from)) => {
-            for (key, value) in from {
-                merge(into.entry(key).or_insert(Value::Null), value);
-            }
-        }
-        (into, from) => *into = from,
-    }
-}
+use crate::testing::merge;
 
 /// A Deployment of one replica with its pod on a node; `deployment` and `spec` are laid over it and the pod's spec.
 fn view(deployment: Value, spec: Value, more: Vec<Value>) -> View {

@@ -9,16 +9,12 @@ use replank_model::text::{GroupName, NodeName};
 use serde_json::{Value, json};
 
 use super::names::Names;
+use super::send::{NotPossible, send};
 use super::what::{Act, Hand, Meta, PodDoes, What};
-use crate::api::json::{Method, Request};
+use crate::api::json::Method;
 use crate::durations::workload_of;
 use crate::kubelet::{PodAct, STUCK};
 use crate::world::World;
-
-/// Something could not happen: what it is about is not there, or the API server refuses it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NotPossible(pub String);
 
 /// Lets something happen at the present moment.
 ///
@@ -206,26 +202,4 @@ fn wake(world: &mut World, name: &NodeName) -> Result<(), NotPossible> {
         "lastTransitionTime": now, "lastHeartbeatTime": now}]);
     let key = Key::cluster(name.text().clone());
     send(world, Method::Patch, Kind::Node, &key, "/status", json!({"status": {"conditions": condition}}))
-}
-
-fn send(
-    world: &mut World,
-    method: Method,
-    kind: Kind,
-    key: &Key,
-    subresource: &str,
-    body: Value,
-) -> Result<(), NotPossible> {
-    let root = if kind.api_version().contains('/') { "apis" } else { "api" };
-    let namespace =
-        if kind.is_namespaced() { format!("namespaces/{}/", key.namespace) } else { String::new() };
-    let path =
-        format!("/{root}/{}/{namespace}{}/{}{subresource}", kind.api_version(), kind.plural(), key.name);
-    let content_type = "application/merge-patch+json".to_owned();
-    let response = world.request(|api| api.handle(&Request { method, path, content_type, body }));
-    if response.code < 300 {
-        return Ok(());
-    }
-    let message = response.body["message"].as_str().unwrap_or("refused").to_owned();
-    Err(NotPossible(format!("{} {key}: {} {message}", kind.as_str(), response.code)))
 }

@@ -14,6 +14,7 @@ mod form;
 mod happen;
 mod names;
 mod read;
+mod send;
 mod time;
 mod what;
 
@@ -22,9 +23,10 @@ use std::fmt;
 use replank_model::time::Time;
 
 pub use form::{Form, forms};
-pub use happen::{NotPossible, happen};
+pub use happen::happen;
 pub use names::{AsGiven, Launched, Names};
 pub use read::{moment_and_words, what_of};
+pub use send::{NotPossible, send};
 pub use time::{When, span};
 pub use what::{Act, Hand, Meta, PodDoes, Side, What};
 

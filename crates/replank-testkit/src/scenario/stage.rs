@@ -18,8 +18,8 @@ use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::{Kind, Object};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_sim::api::json::{Method, Request};
-use replank_sim::script::{When, happen};
+use replank_sim::api::json::Method;
+use replank_sim::script::{When, happen, send};
 use replank_sim::{KubeletModel, Observer, PodAct, Settings, World, workload_of};
 use serde_json::{Value, json};
 
@@ -169,7 +169,7 @@ fn make(world: &mut World, workload: &Workload) -> anyhow::Result<()> {
         match workload.kind {
             WorkloadKind::Job => {
                 let patch = json!({"spec": {"parallelism": count}});
-                send(world, Kind::Job, &workload.key, "", patch)?;
+                send(world, Method::Patch, Kind::Job, &workload.key, "", patch)?;
             }
             WorkloadKind::StatefulSet => scale(world, Kind::StatefulSet, &workload.key, count)?,
             WorkloadKind::Deployment => scale(world, Kind::Deployment, &workload.key, count)?,
@@ -202,31 +202,7 @@ fn set_cordon(world: &mut World, name: &str, is_closed: bool) -> anyhow::Result<
 }
 
 fn scale(world: &mut World, kind: Kind, key: &Key, count: u32) -> anyhow::Result<()> {
-    send(world, kind, key, "/scale", json!({"spec": {"replicas": count}}))
-}
-
-/// Sends a merge patch.
-fn send(world: &mut World, kind: Kind, key: &Key, subresource: &str, body: Value) -> anyhow::Result<()> {
-    request(world, Method::Patch, kind, key, subresource, body)
-}
-
-fn request(
-    world: &mut World,
-    method: Method,
-    kind: Kind,
-    key: &Key,
-    subresource: &str,
-    body: Value,
-) -> anyhow::Result<()> {
-    let root = if kind.api_version().contains('/') { "apis" } else { "api" };
-    let namespace =
-        if kind.is_namespaced() { format!("namespaces/{}/", key.namespace) } else { String::new() };
-    let path =
-        format!("/{root}/{}/{namespace}{}/{}{subresource}", kind.api_version(), kind.plural(), key.name);
-    let content_type = "application/merge-patch+json".to_owned();
-    let response = world.request(|api| api.handle(&Request { method, path, content_type, body }));
-    ensure!(response.code < 300, "{} {key}: {} {}", kind.as_str(), response.code, response.body["message"]);
-    Ok(())
+    Ok(send(world, Method::Patch, kind, key, "/scale", json!({"spec": {"replicas": count}}))?)
 }
 
 fn pods_of(view: &View, workload: &Workload) -> Vec<Key> {

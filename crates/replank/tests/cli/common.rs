@@ -1,5 +1,6 @@
 //! Running the binary.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -103,4 +104,19 @@ pub(crate) fn plan(name: &str, spec: &str) -> String {
         "apiVersion: replank.dev/v1alpha1\nkind: NodeRoll\nmetadata: {{name: test}}\nspec: {{{spec}}}\n"
     );
     scratch(name, text)
+}
+
+/// Every member of a value: `nodes.total`, `budgets[].name`.
+pub(crate) fn members(value: &Value, path: &str, all: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            for (key, member) in object {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                all.insert(path.clone());
+                members(member, &path, all);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| members(item, &format!("{path}[]"), all)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }

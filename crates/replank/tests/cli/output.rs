@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
-use super::common::{PLAN, Ran, SNAPSHOT, plan, replank, root};
+use super::common::{PLAN, Ran, SNAPSHOT, members, plan, replank, root};
 
 /// The bundled example, without any argument.
 fn example(arguments: &[&str]) -> Ran {
@@ -50,21 +48,6 @@ fn json_is_all_that_standard_output_gets() {
     assert_eq!(ran.code, Some(3));
     assert_eq!(ran.json()["version"], "replank.dev/rehearsal/v1alpha1");
     assert!(ran.stderr.contains("read "), "{}", ran.stderr);
-}
-
-/// Every member of a value: `nodes.total`, `budgets[].name`.
-fn members(value: &Value, path: &str, all: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(object) => {
-            for (key, member) in object {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                all.insert(path.clone());
-                members(member, &path, all);
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| members(item, &format!("{path}[]"), all)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
 }
 
 #[test]

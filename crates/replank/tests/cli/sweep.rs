@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
-use super::common::{replank, root};
+use super::common::{members, replank, root};
 
 fn sweep(arguments: &[&str]) -> super::common::Ran {
     let mut all = vec!["rehearse", "--start-sweep", "7d"];
@@ -46,21 +44,6 @@ fn the_report_plots_every_day_and_names_the_best_and_the_worst() {
         assert!(ran.stdout.contains(text), "{text:?} is missing: {}", ran.stdout);
     }
     assert_eq!(sweep(&["--seeds", "2"]).code, Some(2), "one or the other");
-}
-
-/// Every member of a value: `best[].heldMs`.
-fn members(value: &Value, path: &str, all: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(object) => {
-            for (key, member) in object {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                all.insert(path.clone());
-                members(member, &path, all);
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| members(item, &format!("{path}[]"), all)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::rule::{Finding, Rule};
 use super::super::{Options, run};
+pub(super) use crate::testing::merge;
 
 pub(super) fn view(objects: Vec<Value>) -> View {
     objects.into_iter().map(|value| Delta::Put(Object::from_json(value).expect("a valid object"))).collect()
@@ -32,17 +33,6 @@ fn findings(rule: Rule, set: impl FnOnce(&mut Options), objects: Vec<Value>) -> 
     let findings = run(&view(objects), &options);
     assert!(findings.iter().all(|finding| !finding.remedy.is_empty()), "{findings:?}");
     findings.into_iter().filter(|finding| finding.rule == rule).collect()
-}
-
-pub(super) fn merge(into: &mut Value, from: Value) {
-    match (into, from) {
-        (Value::Object(into), Value::Object(from)) => {
-            for (key, value) in from {
-                merge(into.entry(key).or_insert(Value::Null), value);
-            }
-        }
-        (into, from) => *into = from,
-    }
 }
 
 /// An on-demand node of a group in a zone.

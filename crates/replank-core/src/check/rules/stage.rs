@@ -9,6 +9,7 @@ use super::super::finding::{Finding, Rule};
 use crate::Options;
 use crate::groups::GroupBy;
 use crate::plan::{Plan, Target};
+pub(super) use crate::testing::merge;
 
 /// The moment of every test's snapshot.
 pub(super) const NOW: &str = "2026-01-01T12:00:00Z";
@@ -42,17 +43,6 @@ pub(super) fn remedies(rule: Rule, objects: Vec<Value>) -> Vec<String> {
 fn texts(rule: Rule, findings: &[Finding]) -> Vec<String> {
     assert!(findings.iter().all(|finding| !finding.remedy.is_empty()), "{findings:?}");
     findings.iter().filter(|finding| finding.rule == rule).map(ToString::to_string).collect()
-}
-
-pub(super) fn merge(into: &mut Value, from: Value) {
-    match (into, from) {
-        (Value::Object(into), Value::Object(from)) => {
-            for (key, value) in from {
-                merge(into.entry(key).or_insert(Value::Null), value);
-            }
-        }
-        (into, from) => *into = from,
-    }
 }
 
 pub(super) fn node(name: &str, zone: &str) -> Value {

@@ -204,12 +204,14 @@ pub enum Effect {
         /// The moment that is written.
         at: Time,
     },
-    /// Writes a tag on a group if it has none of that key yet.
+    /// Writes a tag on a group if it says what it said when the decision was taken; else what was written first stands.
     TagGroup {
         /// The group.
         group: GroupName,
         /// Tag key.
         key: Text,
+        /// What it says; `None` if there is no such tag.
+        from: Option<Text>,
         /// Tag value.
         value: Text,
     },

@@ -169,7 +169,7 @@ impl Run {
     /// Whether the run has halted on a group and is to go back there, or is on its way.
     fn is_to_go_back(&self, group: &NodeGroup) -> bool {
         let halted = halted(group).filter(|halted| halted.run == self.id);
-        let is_due = halted.is_some_and(|halted| goes_back(halted.why, self.intent, self.plan.on_failure));
+        let is_due = halted.is_some_and(|halted| goes_back(halted.why, self.plan.on_failure));
         is_due || self.is_going_back_on(group)
     }
 

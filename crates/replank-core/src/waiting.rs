@@ -319,6 +319,8 @@ pub enum WaitingOn {
         /// When.
         at: Time,
     },
+    /// The run is over, and a person wants it to end, or to be taken back.
+    Over,
     /// The run's time is up.
     Deadline {
         /// When it was.
@@ -390,6 +392,7 @@ impl WaitingOn {
             Self::Ailing { .. } => "ailing",
             Self::Cancelled { .. } => "cancelled",
             Self::Undone { .. } => "undone",
+            Self::Over => "over",
             Self::Deadline { .. } => "deadline",
         }
     }
@@ -446,6 +449,7 @@ impl WaitingOn {
             | Self::Ailing { .. }
             | Self::Cancelled { .. }
             | Self::Undone { .. }
+            | Self::Over
             | Self::Deadline { .. } => Hope::None,
         }
     }
@@ -566,6 +570,7 @@ impl fmt::Display for WaitingOn {
             Self::Unhealthy { at, ailment } => write!(f, "a person: it halted at {at}: {ailment}"),
             Self::Cancelled { at } => write!(f, "nothing: it was cancelled at {at}"),
             Self::Undone { at } => write!(f, "nothing: it was taken back from {at} on"),
+            Self::Over => f.write_str("nothing: it is over, and nothing is left that could be taken back"),
             Self::Deadline { at } => write!(f, "a person: the run's time was up at {at}"),
         }
     }

@@ -47,6 +47,11 @@ pub(super) fn close(turn: &mut Turn<'_>, track: &Track<'_>, number: usize, spare
     retain::is_over(turn, track) && restore(turn, track)
 }
 
+/// Whether nothing is left to be replaced, and nothing of the run that could be taken back.
+pub(super) fn is_over(track: &Track<'_>) -> bool {
+    track.lane.old_left() == 0 && !track.is_touched() && track.halted.is_none()
+}
+
 /// Lets the marks of nodes that keep them expire at a moment, so that a later run may take the nodes over; whether one is
 /// still to be written.
 pub(super) fn hand_over<'n>(

@@ -58,10 +58,32 @@ pub(super) fn halt(turn: &mut Turn<'_>, tracks: &[Track<'_>], why: Halt) -> bool
             untag(turn, track.name, mark::HALTED);
             continue;
         }
-        let effect = Effect::TagGroup { group: track.name.clone(), key: mark::HALTED.into(), value };
+        let effect =
+            Effect::TagGroup { group: track.name.clone(), key: mark::HALTED.into(), from: None, value };
         turn.send(track.subject(), "halt", key(turn, track), effect);
     }
     is_touched
+}
+
+/// Writes down that a run which has halted is taken back after all; whether that is still to be seen. The way back counts from then on,
+/// however long ago the run came to its end.
+pub(super) fn undo(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> bool {
+    if turn.intent != Intent::Undo {
+        return false;
+    }
+    let mut is_writing = false;
+    for track in tracks {
+        let Some(halted) = track.halted.as_ref().filter(|halted| halted.why != Halt::Undone) else {
+            continue;
+        };
+        let value = Halted { at: turn.now, why: Halt::Undone, ..halted.clone() }.to_text();
+        let from = track.group.and_then(|group| group.tags.get(mark::HALTED)).cloned();
+        let effect = Effect::TagGroup { group: track.name.clone(), key: mark::HALTED.into(), from, value };
+        let id = turn.key("undo", track.name);
+        turn.send(track.subject(), "undo", id, effect);
+        is_writing = true;
+    }
+    is_writing
 }
 
 /// Whether a halt was written a moment ago and is not seen yet: until then nothing else may be begun.
@@ -93,12 +115,12 @@ pub(super) fn say(turn: &mut Turn<'_>, why: Halt, at: Time) {
 }
 
 /// Whether what the run has done is taken back.
-pub(crate) fn goes_back(why: Halt, intent: Intent, on_failure: OnFailure) -> bool {
+pub(crate) fn goes_back(why: Halt, on_failure: OnFailure) -> bool {
     match why {
         Halt::Undone => true,
-        Halt::Cancelled => intent == Intent::Undo,
+        Halt::Cancelled => false,
         Halt::Hopeless | Halt::Stalled { .. } | Halt::Deadline | Halt::Unhealthy(_) => {
-            intent == Intent::Undo || on_failure == OnFailure::Rollback
+            on_failure == OnFailure::Rollback
         }
     }
 }
@@ -119,7 +141,7 @@ pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> Halt {
     halt(turn, tracks, why);
     say(turn, why, halted.at);
     let mut spare = Spare::beside_drains(turn, tracks);
-    let goes_back = goes_back(why, turn.intent, turn.scope.plan.on_failure);
+    let goes_back = goes_back(why, turn.scope.plan.on_failure);
     let leaves_nothing = goes_back || why == Halt::Cancelled;
     for (number, track) in tracks.iter().enumerate() {
         if goes_back {

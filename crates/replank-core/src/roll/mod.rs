@@ -199,13 +199,20 @@ impl Cache {
         let mut gear = Gear { healths: &mut self.healths, room: &mut self.room, loose: &mut self.loose };
         let is_halted = tracks.iter().any(|track| track.halted.is_some());
         let is_halting = !is_halted && halt::is_under_way(&turn, &tracks);
-        let verdict = if is_halted {
+        let verdict = if is_halted && halt::undo(&mut turn, &tracks) {
+            Verdict::Open
+        } else if is_halted {
             settle(&mut turn, &tracks, &mut gear, &self.blockers)
         } else if is_halting {
             // What was written first is what counts.
             stop(&mut turn, &tracks, Halt::Hopeless)
         } else if let Some(why) = ended_by(intent) {
-            stop(&mut turn, &tracks, why)
+            if tracks.iter().all(close::is_over) {
+                turn.wait(Subject::Run, WaitingOn::Over);
+                Verdict::Done
+            } else {
+                stop(&mut turn, &tracks, why)
+            }
         } else {
             advance(&mut turn, &tracks, &mut gear)
         };

@@ -190,7 +190,7 @@ fn write_template(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup) -> 
 }
 
 pub(super) fn tag(turn: &mut Turn<'_>, group: &GroupName, what: &str, key: &str, value: Text) {
-    let effect = Effect::TagGroup { group: group.clone(), key: key.into(), value };
+    let effect = Effect::TagGroup { group: group.clone(), key: key.into(), from: None, value };
     let id = turn.key("tag", format!("{group}/{key}"));
     turn.send(Subject::Group(group.clone()), &format!("tag with the {what}"), id, effect);
 }

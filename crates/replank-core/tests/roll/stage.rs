@@ -715,9 +715,9 @@ impl Stage {
                 Ok(())
             }
             Effect::Evict { pod, grace_seconds: None } => self.evict(&pod.key, &pod.uid),
-            Effect::TagGroup { group, key, value } => {
+            Effect::TagGroup { group, key, from, value } => {
                 self.group(group, |group| {
-                    if !group.tags.contains_key(key) {
+                    if group.tags.get(key) == from.as_ref() {
                         group.tags = group.tags.with(key.clone(), value.clone());
                     }
                 });

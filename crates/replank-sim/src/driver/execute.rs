@@ -42,8 +42,8 @@ pub(crate) fn execute(ctx: &mut Ctx<'_>, cloud: &mut Cloud, command: &Command) -
         Effect::RestartWorkload { workload, version, at } => {
             restart(ctx, workload, *version, &|template| mark::restarted(template, &command.run, *at))
         }
-        Effect::TagGroup { group, key, value } => change_group(ctx, group, |group| {
-            if !group.tags.contains_key(key) {
+        Effect::TagGroup { group, key, from, value } => change_group(ctx, group, |group| {
+            if group.tags.get(key) == from.as_ref() {
                 group.tags = group.tags.with(key.clone(), value.clone());
             }
             Ok(())

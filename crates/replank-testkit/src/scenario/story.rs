@@ -190,7 +190,7 @@ impl Story {
                 let kind = workload.kind.kind().as_str().to_lowercase();
                 ("restarts ".into(), format!("{kind} {}", workload.key), String::new())
             }
-            Effect::TagGroup { group, key, value } => {
+            Effect::TagGroup { group, key, from: _, value } => {
                 ("tags ".into(), format!("group {group}"), format!(": {}={value}", short(key)))
             }
             Effect::UntagGroup { group, key } => {

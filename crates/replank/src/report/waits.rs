@@ -50,6 +50,7 @@ fn words(kind: &str) -> &str {
         "stalled" => "anything to move",
         "terminating" => "pods to terminate",
         "turn" => "their turn",
+        "over" => "nothing: it was over",
         "undone" => "nothing: it was taken back",
         "unhealthy" => "a person: things became worse",
         "unrecorded" => "a Workflow's record",

@@ -195,9 +195,11 @@ impl<'a> Track<'a> {
         original.max.max(original.desired + self.moved())
     }
 
-    /// Nodes of the run that have been replaced.
+    /// Nodes of the run that have been replaced. One that was left out has none in its place: nothing shows on it.
     pub(super) fn gone(&self) -> u32 {
-        self.begun.as_ref().map_or(0, |begun| begun.nodes.saturating_sub(self.lane.old_left()))
+        let skipped = u32::try_from(self.lane.skipped.len()).unwrap_or(u32::MAX);
+        let left = self.lane.old_left().saturating_add(skipped);
+        self.begun.as_ref().map_or(0, |begun| begun.nodes.saturating_sub(left))
     }
 
     /// Whether the run has left anything on the group or its nodes.

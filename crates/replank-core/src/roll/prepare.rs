@@ -366,6 +366,11 @@ pub(super) fn renew(turn: &mut Turn<'_>) {
     // That a node was left out is to be known for as long as the run lasts, and to keep nobody away after it.
     let is_kept = |name: &NodeName| !matches!(turn.member(name).stand, Stand::Skipped { .. });
     let expiring: Vec<_> = expiring.filter(|(_, name)| is_kept(name)).cloned().collect();
+    // A run that waits for days is looked at in time, whatever else happens.
+    let later = turn.fleet.expiries.iter().skip_while(|(at, _)| *at < soon);
+    if let Some(at) = later.filter(|(_, name)| is_kept(name)).map(|(at, _)| *at).next() {
+        turn.wake_at(at - RENEW_BEFORE);
+    }
     for (_, name) in expiring.into_iter().take(CORDONS_MAX) {
         let member = turn.member(&name);
         let Some(found) = turn.view.node(&name).and_then(|node| mark::of(node)) else { continue };

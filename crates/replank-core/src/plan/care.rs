@@ -179,6 +179,21 @@ impl Plan {
         stages.into_iter().filter(|stage| stage.nodes < nodes).collect()
     }
 
+    /// How long the run stands still in all, at most: it is watched after stages, and what was replaced is retained.
+    #[must_use]
+    pub fn standstill(&self) -> Span {
+        let soak = self.canary.as_ref().map_or(Span::ZERO, |canary| canary.soak);
+        let bakes = self.care.waves.as_ref().map_or(Span::ZERO, |waves| {
+            let pauses = i64::try_from(waves.nodes.len()).unwrap_or(i64::MAX) - 1;
+            waves.bake * pauses
+        });
+        let retained = match self.care.retain.capacity {
+            Retained::Cordoned | Retained::Template => self.care.retain.span,
+            Retained::None => Span::ZERO,
+        };
+        soak + bakes + retained
+    }
+
     /// What new nodes and the pods on them are held to while a stage is watched: `health`, or that nothing is wrong at all.
     #[must_use]
     pub fn stage_health(&self) -> Option<Health> {

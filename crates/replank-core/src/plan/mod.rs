@@ -30,7 +30,7 @@
 //!   barePods: refuse                # pods that nobody would make again: refuse | evict
 //!   onFailure: pause               # or rollback: the former launch template, and nodes as they were
 //!   progressDeadline: 1h            # without progress for so long, the run is blocked
-//!   deadline: 24h                   # the whole run
+//!   deadline: 168h                  # the whole run
 //! ```
 //!
 //! (A real plan has a canary or waves, not both.)

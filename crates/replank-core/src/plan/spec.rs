@@ -91,9 +91,10 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
     }
     let progress_deadline = fields.read("progressDeadline", errors, positive_span);
     let deadline = fields.read("deadline", errors, positive_span);
+    let path_of_deadline = fields.path_of("deadline");
     fields.finish(errors);
     let default = Plan::of_groups("", Vec::new(), Target::default());
-    Some(Plan {
+    let plan = Plan {
         name: default.name,
         nodes: nodes?,
         target: target.unwrap_or(default.target),
@@ -108,7 +109,23 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
         on_failure: on_failure.unwrap_or(default.on_failure),
         progress_deadline: progress_deadline.unwrap_or(default.progress_deadline),
         deadline: deadline.unwrap_or(default.deadline),
-    })
+    };
+    let standstill = plan.standstill();
+    if errors.0.is_empty() && plan.deadline <= standstill {
+        errors.0.push(PlanError {
+            path: path_of_deadline,
+            found: if deadline.is_some() {
+                plan.deadline.to_string()
+            } else {
+                format!("the default {}", plan.deadline)
+            },
+            expected: format!(
+                "more than {standstill}, for which new nodes are watched and old ones retained"
+            ),
+            remedy: Some("set a later deadline, or shorten canary.soak, bake or retain.for".to_owned()),
+        });
+    }
+    Some(plan)
 }
 
 fn chosen(fields: &mut Fields<'_>, errors: &mut Errors) -> Option<Chosen> {

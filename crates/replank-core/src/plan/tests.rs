@@ -19,7 +19,7 @@ fn whole() -> Value {
         "stuckTerminating": {"after": "10m", "action": "replaceNode"}, "singletons": "surge",
         "loadBalancer": {"exclude": true, "deregistrationDelay": "300s"}, "blockingFindings": "refuse",
         "localStorage": "refuse", "barePods": "evict", "onFailure": "pause",
-        "progressDeadline": "30m", "deadline": "24h"}})
+        "progressDeadline": "30m", "deadline": "96h"}})
 }
 
 fn with_spec(spec: &Value) -> Value {
@@ -53,7 +53,7 @@ fn every_field_is_read() {
     assert_eq!(plan.pace, Pace { between_nodes: Span::from_secs(30), parallel: 4 });
     assert_eq!((plan.batch.wait, plan.batch.on_deadline), (Span::from_minutes(360), OnDeadline::Skip));
     assert_eq!((plan.local_storage, plan.bare_pods), (LocalStorage::Refuse, BarePods::Evict));
-    assert_eq!(plan.deadline, Span::from_minutes(24 * 60));
+    assert_eq!(plan.deadline, Span::from_minutes(96 * 60));
     let health = Health { crash_looping_max: 1, stuck_terminating_max: 0, not_ready_max: 3 };
     assert_eq!(plan.care.health, Some(health));
     assert_eq!(plan.care.windows.0[0].to_string(), "Mon,Tue,Wed,Thu,Fri 01:00 for 4h0m0s (Asia/Tokyo)");
@@ -110,6 +110,24 @@ fn every_error_is_reported_at_once_with_path_and_remedy() {
          retain, selector, singletons, stuckTerminating, target, waves or windows; \
          did you mean \"order\"?"
     );
+}
+
+#[test]
+fn a_deadline_leaves_time_for_all_that_is_watched_and_retained() {
+    let spec = |deadline: &str| {
+        json!({"groups": ["web"], "waves": [1, "50%", "100%"], "bake": "10h", "retain": {"for": "20h"},
+            "deadline": deadline})
+    };
+    assert!(Plan::read(&with_spec(&spec("41h"))).is_ok());
+    assert_eq!(
+        errors(&with_spec(&spec("40h"))),
+        "spec.deadline: found 40h0m0s, expected more than 40h0m0s, for which new nodes are watched and old ones \
+         retained; set a later deadline, or shorten canary.soak, bake or retain.for"
+    );
+    let forgotten = json!({"groups": ["web"], "retain": {"for": "200h"}});
+    assert!(errors(&with_spec(&forgotten)).starts_with("spec.deadline: found the default 168h0m0s"));
+    let nothing = json!({"groups": ["web"], "retain": {"capacity": "none", "for": "200h"}});
+    assert!(Plan::read(&with_spec(&nothing)).is_ok(), "nothing is kept");
 }
 
 #[test]

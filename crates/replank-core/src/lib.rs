@@ -13,6 +13,7 @@ pub mod decision;
 pub mod drain;
 pub mod finding;
 pub mod groups;
+pub mod hpa;
 pub mod instance_types;
 pub mod intent;
 pub mod interrupt;

@@ -4,11 +4,13 @@
 //! View and a report can hold the same one.
 
 pub mod affinity;
+pub mod autoscaling;
 pub mod batch;
 pub mod cloud;
 pub mod cluster;
 pub mod condition;
 pub mod meta;
+pub mod metrics;
 pub mod network;
 pub mod node;
 pub mod pod;
@@ -192,7 +194,7 @@ kinds! {
     ControllerRevision, workload::ControllerRevision, "apps/v1", "ControllerRevision", "controllerrevisions", Namespaced, Uncounted;
     CronJob, batch::CronJob, "batch/v1", "CronJob", "cronjobs", Namespaced, Counted;
     Job, batch::Job, "batch/v1", "Job", "jobs", Namespaced, Counted;
-    HorizontalPodAutoscaler, policy::HorizontalPodAutoscaler, "autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", Namespaced, Uncounted;
+    HorizontalPodAutoscaler, autoscaling::HorizontalPodAutoscaler, "autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", Namespaced, Uncounted;
     PodDisruptionBudget, policy::PodDisruptionBudget, "policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", Namespaced, Counted;
     Service, network::Service, "v1", "Service", "services", Namespaced, Uncounted;
     EndpointSlice, network::EndpointSlice, "discovery.k8s.io/v1", "EndpointSlice", "endpointslices", Namespaced, CountedEndpoints;

@@ -1,4 +1,4 @@
-//! Limits that a cluster sets: disruption budgets, quotas, priorities, autoscaling of replicas.
+//! Limits that a cluster sets: disruption budgets, quotas, priorities.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::object::meta::Meta;
 use crate::object::pod::PreemptionPolicy;
 use crate::object::resources::Resources;
 use crate::selector::LabelSelector;
-use crate::text::{Name, Text};
+use crate::text::Text;
 use crate::time::Time;
 use crate::wire::{wire, words};
 
@@ -120,50 +120,5 @@ wire! {
         pub global_default: bool,
         /// Absent means PreemptLowerPriority.
         pub preemption_policy: Option<PreemptionPolicy>,
-    }
-
-    /// autoscaling/v2 HorizontalPodAutoscaler; metrics and behavior are only in the raw JSON.
-    pub struct HorizontalPodAutoscaler {
-        /// Metadata.
-        #[serde(rename = "metadata")]
-        pub meta: Meta,
-        /// Desired state.
-        pub spec: HorizontalPodAutoscalerSpec,
-        /// Observed state.
-        pub status: HorizontalPodAutoscalerStatus,
-    }
-
-    /// autoscaling/v2 HorizontalPodAutoscalerSpec.
-    pub struct HorizontalPodAutoscalerSpec {
-        /// What is scaled.
-        pub scale_target_ref: CrossVersionObjectReference,
-        /// Absent means 1.
-        pub min_replicas: Option<i32>,
-        /// Upper bound.
-        pub max_replicas: i32,
-    }
-
-    /// autoscaling/v2 CrossVersionObjectReference.
-    pub struct CrossVersionObjectReference {
-        /// API version.
-        pub api_version: Text,
-        /// Kind.
-        pub kind: Text,
-        /// Name.
-        pub name: Name,
-    }
-
-    /// autoscaling/v2 HorizontalPodAutoscalerStatus.
-    pub struct HorizontalPodAutoscalerStatus {
-        /// Generation that the controller has seen.
-        pub observed_generation: Option<i64>,
-        /// Last change of replicas.
-        pub last_scale_time: Option<Time>,
-        /// Replicas there are.
-        pub current_replicas: i32,
-        /// Replicas wanted.
-        pub desired_replicas: i32,
-        /// Conditions.
-        pub conditions: Vec<Condition>,
     }
 }

@@ -102,7 +102,7 @@ impl Projector {
             Some(Kind::CronJob) => self.typed::<crate::object::batch::CronJob>(&head, members),
             Some(Kind::Job) => self.typed::<crate::object::batch::Job>(&head, members),
             Some(Kind::HorizontalPodAutoscaler) => {
-                self.typed::<crate::object::policy::HorizontalPodAutoscaler>(&head, members)
+                self.typed::<crate::object::autoscaling::HorizontalPodAutoscaler>(&head, members)
             }
             Some(Kind::PodDisruptionBudget) => {
                 self.typed::<crate::object::policy::PodDisruptionBudget>(&head, members)

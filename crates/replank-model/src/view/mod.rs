@@ -17,12 +17,13 @@ pub use label_class::LabelClass;
 pub use table::{Ix, Table};
 
 use crate::delta::Delta;
+use crate::object::autoscaling::HorizontalPodAutoscaler;
 use crate::object::cloud::{Instance, Message, NodeGroup};
 use crate::object::cluster::{CustomResourceDefinition, NamespaceObject, Other};
 use crate::object::meta::{Key, Meta};
 use crate::object::node::Node;
 use crate::object::pod::Pod;
-use crate::object::policy::{HorizontalPodAutoscaler, PodDisruptionBudget, PriorityClass, ResourceQuota};
+use crate::object::policy::{PodDisruptionBudget, PriorityClass, ResourceQuota};
 use crate::object::volume::{
     CsiDriver, CsiNode, CsiStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass,
     VolumeAttachment,

@@ -4,9 +4,9 @@
 //! Upstream looks at every autoscaler each 15 s. Without metrics a look has the same result as the one before, unless the
 //! autoscaler or its target's scale has changed; only then is there a look.
 
+use replank_model::object::autoscaling::{HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus};
 use replank_model::object::condition::ConditionStatus;
 use replank_model::object::meta::{Key, Meta};
-use replank_model::object::policy::{HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus};
 use replank_model::object::{Object, render};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};

@@ -12,7 +12,9 @@ mod draw;
 mod driver;
 mod durations;
 mod kubelet;
+pub mod load;
 pub mod rehearse;
+pub mod replay;
 mod scheduling;
 pub mod script;
 #[cfg(test)]

@@ -18,6 +18,7 @@ use crate::controllers::{Controller, Ctx, WorkQueue, Workloads};
 use crate::draw::Draws;
 use crate::driver::{self, Driver, DriverDue, Pilot, Sent};
 use crate::kubelet::{self, ImageFault, ImageName, KubeletModel, Kubelets, PodAct};
+use crate::load::Load;
 use crate::scheduling::{self, Scheduling};
 use crate::ties::{SharedTies, TieBreaker};
 use crate::trace::{Trace, TraceHash};
@@ -148,6 +149,15 @@ impl World {
     /// Lets custom resources be looked after, as their operators would: see [`crate::controllers::operators`].
     pub fn assume_operators(&mut self) {
         self.control.assume_operators();
+    }
+
+    /// Says what the targets of autoscalers are asked to do over time: see [`crate::load`].
+    pub fn load(&mut self, loads: Vec<Load>) {
+        self.api.set_now(self.agenda.now());
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.control.load(&mut ctx, loads);
+        self.settle();
     }
 
     /// Puts somebody in charge: they are shown everything there is, late from then on, and what they command is done.

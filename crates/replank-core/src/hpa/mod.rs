@@ -30,7 +30,7 @@ pub use behavior::{ChangePolicy, Direction, PolicyKind, Rules, Select};
 pub use given::{Config, Down, Given, Metrics, Rival, Scale, ScaleError};
 pub use memory::{Memory, Recommendation, ScaleEvent};
 pub use metric::{Fault, Proposal};
-pub use pods::Groups;
+pub use pods::{Groups, requested};
 pub use ratio::{Counted, Ratio, Refill, Working};
 pub use status::Event;
 pub use steps::{Bound, Chosen, Limited, MetricStep, PolicyStep, Stabilized, Start, Steps};

@@ -102,6 +102,14 @@ pub(super) fn requests<'a>(
     Ok(all)
 }
 
+/// What all these pods, or their containers of one name, asked for together, in thousandths.
+///
+/// # Errors
+/// A pod or container that did not say, in the controller's words.
+pub fn requested(pods: &[&Arc<Pod>], container: Option<&str>, resource: &str) -> Result<i64, String> {
+    Ok(requests(pods, container, resource)?.values().sum())
+}
+
 fn of_whole(pod: &Pod, resource: &str) -> Result<i64, String> {
     let requests = requests::of_spec(&pod.spec, Counting::default());
     match requests.get(resource) {

@@ -16,6 +16,7 @@ use super::taint_eviction::{self, TaintEviction};
 use super::volumes::{self, Volumes};
 use super::workflows::{self, Workflows};
 use crate::cloud::CloudTimings;
+use crate::load::Load;
 
 /// What one of them is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +88,11 @@ impl Control {
     pub(crate) fn assume_operators(&mut self) {
         self.operators.assume();
         self.workflows.assume();
+    }
+
+    /// Says what the targets of autoscalers are asked to do over time.
+    pub(crate) fn load(&mut self, ctx: &mut Ctx<'_>, loads: Vec<Load>) {
+        self.autoscaling.load(ctx, loads);
     }
 
     /// Tells each of a change.

@@ -29,7 +29,7 @@ use crate::world::{Settings, World};
 const COUNTED_WITHIN: Span = Span::from_secs(2);
 
 /// Completes a view, and tells what is assumed with it.
-pub(super) fn complete(view: &mut View) -> Vec<Assumption> {
+pub(crate) fn complete(view: &mut View) -> Vec<Assumption> {
     let revisions = supply_revisions(view);
     complete_owners(view);
     revisions.into_iter().chain(assumptions(view)).collect()

@@ -22,6 +22,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use serde::Serializer;
 
+pub(crate) use complete::complete;
 pub use complete::count_budgets;
 pub use connections::{ConnectionFigures, Demand, DemandError};
 pub use happened::HappeningEntry;
@@ -102,7 +103,7 @@ impl Rehearsal {
     pub fn new(setup: Setup, pilot: Box<dyn Pilot>) -> Self {
         let mut view = setup.view;
         let mut assumptions = setup.assumptions;
-        assumptions.extend(complete::complete(&mut view));
+        assumptions.extend(complete(&mut view));
         for learnt in setup.groups {
             view.apply(Delta::Group(learnt.group.into()));
             for instance in learnt.instances {

@@ -1,42 +1,17 @@
 //! Horizontal pod autoscalers in a cluster without a metrics API (pkg/controller/podautoscaler `reconcileAutoscaler`):
 //! replicas are kept within their bounds, and the conditions say what is missing.
-//!
-//! Upstream looks at every autoscaler each 15 s. Without metrics a look has the same result as the one before, unless the
-//! autoscaler or its target's scale has changed; only then is there a look.
 
 use replank_model::object::autoscaling::{HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus};
 use replank_model::object::condition::ConditionStatus;
-use replank_model::object::meta::{Key, Meta};
+use replank_model::object::meta::Key;
 use replank_model::object::{Object, render};
-use replank_model::time::{Span, Time};
-use replank_model::view::{Change, Ix};
-use rustc_hash::FxHashMap;
+use replank_model::time::Time;
 use serde_json::{Value, json};
 
-use super::control::ControlDue;
-use super::{Ctx, condition};
+use super::super::{Ctx, condition};
+use super::address;
 use crate::api::ApiError;
-use crate::api::json::{Address, Effect, PatchType, Subresource};
-use crate::draw::Purpose;
-use crate::world::Event;
-
-/// Time between two looks: 15 s (`--horizontal-pod-autoscaler-sync-period`) from the end of one to the beginning of the
-/// next. Recorded: 15.02 s.
-const PERIOD: Span = Span::from_millis(15_020);
-
-/// The controller.
-#[derive(Debug, Default)]
-pub(crate) struct Autoscaling {
-    /// Autoscalers by slot.
-    known: FxHashMap<u32, Known>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    /// Looks are whole periods after this moment.
-    origin: Time,
-    is_due: bool,
-}
+use crate::api::json::{Effect, PatchType};
 
 /// What a look found.
 enum Found {
@@ -50,105 +25,8 @@ enum Found {
     OutOfBounds { replicas: i32, wanted: i32 },
 }
 
-impl Autoscaling {
-    pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
-        let Change::Object { slot, old, new } = change else { return };
-        match (old, new) {
-            (old, Some(Object::HorizontalPodAutoscaler(new))) => {
-                let is_same = match old {
-                    Some(Object::HorizontalPodAutoscaler(old)) => {
-                        old.spec == new.spec && old.meta.uid == new.meta.uid
-                    }
-                    Some(_) | None => false,
-                };
-                if !is_same {
-                    self.look_soon(ctx, *slot, &new.meta);
-                }
-            }
-            (Some(Object::HorizontalPodAutoscaler(_)), None) => {
-                self.known.remove(slot);
-            }
-            (old, new) if !self.known.is_empty() => {
-                let replicas = |object: &Option<Object>| object.as_ref().map(scale_of);
-                if let Some(object) = new.as_ref().or(old.as_ref())
-                    && is_scalable(object)
-                    && replicas(old) != replicas(new)
-                {
-                    self.target_changed(ctx, object);
-                }
-            }
-            (Some(_) | None, Some(_) | None) => {}
-        }
-    }
-
-    pub(crate) fn handle(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
-        if let Some(known) = self.known.get_mut(&slot) {
-            known.is_due = false;
-        }
-        let ix = Ix::<HorizontalPodAutoscaler>::new(slot);
-        let Some(scaler) = ctx.view().horizontal_pod_autoscalers.get(ix).cloned() else { return };
-        look(ctx, &scaler);
-    }
-
-    fn target_changed(&mut self, ctx: &mut Ctx<'_>, target: &Object) {
-        let (kind, meta) = (target.kind_name().to_owned(), target.meta());
-        let scalers: Vec<(u32, Meta)> = ctx
-            .view()
-            .horizontal_pod_autoscalers
-            .sorted()
-            .into_iter()
-            .filter(|(_, scaler)| {
-                let wanted = &scaler.spec.scale_target_ref;
-                scaler.meta.namespace == meta.namespace && wanted.name == meta.name && *wanted.kind == *kind
-            })
-            .map(|(ix, scaler)| (ix.raw(), scaler.meta.clone()))
-            .collect();
-        for (slot, meta) in scalers {
-            self.look_soon(ctx, slot, &meta);
-        }
-    }
-
-    /// Puts the next look on the agenda.
-    fn look_soon(&mut self, ctx: &mut Ctx<'_>, slot: u32, meta: &Meta) {
-        let now = ctx.api.now();
-        let new = || {
-            // One that was there before the world is somewhere within its period.
-            let is_new = meta.creation_timestamp == Some(ctx.api.timestamp());
-            let drawn = ctx.draws.draw(meta.uid.as_str(), Purpose::Phase, 0).between(Span::default(), PERIOD);
-            Known { origin: if is_new { now } else { now - drawn }, is_due: false }
-        };
-        let known = self.known.entry(slot).or_insert_with(new);
-        if !std::mem::replace(&mut known.is_due, true) {
-            let periods = (now - known.origin).as_millis().div_euclid(PERIOD.as_millis()) + 1;
-            let at = known.origin + Span::from_millis(periods * PERIOD.as_millis());
-            ctx.agenda.at(at, Event::Control(ControlDue::Autoscaler(slot)));
-        }
-    }
-}
-
-fn is_scalable(object: &Object) -> bool {
-    matches!(
-        object,
-        Object::Deployment(_)
-            | Object::ReplicaSet(_)
-            | Object::StatefulSet(_)
-            | Object::ReplicationController(_)
-            | Object::Other(_)
-    )
-}
-
-fn scale_of(object: &Object) -> Option<i32> {
-    match object {
-        Object::Deployment(object) => object.spec.replicas,
-        Object::ReplicaSet(object) => object.spec.replicas,
-        Object::StatefulSet(object) => object.spec.replicas,
-        Object::ReplicationController(object) => object.spec.replicas,
-        Object::Other(object) => object.replicas,
-        _ => None,
-    }
-}
-
-fn look(ctx: &mut Ctx<'_>, scaler: &HorizontalPodAutoscaler) {
+/// Looks at an autoscaler's target.
+pub(super) fn look(ctx: &mut Ctx<'_>, scaler: &HorizontalPodAutoscaler) {
     let address = address(ctx, scaler);
     let scale = address.as_ref().map_err(Clone::clone).and_then(|address| ctx.api.get_scale(address));
     let mut status = scaler.status.clone();
@@ -200,13 +78,6 @@ fn look(ctx: &mut Ctx<'_>, scaler: &HorizontalPodAutoscaler) {
     let key: Key = scaler.meta.key();
     let written = ctx.api.modify::<HorizontalPodAutoscaler>(&key, |scaler| scaler.status = status);
     debug_assert!(written.is_ok(), "the autoscaler was just read");
-}
-
-fn address(ctx: &Ctx<'_>, scaler: &HorizontalPodAutoscaler) -> Result<Address, ApiError> {
-    let target = &scaler.spec.scale_target_ref;
-    let resource = ctx.api.resource_type(&target.api_version, &target.kind)?;
-    let address = Address::new(resource, Some(scaler.meta.namespace.clone()), Some(target.name.clone()));
-    Ok(address.with(Subresource::Scale))
 }
 
 fn judge(scaler: &HorizontalPodAutoscaler, scale: Result<Value, ApiError>) -> Found {
@@ -277,7 +148,9 @@ fn of_resource(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use replank_model::object::{Kind, condition as conditions};
+    use replank_model::time::Span;
 
+    use super::super::PERIOD;
     use super::*;
     use crate::World;
     use crate::api::json::Method;

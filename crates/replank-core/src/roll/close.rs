@@ -4,14 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use replank_model::object::cloud::{GroupSize, NodeGroup};
+use replank_model::object::cloud::GroupSize;
 use replank_model::text::{NodeName, Text, Zone};
 use replank_model::time::Time;
 
 use super::balancer;
 use super::evict::{QUIET, Spare, end_instance};
 use super::load::Load;
-use super::member::Stand;
+use super::member::{Scope, Stand};
 use super::prepare::{MARK_LIFE, arrivals, resize, untag};
 use super::retain;
 use super::turn::{Track, Turn, Watched};
@@ -222,25 +222,27 @@ pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
         untag(turn, source.name, mark::ORIGINAL_SIZE);
         return false;
     }
-    if track.begun.is_some() {
-        untag(turn, track.name, mark::BEGUN);
-        return false;
-    }
-    if untag_ours(turn, track, group) {
-        return false;
-    }
     // A run that has halted leaves it for the way back; and that leaves it to whoever is started anew after it, who finds nothing to be
-    // done then, and to a later run, which takes it off.
+    // done then, and to a later run, which takes it off. It names no run: so it goes before the tag by which it is known to be this one's.
     if !turn.scope.is_way_back() && track.halted.is_none() && group.tags.contains_key(mark::ORIGINAL_TEMPLATE)
     {
         untag(turn, track.name, mark::ORIGINAL_TEMPLATE);
         return false;
     }
-    true
+    if track.begun.is_some() {
+        untag(turn, track.name, mark::BEGUN);
+        return false;
+    }
+    let notes = notes(turn.scope, track);
+    for key in &notes {
+        untag(turn, track.name, key);
+    }
+    notes.is_empty()
 }
 
-/// Takes off what the run wrote about its stages, its pauses and the cluster's health; whether there was any.
-fn untag_ours(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup) -> bool {
+/// The tags in which the run has written down its stages, its pauses, what it retains and the cluster's health. They would be written
+/// anew while the run goes on, so they go after the tag that says that it has begun.
+pub(super) fn notes(scope: &Scope, track: &Track<'_>) -> Vec<Text> {
     let is_ours = |key: &str, value: &str| {
         let run = if key == mark::HEALTH {
             Before::read(value).map(|before| before.run)
@@ -252,13 +254,8 @@ fn untag_ours(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup) -> bool
             None
         };
         // The way back takes off what the run wrote that it takes back.
-        run.is_some_and(|run| run == turn.scope.run || turn.scope.is_way_back())
+        run.is_some_and(|run| run == scope.run || scope.is_way_back())
     };
-    let tags = group.tags.iter();
-    let ours: Vec<Text> =
-        tags.filter(|(key, value)| is_ours(key, value)).map(|(key, _)| Text::from(key)).collect();
-    for key in &ours {
-        untag(turn, track.name, key);
-    }
-    !ours.is_empty()
+    let tags = track.group.into_iter().flat_map(|group| group.tags.iter());
+    tags.filter(|(key, value)| is_ours(key, value)).map(|(key, _)| Text::from(key)).collect()
 }

@@ -283,7 +283,10 @@ fn tracks<'a>(view: &'a View, scope: &'a Scope, fleet: &'a Fleet) -> Vec<Track<'
     let all = fleet.lanes.iter().map(|(name, lane)| Track::of(view, scope, name, lane));
     all.filter(|track| match scope.plan.nodes.by {
         ChosenBy::Groups(_) => true,
-        ChosenBy::Selector(_) => track.lane.is_chosen() || track.begun.is_some() || track.halted.is_some(),
+        ChosenBy::Selector(_) => {
+            let is_under_way = track.begun.is_some() || track.halted.is_some();
+            track.lane.is_chosen() || is_under_way || !close::notes(scope, track).is_empty()
+        }
     })
     .collect()
 }

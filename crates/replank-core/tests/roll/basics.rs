@@ -3,7 +3,9 @@
 use replank_core::command::{Effect, Replacement};
 use replank_core::decision::End;
 use replank_core::mark;
+use replank_core::plan::ChosenBy;
 use replank_model::object::cloud::GroupSize;
+use replank_model::selector::Selector;
 use replank_model::time::Span;
 use serde_json::{Value, json};
 
@@ -49,6 +51,21 @@ fn every_node_is_replaced_and_nothing_of_ours_is_left() {
         })
         .collect();
     assert_eq!(replacements, [Replacement::Launch, Replacement::Launch, Replacement::Decrement]);
+}
+
+#[test]
+fn a_run_that_chose_its_nodes_by_label_leaves_nothing_either() {
+    let mut by_label = plan(
+        &["web"],
+        json!({"target": {"kubernetesVersion": "1.36"}, "waves": [1, "100%"], "bake": "10m", "health": {},
+            "retain": {"capacity": "template", "for": "1h"}}),
+    );
+    let of_web = Selector::from_set([("eks.amazonaws.com/nodegroup".into(), "web".into())]);
+    by_label.nodes.by = ChosenBy::Selector(of_web);
+    let mut stage = Stage::new(by_label, shop());
+    assert_eq!(stage.run(DAY), End::Done);
+    let group = &stage.truth.groups()["web"];
+    assert!(group.tags.is_empty(), "{:?}", group.tags);
 }
 
 #[test]

@@ -1,24 +1,29 @@
-//! S3: whose a cordon is.
+//! S3: whose a cordon is. What is left at the end is looked at in [`super::remains`].
 
 use std::collections::BTreeSet;
 
-use replank_core::command::Mark;
-use replank_core::decision::End;
-use replank_model::text::NodeName;
+use replank_core::command::{Effect, Mark};
+use replank_model::object::node::Node;
+use replank_model::text::{NodeName, RunId};
 use replank_model::time::Time;
+use replank_sim::Sent;
 
 use super::truth::Truth;
-use super::{Found, Promise, Promised};
+use super::{Found, Promise};
 
-const RUN: &str = "replank.dev/run";
-const EXCLUDE: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
+pub(super) const EXCLUDE: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 
-/// Nodes that somebody else had cordoned before the run.
+/// What was whose.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    foreign: BTreeSet<NodeName>,
+    /// Nodes that somebody else had cordoned before the run.
+    pub(super) foreign: BTreeSet<NodeName>,
     /// Nodes that somebody else had said something of to load balancers.
-    excluded: BTreeSet<NodeName>,
+    pub(super) excluded: BTreeSet<NodeName>,
+    /// Nodes that took pods until a command of ours cordoned them, and have taken none since.
+    pub(super) cordoned: BTreeSet<NodeName>,
+    /// Runs on whose behalf there were commands.
+    pub(super) runs: BTreeSet<RunId>,
 }
 
 impl Marks {
@@ -28,6 +33,25 @@ impl Marks {
         Self {
             foreign: cordoned.map(|(name, _)| name.clone()).collect(),
             excluded: excluded.map(|(name, _)| name.clone()).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// A command took effect.
+    pub(super) fn executed(&mut self, truth: &Truth, sent: &Sent) {
+        self.runs.insert(sent.command.run.clone());
+        if let Effect::Cordon { node, mark, .. } = &sent.command.effect {
+            let is_open = truth.nodes.get(&node.name).is_some_and(|node| !node.spec.unschedulable);
+            if is_open && mark.role.is_cordoned() {
+                self.cordoned.insert(node.name.clone());
+            }
+        }
+    }
+
+    /// A node has changed.
+    pub(super) fn node(&mut self, node: &Node) {
+        if !node.spec.unschedulable {
+            self.cordoned.remove(&node.name());
         }
     }
 
@@ -48,45 +72,6 @@ impl Marks {
         let node = truth.nodes.get(name);
         if node.is_none() {
             found.broken(Promise::S3, format!("node {name} is cordoned and not there"));
-        }
-    }
-
-    /// At the end a foreign cordon still stands, and none of ours stands on a node that the run did not begin or leave out.
-    pub(super) fn finish(
-        &self,
-        promised: &Promised,
-        truth: &Truth,
-        end: Option<&End>,
-        found: &mut Found<'_>,
-    ) {
-        for (name, node) in &truth.nodes {
-            let role = node.meta.annotations.value("replank.dev/role");
-            if self.foreign.contains(name) && !node.spec.unschedulable {
-                found.broken(Promise::S3, format!("somebody else's cordon of node {name} is undone"));
-            }
-            if self.excluded.contains(name) && !node.meta.labels.contains_key(EXCLUDE) {
-                found.broken(
-                    Promise::S3,
-                    format!("somebody else's label for load balancers of node {name} is gone"),
-                );
-            }
-            if role.is_some() && !node.meta.annotations.contains_key(RUN) {
-                found.broken(Promise::S3, format!("node {name} has a mark that names no run"));
-            }
-            if role.is_none() && node.meta.annotations.contains_key("replank.dev/excluded") {
-                found.broken(
-                    Promise::S3,
-                    format!("node {name} is kept out of load balancers by nobody's mark"),
-                );
-            }
-            let may_stay = match role {
-                None | Some("skipped") => true,
-                Some("draining" | "retained") => matches!(end, Some(End::Blocked(_))),
-                Some(_) => false,
-            };
-            if !may_stay && promised.old.contains(name) {
-                found.broken(Promise::S3, format!("node {name} keeps the mark {role:?}"));
-            }
         }
     }
 }

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | S1 | no action takes a healthy count below what a budget wants; no plain deletion of a pod | [`budget`] |
 //! | S2 | no batch pod is ended before its deadline, or at all where the plan says so | [`batch`] |
-//! | S3 | every cordon names its run and its expiry; nobody else's is undone | [`marks`] |
+//! | S3 | every cordon names its run and its expiry, what is left at the end, too; nobody else's is undone | [`marks`], [`remains`] |
 //! | S4 | Ready capacity per group and zone stays; sizes stay within bounds, which are written down and given back | [`capacity`], [`size`] |
 //! | S5 | instances end by id, cordoned and empty; groups shrink by that alone; pods are moved from old nodes, to new ones | [`ending`], [`moves`] |
 //! | S6 | no workload is restarted twice by one run | [`Checkers::executed`] |
@@ -25,6 +25,7 @@ mod ending;
 mod marks;
 mod moves;
 mod promised;
+mod remains;
 mod sights;
 mod size;
 mod truth;
@@ -164,7 +165,8 @@ impl Checkers {
             }
             Some(End::Done | End::RolledBack(_) | End::Blocked(_) | End::Cancelled(_) | End::Refused(_)) => {
                 size::finish(&self.promised, &self.truth, end, last, &mut found);
-                self.marks.finish(&self.promised, &self.truth, end, &mut found);
+                let (promised, marks, truth) = (&self.promised, &self.marks, &self.truth);
+                remains::Ended { promised, marks, truth, end, last }.check(&mut found);
             }
         }
     }
@@ -186,6 +188,7 @@ impl Checkers {
                 if let Some(Object::Node(node)) = new {
                     self.batch.node_changed(at, node);
                     self.ending.node(at, node);
+                    self.marks.node(node);
                 }
                 self.sights.object(new.as_ref());
             }
@@ -208,6 +211,7 @@ impl Checkers {
         if !matches!(sent.result, Some((_, Ok(())))) {
             return;
         }
+        self.marks.executed(&self.truth, sent);
         let mut found = Found { at, list: &mut self.found };
         match &sent.command.effect {
             Effect::Evict { pod, .. } | Effect::DeletePod { pod, .. } => {

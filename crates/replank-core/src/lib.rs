@@ -17,6 +17,7 @@ pub mod hpa;
 pub mod instance_types;
 pub mod intent;
 pub mod interrupt;
+pub mod leftover;
 pub mod makers;
 pub mod mark;
 pub mod noticed;

@@ -16,6 +16,7 @@ use replank_model::time::Time;
 use crate::command::{Mark, NodeRole};
 
 pub use tags::{Ailment, Before, Begun, Halt, Halted, Illness, Moment, Until, Whose};
+pub(crate) use tags::{read_size, size_text};
 
 /// Annotation on a node: the run that cordoned it.
 pub const RUN: &str = "replank.dev/run";
@@ -150,16 +151,27 @@ pub fn restarted(template: &PodTemplate, run: &RunId, at: Time) -> PodTemplate {
     template
 }
 
-/// The node without any mark; uncordoned, unless somebody else had cordoned it before; a target of load balancers again, if it
-/// was we who had excluded it.
+/// The node without any mark; uncordoned, if it was we who had cordoned it; a target of load balancers again, if it was we who
+/// had excluded it.
 #[must_use]
 pub fn lifted(node: &Node) -> Node {
+    let is_ours = is_cordoned_by_us(node);
     let mut node = node.clone();
-    let is_foreign = node.meta.annotations.value(CORDON) == Some(FOREIGN);
     included(&mut node);
     node.meta.annotations = cleared(&node.meta.annotations);
-    node.spec.unschedulable = node.spec.unschedulable && is_foreign;
+    node.spec.unschedulable = node.spec.unschedulable && !is_ours;
     node
+}
+
+/// Whether a node's cordon is one of ours: what stands beside it says so, and not that somebody else had been first.
+#[must_use]
+pub fn is_cordoned_by_us(node: &Node) -> bool {
+    let annotations = &node.meta.annotations;
+    let bears_ours = match annotations.value(ROLE) {
+        Some("doomed" | "draining" | "surplus" | "retained") => true,
+        Some(_) | None => false,
+    };
+    node.spec.unschedulable && bears_ours && annotations.value(CORDON) != Some(FOREIGN)
 }
 
 fn cleared(annotations: &Annotations) -> Annotations {

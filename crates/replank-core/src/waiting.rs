@@ -255,6 +255,11 @@ pub enum WaitingOn {
         /// When its mark expires.
         until: Time,
     },
+    /// What a run that is over has left is cleared first.
+    Leftover {
+        /// The run.
+        run: RunId,
+    },
     /// A node of the run was uncordoned by somebody else, and is left to them.
     Reopened,
     /// A new node was cordoned by somebody else.
@@ -378,6 +383,7 @@ impl WaitingOn {
             Self::ZoneMinimum { .. } => "zoneMinimum",
             Self::GroupMinimum { .. } => "groupMinimum",
             Self::OtherRun { .. } => "otherRun",
+            Self::Leftover { .. } => "leftover",
             Self::Reopened => "reopened",
             Self::ForeignCordon => "foreignCordon",
             Self::NoInstance => "noInstance",
@@ -436,6 +442,8 @@ impl WaitingOn {
             | Self::CameBack
             | Self::GroupMinimum { .. }
             | Self::OtherRun { .. }
+            // What keeps it from being cleared has a reason of its own.
+            | Self::Leftover { .. }
             | Self::Reopened
             | Self::ForeignCordon
             | Self::ManagedBy { .. }
@@ -552,6 +560,7 @@ impl fmt::Display for WaitingOn {
                 write!(f, "a person: its group's min is {min}, and {left} would be left: lower the min")
             }
             Self::OtherRun { run, until } => write!(f, "run {run}, which has marked it until {until}"),
+            Self::Leftover { run } => write!(f, "what run {run} has left to be cleared"),
             Self::Reopened => f.write_str("a person: somebody else uncordoned it"),
             Self::ForeignCordon => f.write_str("a person: somebody else cordoned the new node"),
             Self::NoInstance => f.write_str("its instance, which the cloud does not list"),

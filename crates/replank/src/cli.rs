@@ -7,7 +7,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use replank_core::place::Pick;
 use replank_core::plan::VersionPrefix;
-use replank_model::text::{GroupName, Namespace, Text};
+use replank_model::text::{GroupName, Namespace, RunId, Text};
 use replank_model::time::{Span, Time};
 
 use crate::exit::Exit;
@@ -67,6 +67,59 @@ pub(crate) enum Command {
     /// Explains a finding: what it means, when it does not matter, what to do. Without ID all of them are listed.
     #[command(after_help = Exit::table())]
     Explain(ExplainArgs),
+
+    /// Lists what runs have written on nodes and groups and not taken off, with the commands that clear it. Touches nothing.
+    ///
+    /// SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; tags of Auto Scaling groups are looked at with --groups.
+    /// A later run clears what has expired by itself. docs/leftover.md says what is found.
+    #[command(after_help = Exit::table())]
+    Leftover(LeftoverArgs),
+}
+
+/// Arguments of `leftover`.
+#[derive(Args, Debug)]
+pub(crate) struct LeftoverArgs {
+    /// Files or directories of Kubernetes objects: YAML, JSON, lists, each in gzip too; `-` is standard input.
+    #[arg(value_name = "SNAPSHOT")]
+    pub(crate) snapshots: Vec<OsString>,
+
+    /// Node groups with their tags: what `aws autoscaling describe-auto-scaling-groups --output json` prints.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) groups: Option<PathBuf>,
+
+    /// Only what this run has left.
+    #[arg(long, value_name = "ID", value_parser = run_id)]
+    pub(crate) run: Option<RunId>,
+
+    /// Only what does not hold any more.
+    #[arg(long)]
+    pub(crate) expired: bool,
+
+    /// The moment of the snapshot, such as 2026-11-20T09:52:00Z. Otherwise it is found in the snapshot.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<Time>,
+
+    /// How the snapshot is read.
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    /// Form of the list; docs/leftover.md describes the JSON.
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = LeftoverFormat::Text)]
+    pub(crate) output: LeftoverFormat,
+}
+
+/// Form of what was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LeftoverFormat {
+    /// For a person.
+    Text,
+    /// For a program.
+    Json,
+}
+
+/// The name of a run.
+fn run_id(text: &str) -> Result<RunId, String> {
+    if text.is_empty() { Err("expected the name of a run".to_owned()) } else { Ok(RunId::from(text)) }
 }
 
 /// Arguments of `check`.

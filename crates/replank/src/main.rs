@@ -6,6 +6,7 @@ mod exit;
 mod explain;
 mod failure;
 mod interrupt;
+mod leftover;
 mod place;
 mod printer;
 mod progress;
@@ -45,5 +46,6 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Place(args) => place::run(args, printer),
         Command::Check(args) => check::run(args, printer),
         Command::Explain(args) => explain::run(args, printer),
+        Command::Leftover(args) => leftover::run(args, printer),
     }
 }

@@ -44,7 +44,7 @@ rules! {
     WebhookBackend = "webhook-backend", "admission webhooks that must answer, and whose only pods are to be moved";
     StuckBefore = "stuck-before", "pods that were to be gone before the roll, and are not";
     CordonLeft = "cordon-left", "nodes that somebody else has cordoned";
-    Leftover = "leftover", "marks that another run has left on nodes";
+    Leftover = "leftover", "what another run has left on nodes and groups";
     GroupParity = "group-parity", "what the group that nodes move into lacks";
     OldImage = "old-image", "nodes of Amazon Linux 2, for which there are no new images";
     LeftToMaker = "left-to-maker", "nodes that are left to whoever made them: Karpenter, EKS Auto Mode, Fargate";

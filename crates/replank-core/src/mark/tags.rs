@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use replank_model::object::cloud::GroupSize;
 use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
 
@@ -300,6 +301,18 @@ impl Moment {
         let (run, pairs) = pairs(text, &["at"]);
         Some(Self { run, at: number(&pairs, "at")? })
     }
+}
+
+/// A size as [`super::ORIGINAL_SIZE`] has it: `min/max/desired`.
+pub(crate) fn size_text(size: GroupSize) -> Text {
+    Text::from(format!("{}/{}/{}", size.min, size.max, size.desired))
+}
+
+/// What [`super::ORIGINAL_SIZE`] says; `None` for anything else.
+pub(crate) fn read_size(text: &str) -> Option<GroupSize> {
+    let mut parts = text.split('/').map(|part| part.parse::<u32>().ok());
+    let size = GroupSize { min: parts.next()??, max: parts.next()??, desired: parts.next()?? };
+    parts.next().is_none().then_some(size)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use replank_model::text::{NodeName, Text, Zone};
 use replank_model::time::Time;
 
 use super::balancer;
+use super::clear;
 use super::evict::{QUIET, Spare, end_instance};
 use super::load::Load;
 use super::member::{Scope, Stand};
@@ -193,6 +194,9 @@ pub(super) fn release(turn: &mut Turn<'_>, name: &NodeName) {
 /// lowered here (promise S5). A group that others moved into keeps a maximum that holds them.
 pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
     let Some(group) = track.group else { return track.original.is_none() && track.begun.is_none() };
+    if clear::is_held_by_another(turn, track) {
+        return true;
+    }
     if let Some(original) = track.original {
         let kept_most = if turn.scope.plan.care.retain.capacity == Retained::Cordoned {
             track.begun.as_ref().map_or(0, |begun| begun.nodes)

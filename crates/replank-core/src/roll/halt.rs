@@ -12,6 +12,8 @@
 //!   original size stays, and the report says so;
 //! - what is refused meanwhile is tried again for some minutes.
 //!
+//! Groups on which another run is at work are left as they are: what is written there is its own, and so are the new nodes.
+//!
 //! Nothing is evicted any more, and no node with pods is ended. Where the plan says to roll back, or a person does, the groups
 //! get their former launch template, nodes whose drain was begun are released as well, and [`crate::Core`] goes on with the
 //! way back.
@@ -23,6 +25,7 @@ use replank_model::object::condition;
 use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 
+use super::clear;
 use super::close::{beyond, hand_over, is_leaving, release, restore, retire};
 use super::evict::{Spare, Works, came_back};
 use super::load::{Bound, Load};
@@ -47,6 +50,9 @@ const RELEASE_WITHIN: Span = Span::from_minutes(10);
 pub(super) fn halt(turn: &mut Turn<'_>, tracks: &[Track<'_>], why: Halt) -> bool {
     let mut is_touched = false;
     for track in tracks.iter().filter(|track| track.is_touched() && track.group.is_some()) {
+        if clear::is_held_by_another(turn, track) {
+            continue;
+        }
         is_touched = true;
         if track.halted.is_some() {
             continue;
@@ -144,6 +150,9 @@ pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> Halt {
     let goes_back = goes_back(why, turn.scope.plan.on_failure);
     let leaves_nothing = goes_back || why == Halt::Cancelled;
     for (number, track) in tracks.iter().enumerate() {
+        if clear::is_held_by_another(turn, track) {
+            continue;
+        }
         if goes_back {
             former_template(turn, track);
         }
@@ -277,6 +286,7 @@ fn held(turn: &mut Turn<'_>, track: &Track<'_>, load: &Load) {
 pub(super) fn aside(turn: &mut Turn<'_>, track: &Track<'_>) {
     for name in &track.lane.aside {
         let on = match &turn.member(name).stand {
+            Stand::OtherRun { run, until } if *until <= turn.now => WaitingOn::Leftover { run: run.clone() },
             Stand::OtherRun { run, until } => WaitingOn::OtherRun { run: run.clone(), until: *until },
             Stand::Reopened => WaitingOn::Reopened,
             Stand::NoInstance => WaitingOn::NoInstance,

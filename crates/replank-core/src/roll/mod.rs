@@ -47,6 +47,7 @@
 //! those held by batch pods and a few that are next in line; not the cluster.
 
 mod balancer;
+mod clear;
 mod close;
 mod daemon;
 mod evict;
@@ -350,7 +351,8 @@ fn advance<'a>(turn: &mut Turn<'a>, tracks: &[Track<'a>], gear: &mut Gear<'_>) -
         .enumerate()
         .map(|(number, track)| close::close(turn, track, number, &mut spare))
         .collect();
-    if closed.iter().all(|closed| *closed) {
+    let is_open = |ready: &Readiness| *ready == Readiness::Open;
+    if closed.iter().all(|closed| *closed) && ready.iter().all(is_open) {
         return Verdict::Done;
     }
     if turn.is_moving {
@@ -436,9 +438,10 @@ pub(crate) fn old_nodes(view: &View, plan: &Plan, options: &Options) -> BTreeSet
 /// Of all that waits, what blocks.
 fn blocking(waiting: &[Waiting]) -> Vec<Waiting> {
     let blocks = |waiting: &&Waiting| match waiting.on.hope() {
-        Hope::Possible | Hope::None => {
-            !matches!(waiting.on, WaitingOn::Turn { .. } | WaitingOn::ManagedBy { .. })
-        }
+        Hope::Possible | Hope::None => !matches!(
+            waiting.on,
+            WaitingOn::Turn { .. } | WaitingOn::ManagedBy { .. } | WaitingOn::Leftover { .. }
+        ),
         Hope::Moving => matches!(waiting.on, WaitingOn::Terminating { .. }),
     };
     waiting.iter().filter(blocks).cloned().collect()

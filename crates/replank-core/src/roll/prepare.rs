@@ -1,5 +1,6 @@
 //! Before the first node goes: the group's template and size, the first new nodes, the cordon of all old nodes.
 //!
+//! 0. What runs that are over have left is cleared ([`clear`]); where a run has written anything that still holds, nothing is done.
 //! 1. The group's size is written down in a tag, before anything is raised (promise S4). A tag that is there already stays:
 //!    it was written by a run that died, and tells the true size.
 //! 2. The launch template gets the target's differences. From then on every instance that the group launches is new.
@@ -36,15 +37,16 @@ use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName, Text};
 use replank_model::time::{Span, Time};
 
+use super::clear;
 use super::health;
 use super::member::{Member, Stand, last_step};
 use super::retain;
 use super::start;
 use super::target;
-use super::turn::{Track, Turn, Watched, size_text};
+use super::turn::{Track, Turn, Watched};
 use super::zones;
 use crate::command::{Effect, Mark, NodeRole};
-use crate::mark::{self, Begun};
+use crate::mark::{self, Begun, size_text};
 use crate::plan::Base;
 use crate::waiting::{Subject, WaitingOn};
 
@@ -91,11 +93,12 @@ pub(super) fn prepare(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
     if track.begun.is_some() {
         return capacity(turn, track);
     }
+    let is_clearing = clear::clear(turn, track);
     if track.lane.old_left() == 0 {
-        return Readiness::Open;
+        return if is_clearing { Readiness::Preparing } else { Readiness::Open };
     }
     let Some(group) = track.group else { return Readiness::Preparing };
-    if is_other_runs(turn, track) || cannot_shrink(turn, track) {
+    if is_other_runs(turn, track) || is_clearing || cannot_shrink(turn, track) {
         return Readiness::Preparing;
     }
     let has_template = target::meets_template(&turn.scope.plan.target, group, group.template());

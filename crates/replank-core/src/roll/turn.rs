@@ -15,7 +15,7 @@ use super::prepare::LATE_AFTER;
 use super::sent::{COMMAND_LIFE, Offer, Sent};
 use crate::command::{Command, CommandKey, Effect, Mark, NodeRole};
 use crate::intent::Intent;
-use crate::mark::{self, Before, Begun, Halted, Moment, Until};
+use crate::mark::{self, Before, Begun, Halted, Moment, Until, read_size};
 use crate::plan::{Allowance, ChosenBy};
 use crate::waiting::{Subject, Waiting, WaitingOn};
 
@@ -214,17 +214,6 @@ impl<'a> Track<'a> {
     pub(super) fn subject(&self) -> Subject {
         Subject::Group(self.name.clone())
     }
-}
-
-/// `min/max/desired`.
-pub(super) fn size_text(size: GroupSize) -> Text {
-    Text::from(format!("{}/{}/{}", size.min, size.max, size.desired))
-}
-
-fn read_size(text: &str) -> Option<GroupSize> {
-    let mut parts = text.split('/').map(|part| part.parse::<u32>().ok());
-    let size = GroupSize { min: parts.next()??, max: parts.next()??, desired: parts.next()?? };
-    parts.next().is_none().then_some(size)
 }
 
 impl<'a> Turn<'a> {

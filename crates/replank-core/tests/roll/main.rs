@@ -3,6 +3,7 @@
 mod basics;
 mod care;
 mod intents;
+mod leftover;
 mod moves;
 mod random;
 mod restart;

@@ -34,6 +34,7 @@ fn words(kind: &str) -> &str {
         "instanceLate" => "an instance that is late",
         "managedBy" => "whoever made the node",
         "leaving" => "instances to end",
+        "leftover" => "what another run has left to be cleared",
         "nodeReady" => "a new node to be Ready",
         "pace" => "the plan's pace",
         "paused" => "a person, who has paused it",

@@ -7,6 +7,7 @@ mod common;
 mod connections;
 mod input;
 mod interrupt;
+mod leftover;
 mod output;
 mod place;
 mod place_audit;

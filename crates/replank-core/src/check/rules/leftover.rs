@@ -1,67 +1,43 @@
-//! Marks of another run of ours: of one that is at work, or of one that died.
+//! What another run of ours has left: one that is at work, or one that died.
 
-use replank_model::object::node::Node;
+use replank_model::object::meta::Key;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
-use crate::mark;
-
-/// How all annotations and labels of ours begin.
-const OURS: &str = "replank.dev/";
+use crate::leftover::{self, Leftover, On, State};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
-    let nodes = survey.view.nodes.sorted();
-    nodes.iter().filter_map(|(_, node)| finding(survey, node)).collect()
+    leftover::find(survey.view, survey.now()).iter().map(finding).collect()
 }
 
-fn finding(survey: &Survey<'_>, node: &Node) -> Option<Finding> {
-    let keys: Vec<&str> =
-        node.meta.annotations.iter().map(|(key, _)| key).filter(|key| key.starts_with(OURS)).collect();
-    if keys.is_empty() {
-        return None;
-    }
-    let reason = match mark::of(node) {
-        None => "marks of a run that cannot be read: nobody's".to_owned(),
-        Some(found) if found.mark.expires <= survey.now() => format!(
-            "marked as {} by run {} since {}; expired at {}: the run ended without clearing it",
-            found.mark.role.as_str(),
-            found.run,
-            found.mark.since,
-            found.mark.expires
-        ),
-        Some(found) => format!(
-            "marked as {} by run {} since {}, valid until {}: another run is at work here, or has died",
-            found.mark.role.as_str(),
-            found.run,
-            found.mark.since,
-            found.mark.expires
-        ),
+fn finding(leftover: &Leftover) -> Finding {
+    let object = match &leftover.on {
+        On::Node(name) => ObjectName::new("Node", Key::cluster(name.as_str())),
+        On::Group(name) => ObjectName::new("NodeGroup", Key::cluster(name.as_str())),
     };
-    let name = node.name();
-    let is_foreign = node.meta.annotations.value(mark::CORDON) == Some(mark::FOREIGN);
-    let uncordon = match node.spec.unschedulable && !is_foreign {
-        true => format!("kubectl uncordon {name}\n"),
-        false => String::new(),
+    let lines = leftover.lines.join("\n");
+    let if_idle = match (&leftover.state, lines.is_empty()) {
+        (_, true) => "",
+        (State::Running { .. } | State::Unreadable, false) => "   # only if no run is at work",
+        (State::Expired { .. }, false) => "   # a later run does it, too",
     };
-    let clear: Vec<String> = keys.iter().map(|key| format!("{key}-")).collect();
-    Some(Finding {
+    let stays = leftover.stays.as_ref();
+    let gap = if lines.is_empty() { "" } else { "\n" };
+    Finding {
         rule: Rule::Leftover,
         severity: Severity::Warning,
-        object: ObjectName::new("Node", node.meta.key()),
-        reason,
-        remedy: format!(
-            "{uncordon}kubectl annotate node {name} {}   # only if no run is at work",
-            clear.join(" ")
-        ),
-    })
+        object,
+        reason: leftover.to_string(),
+        remedy: format!("{lines}{if_idle}{}", stays.map_or(String::new(), |stays| format!("{gap}{stays}"))),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
+    use super::super::super::finding::Rule;
     use super::super::stage::{found, node, remedies};
-    use super::*;
 
     fn marked(expires: &str) -> Value {
         let mut marked = node("n", "a");

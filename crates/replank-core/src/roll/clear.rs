@@ -1,0 +1,74 @@
+//! What runs that are over have left on the nodes and groups of this one ([`crate::leftover`]): cleared before anything is begun.
+//!
+//! Nothing of a run is touched that still holds. Three things are not cleared but taken over: a group's size from before tells the true one
+//! until this run is over, too; so does its launch template from before, as long as it is the current one; and a node that is to be
+//! replaced gets this run's mark in place of the other in one write, when all are cordoned, lest pods move onto it meanwhile.
+
+use replank_model::object::cloud::NodeGroup;
+use replank_model::text::NodeName;
+
+use super::close::release;
+use super::prepare::untag;
+use super::turn::{Track, Turn};
+use crate::leftover::{Holds, Leftover, State};
+use crate::mark;
+use crate::waiting::{Subject, WaitingOn};
+
+/// Whether something of runs that are over is still to be cleared. The way back clears nothing: it goes by what the run wrote that it
+/// takes back.
+pub(super) fn clear(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
+    if turn.scope.is_way_back() {
+        return false;
+    }
+    let holds = Holds::of(turn.view, turn.now);
+    let groups: Vec<&NodeGroup> =
+        track.group.into_iter().chain(track.sources.iter().filter_map(|source| source.group)).collect();
+    let mut is_busy = false;
+    for group in groups {
+        let mut left = holds.on_group(group);
+        left.retain(|leftover| is_over(turn, leftover));
+        for leftover in &left {
+            let is_taken_over = |key: &str| key == mark::ORIGINAL_SIZE || key == mark::ORIGINAL_TEMPLATE;
+            for key in leftover.keys.iter().filter(|key| !is_taken_over(key)) {
+                say(turn, Subject::Group(group.name.clone()), leftover);
+                untag(turn, &group.name, key);
+                is_busy = true;
+            }
+        }
+    }
+    let members = turn.fleet.members.values().filter(|member| turn.is_in(member, track) && !member.is_old());
+    let left: Vec<(NodeName, Leftover)> = members
+        .filter_map(|member| Some((member.name.clone(), holds.on_node(turn.view.node(&member.name)?)?)))
+        .filter(|(_, leftover)| is_over(turn, leftover))
+        .collect();
+    for (name, leftover) in &left {
+        say(turn, Subject::Node(name.clone()), leftover);
+        release(turn, name);
+    }
+    is_busy || !left.is_empty()
+}
+
+fn is_over(turn: &Turn<'_>, leftover: &Leftover) -> bool {
+    leftover.is_expired() && leftover.run.as_ref().is_some_and(|run| *run != turn.scope.run)
+}
+
+fn say(turn: &mut Turn<'_>, subject: Subject, leftover: &Leftover) {
+    if let Some(run) = leftover.run.clone() {
+        turn.wait(subject, WaitingOn::Leftover { run });
+    }
+}
+
+/// Whether what is written on a group is of another run that still holds: then a run that has not begun there has nothing to give
+/// back.
+pub(super) fn is_held_by_another(turn: &Turn<'_>, track: &Track<'_>) -> bool {
+    if track.begun.is_some() || turn.scope.is_way_back() {
+        return false;
+    }
+    let holds = Holds::of(turn.view, turn.now);
+    let groups = track.group.into_iter().chain(track.sources.iter().filter_map(|source| source.group));
+    let mut left = groups.flat_map(|group| holds.on_group(group));
+    left.any(|leftover| {
+        let is_others = leftover.run.as_ref().is_some_and(|run| *run != turn.scope.run);
+        is_others && matches!(leftover.state, State::Running { .. })
+    })
+}

@@ -15,8 +15,8 @@ pub struct LastRetry {
     pub exit_code: Option<i32>,
     /// `Failed` or `Error`.
     pub status: &'static str,
-    /// Seconds that the attempt took.
-    pub seconds: i64,
+    /// Seconds that the attempt took, where that is known.
+    pub seconds: Option<i64>,
     /// The message of its node.
     pub message: String,
     /// Attempts beyond the first.
@@ -263,7 +263,9 @@ impl Reader<'_> {
             "false" => Value::Bool(false),
             "lastRetry.exitCode" => Value::Text(last.exit_code.unwrap_or(-1).to_string()),
             "lastRetry.status" => Value::Text(last.status.to_owned()),
-            "lastRetry.duration" => Value::Text(last.seconds.to_string()),
+            "lastRetry.duration" => {
+                last.seconds.map_or(Value::Unknown, |seconds| Value::Text(seconds.to_string()))
+            }
             "lastRetry.message" => Value::Text(last.message.clone()),
             "retries" => Value::Text(last.retries.to_string()),
             _ => Value::Unknown,
@@ -340,7 +342,7 @@ mod tests {
         LastRetry {
             exit_code: None,
             status: "Error",
-            seconds: 90,
+            seconds: Some(90),
             message: "pod deleted".to_owned(),
             retries: 0,
         }
@@ -348,7 +350,7 @@ mod tests {
 
     fn killed() -> LastRetry {
         let message = "main: Error (exit code 143)".to_owned();
-        LastRetry { exit_code: Some(143), status: "Failed", seconds: 90, message, retries: 1 }
+        LastRetry { exit_code: Some(143), status: "Failed", seconds: Some(90), message, retries: 1 }
     }
 
     #[test]
@@ -387,6 +389,8 @@ mod tests {
         ] {
             assert_eq!(holds(text, &deleted()), None, "{text}");
         }
+        let whenever = LastRetry { seconds: None, ..deleted() };
+        assert_eq!(holds("asInt(lastRetry.duration) < 120", &whenever), None);
         assert_eq!(holds("false && lastRetry.message matches 'x'", &deleted()), Some(false));
         assert_eq!(
             holds("lastRetry.message matches 'x' || lastRetry.status == 'Error'", &deleted()),

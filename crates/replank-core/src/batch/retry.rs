@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
+use replank_model::text::{Name, Namespace};
 use replank_model::time::Span;
 use replank_model::view::View;
 use serde_json::Value;
@@ -152,13 +153,13 @@ fn is_transient(message: &str) -> bool {
         .any(|part| message.contains(part))
 }
 
-/// How a step ends that is evicted: its main container dies of SIGTERM.
+/// How a step ends that is evicted, whenever that is: its main container dies of SIGTERM.
 #[must_use]
 pub fn evicted() -> LastRetry {
     LastRetry {
         exit_code: Some(143),
         status: "Failed",
-        seconds: 600,
+        seconds: None,
         message: "main: Error (exit code 143)".to_owned(),
         retries: 0,
     }
@@ -168,7 +169,7 @@ pub fn evicted() -> LastRetry {
 #[must_use]
 pub fn deleted() -> LastRetry {
     let message = "pod deleted".to_owned();
-    LastRetry { exit_code: None, status: "Error", seconds: 600, message, retries: 0 }
+    LastRetry { exit_code: None, status: "Error", seconds: None, message, retries: 0 }
 }
 
 /// What an eviction does to a step.
@@ -271,6 +272,25 @@ pub fn spec_of(view: &View, workflow: &Value) -> Value {
         lay_over(&mut spec, over);
     }
     spec
+}
+
+/// A Workflow's spec over that of the template it refers to, where that is there (`workflowTemplateRef`).
+#[must_use]
+pub fn with_template(view: &View, namespace: &Namespace, spec: &Value) -> Value {
+    let referred = spec.get("workflowTemplateRef").and_then(|reference| {
+        let name = Name::from(reference["name"].as_str()?);
+        let (kind, key) = if reference["clusterScope"] == true {
+            ("ClusterWorkflowTemplate", Key::cluster(name))
+        } else {
+            ("WorkflowTemplate", Key { namespace: namespace.clone(), name })
+        };
+        let template = view.other("argoproj.io", kind, &key)?;
+        let raw: Value = serde_json::from_str(template.meta.raw.0.as_deref()?).ok()?;
+        raw.get("spec").cloned()
+    });
+    let mut whole = referred.unwrap_or_default();
+    lay_over(&mut whole, spec);
+    whole
 }
 
 /// The template that a pod was made from.

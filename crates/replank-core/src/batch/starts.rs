@@ -16,7 +16,7 @@ use replank_model::view::View;
 use serde_json::{Value, json};
 
 use super::past::{self, Past};
-use super::retry::number;
+use super::retry::{self, number};
 use crate::check::Workload;
 use crate::finding::ObjectName;
 use crate::schedule::predicate::{spec_matches, untolerated_taint};
@@ -30,6 +30,8 @@ pub struct Series {
     pub written: String,
     /// Its schedules.
     pub schedules: Vec<Schedule>,
+    /// The last start that is known, or its creation: `@every` counts from it.
+    pub anchor: Option<Time>,
     /// What it does while the last run is still going.
     pub overlap: ConcurrencyPolicy,
     /// How late a run may begin; `None`: however late.
@@ -60,7 +62,8 @@ impl Series {
         if self.is_held {
             return None;
         }
-        self.schedules.iter().filter_map(|schedule| schedule.next(after)).min()
+        let anchor = self.anchor.unwrap_or(after);
+        self.schedules.iter().filter_map(|schedule| schedule.next_from(anchor, after)).min()
     }
 
     /// All starts after a moment, up to another.
@@ -120,6 +123,7 @@ fn of_cron_job(view: &View, cron: &CronJob) -> Result<Series, Unread> {
     Ok(Series {
         written: written(&[&spec.schedule], spec.time_zone.as_deref()),
         schedules: vec![schedule],
+        anchor: cron.status.last_schedule_time.or(cron.meta.creation_timestamp),
         overlap: spec.concurrency_policy.unwrap_or(ConcurrencyPolicy::Allow),
         late: spec.starting_deadline_seconds.map(Span::from_secs),
         is_held: spec.suspend == Some(true),
@@ -144,6 +148,7 @@ fn of_cron_workflow(view: &View, other: &Other) -> Result<Series, Unread> {
     }
     let schedules: Result<Vec<Schedule>, String> =
         texts.iter().map(|text| Schedule::parse(text, &zone)).collect();
+    let made = retry::with_template(view, &other.meta.namespace, &spec["workflowSpec"]);
     let overlap = match spec["concurrencyPolicy"].as_str() {
         Some("Forbid") => ConcurrencyPolicy::Forbid,
         Some("Replace") => ConcurrencyPolicy::Replace,
@@ -152,12 +157,13 @@ fn of_cron_workflow(view: &View, other: &Other) -> Result<Series, Unread> {
     Ok(Series {
         written: written(&texts, zone_name),
         schedules: schedules.map_err(unread)?,
+        anchor: raw.as_ref().and_then(|raw| raw["status"]["lastScheduledTime"].as_str()?.parse().ok()),
         overlap,
         late: Some(Span::from_secs(spec["startingDeadlineSeconds"].as_i64().unwrap_or(0))),
         is_held: spec["suspend"] == true,
         past: past::of(view, &workload),
-        limit: spec.pointer("/workflowSpec/activeDeadlineSeconds").and_then(number).map(Span::from_secs),
-        pods: pods_of(&spec["workflowSpec"]),
+        limit: made.get("activeDeadlineSeconds").and_then(number).map(Span::from_secs),
+        pods: pods_of(&made),
         workload,
     })
 }
@@ -167,12 +173,15 @@ fn written(schedules: &[&str], zone: Option<&str>) -> String {
     format!("{}{zone}", schedules.join(" | "))
 }
 
-/// What the pods of a Workflow's templates ask of a node: a template's own selector, affinity and tolerations, else the Workflow's.
+/// What the pods of a Workflow's templates ask of a node: a template's own selector, affinity and tolerations, else the Workflow's. Of
+/// templates that are not known it is the Workflow's alone: nothing is told of a series that is thought to land nowhere.
 fn pods_of(spec: &Value) -> Vec<Arc<PodSpec>> {
     const RUNS_A_POD: [&str; 6] = ["container", "script", "containerSet", "resource", "data", "plugin"];
     let templates = spec["templates"].as_array().into_iter().flatten();
     let with_pod = templates.filter(|template| RUNS_A_POD.iter().any(|kind| template.get(*kind).is_some()));
+    let unknown = spec["templates"].is_null().then_some(&Value::Null);
     with_pod
+        .chain(unknown)
         .filter_map(|template| {
             let of = |key: &str| template.get(key).filter(|own| !own.is_null()).or_else(|| spec.get(key));
             let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "step", "namespace": "default"},

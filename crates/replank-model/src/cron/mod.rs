@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 
-use crate::time::Time;
+use crate::time::{Span, Time};
 
 pub use parse::zone;
 
@@ -59,6 +59,18 @@ impl Schedule {
             Self::Clock(clock) => clock.next(seconds + 1)?,
         };
         Some(Time::from_millis(next * 1_000))
+    }
+
+    /// The first time after another, where equal spans (`@every`) follow each other from an anchor on: the last start that is known.
+    #[must_use]
+    pub fn next_from(&self, anchor: Time, after: Time) -> Option<Time> {
+        match self {
+            Self::Every(span) if after >= anchor => {
+                let gone = (after - anchor).as_millis() / (span * 1_000);
+                self.next(anchor + Span::from_secs(span.saturating_mul(gone)))
+            }
+            Self::Every(_) | Self::Clock(_) => self.next(after),
+        }
     }
 
     /// All times after another, one after the other.

@@ -22,6 +22,13 @@ fn minutes_steps_and_names() {
         ["2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"]
     );
     assert_eq!(times("@every 1m30s", "UTC", "2026-01-01T00:00:00Z", 1), ["2026-01-01T00:01:30Z"]);
+    let every = Schedule::parse("@every 6h", &TimeZone::UTC).expect("a schedule");
+    let from = |after: &str| {
+        let time = |text: &str| text.parse::<Time>().expect("a time");
+        every.next_from(time("2026-01-01T01:00:00Z"), time(after)).map(|at| at.to_string())
+    };
+    assert_eq!(from("2026-01-01T12:59:59Z").as_deref(), Some("2026-01-01T13:00:00Z"));
+    assert_eq!(from("2026-01-01T13:00:00Z").as_deref(), Some("2026-01-01T19:00:00Z"));
 }
 
 #[test]

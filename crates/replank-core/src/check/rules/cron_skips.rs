@@ -147,6 +147,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_made_from_a_template_lands_where_that_says() {
+        let refers = |extra: Value| {
+            let mut cron = cron_workflow(json!({"concurrencyPolicy": "Forbid"}));
+            cron["spec"]["workflowSpec"] = json!({"workflowTemplateRef": {"name": "t"}});
+            merge(&mut cron["spec"]["workflowSpec"], extra);
+            vec![node("n", "a"), cron, run("etl-1", 31)]
+        };
+        let template = |selector: Value| {
+            json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "WorkflowTemplate", "metadata": {"name": "t", "namespace": "shop"},
+                "spec": {"nodeSelector": selector, "templates": [{"name": "t", "container": {}}]}})
+        };
+        let count = |objects: Vec<Value>| found(Rule::CronSkips, objects).len();
+        assert_eq!(count([refers(json!({})), vec![template(json!({}))]].concat()), 1);
+        assert_eq!(count([refers(json!({})), vec![template(json!({"tier": "x"}))]].concat()), 0);
+        assert_eq!(count(refers(json!({}))), 1, "a template that is not known may land anywhere");
+        assert_eq!(count(refers(json!({"nodeSelector": {"tier": "x"}}))), 0);
+    }
+
+    #[test]
     fn a_schedule_that_cannot_be_read_never_begins_anything() {
         let cron = cron_workflow(json!({"schedules": ["61 * * * *"]}));
         let found = found(Rule::CronSkips, vec![node("n", "a"), cron]);

@@ -31,7 +31,7 @@ impl Workflows {
         } else {
             let last = LastRetry {
                 retries: self.attempt(gone).retries,
-                seconds: seconds(ctx, gone),
+                seconds: Some(seconds(ctx, gone)),
                 ..retry::deleted()
             };
             self.next_attempt(ctx, gone, &last);
@@ -53,7 +53,7 @@ impl Workflows {
         let last = LastRetry {
             exit_code: main.map(|(_, code)| *code),
             status: "Failed",
-            seconds: seconds(ctx, pod),
+            seconds: Some(seconds(ctx, pod)),
             message: main.map_or(String::new(), |(name, code)| format!("{name}: Error (exit code {code})")),
             retries: self.attempt(pod).retries,
         };

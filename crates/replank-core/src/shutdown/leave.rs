@@ -50,16 +50,18 @@ pub enum Listener {
 
 impl Leave {
     /// What a pod's spec tells, its sidecar proxy before its other containers: Istio's accepts and serves for as long as its
-    /// settings say. Of other processes nobody knows how long they take; `serving` is the caller's assumption.
+    /// settings say, from the end of its own hook on, for no container waits for the hook of another. One that is a native sidecar gets its
+    /// signal after the others, so that these decide. Of other processes nobody knows how long they take; `serving` is the
+    /// caller's assumption.
     #[must_use]
     pub fn of(pod: &Pod, serving: Span) -> Self {
-        let proxy = proxy_of(pod);
-        let pre_stop = pod.spec.containers.iter().filter_map(pre_stop).max().unwrap_or_default();
         let grace = Span::from_secs(pod.grace_seconds());
-        let Some(proxy) = proxy else {
+        let Some(proxy) = proxy_of(pod).filter(|proxy| !is_native_sidecar(proxy)) else {
+            let pre_stop = pod.spec.containers.iter().filter_map(pre_stop).max().unwrap_or_default();
             let serving = Serving::For(serving);
             return Self { pre_stop, serving, listener: Listener::ClosesAtSignal, grace };
         };
+        let pre_stop = pre_stop(proxy).unwrap_or_default();
         let config = pod.meta.annotations.value("proxy.istio.io/config").unwrap_or_default();
         let env = env_of(pod, &proxy.name);
         // The mesh's own defaults are written into PROXY_CONFIG when the proxy is injected.
@@ -109,10 +111,14 @@ impl Leave {
 /// sidecar counts; `istio-init`, which has the same image and runs once, does not.
 #[must_use]
 pub fn proxy_of(pod: &Pod) -> Option<&Container> {
-    let stays = |container: &&Container| container.restart_policy == Some(RestartPolicy::Always);
-    let native = pod.spec.init_containers.iter().filter(stays);
+    let native = pod.spec.init_containers.iter().filter(|container| is_native_sidecar(container));
     let mut all = pod.spec.containers.iter().chain(native);
     all.find(|container| &*container.name == "istio-proxy" || is_proxy_image(&container.image))
+}
+
+/// Among init containers: one that stays until the others have ended (KEP-753).
+fn is_native_sidecar(container: &Container) -> bool {
+    container.restart_policy == Some(RestartPolicy::Always)
 }
 
 /// `docker.io/istio/proxyv2:1.28.0`, from whatever registry, by tag or digest.
@@ -240,6 +246,22 @@ mod tests {
             r#"{"proxyMetadata":{"EXIT_ON_ZERO_ACTIVE_CONNECTIONS":"true","MINIMUM_DRAIN_DURATION":"20s"}}"#;
         let idle = leave(&json!({"proxy.istio.io/config": json_form}), &containers);
         assert_eq!(idle.serving, Serving::UntilIdle { at_least: Span::from_secs(20) });
+    }
+
+    #[test]
+    fn a_proxy_waits_for_no_hook_but_its_own() {
+        let sleeps = |seconds: i64| json!({"preStop": {"sleep": {"seconds": seconds}}});
+        let app = json!({"name": "a", "image": "i", "lifecycle": sleeps(15)});
+        let alone = leave(&json!({}), &json!([app, {"name": "istio-proxy", "image": "p"}]));
+        assert_eq!((alone.pre_stop, alone.exit(Span::ZERO)), (Span::ZERO, ISTIO_DRAIN));
+        let own = json!({"name": "istio-proxy", "image": "p", "lifecycle": sleeps(20)});
+        assert_eq!(leave(&json!({}), &json!([app, own])).pre_stop, Span::from_secs(20));
+        let native = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop", "uid": "p"},
+            "spec": {"containers": [app], "initContainers": [{"name": "istio-proxy", "image": "p", "restartPolicy": "Always"}]}});
+        let Ok(Object::Pod(native)) = Object::from_json(native) else { panic!("a pod") };
+        let native = Leave::of(&native, Span::from_secs(3));
+        assert_eq!((native.pre_stop, native.listener), (Span::from_secs(15), Listener::ClosesAtSignal));
+        assert_eq!(native.serving, Serving::For(Span::from_secs(3)));
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod tests;
 
 use replank_core::groups::LearntGroup;
 use replank_core::plan::{ChosenBy, Plan, TaintChange};
-use replank_sim::rehearse::{RehearsalResult, Stop, Verdict};
+use replank_sim::rehearse::{Ending, RehearsalResult, Stop, Verdict};
 
 use super::About;
 use super::markdown::escape;
@@ -63,8 +63,16 @@ fn head(request: &Request<'_>) -> String {
             )
         }
         (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Findings) => format!(
-            "**Rehearsed: it ends, with {}.** {} of {nodes} are replaced in {}. Read the risks before you approve.",
-            count(result.findings.len(), "finding"),
+            "**Rehearsed: {}{}.** {} of {nodes} are replaced in {}. Read the risks before you approve.",
+            match result.ending {
+                Ending::Cancelled => "somebody cancels it",
+                Ending::RolledBack => "somebody has it taken back",
+                Ending::Done | Ending::Blocked | Ending::Refused | Ending::Open => "it ends",
+            },
+            match result.findings.len() {
+                0 => String::new(),
+                findings => format!(", with {}", count(findings, "finding")),
+            },
             result.nodes.replaced,
             span(result.virtual_duration)
         ),
@@ -72,14 +80,19 @@ fn head(request: &Request<'_>) -> String {
             "**Not to be approved as it is: refused.** Something blocking was found, and the plan begins nothing while it is so.".to_owned()
         }
         (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Blocked) => format!(
-            "**Not to be approved as it is: blocked.** {} of {nodes} are replaced in {}, then it cannot go on.",
+            "**Not to be approved as it is: blocked.** {} of {nodes} are replaced, then it cannot go on{}; all in {}.",
             result.nodes.replaced,
+            match result.ending {
+                Ending::RolledBack => " and goes back",
+                Ending::Done | Ending::Blocked | Ending::Cancelled | Ending::Refused | Ending::Open => "",
+            },
             span(result.virtual_duration)
         ),
     };
     let mut text = format!("# Change request: {}\n\n{verdict}\n", escape(request.about.plan));
     if !result.blockers.is_empty() {
-        text.push_str("\nWhat blocks:\n\n");
+        let is_blocked = matches!(result.verdict, Verdict::Blocked | Verdict::Refused);
+        text.push_str(if is_blocked { "\nWhat blocks:\n\n" } else { "\nWhat is left:\n\n" });
         for blocker in &result.blockers {
             text.push_str(&format!("- {}: {}\n", escape(&blocker.what), escape(&blocker.reason)));
         }

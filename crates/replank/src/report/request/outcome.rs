@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use replank_model::time::Span;
 use replank_sim::rehearse::{FindingEntry, RehearsalResult, WorkloadFigures};
 
 use super::super::findings;
@@ -37,7 +38,7 @@ pub(super) fn when(request: &Request<'_>) -> String {
     waits.sort_by_key(|wait| Reverse(wait.waited));
     // Of each kind the longest.
     let mut kinds = BTreeSet::new();
-    waits.retain(|wait| kinds.insert(&*wait.kind));
+    waits.retain(|wait| wait.waited >= Span::from_secs(1) && kinds.insert(&*wait.kind));
     if !waits.is_empty() {
         text.push_str("\nWhat takes the time:\n\n");
         for wait in waits.iter().take(WAITS_MAX) {
@@ -55,8 +56,8 @@ pub(super) fn when(request: &Request<'_>) -> String {
 pub(super) fn noticed(result: &RehearsalResult) -> String {
     let pods = &result.pods;
     let mut text = format!(
-        "{} are moved, {}; at most {} more than before run at one moment.\n",
-        count(pods.moved, "pod"),
+        "{} moved, {}; at most {} more than before run at one moment.\n",
+        are(pods.moved, "pod"),
         match pods.moved_more_than_once {
             0 => "none more than once".to_owned(),
             number => format!("{} of them more than once", grouped(number)),
@@ -66,13 +67,16 @@ pub(super) fn noticed(result: &RehearsalResult) -> String {
     let violated = result.budgets.iter().filter(|budget| budget.violations > 0).count();
     text.push_str(&match (result.budgets.len(), violated) {
         (0, _) => "No disruption budget is concerned.\n".to_owned(),
-        (all, 0) => format!("All {} are kept.\n", count(all, "disruption budget")),
-        (all, violated) => format!("**{violated} of {} are undercut.**\n", count(all, "disruption budget")),
+        (1, 0) => "The 1 disruption budget concerned is kept.\n".to_owned(),
+        (all, 0) => format!("All {all} disruption budgets concerned are kept.\n"),
+        (all, violated) => {
+            format!("**{} undercut, of {all} concerned.**\n", are(violated, "disruption budget"))
+        }
     });
     text.push_str(&match (result.batch.waited, result.batch.killed) {
         (0, 0) => "No batch pod is concerned.\n".to_owned(),
         (waited, 0) => {
-            format!("{} are waited for; none is ended before it is done.\n", count(waited, "batch pod"))
+            format!("{} waited for; none is ended before it is done.\n", are(waited, "batch pod"))
         }
         (_, killed) => format!("**{} ended before they are done.**\n", count(killed, "batch pod")),
     });
@@ -101,6 +105,11 @@ pub(super) fn noticed(result: &RehearsalResult) -> String {
         ));
     }
     text
+}
+
+/// `1 pod is`, `2 pods are`.
+fn are(number: usize, noun: &str) -> String {
+    format!("{} {}", count(number, noun), if number == 1 { "is" } else { "are" })
 }
 
 /// Whether a person has to do something about it beforehand.

@@ -67,10 +67,59 @@ fn the_way_back_is_what_the_plan_keeps() {
     };
     assert!(with(Retained::Cordoned).contains("The old nodes are kept, empty and cordoned, for 1h00m"));
     assert!(with(Retained::Template).contains("The old launch template is kept in mind for 1h00m"));
-    assert!(with(Retained::None).contains("Nothing of the old nodes is kept"));
+    assert!(with(Retained::None).contains("Once it is done, nothing of the old nodes is kept"));
+    assert!(
+        with(Retained::Cordoned)
+            .contains("An empty node is kept, cordoned. 1h00m after the last one is empty")
+    );
     let mut back = plan();
     back.on_failure = OnFailure::Rollback;
     assert!(
         page(&back, &sample::with_findings()).contains("If the run cannot go on, it goes back by itself.")
     );
+}
+
+#[test]
+fn steps_say_what_the_plan_says() {
+    let steps = |spec: serde_json::Value| {
+        let plan = serde_json::json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "p"}, "spec": spec});
+        page(&Plan::read(&plan).expect("the plan is right"), &sample::with_findings())
+    };
+    let plain = steps(serde_json::json!({"groups": ["web"]}));
+    assert!(plain.contains("At no moment does a group have fewer nodes in use than before.\n"), "{plain}");
+    assert!(!plain.contains("stands still") && !plain.contains("whole cluster"), "{plain}");
+    let careful = steps(
+        serde_json::json!({"groups": ["web", "batch"], "canary": {"nodes": "10%", "soak": "30m"}, "health": {"maxNotReady": 2},
+        "budget": {"surge": "10%", "maxUnavailable": "20%", "minReadyPerZone": 1}}),
+    );
+    assert!(careful.contains("After 10% of the nodes of each group (canary) the run stands still for 30m00s. Until then it halts with more than 0 pods that"), "{careful}");
+    assert!(
+        careful.contains("less 20% (`maxUnavailable`)") && careful.contains("At least 1 node stays Ready"),
+        "{careful}"
+    );
+    assert!(
+        careful.contains("2 that are not Ready in the whole cluster, counted over those at the start"),
+        "{careful}"
+    );
+    let moved = steps(
+        serde_json::json!({"groups": ["web"], "target": {"group": "new"}, "waves": [1, "50%", "100%"], "bake": "1h"}),
+    );
+    assert!(
+        moved.contains("After each wave but the last (1, 50% of the nodes of all groups together)"),
+        "{moved}"
+    );
+    assert!(moved.contains("`new` wants as many nodes more as the other groups want less"), "{moved}");
+    assert!(moved.contains("a second plan moves back what has moved"), "{moved}");
+}
+
+#[test]
+fn what_somebody_ends_is_said_to_be_so_and_blocks_nothing() {
+    let mut result = sample::with_findings();
+    (result.verdict, result.ending) = (Verdict::Findings, Ending::Cancelled);
+    result.findings.clear();
+    assert!(page(&plan(), &result).contains("**Rehearsed: somebody cancels it.**"));
+    result.blockers =
+        vec![replank_sim::rehearse::Blocker { what: "run".into(), reason: "it was cancelled".into() }];
+    let page = page(&plan(), &result);
+    assert!(page.contains("What is left:") && !page.contains("What blocks"), "{page}");
 }

@@ -62,6 +62,7 @@ mod windows;
 
 use replank_model::int_or_string::{IntOrString, Rounding};
 use replank_model::object::affinity::Taint;
+use replank_model::object::node::Node;
 use replank_model::selector::Selector;
 use replank_model::text::{GroupName, Text};
 use replank_model::time::Span;
@@ -123,6 +124,19 @@ pub struct Chosen {
     pub by: ChosenBy,
     /// Only nodes whose kubelet has such a version.
     pub kubelet_version: Option<VersionBound>,
+}
+
+impl Chosen {
+    /// Whether a node of a group is chosen, whoever made it and whatever it is like.
+    #[must_use]
+    pub fn has(&self, node: &Node, group: Option<&GroupName>) -> bool {
+        let by = match &self.by {
+            ChosenBy::Groups(names) => group.is_some_and(|group| names.contains(group)),
+            ChosenBy::Selector(selector) => selector.matches(|key| node.meta.labels.value(key)),
+        };
+        let version = &node.status.node_info.kubelet_version;
+        by && self.kubelet_version.as_ref().is_none_or(|bound| bound.matches(version))
+    }
 }
 
 /// How nodes are chosen.

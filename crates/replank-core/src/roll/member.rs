@@ -184,7 +184,7 @@ pub(super) struct Rank {
 pub(super) fn member(view: &View, scope: &Scope, node: &Node) -> Option<Member> {
     let id = groups::instance_id_of(node);
     let instance = view.instances().get(&id);
-    let is_chosen = is_chosen(scope, node, group_of(scope, node, instance).as_ref());
+    let is_chosen = scope.plan.nodes.has(node, group_of(scope, node, instance).as_ref());
     let group = group_of(scope, node, instance).or_else(|| is_chosen.then(GroupName::default))?;
     if let ChosenBy::Groups(names) = &scope.plan.nodes.by
         && !scope.has(names, &group)
@@ -215,16 +215,6 @@ fn group_of(scope: &Scope, node: &Node, instance: Option<&Arc<Instance>>) -> Opt
     instance
         .map(|instance| instance.group.clone())
         .or_else(|| groups::group_of(node, &scope.options.group_by))
-}
-
-fn is_chosen(scope: &Scope, node: &Node, group: Option<&GroupName>) -> bool {
-    let chosen = &scope.plan.nodes;
-    let by = match &chosen.by {
-        ChosenBy::Groups(names) => group.is_some_and(|group| names.contains(group)),
-        ChosenBy::Selector(selector) => selector.matches(|key| node.meta.labels.value(key)),
-    };
-    let version = &node.status.node_info.kubelet_version;
-    by && chosen.kubelet_version.as_ref().is_none_or(|bound| bound.matches(version))
 }
 
 fn stand(

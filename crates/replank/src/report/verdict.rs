@@ -99,7 +99,9 @@ fn next(result: &RehearsalResult, about: &About<'_>) -> Vec<String> {
     match result.verdict {
         Verdict::Passes => steps.push(spread()),
         Verdict::Findings => {
-            steps.push("take the findings from the top; each has its remedy".to_owned());
+            if !result.findings.is_empty() {
+                steps.push("take the findings from the top; each has its remedy".to_owned());
+            }
             steps.push("take a new snapshot and rehearse again".to_owned());
             steps.push(spread());
         }

@@ -9,25 +9,18 @@ use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
 use crate::finding::counted;
 use crate::makers::Maker;
-use crate::plan::{ChosenBy, Plan};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut makers: BTreeMap<Maker, Vec<&Node>> = BTreeMap::new();
     for (_, node) in survey.view.nodes.sorted() {
         let maker = Maker::of(node);
-        if maker.keeps_its_nodes() && survey.plan.is_none_or(|plan| means(survey, plan, node)) {
+        if maker.keeps_its_nodes()
+            && survey.plan.is_none_or(|plan| plan.nodes.has(node, survey.group_of(node).as_ref()))
+        {
             makers.entry(maker).or_default().push(node);
         }
     }
     makers.into_iter().map(|(maker, nodes)| finding(survey, &maker, &nodes)).collect()
-}
-
-/// Whether the plan would replace a node, whoever made it.
-fn means(survey: &Survey<'_>, plan: &Plan, node: &Node) -> bool {
-    match &plan.nodes.by {
-        ChosenBy::Groups(names) => survey.group_of(node).is_some_and(|group| names.contains(&group)),
-        ChosenBy::Selector(selector) => selector.matches(|key| node.meta.labels.value(key)),
-    }
 }
 
 fn finding(survey: &Survey<'_>, maker: &Maker, nodes: &[&Node]) -> Finding {
@@ -57,6 +50,7 @@ mod tests {
 
     use super::super::stage::{found, found_under, merge, node, service};
     use super::*;
+    use crate::plan::Plan;
 
     fn made(name: &str, labels: &Value) -> Value {
         let mut made = node(name, "a");
@@ -76,6 +70,17 @@ mod tests {
             ]
         );
         assert!(found(Rule::LeftToMaker, all)[0].starts_with("info left-to-maker NodePool default"));
+    }
+
+    #[test]
+    fn nodes_that_the_plan_does_not_choose_are_nobodys_business() {
+        let narrowed = |bound: &'static str| {
+            let mut made = made("n", &json!({"karpenter.sh/nodepool": "default"}));
+            merge(&mut made, json!({"status": {"nodeInfo": {"kubeletVersion": "v1.35.2"}}}));
+            let narrow = |plan: &mut Plan| plan.nodes.kubelet_version = Some(bound.parse().expect("a bound"));
+            found_under(Rule::LeftToMaker, narrow, vec![made]).len()
+        };
+        assert_eq!((narrowed("<1.36"), narrowed("<1.35")), (1, 0));
     }
 
     #[test]

@@ -16,24 +16,21 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let stuck = survey.plan.map_or_else(|| Care::default().stuck, |plan| plan.care.stuck).after;
     for (workload, subject, count) in survey.services() {
         let grace = Span::from_secs(subject.pod.grace_seconds());
-        // The roll halts when nothing moves for so long.
-        let is_over = survey.plan.is_some_and(|plan| grace >= plan.progress_deadline);
-        if grace < LONG && grace <= stuck && !is_over {
+        if grace < LONG && grace <= stuck {
             continue;
         }
         let mut limit = String::new();
         if grace > stuck {
-            limit.push_str(&format!("; longer than the {stuck} after which a pod counts as stuck"));
+            let told = grace + stuck;
+            limit
+                .push_str(&format!("; one that hangs counts as stuck only {told} after it was told to stop"));
         }
         if grace > TOO_LONG {
             limit.push_str("; a managed node group's own update gives up after 15m");
         }
-        if is_over {
-            limit.push_str("; the run halts when nothing has moved for so long (progressDeadline)");
-        }
         findings.push(Finding {
             rule: Rule::LongGrace,
-            severity: if grace > TOO_LONG || is_over { Severity::Warning } else { Severity::Info },
+            severity: if grace > TOO_LONG { Severity::Warning } else { Severity::Info },
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!("{} with a grace of {grace}{limit}", pods(count)),
             remedy: format!(
@@ -64,14 +61,15 @@ mod tests {
         assert_eq!(
             with(600),
             [
-                "info long-grace Deployment shop/db: 1 pod with a grace of 10m0s; longer than the 5m0s after which a pod counts as stuck"
+                "info long-grace Deployment shop/db: 1 pod with a grace of 10m0s; one that hangs counts as stuck only 15m0s after it was told to \
+                 stop"
             ]
         );
         assert_eq!(
             with(1800),
             [
-                "warning long-grace Deployment shop/db: 1 pod with a grace of 30m0s; longer than the 5m0s after which a pod counts as stuck; a \
-                 managed node group's own update gives up after 15m"
+                "warning long-grace Deployment shop/db: 1 pod with a grace of 30m0s; one that hangs counts as stuck only 35m0s after it was told \
+                 to stop; a managed node group's own update gives up after 15m"
             ]
         );
         assert_eq!(with(300), [""; 0]);
@@ -84,8 +82,9 @@ mod tests {
         let all = [vec![node("n", "a")], service("db", &["n"], &extra)].concat();
         let patient = |plan: &mut Plan| plan.care.stuck.after = Span::from_minutes(8);
         assert_eq!(found_under(Rule::LongGrace, patient, all.clone()), [""; 0]);
-        let hasty = |plan: &mut Plan| plan.progress_deadline = Span::from_minutes(7);
+        // A pod that has time yet is no standstill.
+        let hasty = |plan: &mut Plan| plan.progress_deadline = Span::from_minutes(6);
         let told = found_under(Rule::LongGrace, hasty, all);
-        assert!(told[0].starts_with("warning") && told[0].contains("the run halts"), "{told:?}");
+        assert!(told[0].starts_with("info") && told[0].contains("only 12m0s after"), "{told:?}");
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use replank_model::view::View;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
@@ -19,9 +19,10 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             continue;
         };
         let raw: Option<Value> = cron.meta.raw.0.as_deref().and_then(|raw| serde_json::from_str(raw).ok());
-        let spec = raw.map(|raw| raw["spec"]["workflowSpec"].clone()).unwrap_or_default();
+        let Some(raw) = raw else { continue };
+        let workflow = json!({"spec": retry::with_template(survey.view, &cron.meta.namespace, &raw["spec"]["workflowSpec"])});
         let object = ObjectName { kind: series.workload.kind.clone(), key: series.workload.key.clone() };
-        findings.extend(finding(survey.view, object, &spec));
+        findings.extend(finding(survey.view, object, &workflow));
     }
     let of_workflows =
         survey.subjects.iter().filter(|subject| subject.batch_kind() == Some(BatchKind::Workflow));
@@ -34,14 +35,13 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         }
         let Some(raw) = retry::raw(survey.view, &workload.key) else { continue };
         let object = ObjectName { kind: workload.kind.clone(), key: workload.key.clone() };
-        findings.extend(finding(survey.view, object, &raw["spec"]));
+        findings.extend(finding(survey.view, object, &raw));
     }
     findings
 }
 
-fn finding(view: &View, object: ObjectName, spec: &Value) -> Option<Finding> {
-    let workflow = serde_json::json!({"spec": spec});
-    let spec = retry::spec_of(view, &workflow);
+fn finding(view: &View, object: ObjectName, workflow: &Value) -> Option<Finding> {
+    let spec = retry::spec_of(view, workflow);
     let templates = spec["templates"].as_array().cloned().unwrap_or_default();
     let endless = |template: &&Value| {
         retry::strategy_of(&spec, Some(template)).is_some_and(|strategy| is_hot(&strategy))
@@ -67,8 +67,6 @@ fn is_hot(strategy: &Strategy) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::super::stage::{found, node, pod};
     use super::*;
 
@@ -101,6 +99,22 @@ mod tests {
             found[0].starts_with("warning retry-without-limit Workflow shop/w: backoff without limit in one"),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn what_stands_in_a_template_counts() {
+        let templates =
+            json!([{"name": "load", "container": {}, "retryStrategy": {"backoff": {"duration": "1m"}}}]);
+        let stored = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {"name": "w", "namespace": "shop"},
+            "spec": {"workflowTemplateRef": {"name": "t"}}, "status": {"storedWorkflowTemplateSpec": {"templates": templates}}});
+        let step = pod("p", "n", Some(("argoproj.io/v1alpha1", "Workflow", "w")), json!({}));
+        assert_eq!(found(Rule::RetryWithoutLimit, vec![node("n", "a"), stored, step]).len(), 1);
+        let cron = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "CronWorkflow", "metadata": {"name": "etl", "namespace": "shop"},
+            "spec": {"schedules": ["0 1 * * *"], "workflowSpec": {"workflowTemplateRef": {"name": "t"}}}});
+        let template = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "WorkflowTemplate", "metadata": {"name": "t", "namespace": "shop"},
+            "spec": {"templates": templates}});
+        assert_eq!(found(Rule::RetryWithoutLimit, vec![node("n", "a"), cron.clone(), template]).len(), 1);
+        assert_eq!(found(Rule::RetryWithoutLimit, vec![node("n", "a"), cron]), [""; 0]);
     }
 
     #[test]

@@ -208,6 +208,9 @@ impl Eyes {
                     self.note(Noticed::BudgetChanged(new.meta.key()));
                 }
             }
+            // That of a Workflow goes with its last step.
+            (Object::PodDisruptionBudget(old), None)
+                if old.meta.owner_references.iter().any(|owner| &*owner.kind == "Workflow") => {}
             (
                 Object::Deployment(_)
                 | Object::StatefulSet(_)

@@ -17,6 +17,7 @@ use crate::controllers::control::{Control, ControlDue};
 use crate::controllers::{Controller, Ctx, WorkQueue, Workloads};
 use crate::draw::Draws;
 use crate::driver::{self, Driver, DriverDue, Pilot, Sent};
+use crate::durations::Assumption;
 use crate::kubelet::{self, ImageFault, ImageName, KubeletModel, Kubelets, PodAct};
 use crate::load::Load;
 use crate::scheduling::{self, Scheduling};
@@ -158,6 +159,11 @@ impl World {
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.control.load(&mut ctx, loads);
         self.settle();
+    }
+
+    /// What had to be assumed of custom resources so far.
+    pub(crate) fn assumptions(&self) -> impl Iterator<Item = Assumption> + '_ {
+        self.control.assumptions()
     }
 
     /// Puts somebody in charge: they are shown everything there is, late from then on, and what they command is done.

@@ -7,6 +7,7 @@
 //! | [`expression`] | what a retry strategy's expression says |
 //! | [`starts`] | when do CronJobs and CronWorkflows begin their next runs, and on which nodes |
 //! | [`past`] | how long have runs taken |
+//! | [`templates`] | where do a Workflow's templates come from |
 //! | [`sweep`] | when had a roll better begin |
 //! | [`wait`] | how long is a pod waited for |
 
@@ -15,5 +16,6 @@ pub mod past;
 pub mod retry;
 pub mod starts;
 pub mod sweep;
+pub mod templates;
 pub mod wait;
 mod yaml;

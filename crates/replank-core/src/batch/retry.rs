@@ -9,12 +9,14 @@ use std::borrow::Cow;
 
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
-use replank_model::text::{Name, Namespace};
+use replank_model::object::{Object, render};
+use replank_model::text::Namespace;
 use replank_model::time::Span;
 use replank_model::view::View;
 use serde_json::Value;
 
 use super::expression::{self, LastRetry};
+use super::templates::{self, lay_over};
 
 /// Annotation of a pod: its node in the Workflow's status.
 const NODE_ID: &str = "workflows.argoproj.io/node-id";
@@ -47,6 +49,8 @@ pub struct Strategy {
     pub limit: Option<i64>,
     /// Pauses between attempts.
     pub backoff: Option<Backoff>,
+    /// Whether an attempt keeps away from the nodes of those before it (`affinity.nodeAntiAffinity`).
+    pub avoids_nodes: bool,
 }
 
 /// Pauses between attempts; without a `limit` the controller skips them.
@@ -95,7 +99,8 @@ impl Strategy {
             (Some(_), _) | (None, None) => Policy::OnFailure,
         };
         let backoff = value.get("backoff").filter(|backoff| backoff.is_object()).map(backoff);
-        Self { policy, expression, limit: value.get("limit").and_then(number), backoff }
+        let avoids_nodes = value.pointer("/affinity/nodeAntiAffinity").is_some_and(Value::is_object);
+        Self { policy, expression, limit: value.get("limit").and_then(number), backoff, avoids_nodes }
     }
 
     /// Whether an attempt that ended so is run again.
@@ -120,7 +125,8 @@ impl Strategy {
 }
 
 /// A number, or a text with one, as Argo's IntOrString fields are.
-pub(super) fn number(value: &Value) -> Option<i64> {
+#[must_use]
+pub fn number(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
 
@@ -139,7 +145,8 @@ fn backoff(value: &Value) -> Backoff {
 }
 
 /// Seconds without a unit, else Go's form (`util/strings` `ParseStringToDuration`).
-fn duration(value: &Value) -> Option<Span> {
+#[must_use]
+pub fn duration(value: &Value) -> Option<Span> {
     match number(value) {
         Some(seconds) => Some(Span::from_secs(seconds)),
         None => value.as_str()?.parse().ok(),
@@ -249,8 +256,7 @@ fn of_expression(evicted: Retried, deleted: Retried) -> Cow<'static, str> {
 /// A Workflow as it came.
 #[must_use]
 pub fn raw(view: &View, key: &Key) -> Option<Value> {
-    let workflow = view.other("argoproj.io", "Workflow", key)?;
-    serde_json::from_str(workflow.meta.raw.0.as_deref()?).ok()
+    view.other("argoproj.io", "Workflow", key).map(|workflow| render(&Object::Other(workflow.clone())))
 }
 
 /// What an eviction does to a Workflow's pod; `None` for pods of others, and where the Workflow is not there.
@@ -258,44 +264,29 @@ pub fn raw(view: &View, key: &Key) -> Option<Value> {
 pub fn stake_of(view: &View, pod: &Pod) -> Option<Stake> {
     let owner = pod.meta.controller().filter(|owner| &*owner.kind == "Workflow")?;
     let raw = raw(view, &Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() })?;
-    let template = template_of(&raw, pod).cloned();
+    let template = template_of(view, &raw, pod);
     Some(Stake::of(strategy_of(&spec_of(view, &raw), template.as_ref())))
 }
 
-/// The spec in force: a Workflow's own, what it was made from, and the controller's defaults under it.
+/// The spec in force: a Workflow's own, what it was made from (as it was then, where that is stored), and the controller's defaults under it.
 #[must_use]
 pub fn spec_of(view: &View, workflow: &Value) -> Value {
-    let stored = workflow.pointer("/status/storedWorkflowTemplateSpec");
+    let stored = workflow.pointer("/status/storedWorkflowTemplateSpec").cloned();
+    let namespace =
+        Namespace::from(workflow.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default());
+    let referred = workflow.pointer("/spec/workflowTemplateRef");
+    let stored = stored.or_else(|| templates::referred_spec(view, &namespace, referred?));
     let mut spec =
         workflow_defaults(view).and_then(|defaults| defaults.get("spec").cloned()).unwrap_or_default();
-    for over in stored.into_iter().chain(workflow.get("spec")) {
+    for over in stored.iter().chain(workflow.get("spec")) {
         lay_over(&mut spec, over);
     }
     spec
 }
 
-/// A Workflow's spec over that of the template it refers to, where that is there (`workflowTemplateRef`).
-#[must_use]
-pub fn with_template(view: &View, namespace: &Namespace, spec: &Value) -> Value {
-    let referred = spec.get("workflowTemplateRef").and_then(|reference| {
-        let name = Name::from(reference["name"].as_str()?);
-        let (kind, key) = if reference["clusterScope"] == true {
-            ("ClusterWorkflowTemplate", Key::cluster(name))
-        } else {
-            ("WorkflowTemplate", Key { namespace: namespace.clone(), name })
-        };
-        let template = view.other("argoproj.io", kind, &key)?;
-        let raw: Value = serde_json::from_str(template.meta.raw.0.as_deref()?).ok()?;
-        raw.get("spec").cloned()
-    });
-    let mut whole = referred.unwrap_or_default();
-    lay_over(&mut whole, spec);
-    whole
-}
-
 /// The template that a pod was made from.
 #[must_use]
-pub fn template_of<'a>(workflow: &'a Value, pod: &Pod) -> Option<&'a Value> {
+pub fn template_of(view: &View, workflow: &Value, pod: &Pod) -> Option<Value> {
     let nodes = workflow.pointer("/status/nodes");
     let id = pod.meta.annotations.value(NODE_ID).unwrap_or(pod.meta.name.as_str());
     let by_id = || nodes?.get(id);
@@ -304,17 +295,10 @@ pub fn template_of<'a>(workflow: &'a Value, pod: &Pod) -> Option<&'a Value> {
         nodes?.as_object()?.values().find(|node| node["name"] == name)
     };
     let node = by_id().or_else(by_name)?;
-    template_named(workflow, node.get("templateName")?.as_str()?)
-}
-
-/// A template by its name.
-#[must_use]
-pub fn template_named<'a>(workflow: &'a Value, name: &str) -> Option<&'a Value> {
-    let of = |pointer: &str| {
-        let templates = workflow.pointer(pointer)?.as_array()?;
-        templates.iter().find(|template| template["name"] == name)
-    };
-    of("/spec/templates").or_else(|| of("/status/storedWorkflowTemplateSpec/templates"))
+    if let Some(reference) = node.get("templateRef") {
+        return templates::referred(view, &pod.meta.namespace, reference);
+    }
+    templates::named(&spec_of(view, workflow), node.get("templateName")?.as_str()?).cloned()
 }
 
 /// The strategy in force for a template under a spec in force.
@@ -328,27 +312,27 @@ pub fn strategy_of(spec: &Value, template: Option<&Value>) -> Option<Strategy> {
     in_force.is_object().then(|| Strategy::of(in_force))
 }
 
-/// Lays an object over another: what it says counts, the rest stays.
-fn lay_over(under: &mut Value, over: &Value) {
-    match (under, over) {
-        (Value::Object(under), Value::Object(over)) => {
-            for (key, value) in over {
-                lay_over(under.entry(key.clone()).or_insert(Value::Null), value);
-            }
-        }
-        (_, Value::Null) => {}
-        (under, over) => *under = over.clone(),
-    }
-}
-
 /// The controller's `workflowDefaults`, where its ConfigMap is in the snapshot and they are written as JSON or simple YAML.
 fn workflow_defaults(view: &View) -> Option<Value> {
+    configured(view, "workflowDefaults")
+}
+
+/// How often a pod is made again that failed before its main container ran (`failedPodRestart`); `None` where that is off, as it is unless the
+/// controller's ConfigMap says so.
+#[must_use]
+pub fn failed_pod_restarts(view: &View) -> Option<i64> {
+    let said = configured(view, "failedPodRestart")?;
+    (said["enabled"] == true).then(|| said.get("maxRestarts").and_then(number).unwrap_or(3))
+}
+
+/// A part of the controller's configuration.
+fn configured(view: &View, part: &str) -> Option<Value> {
     let map =
         view.others().find(|other| &*other.kind == "ConfigMap" && other.meta.name.as_str() == CONFIG_MAP)?;
     let raw: Value = serde_json::from_str(map.meta.raw.0.as_deref()?).ok()?;
-    let text = |pointer: &str| raw.pointer(pointer).and_then(Value::as_str);
-    match text("/data/workflowDefaults") {
-        Some(defaults) => super::yaml::read(defaults),
-        None => super::yaml::read(text("/data/config")?)?.get("workflowDefaults").cloned(),
+    let text = |key: &str| raw.get("data")?.get(key)?.as_str();
+    match text(part) {
+        Some(own) => super::yaml::read(own),
+        None => super::yaml::read(text("config")?)?.get(part).cloned(),
     }
 }

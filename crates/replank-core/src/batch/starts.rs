@@ -11,12 +11,14 @@ use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::PodSpec;
+use replank_model::text::Namespace;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use serde_json::{Value, json};
 
 use super::past::{self, Past};
-use super::retry::{self, number};
+use super::retry::number;
+use super::templates;
 use crate::check::Workload;
 use crate::finding::ObjectName;
 use crate::schedule::predicate::{spec_matches, untolerated_taint};
@@ -134,7 +136,11 @@ fn of_cron_job(view: &View, cron: &CronJob) -> Result<Series, Unread> {
     })
 }
 
-fn of_cron_workflow(view: &View, other: &Other) -> Result<Series, Unread> {
+/// The series of a CronWorkflow.
+///
+/// # Errors
+/// Where its zone or one of its schedules cannot be read.
+pub fn of_cron_workflow(view: &View, other: &Other) -> Result<Series, Unread> {
     let workload = workload("CronWorkflow", other.meta.key());
     let unread = |error: String| Unread { workload: workload.clone(), error };
     let raw: Option<Value> = other.meta.raw.0.as_deref().and_then(|raw| serde_json::from_str(raw).ok());
@@ -148,12 +154,12 @@ fn of_cron_workflow(view: &View, other: &Other) -> Result<Series, Unread> {
     }
     let schedules: Result<Vec<Schedule>, String> =
         texts.iter().map(|text| Schedule::parse(text, &zone)).collect();
-    let made = retry::with_template(view, &other.meta.namespace, &spec["workflowSpec"]);
     let overlap = match spec["concurrencyPolicy"].as_str() {
         Some("Forbid") => ConcurrencyPolicy::Forbid,
         Some("Replace") => ConcurrencyPolicy::Replace,
         Some(_) | None => ConcurrencyPolicy::Allow,
     };
+    let made = templates::in_force(view, &other.meta.namespace, &spec["workflowSpec"]);
     Ok(Series {
         written: written(&texts, zone_name),
         schedules: schedules.map_err(unread)?,
@@ -163,7 +169,7 @@ fn of_cron_workflow(view: &View, other: &Other) -> Result<Series, Unread> {
         is_held: spec["suspend"] == true,
         past: past::of(view, &workload),
         limit: made.get("activeDeadlineSeconds").and_then(number).map(Span::from_secs),
-        pods: pods_of(&made),
+        pods: pods_of(view, &other.meta.namespace, &made),
         workload,
     })
 }
@@ -173,11 +179,27 @@ fn written(schedules: &[&str], zone: Option<&str>) -> String {
     format!("{}{zone}", schedules.join(" | "))
 }
 
+/// What the steps and tasks of a spec name of other WorkflowTemplates.
+fn references(spec: &Value) -> impl Iterator<Item = &Value> {
+    let templates = spec["templates"].as_array().into_iter().flatten();
+    let callers = templates.flat_map(|template| {
+        let tasks = template.pointer("/dag/tasks").and_then(Value::as_array).into_iter().flatten();
+        let groups = template["steps"].as_array().into_iter().flatten();
+        // A group is a list; a lone step may stand for itself.
+        let steps =
+            groups.flat_map(|group| group.as_array().map_or(std::slice::from_ref(group), Vec::as_slice));
+        tasks.chain(steps)
+    });
+    callers.filter_map(|caller| caller.get("templateRef"))
+}
+
 /// What the pods of a Workflow's templates ask of a node: a template's own selector, affinity and tolerations, else the Workflow's. Of
 /// templates that are not known it is the Workflow's alone: nothing is told of a series that is thought to land nowhere.
-fn pods_of(spec: &Value) -> Vec<Arc<PodSpec>> {
+fn pods_of(view: &View, namespace: &Namespace, spec: &Value) -> Vec<Arc<PodSpec>> {
     const RUNS_A_POD: [&str; 6] = ["container", "script", "containerSet", "resource", "data", "plugin"];
-    let templates = spec["templates"].as_array().into_iter().flatten();
+    let of_others = references(spec).filter_map(|named| templates::referred(view, namespace, named));
+    let of_others: Vec<Value> = of_others.collect();
+    let templates = spec["templates"].as_array().into_iter().flatten().chain(&of_others);
     let with_pod = templates.filter(|template| RUNS_A_POD.iter().any(|kind| template.get(*kind).is_some()));
     let unknown = spec["templates"].is_null().then_some(&Value::Null);
     with_pod

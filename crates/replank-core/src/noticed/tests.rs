@@ -200,3 +200,18 @@ fn workloads_and_budgets_that_others_change_are_noticed() {
     stage.object(budget(2));
     assert_eq!(stage.noticed(), [Noticed::BudgetChanged(key)]);
 }
+
+#[test]
+fn a_budget_that_goes_with_its_workflow_is_nobodys_doing() {
+    let noticed = |owners: Value| {
+        let mut stage = Stage::new();
+        let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"name": "train", "namespace": "shop", "uid": "b", "ownerReferences": owners}, "spec": {"minAvailable": 9999}});
+        stage.object(budget.clone());
+        stage.put(Delta::Gone(Object::from_json(budget).expect("a budget").reference()));
+        stage.noticed().len()
+    };
+    assert_eq!(noticed(json!([])), 1);
+    let workflow = json!([{"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": "train", "uid": "w", "controller": true}]);
+    assert_eq!(noticed(workflow), 0);
+}

@@ -16,6 +16,7 @@ use super::taint_eviction::{self, TaintEviction};
 use super::volumes::{self, Volumes};
 use super::workflows::{self, Workflows};
 use crate::cloud::CloudTimings;
+use crate::durations::Assumption;
 use crate::load::Load;
 
 /// What one of them is to do.
@@ -93,6 +94,11 @@ impl Control {
     /// Says what the targets of autoscalers are asked to do over time.
     pub(crate) fn load(&mut self, ctx: &mut Ctx<'_>, loads: Vec<Load>) {
         self.autoscaling.load(ctx, loads);
+    }
+
+    /// What had to be assumed about Workflows so far.
+    pub(crate) fn assumptions(&self) -> impl Iterator<Item = Assumption> + '_ {
+        self.workflows.assumptions()
     }
 
     /// Tells each of a change.

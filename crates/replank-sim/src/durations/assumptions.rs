@@ -23,6 +23,13 @@ pub enum Source {
     Default,
 }
 
+impl Assumption {
+    /// One that nothing in the snapshot shows.
+    pub(crate) fn default_of(about: &str, value: &str) -> Self {
+        default(about, value.to_owned())
+    }
+}
+
 impl Durations {
     /// What was learnt and what is assumed.
     #[must_use]

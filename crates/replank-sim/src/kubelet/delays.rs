@@ -1,7 +1,7 @@
 //! How a pod's containers behave: what each model of kubelets answers.
 
-use replank_model::object::pod::Pod;
-use replank_model::time::Span;
+use replank_model::object::pod::{Pod, RestartPolicy};
+use replank_model::time::{Span, Time};
 
 use super::{KubeletModel, fake, learnt};
 use crate::controllers::Ctx;
@@ -34,9 +34,24 @@ pub(super) struct Delays {
 
 impl Delays {
     pub(super) fn of(model: &KubeletModel, ctx: &Ctx<'_>, pod: &Pod) -> Self {
-        match model {
+        let delays = match model {
             KubeletModel::Fake => fake::delays(pod),
             KubeletModel::Learnt(durations) => learnt::delays(durations, ctx, pod),
+        };
+        delays.until_deadline(ctx.api.now(), pod)
+    }
+
+    /// The same for a pod that has an `activeDeadlineSeconds`: then it is killed (`active_deadline.go`). Of one that is restarted the pod would
+    /// have to fail as a whole; those have none.
+    fn until_deadline(self, now: Time, pod: &Pod) -> Self {
+        let is_once = pod.spec.restart_policy == Some(RestartPolicy::Never);
+        let Some(seconds) = pod.spec.active_deadline_seconds.filter(|_| is_once) else { return self };
+        let left = pod.status.start_time.unwrap_or(now) + Span::from_secs(seconds) - now;
+        if self.run.is_some_and(|run| run <= left) {
+            return self;
         }
+        // Whoever asks when the time is over asks how it ended.
+        let exit_code = if left <= Span::ZERO { 137 } else { self.exit_code };
+        Self { run: Some(left.max(Span::ZERO)), exit_code, ..self }
     }
 }

@@ -45,7 +45,13 @@ pub(super) fn result(
         happenings: rehearsal.happened(),
         connections: rehearsal.connections.figures(world.now()),
         timeline: notes.timeline.nodes(),
-        assumptions: rehearsal.assumptions.iter().map(entry).collect(),
+        assumptions: rehearsal
+            .assumptions
+            .iter()
+            .cloned()
+            .chain(rehearsal.world.assumptions())
+            .map(|assumption| entry(&assumption))
+            .collect(),
     }
 }
 

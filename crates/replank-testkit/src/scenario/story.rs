@@ -8,6 +8,7 @@ use replank_core::mark;
 use replank_core::waiting::WaitingOn;
 use replank_model::object::Object;
 use replank_model::object::cloud::{GroupSize, Instance, InstanceState, LaunchTemplate};
+use replank_model::object::cluster::Other;
 use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, PodPhase};
@@ -15,6 +16,7 @@ use replank_model::text::Uid;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_sim::{Observer, Sent};
+use serde_json::Value;
 
 use super::names::Names;
 
@@ -136,6 +138,20 @@ impl Story {
         }
     }
 
+    /// A Workflow begins, or ends.
+    fn workflow(&mut self, at: Time, old: Option<&Other>, new: &Other) {
+        let phase = |other: &Other| {
+            let raw: Value = serde_json::from_str(other.meta.raw.0.as_deref()?).ok()?;
+            Some(raw.pointer("/status/phase")?.as_str()?.to_owned())
+        };
+        let Some(now) = phase(new).filter(|now| old.and_then(phase).as_ref() != Some(now)) else { return };
+        let how = match now.as_str() {
+            "Running" => " begins".to_owned(),
+            other => format!(" {}", other.to_lowercase()),
+        };
+        self.tell(at, "workflow ", new.meta.key().to_string(), &how);
+    }
+
     fn instance(&mut self, at: Time, old: Option<&Instance>, new: Option<&Instance>) {
         let Some(instance) = new.filter(|_| old.is_none()) else { return };
         let name = self.names.instance(&instance.id);
@@ -252,6 +268,13 @@ impl Observer for Story {
                 (Some(Object::Node(old)), Some(Object::Node(new))) => self.node(at, Some(old), Some(new)),
                 (Some(Object::Node(old)), None) => self.node(at, Some(old), None),
                 (None, Some(Object::Node(new))) => self.node(at, None, Some(new)),
+                (old, Some(Object::Other(new))) if &*new.kind == "Workflow" => {
+                    let old = match old {
+                        Some(Object::Other(old)) => Some(&**old),
+                        Some(_) | None => None,
+                    };
+                    self.workflow(at, old, new);
+                }
                 (_, _) => {}
             },
             Change::Instance { old, new } => self.instance(at, old.as_deref(), new.as_deref()),

@@ -10,6 +10,7 @@ use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
 use crate::batch::past::CRON_WORKFLOW;
 use crate::batch::retry::{self, Strategy};
+use crate::batch::templates;
 use crate::drain::BatchKind;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
@@ -20,7 +21,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         };
         let raw: Option<Value> = cron.meta.raw.0.as_deref().and_then(|raw| serde_json::from_str(raw).ok());
         let Some(raw) = raw else { continue };
-        let workflow = json!({"spec": retry::with_template(survey.view, &cron.meta.namespace, &raw["spec"]["workflowSpec"])});
+        let workflow = json!({"spec": templates::in_force(survey.view, &cron.meta.namespace, &raw["spec"]["workflowSpec"])});
         let object = ObjectName { kind: series.workload.kind.clone(), key: series.workload.key.clone() };
         findings.extend(finding(survey.view, object, &workflow));
     }

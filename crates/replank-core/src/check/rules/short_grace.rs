@@ -26,7 +26,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let Some(raw) = retry::raw(survey.view, &workload.key).filter(|_| grace <= DEFAULT_SECONDS) else {
             continue;
         };
-        let Some(template) = retry::template_of(&raw, &subject.pod).filter(|template| saves(template)) else {
+        let Some(template) = retry::template_of(survey.view, &raw, &subject.pod).filter(saves) else {
             continue;
         };
         let (count, least, names) = found.entry(workload).or_insert((0, grace, Vec::new()));

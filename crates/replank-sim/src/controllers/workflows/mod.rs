@@ -1,41 +1,57 @@
 //! As much of Argo's workflow controller as a drain can see (argo-workflows `workflow/controller/operator.go`, `pod/cleanup.go`,
 //! docs/retries).
 //!
+//! - It begins Workflows, those that are there and have not begun and those of CronWorkflows ([`cron`]): status, budget, deadline, and the steps whose turn it
+//!   is ([`flow`]).
 //! - It records how pods ended: one that has ended is labelled `workflows.argoproj.io/completed: "true"` once its result is stored, and its
 //!   finalizer is taken away, if the controller keeps pods by one. Until then its removal loses the result.
 //! - A pod that is gone unrecorded is a step in error, `pod deleted`; one that was evicted may have been read in time, as failed with the exit
 //!   code of its main container. Which of the two it is, is a race, and drawn. A pod that had not begun is just made again.
 //! - A step that failed or is in error is run again as its retry strategy says ([`replank_core::batch::retry`]): policy, expression, limit,
-//!   backoff. Where the expression cannot be worked out it is not run again.
-//! - Pods are deleted as `podGC` says, and the budget of a workflow goes when it is over.
+//!   backoff, other nodes. Where the expression cannot be worked out it is not run again.
+//! - Pods are deleted as `podGC` says; when the last step has ended, what came of it is written, the budget goes, and at last the Workflow, if it has a
+//!   `ttlStrategy` ([`end`]).
 //!
-//! - When a step has ended well, those that follow it are begun ([`follow`]). A workflow counts as over with the last of its pods that are there and the
-//!   last that is to be made.
+//! Not simulated: retry strategies of `steps` and `dag` templates, daemons, hooks, memoization, semaphores and mutexes, `volumeClaimTemplates`; of a
+//! `podSpecPatch` only the grace; `http` and plugin templates take no time. The controller itself is always up.
 //!
 //! Steps are run only where operators are assumed: recordings of a control plane have none.
 
-mod follow;
+mod conditions;
+mod cron;
+mod dag;
+mod end;
+mod flow;
+mod items;
 mod lost;
+mod names;
+mod parameters;
+mod pod;
+mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use replank_core::batch::retry;
+use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::{Pod, PodPhase};
-use replank_model::object::policy::PodDisruptionBudget;
-use replank_model::object::{Kind, Object};
-use replank_model::text::{Name, Uid};
+use replank_model::object::{Kind, Object, render};
+use replank_model::text::Uid;
 use replank_model::time::{Span, Time};
-use replank_model::view::{Change, Ix};
+use replank_model::view::{Change, Ix, View};
 use rustc_hash::FxHashMap;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::Ctx;
 use super::control::ControlDue;
+use super::{Ctx, operators};
 use crate::api::DeleteOptions;
 use crate::cloud::Range;
 use crate::draw::Purpose;
+use crate::durations::Assumption;
 use crate::world::Event;
+use flow::{Begin, Walk};
+use run::{Run, State, Stop};
 
 /// Name of the workflow that a pod is of.
 const WORKFLOW: &str = "workflows.argoproj.io/workflow";
@@ -49,6 +65,8 @@ const GC_STRATEGY: &str = "workflows.argoproj.io/pod-gc-strategy";
 const GC_DELAY: Span = Span::from_secs(5);
 /// From a pod's end to its record: the controller looks at a workflow again after a change, by its queue's pace.
 const RECORDING: Range = Range::secs(1, 5);
+/// Its API group.
+const GROUP: &str = "argoproj.io";
 
 /// What the controller is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +77,13 @@ pub(crate) enum Due {
     Task(u64),
 }
 
+/// One incarnation of a Workflow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Id {
+    key: Key,
+    uid: Uid,
+}
+
 /// Something for later.
 #[derive(Debug)]
 enum Task {
@@ -66,37 +91,57 @@ enum Task {
     Make { owner: Uid, pod: Box<Pod>, attempt: Attempt },
     /// A pod is deleted.
     Collect { key: Key, uid: Uid },
+    /// A Workflow is looked at.
+    Look(Id),
+    /// A `suspend` step is over.
+    Resume(Id, String),
+    /// A Workflow's time is over.
+    Deadline(Id),
+    /// A Workflow that has ended goes.
+    Expire(Id),
+    /// The time of a CronWorkflow has come.
+    Tick { cron: Id, at: Time },
 }
 
 /// Which attempt of its step a pod is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Attempt {
     /// Attempts before it, beyond those that the snapshot does not tell.
     retries: i64,
     /// When the first began.
     first: Option<Time>,
+    /// Nodes of the attempts before it.
+    nodes: Vec<String>,
+    /// What it was made from, where that was here.
+    template: Option<Rc<Value>>,
+    /// How often a pod of it failed before its main container ran.
+    restarts: i64,
 }
 
 /// The controller.
 #[derive(Debug, Default)]
 pub(crate) struct Workflows {
     is_assumed: bool,
-    /// Of pods that were made in place of others.
+    /// Of pods that were made here.
     attempts: FxHashMap<Uid, Attempt>,
     tasks: BTreeMap<u64, Task>,
     next: u64,
-    /// Steps that were begun here, of which workflow.
-    started: BTreeSet<(Uid, String)>,
-    /// Steps that ended badly and are not run again.
-    failed: BTreeSet<(Uid, String)>,
-    /// Nodes of which the snapshot's status is out of date.
-    ended: BTreeSet<String>,
+    runs: BTreeMap<Uid, Run>,
+    /// When CronWorkflows begin next.
+    ticks: BTreeMap<Key, Time>,
+    /// What had to be assumed, of whom.
+    assumed: BTreeSet<(String, &'static str)>,
 }
 
 impl Workflows {
-    /// Runs lost steps again from now on.
+    /// Looks after Workflows from now on.
     pub(crate) fn assume(&mut self) {
         self.is_assumed = true;
+    }
+
+    /// What had to be assumed so far.
+    pub(crate) fn assumptions(&self) -> impl Iterator<Item = Assumption> + '_ {
+        self.assumed.iter().map(|(about, what)| Assumption::default_of(about, what))
     }
 
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
@@ -112,6 +157,15 @@ impl Workflows {
             (Some(Object::Pod(gone)), None) if gone.meta.labels.value(COMPLETED) == Some("false") => {
                 self.lost(ctx, gone);
             }
+            (old, Some(Object::Other(new))) if new.group() == GROUP => match &*new.kind {
+                "Workflow" if old.is_none() => self.look_soon(ctx, new),
+                "CronWorkflow" => self.plan(ctx, new),
+                _ => {}
+            },
+            (Some(Object::Other(gone)), None) if gone.group() == GROUP && &*gone.kind == "Workflow" => {
+                self.runs.remove(&gone.meta.uid);
+                self.strike(ctx, gone);
+            }
             (Some(_) | None, Some(_) | None) => {}
         }
     }
@@ -119,15 +173,30 @@ impl Workflows {
     pub(crate) fn handle(&mut self, ctx: &mut Ctx<'_>, due: Due) {
         match due {
             Due::Record(slot) => self.record(ctx, slot),
-            Due::Task(number) => match self.tasks.remove(&number) {
-                Some(Task::Make { pod, attempt, owner: _ }) => self.make(ctx, *pod, attempt),
-                Some(Task::Collect { key, uid }) => {
-                    let options = DeleteOptions { uid: Some(uid), ..DeleteOptions::default() };
-                    // One that somebody else has deleted meanwhile is what was wanted.
-                    let _gone = ctx.api.delete(Kind::Pod, &key, &options);
+            Due::Task(number) => {
+                if let Some(task) = self.tasks.remove(&number) {
+                    self.carry_out(ctx, task);
                 }
-                None => {}
-            },
+            }
+        }
+    }
+
+    fn carry_out(&mut self, ctx: &mut Ctx<'_>, task: Task) {
+        match task {
+            Task::Make { pod, attempt, owner: _ } => self.make(ctx, &pod, attempt),
+            Task::Collect { key, uid } => {
+                let options = DeleteOptions { uid: Some(uid), ..DeleteOptions::default() };
+                // One that somebody else has deleted meanwhile is what was wanted.
+                let _gone = ctx.api.delete(Kind::Pod, &key, &options);
+            }
+            Task::Look(id) => self.advance(ctx, &id),
+            Task::Resume(id, step) => {
+                self.settle(ctx, &id, step, State::Good);
+                self.advance(ctx, &id);
+            }
+            Task::Deadline(id) => self.stop(ctx, &id, Stop::Deadline),
+            Task::Expire(id) => end::delete(ctx, &id),
+            Task::Tick { cron, at } => self.tick(ctx, &cron, at),
         }
     }
 
@@ -148,11 +217,21 @@ impl Workflows {
         if pod.status.phase == PodPhase::Failed {
             self.failed(ctx, &pod);
         } else {
-            self.note_end(&pod);
-            self.follow(ctx, &pod);
+            self.settle_pod(ctx, &pod, State::Good);
         }
         self.collect(ctx, &pod, pod.status.phase == PodPhase::Succeeded, When::Pod);
-        self.end_if_over(ctx, &pod);
+        match workflow_of(&pod).filter(|_| self.is_assumed) {
+            Some(id) => self.advance(ctx, &id),
+            None => end::free_budget(ctx, &pod),
+        }
+    }
+
+    /// Looks at a Workflow that appears, unless it has ended.
+    fn look_soon(&mut self, ctx: &mut Ctx<'_>, workflow: &Other) {
+        let draw = ctx.draws.draw(workflow.meta.uid.as_str(), Purpose::Operator, 0);
+        let after: Span = draw.between(operators::REACTION.0, operators::REACTION.1);
+        let id = Id { key: workflow.meta.key(), uid: workflow.meta.uid.clone() };
+        self.later(ctx, after, Task::Look(id));
     }
 
     fn later(&mut self, ctx: &mut Ctx<'_>, span: Span, task: Task) {
@@ -160,6 +239,175 @@ impl Workflows {
         self.next += 1;
         self.tasks.insert(number, task);
         ctx.agenda.after(span, Event::Control(ControlDue::Workflow(Due::Task(number))));
+    }
+
+    /// Brings a Workflow on: begins it, begins the steps whose turn it is, or ends it.
+    fn advance(&mut self, ctx: &mut Ctx<'_>, id: &Id) {
+        let Some(raw) = self.live(ctx.view(), id) else { return };
+        let spec = retry::spec_of(ctx.view(), &raw);
+        let Some(entrypoint) = spec["entrypoint"].as_str() else { return self.end_without_steps(ctx, id) };
+        if raw.pointer("/spec/suspend") == Some(&Value::Bool(true)) {
+            return;
+        }
+        if raw.pointer("/status/phase").and_then(Value::as_str).unwrap_or_default().is_empty() {
+            self.begin(ctx, id, &spec);
+        }
+        self.know(ctx, id, &raw, &spec);
+        let Some(run) = self.runs.get(&id.uid) else { return };
+        let name = id.key.name.as_str();
+        let mut walk = Walk::new(ctx.view(), &id.key.namespace, run, &raw, &spec);
+        let mut state = match (run.stop, run.is_blind) {
+            (Some(_), _) => State::Bad,
+            (None, true) => State::Good,
+            (None, false) => walk.from(&spec, entrypoint, name),
+        };
+        let is_going = self.is_going(ctx.view(), id);
+        if let (false, Some(handler), true) = (is_going, spec["onExit"].as_str(), is_followed(run, state)) {
+            // What it comes to counts only where it goes on or ends badly.
+            match walk.from(&spec, handler, &format!("{name}.onExit")) {
+                State::Open => state = State::Open,
+                State::Bad => state = State::Bad,
+                State::Good | State::Skipped | State::Omitted => {}
+            }
+        }
+        let is_good = state != State::Bad && !run.has_failed_unnamed();
+        let (begin, assumed) = (walk.begin, walk.assumed);
+        let about = cron::named(ctx.view(), id);
+        self.assumed.extend(assumed.into_iter().map(|what| (about.clone(), what)));
+        for step in begin {
+            self.begin_step(ctx, id, &spec, step);
+        }
+        if state != State::Open && !is_going {
+            self.end(ctx, id, &spec, is_good);
+        }
+    }
+
+    /// One of which nobody can say what it runs is over with its last pod.
+    fn end_without_steps(&mut self, ctx: &mut Ctx<'_>, id: &Id) {
+        let pods: Vec<bool> =
+            self.pods_of(ctx.view(), id).map(|pod| pod.status.phase == PodPhase::Succeeded).collect();
+        if !pods.is_empty() && !self.is_going(ctx.view(), id) {
+            let is_good = pods.iter().all(|is_good| *is_good);
+            self.end(ctx, id, &Value::Null, is_good);
+        }
+    }
+
+    /// A Workflow that goes on, as it came.
+    fn live(&self, view: &View, id: &Id) -> Option<Value> {
+        let known = view.other(GROUP, "Workflow", &id.key).filter(|known| known.meta.uid == id.uid)?;
+        let raw = retry::raw(view, &id.key)?;
+        let has_ended = matches!(
+            raw.pointer("/status/phase").and_then(Value::as_str),
+            Some("Succeeded" | "Failed" | "Error")
+        );
+        (self.is_assumed && !known.meta.is_terminating() && !has_ended).then_some(raw)
+    }
+
+    fn pods_of<'a>(&self, view: &'a View, id: &Id) -> impl Iterator<Item = &'a Pod> + use<'a> {
+        view.pods_of(&id.uid).iter().map(|ix| &*view.pods[*ix])
+    }
+
+    /// Whether pods of a Workflow run, are not recorded, or are about to be made.
+    fn is_going(&self, view: &View, id: &Id) -> bool {
+        let is_making = |task: &Task| matches!(task, Task::Make { owner, .. } if *owner == id.uid);
+        self.tasks.values().any(is_making)
+            || self.pods_of(view, id).any(|pod| !pod.is_terminal() || is_unrecorded(pod))
+    }
+
+    /// Reads how far a Workflow is when it is met first; its deadline counts from then on.
+    fn know(&mut self, ctx: &mut Ctx<'_>, id: &Id, raw: &Value, spec: &Value) {
+        if self.runs.contains_key(&id.uid) {
+            return;
+        }
+        let mut run = Run::found(raw, self.pods_of(ctx.view(), id));
+        let started =
+            raw.pointer("/status/startedAt").and_then(Value::as_str).and_then(|text| text.parse().ok());
+        let started = started.unwrap_or(ctx.api.timestamp());
+        let seconds = spec.get("activeDeadlineSeconds").and_then(retry::number);
+        run.deadline = seconds.map(|seconds| started + Span::from_secs(seconds));
+        if let Some(deadline) = run.deadline {
+            let left = (deadline - ctx.api.now()).max(Span::ZERO);
+            self.later(ctx, left, Task::Deadline(id.clone()));
+        }
+        self.runs.insert(id.uid.clone(), run);
+    }
+
+    /// Writes that a Workflow has begun, and makes its budget.
+    fn begin(&mut self, ctx: &mut Ctx<'_>, id: &Id, spec: &Value) {
+        let now = ctx.api.timestamp();
+        write(ctx, "Workflow", &id.key, |raw| {
+            raw["metadata"]["labels"]["workflows.argoproj.io/phase"] = "Running".into();
+            raw["status"]["phase"] = "Running".into();
+            raw["status"]["startedAt"] = now.to_string().into();
+        });
+        let known = ctx.view().other(GROUP, "Workflow", &id.key).cloned();
+        let (Some(workflow), Some(budget)) = (known, spec.get("podDisruptionBudget")) else { return };
+        let mut budget = budget.clone();
+        let is_empty = budget["selector"].as_object().is_none_or(serde_json::Map::is_empty);
+        if is_empty {
+            budget["selector"] = json!({"matchLabels": {WORKFLOW: id.key.name.as_str()}});
+        }
+        let made = Object::from_json(json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"name": id.key.name.as_str(), "namespace": id.key.namespace.as_str()}, "spec": budget}));
+        if let Ok(made) = made {
+            let owner = pod::reference(&workflow);
+            // One of that name that is there already stays as it is.
+            let _kept = ctx.api.create_object(made.map_meta(|meta| meta.owner_references = vec![owner]));
+        }
+    }
+
+    /// A step's turn has come: its pod is made, or its pause begins.
+    fn begin_step(&mut self, ctx: &mut Ctx<'_>, id: &Id, spec: &Value, step: Begin) {
+        let name = names::step_of(&step.node);
+        let mut state = State::Open;
+        if let Some(suspend) = step.template.get("suspend") {
+            // Without a duration a person ends it.
+            if let Some(span) = suspend.get("duration").and_then(retry::duration) {
+                self.later(ctx, span, Task::Resume(id.clone(), name.clone()));
+            }
+        } else {
+            state = self.make_soon(ctx, id, spec, step);
+        }
+        if let Some(run) = self.runs.get_mut(&id.uid) {
+            run.steps.insert(name, state);
+        }
+    }
+
+    fn make_soon(&mut self, ctx: &mut Ctx<'_>, id: &Id, spec: &Value, mut step: Begin) -> State {
+        let Some(workflow) = ctx.view().other(GROUP, "Workflow", &id.key).cloned() else { return State::Bad };
+        if retry::strategy_of(spec, Some(&step.template)).is_some() {
+            step.node.push_str("(0)");
+        }
+        let deadline = self.runs.get(&id.uid).filter(|run| run.stop.is_none()).and_then(|run| run.deadline);
+        let left = deadline.map(|deadline| (deadline - ctx.api.now()).as_secs());
+        let Some(pod) = pod::pod_of(&workflow, spec, &step, left) else { return State::Bad };
+        let draw = ctx.draws.draw(pod.meta.name.as_str(), Purpose::Operator, 0);
+        let after: Span = draw.between(operators::REACTION.0, operators::REACTION.1);
+        let attempt = Attempt {
+            retries: 0,
+            first: None,
+            nodes: Vec::new(),
+            template: Some(Rc::new(step.template)),
+            restarts: 0,
+        };
+        self.later(ctx, after, Task::Make { owner: id.uid.clone(), pod: Box::new(pod), attempt });
+        State::Open
+    }
+
+    /// Notes what a step has come to.
+    fn settle(&mut self, ctx: &mut Ctx<'_>, id: &Id, step: String, state: State) {
+        let Some(raw) = self.live(ctx.view(), id) else { return };
+        let spec = retry::spec_of(ctx.view(), &raw);
+        self.know(ctx, id, &raw, &spec);
+        if let Some(run) = self.runs.get_mut(&id.uid) {
+            run.steps.insert(step, state);
+        }
+    }
+
+    fn settle_pod(&mut self, ctx: &mut Ctx<'_>, pod: &Pod, state: State) {
+        let Some(id) = workflow_of(pod) else { return };
+        let Some(raw) = self.live(ctx.view(), &id) else { return };
+        self.settle(ctx, &id, names::step_of(&names::node_of(&raw, pod)), state);
     }
 
     /// Deletes a pod as `podGC` says, at the end of the pod or of its workflow.
@@ -178,31 +426,28 @@ impl Workflows {
             self.later(ctx, delay, task);
         }
     }
+}
 
-    fn end_if_over(&mut self, ctx: &mut Ctx<'_>, recorded: &Pod) {
-        let (Some(owner), Some(workflow)) = (recorded.meta.controller(), recorded.meta.labels.get(WORKFLOW))
-        else {
-            return;
-        };
-        let is_again = |task: &Task| matches!(task, Task::Make { owner: of, .. } if *of == owner.uid);
-        let pods: Vec<_> =
-            ctx.view().pods_of(&owner.uid).iter().map(|ix| ctx.view().pods[*ix].clone()).collect();
-        let is_going = |pod: &Pod| !pod.is_terminal() || is_unrecorded(pod);
-        if self.tasks.values().any(is_again) || pods.iter().any(|pod| is_going(pod)) {
-            return;
-        }
-        let key = Key::new(recorded.meta.namespace.clone(), Name::from(workflow.clone()));
-        let budget = ctx.view().find::<PodDisruptionBudget>(&key);
-        let is_its_own =
-            |budget: &PodDisruptionBudget| budget.meta.owner_references.iter().any(|of| of.uid == owner.uid);
-        if budget.is_some_and(|budget| is_its_own(budget)) {
-            let deleted = ctx.api.delete(Kind::PodDisruptionBudget, &key, &DeleteOptions::default());
-            debug_assert!(deleted.is_ok(), "the budget was just read");
-        }
-        let is_good = pods.iter().all(|pod| pod.status.phase == PodPhase::Succeeded);
-        for pod in pods {
-            self.collect(ctx, &pod, is_good, When::Workflow);
-        }
+/// Whether the handler of its end (`onExit`) is run: not after `Terminate`.
+fn is_followed(run: &Run, state: State) -> bool {
+    state != State::Open && run.stop != Some(Stop::Terminated) && !run.is_blind
+}
+
+/// The Workflow that a pod is of.
+fn workflow_of(pod: &Pod) -> Option<Id> {
+    let owner = pod.meta.controller().filter(|owner| &*owner.kind == "Workflow")?;
+    let key = Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() };
+    Some(Id { key, uid: owner.uid.clone() })
+}
+
+/// Changes an object of Argo's.
+fn write(ctx: &mut Ctx<'_>, kind: &str, key: &Key, change: impl FnOnce(&mut Value)) {
+    let Some(known) = ctx.view().other(GROUP, kind, key).cloned() else { return };
+    let mut value = render(&Object::Other(known));
+    change(&mut value);
+    if let Ok(object) = Object::from_json(value) {
+        let written = ctx.api.update_object(object);
+        debug_assert!(written.is_ok(), "the object was just read: {written:?}");
     }
 }
 

@@ -299,7 +299,7 @@ fn what_the_status_says_has_ended_has_ended_and_what_it_says_runs_is_looked_up()
     let spec = json!({"entrypoint": "entry", "templates": [entry_template, template("first"), template("second"), template("third")]});
     let node = |name: &str, phase: &str| json!({"type": "Pod", "displayName": name, "templateName": name, "phase": phase});
     let workflow = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {"name": "w", "namespace": "shop", "uid": "w"},
-        "spec": spec, "status": {"nodes": {"w-1": node("first(0:0)", "Succeeded"), "w-2": node("second(0:0)", "Running")}}});
+        "spec": spec, "status": {"nodes": {"w-1": node("first", "Succeeded"), "w-2": node("second", "Running")}}});
     let mut pod = testing::running("w-second-12345", "n");
     pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": "w", "uid": "w",
         "controller": true}]);
@@ -309,4 +309,242 @@ fn what_the_status_says_has_ended_has_ended_and_what_it_says_runs_is_looked_up()
     let mut world = testing::world(vec![testing::node("n", "a"), workflow, pod]);
     world.assume_operators();
     assert_eq!(end_all(&mut world, 0), ["w-third"]);
+}
+
+/// A world in which Workflows are begun, with a node that has room for all.
+fn begun(objects: Vec<Value>) -> World {
+    let mut all = vec![testing::node("n", "a"), testing::node("m", "b")];
+    all.extend(objects);
+    let mut world = testing::world(all);
+    world.assume_operators();
+    world.pass(Span::from_secs(20));
+    world
+}
+
+fn custom(kind: &str, name: &str, spec: &Value) -> Value {
+    json!({"apiVersion": "argoproj.io/v1alpha1", "kind": kind, "metadata": {"name": name, "namespace": "shop", "uid": name}, "spec": spec})
+}
+
+fn template(name: &str) -> Value {
+    json!({"name": name, "container": {"image": "i"}})
+}
+
+fn object(world: &World, kind: &str, name: &str) -> Option<Value> {
+    world
+        .view()
+        .other(GROUP, kind, &Key::new("shop", name))
+        .map(|found| render(&Object::Other(found.clone())))
+}
+
+fn phase(world: &World, name: &str) -> Option<String> {
+    object(world, "Workflow", name)?.pointer("/status/phase")?.as_str().map(str::to_owned)
+}
+
+/// The nodes of the pods that run, by their names in the Workflow.
+fn nodes(world: &World) -> Vec<String> {
+    let pods = world.view().pods.sorted();
+    let running = pods.iter().filter(|(_, pod)| !pod.is_terminal());
+    let mut nodes: Vec<String> = running
+        .map(|(_, pod)| pod.meta.annotations.value(names::NODE_NAME).unwrap_or("?").to_owned())
+        .collect();
+    nodes.sort();
+    nodes
+}
+
+/// Ends what runs, and tells what runs then.
+fn next(world: &mut World, code: i32) -> Vec<String> {
+    end_all(world, code);
+    nodes(world)
+}
+
+#[test]
+fn a_workflow_that_has_not_begun_begins_with_its_budget_and_ends_without() {
+    let spec = json!({"entrypoint": "main", "templates": [template("main")],
+        "podDisruptionBudget": {"minAvailable": 9999}, "ttlStrategy": {"secondsAfterCompletion": 300}});
+    let mut world = begun(vec![custom("Workflow", "w", &spec)]);
+    assert_eq!(phase(&world, "w").as_deref(), Some("Running"));
+    let pod = world.view().pods.by_key(&Key::new("shop", "w")).expect("one pod, called as the workflow");
+    assert_eq!(pod.meta.labels.value(WORKFLOW), Some("w"));
+    let Some(Object::PodDisruptionBudget(budget)) = world.get(Kind::PodDisruptionBudget, "w") else {
+        panic!("a budget")
+    };
+    let selector = budget.spec.selector.as_ref().expect("a selector").compile().expect("a good one");
+    assert!(
+        selector.matches(|key| pod.meta.labels.value(key)),
+        "an empty selector becomes the workflow's label"
+    );
+    assert_eq!(nodes(&world), ["w"]);
+    assert_eq!(next(&mut world, 0), [""; 0]);
+    assert_eq!(phase(&world, "w").as_deref(), Some("Succeeded"));
+    assert!(world.get(Kind::PodDisruptionBudget, "w").is_none());
+    world.pass(Span::from_minutes(6));
+    assert_eq!(phase(&world, "w"), None, "it goes when its time is over");
+    assert_eq!(nodes(&world), [""; 0]);
+}
+
+#[test]
+fn one_that_is_suspended_does_not_begin() {
+    let world = begun(vec![custom(
+        "Workflow",
+        "w",
+        &json!({"suspend": true, "entrypoint": "main", "templates": [template("main")]}),
+    )]);
+    assert_eq!((phase(&world, "w"), nodes(&world).len()), (None, 0));
+}
+
+#[test]
+fn templates_within_templates_run_in_their_order_with_what_they_are_given() {
+    let each = json!({"name": "each", "inputs": {"parameters": [{"name": "kind"}]}, "steps": [
+        [{"name": "load", "template": "work", "withParam": "[\"x\", \"y\"]"}],
+        [{"name": "check", "template": "work", "when": "{{inputs.parameters.kind}} == full"}],
+        [{"name": "guess", "template": "work", "when": "{{steps.check.outputs.result}} == yes"}]]});
+    let call = |name: &str, kind: &str| {
+        json!({"name": name, "template": "each",
+        "arguments": {"parameters": [{"name": "kind", "value": kind}]}})
+    };
+    let mut last = call("b", "part");
+    last["depends"] = "a".into();
+    let main = json!({"name": "main", "dag": {"tasks": [call("a", "full"), last]}});
+    let spec = json!({"entrypoint": "main", "onExit": "bye", "templates": [main, each, template("work"), template("bye")]});
+    let mut world = begun(vec![custom("Workflow", "w", &spec)]);
+    assert_eq!(nodes(&world), ["w.a[0].load(0:x)", "w.a[0].load(1:y)"]);
+    assert_eq!(next(&mut world, 0), ["w.a[1].check"]);
+    assert_eq!(next(&mut world, 0), ["w.a[2].guess"], "what only a result tells is taken to hold");
+    assert_eq!(next(&mut world, 0), ["w.b[0].load(0:x)", "w.b[0].load(1:y)"]);
+    assert_eq!(next(&mut world, 0), ["w.b[2].guess"], "its condition is known not to hold");
+    assert_eq!(next(&mut world, 0), ["w.onExit"]);
+    assert_eq!(phase(&world, "w").as_deref(), Some("Running"));
+    assert_eq!(next(&mut world, 0), [""; 0]);
+    assert_eq!(phase(&world, "w").as_deref(), Some("Succeeded"));
+    let assumed: Vec<String> =
+        world.assumptions().map(|one| format!("{}: {}", one.about, one.value)).collect();
+    assert_eq!(assumed, ["Workflow shop/w: conditions of steps that depend on results are taken to hold"]);
+}
+
+#[test]
+fn steps_of_other_workflow_templates_know_their_own_siblings() {
+    let lib = custom(
+        "WorkflowTemplate",
+        "lib",
+        &json!({"entrypoint": "pair", "templates": [
+        {"name": "pair", "steps": [[{"name": "one", "template": "own"}], [{"name": "two", "template": "own"}]]}, template("own")]}),
+    );
+    let main = json!({"name": "main", "steps": [[{"name": "call", "templateRef": {"name": "lib", "template": "pair"}}]]});
+    let calls = custom("Workflow", "w", &json!({"entrypoint": "main", "templates": [main]}));
+    let mut world = begun(vec![lib.clone(), calls]);
+    assert_eq!(nodes(&world), ["w[0].call[0].one"]);
+    assert_eq!(next(&mut world, 0), ["w[0].call[1].two"]);
+    let made_from = custom("Workflow", "v", &json!({"workflowTemplateRef": {"name": "lib"}}));
+    let mut world = begun(vec![lib, made_from]);
+    assert_eq!(nodes(&world), ["v[0].one"]);
+    assert_eq!(next(&mut world, 0), ["v[1].two"]);
+}
+
+#[test]
+fn a_template_within_itself_ends_and_a_dag_that_failed_fails_the_workflow() {
+    let flip = json!({"name": "flip", "steps": [[{"name": "toss", "template": "work"}],
+        [{"name": "again", "template": "flip", "when": "{{steps.toss.outputs.result}} == tails"}]]});
+    let mut world = begun(vec![custom(
+        "Workflow",
+        "w",
+        &json!({"entrypoint": "flip", "templates": [flip, template("work")]}),
+    )]);
+    assert_eq!(nodes(&world), ["w[0].toss"]);
+    assert_eq!(next(&mut world, 0), [""; 0]);
+    assert_eq!(phase(&world, "w").as_deref(), Some("Succeeded"));
+    let main = json!({"name": "main", "dag": {"tasks": [{"name": "a", "template": "work"}, {"name": "b", "template": "work", "depends": "a"}]}});
+    let mut world = begun(vec![custom(
+        "Workflow",
+        "w",
+        &json!({"entrypoint": "main", "templates": [main, template("work")]}),
+    )]);
+    assert_eq!(next(&mut world, 1), [""; 0]);
+    assert_eq!(phase(&world, "w").as_deref(), Some("Failed"));
+}
+
+#[test]
+fn a_retry_keeps_away_from_the_nodes_of_earlier_attempts_and_counts_on_from_the_snapshot() {
+    let mut work = template("work");
+    work["retryStrategy"] =
+        json!({"limit": 2, "retryPolicy": "Always", "affinity": {"nodeAntiAffinity": {}}});
+    let mut world = begun(vec![custom("Workflow", "w", &json!({"entrypoint": "work", "templates": [work]}))]);
+    let place = |world: &World| {
+        let pods = world.view().pods.sorted();
+        let running = pods.iter().find(|(_, pod)| !pod.is_terminal()).map(|(_, pod)| pod);
+        running.map(|pod| {
+            (pod.meta.annotations.value(names::NODE_NAME).unwrap_or("?").to_owned(), pod.node.clone())
+        })
+    };
+    let (first, on) = place(&world).expect("a pod");
+    end_all(&mut world, 1);
+    let (second, elsewhere) = place(&world).expect("its second attempt");
+    assert_eq!((first.as_str(), second.as_str()), ("w(0)", "w(1)"));
+    assert!(on.is_some() && elsewhere.is_some() && on != elsewhere, "{on:?} {elsewhere:?}");
+    end_all(&mut world, 1);
+    assert_eq!(place(&world), Some(("w(2)".to_owned(), None)), "no third node is there");
+}
+
+#[test]
+fn the_attempts_that_the_snapshot_shows_count() {
+    let spec = json!({"retryStrategy": {"limit": 2, "retryPolicy": "Always"}});
+    let made = |node: &str| {
+        let mut world = stage(&spec, |pod| {
+            pod["metadata"]["annotations"] = json!({"workflows.argoproj.io/node-name": node});
+        });
+        world.act(&Key::new("shop", "w-main-12345"), PodAct::Exit(1));
+        world.pass(Span::from_secs(20));
+        nodes(&world)
+    };
+    assert_eq!(made("w.x(1)"), ["w.x(2)"]);
+    assert_eq!(made("w.x(2)"), [""; 0], "that was the last");
+}
+
+#[test]
+fn a_deadline_ends_what_runs_and_nothing_is_run_again() {
+    let spec = json!({"entrypoint": "work", "templates": [template("work")], "activeDeadlineSeconds": 120,
+        "retryStrategy": {"retryPolicy": "Always"}});
+    let mut world = begun(vec![custom("Workflow", "w", &spec)]);
+    assert_eq!(nodes(&world), ["w(0)"]);
+    world.pass(Span::from_secs(90));
+    assert_eq!(nodes(&world), ["w(0)"]);
+    world.pass(Span::from_secs(30));
+    assert_eq!(nodes(&world), [""; 0]);
+    assert_eq!(phase(&world, "w").as_deref(), Some("Failed"));
+}
+
+#[test]
+fn no_more_pods_run_than_the_parallelism_and_pauses_last() {
+    let main = json!({"name": "main", "steps": [[{"name": "a", "template": "work", "withSequence": {"count": 3}}],
+        [{"name": "wait", "template": "wait"}], [{"name": "b", "template": "work"}]]});
+    let wait = json!({"name": "wait", "suspend": {"duration": "10m"}});
+    let spec = json!({"entrypoint": "main", "parallelism": 2, "templates": [main, wait, template("work")]});
+    let mut world = begun(vec![custom("Workflow", "w", &spec)]);
+    assert_eq!(nodes(&world), ["w[0].a(0:0)", "w[0].a(1:1)"]);
+    assert_eq!(next(&mut world, 0), ["w[0].a(2:2)"]);
+    assert_eq!(next(&mut world, 0), [""; 0]);
+    world.pass(Span::from_minutes(10));
+    assert_eq!(nodes(&world), ["w[2].b"]);
+}
+
+#[test]
+fn pods_that_failed_before_they_ran_are_made_again_where_the_controller_is_told_to() {
+    let made = |config: Option<&str>| {
+        let mut objects =
+            vec![custom("Workflow", "w", &json!({"entrypoint": "work", "templates": [template("work")]}))];
+        objects.extend(config.map(|text| json!({"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "workflow-controller-configmap", "namespace": "argo", "uid": "c"}, "data": {"config": text}})));
+        let mut pod = testing::running("w", "n");
+        pod["metadata"]["uid"] = "p".into();
+        pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": "w", "uid": "w", "controller": true}]);
+        pod["metadata"]["labels"] = json!({WORKFLOW: "w", COMPLETED: "false"});
+        pod["metadata"]["annotations"] = json!({"workflows.argoproj.io/node-name": "w"});
+        pod["spec"]["restartPolicy"] = "Never".into();
+        pod["status"] = json!({"phase": "Failed", "reason": "NodeShutdown"});
+        objects.push(pod);
+        let world = begun(objects);
+        (nodes(&world), phase(&world, "w"))
+    };
+    assert_eq!(made(None), (Vec::new(), Some("Failed".to_owned())));
+    let on = Some("failedPodRestart:\n  enabled: true\n");
+    assert_eq!(made(on), (vec!["w".to_owned()], Some("Running".to_owned())));
 }

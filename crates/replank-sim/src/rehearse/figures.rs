@@ -41,6 +41,7 @@ pub(super) fn result(
         ending: Ending::of(rehearsal.end()),
         blockers,
         waits: notes.waits.all(),
+        starts: notes.starts.entries(rehearsal.settings.start, world.now(), notes.chosen.as_ref()),
         noticed: notes.noticed.clone(),
         happenings: rehearsal.happened(),
         connections: rehearsal.connections.figures(world.now()),

@@ -6,6 +6,7 @@ mod figures;
 mod happened;
 mod recorder;
 mod result;
+mod starts;
 mod timeline;
 mod waits;
 
@@ -30,6 +31,7 @@ pub use result::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, NoticedEntry,
     PodFigures, RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
 };
+pub use starts::StartEntry;
 pub use timeline::{NodePhase, NodeTimeline, PhaseStart, Timeline};
 pub use waits::Wait;
 

@@ -19,6 +19,7 @@ use replank_model::view::{Change, View};
 use rustc_hash::FxHashMap;
 
 use super::result::{NoticedEntry, PodFigures};
+use super::starts::Starts;
 use super::timeline::{NodePhase, Timeline};
 use super::waits::Waits;
 use crate::driver::Sent;
@@ -37,6 +38,8 @@ pub(super) struct Recorder {
     pub(super) surge_max: u32,
     pub(super) pods: PodFigures,
     pub(super) batch_killed: usize,
+    /// When CronJobs and CronWorkflows begin next.
+    pub(super) starts: Starts,
     start: Option<Time>,
     groups: BTreeSet<GroupName>,
     /// The nodes to be replaced, where they are not all of their groups.
@@ -82,6 +85,8 @@ impl Recorder {
             }
         }
         recorder.instances_before = recorder.instances;
+        let ours = view.instances().values().filter(|instance| recorder.is_ours(instance));
+        recorder.starts = Starts::known(view, ours.filter_map(|instance| instance.node.clone()));
         for (_, pod) in view.pods.sorted() {
             recorder.pod(view, None, Some(pod));
         }
@@ -209,7 +214,12 @@ impl Observer for Recorder {
     fn changed(&mut self, at: Time, change: &Change, view: &View) {
         match change {
             Change::Object { old, new, .. } => match (old, new) {
-                (Some(Object::Pod(old)), Some(Object::Pod(new))) => self.pod(view, Some(old), Some(new)),
+                (Some(Object::Pod(old)), Some(Object::Pod(new))) => {
+                    if old.node.is_none() {
+                        self.starts.bound(view, new);
+                    }
+                    self.pod(view, Some(old), Some(new));
+                }
                 (Some(Object::Pod(old)), None) => self.pod(view, Some(old), None),
                 (None, Some(Object::Pod(new))) => self.pod(view, None, Some(new)),
                 (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(budget),

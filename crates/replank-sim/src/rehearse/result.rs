@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::connections::ConnectionFigures;
 use super::happened::HappeningEntry;
+use super::starts::StartEntry;
 use super::timeline::NodeTimeline;
 use super::waits::Wait;
 
@@ -65,6 +66,8 @@ pub struct RehearsalResult {
     pub ending: Ending,
     /// What was waited for, the longest first.
     pub waits: Vec<Wait>,
+    /// When CronJobs and CronWorkflows begin next whose pods may land on the nodes, the first one first.
+    pub starts: Vec<StartEntry>,
     /// What others did in the middle of the run, as far as it was the run's business: it was left as they did it.
     pub noticed: Vec<NoticedEntry>,
     /// What clients lose, for the workloads whose load was given.

@@ -13,6 +13,7 @@ mod page;
 pub(crate) mod request;
 mod roll;
 mod seeds;
+mod starts;
 mod sweep;
 mod timeline;
 mod verdict;
@@ -62,6 +63,7 @@ pub(crate) fn text(result: &RehearsalResult, about: &About<'_>, look: Look) -> S
     connections::write(&mut page, &result.connections);
     happened::write(&mut page, &result.happenings, result.start);
     waits::write(&mut page, &result.waits);
+    starts::write(&mut page, result);
     noticed::write(&mut page, result);
     match about.timeline {
         Timeline::Shown => timeline::write(&mut page, result),

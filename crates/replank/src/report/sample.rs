@@ -5,7 +5,7 @@ use replank_model::time::{Span, Time};
 use replank_sim::rehearse::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, ConnectionFigures, Ending, FindingEntry,
     HappeningEntry, NodeFigures, NodePhase, NodeTimeline, NoticedEntry, PhaseStart, PodFigures,
-    RESULT_VERSION, RehearsalResult, Verdict, Wait, WorkloadFigures,
+    RESULT_VERSION, RehearsalResult, StartEntry, Verdict, Wait, WorkloadFigures,
 };
 use replank_sim::script::Side;
 
@@ -84,6 +84,25 @@ fn findings() -> Vec<FindingEntry> {
     ]
 }
 
+fn start(
+    kind: &str,
+    name: &str,
+    schedule: &str,
+    next: Option<i64>,
+    within: usize,
+    on_old_nodes: usize,
+) -> StartEntry {
+    StartEntry {
+        kind: Text::from(kind),
+        namespace: Text::from("jobs"),
+        name: Text::from(name),
+        schedule: schedule.to_owned(),
+        next: next.map(at),
+        within,
+        on_old_nodes,
+    }
+}
+
 /// A roll that came to its end, with findings.
 pub(crate) fn with_findings() -> RehearsalResult {
     let budget = |name: &str, desired, min, violations| BudgetFigures {
@@ -143,6 +162,11 @@ pub(crate) fn with_findings() -> RehearsalResult {
             wait("pod shop/cart-7d9f-x2x4p", "budget", "disruption budget shop/cart: 2 healthy, 2 needed", 1),
             wait("pod shop/cart-7d9f-aaaaa", "budget", "disruption budget shop/cart: 2 healthy, 2 needed", 2),
         ],
+        starts: vec![
+            start("CronJob", "report", "*/30 * * * *", Some(1_800), 4, 1),
+            start("CronWorkflow", "salary-model", "0 8 * * * Europe/Berlin", Some(79_200), 0, 0),
+            start("CronJob", "leap-day", "0 0 30 2 *", None, 0, 0),
+        ],
         noticed: Vec::new(),
         connections: Vec::new(),
         happenings: Vec::new(),
@@ -171,6 +195,7 @@ pub(crate) fn passing() -> RehearsalResult {
         budgets: Vec::new(),
         workloads: whole.workloads[1..2].to_vec(),
         waits: Vec::new(),
+        starts: Vec::new(),
         assumptions: Vec::new(),
         ..whole
     }

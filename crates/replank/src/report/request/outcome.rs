@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use replank_model::time::Span;
 use replank_sim::rehearse::{FindingEntry, RehearsalResult, WorkloadFigures};
 
-use super::super::findings;
 use super::super::markdown::{escape, remedy};
 use super::super::words::{count, grouped, span};
+use super::super::{findings, starts};
 use super::Request;
 
 /// Rows of a table; the others are in `-o json`.
@@ -49,6 +49,30 @@ pub(super) fn when(request: &Request<'_>) -> String {
                 escape(&wait.reason)
             ));
         }
+    }
+    text.push_str(&scheduled(result));
+    text
+}
+
+/// Scheduled runs that may land on the nodes.
+fn scheduled(result: &RehearsalResult) -> String {
+    if result.starts.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nScheduled runs that may land on the nodes:\n\n| run | schedule | next, UTC | while it goes on |\n|---|---|---|---|\n".to_owned();
+    for entry in result.starts.iter().take(ROWS_MAX) {
+        let next = entry.next.map_or("never".to_owned(), |at| at.to_string());
+        let held = starts::held(entry).map_or(String::new(), |held| format!(", **{held}**"));
+        text.push_str(&format!(
+            "| {} | `{}` | {next} | {}{held} |\n",
+            escape(&starts::named(entry)),
+            entry.schedule,
+            starts::within(entry)
+        ));
+    }
+    if result.starts.len() > ROWS_MAX {
+        let rest = grouped(result.starts.len() - ROWS_MAX);
+        text.push_str(&format!("\nAnd {rest} more: `-o json` has them all.\n"));
     }
     text
 }

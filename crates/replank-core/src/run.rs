@@ -142,7 +142,13 @@ impl Run {
     }
 
     /// The roll that leads back, if the plan asks for one and there is something to go back from.
+    ///
+    /// Where nodes move into another group there is none: their own groups have given up the places of those that have moved, and a roll
+    /// of the group that they moved into would end what it had not wanted before.
     fn way_back(&self, view: &View, now: Time, why: Vec<Waiting>) -> Option<Back> {
+        if self.plan.target.group.is_some() {
+            return None;
+        }
         let groups = view.groups().values().filter(|group| group.tags.contains_key(mark::ORIGINAL_TEMPLATE));
         let groups: Vec<&Arc<NodeGroup>> = groups.filter(|group| self.is_to_go_back(group)).collect();
         let halted = groups.iter().filter_map(|group| Some(halted(group)?.at)).min();

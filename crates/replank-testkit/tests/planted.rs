@@ -16,7 +16,7 @@ const FIRST: u64 = 1_000_000;
 fn with_bug(cluster: &Cluster, bug: Bug) -> (Trial, usize) {
     let fired = Rc::new(Cell::new(0));
     let counter = fired.clone();
-    let trial = trial::run_with(cluster, |_, core| Box::new(Buggy::plant(core, bug, counter)));
+    let trial = trial::run_with(cluster, |cores, core| Box::new(Buggy::plant(cores, core, bug, counter)));
     (trial, fired.get())
 }
 
@@ -25,7 +25,7 @@ fn is_caught(bug: Bug, clusters: u64) {
     let (mut fired, mut caught) = (0, 0);
     for seed in FIRST..FIRST + clusters {
         let mut cluster = Cluster::of(seed);
-        bug.make_room(&mut cluster.plan);
+        bug.make_room(&mut cluster);
         let (trial, times) = with_bug(&cluster, bug);
         if times == 0 {
             continue;
@@ -109,6 +109,26 @@ fn a_cordon_without_an_expiry_to_come_is_caught() {
 #[test]
 fn a_second_restart_is_caught() {
     is_caught(Bug::Twice, 40);
+}
+
+#[test]
+fn a_gate_that_nobody_looks_at_is_caught() {
+    is_caught(Bug::Heedless, 30);
+}
+
+#[test]
+fn a_way_back_that_ends_half_way_is_caught() {
+    is_caught(Bug::HalfBack, 20);
+}
+
+#[test]
+fn an_effect_of_a_run_that_is_refused_is_caught() {
+    is_caught(Bug::Meddling, 12);
+}
+
+#[test]
+fn a_run_that_begins_with_what_blocks_is_caught() {
+    is_caught(Bug::Rash, 12);
 }
 
 #[test]

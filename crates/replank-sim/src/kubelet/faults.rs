@@ -1,4 +1,4 @@
-//! Nodes that misbehave because of what they were made from: faults of a machine image.
+//! Nodes that misbehave because of what they were made from: faults of a machine image, or of one machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,15 @@ use replank_model::text::{GroupName, NodeName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
-/// Which machine image a fault is about.
+/// Which machines a fault is about, by their image.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ImageName {
     /// The one that launch templates name so.
     Named(Text),
     /// Whatever launch templates say that were not their group's at the beginning.
     New,
+    /// Whatever one node was made from, which is told from its likes by this fault alone.
+    OfNode(NodeName),
 }
 
 /// How nodes of an image misbehave.
@@ -84,6 +86,10 @@ impl ImageFaults {
 
     /// The fault of a node's image.
     fn on(&self, view: &View, name: &NodeName) -> Option<(ImageName, ImageFault)> {
+        let alone = ImageName::OfNode(name.clone());
+        if let Some(fault) = self.faults.get(&alone) {
+            return Some((alone, *fault));
+        }
         let instance = view.instances().get(&instance_id_of(view.node(name)?))?;
         let group = view.groups().get(&instance.group)?;
         let template = group.templates.get(instance.template.0 as usize)?;

@@ -121,6 +121,24 @@ fn a_kubelet_that_cannot_stop_pods_holds_them_until_it_recovers_or_its_instance_
 }
 
 #[test]
+fn one_machine_may_be_unable_to_stop_pods_whatever_it_was_made_from() {
+    let mut world = stage();
+    make(&mut world, "a", "old");
+    make(&mut world, "b", "new");
+    world.pass(Span::from_secs(10));
+    let only = ImageName::OfNode(NodeName::from("new"));
+    world.image_fault(&only, Some(ImageFault::CannotStop { after: Span::ZERO }));
+    delete(&mut world, "a");
+    delete(&mut world, "b");
+    world.pass(Span::from_minutes(10));
+    assert!(pod(&world, "a").is_none());
+    assert!(pod(&world, "b").is_some_and(|pod| pod.is_terminating()));
+    world.image_fault(&only, None);
+    world.pass(Span::from_secs(5));
+    assert!(pod(&world, "b").is_none());
+}
+
+#[test]
 fn an_image_may_be_well_for_a_while() {
     let mut world = stage();
     let image = ImageName::Named("ami-new".into());

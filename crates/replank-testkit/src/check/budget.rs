@@ -100,11 +100,14 @@ fn count(number: usize) -> i64 {
     i64::try_from(number).expect("few")
 }
 
-fn covering<'a>(truth: &'a Truth, pod: &'a Pod) -> impl Iterator<Item = &'a Arc<PodDisruptionBudget>> {
+pub(super) fn covering<'a>(
+    truth: &'a Truth,
+    pod: &'a Pod,
+) -> impl Iterator<Item = &'a Arc<PodDisruptionBudget>> {
     truth.budgets.values().filter(|budget| covers(budget, pod))
 }
 
-fn covers(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
+pub(super) fn covers(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
     budget.meta.namespace == pod.meta.namespace
         && budget.spec.selector.as_ref().is_some_and(|selector| selects(selector, &pod.meta.labels))
 }
@@ -126,7 +129,7 @@ fn selects(selector: &LabelSelector, labels: &Labels) -> bool {
 }
 
 /// Pods that must stay healthy; `None` where the budget allows nothing, because nobody can say.
-fn desired_healthy(truth: &Truth, pods: &[Arc<Pod>], budget: &PodDisruptionBudget) -> Option<i64> {
+pub(super) fn desired_healthy(truth: &Truth, pods: &[Arc<Pod>], budget: &PodDisruptionBudget) -> Option<i64> {
     let percent = |text: &str| text.trim_end_matches('%').parse::<i64>().expect("a percentage");
     match (&budget.spec.min_available, &budget.spec.max_unavailable) {
         (Some(IntOrString::Int(number)), _) => Some(i64::from(*number)),
@@ -145,7 +148,7 @@ fn ceil(hundredths: i64) -> i64 {
 }
 
 /// Replicas that the owners of pods want, each owner counted once; pods without an owner count for nothing.
-fn replicas(truth: &Truth, pods: &[Arc<Pod>]) -> Option<i64> {
+pub(super) fn replicas(truth: &Truth, pods: &[Arc<Pod>]) -> Option<i64> {
     let mut owners: BTreeMap<&Uid, i64> = BTreeMap::new();
     for pod in pods {
         if let Some((kind, name, uid)) = manager(pod) {

@@ -63,6 +63,13 @@ impl Capacity {
         }
     }
 
+    /// What is old and what is new has changed.
+    pub(super) fn turn_back(&mut self, at: Time, promised: &Promised, truth: &Truth) {
+        for node in truth.nodes.values() {
+            self.look(at, promised, truth, node);
+        }
+    }
+
     fn look(&mut self, at: Time, promised: &Promised, truth: &Truth, node: &Node) {
         let is_able = is_able(promised, truth, node);
         let lost = match self.able.get(&node.name()) {

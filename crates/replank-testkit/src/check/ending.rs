@@ -1,4 +1,4 @@
-//! S5, first half: how instances end.
+//! S5, first half: how instances end, and what is left of pods on them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +24,8 @@ pub(super) struct Ending {
     bound: BTreeMap<Uid, Time>,
     /// Since when nodes are no targets of load balancers.
     excluded: BTreeMap<NodeName, Time>,
+    /// The machines on which pods began: what the API says of nodes later changes nothing of that.
+    machines: BTreeMap<Uid, InstanceId>,
 }
 
 /// The end of an instance, as it is commanded.
@@ -35,8 +37,17 @@ pub(super) struct End<'a> {
 }
 
 impl Ending {
+    pub(super) fn begin(truth: &Truth) -> Self {
+        let mut ending = Self::default();
+        for pod in truth.pods.values() {
+            ending.machines.extend(machine(truth, pod));
+        }
+        ending
+    }
+
     /// A pod got its node.
-    pub(super) fn bound(&mut self, at: Time, pod: &Pod) {
+    pub(super) fn bound(&mut self, at: Time, truth: &Truth, pod: &Pod) {
+        self.machines.extend(machine(truth, pod));
         if bears_cordons(pod) {
             self.bound.insert(pod.meta.uid.clone(), at);
         }
@@ -77,10 +88,12 @@ impl Ending {
         }
         self.kept(promised, &name, found);
         let ends_stuck = promised.ends_stuck || is_way_back;
+        let mut has_stuck = false;
         for pod in truth.pods_on(&name).filter(|pod| !goes_with_its_node(truth, pod)) {
             let is_stuck =
                 pod.meta.deletion_timestamp.is_some_and(|due| found.at >= due + promised.stuck_after);
             if ends_stuck && is_stuck {
+                has_stuck = true;
                 continue;
             }
             if self.bound.get(&pod.meta.uid).is_some_and(|at| *at + SEEN_WITHIN >= found.at) {
@@ -89,6 +102,7 @@ impl Ending {
                 found.broken(Promise::S5, format!("node {name} is ended with pod {} on it", pod.meta.key()));
             }
         }
+        sights.ended_stuck += usize::from(has_stuck);
     }
 
     /// An instance is kept for as long as load balancers may send to it.
@@ -113,13 +127,26 @@ impl Ending {
         }
     }
 
-    /// A command of ours takes a pod out of the API by force: its machine must be off, or its containers may run on unseen.
-    pub(super) fn forced(&self, truth: &Truth, pod: &Pod, found: &mut Found<'_>) {
-        let node = pod.node.as_ref().and_then(|name| truth.nodes.get(name));
-        let instance = node.and_then(|node| truth.instance_of(node));
-        if let Some(instance) = instance.filter(|known| known.state != InstanceState::Terminated) {
-            let (key, id, state) = (pod.meta.key(), &instance.id, instance.state.as_str());
-            found.broken(Promise::S5, format!("pod {key} is deleted by force while {id} is {state}"));
+    /// A command of ours takes a pod out of the API by force: the plan says so, it is stuck, and the machine that it began on is off, or
+    /// its containers may run on unseen, and a StatefulSet's a second time elsewhere.
+    pub(super) fn forced(&self, promised: &Promised, truth: &Truth, pod: &Pod, found: &mut Found<'_>) {
+        let key = pod.meta.key();
+        if !promised.forces {
+            found.broken(Promise::S5, format!("pod {key} is deleted by force, which the plan never does"));
+        }
+        let stuck_from = pod.meta.deletion_timestamp.map(|due| due + promised.stuck_after);
+        if stuck_from.is_none_or(|from| found.at < from) {
+            found.broken(
+                Promise::S5,
+                format!("pod {key} is deleted by force, and stuck from {stuck_from:?} on"),
+            );
+        }
+        let machine = self.machines.get(&pod.meta.uid).and_then(|id| truth.instances.get(id));
+        if let Some(machine) = machine.filter(|known| known.state != InstanceState::Terminated) {
+            let owner = manager(pod).map_or("nobody", |(kind, _, _)| kind);
+            let (id, state) = (&machine.id, machine.state.as_str());
+            let what = format!("pod {key} of {owner} is deleted by force while {id} is {state}");
+            found.broken(Promise::S5, what);
         }
     }
 
@@ -139,8 +166,14 @@ impl Ending {
     }
 }
 
+/// The machine under a pod's node.
+fn machine(truth: &Truth, pod: &Pod) -> Option<(Uid, InstanceId)> {
+    let node = truth.nodes.get(pod.node.as_ref()?)?;
+    Some((pod.meta.uid.clone(), truth.instance_of(node)?.id.clone()))
+}
+
 /// A DaemonSet's, a mirror of a static one, or over.
-fn goes_with_its_node(truth: &Truth, pod: &Pod) -> bool {
+pub(super) fn goes_with_its_node(truth: &Truth, pod: &Pod) -> bool {
     let is_daemon = manager(pod).is_some_and(|(kind, _, uid)| {
         kind == "DaemonSet" && truth.daemon_sets.values().any(|set| set.meta.uid == *uid)
     });

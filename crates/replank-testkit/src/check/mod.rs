@@ -12,19 +12,26 @@
 //! | S4 | Ready capacity per group and zone stays; sizes stay within bounds, which are written down and given back | [`capacity`], [`size`] |
 //! | S5 | instances end by id, cordoned and empty; groups shrink by that alone; pods are moved from old nodes, to new ones | [`ending`], [`moves`] |
 //! | S6 | no workload is restarted twice by one run | [`Checkers::executed`] |
+//! | S7 | a run that is refused has no effect at all | [`refusal`] |
+//! | S9 | a plan that refuses to begin with what blocks has begun with nothing of the kind | [`refusal`] |
+//! | H1 | with more pods in a bad way than the plan allows no further node is begun | [`gate`] |
+//! | H2 | after a roll back nothing is left of what failed, but what is named | [`back`] |
 //! | L1 | every run ends, and one that is blocked says by what | [`Checkers::finish`] |
 //!
 //! **What nobody can know.** The API server decides on a budget's status, which its controller writes some milliseconds
 //! after a pod stopped being ready; core sees nodes and pods up to two seconds late. What somebody else did within such a time
 //! before an action of ours is not held against it: it is counted ([`Sights::unknowable`]) and printed.
 
+mod back;
 mod batch;
 mod budget;
 mod capacity;
 mod ending;
+mod gate;
 mod marks;
 mod moves;
 mod promised;
+mod refusal;
 mod remains;
 mod sights;
 mod size;
@@ -38,13 +45,13 @@ use std::rc::Rc;
 use replank_core::command::Effect;
 use replank_core::decision::{Decision, End};
 use replank_model::object::Object;
-use replank_model::text::Uid;
+use replank_model::text::{RunId, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_sim::{Observer, Sent};
 
 pub use promised::Promised;
-pub use sights::Sights;
+pub use sights::{Met, Sights};
 use truth::Truth;
 
 /// How late core may see things: the longest lag of a watch, a second for whole seconds, and a command's way.
@@ -65,6 +72,14 @@ pub enum Promise {
     S5,
     /// Nothing is done twice.
     S6,
+    /// Rehearsals, and runs that are refused, have no effects.
+    S7,
+    /// Nothing is begun with what blocks.
+    S9,
+    /// Gates.
+    H1,
+    /// Ways back.
+    H2,
     /// Runs end.
     L1,
 }
@@ -97,9 +112,12 @@ pub struct Checkers {
     marks: marks::Marks,
     budget: budget::Budgets,
     batch: batch::Batches,
+    gate: gate::Gate,
+    former: back::Former,
+    refusal: refusal::Refusal,
     sights: Sights,
-    /// Workloads that were restarted.
-    restarted: BTreeSet<Uid>,
+    /// Workloads that were restarted, by which run; the way back is another than the way there.
+    restarted: BTreeSet<(RunId, Uid)>,
     found: Vec<Violation>,
 }
 
@@ -125,11 +143,16 @@ impl Checkers {
     #[must_use]
     pub fn begin(promised: Promised, view: &View) -> Self {
         let truth = Truth::of(view);
+        let mut sights = Sights::begin(&truth);
+        let refusal = refusal::Refusal::begin(&promised, &truth, &mut sights);
         Self {
             capacity: capacity::Capacity::begin(&promised, &truth),
             marks: marks::Marks::begin(&truth),
-            sights: Sights::begin(&truth),
-            ending: ending::Ending::default(),
+            sights,
+            ending: ending::Ending::begin(&truth),
+            gate: gate::Gate::begin(&truth),
+            former: back::Former::begin(&promised, &truth),
+            refusal,
             moves: moves::Moves::default(),
             budget: budget::Budgets::default(),
             batch: batch::Batches::default(),
@@ -163,7 +186,16 @@ impl Checkers {
             Some(End::Blocked(why) | End::Refused(why) | End::Cancelled(why)) if why.is_empty() => {
                 found.broken(Promise::L1, "the run ends without being done and names nothing".to_owned());
             }
-            Some(End::Done | End::RolledBack(_) | End::Blocked(_) | End::Cancelled(_) | End::Refused(_)) => {
+            Some(
+                end
+                @ (End::Done | End::RolledBack(_) | End::Blocked(_) | End::Cancelled(_) | End::Refused(_)),
+            ) => {
+                self.gate.finish(end, &mut found);
+                self.refusal.finish(&self.promised, end, &mut found);
+                if matches!(end, End::RolledBack(_)) {
+                    self.former.finish(&self.truth, last, &mut found);
+                }
+                let end = Some(end);
                 size::finish(&self.promised, &self.truth, end, last, &mut found);
                 let (promised, marks, truth) = (&self.promised, &self.marks, &self.truth);
                 remains::Ended { promised, marks, truth, end, last }.check(&mut found);
@@ -175,13 +207,14 @@ impl Checkers {
         let mut found = Found { at, list: &mut self.found };
         self.budget.changed(at, change);
         self.truth.apply(change);
+        self.gate.changed(at, (&self.promised, &self.truth), change, &mut self.sights);
         match change {
             Change::Object { old, new, .. } => {
                 self.capacity.changed(at, &self.promised, &self.truth, old.as_ref(), new.as_ref());
                 if let Some(Object::Pod(pod)) = new {
                     let was_bound = matches!(old, Some(Object::Pod(old)) if old.node.is_some());
                     if !was_bound && pod.node.is_some() {
-                        self.ending.bound(at, pod);
+                        self.ending.bound(at, &self.truth, pod);
                         self.moves.bound(&self.promised, &self.truth, pod, &mut self.sights, &mut found);
                     }
                 }
@@ -202,17 +235,34 @@ impl Checkers {
         }
     }
 
+    /// The way back begins.
+    fn turn_back(&mut self, at: Time) {
+        self.sights.met.insert(Met::WayBack);
+        self.promised.turn_back(self.former.others(&self.truth).into_iter().collect());
+        self.capacity.turn_back(at, &self.promised, &self.truth);
+        self.moves.turn_back();
+        self.gate.turn_back();
+    }
+
     fn decided(&mut self, at: Time, decision: &Decision) {
+        self.gate.look(at, &self.promised, &self.truth, &mut self.sights);
         self.sights.decided(at, decision);
     }
 
     fn executed(&mut self, at: Time, sent: &Sent) {
         self.sights.executed(sent);
+        self.refusal.executed(&mut Found { at, list: &mut self.found });
         if !matches!(sent.result, Some((_, Ok(())))) {
             return;
         }
         self.marks.executed(&self.truth, sent);
+        let is_way_back = sent.command.run.text().ends_with("-back");
+        if is_way_back && !self.promised.is_way_back {
+            self.turn_back(at);
+        }
+        self.gate.look(at, &self.promised, &self.truth, &mut self.sights);
         let mut found = Found { at, list: &mut self.found };
+        self.gate.executed(&self.promised, &self.truth, sent, &mut found);
         match &sent.command.effect {
             Effect::Evict { pod, .. } | Effect::DeletePod { pod, .. } => {
                 if matches!(sent.command.effect, Effect::DeletePod { .. }) {
@@ -225,7 +275,6 @@ impl Checkers {
                 self.moves.moved(&self.promised, &self.truth, &pod, &mut found);
             }
             Effect::Terminate { instance, node, .. } => {
-                let is_way_back = sent.command.run.text().ends_with("-back");
                 let end = ending::End { id: instance, target: node.as_ref(), is_way_back };
                 self.ending.ended(&self.promised, &self.truth, &end, &mut self.sights, &mut found);
                 for pod in self.truth.pods_of_instance(instance) {
@@ -244,7 +293,9 @@ impl Checkers {
                     &mut found,
                 );
             }
-            Effect::RestartWorkload { workload, .. } if !self.restarted.insert(workload.uid.clone()) => {
+            Effect::RestartWorkload { workload, .. }
+                if !self.restarted.insert((sent.command.run.clone(), workload.uid.clone())) =>
+            {
                 found.broken(Promise::S6, format!("{} is restarted twice", workload.key));
             }
             Effect::Resize { group, from, to } if to.desired < from.desired => {
@@ -252,7 +303,7 @@ impl Checkers {
             }
             Effect::ForceDelete { pod, .. } => {
                 if let Some(left) = self.truth.pod(&pod.key, &pod.uid) {
-                    self.ending.forced(&self.truth, left, &mut found);
+                    self.ending.forced(&self.promised, &self.truth, left, &mut found);
                 }
             }
             Effect::Uncordon { .. }

@@ -17,6 +17,11 @@ pub(super) struct Moves {
 }
 
 impl Moves {
+    /// What was moved before is where it is to be again.
+    pub(super) fn turn_back(&mut self) {
+        self.moved.clear();
+    }
+
     /// An eviction of ours moves a pod.
     pub(super) fn moved(&mut self, promised: &Promised, truth: &Truth, pod: &Pod, found: &mut Found<'_>) {
         if let Some((_, _, owner)) = manager(pod) {
@@ -55,7 +60,9 @@ impl Moves {
         let landing = promised.family.as_ref().map(|family| &family.landing);
         let group = landing.or(instance.map(|instance| &instance.group));
         let group = group.and_then(|name| truth.groups.get(name));
-        let is_halted = group.is_some_and(|group| group.tags.contains_key("replank.dev/halted"));
+        // The way there has halted before the way back begins.
+        let halted = group.and_then(|group| group.tags.value("replank.dev/halted"));
+        let is_halted = halted.is_some_and(|halted| !promised.is_way_back || halted.contains("-back "));
         // While it rests, a run lets nodes take pods that it has not begun.
         let is_released = promised.rests && node.meta.annotations.value("replank.dev/role").is_none();
         if bears_cordons(pod) || is_released {

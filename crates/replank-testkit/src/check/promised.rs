@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_core::plan::{ChosenBy, OnDeadline, Plan, Retained, Singletons, StuckAction};
+use replank_core::plan::{
+    BarePods, BlockingFindings, ChosenBy, Health, LocalStorage, OnDeadline, Plan, Retained, Singletons,
+    StuckAction,
+};
 use replank_model::int_or_string::IntOrString;
 use replank_model::object::cloud::{GroupSize, Instance};
 use replank_model::selector::Selector;
@@ -31,6 +34,21 @@ pub struct Promised {
     pub(super) stuck_after: Span,
     /// Whether an instance may be ended with stuck pods.
     pub(super) ends_stuck: bool,
+    /// Whether what is left of stuck pods may be deleted by force.
+    pub(super) forces: bool,
+    /// How much worse things may get, in the whole cluster and on new nodes while a stage is watched.
+    pub(super) health: Option<Health>,
+    pub(super) stage_health: Option<Health>,
+    /// Whether the run begins with nothing that blocks; what counts as such: pods that nobody would make again, data on disks.
+    pub(super) refuses: bool,
+    pub(super) refuses_bare: bool,
+    pub(super) refuses_disks: bool,
+    /// Whether single pods are moved by a restart.
+    pub(super) restarts: bool,
+    /// Whether the run is on its way back.
+    pub(super) is_way_back: bool,
+    /// Instances that were there before the run.
+    pub(super) instances: BTreeSet<InstanceId>,
     /// How long an instance is kept after its node was taken out of load balancers, where that is asked for.
     pub(super) kept: Option<Span>,
 }
@@ -77,6 +95,21 @@ impl Promised {
         one == other
             || family
                 .is_some_and(|family| family.before.contains_key(one) && family.before.contains_key(other))
+    }
+
+    /// The way back: nodes that were made from what failed are to go; it is no trial, waits for no window, and ends what is stuck.
+    pub(super) fn turn_back(&mut self, failed: BTreeSet<NodeName>) {
+        self.old = failed;
+        self.rests = false;
+        self.ends_stuck = true;
+        self.health = None;
+        self.stage_health = None;
+        self.is_way_back = true;
+    }
+
+    /// Whether an instance came up during the run, in a group that the run is about.
+    pub(super) fn is_launched(&self, instance: &Instance) -> bool {
+        self.limits_of(&instance.group).is_some() && !self.instances.contains(&instance.id)
     }
 
     /// Whether an instance may serve in the place of one of a group.
@@ -132,9 +165,24 @@ impl Promised {
             rests: !plan.care.windows.0.is_empty() || plan.care.waves.is_some(),
             stuck_after: plan.care.stuck.after,
             ends_stuck: plan.care.stuck.action != StuckAction::Report,
+            forces: plan.care.stuck.action == StuckAction::ForceDelete,
+            health: plan.care.health,
+            stage_health: stage_health(plan),
+            refuses: plan.care.blocking_findings == BlockingFindings::Refuse,
+            refuses_bare: plan.bare_pods == BarePods::Refuse,
+            refuses_disks: plan.local_storage == LocalStorage::Refuse,
+            restarts: plan.care.singletons == Singletons::Surge,
+            is_way_back: false,
+            instances: view.instances().keys().cloned().collect(),
             kept: plan.care.load_balancer.exclude.then_some(plan.care.load_balancer.deregistration_delay),
         }
     }
+}
+
+/// What new nodes are held to while a stage is watched: the gate, or that nothing is wrong at all.
+fn stage_health(plan: &Plan) -> Option<Health> {
+    let has_stages = plan.canary.is_some() || plan.care.waves.is_some();
+    has_stages.then(|| plan.care.health.unwrap_or_default())
 }
 
 impl Limits {

@@ -7,7 +7,7 @@ use replank_core::decision::{Decision, End};
 use replank_core::waiting::{Subject, WaitingOn};
 use replank_model::object::cloud::NodeGroup;
 use replank_model::object::node::Node;
-use replank_model::text::NodeName;
+use replank_model::text::{GroupName, NodeName};
 use replank_model::time::Time;
 
 use super::marks::{EXCLUDE, Marks};
@@ -102,8 +102,8 @@ impl Ended<'_> {
 
     fn tags(&self, group: &NodeGroup, found: &mut Found<'_>) {
         let family = self.promised.family.as_ref().filter(|family| family.before.contains_key(&group.name));
-        let landing = family.map_or(&group.name, |family| &family.landing);
-        let landing = self.truth.groups.get(landing);
+        let landing_name = family.map_or(&group.name, |family| &family.landing);
+        let landing = self.truth.groups.get(landing_name);
         let is_named = |key| landing.is_some_and(|landing| self.is_run(landing.tags.value(key)));
         let ours = group.tags.iter().filter(|(key, _)| key.starts_with(OURS));
         for (key, value) in ours {
@@ -115,16 +115,16 @@ impl Ended<'_> {
             if !has_name {
                 found.broken(Promise::S3, format!("the tag {key} of group {name} names no run: {value}"));
             }
-            if self.end == Some(&End::Done) && !self.keeps_bounds(group) {
+            if self.end == Some(&End::Done) && !self.keeps_bounds(landing_name) {
                 found.broken(Promise::S3, format!("the run is done, and group {name} keeps {key}: {value}"));
             }
         }
     }
 
-    /// Whether it is said that a group's bounds cannot be given back.
-    fn keeps_bounds(&self, group: &NodeGroup) -> bool {
+    /// Whether it is said that a group's bounds cannot be given back; where nodes move, that of the group that they move into.
+    fn keeps_bounds(&self, group: &GroupName) -> bool {
         self.last.waiting.iter().any(|waiting| {
-            matches!((&waiting.what, &waiting.on), (Subject::Bounds(of), WaitingOn::Bounds { .. }) if *of == group.name)
+            matches!((&waiting.what, &waiting.on), (Subject::Bounds(of), WaitingOn::Bounds { .. }) if of == group)
         })
     }
 

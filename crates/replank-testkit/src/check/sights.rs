@@ -14,6 +14,21 @@ use replank_sim::Sent;
 
 use super::truth::Truth;
 
+/// What a run met, however often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Met {
+    /// A pod that was to be gone long ago.
+    StuckPod,
+    /// A pod in a crash loop.
+    CrashLoop,
+    /// More pods in a bad way than the plan allows.
+    Gate,
+    /// It had to go back.
+    WayBack,
+    /// Something blocked before the run, and the plan does not begin with that.
+    Blocking,
+}
+
 /// Counts of what was seen.
 #[derive(Clone, Debug, Default)]
 pub struct Sights {
@@ -31,6 +46,12 @@ pub struct Sights {
     pub unknowable: usize,
     /// Kinds of reasons for waiting, and how many decisions named them.
     pub waits: BTreeMap<&'static str, usize>,
+    /// Instances that were ended by us with stuck pods on them.
+    pub ended_stuck: usize,
+    /// Deletions by force.
+    pub forced: usize,
+    /// What was met.
+    pub met: BTreeSet<Met>,
     before: BTreeSet<Uid>,
     waiting: BTreeSet<Uid>,
     batch: BTreeSet<String>,
@@ -79,6 +100,7 @@ impl Sights {
             (Effect::Evict { .. }, Err(Refusal::Budget { .. } | Refusal::Later { .. })) => self.refused += 1,
             (Effect::Evict { .. }, Ok(())) => self.evicted += 1,
             (Effect::Terminate { .. }, Ok(())) => self.ended += 1,
+            (Effect::ForceDelete { .. }, Ok(())) => self.forced += 1,
             (_, _) => {}
         }
     }

@@ -9,14 +9,16 @@ mod budgets;
 mod care;
 mod nodes;
 mod plan;
+mod trouble;
 mod workloads;
 
 use replank_core::groups::{GroupBy, LearntGroup, assumed_target};
-use replank_core::plan::{ChosenBy, Plan};
+use replank_core::plan::{ChosenBy, OnFailure, Plan};
 use replank_model::object::cloud::{Instance, NodeGroup};
 use replank_model::text::GroupName;
 use replank_model::time::{Span, Time};
 use serde_json::{Value, json};
+pub use trouble::Trouble;
 
 use crate::sched_random::Random;
 
@@ -37,6 +39,8 @@ pub struct Cluster {
     pub plan: Plan,
     /// Who else is there.
     pub neighbour: Neighbour,
+    /// Nodes that misbehave from the beginning of the run on.
+    pub troubles: Vec<Trouble>,
 }
 
 /// Somebody who acts on the cluster while it is rolled, and knows nothing of the roll.
@@ -86,7 +90,10 @@ impl Cluster {
             38..47 => Neighbour::Fails,
             _ => Neighbour::Races,
         };
-        Self { seed, base, groups, instances, manifests, plan, neighbour }
+        let mut cluster =
+            Self { seed, base, groups, instances, manifests, plan, neighbour, troubles: Vec::new() };
+        trouble::draw(&mut cluster, &fleet);
+        cluster
     }
 
     /// The cluster of a seed, its chosen nodes to be moved into another group: a new one, or one of those that are not
@@ -94,6 +101,8 @@ impl Cluster {
     #[must_use]
     pub fn moving(seed: u64) -> Option<Self> {
         let mut cluster = Self::of(seed);
+        // The way back is a plan that moves the nodes back.
+        cluster.plan.on_failure = OnFailure::Pause;
         let ChosenBy::Groups(sources) = cluster.plan.nodes.by.clone() else { return None };
         // A minimum would keep the last nodes where they are: it is taken off, save now and then.
         for group in cluster.groups.iter_mut().filter(|_| !seed.is_multiple_of(20)) {

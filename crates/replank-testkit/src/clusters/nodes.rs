@@ -4,6 +4,7 @@ use replank_core::groups;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::cloud::{Instance, NodeGroup};
+use replank_model::text::NodeName;
 use replank_model::time::Span;
 use replank_model::view::View;
 use serde_json::{Value, json};
@@ -31,6 +32,7 @@ pub(super) struct Pool {
 const POOLS: [&str; 3] = ["web", "data", "batch"];
 const ZONES: [&str; 3] = ["z-a", "z-b", "z-c"];
 pub(super) const OLD: &str = "v1.35.4";
+pub(super) const OLD_IMAGE: &str = "ami-old";
 
 impl Fleet {
     /// Three to forty nodes; nine clusters in ten have at most sixteen.
@@ -66,6 +68,12 @@ impl Fleet {
         self.pools.iter().map(|pool| pool.nodes).sum()
     }
 
+    pub(super) fn names(&self) -> Vec<NodeName> {
+        let numbers =
+            |pool: &Pool| (0..pool.nodes).map(|index| node_name(pool.name, index)).collect::<Vec<_>>();
+        self.pools.iter().flat_map(numbers).map(NodeName::from).collect()
+    }
+
     /// The groups that the nodes show, with bounds of their own.
     pub(super) fn groups(&self, random: &mut Random) -> (Vec<NodeGroup>, Vec<Instance>) {
         let objects = self.objects.iter().cloned().map(|value| Object::from_json(value).expect("valid"));
@@ -96,10 +104,14 @@ impl Fleet {
     }
 }
 
+fn node_name(pool: &str, index: u64) -> String {
+    format!("{pool}-{index}")
+}
+
 impl Pool {
     /// A node and its CSINode.
     fn node(&self, random: &mut Random, index: u64) -> [Value; 2] {
-        let name = format!("{}-{index}", self.name);
+        let name = node_name(self.name, index);
         let zone = self.zones[usize::try_from(index).expect("few") % self.zones.len()];
         let since = BEGIN - Span::from_minutes(60 + i64::try_from(random.below(50_000)).expect("small"));
         let taints = match self.is_dedicated {
@@ -113,7 +125,7 @@ impl Pool {
                 "eks.amazonaws.com/nodegroup": self.name, "kubernetes.io/hostname": name, "pool": self.name,
                 "node.kubernetes.io/instance-type": "m6i.xlarge", "topology.kubernetes.io/region": "r-1",
                 "topology.kubernetes.io/zone": zone, "topology.ebs.csi.aws.com/zone": zone,
-                "eks.amazonaws.com/nodegroup-image": "ami-old"}},
+                "eks.amazonaws.com/nodegroup-image": OLD_IMAGE}},
             "spec": {"providerID": format!("aws:///{zone}/i-{name}"), "taints": taints},
             "status": {"capacity": amounts, "allocatable": amounts, "nodeInfo": {"kubeletVersion": OLD},
                 "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "lastHeartbeatTime": BEGIN,

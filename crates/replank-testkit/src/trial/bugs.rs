@@ -12,10 +12,10 @@ use replank_core::command::{
     Command, CommandKey, Effect, Mark, NodeRole, NodeTarget, Outcome, PodTarget, Refusal, Replacement,
     WorkloadTarget,
 };
-use replank_core::decision::Decision;
+use replank_core::decision::{Decision, End};
 use replank_core::intent::Intent;
 use replank_core::mark;
-use replank_core::plan::{Plan, Singletons, StuckAction};
+use replank_core::plan::{BlockingFindings, Health, OnFailure, Singletons, StuckAction};
 use replank_core::waiting::{Subject, WaitingOn};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
@@ -24,9 +24,12 @@ use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, RunId};
 use replank_model::time::{Span, Time};
-use replank_sim::Pilot;
+use replank_sim::{ImageFault, ImageName, Pilot};
+use serde_json::json;
 
+use super::{Cores, everything};
 use crate::check::Promise;
+use crate::clusters::Cluster;
 
 /// What is done wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,13 +62,21 @@ pub enum Bug {
     NoExpiry,
     /// A workload is restarted once more.
     Twice,
+    /// Pods in a crash loop are taken for well.
+    Heedless,
+    /// The way back ends as soon as it has begun.
+    HalfBack,
+    /// A run that is refused writes something down.
+    Meddling,
+    /// A plan that refuses to begin with what blocks begins with it.
+    Rash,
     /// The run never says that it is over.
     Endless,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 19] = [
         Self::PlainDelete,
         Self::EarlyEnd,
         Self::EarlyBatch,
@@ -80,15 +91,31 @@ impl Bug {
         Self::WrongInstance,
         Self::NoExpiry,
         Self::Twice,
+        Self::Heedless,
+        Self::HalfBack,
+        Self::Meddling,
+        Self::Rash,
         Self::Endless,
     ];
 
-    /// What has to be in a plan for the bug to have its chance.
-    pub fn make_room(self, plan: &mut Plan) {
+    /// What has to be in a cluster and its plan for the bug to have its chance.
+    pub fn make_room(self, cluster: &mut Cluster) {
+        let plan = &mut cluster.plan;
         match self {
             Self::EarlyTarget => plan.care.load_balancer.exclude = true,
             Self::EarlyStuck | Self::EarlyForce => plan.care.stuck.action = StuckAction::ForceDelete,
             Self::Twice => plan.care.singletons = Singletons::Surge,
+            Self::Heedless | Self::HalfBack => {
+                plan.target.image = Some("ami-bad".into());
+                plan.care.health = Some(Health { not_ready_max: 100, ..Health::default() });
+                plan.on_failure = OnFailure::Rollback;
+                cluster.troubles = vec![(ImageName::New, ImageFault::Crashes)];
+            }
+            Self::Meddling | Self::Rash => {
+                plan.care.blocking_findings = BlockingFindings::Refuse;
+                cluster.manifests.push(json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+                    "metadata": {"name": "never", "namespace": "shop"}, "spec": {"selector": {}, "maxUnavailable": 0}}));
+            }
             Self::PlainDelete
             | Self::EarlyEnd
             | Self::EarlyBatch
@@ -119,6 +146,10 @@ impl Bug {
             | Self::WantsLess
             | Self::WrongInstance => Promise::S5,
             Self::Twice => Promise::S6,
+            Self::Meddling => Promise::S7,
+            Self::Rash => Promise::S9,
+            Self::Heedless => Promise::H1,
+            Self::HalfBack => Promise::H2,
             Self::Endless => Promise::L1,
         }
     }
@@ -127,6 +158,8 @@ impl Bug {
 /// Core with a bug.
 pub struct Buggy {
     core: Core,
+    /// Makes cores for the same run.
+    cores: Cores,
     bug: Bug,
     /// How often the bug had its chance.
     fired: Rc<Cell<usize>>,
@@ -145,9 +178,10 @@ pub struct Buggy {
 impl Buggy {
     /// Plants a bug; `fired` counts how often it acts.
     #[must_use]
-    pub fn plant(core: Core, bug: Bug, fired: Rc<Cell<usize>>) -> Self {
+    pub fn plant(cores: Cores, core: Core, bug: Bug, fired: Rc<Cell<usize>>) -> Self {
         Self {
             core,
+            cores,
             bug,
             fired,
             evictions: BTreeMap::new(),
@@ -182,7 +216,14 @@ impl Buggy {
                 self.alter(decision);
             }
             Bug::Twice => self.restart_twice(decision),
-            Bug::Endless => {}
+            Bug::HalfBack => {
+                let is_way_back = |command: &Command| command.run.text().ends_with("-back");
+                if decision.commands.iter().any(is_way_back) {
+                    self.fired.set(self.fired.get() + 1);
+                    *decision = Decision { end: Some(End::RolledBack(Vec::new())), ..Decision::default() };
+                }
+            }
+            Bug::Heedless | Bug::Meddling | Bug::Rash | Bug::Endless => {}
         }
         for effect in std::mem::take(&mut self.wrongs) {
             let key = CommandKey(format!("bug/{effect:?}").into());
@@ -191,6 +232,28 @@ impl Buggy {
                 let deadline = now + Span::from_secs(60);
                 decision.commands.push(Command { key, run: RunId::from("trial"), effect, deadline });
             }
+        }
+    }
+
+    /// What is made of a run that is not to begin.
+    fn begin_all_the_same(&mut self, now: Time, refused: Decision) -> Decision {
+        match self.bug {
+            Bug::Rash => {
+                self.fired.set(self.fired.get() + 1);
+                let mut rash =
+                    self.cores.with(|plan| plan.care.blocking_findings = BlockingFindings::Proceed);
+                everything(self.core.view()).into_iter().for_each(|delta| rash.observe(delta));
+                self.core = rash;
+                self.core.decide(now)
+            }
+            Bug::Meddling if self.fired.get() == 0 => {
+                let group = self.core.view().groups().keys().next().expect("a group").clone();
+                let (key, value) = (mark::ORIGINAL_SIZE.into(), "1/1/1".into());
+                self.wrongs.push(Effect::TagGroup { group, key, from: None, value });
+                let wake_at = Some(now + Span::from_secs(1));
+                Decision { end: None, wake_at, ..refused }
+            }
+            _ => refused,
         }
     }
 
@@ -369,6 +432,10 @@ impl Pilot for Buggy {
     fn observe(&mut self, delta: Delta) {
         let delta = match (self.bug, delta) {
             (Bug::OpenNodes, Delta::Put(Object::Node(node))) => Delta::from(shown(&node)),
+            (Bug::Heedless, Delta::Put(Object::Pod(pod))) if is_crash_looping(&pod) => {
+                self.fired.set(self.fired.get() + 1);
+                Delta::from(well(&pod))
+            }
             (_, delta) => delta,
         };
         self.core.observe(delta);
@@ -384,6 +451,9 @@ impl Pilot for Buggy {
 
     fn decide(&mut self, now: Time) -> Decision {
         let mut decision = self.core.decide(now);
+        if matches!(decision.end, Some(End::Refused(_))) {
+            decision = self.begin_all_the_same(now, decision);
+        }
         if self.bug == Bug::Endless && decision.end.take().is_some() {
             self.fired.set(self.fired.get() + 1);
         }
@@ -405,6 +475,20 @@ impl Pilot for Buggy {
 fn evict(pod: &Pod) -> Effect {
     let pod = PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() };
     Effect::Evict { pod, grace_seconds: None }
+}
+
+fn is_crash_looping(pod: &Pod) -> bool {
+    let mut waiting = pod.status.container_statuses.iter().filter_map(|one| one.state.waiting.as_ref());
+    waiting.any(|waiting| &*waiting.reason == "CrashLoopBackOff")
+}
+
+/// A pod whose containers run, as far as can be seen.
+fn well(pod: &Pod) -> Pod {
+    let mut pod = pod.clone();
+    for status in &mut pod.status.container_statuses {
+        status.state.waiting = None;
+    }
+    pod
 }
 
 /// A node that was marked and left open, as if it had been cordoned.

@@ -19,7 +19,7 @@ use replank_model::delta::Delta;
 use replank_model::time::{Span, Time};
 use replank_sim::Pilot;
 
-use super::Cores;
+use super::{Cores, everything};
 use crate::sched_random::Random;
 
 /// After which an effect has been seen: watches lag by two seconds.
@@ -71,10 +71,7 @@ impl Forgetful {
     fn fresh(&self) -> Core {
         let mut core = self.cores.fresh();
         // What is there, not how it came to be: as after a restart.
-        let view = self.core.view();
-        view.objects().into_iter().for_each(|object| core.observe(Delta::Put(object)));
-        view.groups().values().for_each(|group| core.observe(Delta::Group(group.clone())));
-        view.instances().values().for_each(|instance| core.observe(Delta::Instance(instance.clone())));
+        everything(self.core.view()).into_iter().for_each(|delta| core.observe(delta));
         core
     }
 

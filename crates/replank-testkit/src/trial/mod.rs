@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use replank_core::command::{CommandKey, Effect};
 use replank_core::decision::End;
+use replank_core::plan::{OnFailure, Plan};
 use replank_core::{Core, Options};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
@@ -68,19 +69,24 @@ pub fn run_with(cluster: &Cluster, pilot: impl FnOnce(Cores, Core) -> Box<dyn Pi
 /// Rolls a cluster whose objects come from a snapshot of it, in the order that `shuffle` leaves them in.
 pub fn run_from_snapshot(cluster: &Cluster, shuffle: impl FnOnce(&mut Vec<Delta>)) -> Trial {
     let world = settled(cluster);
-    let (start, view) = (world.now(), world.view());
-    let mut deltas: Vec<Delta> = view.objects().into_iter().map(Delta::Put).collect();
-    deltas.extend(view.groups().values().cloned().map(Delta::Group));
-    deltas.extend(view.instances().values().cloned().map(Delta::Instance));
+    let (start, mut deltas) = (world.now(), everything(world.view()));
     shuffle(&mut deltas);
     let world = World::new(settings(cluster, start), deltas.into_iter().collect());
     roll(cluster, world, |_, core| Box::new(core))
 }
 
+/// All that a view holds.
+fn everything(view: &View) -> Vec<Delta> {
+    let objects = view.objects().into_iter().map(Delta::Put);
+    let groups = view.groups().values().cloned().map(Delta::Group);
+    let instances = view.instances().values().cloned().map(Delta::Instance);
+    objects.chain(groups).chain(instances).collect()
+}
+
 /// What makes cores for one run, all alike and knowing nothing.
 #[derive(Clone, Debug)]
 pub struct Cores {
-    cluster: replank_core::plan::Plan,
+    plan: Plan,
     options: Options,
 }
 
@@ -88,7 +94,15 @@ impl Cores {
     /// One more.
     #[must_use]
     pub fn fresh(&self) -> Core {
-        Core::new(self.cluster.clone(), RunId::from("trial"), self.options.clone())
+        self.with(|_| {})
+    }
+
+    /// One that has another plan.
+    #[must_use]
+    pub fn with(&self, change: impl FnOnce(&mut Plan)) -> Core {
+        let mut plan = self.plan.clone();
+        change(&mut plan);
+        Core::new(plan, RunId::from("trial"), self.options.clone())
     }
 }
 
@@ -120,13 +134,18 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
     let promised = Promised::of(&cluster.plan, world.view());
     let checkers = Rc::new(RefCell::new(Checkers::begin(promised, world.view())));
     world.observe(Box::new(Watching(checkers.clone())));
+    for (whose, fault) in &cluster.troubles {
+        world.image_fault(whose, Some(*fault));
+    }
     let options = Options { started: start.floor_seconds(), group_by: Cluster::group_by() };
-    let cores = Cores { cluster: cluster.plan.clone(), options };
+    let cores = Cores { plan: cluster.plan.clone(), options };
     let core = cores.fresh();
     world.put_in_charge(pilot(cores, core));
     let nodes = world.view().nodes.len();
     let mut acts = Acts::of(cluster, start);
-    let limit = start + cluster.plan.deadline + Span::from_minutes(60);
+    // The way back has as long a time as the way there.
+    let ways = if cluster.plan.on_failure == OnFailure::Rollback { 2 } else { 1 };
+    let limit = start + (cluster.plan.deadline + Span::from_minutes(60)) * ways;
     let before = world.events();
     while world.end().is_none() && world.events() - before < EVENTS_MAX && world.now() < limit {
         acts.step(&mut world, limit);

@@ -6,6 +6,7 @@ use std::fmt;
 use replank_core::decision::End;
 
 use super::Trial;
+use crate::check::Met;
 use crate::clusters::Neighbour;
 
 /// Sums over many runs.
@@ -60,6 +61,13 @@ impl Table {
             ("a pending pod", sights.pending > 0),
             ("a pod that was moved", sights.evicted > 0),
             ("an instance that was ended", sights.ended > 0),
+            ("a stuck pod", sights.met.contains(&Met::StuckPod)),
+            ("an instance that was ended with stuck pods", sights.ended_stuck > 0),
+            ("a forced deletion", sights.forced > 0),
+            ("a crash loop", sights.met.contains(&Met::CrashLoop)),
+            ("a gate that was passed", sights.met.contains(&Met::Gate)),
+            ("a way back", sights.met.contains(&Met::WayBack)),
+            ("something blocking that is refused", sights.met.contains(&Met::Blocking)),
             ("something unknowable", sights.unknowable > 0),
         ];
         for (what, seen) in seen {

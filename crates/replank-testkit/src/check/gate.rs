@@ -1,0 +1,277 @@
+//! H1: when more pods are in a bad way than the plan allows, no further node is begun, and the run is not done; and a run that has halted for
+//! that had cause.
+//!
+//! Two gates, as docs/plan.md words them: of the whole cluster from the moment on at which the run wrote down how things were, over what
+//! there was then; and of new nodes while a stage is watched. Counts are kept here, pod by pod, and looked at whenever a pod
+//! changes and whenever something is decided. Core sees pods late: a gate counts as passed when it has been so without a break for
+//! [`SEEN_WITHIN`], and what there was before is known to lie between the least and the most of as long a time.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use replank_core::command::{Effect, NodeRole};
+use replank_core::decision::End;
+use replank_core::plan::Health;
+use replank_model::object::Object;
+use replank_model::object::condition::Condition;
+use replank_model::object::meta::Key;
+use replank_model::object::pod::{Pod, RestartPolicy};
+use replank_model::text::{GroupName, NodeName};
+use replank_model::time::{Span, Time};
+use replank_model::view::Change;
+use replank_sim::Sent;
+
+use super::sights::{Met, Sights};
+use super::truth::{Truth, is_healthy, is_over};
+use super::{Found, Promise, Promised, SEEN_WITHIN};
+
+/// How long a pod must have been unready to count.
+const NOT_READY_AFTER: Span = Span::from_minutes(5);
+const BEFORE: &str = "replank.dev/health-before";
+const STAGE: &str = "replank.dev/stage-";
+const ROLE: &str = "replank.dev/role";
+const HALTED: &str = "replank.dev/halted";
+
+/// Pods in a bad way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    crash_looping: u32,
+    stuck: u32,
+    not_ready: u32,
+    /// However short a time they have been so.
+    unready: u32,
+}
+
+/// What is wrong with a pod.
+#[derive(Clone, Debug)]
+struct Ill {
+    node: Option<NodeName>,
+    crash_loops: bool,
+    /// When it was due to be gone.
+    due: Option<Time>,
+    unready_since: Option<Time>,
+}
+
+/// A gate, and since when it has been passed without a break.
+#[derive(Clone, Debug, Default)]
+struct Passed {
+    since: Option<Time>,
+    /// By what, once nobody can have missed it.
+    surely: Option<(Time, String)>,
+}
+
+/// See the module's page.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    ill: BTreeMap<Key, Ill>,
+    /// Counts of the last moments, each with the moment at which it was taken.
+    lately: VecDeque<(Time, Counts)>,
+    /// The least and the most that there was when each group was begun.
+    before: BTreeMap<GroupName, (Counts, Counts)>,
+    /// Until when the stages of groups are watched.
+    watched: BTreeMap<(GroupName, String), Time>,
+    all: Passed,
+    new: Passed,
+}
+
+impl Gate {
+    pub(super) fn begin(truth: &Truth) -> Self {
+        let ill = truth.pods.iter().filter_map(|(key, pod)| Some((key.clone(), illness(pod)?)));
+        Self { ill: ill.collect(), ..Self::default() }
+    }
+
+    /// A pod has changed; `truth` knows it already.
+    pub(super) fn changed(
+        &mut self,
+        at: Time,
+        (promised, truth): (&Promised, &Truth),
+        change: &Change,
+        sights: &mut Sights,
+    ) {
+        let Change::Object { old, new, .. } = change else { return };
+        let (Some(Object::Pod(pod)), new) = (new.as_ref().or(old.as_ref()), new.is_some()) else { return };
+        self.look(at, promised, truth, sights);
+        match illness(pod).filter(|_| new) {
+            Some(ill) => self.ill.insert(pod.meta.key(), ill),
+            None => self.ill.remove(&pod.meta.key()),
+        };
+        self.look(at, promised, truth, sights);
+    }
+
+    /// Counts, and notes since when there have been too many.
+    pub(super) fn look(&mut self, at: Time, promised: &Promised, truth: &Truth, sights: &mut Sights) {
+        let counts = count(self.ill.values(), at, promised.stuck_after);
+        let met = [(counts.stuck, Met::StuckPod), (counts.crash_looping, Met::CrashLoop)];
+        sights.met.extend(met.into_iter().filter(|(count, _)| *count > 0).map(|(_, met)| met));
+        if promised.health.is_none() && promised.stage_health.is_none() {
+            return;
+        }
+        self.lately.push_back((at, counts));
+        while self.lately.len() > 1 && self.lately[1].0 + SEEN_WITHIN < at {
+            self.lately.pop_front();
+        }
+        let before = self.before.values().map(|(_, most)| *most).reduce(least);
+        let all = promised.health.zip(before).and_then(|(health, before)| excess(counts, &health, before));
+        self.all.note(at, all);
+        let is_watched = self.watched.values().any(|until| *until > at);
+        let new = promised.stage_health.filter(|_| is_watched).and_then(|health| {
+            let on_new = self.ill.values().filter(|ill| is_on_new(promised, truth, ill));
+            excess(count(on_new, at, promised.stuck_after), &health, Counts::default())
+        });
+        self.new.note(at, new);
+        if self.all.surely.is_some() || self.new.surely.is_some() {
+            sights.met.insert(Met::Gate);
+        }
+    }
+
+    /// A command took effect.
+    pub(super) fn executed(
+        &mut self,
+        promised: &Promised,
+        truth: &Truth,
+        sent: &Sent,
+        found: &mut Found<'_>,
+    ) {
+        match &sent.command.effect {
+            Effect::TagGroup { group, key, .. } if **key == *BEFORE => {
+                let lately = || self.lately.iter().map(|(_, counts)| *counts);
+                let range = lately().reduce(least).zip(lately().reduce(most));
+                self.before.extend(range.map(|range| (group.clone(), range)));
+            }
+            Effect::TagGroup { group, key, value, .. } if key.starts_with(STAGE) => {
+                let until = value.rsplit_once("until=").and_then(|(_, until)| until.parse().ok());
+                self.watched.extend(until.map(|until| ((group.clone(), key.to_string()), until)));
+            }
+            Effect::UntagGroup { group, key } if **key == *BEFORE => {
+                self.before.remove(group);
+            }
+            Effect::TagGroup { key, value, .. } if **key == *HALTED => self.halted(promised, value, found),
+            Effect::Cordon { node, mark, .. } if matches!(mark.role, NodeRole::Draining { .. }) => {
+                // A mark of a drain that was begun before is written anew when it is handed over.
+                let role = truth.nodes.get(&node.name).and_then(|node| node.meta.annotations.value(ROLE));
+                if role == Some(mark.role.as_str()) {
+                    return;
+                }
+                // Was it decided when that could be known?
+                let late = |(by, _): &&(Time, String)| sent.at > *by;
+                let passed = self.all.surely.as_ref().or(self.new.surely.as_ref()).filter(late);
+                if let Some((by, what)) = passed {
+                    let name = &node.name;
+                    found.broken(
+                        Promise::H1,
+                        format!("node {name} is begun, though since {by} there are {what}"),
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The run says that things have become worse than the plan allows: at some moment they had.
+    fn halted(&self, promised: &Promised, value: &str, found: &mut Found<'_>) {
+        let (Some(health), true) = (promised.health, value.contains("why=unhealthy of=all")) else { return };
+        let before = self.before.values().map(|(least, _)| *least).reduce(least);
+        let was_so = before.is_some_and(|before| {
+            self.lately.iter().any(|(_, counts)| excess(*counts, &health, before).is_some())
+        });
+        if !was_so {
+            found.broken(Promise::H1, format!("the run halts without cause: {value}"));
+        }
+    }
+
+    /// The run is over.
+    pub(super) fn finish(&self, end: &End, found: &mut Found<'_>) {
+        let passed = self.all.surely.as_ref().or(self.new.surely.as_ref());
+        if let (End::Done, Some((by, what))) = (end, passed) {
+            found.broken(Promise::H1, format!("the run is done, though at {by} there were {what}"));
+        }
+    }
+
+    /// Nothing of the run's gates holds any more: it is on its way back.
+    pub(super) fn turn_back(&mut self) {
+        self.before.clear();
+        self.watched.clear();
+        self.all.surely = None;
+        self.new.surely = None;
+    }
+}
+
+impl Passed {
+    fn note(&mut self, at: Time, excess: Option<String>) {
+        let Some(what) = excess else {
+            self.since = None;
+            return;
+        };
+        let since = *self.since.get_or_insert(at);
+        if at > since + SEEN_WITHIN && self.surely.is_none() {
+            self.surely = Some((since + SEEN_WITHIN, what));
+        }
+    }
+}
+
+fn illness(pod: &Pod) -> Option<Ill> {
+    if is_over(pod) {
+        return None;
+    }
+    let containers = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    let mut reasons = containers.filter_map(|one| Some(&*one.state.waiting.as_ref()?.reason));
+    let due = pod.meta.deletion_timestamp;
+    let is_kept_up =
+        !matches!(pod.spec.restart_policy, Some(RestartPolicy::Never | RestartPolicy::OnFailure));
+    let is_unready = due.is_none() && is_kept_up && !is_healthy(pod);
+    let of_ready = |one: &&Condition| &*one.r#type == "Ready";
+    let since = pod.status.conditions.iter().find(of_ready).and_then(|ready| ready.last_transition_time);
+    let ill = Ill {
+        node: pod.node.clone(),
+        crash_loops: due.is_none() && reasons.any(|reason| reason == "CrashLoopBackOff"),
+        due,
+        unready_since: since.or(pod.meta.creation_timestamp).filter(|_| is_unready),
+    };
+    (ill.crash_loops || due.is_some() || is_unready).then_some(ill)
+}
+
+fn count<'i>(ill: impl Iterator<Item = &'i Ill>, at: Time, stuck_after: Span) -> Counts {
+    let mut counts = Counts::default();
+    for one in ill {
+        counts.crash_looping += u32::from(one.crash_loops);
+        counts.stuck += u32::from(one.due.is_some_and(|due| due + stuck_after <= at));
+        counts.not_ready += u32::from(one.unready_since.is_some_and(|since| since + NOT_READY_AFTER <= at));
+        counts.unready += u32::from(one.unready_since.is_some());
+    }
+    counts
+}
+
+/// Whether a pod is on a node that came up during the run and takes pods.
+fn is_on_new(promised: &Promised, truth: &Truth, ill: &Ill) -> bool {
+    let node = ill.node.as_ref().filter(|name| !promised.old.contains(*name));
+    let node = node.and_then(|name| truth.nodes.get(name)).filter(|node| !node.spec.unschedulable);
+    let instance = node.and_then(|node| truth.instance_of(node));
+    instance.is_some_and(|one| promised.is_launched(one))
+}
+
+/// The first of the counts that is more than may be; whoever was not Ready before may be so still.
+fn excess(counts: Counts, health: &Health, before: Counts) -> Option<String> {
+    let rows = [
+        ("in crash loops", counts.crash_looping, health.crash_looping_max + before.crash_looping),
+        ("stuck in Terminating", counts.stuck, health.stuck_terminating_max + before.stuck),
+        ("not Ready", counts.not_ready, health.not_ready_max + before.unready),
+    ];
+    let more = rows.into_iter().find(|(_, found, max)| found > max);
+    more.map(|(what, found, max)| format!("{found} pods {what}, and {max} may be"))
+}
+
+fn least(a: Counts, b: Counts) -> Counts {
+    pairwise(a, b, u32::min)
+}
+
+fn most(a: Counts, b: Counts) -> Counts {
+    pairwise(a, b, u32::max)
+}
+
+fn pairwise(a: Counts, b: Counts, of: fn(u32, u32) -> u32) -> Counts {
+    Counts {
+        crash_looping: of(a.crash_looping, b.crash_looping),
+        stuck: of(a.stuck, b.stuck),
+        not_ready: of(a.not_ready, b.not_ready),
+        unready: of(a.unready, b.unready),
+    }
+}

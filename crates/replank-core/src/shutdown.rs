@@ -14,7 +14,7 @@ mod route;
 use replank_model::time::Span;
 
 pub use leave::{ISTIO_DRAIN, Leave, Listener, Serving, has_untold_hook, proxy_of};
-pub use route::paths_of;
+pub use route::{paths_of, services_of};
 
 /// Least time that the kubelet leaves between the signal and the kill, if the hook has used up the grace
 /// (`minimumGracePeriodInSeconds`).

@@ -2,6 +2,7 @@
 //! Controller's annotations).
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
@@ -30,14 +31,17 @@ impl Targets {
     }
 }
 
+/// The Services that select a pod, sorted.
+pub fn services_of<'v>(view: &'v View, pod: &Pod) -> impl Iterator<Item = &'v Arc<Service>> {
+    let all = view.table::<Service>().sorted().into_iter().map(|(_, service)| service);
+    all.filter(|service| service.meta.namespace == pod.meta.namespace && selects(service, pod))
+}
+
 /// All ways to a pod; none if no Service selects it.
 #[must_use]
 pub fn paths_of(view: &View, pod: &Pod) -> BTreeSet<Path> {
     let mut paths = BTreeSet::new();
-    for (_, service) in view.table::<Service>().sorted() {
-        if service.meta.namespace != pod.meta.namespace || !selects(service, pod) {
-            continue;
-        }
+    for service in services_of(view, pod) {
         paths.insert(Path::Proxy);
         paths.extend(of_service(service));
         let namespace = &service.meta.namespace;

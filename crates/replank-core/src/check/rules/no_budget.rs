@@ -1,9 +1,12 @@
 //! Several replicas and no budget: nothing keeps them from going together.
 
+use replank_model::object::pod::Pod;
+
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
 use super::super::workload::Workload;
 use super::scale;
+use crate::shutdown::services_of;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -21,11 +24,25 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             rule: Rule::NoBudget,
             severity: Severity::Warning,
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
-            reason: format!("{replicas} replicas and no disruption budget, {together}"),
+            reason: format!(
+                "{replicas} replicas{} and no disruption budget, {together}",
+                behind(survey, &subject.pod)
+            ),
             remedy: remedy(survey, workload, replicas),
         });
     }
     findings
+}
+
+/// Who sends to the pods: those who ask it notice when they go.
+fn behind(survey: &Survey<'_>, pod: &Pod) -> String {
+    let services: Vec<&str> =
+        services_of(survey.view, pod).map(|service| service.meta.name.as_str()).collect();
+    match services.as_slice() {
+        [] => String::new(),
+        [one] => format!(" behind Service {one}"),
+        several => format!(" behind Services {}", several.join(", ")),
+    }
 }
 
 fn remedy(survey: &Survey<'_>, workload: &Workload, replicas: i32) -> String {
@@ -100,6 +117,13 @@ mod tests {
         let covered =
             [nodes.clone(), pods, vec![budget("web", &json!({"minAvailable": 2}), (3, 2, 3))]].concat();
         assert_eq!(found(Rule::NoBudget, covered), [""; 0]);
+        let asked = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "front", "namespace": "shop"},
+            "spec": {"selector": {"app": "web"}}});
+        let behind = [nodes.clone(), service("web", &["n", "m"], &json!({})), vec![asked]].concat();
+        assert!(
+            found(Rule::NoBudget, behind)[0]
+                .contains("2 replicas behind Service front and no disruption budget")
+        );
         let single = [nodes.clone(), service("one", &["n"], &json!({}))].concat();
         assert_eq!(found(Rule::NoBudget, single), [""; 0], "another rule's matter");
         let job = [nodes, vec![pod("p", "n", Some(("batch/v1", "Job", "j")), json!({}))]].concat();

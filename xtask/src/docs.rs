@@ -35,6 +35,7 @@ const PAGES: &[&str] = &[
     "docs/batch.md",
     "docs/check.md",
     "docs/exit-codes.md",
+    "docs/hpa.md",
     "docs/place.md",
     "docs/plan.md",
     "docs/rehearsal-json.md",

@@ -52,6 +52,8 @@ pub struct TargetMoment {
     /// Load over target, of the metric that is the most over; absent if none can be worked out, infinite where nobody does
     /// the work.
     pub pressure: Option<f64>,
+    /// Pods that it would take to be at the target, at the share that each has.
+    pub needed: Option<f64>,
     /// Whether that is more than the autoscaler tolerates.
     pub is_over: bool,
 }
@@ -169,6 +171,7 @@ impl Replay {
             ready: takers.len(),
             pending: pods.iter().filter(is_pending).count(),
             pressure,
+            needed: pressure.filter(|pressure| pressure.is_finite()).map(|of| of * takers.len() as f64),
             is_over: pressure.is_some_and(|pressure| pressure > 1.0 + tolerance),
         }
     }

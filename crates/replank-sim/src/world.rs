@@ -2,7 +2,9 @@
 
 use replank_core::decision::{Decision, End};
 use replank_core::groups::instance_id_of;
+use replank_core::hpa::{Rival, Scale, ScaleError};
 use replank_core::intent::Intent;
+use replank_model::object::autoscaling::HorizontalPodAutoscaler;
 use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -13,6 +15,7 @@ use replank_model::view::{Change, View};
 use crate::agenda::Agenda;
 use crate::api::Api;
 use crate::cloud::{Cloud, CloudDue, CloudTimings};
+use crate::controllers::autoscaling;
 use crate::controllers::control::{Control, ControlDue};
 use crate::controllers::{Controller, Ctx, WorkQueue, Workloads};
 use crate::draw::Draws;
@@ -164,6 +167,20 @@ impl World {
     /// What had to be assumed of custom resources so far.
     pub(crate) fn assumptions(&self) -> impl Iterator<Item = Assumption> + '_ {
         self.control.assumptions()
+    }
+
+    /// The scale of what an autoscaler scales, as its controller reads it.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn scale_of(&self, autoscaler: &HorizontalPodAutoscaler) -> Result<Scale, ScaleError> {
+        autoscaling::scale(&self.api, &autoscaling::address(&self.api, autoscaler))
+    }
+
+    /// The other autoscalers of its namespace, as far as they have a target.
+    #[must_use]
+    pub fn rivals_of(&self, autoscaler: &HorizontalPodAutoscaler) -> Vec<Rival> {
+        autoscaling::rivals(&self.api, autoscaler)
     }
 
     /// Puts somebody in charge: they are shown everything there is, late from then on, and what they command is done.

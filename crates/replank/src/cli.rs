@@ -11,6 +11,7 @@ use replank_model::text::{GroupName, Namespace, RunId, Text};
 use replank_model::time::{Span, Time};
 
 use crate::exit::Exit;
+use crate::hpa::HpaArgs;
 use crate::snapshot::ReadArgs;
 
 const STYLES: Styles = Styles::styled()
@@ -74,6 +75,9 @@ pub(crate) enum Command {
     /// A later run clears what has expired by itself. docs/leftover.md says what is found.
     #[command(after_help = Exit::table())]
     Leftover(LeftoverArgs),
+
+    /// Explains a HorizontalPodAutoscaler, or tries it on a load, before it is deployed. Touches nothing.
+    Hpa(HpaArgs),
 }
 
 /// Arguments of `leftover`.
@@ -349,7 +353,7 @@ const COPIES_MAX: u64 = 600_000;
 const SEEDS_MAX: u64 = 10_000;
 
 /// A duration that is more than nothing.
-fn limit(text: &str) -> Result<Span, String> {
+pub(crate) fn limit(text: &str) -> Result<Span, String> {
     match text.parse::<Span>() {
         Ok(span) if span > Span::ZERO => Ok(span),
         Ok(_) => Err("expected a duration of more than nothing".to_owned()),

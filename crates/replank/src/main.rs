@@ -5,6 +5,7 @@ mod cli;
 mod exit;
 mod explain;
 mod failure;
+mod hpa;
 mod interrupt;
 mod leftover;
 mod place;
@@ -45,6 +46,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Rehearse(args) => rehearse::run(args, printer, &interrupt),
         Command::Place(args) => place::run(args, printer),
         Command::Check(args) => check::run(args, printer),
+        Command::Hpa(args) => hpa::run(&args.command, printer, &interrupt),
         Command::Explain(args) => explain::run(args, printer),
         Command::Leftover(args) => leftover::run(args, printer),
     }

@@ -61,6 +61,7 @@ fn every_link_to_a_file_leads_somewhere() {
         "docs/connections.md",
         "docs/script.md",
         "docs/check.md",
+        "docs/hpa.md",
         "docs/findings.md",
         "docs/leftover.md",
     ] {

@@ -11,6 +11,7 @@
 //! Recorded syncs of that controller hold this module to it (`tests/vectors/hpa.rs`).
 
 mod behavior;
+mod check;
 mod combine;
 mod given;
 mod limit;
@@ -27,6 +28,7 @@ mod steps;
 mod sync;
 
 pub use behavior::{ChangePolicy, Direction, PolicyKind, Rules, Select};
+pub use check::problems;
 pub use given::{Config, Down, Given, Metrics, Rival, Scale, ScaleError};
 pub use memory::{Memory, Recommendation, ScaleEvent};
 pub use metric::{Fault, Proposal};

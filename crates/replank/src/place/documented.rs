@@ -52,7 +52,11 @@ fn args(words: &[&str]) -> PlaceArgs {
     let words = ["replank", "place"].iter().chain(words);
     match Cli::try_parse_from(words).expect("the words are right").command {
         Command::Place(args) => args,
-        Command::Rehearse(_) | Command::Check(_) | Command::Explain(_) | Command::Leftover(_) => {
+        Command::Hpa(_)
+        | Command::Rehearse(_)
+        | Command::Check(_)
+        | Command::Explain(_)
+        | Command::Leftover(_) => {
             unreachable!("the word is place")
         }
     }

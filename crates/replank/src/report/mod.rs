@@ -29,7 +29,7 @@ mod tests;
 
 use replank_sim::rehearse::{RehearsalResult, Stop};
 
-pub(crate) use page::{Color, Look, Page, Tone, wrap};
+pub(crate) use page::{Cell, Color, Lean, Look, Page, Tone, wrap};
 pub(crate) use seeds::{Run, Summary, seeds};
 pub(crate) use sweep::sweep;
 

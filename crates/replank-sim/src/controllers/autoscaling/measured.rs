@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use super::super::Ctx;
 use super::meter::Meter;
 use super::{PERIOD, address, pods_of};
-use crate::api::EventType;
 use crate::api::json::{Address, Effect, PatchType};
+use crate::api::{Api, ApiError, EventType};
 use crate::load::{Curve, Measured};
 
 /// What is kept of an autoscaler whose target's load is known. The controller's memory begins empty, as after its restart.
@@ -46,7 +46,7 @@ impl Measuring {
     pub(super) fn begin(ctx: &Ctx<'_>, key: &Key, loads: Vec<(Measured, Curve)>) -> Self {
         let mut measuring = Self { loads, meter: None, memory: Memory::default(), last: None };
         if let Some(scaler) = ctx.view().find::<HorizontalPodAutoscaler>(key).cloned()
-            && let Ok(scale) = scale(ctx, &address(ctx, &scaler))
+            && let Ok(scale) = scale(ctx.api, &address(ctx.api, &scaler))
         {
             measuring.see(ctx, &scaler, &scale);
         }
@@ -67,8 +67,8 @@ impl Measuring {
     pub(super) fn sync(&mut self, ctx: &mut Ctx<'_>, scaler: &Arc<HorizontalPodAutoscaler>) -> Wake {
         let now = ctx.api.now();
         self.recall(now);
-        let address = address(ctx, scaler);
-        let scale = scale(ctx, &address);
+        let address = address(ctx.api, scaler);
+        let scale = scale(ctx.api, &address);
         if let Ok(scale) = &scale {
             self.see(ctx, scaler, scale);
         }
@@ -80,7 +80,7 @@ impl Measuring {
             }
             None => (Vec::new(), Metrics::default()),
         };
-        let rivals = rivals(ctx, scaler);
+        let rivals = rivals(ctx.api, scaler);
         let given = Given {
             hpa: scaler,
             scale,
@@ -173,9 +173,10 @@ fn spans(scaler: &HorizontalPodAutoscaler) -> (Span, Span) {
     (windows, periods)
 }
 
-fn scale(ctx: &Ctx<'_>, address: &Result<Address, crate::api::ApiError>) -> Result<Scale, ScaleError> {
+/// The scale at an address.
+pub(crate) fn scale(api: &Api, address: &Result<Address, ApiError>) -> Result<Scale, ScaleError> {
     let address = address.as_ref().map_err(|error| ScaleError::Kind(error.to_string()))?;
-    let scale = ctx.api.get_scale(address).map_err(|error| ScaleError::Read(error.to_string()))?;
+    let scale = api.get_scale(address).map_err(|error| ScaleError::Read(error.to_string()))?;
     let number = |path: &str| {
         let number = scale.pointer(path).and_then(Value::as_i64).unwrap_or(0);
         i32::try_from(number).unwrap_or(i32::MAX)
@@ -189,15 +190,15 @@ fn scale(ctx: &Ctx<'_>, address: &Result<Address, crate::api::ApiError>) -> Resu
 }
 
 /// The other autoscalers of the namespace, as far as they have a target.
-fn rivals(ctx: &Ctx<'_>, scaler: &HorizontalPodAutoscaler) -> Vec<Rival> {
-    let all = ctx.view().horizontal_pod_autoscalers.sorted();
+pub(crate) fn rivals(api: &Api, scaler: &HorizontalPodAutoscaler) -> Vec<Rival> {
+    let all = api.view().horizontal_pod_autoscalers.sorted();
     let others = all
         .into_iter()
         .map(|(_, other)| other)
         .filter(|other| other.meta.namespace == scaler.meta.namespace && other.meta.name != scaler.meta.name);
     others
         .filter_map(|other| {
-            let scale = scale(ctx, &address(ctx, other)).ok()?;
+            let scale = scale(api, &address(api, other)).ok()?;
             let selector = scale.selector.parse().ok().filter(|_| !scale.selector.is_empty())?;
             Some(Rival { name: other.meta.name.clone(), selector })
         })

@@ -21,13 +21,14 @@ use rustc_hash::FxHashMap;
 
 use super::Ctx;
 use super::control::ControlDue;
-use crate::api::ApiError;
 use crate::api::json::{Address, Subresource};
+use crate::api::{Api, ApiError};
 use crate::draw::Purpose;
 use crate::load::Load;
 use crate::world::Event;
 use measured::Measuring;
 
+pub(crate) use measured::{rivals, scale};
 pub(crate) use meter::takes_share;
 
 /// Time between two looks: 15 s (`--horizontal-pod-autoscaler-sync-period`) from the end of one to the beginning of the
@@ -228,9 +229,9 @@ fn scale_of(object: &Object) -> Option<i32> {
 }
 
 /// Where an autoscaler's target has its scale.
-fn address(ctx: &Ctx<'_>, scaler: &HorizontalPodAutoscaler) -> Result<Address, ApiError> {
+pub(crate) fn address(api: &Api, scaler: &HorizontalPodAutoscaler) -> Result<Address, ApiError> {
     let target = &scaler.spec.scale_target_ref;
-    let resource = ctx.api.resource_type(&target.api_version, &target.kind)?;
+    let resource = api.resource_type(&target.api_version, &target.kind)?;
     let address = Address::new(resource, Some(scaler.meta.namespace.clone()), Some(target.name.clone()));
     Ok(address.with(Subresource::Scale))
 }

@@ -27,7 +27,7 @@ enum Found {
 
 /// Looks at an autoscaler's target.
 pub(super) fn look(ctx: &mut Ctx<'_>, scaler: &HorizontalPodAutoscaler) {
-    let address = address(ctx, scaler);
+    let address = address(ctx.api, scaler);
     let scale = address.as_ref().map_err(Clone::clone).and_then(|address| ctx.api.get_scale(address));
     let mut status = scaler.status.clone();
     let now = ctx.api.timestamp();

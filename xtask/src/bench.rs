@@ -68,6 +68,20 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
     }
     println!("\nload after: {}", load());
+    autoscalers()
+}
+
+/// Syncs of horizontal pod autoscalers, which have no process of their own to measure: testkit's `bench_hpa`.
+fn autoscalers() -> Result<()> {
+    println!();
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let run =
+        ["run", "--release", "--quiet", "--locked", "--package", "replank-testkit", "--example", "bench_hpa"];
+    let ran =
+        Command::new(cargo).args(run).current_dir(crate::root()).status().context("cargo cannot be run")?;
+    if !ran.success() {
+        bail!("the example bench_hpa failed");
+    }
     Ok(())
 }
 

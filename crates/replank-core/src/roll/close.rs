@@ -1,5 +1,7 @@
 //! After the last node: the group's bounds as they were, our tags taken off, and new nodes that are not needed ended.
 //!
+//! A group that is through waits for the others: until all are, what the run wrote down of it is what a way back goes by.
+//!
 //! A group that others moved into wants more than before, and for good: its maximum comes back as far as that allows.
 
 use std::collections::BTreeSet;
@@ -22,7 +24,7 @@ use crate::mark::{self, Before, Moment, Until};
 use crate::plan::Retained;
 use crate::waiting::{Subject, WaitingOn};
 
-/// Whether a group is as it is to be in the end; brings it there if it can.
+/// Whether a group is as it is to be in the end, its bounds and tags aside; brings it there if it can.
 pub(super) fn close(turn: &mut Turn<'_>, track: &Track<'_>, number: usize, spare: &mut Spare) -> bool {
     let has_leaving = is_leaving(turn, track);
     if track.lane.old_left() > 0 {
@@ -45,7 +47,7 @@ pub(super) fn close(turn: &mut Turn<'_>, track: &Track<'_>, number: usize, spare
     if hand_over(turn, track.lane.skipped.iter(), now) {
         return false;
     }
-    retain::is_over(turn, track) && restore(turn, track)
+    retain::is_over(turn, track)
 }
 
 /// Whether nothing is left to be replaced, and nothing of the run that could be taken back.

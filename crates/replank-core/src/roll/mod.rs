@@ -352,8 +352,11 @@ fn advance<'a>(turn: &mut Turn<'a>, tracks: &[Track<'a>], gear: &mut Gear<'_>) -
         .map(|(number, track)| close::close(turn, track, number, &mut spare))
         .collect();
     let is_open = |ready: &Readiness| *ready == Readiness::Open;
-    if closed.iter().all(|closed| *closed) && ready.iter().all(is_open) {
-        return Verdict::Done;
+    if closed.iter().all(|closed| *closed) {
+        let restored: Vec<bool> = tracks.iter().map(|track| close::restore(turn, track)).collect();
+        if restored.iter().all(|restored| *restored) && ready.iter().all(is_open) {
+            return Verdict::Done;
+        }
     }
     if turn.is_moving {
         return Verdict::Open;

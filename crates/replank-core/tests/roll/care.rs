@@ -8,6 +8,7 @@ use replank_core::mark;
 use replank_core::waiting::WaitingOn;
 use replank_model::object::Object;
 use replank_model::object::cloud::GroupSize;
+use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::time::{Span, Time};
@@ -245,6 +246,23 @@ fn pods_in_crash_loop_on_the_canary_halt_the_run_and_it_goes_back() {
         };
         assert!(why.iter().any(|waiting| waiting.on.kind() == "unhealthy"), "{why:?}");
         assert_eq!(drains(&stage).len(), if on_failure == "pause" { 1 } else { 2 }, "{}", stage.story());
+    }
+}
+
+#[test]
+fn a_group_that_was_through_goes_back_with_the_others() {
+    let spec =
+        json!({"target": {"kubernetesVersion": "1.36"}, "onFailure": "rollback", "progressDeadline": "10m"});
+    let objects = [vec![node("db-1", "db", "a")], shop()].concat();
+    let mut stage = Stage::new(plan(&["db", "web"], spec), objects);
+    let pods: Vec<Key> = stage.truth.pods.sorted().iter().map(|(_, pod)| pod.meta.key()).collect();
+    stage.stubborn.extend(pods);
+    let end = stage.run(DAY);
+    assert!(stage.truth.node(&"db-1".into()).is_none(), "it was replaced\n{}", stage.story());
+    assert!(matches!(end, End::RolledBack(_)), "{end:?}\n{}", stage.story());
+    for (_, node) in stage.truth.nodes.sorted() {
+        let version = &node.status.node_info.kubelet_version;
+        assert_ne!(&**version, "v1.36.0", "{}\n{}", node.meta.name, stage.story());
     }
 }
 

@@ -2,7 +2,6 @@
 //! group there is no way back.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use replank_core::decision::Decision;
 use replank_core::waiting::Subject;
@@ -36,7 +35,7 @@ impl Former {
     /// The run has gone back.
     pub(super) fn finish(&self, truth: &Truth, last: &Decision, found: &mut Found<'_>) {
         for (name, former) in &self.0 {
-            let Some(group) = truth.groups.get(name).filter(|group| was_halted(group)) else { continue };
+            let Some(group) = truth.groups.get(name) else { continue };
             if made_from(group, group.current.0) != former {
                 found.broken(
                     Promise::H2,
@@ -45,9 +44,7 @@ impl Former {
             }
         }
         let alive = truth.instances.values().filter(|one| one.state.is_alive());
-        let halted =
-            |one: &&Arc<Instance>| truth.groups.get(&one.group).is_some_and(|group| was_halted(group));
-        for instance in alive.filter(halted).filter(|one| self.is_other(truth, one)) {
+        for instance in alive.filter(|one| self.is_other(truth, one)) {
             let is_named = last.waiting.iter().any(|waiting| match &waiting.what {
                 Subject::Node(name) => Some(name) == instance.node.as_ref(),
                 Subject::Instance(id) => *id == instance.id,
@@ -59,11 +56,6 @@ impl Former {
             }
         }
     }
-}
-
-/// Whether the run was at work on a group when it halted. What it had done with by then it does not go back on.
-fn was_halted(group: &NodeGroup) -> bool {
-    group.tags.contains_key("replank.dev/halted")
 }
 
 fn made_from(group: &NodeGroup, version: u32) -> &LaunchTemplate {

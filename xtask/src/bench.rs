@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// Measures this binary instead of building one, so that two can be compared.
     #[arg(long)]
     binary: Option<PathBuf>,
+    /// Measures scans of a generated tree of manifests instead.
+    #[arg(long)]
+    scan: bool,
 }
 
 /// DESIGN's floor and aim for a size: seconds.
@@ -50,6 +53,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(binary) => binary.clone(),
         None => build()?,
     };
+    if args.scan {
+        println!("{}", machine());
+        println!("load before: {}\n", load());
+        return crate::bench_scan::run(&binary);
+    }
     let dir = crate::root().join("target").join("bench");
     std::fs::create_dir_all(&dir)?;
     println!("{}", machine());
@@ -177,7 +185,7 @@ fn measure(binary: &Path, snapshot: &Path, plan: &Path, cluster: BigCluster) -> 
 }
 
 /// Waits for the end and gives the most memory that the process ever held.
-fn watch(child: &mut Child) -> Result<u64> {
+pub(crate) fn watch(child: &mut Child) -> Result<u64> {
     const LOOK: Duration = Duration::from_millis(5);
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;

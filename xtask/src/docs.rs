@@ -39,6 +39,7 @@ const PAGES: &[&str] = &[
     "docs/place.md",
     "docs/plan.md",
     "docs/rehearsal-json.md",
+    "docs/scan.md",
     "examples/bad-ami/README.md",
     "examples/job-site/README.md",
     "examples/roles/README.md",

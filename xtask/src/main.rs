@@ -1,6 +1,7 @@
 //! Chores of the workspace: `cargo xtask help`.
 
 mod bench;
+mod bench_scan;
 mod deps;
 mod docs;
 mod list;
@@ -25,7 +26,7 @@ enum Task {
     Deps,
     /// Writes the openb trace as Kubernetes objects: a gzip JSON List.
     Openb(openb::Args),
-    /// Rehearses rolls of generated clusters and prints a table of what that took.
+    /// Rehearses rolls of generated clusters, or scans a generated tree, and prints a table of what that took.
     Bench(bench::Args),
     /// Puts real output into the documentation, or checks that what stands there is real.
     Docs(docs::Args),

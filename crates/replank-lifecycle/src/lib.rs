@@ -1,7 +1,19 @@
-//! The life of API versions: when each was introduced, deprecated and removed, and what takes its place.
+//! The life of API versions: when each was introduced, deprecated and removed, what takes its place, and where they are used.
 //!
-//! [`table`] is the data; [`source`] reads texts into the documents in which it is looked up. Nothing here talks to a cluster, and nothing is written.
+//! [`table`] is the data; [`source`] reads texts into documents; [`scan`] finds in them what the table says is deprecated or
+//! gone ([`finding`]). Nothing here talks to a cluster, and nothing is written.
 
+mod changes;
+pub mod files;
+pub mod finding;
+mod helm;
+mod judge;
+mod object;
 pub mod release;
+pub mod scan;
 pub mod source;
 pub mod table;
+pub mod waiver;
+
+pub use changes::changes;
+pub use judge::Measure;

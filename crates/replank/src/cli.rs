@@ -10,8 +10,10 @@ use replank_core::plan::VersionPrefix;
 use replank_model::text::{GroupName, Namespace, RunId, Text};
 use replank_model::time::{Span, Time};
 
+use crate::data::DataArgs;
 use crate::exit::Exit;
 use crate::hpa::HpaArgs;
+use crate::scan::ScanArgs;
 use crate::snapshot::ReadArgs;
 
 const STYLES: Styles = Styles::styled()
@@ -68,6 +70,18 @@ pub(crate) enum Command {
     /// Explains a finding: what it means, when it does not matter, what to do. Without ID all of them are listed.
     #[command(after_help = Exit::table())]
     Explain(ExplainArgs),
+
+    /// Finds where API versions are used that are deprecated or gone at a Kubernetes version, and what to write instead. Touches nothing.
+    ///
+    /// Reads manifests, charts, kustomizations, dumps of a cluster with its Helm releases and its field managers, Terraform's states and
+    /// plans, the API server's metrics and audit logs. Every document is parsed; one that cannot be read hides none of its
+    /// neighbours. docs/scan.md has examples.
+    #[command(after_help = Exit::table())]
+    Scan(ScanArgs),
+
+    /// Says what data is built in, and of which day it is: the lives of API versions.
+    #[command(after_help = Exit::table())]
+    Data(DataArgs),
 
     /// Lists what runs have written on nodes and groups and not taken off, with the commands that clear it. Touches nothing.
     ///

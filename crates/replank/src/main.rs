@@ -2,6 +2,7 @@
 
 mod check;
 mod cli;
+mod data;
 mod exit;
 mod explain;
 mod failure;
@@ -13,6 +14,7 @@ mod printer;
 mod progress;
 mod rehearse;
 mod report;
+mod scan;
 mod snapshot;
 
 use std::process::ExitCode;
@@ -49,5 +51,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Hpa(args) => hpa::run(&args.command, printer, &interrupt),
         Command::Explain(args) => explain::run(args, printer),
         Command::Leftover(args) => leftover::run(args, printer),
+        Command::Scan(args) => scan::run(args, printer),
+        Command::Data(args) => data::run(args, printer),
     }
 }

@@ -100,7 +100,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "replank",
-        ours: &["replank-core", "replank-intake", "replank-model", "replank-sim"],
+        ours: &["replank-core", "replank-intake", "replank-lifecycle", "replank-model", "replank-sim"],
         others: &[
             "anstream",
             "anstyle",
@@ -127,7 +127,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "xtask",
-        ours: &["replank-core", "replank-model", "replank-testkit"],
+        ours: &["replank-core", "replank-intake", "replank-model", "replank-testkit"],
         others: &["anyhow", "clap", "flate2", "serde_json"],
         below: &[],
         purity: Purity::Effects,

@@ -65,20 +65,35 @@ pub enum Found<'t> {
         range: Range<usize>,
         /// Its first line.
         line: u32,
-        /// Why it is not YAML as it stands.
-        unread: Unread,
+        /// Why it is not YAML as it stands, where that was tried.
+        unread: Option<Unread>,
     },
 }
 
 /// Reads a text, and hands on what is in it.
 pub fn read<'t>(name: &Arc<str>, text: &'t str, each: &mut dyn FnMut(Found<'t>)) {
     for part in Parts::new(text) {
-        let Some(content) = split::content(text, part.range.clone()) else { continue };
-        if split::is_json(&text[content..part.range.end]) {
-            json_part(name, text, &part, content, each);
+        read_part(name, text, &part, each);
+    }
+}
+
+/// Reads a text that is known to be a template: what has directives is not even tried as YAML.
+pub(crate) fn read_templates<'t>(name: &Arc<str>, text: &'t str, each: &mut dyn FnMut(Found<'t>)) {
+    for part in Parts::new(text) {
+        if is_template(&text[part.range.clone()]) {
+            each(Found::Template { range: part.range, line: part.line, unread: None });
         } else {
-            yaml_part(name, text, &part, each);
+            read_part(name, text, &part, each);
         }
+    }
+}
+
+fn read_part<'t>(name: &Arc<str>, text: &'t str, part: &Part, each: &mut dyn FnMut(Found<'t>)) {
+    let Some(content) = split::content(text, part.range.clone()) else { return };
+    if split::is_json(&text[content..part.range.end]) {
+        json_part(name, text, part, content, each);
+    } else {
+        yaml_part(name, text, part, each);
     }
 }
 
@@ -92,7 +107,7 @@ fn yaml_part<'t>(name: &Arc<str>, text: &'t str, part: &Part, each: &mut dyn FnM
             let place = Place { source: name.clone(), line: wrong.line, column: wrong.column };
             if is_template(&text[part.range.clone()]) {
                 let unread = Unread { place, why: format!("not valid yaml: {}", wrong.message) };
-                each(Found::Template { range: part.range.clone(), line: part.line, unread });
+                each(Found::Template { range: part.range.clone(), line: part.line, unread: Some(unread) });
             } else {
                 slow::read(name, text, part, each);
             }
@@ -139,7 +154,7 @@ fn json_part<'t>(
             let (line_wrong, column) = reader.place(wrong.at);
             let place = Place { source: name.clone(), line: line_wrong, column };
             let unread = Unread { place, why: format!("not valid json: expected {}", wrong.expected) };
-            each(Found::Template { range: start..end, line, unread });
+            each(Found::Template { range: start..end, line, unread: Some(unread) });
         } else {
             slow::read(name, text, &broken, each);
         }

@@ -2,7 +2,7 @@
 
 mod json;
 mod markdown;
-mod sarif;
+pub(crate) mod sarif;
 #[cfg(test)]
 mod tests;
 

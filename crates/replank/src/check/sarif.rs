@@ -8,7 +8,8 @@ use super::Checked;
 use crate::explain;
 use crate::failure::Failure;
 
-const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+/// Where the form is defined.
+pub(crate) const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 pub(super) fn sarif(checked: &Checked) -> Result<String, Failure> {
     let rules: Vec<Value> = Rule::ALL.iter().map(|rule| described(*rule)).collect();
@@ -65,8 +66,8 @@ fn level(severity: &str) -> &'static str {
 }
 
 /// A path as a URI reference (RFC 3986, 4.2).
-fn uri(path: &str) -> String {
-    if path == "-" {
+pub(crate) fn uri(path: &str) -> String {
+    if path == "-" || path == "<stdin>" {
         return "stdin".to_owned();
     }
     let mut uri = String::new();

@@ -56,7 +56,9 @@ fn args(words: &[&str]) -> PlaceArgs {
         | Command::Rehearse(_)
         | Command::Check(_)
         | Command::Explain(_)
-        | Command::Leftover(_) => {
+        | Command::Leftover(_)
+        | Command::Scan(_)
+        | Command::Data(_) => {
             unreachable!("the word is place")
         }
     }

@@ -1,0 +1,220 @@
+//! The files below what was named.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::File;
+use super::gitignore::{Rules, Said};
+use crate::scan::{Hint, TEMPLATE_ENDINGS, Unrendered};
+use crate::source::{Place, Unread};
+
+/// Levels of directories: deeper trees are build output or a mistake.
+const DEPTH_MAX: usize = 64;
+
+/// Why there is nothing to scan.
+#[derive(Debug, thiserror::Error)]
+pub enum WalkError {
+    /// What was named is not there.
+    #[error("{} cannot be read", .path.display())]
+    Named {
+        /// What was named.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// What is below what was named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Walk {
+    /// Files to scan, sorted by path within each of what was named.
+    pub files: Vec<File>,
+    /// Paths that `.gitignore` leaves out.
+    pub left_out: u64,
+    /// Directories with a chart.
+    pub charts: Vec<PathBuf>,
+    /// Directories with a kustomization.
+    pub kustomizations: Vec<PathBuf>,
+    /// Charts that are packed.
+    pub unrendered: Vec<Unrendered>,
+    /// Directories that cannot be read.
+    pub unread: Vec<Unread>,
+}
+
+/// Whether `.gitignore` counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ignore {
+    /// It does.
+    Git,
+    /// Everything is scanned.
+    Nothing,
+}
+
+/// Finds the files below paths. What was named itself is scanned whatever its name.
+///
+/// # Errors
+/// Where something that was named is not there.
+pub fn walk(paths: &[PathBuf], ignore: Ignore) -> Result<Walk, WalkError> {
+    let mut walker = Walker { walk: Walk::default(), seen: BTreeSet::new(), ignore };
+    for path in paths {
+        let named = |source| WalkError::Named { path: path.clone(), source };
+        if fs::metadata(path).map_err(named)?.is_dir() {
+            fs::read_dir(path).map_err(named)?;
+            let real = fs::canonicalize(path).map_err(named)?;
+            let rules = if ignore == Ignore::Git { of_parents(&real) } else { Vec::new() };
+            walker.directory(path, &real, &rules, is_in_chart(path), 0);
+        } else {
+            walker.file(path, is_in_chart(path.parent().unwrap_or(path)));
+        }
+    }
+    Ok(walker.walk)
+}
+
+struct Walker {
+    walk: Walk,
+    /// What was taken in, by its real path: links may lead there twice.
+    seen: BTreeSet<PathBuf>,
+    ignore: Ignore,
+}
+
+/// Rules and the real directory they are about.
+type Ruled = (PathBuf, Arc<Rules>);
+
+impl Walker {
+    fn file(&mut self, path: &Path, in_chart: bool) {
+        if self.is_new(path) {
+            let name = path.strip_prefix(".").unwrap_or(path).to_string_lossy().into();
+            self.walk.files.push(File {
+                path: path.to_owned(),
+                name,
+                hint: Hint { rendered_by: None, in_chart },
+            });
+        }
+    }
+
+    fn is_new(&mut self, path: &Path) -> bool {
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        self.seen.insert(real)
+    }
+
+    /// `real` is the directory by the names that rules are about.
+    fn directory(&mut self, path: &Path, real: &Path, rules: &[Ruled], in_chart: bool, depth: usize) {
+        if depth > DEPTH_MAX || !self.is_new(path) {
+            return;
+        }
+        let entries = match entries(path) {
+            Ok(entries) => entries,
+            Err(error) => {
+                let place = Place { source: path.to_string_lossy().into(), line: 1, column: 1 };
+                self.walk.unread.push(Unread { place, why: error.to_string() });
+                return;
+            }
+        };
+        let mut rules = rules.to_vec();
+        if self.ignore == Ignore::Git {
+            rules.extend(rules_in(real, ".gitignore"));
+        }
+        let has = |name: &str| entries.iter().any(|(entry, _)| entry == name);
+        let is_chart = has("Chart.yaml");
+        if is_chart {
+            self.walk.charts.push(path.to_owned());
+        }
+        if has("kustomization.yaml") || has("kustomization.yml") || has("Kustomization") {
+            self.walk.kustomizations.push(path.to_owned());
+        }
+        for (name, is_directory) in entries {
+            let entry = path.join(&name);
+            if matches!(&*name, ".git" | ".hg" | ".svn") {
+                continue;
+            }
+            let is_read = is_directory || is_manifest(&name, in_chart) || is_packed_chart(path, &name);
+            if !is_read {
+                continue;
+            }
+            if is_left_out(&rules, &real.join(&name), is_directory) {
+                self.walk.left_out += 1;
+            } else if is_directory {
+                let in_chart = in_chart || (is_chart && name == "templates");
+                self.directory(&entry, &real.join(&name), &rules, in_chart, depth + 1);
+            } else if is_packed_chart(path, &name) {
+                let place = Place { source: entry.to_string_lossy().into(), line: 1, column: 1 };
+                let why = "a packed chart: unpack it, or scan what `helm template` prints of the chart that it is part of";
+                self.walk.unrendered.push(Unrendered { place, what: name, why });
+            } else {
+                self.file(&entry, in_chart);
+            }
+        }
+    }
+}
+
+/// Names in a directory, sorted, and whether each is a directory.
+fn entries(path: &Path) -> io::Result<Vec<(String, bool)>> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        // A link that leads nowhere is no file.
+        let Ok(metadata) = fs::metadata(entry.path()) else { continue };
+        entries.push((entry.file_name().to_string_lossy().into_owned(), metadata.is_dir()));
+    }
+    entries.sort();
+    Ok(entries)
+}
+
+fn is_left_out(rules: &[Ruled], path: &Path, is_directory: bool) -> bool {
+    // The rules nearest to the path count first.
+    let said = rules.iter().rev().find_map(|(directory, rules)| {
+        let relative = path.strip_prefix(directory).ok()?;
+        rules.say(relative, is_directory)
+    });
+    said == Some(Said::LeftOut)
+}
+
+fn rules_in(directory: &Path, file: &str) -> Option<Ruled> {
+    let text = fs::read(directory.join(file)).ok()?;
+    Some((directory.to_owned(), Arc::new(Rules::read(&String::from_utf8_lossy(&text)))))
+}
+
+/// The rules of the directories above, up to the root of the repository that a path is in.
+fn of_parents(real: &Path) -> Vec<Ruled> {
+    let Some(root) = real.ancestors().find(|above| above.join(".git").exists()) else { return Vec::new() };
+    let mut rules: Vec<Ruled> = Vec::new();
+    let mut below: Vec<PathBuf> =
+        real.ancestors().take_while(|above| *above != root).map(Path::to_owned).collect();
+    below.push(root.to_owned());
+    for directory in below.into_iter().rev() {
+        let exclude = (directory == root).then(|| rules_in(&directory, ".git/info/exclude")).flatten();
+        let own = (*directory != *real).then(|| rules_in(&directory, ".gitignore")).flatten();
+        rules.extend(exclude.into_iter().chain(own));
+    }
+    rules
+}
+
+/// Whether a directory is among the templates of a chart.
+fn is_in_chart(path: &Path) -> bool {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    real.ancestors().any(|above| {
+        above.file_name().is_some_and(|name| name == "templates")
+            && above.parent().is_some_and(|chart| chart.join("Chart.yaml").exists())
+    })
+}
+
+fn is_manifest(name: &str, in_chart: bool) -> bool {
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    let Some((stem, ending)) = name.rsplit_once('.') else { return name == "Kustomization" };
+    match ending {
+        "yaml" | "yml" | "json" | "ndjson" | "jsonl" => true,
+        // `deployment.yaml.tmpl`
+        _ if TEMPLATE_ENDINGS.contains(&ending) => {
+            in_chart || stem.ends_with(".yaml") || stem.ends_with(".yml")
+        }
+        _ => false,
+    }
+}
+
+fn is_packed_chart(directory: &Path, name: &str) -> bool {
+    name.ends_with(".tgz") && directory.file_name().is_some_and(|directory| directory == "charts")
+}

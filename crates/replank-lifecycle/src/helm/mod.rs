@@ -1,0 +1,161 @@
+//! What Helm keeps of a release: unpacked on the way, one at a time, and only what is needed of it.
+
+mod base64;
+mod tiller;
+
+use std::io::{BufRead, BufReader, Read};
+
+use flate2::read::MultiGzDecoder;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use base64::Base64;
+
+/// What one release says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Release {
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+    pub(crate) revision: u64,
+    /// In Helm 3's words: `deployed`, `superseded`, `failed`, `pending-upgrade`.
+    pub(crate) status: String,
+    pub(crate) manifest: String,
+    /// Hooks, each a manifest.
+    pub(crate) hooks: Vec<String>,
+}
+
+/// Why a release cannot be unpacked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReleaseError {
+    /// The text, or what it unpacks to, is damaged.
+    #[error("the release cannot be unpacked: {0}")]
+    Unpack(#[from] std::io::Error),
+    /// It is not what Helm 3 keeps.
+    #[error("the release is not in Helm 3's form: {0}")]
+    Form(#[from] serde_json::Error),
+    /// It is not what Tiller keeps.
+    #[error("the release is not in Tiller's form: {0}")]
+    Tiller(#[from] tiller::Malformed),
+}
+
+/// Bytes a release may unpack to: etcd takes 1.5 MB, which text packs into at 1:30 or so.
+const UNPACKED_MAX: u64 = 256 << 20;
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// Helm 3 (`pkg/storage/driver/util.go`): base64 of JSON, in gzip since 3.0; a Secret's own encoding adds a base64 around it.
+pub(crate) fn v3(data: &str) -> Result<Release, ReleaseError> {
+    let reader = unpacked(data)?;
+    let written: Written = serde_json::from_reader(reader)?;
+    Ok(Release {
+        name: written.name,
+        namespace: written.namespace,
+        revision: written.version,
+        status: written.info.status,
+        manifest: written.manifest,
+        hooks: written.hooks.into_iter().map(|hook| hook.manifest).collect(),
+    })
+}
+
+/// Helm 2 (Tiller, `pkg/storage/driver`): the same around a message of protobuf.
+pub(crate) fn v2(data: &str) -> Result<Release, ReleaseError> {
+    let mut bytes = Vec::new();
+    unpacked(data)?.read_to_end(&mut bytes)?;
+    Ok(tiller::read(&bytes)?)
+}
+
+/// Takes off base64 once or twice, and gzip.
+fn unpacked(data: &str) -> Result<Box<dyn BufRead + '_>, ReleaseError> {
+    let once = || BufReader::new(Base64::new(data.as_bytes()));
+    let mut first = once();
+    // A release begins with gzip's mark or a brace; base64 of either begins otherwise.
+    let is_packed_again = {
+        let head = first.fill_buf()?;
+        !(head.starts_with(&GZIP) || head.starts_with(b"{"))
+    };
+    let mut inner: Box<dyn BufRead + '_> =
+        if is_packed_again { Box::new(BufReader::new(Base64::new(first))) } else { Box::new(first) };
+    if inner.fill_buf()?.starts_with(&GZIP) {
+        inner = Box::new(BufReader::new(MultiGzDecoder::new(inner)));
+    }
+    Ok(Box::new(inner.take(UNPACKED_MAX)))
+}
+
+/// What is needed of `release.Release` (helm, pkg/release); the chart, which is most of it, is passed over.
+#[derive(Deserialize)]
+struct Written {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    namespace: String,
+    #[serde(default)]
+    version: u64,
+    #[serde(default)]
+    info: Info,
+    #[serde(default)]
+    manifest: String,
+    #[serde(default)]
+    hooks: Vec<Hook>,
+    #[serde(default, rename = "chart")]
+    _chart: IgnoredAny,
+}
+
+#[derive(Default, Deserialize)]
+struct Info {
+    #[serde(default)]
+    status: String,
+}
+
+#[derive(Deserialize)]
+struct Hook {
+    #[serde(default)]
+    manifest: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::base64::encode;
+    use super::*;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    const JSON: &str = r#"{"name":"web","namespace":"shop","version":7,"info":{"status":"deployed"},"chart":{"templates":[{"data":"eA=="}]},
+        "manifest":"---\napiVersion: v1\n","hooks":[{"manifest":"kind: Job\n"}]}"#;
+
+    #[test]
+    fn all_forms_of_storage_are_unpacked() {
+        let packed = encode(&gzip(JSON.as_bytes()));
+        for data in [
+            packed.clone(),
+            encode(packed.as_bytes()),
+            encode(JSON.as_bytes()),
+            encode(encode(JSON.as_bytes()).as_bytes()),
+        ] {
+            let release = v3(&data).unwrap();
+            assert_eq!((&*release.name, release.revision, &*release.status), ("web", 7, "deployed"));
+            assert_eq!(release.manifest, "---\napiVersion: v1\n");
+            assert_eq!(release.hooks, ["kind: Job\n"]);
+        }
+    }
+
+    #[test]
+    fn damage_is_told() {
+        let packed = encode(&gzip(JSON.as_bytes()));
+        assert!(matches!(
+            v3(&packed[..packed.len() / 2]),
+            Err(ReleaseError::Form(_) | ReleaseError::Unpack(_))
+        ));
+        assert!(v3("!!!").is_err());
+        assert!(v3("").is_err());
+        assert!(v2(&packed).is_err());
+    }
+}

@@ -1,0 +1,34 @@
+//! What sort of a text it is.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Origin, Scan, metric, template};
+use crate::source;
+
+/// What is known of a text besides its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hint {
+    /// The program that rendered it.
+    pub rendered_by: Option<String>,
+    /// Whether it lies among the templates of a Helm chart.
+    pub in_chart: bool,
+}
+
+pub(super) fn scan(scan: &mut Scan<'_>, name: &Arc<str>, text: &str, hint: &Hint) {
+    if metric::is_metrics(text) {
+        metric::scan(scan, name, text);
+    } else if (hint.in_chart || is_named_template(name)) && source::is_template(text) {
+        template::whole(scan, name, text, hint);
+    } else {
+        scan.text(name, text, &Origin::Plain, hint);
+    }
+}
+
+/// Names by which template languages are known.
+pub(crate) const TEMPLATE_ENDINGS: [&str; 6] = ["tpl", "tmpl", "gotmpl", "j2", "jinja2", "erb"];
+
+fn is_named_template(name: &str) -> bool {
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| TEMPLATE_ENDINGS.contains(&ending))
+}

@@ -1,0 +1,188 @@
+//! Templates, read as text: what stands between `{{` and `}}` is taken out, and the rest read as YAML.
+//!
+//! That tells which versions a template can come to, and not which it comes to. Where one document has several versions in
+//! branches, or asks what the cluster serves, the finding says so.
+
+use std::sync::Arc;
+
+use super::{Hint, Origin, Scan, Use};
+use crate::finding::{Branch, Confidence, Evidence};
+use crate::object;
+use crate::source::{self, Found, Node, Place, Unread};
+
+/// Stands for what a template puts in. It is shown as `{{…}}`.
+const PUT_IN: &str = "TEMPLATED-VALUE";
+
+/// A whole file, of which every document that has directives is a template.
+pub(super) fn whole(scan: &mut Scan<'_>, name: &Arc<str>, text: &str, hint: &Hint) {
+    source::read_templates(name, text, &mut |found| scan.found(name, text, found, &Origin::Plain, hint));
+}
+
+/// One document, from its line on.
+pub(super) fn scan(scan: &mut Scan<'_>, name: &Arc<str>, text: &str, line: u32, unread: Option<Unread>) {
+    scan.report.counts.templates += 1;
+    let plain = taken_out(text);
+    let asks = text.contains(".Capabilities");
+    let before = scan.report.findings.len();
+    let mut read_any = false;
+    source::read(name, &plain, &mut |found| {
+        if let Found::Document(document) = found {
+            read_any = true;
+            of_document(scan, name, &document.root, line, asks);
+        }
+    });
+    if !read_any {
+        by_lines(scan, name, &plain, line, asks);
+    }
+    // What is no template of ours and has nothing of Kubernetes in it is nobody's loss.
+    if scan.report.findings.len() == before
+        && !read_any
+        && plain.lines().any(|line| line.starts_with("apiVersion:"))
+    {
+        scan.report.unread.extend(unread);
+    }
+}
+
+fn of_document(scan: &mut Scan<'_>, name: &Arc<str>, root: &Node<'_>, line: u32, asks: bool) {
+    // Branches make keys that are there several times.
+    let versions: Vec<&Node<'_>> =
+        root.entries().iter().filter(|(key, _)| key == "apiVersion").map(|(_, node)| node).collect();
+    let kind = root.text_of("kind").unwrap_or_default();
+    object::visit(root, &mut |object| {
+        scan.report.counts.objects += 1;
+        let own = [object.node.get("apiVersion")];
+        let nodes: Vec<&Node<'_>> = if object.kind == kind && !versions.is_empty() {
+            versions.clone()
+        } else {
+            own.into_iter().flatten().collect()
+        };
+        let texts: Vec<(&str, u32)> =
+            nodes.iter().filter_map(|node| Some((node.text()?, node.at.line))).collect();
+        of_versions(scan, name, &texts, object.kind, (object.name, object.namespace), line, asks);
+    });
+}
+
+fn of_versions(
+    scan: &mut Scan<'_>,
+    name: &Arc<str>,
+    versions: &[(&str, u32)],
+    kind: &str,
+    (object, namespace): (&str, Option<&str>),
+    first_line: u32,
+    asks: bool,
+) {
+    let is_served = |version: &str| !version.contains(PUT_IN) && scan.measure.is_served(version, kind);
+    let another = versions.iter().any(|(version, _)| is_served(version));
+    let branch = match (versions.len() > 1 && another, asks) {
+        (true, _) => Branch::OneOf,
+        (false, true) => Branch::ByCapability,
+        (false, false) => Branch::Only,
+    };
+    for (version, line) in versions {
+        scan.used(Use {
+            api_version: version,
+            kind,
+            name: &object.replace(PUT_IN, "{{…}}"),
+            namespace: namespace.filter(|namespace| !namespace.contains(PUT_IN)),
+            holder: None,
+            place: Place { source: name.clone(), line: first_line + line - 1, column: 1 },
+            evidence: Evidence::Template { branch },
+            confidence: match branch {
+                Branch::Only => Confidence::Medium,
+                Branch::ByCapability | Branch::OneOf => Confidence::Low,
+            },
+        });
+    }
+}
+
+/// Where even that is not YAML: the lines at the left margin that say version and kind.
+fn by_lines(scan: &mut Scan<'_>, name: &Arc<str>, text: &str, first_line: u32, asks: bool) {
+    let mut versions = Vec::new();
+    let mut kind = "";
+    let mut object = "";
+    let mut in_metadata = false;
+    for (line, number) in text.lines().zip(1..) {
+        let value = |key: &str| {
+            let value = line.strip_prefix(key)?.split(" #").next().unwrap_or_default();
+            Some(value.trim().trim_matches(['"', '\'']))
+        };
+        if let Some(version) = value("apiVersion:") {
+            versions.push((version, number));
+        } else if let Some(of) = value("kind:") {
+            kind = of;
+        } else if in_metadata && object.is_empty() {
+            object = value("  name:").unwrap_or_default();
+        }
+        in_metadata =
+            line.starts_with("metadata:") || (in_metadata && (line.starts_with(' ') || line.is_empty()));
+    }
+    if !kind.is_empty() && !versions.is_empty() {
+        scan.report.counts.objects += 1;
+        of_versions(scan, name, &versions, kind, (object, None), first_line, asks);
+    }
+}
+
+/// The text without its directives, every line where it was. Directives that have their lines to themselves leave these
+/// empty; others leave a word.
+fn taken_out(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((at, open, close)) = next_directive(rest) {
+        let (before, directive) = rest.split_at(at);
+        let (directive, after) = directive.split_at(end_of(directive, open, close));
+        plain.push_str(before);
+        let alone = plain.rsplit('\n').next().is_none_or(|line| line.trim().is_empty())
+            && after.split('\n').next().is_none_or(|line| {
+                let line = line.trim();
+                line.is_empty() || is_directives(line)
+            });
+        if !alone {
+            plain.push_str(PUT_IN);
+        }
+        // Directives over several lines keep their number.
+        plain.extend(directive.matches('\n'));
+        rest = after;
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// Whether a line has nothing but directives.
+fn is_directives(line: &str) -> bool {
+    let mut rest = line;
+    while let Some((0, open, close)) = next_directive(rest) {
+        rest = rest[end_of(rest, open, close)..].trim_start();
+    }
+    rest.is_empty()
+}
+
+/// The next directive, with what opens and closes it.
+fn next_directive(text: &str) -> Option<(usize, &'static str, &'static str)> {
+    [("{{", "}}"), ("{%", "%}"), ("<%", "%>")]
+        .into_iter()
+        .filter_map(|(open, close)| text.find(open).map(|at| (at, open, close)))
+        .min_by_key(|(at, ..)| *at)
+}
+
+/// The byte behind a directive. A comment of Go's templates may hold what would close another one.
+fn end_of(directive: &str, open: &str, close: &str) -> usize {
+    let inner = &directive[open.len()..];
+    let is_comment = inner.trim_start_matches('-').trim_start().starts_with("/*");
+    let from = if is_comment { inner.find("*/").unwrap_or(inner.len()) } else { 0 };
+    inner[from..].find(close).map_or(directive.len(), |end| open.len() + from + end + close.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directives_are_taken_out_line_by_line() {
+        let text = "{{- if .Values.a }}\nkind: X\n{{- end }}\nname: {{ .Release.Name }}-web\nlabels:\n  {{- include \"x\" . | nindent 4 }}\n{{/* a\n}} b */}}\nkey: \"{{ .b }}\"\n";
+        assert_eq!(
+            taken_out(text),
+            "\nkind: X\n\nname: TEMPLATED-VALUE-web\nlabels:\n  \n\n\nkey: \"TEMPLATED-VALUE\"\n"
+        );
+        assert_eq!(taken_out("{% if a %}{% set b %}\nkind: {{ k }}"), "\nkind: TEMPLATED-VALUE");
+    }
+}

@@ -1,0 +1,143 @@
+//! Findings for a person: by the version that removes, then by what is used.
+
+use std::collections::BTreeMap;
+
+use replank_lifecycle::finding::{Confidence, Evidence, Finding, Severity};
+use replank_lifecycle::release::Release;
+use replank_lifecycle::table::Product;
+
+use super::Scanned;
+use crate::report::words::{count, grouped};
+use crate::report::{Look, Page, Tone};
+
+/// What findings are put together by: what removes them, and when.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Chapter {
+    /// The gravest first.
+    severity: std::cmp::Reverse<Severity>,
+    product: Product,
+    removed: Option<Release>,
+}
+
+impl Chapter {
+    pub(super) fn of(finding: &Finding) -> Self {
+        Self {
+            severity: std::cmp::Reverse(finding.severity),
+            product: finding.product.clone(),
+            removed: finding.removed,
+        }
+    }
+
+    /// As a heading.
+    pub(super) fn title(&self) -> String {
+        let by = match (&self.product, self.removed) {
+            (Product::Kubernetes, Some(removed)) => format!("removed in {removed}"),
+            (Product::Named(name), Some(removed)) => format!("removed in {name} {removed}"),
+            (_, None) => "no removal is planned".to_owned(),
+        };
+        match self.severity.0 {
+            Severity::Gone => format!("Gone already: {by}"),
+            Severity::Removed => format!("{}{}", by[..1].to_uppercase(), &by[1..]),
+            Severity::Deprecated => format!("Deprecated: {by}"),
+        }
+    }
+
+    fn tone(&self) -> Tone {
+        match self.severity.0 {
+            Severity::Gone | Severity::Removed => Tone::Bad,
+            Severity::Deprecated => Tone::Warning,
+        }
+    }
+}
+
+/// Findings by chapter, and in it by what is used.
+pub(super) type Chapters<'f> = BTreeMap<Chapter, BTreeMap<String, Vec<&'f Finding>>>;
+
+pub(super) fn chapters(findings: &[Finding]) -> Chapters<'_> {
+    let mut chapters: Chapters<'_> = BTreeMap::new();
+    for finding in findings {
+        let of = chapters.entry(Chapter::of(finding)).or_default();
+        of.entry(step(finding)).or_default().push(finding);
+    }
+    chapters
+}
+
+/// `extensions/v1beta1 Ingress → networking.k8s.io/v1`
+pub(super) fn step(finding: &Finding) -> String {
+    let to = match &finding.replacement {
+        Some(gvk) if gvk.kind == finding.used.kind => format!(" → {}", gvk.api_version()),
+        Some(gvk) => format!(" → {gvk}"),
+        None => ": no successor".to_owned(),
+    };
+    let from = match finding.replacement_from {
+        Some(from) => format!(" (served from {from}: change it on the way)"),
+        None => String::new(),
+    };
+    format!("{}{to}{from}", finding.used)
+}
+
+/// Who it is: the object, or what holds it.
+pub(super) fn who(finding: &Finding) -> String {
+    match (&finding.holder, finding.name.is_empty()) {
+        (Some(holder), true) => holder.clone(),
+        (Some(holder), false) => format!("{holder} → {}", finding.full_name()),
+        (None, _) => finding.full_name(),
+    }
+}
+
+/// How it was seen, unless it is as plain as can be.
+pub(super) fn how(finding: &Finding) -> String {
+    let mut how = match finding.evidence {
+        Evidence::Manifest => String::new(),
+        _ => finding.evidence.to_string(),
+    };
+    if finding.confidence == Confidence::Low {
+        how.push_str(if how.is_empty() { "worth a look" } else { "; worth a look" });
+    }
+    how
+}
+
+pub(super) fn table(scanned: &Scanned, look: Look) -> String {
+    let mut page = Page::new(look);
+    page.heading("Scan", &scanned.summary());
+    page.wrapped(2, &scanned.scope(), Tone::Plain);
+    for (chapter, of) in chapters(&scanned.findings) {
+        let number: usize = of.values().map(Vec::len).sum();
+        page.gap();
+        let title = page.paint(&chapter.title(), chapter.tone());
+        page.line(&format!("{title}  {}", count(number, "finding")));
+        for (step, findings) in of {
+            entry(&mut page, &step, &findings);
+        }
+    }
+    if !scanned.waived.is_empty() {
+        page.heading("Let be", &count(scanned.waived.len(), "finding"));
+        for (finding, reason) in &scanned.waived {
+            let place = format!("{}:{}", finding.place.source, finding.place.line);
+            page.wrapped(2, &format!("{place}  {}: {reason}", finding.used), Tone::Faint);
+        }
+    }
+    page.into_text()
+}
+
+/// Places shown of one step: more are in the other forms.
+const PLACES_MAX: usize = 50;
+
+fn entry(page: &mut Page, step: &str, findings: &[&Finding]) {
+    page.gap();
+    page.wrapped(2, step, Tone::Strong);
+    for change in &findings[0].changes {
+        page.wrapped(4, &format!("also: {change}"), Tone::Faint);
+    }
+    for finding in findings.iter().take(PLACES_MAX) {
+        let place = format!("{}:{}", finding.place.source, finding.place.line);
+        page.beside(4, &[(&place, Tone::Note), (&who(finding), Tone::Plain)]);
+        let how = how(finding);
+        if !how.is_empty() {
+            page.wrapped(6, &how, Tone::Faint);
+        }
+    }
+    if findings.len() > PLACES_MAX {
+        page.wrapped(4, &format!("and {} more", grouped(findings.len() - PLACES_MAX)), Tone::Faint);
+    }
+}

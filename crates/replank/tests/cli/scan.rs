@@ -1,0 +1,120 @@
+//! `replank scan`.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+const MANIFEST: &str =
+    "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: shop}\n";
+
+fn scan(arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_replank"))
+        .arg("scan")
+        .arg("-")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary is built");
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn code(arguments: &[&str], input: &str) -> i32 {
+    scan(arguments, input).status.code().unwrap()
+}
+
+#[test]
+fn the_exit_code_says_what_was_asked_for() {
+    assert_eq!(code(&["--target-version", "1.24"], MANIFEST), 0);
+    assert_eq!(code(&["--target-version", "1.24", "--fail-on", "deprecated"], MANIFEST), 3);
+    assert_eq!(code(&["--target-version", "1.25"], MANIFEST), 3);
+    assert_eq!(code(&["--target-version", "1.25", "--fail-on", "never"], MANIFEST), 0);
+    assert_eq!(code(&["--target-version", "1.20", "--fail-on", "deprecated"], MANIFEST), 0);
+    assert_eq!(code(&["--target-version", "1.24", "--current", "1.25"], MANIFEST), 2);
+    assert_eq!(code(&["--installed", "nothing=1.0"], MANIFEST), 2);
+}
+
+#[test]
+fn the_json_has_all_there_is_to_know() {
+    let output = scan(&["--target-version", "1.29", "--current", "1.24", "-o", "json"], MANIFEST);
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(value["version"], "replank.dev/scan/v1alpha1");
+    let finding = &value["findings"][0];
+    for (key, expected) in [
+        ("severity", "removed"),
+        ("path", "<stdin>"),
+        ("kind", "PodDisruptionBudget"),
+        ("namespace", "shop"),
+        ("name", "web"),
+        ("apiVersion", "policy/v1beta1"),
+        ("deprecated", "1.21"),
+        ("removed", "1.25"),
+        ("evidence", "manifest"),
+        ("confidence", "high"),
+    ] {
+        assert_eq!(finding[key], expected, "{key}");
+    }
+    assert_eq!(finding["line"], 1);
+    assert_eq!(finding["replacement"]["apiVersion"], "policy/v1");
+    assert_eq!(finding["fails"], true);
+}
+
+#[test]
+fn what_the_current_version_lacks_is_gone() {
+    let output = scan(&["--target-version", "1.29", "--current", "1.25", "-o", "csv"], MANIFEST);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.lines().nth(1).unwrap().starts_with("gone,<stdin>,1,PodDisruptionBudget,shop,web,"),
+        "{text}"
+    );
+}
+
+#[test]
+fn code_scanning_gets_the_place() {
+    let output = scan(&["-o", "sarif"], MANIFEST);
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let result = &value["runs"][0]["results"][0];
+    assert_eq!((&result["ruleId"], &result["level"]), (&"api-removed".into(), &"error".into()));
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "stdin");
+    assert_eq!(place["region"]["startColumn"], 13);
+    let github = String::from_utf8(scan(&["-o", "github"], MANIFEST).stdout).unwrap();
+    assert!(github.starts_with(
+        "::error file=<stdin>,line=1,col=13,title=policy/v1beta1 PodDisruptionBudget is removed::"
+    ));
+}
+
+#[test]
+fn exceptions_are_told_and_do_not_fail() {
+    let path = std::env::temp_dir().join(format!("replank-exceptions-{}.yaml", std::process::id()));
+    let file = path.to_str().unwrap();
+    let with = |expires: &str| {
+        std::fs::write(
+            &path,
+            format!("ignore:\n- kind: PodDisruptionBudget\n  reason: it goes\n  expires: {expires}\n"),
+        )
+        .unwrap();
+        scan(&["--ignore-file", file], MANIFEST)
+    };
+    let output = with("2999-12-31");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8(output.stdout).unwrap().contains("it goes"));
+    let output = with("2001-12-31");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        String::from_utf8(output.stderr).unwrap().contains("an exception has ended on 2001-12-31: it goes")
+    );
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn rows_of_a_file_count() {
+    let path = std::env::temp_dir().join(format!("replank-rows-{}.json", std::process::id()));
+    let row = r#"[{"group": "policy", "version": "v1beta1", "kind": "PodDisruptionBudget", "introduced": null, "deprecated": null, "removed": "1.99", "replacement": null}]"#;
+    std::fs::write(&path, row).unwrap();
+    assert_eq!(code(&["--lifecycle", path.to_str().unwrap()], MANIFEST), 0);
+    std::fs::write(&path, "{}").unwrap();
+    assert_eq!(code(&["--lifecycle", path.to_str().unwrap()], MANIFEST), 2);
+    std::fs::remove_file(&path).unwrap();
+}

@@ -9,8 +9,11 @@ use std::sync::Arc;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{GroupSize, LaunchTemplate, TemplateVersion};
 use replank_model::object::meta::{Key, ResourceVersion};
-use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Text, Uid};
+use replank_model::text::{GroupName, InstanceId, MessageId, NodeName, RunId, Text, Uid};
 use replank_model::time::Time;
+
+use crate::interrupt::Cause;
+use crate::interrupt::notice::Action;
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,6 +118,13 @@ pub enum NodeRole {
     Surplus,
     /// Replaced and empty, and kept for a while so that there is a way back (`retain.capacity: cordoned`).
     Retained,
+    /// Taken away by something that nobody here decides, and drained in the time that is left.
+    Interrupted {
+        /// By what.
+        by: Cause,
+        /// When it is gone for certain, where that is known.
+        until: Option<Time>,
+    },
 }
 
 impl NodeRole {
@@ -127,6 +137,7 @@ impl NodeRole {
             Self::Skipped => "skipped",
             Self::Surplus => "surplus",
             Self::Retained => "retained",
+            Self::Interrupted { .. } => "interrupted",
         }
     }
 
@@ -134,7 +145,11 @@ impl NodeRole {
     #[must_use]
     pub fn is_cordoned(self) -> bool {
         match self {
-            Self::Doomed | Self::Draining { .. } | Self::Surplus | Self::Retained => true,
+            Self::Doomed
+            | Self::Draining { .. }
+            | Self::Surplus
+            | Self::Retained
+            | Self::Interrupted { .. } => true,
             Self::Skipped => false,
         }
     }
@@ -240,6 +255,44 @@ pub enum Effect {
         from: GroupSize,
         /// Size that it gets.
         to: GroupSize,
+    },
+    /// Has a group launch another instance in the place of one, which its termination hook holds meanwhile: the instance is ended
+    /// without a decrement. Fails where the group has no such hook, for then the instance would be gone at once.
+    Relieve {
+        /// The instance.
+        instance: InstanceId,
+        /// Its group.
+        group: GroupName,
+        /// The node it must still be.
+        node: NodeTarget,
+        /// The hook.
+        hook: Text,
+    },
+    /// Lets an instance go on that a lifecycle hook holds (CompleteLifecycleAction, CONTINUE).
+    CompleteAction {
+        /// The action.
+        action: Action,
+    },
+    /// Has a lifecycle hook hold an instance for its timeout from then on (RecordLifecycleActionHeartbeat).
+    Heartbeat {
+        /// The action.
+        action: Action,
+    },
+    /// Keeps a message from being received by anybody else until a moment (ChangeMessageVisibility).
+    HoldMessage {
+        /// The message.
+        message: MessageId,
+        /// As it was received.
+        receipt: Text,
+        /// Until when.
+        until: Time,
+    },
+    /// Takes a message out of its queue (DeleteMessage).
+    DeleteMessage {
+        /// The message.
+        message: MessageId,
+        /// As it was received.
+        receipt: Text,
     },
     /// Ends one instance.
     Terminate {

@@ -4,7 +4,7 @@ use replank_model::time::Time;
 
 use crate::command::Command;
 use crate::noticed::Noticed;
-use crate::waiting::Waiting;
+use crate::waiting::{Hope, Waiting, WaitingOn};
 
 /// The result of one call of [`crate::Core::decide`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +20,27 @@ pub struct Decision {
     pub noticed: Vec<Noticed>,
     /// Set once the run is over.
     pub end: Option<End>,
+}
+
+impl Decision {
+    /// This decision, and then another that was taken knowing of it. While something is going on here, the other's end is not the
+    /// end.
+    pub(crate) fn before(mut self, next: Self) -> Self {
+        let is_moving = |waiting: &Waiting| {
+            // What nobody knows may never be heard of.
+            waiting.on.hope() != Hope::None && !matches!(waiting.on, WaitingOn::Unregistered { .. })
+        };
+        let is_open = self.waiting.iter().any(is_moving);
+        self.commands.extend(next.commands);
+        self.waiting.extend(next.waiting);
+        // Stable: of two reasons for one thing the first stays.
+        self.waiting.sort_by(|a, b| a.what.cmp(&b.what));
+        self.waiting.dedup_by(|later, first| later.what == first.what);
+        self.wake_at = self.wake_at.into_iter().chain(next.wake_at).min();
+        self.noticed.extend(next.noticed);
+        self.end = next.end.filter(|_| !is_open);
+        self
+    }
 }
 
 /// How a run ended.

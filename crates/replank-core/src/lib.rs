@@ -4,6 +4,7 @@
 //! ([`Core::decide`]), and answers with commands, reasons for waiting and the next moment to look. It has no clock, no
 //! I/O, no threads and no randomness; the same calls give the same answers, in a rehearsal and live.
 
+mod account;
 pub mod audit;
 pub mod batch;
 pub mod budget;
@@ -26,6 +27,7 @@ pub mod plan;
 mod roll;
 mod run;
 pub mod schedule;
+mod sent;
 pub mod shutdown;
 pub mod singleton;
 pub mod stuck;
@@ -41,10 +43,12 @@ use replank_model::text::{NodeName, RunId};
 use replank_model::time::Time;
 use replank_model::view::View;
 
+use account::Account;
 use command::Outcome;
 use decision::Decision;
 use groups::GroupBy;
 use intent::Intent;
+use interrupt::Interrupt;
 use noticed::Eyes;
 use plan::Plan;
 use run::Run;
@@ -69,8 +73,11 @@ pub fn nodes_to_replace(view: &View, plan: &Plan, options: &Options) -> BTreeSet
 #[derive(Debug)]
 pub struct Core {
     view: View,
+    /// Handles interruptions, where somebody does.
+    interrupt: Option<Interrupt>,
     run: Run,
     eyes: Eyes,
+    account: Account,
 }
 
 impl Core {
@@ -78,19 +85,38 @@ impl Core {
     #[must_use]
     pub fn new(plan: impl Into<Arc<Plan>>, run: RunId, options: Options) -> Self {
         let eyes = Eyes::new(&run);
-        Self { view: View::default(), run: Run::new(plan.into(), run, options), eyes }
+        Self {
+            view: View::default(),
+            interrupt: None,
+            run: Run::new(plan.into(), run, options),
+            eyes,
+            account: Account::default(),
+        }
+    }
+
+    /// Handles interruptions besides, before anything else.
+    #[must_use]
+    pub fn with_interruptions(mut self, options: interrupt::Options) -> Self {
+        self.interrupt = Some(Interrupt::new(options));
+        self
     }
 
     /// Takes in an observation. Those of one kind come in order; kinds may lag behind each other.
     pub fn observe(&mut self, delta: Delta) {
         let change = self.view.apply(delta);
+        if let Some(interrupt) = &mut self.interrupt {
+            interrupt.observe(&self.view, &change);
+        }
         self.run.observe(&self.view, &change);
         self.eyes.observe(&self.view, &change);
     }
 
     /// Takes in what became of a command.
     pub fn outcome(&mut self, outcome: &Outcome) {
-        self.run.outcome(outcome);
+        self.account.sent.outcome(outcome);
+        if let Some(interrupt) = &mut self.interrupt {
+            interrupt.outcome(outcome);
+        }
     }
 
     /// Takes in what whoever is in charge wants; it holds until another intent is given. A core that is made anew runs: give the
@@ -108,7 +134,13 @@ impl Core {
     /// What is to be done now, what waits and on what, and when to look again. The first decision is asked for when
     /// everything that is there has been observed once.
     pub fn decide(&mut self, now: Time) -> Decision {
-        let mut decision = self.run.decide(&self.view, now);
+        let account = &mut self.account;
+        let first = self.interrupt.as_mut().map(|interrupt| interrupt.decide(&self.view, now, account));
+        let mut decision = self.run.decide(&self.view, now, account);
+        if let Some(first) = first {
+            decision = first.before(decision);
+        }
+        self.account.sent.sweep();
         decision.noticed = self.eyes.decided(&decision.commands);
         decision
     }
@@ -117,13 +149,19 @@ impl Core {
     /// sent once more, under the same keys; nothing else changes.
     pub fn drop_caches(&mut self) {
         self.run.drop_caches();
+        if let Some(interrupt) = &mut self.interrupt {
+            interrupt.drop_caches();
+        }
+        self.account = Account::default();
     }
 
     /// Starts anew, as another process that takes over: nothing has been observed yet, and the intent is given again.
     pub fn start_anew(&mut self) {
         let intent = self.intent();
         self.view = View::default();
+        self.interrupt = self.interrupt.as_ref().map(Interrupt::anew);
         self.run = self.run.anew();
+        self.account = Account::default();
         self.eyes = self.eyes.anew();
         self.intend(intent);
     }

@@ -8,12 +8,14 @@
 mod tags;
 
 use replank_model::labels::Annotations;
+use replank_model::object::affinity::{Taint, TaintEffect};
 use replank_model::object::node::Node;
 use replank_model::object::pod::PodTemplate;
-use replank_model::text::RunId;
+use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
 
 use crate::command::{Mark, NodeRole};
+use crate::interrupt::Cause;
 
 pub use tags::{Ailment, Before, Begun, Halt, Halted, Illness, Moment, Until, Whose};
 pub(crate) use tags::{read_size, size_text};
@@ -26,6 +28,10 @@ pub const ROLE: &str = "replank.dev/role";
 pub const SINCE: &str = "replank.dev/since";
 /// Annotation on a node: when its drain begins.
 pub const DRAIN_FROM: &str = "replank.dev/drain-from";
+/// Annotation on a node that is interrupted: by what. The taint of this key says it too.
+pub const INTERRUPTED: &str = "replank.dev/interrupted";
+/// Annotation on a node that is interrupted: when it is gone for certain, where that is known.
+pub const INTERRUPTED_UNTIL: &str = "replank.dev/interrupted-until";
 /// Annotation on a node: when the mark may be cleared by anybody.
 pub const EXPIRES: &str = "replank.dev/expires";
 /// Annotation on a node: [`FOREIGN`] if it was cordoned before the run came. Such a cordon stays when the mark goes.
@@ -86,6 +92,13 @@ pub fn of(node: &Node) -> Option<Found> {
         "skipped" => NodeRole::Skipped,
         "surplus" => NodeRole::Surplus,
         "retained" => NodeRole::Retained,
+        "interrupted" => {
+            let until = match annotations.value(INTERRUPTED_UNTIL) {
+                Some(text) => Some(text.parse().ok()?),
+                None => None,
+            };
+            NodeRole::Interrupted { by: Cause::of(annotations.value(INTERRUPTED)?)?, until }
+        }
         _ => return None,
     };
     Some(Found { run, mark: Mark { role, since: time(SINCE)?, expires } })
@@ -99,6 +112,7 @@ pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
         Some(owner) => owner == FOREIGN,
         None => node.spec.unschedulable && of(&node).is_none(),
     };
+    untold(&mut node);
     let annotations = cleared(&node.meta.annotations)
         .with(RUN, run.text().clone())
         .with(ROLE, mark.role.as_str())
@@ -106,6 +120,14 @@ pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
         .with(EXPIRES, mark.expires.to_string());
     let annotations = match mark.role {
         NodeRole::Draining { from } => annotations.with(DRAIN_FROM, from.to_string()),
+        NodeRole::Interrupted { by, until } => {
+            node.spec.taints.push(told(by));
+            let annotations = annotations.with(INTERRUPTED, by.as_str());
+            match until {
+                Some(until) => annotations.with(INTERRUPTED_UNTIL, until.to_string()),
+                None => annotations,
+            }
+        }
         NodeRole::Doomed | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained => annotations,
     };
     node.meta.annotations = if is_foreign { annotations.with(CORDON, FOREIGN) } else { annotations };
@@ -158,6 +180,7 @@ pub fn lifted(node: &Node) -> Node {
     let is_ours = is_cordoned_by_us(node);
     let mut node = node.clone();
     included(&mut node);
+    untold(&mut node);
     node.meta.annotations = cleared(&node.meta.annotations);
     node.spec.unschedulable = node.spec.unschedulable && !is_ours;
     node
@@ -168,14 +191,28 @@ pub fn lifted(node: &Node) -> Node {
 pub fn is_cordoned_by_us(node: &Node) -> bool {
     let annotations = &node.meta.annotations;
     let bears_ours = match annotations.value(ROLE) {
-        Some("doomed" | "draining" | "surplus" | "retained") => true,
+        Some("doomed" | "draining" | "surplus" | "retained" | "interrupted") => true,
         Some(_) | None => false,
     };
     node.spec.unschedulable && bears_ours && annotations.value(CORDON) != Some(FOREIGN)
 }
 
+/// What tells people and other tools why a node is cordoned. The cordon keeps pods off; this taint does not, so that pods of
+/// DaemonSets that restart there come back while the node is held.
+fn told(by: Cause) -> Taint {
+    Taint {
+        key: Text::from(INTERRUPTED),
+        value: Text::from(by.as_str()),
+        ..Taint::new(INTERRUPTED, TaintEffect::PreferNoSchedule)
+    }
+}
+
+fn untold(node: &mut Node) {
+    node.spec.taints.retain(|taint| &*taint.key != INTERRUPTED);
+}
+
 fn cleared(annotations: &Annotations) -> Annotations {
-    [RUN, ROLE, SINCE, DRAIN_FROM, EXPIRES, CORDON]
+    [RUN, ROLE, SINCE, DRAIN_FROM, EXPIRES, CORDON, INTERRUPTED, INTERRUPTED_UNTIL]
         .iter()
         .fold(annotations.clone(), |all, key| all.without(key))
 }
@@ -201,6 +238,8 @@ mod tests {
             NodeRole::Skipped,
             NodeRole::Surplus,
             NodeRole::Retained,
+            NodeRole::Interrupted { by: Cause::Spot, until: Some(time("2026-01-01T00:02:00Z")) },
+            NodeRole::Interrupted { by: Cause::Rebalance, until: None },
         ];
         for role in roles {
             let node = laid(&Node::default(), &run, &mark(role));

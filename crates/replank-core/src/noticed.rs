@@ -156,6 +156,11 @@ impl Eyes {
                 | Effect::Exclude { .. }
                 | Effect::RestartWorkload { .. }
                 | Effect::TagGroup { .. }
+                | Effect::Relieve { .. }
+                | Effect::CompleteAction { .. }
+                | Effect::Heartbeat { .. }
+                | Effect::HoldMessage { .. }
+                | Effect::DeleteMessage { .. }
                 | Effect::SetTemplate { .. } => {}
             }
         }

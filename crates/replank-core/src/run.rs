@@ -12,8 +12,8 @@ use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
 use crate::Options;
+use crate::account::Account;
 use crate::check::{self, Severity};
-use crate::command::Outcome;
 use crate::decision::{Decision, End};
 use crate::intent::Intent;
 use crate::mark::{self, Begun, Halted};
@@ -67,15 +67,11 @@ impl Run {
         self.current().observe(view, change);
     }
 
-    pub(crate) fn outcome(&mut self, outcome: &Outcome) {
-        self.current().outcome(outcome);
-    }
-
     pub(crate) fn drop_caches(&mut self) {
         self.current().drop_caches();
     }
 
-    pub(crate) fn decide(&mut self, view: &View, now: Time) -> Decision {
+    pub(crate) fn decide(&mut self, view: &View, now: Time, account: &mut Account) -> Decision {
         if !self.is_admitted {
             let blocking = self.refused_for(view);
             if !blocking.is_empty() {
@@ -93,13 +89,13 @@ impl Run {
         if let Some(back) = &mut self.back {
             // That the run was to be taken back is what this roll does.
             let intent = if self.intent == Intent::Undo { Intent::Run } else { self.intent };
-            let mut decision = back.roll.decide(view, now, intent);
+            let mut decision = back.roll.decide(view, now, intent, account);
             if decision.end == Some(End::Done) {
                 decision.end = Some(End::RolledBack(back.why.clone()));
             }
             return decision;
         }
-        let decision = self.forward.decide(view, now, self.intent);
+        let decision = self.forward.decide(view, now, self.intent, account);
         let (Some(End::Blocked(why)) | Some(End::Cancelled(why))) = &decision.end else { return decision };
         self.back = self.way_back(view, now, why.clone());
         match self.back {

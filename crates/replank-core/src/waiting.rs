@@ -4,10 +4,11 @@ use std::fmt;
 
 use replank_model::object::cloud::GroupSize;
 use replank_model::object::meta::Key;
-use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Text, Zone};
+use replank_model::text::{GroupName, InstanceId, MessageId, NodeName, RunId, Text, Zone};
 use replank_model::time::{Span, Time};
 
 use crate::drain::Refused;
+use crate::interrupt::Cause;
 use crate::makers::Maker;
 use crate::mark::{Ailment, Illness};
 use crate::plan::StuckAction;
@@ -39,6 +40,8 @@ pub enum Subject {
     Pod(Key),
     /// An object that something was found about, by kind and name.
     Object(Text),
+    /// A message of a queue.
+    Message(MessageId),
 }
 
 /// What is waited on, with its numbers.
@@ -331,6 +334,34 @@ pub enum WaitingOn {
         /// When it was.
         at: Time,
     },
+    /// A node is taken away, and drained in the time that is left.
+    Interrupted {
+        /// By what.
+        by: Cause,
+        /// When it is gone for certain, where that is known.
+        until: Option<Time>,
+        /// Pods that are still to go.
+        pods: u32,
+    },
+    /// An instance that something was said about is no node, or none that is known.
+    Unregistered {
+        /// Until when it is looked for.
+        until: Time,
+    },
+    /// A node that is empty has volumes attached.
+    Volumes {
+        /// How many.
+        volumes: u32,
+        /// Until when they are waited for.
+        until: Time,
+    },
+    /// A message cannot be read. It is left to the dead letters of its queue, and stops no other.
+    Poison {
+        /// What is wrong with it.
+        why: Text,
+        /// How often it has been received.
+        received: u32,
+    },
 }
 
 /// Whether waiting can help.
@@ -400,6 +431,10 @@ impl WaitingOn {
             Self::Undone { .. } => "undone",
             Self::Over => "over",
             Self::Deadline { .. } => "deadline",
+            Self::Interrupted { .. } => "interrupted",
+            Self::Unregistered { .. } => "unregistered",
+            Self::Volumes { .. } => "volumes",
+            Self::Poison { .. } => "poison",
         }
     }
 
@@ -421,7 +456,10 @@ impl WaitingOn {
             | Self::Retained { .. }
             | Self::Effect { .. }
             | Self::Cordon { .. }
-            | Self::Leaving { .. } => Hope::Moving,
+            | Self::Leaving { .. }
+            | Self::Interrupted { .. }
+            | Self::Unregistered { .. }
+            | Self::Volumes { .. } => Hope::Moving,
             Self::Budget { .. }
             | Self::BudgetUncounted { .. }
             | Self::Stuck { .. }
@@ -458,7 +496,8 @@ impl WaitingOn {
             | Self::Cancelled { .. }
             | Self::Undone { .. }
             | Self::Over
-            | Self::Deadline { .. } => Hope::None,
+            | Self::Deadline { .. }
+            | Self::Poison { .. } => Hope::None,
         }
     }
 }
@@ -581,6 +620,20 @@ impl fmt::Display for WaitingOn {
             Self::Undone { at } => write!(f, "nothing: it was taken back from {at} on"),
             Self::Over => f.write_str("nothing: it is over, and nothing is left that could be taken back"),
             Self::Deadline { at } => write!(f, "a person: the run's time was up at {at}"),
+            Self::Interrupted { by, until, pods } => {
+                let pods = counted(*pods, "pod");
+                match until {
+                    Some(until) => write!(f, "{by}, over at {until}; {pods} to go"),
+                    None => write!(f, "{by}; {pods} to go"),
+                }
+            }
+            Self::Unregistered { until } => write!(f, "no node of it is known, looked for until {until}"),
+            Self::Volumes { volumes, until } => {
+                write!(f, "{} attached, waited for until {until}", counted(*volumes, "volume"))
+            }
+            Self::Poison { why, received } => {
+                write!(f, "a person: it cannot be read, {why} (received {received} times)")
+            }
         }
     }
 }
@@ -595,6 +648,7 @@ impl fmt::Display for Subject {
             Self::Node(node) => write!(f, "node {node}"),
             Self::Pod(pod) => write!(f, "pod {pod}"),
             Self::Object(object) => f.write_str(object),
+            Self::Message(message) => write!(f, "message {message}"),
         }
     }
 }

@@ -4,32 +4,44 @@
 //! that have fewest, too many and it ends some by its default policy. An instance boots, registers as a node, and becomes
 //! Ready, each after a drawn time; one that is ended stops, and its node goes away some time later.
 
+mod events;
+mod hooks;
 mod name;
+mod queue;
 mod timing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use hooks::{Holds, Released};
+use queue::Queue;
+use replank_core::command::Refusal;
+use replank_core::interrupt::notice::Action;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{
-    Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape,
+    Instance, InstanceState, LaunchTemplate, Lifecycle, LifecycleHook, Market, NodeGroup, NodeShape,
+    Transition,
 };
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::volume::{CsiNode, CsiNodeSpec};
-use replank_model::text::{GroupName, InstanceId, Name, NodeName, Text, Zone};
-use replank_model::time::Time;
+use replank_model::text::{GroupName, InstanceId, MessageId, Name, NodeName, Text, Zone};
+use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use rustc_hash::FxHashMap;
 
+pub(crate) use events::Told;
 pub use timing::{CloudTimings, Range};
 
 use crate::api::DeleteOptions;
 use crate::controllers::Ctx;
 use crate::draw::{Draw, Purpose};
 use crate::world::Event;
+
+/// From the warning to the end of a spot instance.
+const SPOT_NOTICE: Span = Span::from_secs(120);
 
 /// One thing that the cloud is to do. The numbers are positions in [`Cloud::groups`] and [`Cloud::instances`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +56,14 @@ pub(crate) enum CloudDue {
     Terminated(u32),
     /// The node of an ended instance is taken out.
     NodeGone(u32),
+    /// A lifecycle hook may have held an instance for long enough.
+    HookOver(u32),
+    /// An instance is taken back.
+    TakenBack(u32),
+    /// A message is received.
+    Receive(u32),
+    /// A message may be received again.
+    Visible(u32),
 }
 
 /// All groups.
@@ -60,6 +80,10 @@ pub(crate) struct Cloud {
     launched: BTreeMap<GroupName, u64>,
     /// Groups with a reconciliation on the agenda.
     is_due: Vec<bool>,
+    holds: Holds,
+    queue: Queue,
+    /// Whether there is a queue: no event is told to nobody.
+    has_queue: bool,
 }
 
 /// Instances of a group that are alive.
@@ -95,12 +119,19 @@ impl Cloud {
             alive: BTreeMap::new(),
             launched: BTreeMap::new(),
             is_due: Vec::new(),
+            holds: Holds::default(),
+            queue: Queue::default(),
+            has_queue: false,
         }
     }
 
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
         match change {
-            Change::Group { new: Some(group), .. } => self.reconcile_soon(ctx, &group.name),
+            Change::Group { new: Some(group), .. } => {
+                // Whoever sets up hooks has a queue for them.
+                self.has_queue |= !group.hooks.is_empty();
+                self.reconcile_soon(ctx, &group.name);
+            }
             Change::Instance { old, new } => {
                 let alive = |instance: &Option<Arc<Instance>>| {
                     instance.clone().filter(|instance| instance.is_counted())
@@ -130,18 +161,164 @@ impl Cloud {
             CloudDue::Ready(number) => self.ready(ctx, number),
             CloudDue::Terminated(number) => return self.terminated(ctx, number),
             CloudDue::NodeGone(number) => self.node_gone(ctx, number),
+            CloudDue::HookOver(number) => {
+                let id = self.instances[number as usize].clone();
+                let released = self.holds.expire(&id, ctx.api.now());
+                self.let_go(ctx, &id, released);
+            }
+            CloudDue::TakenBack(number) => {
+                if let Some(instance) = self.known(ctx.view(), number).filter(|one| one.state.is_alive()) {
+                    self.shut_down(ctx, &instance);
+                }
+            }
+            CloudDue::Receive(number) => self.queue.receive(ctx, number),
+            CloudDue::Visible(number) => self.queue.visible(ctx, number),
         }
         None
     }
 
-    /// Ends an instance: it shuts down, and its node goes away later.
+    /// Ends an instance, as soon as no hook holds it.
     pub(crate) fn terminate(&mut self, ctx: &mut Ctx<'_>, instance: &Instance) {
+        match instance.lifecycle {
+            Lifecycle::TerminatingWait | Lifecycle::TerminatingProceed => return,
+            Lifecycle::Pending
+            | Lifecycle::PendingWait
+            | Lifecycle::PendingProceed
+            | Lifecycle::InService
+            | Lifecycle::Terminating
+            | Lifecycle::Terminated
+            | Lifecycle::Standby
+            | Lifecycle::Detached
+            | Lifecycle::Warmed => {}
+        }
+        let held = Instance { lifecycle: Lifecycle::TerminatingWait, ..instance.clone() };
+        if !self.hold(ctx, held, Transition::Terminating) {
+            self.shut_down(ctx, instance);
+        }
+    }
+
+    /// Has the hooks of an instance's group hold it, as it is then; whether there are any.
+    fn hold(&mut self, ctx: &mut Ctx<'_>, held: Instance, at: Transition) -> bool {
+        let hooks = ctx.view().groups().get(&held.group).map_or(&[][..], |group| group.hooks.as_slice());
+        let hooks: Vec<LifecycleHook> = hooks.iter().filter(|hook| hook.at == at).cloned().collect();
+        let now = ctx.api.now();
+        let Some(until) = self.holds.hold(&held.id, hooks.clone(), now) else { return false };
+        let number = self.instance_number(&held.id);
+        ctx.agenda.at(until, Event::Cloud(CloudDue::HookOver(number)));
+        for hook in &hooks {
+            let token = format!("{}-{}", hook.name, held.id);
+            self.send(ctx, events::action(&held, hook, &token, now));
+        }
+        ctx.api.apply_cloud(Delta::Instance(Arc::new(held)));
+        true
+    }
+
+    /// What becomes of an instance that no hook holds any more.
+    fn let_go(&mut self, ctx: &mut Ctx<'_>, id: &InstanceId, released: Option<Released>) {
+        let Some(instance) = ctx.view().instances().get(id).cloned() else { return };
+        match released {
+            None => {}
+            Some(Released::Terminating) => self.shut_down(ctx, &instance),
+            Some(Released::Abandoned) => self.terminate(ctx, &instance),
+            Some(Released::Launching) => {
+                let lifecycle = match instance.state {
+                    InstanceState::Running => Lifecycle::InService,
+                    InstanceState::Pending | InstanceState::ShuttingDown | InstanceState::Terminated => {
+                        Lifecycle::PendingProceed
+                    }
+                };
+                let served = Instance { lifecycle, ..Instance::clone(&instance) };
+                ctx.api.apply_cloud(Delta::Instance(Arc::new(served)));
+            }
+        }
+    }
+
+    /// CompleteLifecycleAction.
+    pub(crate) fn complete(&mut self, ctx: &mut Ctx<'_>, action: &Action) -> Result<(), Refusal> {
+        let released = self.holds.complete(action)?;
+        self.let_go(ctx, &action.instance, released);
+        Ok(())
+    }
+
+    /// RecordLifecycleActionHeartbeat.
+    pub(crate) fn heartbeat(&mut self, ctx: &mut Ctx<'_>, action: &Action) -> Result<(), Refusal> {
+        let until = self.holds.heartbeat(action, ctx.api.now())?;
+        let number = self.instance_number(&action.instance);
+        ctx.agenda.at(until, Event::Cloud(CloudDue::HookOver(number)));
+        Ok(())
+    }
+
+    /// ChangeMessageVisibility.
+    pub(crate) fn hold_message(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        id: &MessageId,
+        receipt: &str,
+        until: Time,
+    ) -> Result<(), Refusal> {
+        self.queue.hold(ctx, id, receipt, until)
+    }
+
+    /// DeleteMessage.
+    pub(crate) fn delete_message(&mut self, id: &MessageId, receipt: &str) -> Result<(), Refusal> {
+        self.queue.delete(id, receipt)
+    }
+
+    /// Says something about an instance, and makes it come true.
+    pub(crate) fn warn(&mut self, ctx: &mut Ctx<'_>, instance: &Instance, told: Told) {
+        let now = ctx.api.now();
+        self.has_queue = true;
+        self.send(ctx, events::warning(told, &instance.id, now));
+        let number = self.instance_number(&instance.id);
+        match told {
+            Told::Spot => ctx.agenda.after(SPOT_NOTICE, Event::Cloud(CloudDue::TakenBack(number))),
+            Told::Retirement(at) => ctx.agenda.at(at, Event::Cloud(CloudDue::TakenBack(number))),
+            Told::Rebalance => {}
+        }
+    }
+
+    /// Puts a message into the queue as it is.
+    pub(crate) fn post(&mut self, ctx: &mut Ctx<'_>, body: String) {
+        self.has_queue = true;
+        self.send(ctx, body);
+    }
+
+    /// Loses every event until a moment.
+    pub(crate) fn lose_events_until(&mut self, until: Time) {
+        self.queue.lose_until(until);
+    }
+
+    /// What the queue has delivered since this was last asked.
+    pub(crate) fn take_deliveries(&mut self) -> Vec<Delta> {
+        self.queue.take_deliveries()
+    }
+
+    /// Bodies of messages that nobody could handle.
+    pub(crate) fn dead_letters(&self) -> Vec<Text> {
+        self.queue.dead_letters().cloned().collect()
+    }
+
+    /// Messages that are neither deleted nor among the dead letters.
+    pub(crate) fn messages_left(&self) -> usize {
+        self.queue.left()
+    }
+
+    fn send(&mut self, ctx: &mut Ctx<'_>, body: String) {
+        if self.has_queue {
+            self.queue.send(ctx, body);
+        }
+    }
+
+    /// An instance shuts down, and its node goes away later.
+    fn shut_down(&mut self, ctx: &mut Ctx<'_>, instance: &Instance) {
+        self.holds.drop(&instance.id);
         let number = self.instance_number(&instance.id);
         let stopping = Instance {
             state: InstanceState::ShuttingDown,
             lifecycle: Lifecycle::TerminatingProceed,
             ..instance.clone()
         };
+        self.send(ctx, events::state(&stopping, ctx.api.now()));
         ctx.api.apply_cloud(Delta::Instance(Arc::new(stopping)));
         let span = self.timings.shut_down.draw(ctx.draws.draw(instance.id.as_str(), Purpose::ShutDown, 0));
         ctx.agenda.after(span, Event::Cloud(CloudDue::Terminated(number)));
@@ -200,7 +377,7 @@ impl Cloud {
         let count = *count;
         let drawn = |purpose| ctx.draws.draw(group.name.as_str(), purpose, count);
         let id = name::instance_id(drawn(Purpose::Uid));
-        let instance = Arc::new(Instance {
+        let instance = Instance {
             id: id.clone(),
             group: group.name.clone(),
             zone: emptiest_zone(group, by_zone, drawn(Purpose::Zone)),
@@ -211,9 +388,14 @@ impl Cloud {
             lifecycle: Lifecycle::Pending,
             market: Market::of(&group.template().labels),
             is_protected: false,
-        });
-        ctx.api.apply_cloud(Delta::Instance(instance.clone()));
+        };
         let number = self.instance_number(&id);
+        let held = Instance { lifecycle: Lifecycle::PendingWait, ..instance.clone() };
+        let is_held = self.hold(ctx, held, Transition::Launching);
+        let instance = Arc::new(instance);
+        if !is_held {
+            ctx.api.apply_cloud(Delta::Instance(instance.clone()));
+        }
         let span = self.timings.boot.draw(ctx.draws.draw(id.as_str(), Purpose::Boot, 0));
         ctx.agenda.after(span, Event::Cloud(CloudDue::Register(number)));
         instance
@@ -239,7 +421,7 @@ impl Cloud {
         }
         let running = Instance {
             state: InstanceState::Running,
-            lifecycle: Lifecycle::InService,
+            lifecycle: if self.holds.holds(&instance.id) { instance.lifecycle } else { Lifecycle::InService },
             node: Some(name),
             ..Instance::clone(&instance)
         };

@@ -50,6 +50,8 @@ pub enum Purpose {
     Order = 18,
     /// Time that an operator takes to act.
     Operator = 19,
+    /// When a message comes, and how often.
+    Queue = 20,
 }
 
 /// The source of all draws of one run.

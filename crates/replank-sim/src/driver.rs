@@ -219,6 +219,12 @@ impl Driver {
         self.decide_by(agenda, next_second(agenda.now()));
     }
 
+    /// Shows core a message.
+    pub(crate) fn told(&mut self, agenda: &mut Agenda<Event>, delta: Delta) {
+        self.pilot.observe(delta);
+        self.decide_by(agenda, next_second(agenda.now()));
+    }
+
     /// Lets another process take over.
     pub(crate) fn start_anew(&mut self, view: &View, agenda: &mut Agenda<Event>) {
         self.pilot.start_anew();

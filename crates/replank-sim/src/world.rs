@@ -8,13 +8,13 @@ use replank_model::object::autoscaling::HorizontalPodAutoscaler;
 use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
-use replank_model::text::NodeName;
+use replank_model::text::{NodeName, Text};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
 use crate::agenda::Agenda;
 use crate::api::Api;
-use crate::cloud::{Cloud, CloudDue, CloudTimings};
+use crate::cloud::{Cloud, CloudDue, CloudTimings, Told};
 use crate::controllers::autoscaling;
 use crate::controllers::control::{Control, ControlDue};
 use crate::controllers::{Controller, Ctx, WorkQueue, Workloads};
@@ -302,6 +302,45 @@ impl World {
         true
     }
 
+    /// Has the cloud say something about the instance behind a node, and makes it come true. Whether there is one that is alive.
+    pub(crate) fn warn(&mut self, node: &NodeName, told: Told) -> bool {
+        self.api.set_now(self.agenda.now());
+        let view = self.api.view();
+        let id = view.node(node).map(|node| instance_id_of(node));
+        let instance = id.and_then(|id| view.instances().get(&id)).filter(|known| known.state.is_alive());
+        let Some(instance) = instance.cloned() else { return false };
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.cloud.warn(&mut ctx, &instance, told);
+        self.settle();
+        true
+    }
+
+    /// Puts a message into the queue for events about instances.
+    pub(crate) fn post(&mut self, body: &str) {
+        self.api.set_now(self.agenda.now());
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.cloud.post(&mut ctx, body.to_owned());
+    }
+
+    /// Loses every event about instances until a moment.
+    pub(crate) fn lose_events_until(&mut self, until: Time) {
+        self.cloud.lose_events_until(until);
+    }
+
+    /// Bodies of messages that nobody could handle.
+    #[must_use]
+    pub fn dead_letters(&self) -> Vec<Text> {
+        self.cloud.dead_letters()
+    }
+
+    /// Messages about instances that are neither deleted nor among the dead letters.
+    #[must_use]
+    pub fn messages_left(&self) -> usize {
+        self.cloud.messages_left()
+    }
+
     /// Tells whoever is in charge what is wanted of the run. Whether anybody is.
     pub fn intend(&mut self, intent: Intent) -> bool {
         let Some(driver) = &mut self.driver else { return false };
@@ -352,6 +391,16 @@ impl World {
                 }
             }
             Event::Driver(due) => self.drive(due),
+        }
+        self.hand_over();
+    }
+
+    /// Shows whoever is in charge what the queue has delivered.
+    fn hand_over(&mut self) {
+        for delta in self.cloud.take_deliveries() {
+            if let Some(driver) = &mut self.driver {
+                driver.told(&mut self.agenda, delta);
+            }
         }
     }
 

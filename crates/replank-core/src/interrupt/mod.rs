@@ -1,4 +1,304 @@
 //! Interruptions: instances that are taken away, by whomever, are drained in the time that is left.
+//!
+//! # What is decided
+//!
+//! Of everything that is said about instances (messages of a queue, [`body`]), of the instances that a group holds on their way
+//! out, and of the marks on nodes, one [`case::Case`] per instance is made: what takes it away, since when, until when, which
+//! lifecycle actions wait for it, and which messages speak of it. Two messages about one instance are one case; a message that
+//! was lost is made up for by what the group shows; after a restart the same cases are found again.
+//!
+//! Nodes are found by the instance's id at the end of their provider id, never by name: a name is used again, an id is not.
+//!
+//! # What is done, in order of the time that is left
+//!
+//! 1. Every node is cordoned and marked, with a taint that says why.
+//! 2. Where the group has a termination hook of ours, and does not end the instance already, it is asked for another instance at
+//!    once, and holds this one meanwhile ([`crate::command::Effect::Relieve`]): what it wants is never lowered, nor raised. Without a hook
+//!    the group launches another when this one ends.
+//! 3. Where there is time, that other one is waited for. Pods are evicted as budgets and room allow, together with what everybody else has under way ([`crate::account`]). A pod that is
+//!    still there when just its grace is left is evicted without room and, if its budget refuses, deleted: the instance goes whether it
+//!    is or not. That holds for what is certain only: a hook is kept waiting by heartbeats for as long as batch pods ask to be
+//!    waited for, and other pods for [`Options::patience`], both up to the hook's ceiling.
+//! 4. An empty node's volumes are waited for, within the time that its hook leaves; no heartbeat is sent for them.
+//! 5. The lifecycle action is completed, until the group is seen to have taken it; where none waits, the instance is ended and its
+//!    group launches another.
+//! 6. Only when the instance is seen to go are the messages deleted.
+//!
+//! # Messages
+//!
+//! What is about no instance of the cluster is kept for [`KEEP`], since instances and nodes are seen later than messages, and then
+//! deleted. What cannot be read is named and left to the queue's dead letters. A message is held for as long as it is needed,
+//! so that it is not received by somebody else, or counted as one that nobody can handle.
 
 pub mod body;
+mod case;
+mod cause;
+mod desk;
+mod drain;
+mod finish;
+mod inbox;
+mod launch;
 pub mod notice;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use replank_model::object::Object;
+use replank_model::object::cloud::{Instance, Lifecycle, LifecycleHook, Transition};
+use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Text};
+use replank_model::time::{Span, Time};
+use replank_model::view::{Change, View};
+
+use crate::account::Account;
+use crate::budget::Healths;
+use crate::command::{CommandKey, NodeRole, Outcome};
+use crate::decision::Decision;
+use crate::groups;
+use crate::mark;
+use crate::plan::{BarePods, LocalStorage, Plan, Target};
+use crate::roll::Room;
+use case::{Case, cases};
+pub use cause::Cause;
+use desk::Desk;
+use inbox::Inbox;
+
+/// How long a message about an instance that is not known, or is no node, is kept: several times what it takes a node to register.
+pub const KEEP: Span = Span::from_minutes(5);
+
+/// How interruptions are handled.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Who handles them: written beside every cordon.
+    pub run: RunId,
+    /// Which lifecycle hooks are ours to complete.
+    pub hooks: Hooks,
+    /// How long a hook is kept waiting for pods that are no batch pods.
+    pub patience: Span,
+    /// What counts as a batch pod, and how long one is waited for.
+    pub plan: Arc<Plan>,
+}
+
+/// Which lifecycle hooks are ours to complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hooks {
+    /// All.
+    All,
+    /// Those of these names.
+    Named(BTreeSet<Text>),
+}
+
+impl Hooks {
+    fn has(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Named(names) => names.contains(name),
+        }
+    }
+}
+
+impl Options {
+    /// How interruptions are handled beside a run of a plan, or by themselves: batch pods as the plan says; all others move, since
+    /// the node goes whether they may or not.
+    #[must_use]
+    pub fn beside(plan: Option<&Plan>) -> Self {
+        let plan = match plan {
+            Some(plan) => plan.clone(),
+            None => Plan::of_groups("interruptions", Vec::new(), Target::default()),
+        };
+        let plan = Plan { bare_pods: BarePods::Evict, local_storage: LocalStorage::Allow, ..plan };
+        Self {
+            run: RunId::from("interruptions"),
+            hooks: Hooks::All,
+            patience: Span::from_minutes(60),
+            plan: plan.into(),
+        }
+    }
+}
+
+/// What handles interruptions: options, and caches.
+#[derive(Debug)]
+pub(crate) struct Interrupt {
+    options: Options,
+    cache: Cache,
+}
+
+/// Everything that can be dropped at any time.
+#[derive(Debug, Default)]
+struct Cache {
+    inbox: Inbox,
+    /// Instances that hooks hold.
+    held: BTreeSet<InstanceId>,
+    /// Nodes that bear a mark of ours.
+    marked: BTreeSet<NodeName>,
+    node_of: BTreeMap<InstanceId, NodeName>,
+    healths: Healths,
+    /// Only while there is something to be placed.
+    room: Option<Room>,
+    /// Instances that were seen to end: what is said of them still is over.
+    ended: BTreeSet<InstanceId>,
+    /// Heartbeats that were taken. One that is not known to be is sent again.
+    beats: BTreeSet<CommandKey>,
+    /// When an instance was first seen held of which no message says since when.
+    first_seen: BTreeMap<InstanceId, Time>,
+    /// When the node of an instance was first seen empty.
+    emptied: BTreeMap<InstanceId, Time>,
+    is_stale: bool,
+}
+
+impl Interrupt {
+    pub(crate) fn new(options: Options) -> Self {
+        Self { options, cache: Cache { is_stale: true, ..Cache::default() } }
+    }
+
+    pub(crate) fn drop_caches(&mut self) {
+        self.cache = Cache { is_stale: true, ..Cache::default() };
+    }
+
+    pub(crate) fn anew(&self) -> Self {
+        Self::new(self.options.clone())
+    }
+
+    /// Takes in a change that `view` has taken in.
+    pub(crate) fn observe(&mut self, view: &View, change: &Change) {
+        if self.cache.is_stale {
+            return;
+        }
+        self.cache.observe(&self.options, view, change);
+    }
+
+    pub(crate) fn outcome(&mut self, outcome: &Outcome) {
+        if outcome.result.is_ok() && outcome.key.0.starts_with(&*format!("{}/heartbeat/", self.options.run)) {
+            self.cache.beats.insert(outcome.key.clone());
+        }
+    }
+
+    /// What is done about interruptions now. Tells the account which nodes they take away.
+    pub(crate) fn decide(&mut self, view: &View, now: Time, account: &mut Account) -> Decision {
+        self.cache.refresh(&self.options, view);
+        let cases = cases(&mut self.cache, &self.options, view, now);
+        let mut desk = Desk::new(now, view, &self.options, &mut account.sent);
+        for case in &cases {
+            case.mark(&mut desk);
+        }
+        for case in &cases {
+            case.relieve(&mut desk);
+        }
+        account.interrupted = cases.iter().filter_map(Case::node_name).collect();
+        drain::drain(&mut desk, &cases, &mut self.cache.healths, &mut self.cache.room, &account.interrupted);
+        for case in &cases {
+            let emptied = self.cache.emptied(case, now);
+            finish::finish(&mut desk, case, &self.cache.beats, emptied);
+        }
+        let mut open = launch::launches(&mut desk, &self.cache);
+        open.extend(cases.iter().flat_map(|case| case.messages.iter().cloned()));
+        self.cache.inbox.settle(&mut desk, &open);
+        self.cache.lift(&mut desk, &cases);
+        self.cache.forget(&cases);
+        desk.finish()
+    }
+}
+
+impl Cache {
+    fn observe(&mut self, options: &Options, view: &View, change: &Change) {
+        self.healths.observe(change);
+        if let Some(room) = &mut self.room {
+            room.observe(view, change);
+        }
+        match change {
+            Change::Object { old, new, .. } => {
+                if let Some(Object::Node(old)) = old {
+                    self.marked.remove(&old.name());
+                    self.node_of.remove(&groups::instance_id_of(old));
+                }
+                if let Some(Object::Node(new)) = new {
+                    self.node_of.insert(groups::instance_id_of(new), new.name());
+                    let is_ours = mark::of(new).is_some_and(|found| {
+                        found.run == options.run && matches!(found.mark.role, NodeRole::Interrupted { .. })
+                    });
+                    if is_ours {
+                        self.marked.insert(new.name());
+                    }
+                }
+            }
+            Change::Instance { old, new } => {
+                if let Some(old) = old {
+                    self.held.remove(&old.id);
+                    if new.is_none() {
+                        self.ended.insert(old.id.clone());
+                    }
+                }
+                if let Some(new) = new.as_ref().filter(|new| is_held(new)) {
+                    self.held.insert(new.id.clone());
+                }
+            }
+            Change::Message { old, new } => self.inbox.observe(old.as_deref(), new.as_ref()),
+            Change::Group { .. } | Change::Stale => {}
+        }
+    }
+
+    fn refresh(&mut self, options: &Options, view: &View) {
+        if !std::mem::take(&mut self.is_stale) {
+            return;
+        }
+        for change in view.as_changes() {
+            self.observe(options, view, &change);
+        }
+    }
+
+    /// Takes the marks off nodes that nothing takes away any more.
+    fn lift(&self, desk: &mut Desk<'_>, cases: &[Case]) {
+        let kept: BTreeSet<NodeName> = cases.iter().filter_map(Case::node_name).collect();
+        for name in self.marked.iter().filter(|name| !kept.contains(*name)) {
+            let Some(node) = desk.view.node(name) else { continue };
+            let instance = desk.view.instances().get(&groups::instance_id_of(node));
+            // One that is on its way out keeps its mark.
+            if instance.is_some_and(|instance| instance.is_counted()) {
+                desk.lift(node);
+            }
+        }
+    }
+
+    fn emptied(&mut self, case: &Case, now: Time) -> Option<Time> {
+        if case.pods_left() > 0 {
+            self.emptied.remove(&case.instance);
+            return None;
+        }
+        Some(*self.emptied.entry(case.instance.clone()).or_insert(now))
+    }
+
+    fn forget(&mut self, cases: &[Case]) {
+        let known: BTreeSet<&InstanceId> = cases.iter().map(|case| &case.instance).collect();
+        self.first_seen.retain(|instance, _| known.contains(instance));
+        self.emptied.retain(|instance, _| known.contains(instance));
+        self.beats.retain(|key| cases.iter().any(|case| key.0.contains(case.instance.as_str())));
+        if cases.is_empty() {
+            self.room = None;
+        }
+    }
+}
+
+fn is_held(instance: &Instance) -> bool {
+    match instance.lifecycle {
+        Lifecycle::PendingWait | Lifecycle::TerminatingWait => instance.state.is_alive(),
+        Lifecycle::Pending
+        | Lifecycle::PendingProceed
+        | Lifecycle::InService
+        | Lifecycle::Terminating
+        | Lifecycle::TerminatingProceed
+        | Lifecycle::Terminated
+        | Lifecycle::Standby
+        | Lifecycle::Detached
+        | Lifecycle::Warmed => false,
+    }
+}
+
+/// The hooks of a group that are ours and hold instances there, sorted.
+fn hooks_at<'v>(
+    view: &'v View,
+    options: &Options,
+    group: &GroupName,
+    at: Transition,
+) -> Vec<&'v LifecycleHook> {
+    let hooks = view.groups().get(group).map_or(&[][..], |group| group.hooks.as_slice());
+    hooks.iter().filter(|hook| hook.at == at && options.hooks.has(&hook.name)).collect()
+}

@@ -79,6 +79,8 @@ pub(super) fn hand_over<'n>(
 pub(super) fn is_leaving(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
     let leaving = track.lane.leaving.len() + track.lane.loose_leaving.len();
     let instances = u32::try_from(leaving).unwrap_or(u32::MAX);
+    // One that is interrupted may be held for its batch pods; it ends by itself all the same.
+    turn.is_moving |= !track.lane.leaving.is_disjoint(&turn.fleet.interrupted);
     if turn.watch(track, Watched::Leaving, leaving > 0).is_some() {
         turn.wait(track.subject(), WaitingOn::Leaving { instances });
     }

@@ -14,7 +14,7 @@ const PASSING: [&str; 2] = ["node.kubernetes.io/", "node.cloudprovider.kubernete
 /// How many DaemonSets should have a Ready pod on the node and have none that stays.
 ///
 /// A DaemonSet that has no Ready pod on any node does not count: it was broken before, and waiting for it would never end.
-pub(super) fn missing(view: &View, node: &Node) -> u32 {
+pub(crate) fn missing(view: &View, node: &Node) -> u32 {
     let pods = view.pods_on(&node.name());
     let has_ready_pod = |set: &DaemonSet| {
         pods.iter().map(|ix| &view.pods[*ix]).any(|pod: &std::sync::Arc<Pod>| {

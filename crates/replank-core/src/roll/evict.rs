@@ -206,6 +206,15 @@ impl<'r> Works<'r> {
         acting: &[Drain<'a>],
     ) -> Self {
         let mut ahead = Ahead::default();
+        // What the other modules have asked for.
+        for target in turn.sent.evictions(turn.now, &format!("{}/", turn.scope.run)) {
+            let Some(ix) = turn.view.pods.find(&target.key) else { continue };
+            let pod = &turn.view.pods[ix];
+            if pod.meta.uid == target.uid {
+                ledger.charge(ix, pod);
+                ahead.pods.push(pod.clone());
+            }
+        }
         for drain in acting {
             for bound in due(turn, drain) {
                 let key = turn.key("evict", &bound.pod.meta.uid);
@@ -289,7 +298,7 @@ impl<'r> Works<'r> {
 }
 
 /// For every owner of pods that are on their way out: one such pod, and how many its owner has still to make.
-fn missing_replicas<'a>(
+pub(crate) fn missing_replicas<'a>(
     view: &View,
     leaving: impl Iterator<Item = &'a LeavingPod>,
 ) -> Vec<(Arc<Pod>, usize)> {

@@ -26,6 +26,8 @@ pub(super) struct Fleet {
     node_of: FxHashMap<InstanceId, NodeName>,
     /// Our marks by their expiry.
     pub(super) expiries: BTreeSet<(Time, NodeName)>,
+    /// Nodes that an interruption takes away: capacity that is leaving, and not the run's to act on.
+    pub(super) interrupted: BTreeSet<NodeName>,
     dirty_nodes: BTreeSet<NodeName>,
     dirty_instances: BTreeSet<InstanceId>,
     is_stale: bool,
@@ -187,7 +189,16 @@ impl Fleet {
 
     /// Makes everything be looked at anew.
     pub(super) fn forget(&mut self) {
-        *self = Self { is_stale: true, ..Self::default() };
+        let interrupted = std::mem::take(&mut self.interrupted);
+        *self = Self { is_stale: true, interrupted, ..Self::default() };
+    }
+
+    /// Says which nodes an interruption takes away.
+    pub(super) fn set_interrupted(&mut self, nodes: &BTreeSet<NodeName>) {
+        if self.interrupted != *nodes {
+            self.dirty_nodes.extend(self.interrupted.symmetric_difference(nodes).cloned());
+            self.interrupted.clone_from(nodes);
+        }
     }
 
     /// Looks at what has changed. Returns the nodes whose standing as a place for pods has to be told to others.
@@ -227,7 +238,10 @@ impl Fleet {
 
     fn look_at_node(&mut self, view: &View, scope: &Scope, name: &NodeName) {
         let new = view.node(name).and_then(|node| {
-            let member = member(view, scope, node)?;
+            let mut member = member(view, scope, node)?;
+            if self.interrupted.contains(name) {
+                member.stand = Stand::Leaving;
+            }
             self.node_of.insert(member.instance.clone(), name.clone());
             Some(member)
         });

@@ -13,41 +13,41 @@ use crate::plan::Plan;
 
 /// A pod and where the View has it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Bound {
-    pub(super) ix: Ix<Pod>,
-    pub(super) pod: Arc<Pod>,
+pub(crate) struct Bound {
+    pub(crate) ix: Ix<Pod>,
+    pub(crate) pod: Arc<Pod>,
 }
 
 /// A batch pod.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct BatchPod {
-    pub(super) bound: Bound,
-    pub(super) otherwise: Otherwise,
+pub(crate) struct BatchPod {
+    pub(crate) bound: Bound,
+    pub(crate) otherwise: Otherwise,
 }
 
 /// A pod on its way out.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct LeavingPod {
-    pub(super) pod: Arc<Pod>,
-    pub(super) due: Time,
-    pub(super) grace: Span,
+pub(crate) struct LeavingPod {
+    pub(crate) pod: Arc<Pod>,
+    pub(crate) due: Time,
+    pub(crate) grace: Span,
 }
 
 /// What is on a node and does not simply stay.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Load {
+pub(crate) struct Load {
     /// To be evicted; least important first, so that what keeps the node working goes last.
-    pub(super) movers: Vec<Bound>,
-    pub(super) batch: Vec<BatchPod>,
-    pub(super) refused: Vec<(Key, Refused)>,
-    pub(super) unrecorded: Vec<Key>,
-    pub(super) leaving: Vec<LeavingPod>,
+    pub(crate) movers: Vec<Bound>,
+    pub(crate) batch: Vec<BatchPod>,
+    pub(crate) refused: Vec<(Key, Refused)>,
+    pub(crate) unrecorded: Vec<Key>,
+    pub(crate) leaving: Vec<LeavingPod>,
     /// How many of the movers are under a disruption budget.
-    pub(super) budgeted: u32,
+    pub(crate) budgeted: u32,
 }
 
 impl Load {
-    pub(super) fn of(view: &View, plan: &Plan, node: &NodeName) -> Self {
+    pub(crate) fn of(view: &View, plan: &Plan, node: &NodeName) -> Self {
         let mut load = Self::default();
         for ix in view.pods_on(node) {
             load.add(view, plan, Bound { ix: *ix, pod: view.pods[*ix].clone() });
@@ -75,18 +75,18 @@ impl Load {
     }
 
     /// Whether nothing is left that would be lost with the node.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.is_left_to_leaving() && self.leaving.is_empty()
     }
 
     /// Whether nothing is left but pods on their way out.
-    pub(super) fn is_left_to_leaving(&self) -> bool {
+    pub(crate) fn is_left_to_leaving(&self) -> bool {
         let Self { movers, batch, refused, unrecorded, leaving: _, budgeted: _ } = self;
         movers.is_empty() && batch.is_empty() && refused.is_empty() && unrecorded.is_empty()
     }
 
     /// Whether the node can be begun as soon as its turn comes: nothing on it has to be waited for beforehand.
-    pub(super) fn is_free(&self) -> bool {
+    pub(crate) fn is_free(&self) -> bool {
         self.batch.is_empty() && self.refused.is_empty() && self.unrecorded.is_empty()
     }
 }

@@ -253,10 +253,12 @@ fn stand(
     }
 }
 
-/// Whether a node whose instance is not listed any more bears a mark of the run's: it was ended, by us or by somebody else; news of
+/// Whether a node whose instance is not listed any more bears a mark of the run's, or one that it is taken away: it was ended, by us or by somebody else; news of
 /// the node come later than news of the instance.
 fn is_ended(scope: &Scope, found: Option<&mark::Found>) -> bool {
-    found.is_some_and(|found| found.run == scope.run)
+    found.is_some_and(|found| {
+        found.run == scope.run || matches!(found.mark.role, NodeRole::Interrupted { .. })
+    })
 }
 
 fn new_stand(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> Stand {
@@ -295,6 +297,8 @@ fn old_stand(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>
         NodeRole::Draining { from } => Stand::Draining { since: mark.since, from, load: load() },
         NodeRole::Skipped => Stand::Skipped { since: mark.since },
         NodeRole::Retained => Stand::Retained { since: mark.since },
+        // A run marks no node so; a mark that says it all the same is of no more use to it than another run's.
+        NodeRole::Interrupted { .. } => Stand::OtherRun { run, until: mark.expires },
     }
 }
 

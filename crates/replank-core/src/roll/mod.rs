@@ -4,7 +4,7 @@
 //!
 //! [`Roll::decide`] reads everything off the View, which includes what earlier decisions wrote: marks on nodes, tags on groups.
 //! It goes through the same steps every time and wants whatever is not yet so; what was sent and is not seen yet is not sent
-//! again ([`sent`]). There is no plan of steps that could go stale, and nothing to be recovered after a restart.
+//! again ([`crate::sent`]). There is no plan of steps that could go stale, and nothing to be recovered after a restart.
 //!
 //! ```text
 //!            ┌───────────┐ size, template, surge  ┌──────┐ every old node    ┌─────────┐ no old node ┌─────────┐
@@ -63,7 +63,6 @@ mod progress;
 mod rest;
 mod retain;
 mod room;
-mod sent;
 mod singleton;
 mod stage;
 mod start;
@@ -82,25 +81,26 @@ use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
 use crate::Options;
+use crate::account::Account;
 use crate::budget::{Healths, Ledger};
-use crate::command::Outcome;
 use crate::decision::{Decision, End};
 use crate::intent::Intent;
 use crate::mark::Halt;
 use crate::plan::{ChosenBy, Plan};
 use crate::waiting::{Hope, Subject, Waiting, WaitingOn};
-pub(crate) use daemon::is_eligible;
+pub(crate) use daemon::{is_eligible, missing as daemons_missing};
+pub(crate) use evict::missing_replicas;
 use evict::{Spare, Works};
 use fleet::{Fleet, Refreshed};
 pub(crate) use halt::goes_back;
 use health::Vitals;
+pub(crate) use load::{Bound, Load};
 use member::Scope;
 pub(crate) use places::Places;
 use prepare::Readiness;
 use progress::Outlook;
 use rest::Rest;
-use room::Room;
-use sent::Sent;
+pub(crate) use room::{Room, Search, is_about_to_be_placed};
 use turn::{Track, Turn, Watched};
 
 /// A roll under way: the plan, and caches.
@@ -117,7 +117,6 @@ struct Cache {
     fleet: Fleet,
     healths: Healths,
     room: Option<Room>,
-    sent: Sent,
     /// `None` until it is first asked for; only where the plan asks.
     vitals: Option<Vitals>,
     /// When the run last rested. Once it has begun, what is written on its groups says so too.
@@ -158,10 +157,6 @@ impl Roll {
         }
     }
 
-    pub(crate) fn outcome(&mut self, outcome: &Outcome) {
-        self.cache.sent.outcome(outcome);
-    }
-
     pub(crate) fn drop_caches(&mut self) {
         self.cache = Cache::new();
     }
@@ -171,18 +166,31 @@ impl Roll {
         self.end = None;
     }
 
-    pub(crate) fn decide(&mut self, view: &View, now: Time, intent: Intent) -> Decision {
+    pub(crate) fn decide(
+        &mut self,
+        view: &View,
+        now: Time,
+        intent: Intent,
+        account: &mut Account,
+    ) -> Decision {
         if let Some(end) = &self.end {
             return Decision { end: Some(end.clone()), ..Decision::default() };
         }
-        let decision = self.cache.decide(&self.scope, view, now, intent);
+        let decision = self.cache.decide(&self.scope, view, (now, intent), account);
         self.end = decision.end.clone();
         decision
     }
 }
 
 impl Cache {
-    fn decide(&mut self, scope: &Scope, view: &View, now: Time, intent: Intent) -> Decision {
+    fn decide(
+        &mut self,
+        scope: &Scope,
+        view: &View,
+        (now, intent): (Time, Intent),
+        account: &mut Account,
+    ) -> Decision {
+        self.fleet.set_interrupted(&account.interrupted);
         self.refresh(scope, view);
         let tracks = tracks(view, scope, &self.fleet);
         if scope.plan.stage_health().is_some() && self.vitals.is_none() {
@@ -194,7 +202,7 @@ impl Cache {
             (scope, intent),
             &self.fleet,
             (self.vitals.as_ref(), self.rested),
-            &mut self.sent,
+            &mut account.sent,
             &mut self.watched,
         );
         let mut gear = Gear { healths: &mut self.healths, room: &mut self.room, loose: &mut self.loose };
@@ -223,7 +231,6 @@ impl Cache {
         if !is_halted && !is_halting {
             self.blockers = blocking(&waiting);
         }
-        self.sent.sweep();
         let end = match verdict {
             Verdict::Open => None,
             Verdict::Done => Some(End::Done),

@@ -12,11 +12,11 @@ use super::fleet::{Fleet, Lane};
 use super::health::Vitals;
 use super::member::{Member, Scope};
 use super::prepare::LATE_AFTER;
-use super::sent::{COMMAND_LIFE, Offer, Sent};
 use crate::command::{Command, CommandKey, Effect, Mark, NodeRole};
 use crate::intent::Intent;
 use crate::mark::{self, Before, Begun, Halted, Moment, Until, read_size};
 use crate::plan::{Allowance, ChosenBy};
+use crate::sent::{About, COMMAND_LIFE, Offer, Sent};
 use crate::waiting::{Subject, Waiting, WaitingOn};
 
 /// See the module's page.
@@ -273,14 +273,15 @@ impl<'a> Turn<'a> {
     /// Sends a command, unless it is under way.
     pub(super) fn send(&mut self, subject: Subject, what: &str, key: CommandKey, effect: Effect) {
         let what = Text::from(what);
-        let drain = match (&effect, &subject) {
+        let about = match (&effect, &subject) {
             (
                 Effect::Cordon { mark: Mark { role: NodeRole::Draining { from }, .. }, .. },
                 Subject::Node(name),
-            ) => Some((name.clone(), *from)),
-            (_, _) => None,
+            ) => About::Drain(name.clone(), *from),
+            (Effect::Evict { pod, .. }, _) => About::Eviction(pod.clone()),
+            (_, _) => About::Other,
         };
-        match self.sent.offer(self.now, &key, &what, drain) {
+        match self.sent.offer(self.now, &key, &what, about) {
             Offer::Send => {
                 let deadline = self.now + COMMAND_LIFE;
                 self.commands.push(Command { key, run: self.scope.run.clone(), effect, deadline });

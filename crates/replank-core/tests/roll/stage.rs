@@ -764,6 +764,11 @@ impl Stage {
             | Effect::DeletePod { .. }
             | Effect::ForceDelete { .. }
             | Effect::Exclude { .. }
+            | Effect::Relieve { .. }
+            | Effect::CompleteAction { .. }
+            | Effect::Heartbeat { .. }
+            | Effect::HoldMessage { .. }
+            | Effect::DeleteMessage { .. }
             | Effect::RestartWorkload { .. } => panic!("core asks for none of these here: {command:?}"),
         }
     }

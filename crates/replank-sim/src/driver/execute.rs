@@ -8,7 +8,7 @@ use replank_core::command::{
 use replank_core::mark;
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, NodeGroup, TemplateVersion,
+    GroupSize, Instance, InstanceState, LaunchTemplate, NodeGroup, TemplateVersion, Transition,
 };
 use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::object::node::Node;
@@ -54,6 +54,11 @@ pub(crate) fn execute(ctx: &mut Ctx<'_>, cloud: &mut Cloud, command: &Command) -
         }),
         Effect::SetTemplate { group, from, to } => set_template(ctx, group, *from, to),
         Effect::Resize { group, from, to } => resize(ctx, group, *from, *to),
+        Effect::Relieve { instance, group, node, hook } => relieve(ctx, cloud, (instance, group), node, hook),
+        Effect::CompleteAction { action } => cloud.complete(ctx, action),
+        Effect::Heartbeat { action } => cloud.heartbeat(ctx, action),
+        Effect::HoldMessage { message, receipt, until } => cloud.hold_message(ctx, message, receipt, *until),
+        Effect::DeleteMessage { message, receipt } => cloud.delete_message(message, receipt),
         Effect::Terminate { instance, group, node, replacement } => {
             terminate(ctx, cloud, instance, group, node.as_ref(), *replacement)
         }
@@ -190,6 +195,21 @@ fn resize(ctx: &mut Ctx<'_>, group: &GroupName, from: GroupSize, to: GroupSize) 
     })
 }
 
+/// Without the hook the instance would be gone at once, with everything on it.
+fn relieve(
+    ctx: &mut Ctx<'_>,
+    cloud: &mut Cloud,
+    (id, group): (&InstanceId, &GroupName),
+    node: &NodeTarget,
+    hook: &str,
+) -> Result<(), Refusal> {
+    let hooks = ctx.view().groups().get(group).map_or(&[][..], |group| group.hooks.as_slice());
+    if !hooks.iter().any(|known| &*known.name == hook && known.at == Transition::Terminating) {
+        return Err(conflict(format!("group {group} has no termination hook {hook}")));
+    }
+    terminate(ctx, cloud, id, group, Some(node), Replacement::Launch)
+}
+
 fn terminate(
     ctx: &mut Ctx<'_>,
     cloud: &mut Cloud,
@@ -205,7 +225,7 @@ fn terminate(
     if instance.group != *group {
         return Err(conflict(format!("instance {id} belongs to group {}", instance.group)));
     }
-    if !instance.state.is_alive() {
+    if !instance.is_counted() {
         // Ended already: the effect is there.
         return Ok(());
     }

@@ -90,6 +90,9 @@ impl Rehearsal {
             | What::Pods(..)
             | What::Silence(_)
             | What::Wake(_)
+            | What::Cloud(..)
+            | What::Post(_)
+            | What::Lose(_)
             | What::Hand(_)
             | What::Restart => None,
         };

@@ -256,6 +256,11 @@ impl Observer for Recorder {
             | Effect::UntagGroup { .. }
             | Effect::SetTemplate { .. }
             | Effect::Resize { .. }
+            | Effect::Relieve { .. }
+            | Effect::CompleteAction { .. }
+            | Effect::Heartbeat { .. }
+            | Effect::HoldMessage { .. }
+            | Effect::DeleteMessage { .. }
             | Effect::Terminate { .. } => {}
         }
     }

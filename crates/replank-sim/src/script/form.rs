@@ -3,7 +3,7 @@
 use replank_core::intent::Intent;
 
 use super::read::Args;
-use super::what::{Act, Hand, Meta, PodDoes, What, after};
+use super::what::{Act, CloudSays, Hand, Meta, PodDoes, What, after};
 use crate::kubelet::{ImageFault, ImageName};
 
 /// One form of a line. Words in capitals stand for something; all others stand for themselves.
@@ -111,6 +111,29 @@ static FAULTS: &[Form] = &[
     form("pods of KIND OBJECT get unstuck", "likewise", |args| {
         What::Pods(args.kind(), args.key(), PodDoes::Unstick)
     }),
+    form(
+        "spot instance NODE is taken back",
+        "an interruption warning is sent; two minutes later the instance is gone, whatever is on it",
+        |args| What::Cloud(args.word(), CloudSays::Spot),
+    ),
+    form(
+        "instance NODE may be taken back",
+        "a rebalance recommendation is sent; nothing follows from it by itself",
+        |args| What::Cloud(args.word(), CloudSays::Rebalance),
+    ),
+    form(
+        "instance NODE is retired in DURATION",
+        "an AWS Health event is sent; then the instance is gone, whatever is on it",
+        |args| What::Cloud(args.word(), CloudSays::Retirement(args.span())),
+    ),
+    form(
+        "queue receives BODY",
+        "a message comes by the queue for events about instances: the rest of the line, whatever it is",
+        |args| What::Post(args.word()),
+    ),
+    form("events are lost for DURATION", "no event about instances reaches the queue", |args| {
+        What::Lose(args.span())
+    }),
     form("node NODE falls silent", "its machine goes off: its kubelet is not heard of", |args| {
         What::Silence(args.word())
     }),
@@ -133,6 +156,15 @@ static HANDS: &[Form] = &[
         "somebody scales group GROUP to COUNT",
         "a node group wants so many nodes; its bounds give way where they must",
         |args| hand(Hand::ScaleGroup(args.group(), args.count())),
+    ),
+    form(
+        "somebody hooks group GROUP with HOOK for DURATION",
+        "a termination lifecycle hook with this heartbeat timeout; from then on the group holds every instance that it ends until the \
+         action is completed, or the timeout is over",
+        |args| {
+            let (group, hook) = (args.group(), args.text());
+            hand(Hand::Hook(group, hook, args.span()))
+        },
     ),
     form("somebody scales KIND OBJECT to COUNT", "`kubectl scale`", |args| {
         hand(Hand::Scale(args.kind(), args.key(), args.count()))

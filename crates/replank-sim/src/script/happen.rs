@@ -2,7 +2,7 @@
 
 use replank_core::mark;
 use replank_model::object::Kind;
-use replank_model::object::cloud::NodeGroup;
+use replank_model::object::cloud::{LifecycleHook, NodeGroup, Transition};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName};
@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::names::Names;
 use super::send::{NotPossible, send};
-use super::what::{Act, Hand, Meta, PodDoes, What};
+use super::what::{Act, CloudSays, Hand, Meta, PodDoes, What};
 use crate::api::json::Method;
+use crate::cloud::Told;
 use crate::durations::workload_of;
 use crate::kubelet::{PodAct, STUCK};
 use crate::world::World;
@@ -44,6 +45,22 @@ pub fn happen(world: &mut World, names: &dyn Names, what: &What) -> Result<(), N
             let node = there(world, names, node)?;
             wake(world, &node)?;
         }
+        What::Cloud(node, says) => {
+            let name = there(world, names, node)?;
+            let told = match says {
+                CloudSays::Spot => Told::Spot,
+                CloudSays::Rebalance => Told::Rebalance,
+                CloudSays::Retirement(span) => Told::Retirement(world.now().floor_seconds() + *span),
+            };
+            if !world.warn(&name, told) {
+                return Err(NotPossible(format!("node {node} has no instance that runs")));
+            }
+        }
+        What::Post(body) => world.post(body),
+        What::Lose(span) => {
+            let until = world.now() + *span;
+            world.lose_events_until(until);
+        }
         What::Hand(hand) => by_hand(world, names, hand)?,
         What::Restart => {
             if !world.start_anew() {
@@ -75,6 +92,15 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
             group.size.desired = *count;
             group.size.min = group.size.min.min(*count);
             group.size.max = group.size.max.max(*count);
+        }),
+        Hand::Hook(group, hook, timeout) => change_group(world, group, |group| {
+            group.hooks.retain(|known| known.name != *hook);
+            group.hooks.push(LifecycleHook {
+                name: hook.clone(),
+                at: Transition::Terminating,
+                timeout: *timeout,
+            });
+            group.hooks.sort();
         }),
         Hand::Scale(kind, key, count) => {
             send(world, Method::Patch, *kind, key, "/scale", json!({"spec": {"replicas": count}}))

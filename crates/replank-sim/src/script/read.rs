@@ -102,6 +102,10 @@ fn fit<'a>(form: &Form, text: &'a str, words: &[(usize, &'a str)]) -> Result<Arg
             args.0.push_back(objects);
             return Ok(args);
         }
+        if part == "BODY" {
+            args.0.push_back(Arg::Word(text[offset..].to_owned()));
+            return Ok(args);
+        }
         if part == "PATCH" {
             let patch = serde_json::from_str(&text[offset..])
                 .map_err(|error| miss(format!("a merge patch in JSON ({error})")))?;
@@ -125,6 +129,8 @@ fn fit<'a>(form: &Form, text: &'a str, words: &[(usize, &'a str)]) -> Result<Arg
 fn wanted(part: &str, kind: Option<Kind>) -> String {
     match part {
         "IMAGE" => "an image such as ami-0abc".to_owned(),
+        "BODY" => "a message".to_owned(),
+        "HOOK" => "the name of a lifecycle hook".to_owned(),
         "POD" => "NAMESPACE/NAME of a pod".to_owned(),
         "NODE" => "a node".to_owned(),
         "GROUP" => "a node group".to_owned(),

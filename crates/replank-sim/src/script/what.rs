@@ -38,6 +38,12 @@ pub enum What {
     Silence(String),
     /// It is on again.
     Wake(String),
+    /// The cloud says something about the instance behind a node.
+    Cloud(String, CloudSays),
+    /// A message comes by the queue for events about instances.
+    Post(String),
+    /// Such events are lost for so long.
+    Lose(Span),
     /// Somebody else acts.
     Hand(Hand),
     /// Replank starts anew and remembers nothing.
@@ -50,9 +56,14 @@ impl What {
     pub fn side(&self) -> Side {
         match self {
             Self::Intend(_) => Side::Intent,
-            Self::Image(..) | Self::Pod(..) | Self::Pods(..) | Self::Silence(_) | Self::Wake(_) => {
-                Side::Fault
-            }
+            Self::Image(..)
+            | Self::Pod(..)
+            | Self::Pods(..)
+            | Self::Silence(_)
+            | Self::Wake(_)
+            | Self::Cloud(..)
+            | Self::Post(_)
+            | Self::Lose(_) => Side::Fault,
             Self::Hand(_) => Side::Hand,
             Self::Restart => Side::Process,
         }
@@ -74,6 +85,17 @@ pub enum PodDoes {
     Unstick,
 }
 
+/// What the cloud says about an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CloudSays {
+    /// It is taken back in two minutes.
+    Spot,
+    /// It may be, soon.
+    Rebalance,
+    /// It is retired after so long.
+    Retirement(Span),
+}
+
 /// What a person or another controller does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Hand {
@@ -87,6 +109,8 @@ pub enum Hand {
     EndInstance(String),
     /// Changes how many nodes a group wants; its bounds follow where they must.
     ScaleGroup(GroupName, u32),
+    /// Gives a group a termination hook of a name and timeout.
+    Hook(GroupName, Text, Span),
     /// Changes how many pods a workload has.
     Scale(Kind, Key, u32),
     /// `kubectl rollout restart`.

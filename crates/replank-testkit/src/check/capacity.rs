@@ -125,6 +125,8 @@ impl Capacity {
                 self.lose(promised, truth, node, "the cordon of", sights, found);
                 self.given_up.insert(node.clone());
             }
+            // What takes such a node away is nobody's here: no node that the run loses.
+            NodeRole::Interrupted { .. } => {}
             NodeRole::Doomed | NodeRole::Draining { .. } | NodeRole::Skipped | NodeRole::Retained => {}
         }
     }

@@ -311,6 +311,12 @@ impl Checkers {
             // Its pods follow by its own strategy, which keeps to its own budget.
             | Effect::RestartWorkload { .. }
             | Effect::Resize { .. }
+            // Interruptions are no part of random clusters.
+            | Effect::Relieve { .. }
+            | Effect::CompleteAction { .. }
+            | Effect::Heartbeat { .. }
+            | Effect::HoldMessage { .. }
+            | Effect::DeleteMessage { .. }
             | Effect::TagGroup { .. }
             | Effect::UntagGroup { .. }
             | Effect::SetTemplate { .. } => {}

@@ -37,6 +37,7 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
             NodeRole::Draining { .. } => format!("begins {}", names.node(&node.name)),
             NodeRole::Skipped => format!("leaves out {}", names.node(&node.name)),
             NodeRole::Retained => format!("keeps {}", names.node(&node.name)),
+            NodeRole::Interrupted { .. } => format!("gives up {}", names.node(&node.name)),
             NodeRole::Doomed | NodeRole::Surplus => return None,
         },
         Effect::Evict { pod, .. } => format!("evicts {}", names.pod(&pod.key)),
@@ -48,6 +49,9 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
             Replacement::Launch => format!("ends {}, another in its place", names.instance(instance)),
             Replacement::Decrement => format!("ends {}", names.instance(instance)),
         },
+        Effect::Relieve { instance, .. } => format!("has {} relieved", names.instance(instance)),
+        Effect::CompleteAction { action } => format!("lets {} go", names.instance(&action.instance)),
+        Effect::Heartbeat { .. } | Effect::HoldMessage { .. } | Effect::DeleteMessage { .. } => return None,
         Effect::Uncordon { .. }
         | Effect::Exclude { .. }
         | Effect::TagGroup { .. }

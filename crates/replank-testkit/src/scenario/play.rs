@@ -11,7 +11,7 @@ use replank_core::check::{self, Finding};
 use replank_core::decision::Decision;
 use replank_core::groups::{GroupBy, assumed_target, group_of};
 use replank_core::plan::{ChosenBy, Plan};
-use replank_core::{Core, Options, nodes_to_replace};
+use replank_core::{Core, Options, interrupt, nodes_to_replace};
 use replank_intake::document::Found;
 use replank_intake::limits::Limits;
 use replank_intake::read::read;
@@ -163,7 +163,8 @@ impl Show {
             assumptions: Vec::new(),
         };
         let chosen = nodes_to_replace(&setup.view, &plan, &options);
-        let core = Core::new(plan, RunId::from("run"), options);
+        let interruptions = interrupt::Options::beside(Some(&plan));
+        let core = Core::new(plan, RunId::from("run"), options).with_interruptions(interruptions);
         let mut rehearsal = Rehearsal::new(setup, Box::new(core));
         rehearsal.narrow_to(chosen);
         rehearsal.observe(Box::new(Teller(story.clone())));

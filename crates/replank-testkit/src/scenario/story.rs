@@ -182,9 +182,12 @@ impl Story {
                     (NodeRole::Skipped, false) => "leaves out ",
                     (NodeRole::Surplus, false) => "cordons as not needed ",
                     (NodeRole::Retained, false) => "keeps for a while ",
+                    (NodeRole::Interrupted { .. }, false) => "gives up ",
                 };
                 let after = match mark.role {
                     NodeRole::Draining { from } if from > at => format!(", from {from} on"),
+                    NodeRole::Interrupted { by, until: Some(until) } => format!(": {by}, over at {until}"),
+                    NodeRole::Interrupted { by, until: None } => format!(": {by}"),
                     NodeRole::Draining { .. }
                     | NodeRole::Doomed
                     | NodeRole::Skipped
@@ -218,6 +221,23 @@ impl Story {
             Effect::Resize { group, from, to } => {
                 let after = format!(" from {} to {}", size(*from), size(*to));
                 ("resizes ".into(), format!("group {group}"), after)
+            }
+            Effect::Relieve { instance, .. } => {
+                ("asks for another in place of ".into(), names.instance(instance), String::new())
+            }
+            Effect::CompleteAction { action } => {
+                let after = format!(", held by {}", action.hook);
+                ("lets go ".into(), names.instance(&action.instance), after)
+            }
+            Effect::Heartbeat { action } => {
+                let after = format!(" held by {}", action.hook);
+                ("keeps ".into(), names.instance(&action.instance), after)
+            }
+            Effect::HoldMessage { message, .. } => {
+                ("holds on to ".into(), format!("message {message}"), String::new())
+            }
+            Effect::DeleteMessage { message, .. } => {
+                ("deletes ".into(), format!("message {message}"), String::new())
             }
             Effect::Terminate { instance, replacement, .. } => {
                 let after = match replacement {

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use replank_core::groups::group_of;
 use replank_core::plan::ChosenBy;
-use replank_core::{Core, Options, nodes_to_replace};
+use replank_core::{Core, Options, interrupt, nodes_to_replace};
 use replank_model::delta::Delta;
 use replank_model::text::{GroupName, RunId};
 use replank_model::time::Span;
@@ -149,7 +149,8 @@ impl<'a> Prepared<'a> {
             assumptions: scene.assumption.iter().cloned().chain(self.durations.assumptions()).collect(),
         };
         let run = RunId::new(format!("rehearsal-of-{}", scene.plan.name));
-        let core = Core::new(scene.plan.clone(), run, options(scene));
+        let interruptions = interrupt::Options::beside(Some(&scene.plan));
+        let core = Core::new(scene.plan.clone(), run, options(scene)).with_interruptions(interruptions);
         let mut rehearsal = Rehearsal::new(setup, Box::new(core));
         rehearsal.count_connections(&scene.demands);
         rehearsal.narrow_to(nodes_to_replace(&scene.view, &scene.plan, &options(scene)));

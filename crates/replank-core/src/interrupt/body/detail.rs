@@ -111,8 +111,7 @@ fn health(detail: Fields<'_>) -> Result<Option<Health>, Poison> {
             let found = Value::from(fields::shown(&entity.to_string()).to_string());
             detail.wrong("affectedEntities", &found, "a list of entities with an entityValue")
         })?;
-        // Hosts and volumes have events too.
-        instances.extend(fields::instance(value));
+        instances.extend(fields::entity(value));
     }
     instances.sort();
     instances.dedup();

@@ -79,13 +79,18 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The id of an instance, where a text is one or an ARN of one.
-pub(super) fn instance(text: &str) -> Option<InstanceId> {
+/// The id of an instance, where a text is one or an ARN of one. Which ids there are is the cloud's to say: one that nobody has
+/// is looked for in vain, no more.
+fn instance(text: &str) -> Option<InstanceId> {
     let id = cloud::instance_of(text)?;
-    let is_id = id.as_str().strip_prefix("i-").is_some_and(|hex| {
-        !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-    });
-    is_id.then_some(id)
+    let is_id = id.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'));
+    (is_id && id.as_str().bytes().any(|byte| byte.is_ascii_alphanumeric())).then_some(id)
+}
+
+/// The instance that an entity of AWS Health is, if it is one: hosts and volumes have events too.
+pub(super) fn entity(text: &str) -> Option<InstanceId> {
+    let is_instance = text.starts_with("i-") || text.contains(":instance/");
+    instance(text).filter(|_| is_instance)
 }
 
 fn time(text: &str) -> Option<Time> {

@@ -3,18 +3,20 @@
 //! What is to be done is read off the View anew at every decision, so an effect that is not seen yet is wanted again. This memory
 //! keeps it from being sent again every second. It is a cache: without it a command is sent once more under the same
 //! key, and has one effect all the same.
+//!
+//! All modules of a decision share one memory: an eviction that any of them has sent counts for every other.
 
 use std::collections::BTreeMap;
 
 use replank_model::text::{NodeName, Text};
 use replank_model::time::{Span, Time};
 
-use crate::command::{CommandKey, Outcome, Refusal};
+use crate::command::{CommandKey, Outcome, PodTarget, Refusal};
 use crate::waiting::WaitingOn;
 
 /// How long a command may be carried out after it was sent: long enough for a busy API server, short enough that the View
 /// it was decided on is not far from the truth.
-pub(super) const COMMAND_LIFE: Span = Span::from_secs(60);
+pub(crate) const COMMAND_LIFE: Span = Span::from_secs(60);
 /// How long after the answer an effect may take to be seen before the command is sent again. Watches lag by seconds.
 const SEEN_WITHIN: Span = Span::from_secs(60);
 /// First wait after a refusal by a budget: kubectl's (pkg/drain).
@@ -26,15 +28,14 @@ const RETRY_MAX: Span = Span::from_secs(60);
 
 /// See the module's page.
 #[derive(Debug, Default)]
-pub(super) struct Sent {
+pub(crate) struct Sent {
     entries: BTreeMap<CommandKey, Entry>,
 }
 
 #[derive(Debug)]
 struct Entry {
     what: Text,
-    /// The drain that it begins, if it does.
-    drain: Option<(NodeName, Time)>,
+    about: About,
     state: State,
     tries: u32,
     is_wanted: bool,
@@ -50,9 +51,20 @@ enum State {
     Refused { again: Time, message: Text, claims: bool },
 }
 
+/// What of a command others have to know while it is under way.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum About {
+    /// It begins the drain of a node at a moment.
+    Drain(NodeName, Time),
+    /// It evicts a pod.
+    Eviction(PodTarget),
+    /// Nothing.
+    Other,
+}
+
 /// Whether to send a command.
 #[derive(Debug, PartialEq)]
-pub(super) enum Offer {
+pub(crate) enum Offer {
     /// Send it.
     Send,
     /// It is under way; look again then.
@@ -63,16 +75,10 @@ pub(super) enum Offer {
 
 impl Sent {
     /// Asks whether a command that is wanted is to be sent, and notes it if so.
-    pub(super) fn offer(
-        &mut self,
-        now: Time,
-        key: &CommandKey,
-        what: &Text,
-        drain: Option<(NodeName, Time)>,
-    ) -> Offer {
+    pub(crate) fn offer(&mut self, now: Time, key: &CommandKey, what: &Text, about: About) -> Offer {
         let state = State::Flying { until: now + COMMAND_LIFE };
         let Some(entry) = self.entries.get_mut(key) else {
-            let entry = Entry { what: what.clone(), drain, state, tries: 0, is_wanted: true };
+            let entry = Entry { what: what.clone(), about, state, tries: 0, is_wanted: true };
             self.entries.insert(key.clone(), entry);
             return Offer::Send;
         };
@@ -84,7 +90,7 @@ impl Sent {
                 Offer::Later(*again, on)
             }
             State::Flying { .. } | State::Done { .. } | State::Refused { .. } => {
-                entry.drain = drain;
+                entry.about = about;
                 entry.state = state;
                 Offer::Send
             }
@@ -92,7 +98,7 @@ impl Sent {
     }
 
     /// Takes in an answer. One that nobody waits for any more is of no interest.
-    pub(super) fn outcome(&mut self, outcome: &Outcome) {
+    pub(crate) fn outcome(&mut self, outcome: &Outcome) {
         let Some(entry) = self.entries.get_mut(&outcome.key) else { return };
         entry.state = match &outcome.result {
             Ok(()) => State::Done { until: outcome.at + SEEN_WITHIN },
@@ -107,16 +113,22 @@ impl Sent {
     }
 
     /// Whether a command is on its way, or done and not seen.
-    pub(super) fn is_under_way(&self, now: Time, key: &CommandKey) -> bool {
+    pub(crate) fn is_under_way(&self, now: Time, key: &CommandKey) -> bool {
         match self.entries.get(key).map(|entry| &entry.state) {
             Some(State::Flying { until } | State::Done { until }) => *until >= now,
             Some(State::Refused { .. }) | None => false,
         }
     }
 
+    /// Whether a command was refused and is not yet to be tried again.
+    pub(crate) fn is_refused(&self, now: Time, key: &CommandKey) -> bool {
+        let state = self.entries.get(key).map(|entry| &entry.state);
+        matches!(state, Some(State::Refused { again, .. }) if *again > now)
+    }
+
     /// Whether a command has a claim to what it needs: it is under way, or was refused for want of it and will be tried
     /// again before others that need the same.
-    pub(super) fn claims(&self, now: Time, key: &CommandKey) -> bool {
+    pub(crate) fn claims(&self, now: Time, key: &CommandKey) -> bool {
         let is_resting = self.entries.get(key).is_some_and(
             |entry| matches!(&entry.state, State::Refused { again, claims: true, .. } if *again > now),
         );
@@ -124,13 +136,28 @@ impl Sent {
     }
 
     /// Drains whose beginning is under way, and when they begin.
-    pub(super) fn drains(&self, now: Time) -> Vec<(NodeName, Time)> {
+    pub(crate) fn drains(&self, now: Time) -> Vec<(NodeName, Time)> {
         let entries = self.entries.iter().filter(|(key, _)| self.is_under_way(now, key));
-        entries.filter_map(|(_, entry)| entry.drain.clone()).collect()
+        entries
+            .filter_map(|(_, entry)| match &entry.about {
+                About::Drain(node, from) => Some((node.clone(), *from)),
+                About::Eviction(_) | About::Other => None,
+            })
+            .collect()
+    }
+
+    /// Pods of which the eviction has a claim to what it needs, those aside whose keys begin so.
+    pub(crate) fn evictions(&self, now: Time, but: &str) -> Vec<PodTarget> {
+        let entries = self.entries.iter().filter(|(key, _)| !key.0.starts_with(but));
+        let pods = entries.filter_map(|(key, entry)| match &entry.about {
+            About::Eviction(pod) => self.claims(now, key).then(|| pod.clone()),
+            About::Drain(..) | About::Other => None,
+        });
+        pods.collect()
     }
 
     /// Forgets what this decision did not want: it has been seen, or is wanted no more.
-    pub(super) fn sweep(&mut self) {
+    pub(crate) fn sweep(&mut self) {
         self.entries.retain(|_, entry| std::mem::take(&mut entry.is_wanted));
     }
 }
@@ -169,29 +196,32 @@ mod tests {
     fn a_command_is_sent_once_while_it_is_under_way_and_again_when_it_is_lost() {
         let mut sent = Sent::default();
         let what = Text::from("eviction");
-        assert_eq!(sent.offer(at(0), &key(), &what, None), Offer::Send);
-        assert_eq!(sent.offer(at(1), &key(), &what, None), Offer::UnderWay(at(60)));
+        assert_eq!(sent.offer(at(0), &key(), &what, About::Other), Offer::Send);
+        assert_eq!(sent.offer(at(1), &key(), &what, About::Other), Offer::UnderWay(at(60)));
         sent.outcome(&answer(2, Ok(())));
-        assert_eq!(sent.offer(at(3), &key(), &what, None), Offer::UnderWay(at(62)));
-        assert_eq!(sent.offer(at(63), &key(), &what, None), Offer::Send, "the effect was never seen");
+        assert_eq!(sent.offer(at(3), &key(), &what, About::Other), Offer::UnderWay(at(62)));
+        assert_eq!(sent.offer(at(63), &key(), &what, About::Other), Offer::Send, "the effect was never seen");
     }
 
     #[test]
     fn refusals_are_retried_ever_more_slowly() {
         let mut sent = Sent::default();
         let what = Text::from("eviction");
-        assert_eq!(sent.offer(at(0), &key(), &what, None), Offer::Send);
+        assert_eq!(sent.offer(at(0), &key(), &what, About::Other), Offer::Send);
         let mut now = 0;
         for wait in [5, 10, 20, 40, 60, 60] {
             sent.outcome(&answer(now, Err(Refusal::Budget { message: "no".into() })));
             let on = WaitingOn::Retry { what: what.clone(), message: "no".into(), at: at(now + wait) };
-            assert_eq!(sent.offer(at(now + wait - 1), &key(), &what, None), Offer::Later(at(now + wait), on));
+            assert_eq!(
+                sent.offer(at(now + wait - 1), &key(), &what, About::Other),
+                Offer::Later(at(now + wait), on)
+            );
             now += wait;
-            assert_eq!(sent.offer(at(now), &key(), &what, None), Offer::Send);
+            assert_eq!(sent.offer(at(now), &key(), &what, About::Other), Offer::Send);
         }
         sent.outcome(&answer(now, Err(Refusal::Later { after_seconds: 100, message: "busy".into() })));
         assert!(
-            matches!(sent.offer(at(now), &key(), &what, None), Offer::Later(again, _) if again == at(now + 100))
+            matches!(sent.offer(at(now), &key(), &what, About::Other), Offer::Later(again, _) if again == at(now + 100))
         );
     }
 
@@ -199,7 +229,7 @@ mod tests {
     fn what_is_wanted_no_more_is_forgotten() {
         let mut sent = Sent::default();
         let what = Text::from("drain");
-        let drain = Some((NodeName::from("n"), at(9)));
+        let drain = About::Drain(NodeName::from("n"), at(9));
         assert_eq!(sent.offer(at(0), &key(), &what, drain), Offer::Send);
         assert_eq!(sent.drains(at(1)), [(NodeName::from("n"), at(9))]);
         sent.sweep();

@@ -1,0 +1,19 @@
+//! What the modules of a decision share: what one uses, the others see at once.
+//!
+//! Interruptions are decided first, then the run. Each goes by the same observations and the same rules of disruption budgets
+//! ([`crate::budget`]); what it has asked for and nobody can see yet is here, and charged to whoever comes after it.
+
+use std::collections::BTreeSet;
+
+use replank_model::text::NodeName;
+
+use crate::sent::Sent;
+
+/// See the module's page. A cache: without it, commands are sent once more under the same keys.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    /// What was sent and is not seen yet.
+    pub(crate) sent: Sent,
+    /// Nodes that an interruption takes away, as of this decision.
+    pub(crate) interrupted: BTreeSet<NodeName>,
+}

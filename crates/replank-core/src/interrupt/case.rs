@@ -1,0 +1,368 @@
+//! What takes one instance away, of everything that is known.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use replank_model::object::cloud::{Instance, Lifecycle, LifecycleHook, Message, Transition};
+use replank_model::object::node::Node;
+use replank_model::text::{InstanceId, MessageId, NodeName, Text};
+use replank_model::time::{Span, Time};
+use replank_model::view::View;
+
+use super::desk::{Desk, target};
+use super::inbox::happened;
+use super::notice::{Action, HealthStatus, News, Notice, Place, Taken};
+use super::{Cache, Cause, KEEP, Options, hooks_at};
+use crate::batch::wait::wait_of;
+use crate::command::{Effect, Mark, NodeRole};
+use crate::mark;
+use crate::roll::Load;
+use crate::waiting::Subject;
+
+/// From the warning to the end of a spot instance.
+const SPOT_NOTICE: Span = Span::from_secs(120);
+/// An instance that was said to be down and is shown running for so long is up again.
+const DOWN_FOR: Span = Span::from_secs(120);
+/// The timeout of a hook that is not known: the default of Auto Scaling.
+const HOOK_TIMEOUT: Span = Span::from_minutes(60);
+/// How long another instance is waited for: no launch takes as long.
+const LAUNCH_MAX: Span = Span::from_minutes(15);
+/// Longest life of a mark: the ceiling of any hook, and a day.
+const MARK_LIFE: Span = Span::from_minutes(3 * 24 * 60);
+/// Kept between the last that is done for a pod and the end of its instance.
+pub(super) const MARGIN: Span = Span::from_secs(5);
+
+/// See the module's page.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) instance: InstanceId,
+    pub(super) known: Option<Arc<Instance>>,
+    pub(super) node: Option<Arc<Node>>,
+    pub(super) load: Load,
+    causes: BTreeMap<Cause, Told>,
+    /// Lifecycle actions of ours that wait, by hook.
+    pub(super) actions: BTreeMap<Text, Action>,
+    pub(super) messages: BTreeSet<MessageId>,
+    /// Until when an instance that is not known is looked for.
+    pub(super) kept_until: Time,
+    /// When it is gone for certain, whatever is done.
+    certain: Option<Time>,
+    /// When it is to be let go at the latest.
+    pub(super) until: Option<Time>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    since: Time,
+    until: Option<Time>,
+}
+
+#[derive(Debug, Default)]
+struct Draft {
+    causes: BTreeMap<Cause, Told>,
+    actions: BTreeMap<Text, Action>,
+    messages: BTreeSet<MessageId>,
+    sent: Option<Time>,
+}
+
+/// All cases that are open, in order of the time that is left.
+pub(super) fn cases(cache: &mut Cache, options: &Options, view: &View, now: Time) -> Vec<Case> {
+    let mut drafts: BTreeMap<InstanceId, Draft> = BTreeMap::new();
+    said(&mut drafts, cache, options);
+    held(&mut drafts, cache, options, view, now);
+    marked(&mut drafts, cache, view);
+    let all = drafts.into_iter().filter_map(|(instance, draft)| {
+        let node = cache.node_of.get(&instance).and_then(|name| view.node(name)).cloned();
+        let has_ended = cache.ended.contains(&instance);
+        Case::of(instance, draft, node, (options, view), (now, has_ended))
+    });
+    let mut all: Vec<Case> = all.collect();
+    all.sort_by_key(|case| (case.until.is_none(), case.until));
+    all
+}
+
+/// What messages say.
+fn said(drafts: &mut BTreeMap<InstanceId, Draft>, cache: &Cache, options: &Options) {
+    let mut closed: BTreeMap<(&InstanceId, &Text), Time> = BTreeMap::new();
+    for (message, notice) in cache.inbox.notices() {
+        if let News::Health(health) = &notice.news
+            && health.status == HealthStatus::Closed
+        {
+            for instance in &health.instances {
+                let at = closed.entry((instance, &health.code)).or_insert(message.sent);
+                *at = message.sent.max(*at);
+            }
+        }
+    }
+    for (message, notice) in cache.inbox.notices() {
+        let Some((cause, told)) = cause_of(message, notice) else { continue };
+        for instance in notice.news.instances() {
+            if let News::Health(health) = &notice.news
+                && closed.get(&(instance, &health.code)).is_some_and(|at| *at >= message.sent)
+            {
+                continue;
+            }
+            let draft = drafts.entry(instance.clone()).or_default();
+            draft.add(cause, told);
+            draft.messages.insert(message.id.clone());
+            draft.sent = draft.sent.max(Some(message.sent));
+            if let News::Terminating(action) | News::Retreating(action) = &notice.news
+                && options.hooks.has(&action.hook)
+            {
+                draft.actions.insert(action.hook.clone(), action.clone());
+            }
+        }
+    }
+}
+
+/// What a notice says is going to happen, if anything that takes the instance away.
+fn cause_of(message: &Message, notice: &Notice) -> Option<(Cause, Told)> {
+    let since = happened(message, notice);
+    let taken = |then: Taken, at: Option<Time>| match then {
+        Taken::Hibernate => since,
+        Taken::Terminate | Taken::Stop => at.unwrap_or(since + SPOT_NOTICE),
+    };
+    let (cause, until) = match &notice.news {
+        News::Terminating(_) => (Cause::Terminating, None),
+        News::Retreating(_) => (Cause::Retreating, None),
+        News::Spot { then, .. } => (Cause::Spot, Some(taken(*then, None))),
+        News::Reclaimed { then, until, .. } => (Cause::Reclaimed, Some(taken(*then, *until))),
+        News::Rebalance { .. } => (Cause::Rebalance, None),
+        News::State { state, .. } if state.is_down() => (Cause::Down, Some(since)),
+        News::Health(health) if health.status != HealthStatus::Closed => (Cause::Scheduled, health.start),
+        News::State { .. } | News::Health(_) | News::Launching(_) => return None,
+    };
+    Some((cause, Told { since, until }))
+}
+
+/// What groups hold on its way out: the message about it may be lost.
+fn held(
+    drafts: &mut BTreeMap<InstanceId, Draft>,
+    cache: &mut Cache,
+    options: &Options,
+    view: &View,
+    now: Time,
+) {
+    for id in &cache.held {
+        let Some(instance) = view.instances().get(id) else { continue };
+        if instance.lifecycle != Lifecycle::TerminatingWait {
+            continue;
+        }
+        let draft = drafts.entry(id.clone()).or_default();
+        if !draft.causes.keys().any(|cause| cause.is_of_group()) {
+            let since = *cache.first_seen.entry(id.clone()).or_insert(now);
+            draft.add(Cause::Terminating, Told { since, until: None });
+        }
+        for hook in hooks_at(view, options, &instance.group, Transition::Terminating) {
+            let (group, instance) = (instance.group.clone(), id.clone());
+            let action = Action { group, hook: hook.name.clone(), instance, token: None, to: Place::Ec2 };
+            draft.actions.entry(hook.name.clone()).or_insert(action);
+        }
+    }
+}
+
+/// What was begun: a message that is not received again yet does not end it.
+fn marked(drafts: &mut BTreeMap<InstanceId, Draft>, cache: &Cache, view: &View) {
+    for name in &cache.marked {
+        let Some(node) = view.node(name) else { continue };
+        let Some(mark::Found { mark, .. }) = mark::of(node) else { continue };
+        let NodeRole::Interrupted { by, until } = mark.role else { continue };
+        let instance = crate::groups::instance_id_of(node);
+        // What a group does is seen on the group.
+        let is_seen = by.is_of_group() && !drafts.contains_key(&instance);
+        if !is_seen && by != Cause::Down {
+            drafts.entry(instance).or_default().add(by, Told { since: mark.since, until });
+        }
+    }
+}
+
+impl Draft {
+    fn add(&mut self, cause: Cause, told: Told) {
+        let known = self.causes.entry(cause).or_insert(told);
+        known.since = known.since.min(told.since);
+        known.until = known.until.into_iter().chain(told.until).min();
+    }
+}
+
+impl Case {
+    /// The case of an instance, unless it is over.
+    fn of(
+        instance: InstanceId,
+        mut draft: Draft,
+        node: Option<Arc<Node>>,
+        (options, view): (&Options, &View),
+        (now, has_ended): (Time, bool),
+    ) -> Option<Self> {
+        let known = view.instances().get(&instance).cloned();
+        let kept_until = draft.sent.map_or(now, |sent| sent + KEEP);
+        match &known {
+            Some(known) if known.is_counted() || known.lifecycle == Lifecycle::TerminatingWait => {
+                draft.causes.retain(|cause, told| *cause != Cause::Down || now < told.since + DOWN_FOR);
+            }
+            // Taken out of its group, and there all the same.
+            Some(known) if known.state.is_alive() && is_apart(known.lifecycle) => {}
+            // On its way out: nothing can be done but to keep pods off.
+            Some(_) => {
+                let is_open = node.as_ref().is_some_and(|node| !node.spec.unschedulable);
+                draft.causes.retain(|cause, _| *cause == Cause::Down && is_open);
+                draft.actions.clear();
+            }
+            None if node.is_none() && (has_ended || now >= kept_until) => return None,
+            None => {}
+        }
+        if draft.causes.is_empty() {
+            return None;
+        }
+        let load = node.as_ref().map(|node| Load::of(view, &options.plan, &node.name())).unwrap_or_default();
+        let certain = draft.causes.values().filter_map(|told| told.until).min();
+        let Draft { causes, actions, messages, sent: _ } = draft;
+        let mut case = Self {
+            instance,
+            known,
+            node,
+            load,
+            causes,
+            actions,
+            messages,
+            kept_until,
+            certain,
+            until: certain,
+        };
+        case.until = certain.into_iter().chain(case.patience(options, view)).min();
+        Some(case)
+    }
+
+    /// Until when its hook is kept waiting.
+    fn patience(&self, options: &Options, view: &View) -> Option<Time> {
+        let since = self.held_since()?;
+        let hook = self.hook(options, view);
+        let timeout = hook.map_or(HOOK_TIMEOUT, |hook| hook.timeout);
+        if self.actions.is_empty() {
+            // Nobody here can keep it waiting.
+            return Some(since + timeout);
+        }
+        let ceiling = since + hook.map_or(HOOK_TIMEOUT, LifecycleHook::ceiling);
+        let batch = self.load.batch.iter().map(|batch| {
+            let pod = &batch.bound.pod;
+            let grace = Span::from_secs(pod.grace_seconds());
+            since + wait_of(pod, options.plan.batch.wait) + grace + MARGIN
+        });
+        batch.chain([since + options.patience.max(timeout)]).max().map(|wanted| wanted.min(ceiling))
+    }
+
+    /// The hook of ours that lets go first.
+    pub(super) fn hook<'v>(&self, options: &Options, view: &'v View) -> Option<&'v LifecycleHook> {
+        let group = &self.known.as_ref()?.group;
+        let hooks = hooks_at(view, options, group, Transition::Terminating);
+        hooks.into_iter().min_by_key(|hook| (hook.timeout, &hook.name))
+    }
+
+    /// Since when its group has held it, if it does.
+    pub(super) fn held_since(&self) -> Option<Time> {
+        let of_group = self.causes.iter().filter(|(cause, _)| cause.is_of_group());
+        of_group.map(|(_, told)| told.since).min()
+    }
+
+    /// Whether a message says since when its group has held it.
+    pub(super) fn is_told(&self) -> bool {
+        !self.messages.is_empty()
+    }
+
+    pub(super) fn node_name(&self) -> Option<NodeName> {
+        self.node.as_ref().map(|node| node.name())
+    }
+
+    /// What takes it away, the most urgent cause.
+    pub(super) fn by(&self) -> Cause {
+        *self.causes.keys().next().expect("a case has a cause")
+    }
+
+    /// Whether its pods can stay until its group has as many Ready nodes again as it wants: another was asked for, and there is
+    /// time.
+    pub(super) fn waits_for_another(&self, desk: &Desk<'_>) -> bool {
+        let Some(known) = &self.known else { return false };
+        let since = self.causes.values().map(|told| told.since).min().unwrap_or(desk.now);
+        let has_hook = self.hook(desk.options, desk.view).is_some();
+        let is_asked = has_hook && matches!(self.by(), Cause::Scheduled | Cause::Rebalance);
+        let has_time = self.certain.is_none_or(|certain| certain > since + LAUNCH_MAX + LAUNCH_MAX);
+        if !is_asked || !has_time || desk.now >= since + LAUNCH_MAX {
+            return false;
+        }
+        let wanted = desk.view.groups().get(&known.group).map_or(0, |group| group.size.desired);
+        let is_ready = |one: &&Arc<Instance>| {
+            let node = one.node.as_ref().and_then(|name| desk.view.node(name));
+            one.group == known.group && one.is_counted() && node.is_some_and(|node| node.is_ready())
+        };
+        // Before it is held it counts itself.
+        let ready = desk.view.instances().values().filter(is_ready).count();
+        self.held_since().is_none() || ready < wanted as usize
+    }
+
+    /// Pods that are still to go.
+    pub(super) fn pods_left(&self) -> u32 {
+        let load = &self.load;
+        let count = load.movers.len() + load.batch.len() + load.unrecorded.len() + load.leaving.len();
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
+    /// Since when its node has borne our mark, or has been closed by a run.
+    pub(super) fn marked_since(&self, options: &Options) -> Option<Time> {
+        let node = self.node.as_ref()?;
+        let found = mark::of(node)?;
+        (found.run == options.run || node.spec.unschedulable).then_some(found.mark.since)
+    }
+
+    /// Cordons its node and says why.
+    pub(super) fn mark(&self, desk: &mut Desk<'_>) {
+        let Some(node) = &self.node else { return };
+        if self.pods_left() == 0 && node.spec.unschedulable && self.marked_since(desk.options).is_some() {
+            // A run has drained it, and had it ended.
+            return;
+        }
+        let role = NodeRole::Interrupted { by: self.by(), until: self.certain };
+        let found = mark::of(node).filter(|found| found.run == desk.options.run);
+        if found.as_ref().is_some_and(|found| found.mark.role == role) {
+            return;
+        }
+        let since = found.map_or(desk.now, |found| found.mark.since);
+        let mark = Mark { role, since, expires: desk.now + MARK_LIFE };
+        let effect = Effect::Cordon { node: target(node), version: node.meta.resource_version, mark };
+        let until = self.certain.map(|until| until.to_string()).unwrap_or_default();
+        let key = desk.key("cordon", format!("{}/{}/{until}", node.meta.uid, self.by()));
+        desk.send(Subject::Node(node.name()), "cordon", key, effect);
+    }
+
+    /// Asks its group for another instance, where a hook of ours will hold this one meanwhile.
+    pub(super) fn relieve(&self, desk: &mut Desk<'_>) {
+        let (Some(known), Some(node)) = (&self.known, &self.node) else { return };
+        let is_serving = known.lifecycle == Lifecycle::InService && known.state.is_alive();
+        if !is_serving || self.held_since().is_some() || self.by() == Cause::Down {
+            return;
+        }
+        let Some(hook) = self.hook(desk.options, desk.view) else { return };
+        let effect = Effect::Relieve {
+            instance: self.instance.clone(),
+            group: known.group.clone(),
+            node: target(node),
+            hook: hook.name.clone(),
+        };
+        let key = desk.key("relieve", &self.instance);
+        desk.send(Subject::Instance(self.instance.clone()), "request for another instance", key, effect);
+    }
+}
+
+/// Whether an instance is out of its group without being ended.
+fn is_apart(lifecycle: Lifecycle) -> bool {
+    match lifecycle {
+        Lifecycle::Standby | Lifecycle::Detached => true,
+        Lifecycle::Pending
+        | Lifecycle::PendingWait
+        | Lifecycle::PendingProceed
+        | Lifecycle::InService
+        | Lifecycle::Terminating
+        | Lifecycle::TerminatingWait
+        | Lifecycle::TerminatingProceed
+        | Lifecycle::Terminated
+        | Lifecycle::Warmed => false,
+    }
+}

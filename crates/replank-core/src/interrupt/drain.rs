@@ -1,0 +1,177 @@
+//! Pods of interrupted nodes are moved, those first that have least time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use replank_model::object::pod::Pod;
+use replank_model::text::NodeName;
+use replank_model::time::{Span, Time};
+use replank_model::view::View;
+
+use super::case::{Case, MARGIN};
+use super::desk::Desk;
+use crate::batch::wait::wait_of;
+use crate::budget::{Healths, Ledger};
+use crate::command::{CommandKey, Effect, PodTarget};
+use crate::roll::{Bound, Room, Search, is_about_to_be_placed, missing_replicas};
+use crate::waiting::{Subject, WaitingOn};
+
+/// What is kept at the end of a node for the end of a pod whose own grace is longer: half of what a spot instance has.
+const GRACE_MAX: Span = Span::from_secs(60);
+/// Pods without a node for which room is kept at a decision.
+const WAITING_PODS_MAX: usize = 256;
+
+/// See the module's page.
+pub(super) fn drain(
+    desk: &mut Desk<'_>,
+    cases: &[Case],
+    healths: &mut Healths,
+    room: &mut Option<Room>,
+    interrupted: &BTreeSet<NodeName>,
+) {
+    let is_movable = |case: &&Case| is_closed(desk, case) && !case.waits_for_another(desk);
+    let closed: Vec<&Case> = cases.iter().filter(is_movable).collect();
+    let due: Vec<(&Case, Vec<&Bound>)> = closed.into_iter().map(|case| (case, due(desk, case))).collect();
+    if due.iter().all(|(_, pods)| pods.is_empty()) {
+        return;
+    }
+    let view = desk.view;
+    let room = room.get_or_insert_with(|| Room::load(view, interrupted.clone()));
+    room.set_all_closed(interrupted);
+    let mut works = Works::new(desk, Ledger::new(view, healths), room.search(view), cases);
+    for (case, pods) in due {
+        for bound in pods {
+            works.move_off(desk, case, bound);
+        }
+    }
+}
+
+/// Whether a pod that is moved off the node will not come back to it: before the cordon is seen nothing is moved, but where it
+/// is too late to wait.
+fn is_closed(desk: &Desk<'_>, case: &Case) -> bool {
+    let is_over = case.until.is_some_and(|until| until - GRACE_MAX <= desk.now);
+    case.marked_since(desk.options).is_some() || is_over
+}
+
+/// The pods of a case that are to go now: all that are no batch pods, and those of these that were waited for long enough.
+fn due<'c>(desk: &mut Desk<'_>, case: &'c Case) -> Vec<&'c Bound> {
+    let mut due: Vec<&Bound> = case.load.movers.iter().collect();
+    // Without a hook nobody keeps the instance: its batch pods have until the end, but not for ever where none is known.
+    let since = case.held_since().or_else(|| case.marked_since(desk.options)).unwrap_or(desk.now);
+    for batch in &case.load.batch {
+        let pod = &batch.bound.pod;
+        let wait = since + wait_of(pod, desk.options.plan.batch.wait);
+        let deadline = last_moment(case, pod).map_or(wait, |last| last.min(wait));
+        if deadline <= desk.now {
+            due.push(&batch.bound);
+        } else {
+            let on = WaitingOn::Batch { since: pod.status.start_time, deadline };
+            desk.wait(Subject::Pod(pod.meta.key()), on);
+            desk.wake_at(deadline);
+        }
+    }
+    due
+}
+
+/// When a pod must be told to go at the latest, to end before its instance does.
+fn last_moment(case: &Case, pod: &Pod) -> Option<Time> {
+    let grace = Span::from_secs(pod.grace_seconds()).min(GRACE_MAX);
+    case.until.map(|until| until - grace - MARGIN)
+}
+
+/// What evictions are measured against.
+struct Works<'r> {
+    ledger: Ledger<'r>,
+    search: Search<'r>,
+}
+
+impl<'r> Works<'r> {
+    /// With everything charged that is under way, whoever asked for it.
+    fn new(desk: &Desk<'_>, mut ledger: Ledger<'r>, mut search: Search<'r>, cases: &[Case]) -> Self {
+        let view = desk.view;
+        for target in desk.sent.evictions(desk.now, "") {
+            let Some(ix) = view.pods.find(&target.key) else { continue };
+            let pod = &view.pods[ix];
+            if pod.meta.uid == target.uid {
+                ledger.charge(ix, pod);
+                // One that finds no place waits, and takes none.
+                let _found = search.find(pod);
+            }
+        }
+        for pod in about_to_be_placed(view) {
+            let _found = search.find(pod);
+        }
+        let leaving = cases.iter().flat_map(|case| &case.load.leaving);
+        for (pod, count) in missing_replicas(view, leaving) {
+            let mut numbers = 0..count;
+            let _last = numbers.find(|number| !search.find_for_another(&pod, *number));
+        }
+        Self { ledger, search }
+    }
+
+    fn move_off(&mut self, desk: &mut Desk<'_>, case: &Case, bound: &Bound) {
+        let Bound { ix, pod } = bound;
+        let key = desk.key("evict", &pod.meta.uid);
+        let last = last_moment(case, pod);
+        let is_last = last.is_some_and(|last| last <= desk.now);
+        if let Some(last) = last.filter(|_| !is_last) {
+            desk.wake_at(last);
+        }
+        if desk.sent.is_under_way(desk.now, &key) || !is_last && desk.sent.claims(desk.now, &key) {
+            evict(desk, pod, key);
+            return;
+        }
+        if self.ledger.is_granted(desk.now, *ix, pod) {
+            return;
+        }
+        let allowed = self.ledger.check(*ix, pod);
+        let allowed = match (allowed, is_last) {
+            (Ok(()), true) if !desk.sent.is_refused(desk.now, &key) => Ok(()),
+            (Ok(()) | Err(_), true) => {
+                delete(desk, case, pod);
+                return;
+            }
+            (Ok(()), false) => {
+                let found = self.search.find(pod);
+                found.map(drop).map_err(|message| WaitingOn::Room { pod: pod.meta.key(), message })
+            }
+            (Err(on), false) => Err(on),
+        };
+        match allowed {
+            Ok(()) => {
+                self.ledger.charge(*ix, pod);
+                evict(desk, pod, key);
+            }
+            Err(on) => desk.wait(Subject::Pod(pod.meta.key()), on),
+        }
+    }
+}
+
+fn evict(desk: &mut Desk<'_>, pod: &Pod, key: CommandKey) {
+    let effect = Effect::Evict { pod: target(pod), grace_seconds: None };
+    desk.send(Subject::Pod(pod.meta.key()), "eviction", key, effect);
+}
+
+/// With its instance a pod ends for certain; so it ends as orderly as the time that is left allows.
+fn delete(desk: &mut Desk<'_>, case: &Case, pod: &Pod) {
+    let left = case.until.map_or(0, |until| (until - desk.now).as_millis() / 1000);
+    let grace_seconds = Some(pod.grace_seconds().min(left.max(1)));
+    let effect = Effect::DeletePod { pod: target(pod), grace_seconds };
+    let key = desk.key("delete-pod", &pod.meta.uid);
+    desk.send(Subject::Pod(pod.meta.key()), "deletion", key, effect);
+}
+
+fn target(pod: &Pod) -> PodTarget {
+    PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() }
+}
+
+/// Pods that wait for a node and will take one at any moment, the most important first.
+fn about_to_be_placed(view: &View) -> Vec<&Arc<Pod>> {
+    let waiting = view.pods.unordered().map(|(_, pod)| pod).filter(|pod| is_about_to_be_placed(pod));
+    let mut by_rank: BTreeMap<_, &Arc<Pod>> = BTreeMap::new();
+    for pod in waiting {
+        let priority = std::cmp::Reverse(pod.spec.priority.unwrap_or(0));
+        by_rank.insert((priority, pod.meta.creation_timestamp, pod.meta.key()), pod);
+    }
+    by_rank.into_values().take(WAITING_PODS_MAX).collect()
+}

@@ -1,0 +1,111 @@
+//! The end of a case: heartbeats while pods are left, then the node's volumes, then the action or the instance.
+
+use std::collections::BTreeSet;
+
+use replank_model::object::node::Node;
+use replank_model::time::{Span, Time};
+
+use super::Cause;
+use super::case::Case;
+use super::desk::{Desk, target};
+use crate::command::{CommandKey, Effect, Replacement};
+use crate::waiting::{Subject, WaitingOn};
+
+/// From the cordon to the earliest end of an empty node: a pod that was bound before the cordon is seen by then.
+const QUIET: Span = Span::from_secs(5);
+/// How long the volumes of an empty node are waited for: a volume that lets go does so within seconds, one whose driver hangs never
+/// does.
+const DETACH_MAX: Span = Span::from_minutes(5);
+
+/// See the module's page. `emptied` is when the node was first seen empty.
+pub(super) fn finish(desk: &mut Desk<'_>, case: &Case, beats: &BTreeSet<CommandKey>, emptied: Option<Time>) {
+    let Some(node) = &case.node else {
+        unregistered(desk, case);
+        return;
+    };
+    let subject = Subject::Node(node.name());
+    let pods = case.pods_left();
+    let is_over = case.until.is_some_and(|until| until <= desk.now);
+    if pods > 0 && !is_over {
+        heartbeat(desk, case, beats);
+        if let Some(until) = case.until {
+            desk.wake_at(until);
+        }
+        let until = case.until;
+        desk.wait(subject, WaitingOn::Interrupted { by: case.by(), until, pods });
+        return;
+    }
+    let Some(since) = case.marked_since(desk.options) else { return };
+    if !is_over && desk.now < since + QUIET {
+        let until = since + QUIET;
+        desk.wake_at(until);
+        desk.wait(subject, WaitingOn::Quiet { until });
+        return;
+    }
+    let volumes = u32::try_from(node.status.volumes_attached.len()).unwrap_or(u32::MAX);
+    let wait = emptied.map(|emptied| emptied + DETACH_MAX);
+    let wait = wait.map(|wait| case.until.map_or(wait, |until| until.min(wait)));
+    if let Some(until) = wait.filter(|until| volumes > 0 && desk.now < *until) {
+        desk.wake_at(until);
+        desk.wait(subject, WaitingOn::Volumes { volumes, until });
+        return;
+    }
+    end(desk, case, node, pods);
+}
+
+fn end(desk: &mut Desk<'_>, case: &Case, node: &Node, pods: u32) {
+    if case.held_since().is_some() {
+        complete(desk, case);
+        return;
+    }
+    // What is not empty ends by itself when its time is over, and what is going down already needs no end.
+    let is_to_end = pods == 0 && case.by() != Cause::Down;
+    let Some(known) = case.known.as_ref().filter(|known| is_to_end && known.state.is_alive()) else { return };
+    let effect = Effect::Terminate {
+        instance: case.instance.clone(),
+        group: known.group.clone(),
+        node: Some(target(node)),
+        replacement: Replacement::Launch,
+    };
+    let key = desk.key("terminate", &case.instance);
+    desk.send(Subject::Node(node.name()), "termination", key, effect);
+}
+
+/// Lets the group go on, until it is seen to.
+fn complete(desk: &mut Desk<'_>, case: &Case) {
+    for (hook, action) in &case.actions {
+        let key = desk.key("complete", format!("{}/{hook}", case.instance));
+        let effect = Effect::CompleteAction { action: action.clone() };
+        desk.send(Subject::Instance(case.instance.clone()), "completion of a lifecycle action", key, effect);
+    }
+}
+
+/// Has the hook hold on, twice in its timeout. Which heartbeat is due follows from the time alone.
+fn heartbeat(desk: &mut Desk<'_>, case: &Case, beats: &BTreeSet<CommandKey>) {
+    let (Some(since), Some(hook)) = (case.held_since(), case.hook(desk.options, desk.view)) else { return };
+    let half = (hook.timeout.as_millis() / 2).max(1);
+    let number = (desk.now - since).as_millis().max(0) / half;
+    desk.wake_at(since + Span::from_millis((number + 1) * half));
+    // Since when it has been held is not known without a message: it may have been long.
+    if number == 0 && case.is_told() {
+        return;
+    }
+    for (name, action) in &case.actions {
+        let key = desk.key("heartbeat", format!("{}/{name}/{number}", case.instance));
+        if !beats.contains(&key) {
+            let effect = Effect::Heartbeat { action: action.clone() };
+            desk.send(Subject::Instance(case.instance.clone()), "heartbeat", key, effect);
+        }
+    }
+}
+
+/// What never became a node has nothing to be drained.
+fn unregistered(desk: &mut Desk<'_>, case: &Case) {
+    let until = case.kept_until;
+    if case.known.is_some() && desk.now >= until {
+        complete(desk, case);
+        return;
+    }
+    desk.wake_at(until);
+    desk.wait(Subject::Instance(case.instance.clone()), WaitingOn::Unregistered { until });
+}

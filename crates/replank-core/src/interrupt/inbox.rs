@@ -1,0 +1,88 @@
+//! Messages, each read once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use replank_model::object::cloud::Message;
+use replank_model::text::{MessageId, Text};
+use replank_model::time::{Span, Time};
+
+use super::body::{self, Body};
+use super::desk::Desk;
+use super::notice::Notice;
+use crate::command::Effect;
+use crate::waiting::{Subject, WaitingOn};
+
+/// A message is held on to when it would be received by others so soon.
+const HOLD_BEFORE: Span = Span::from_secs(10);
+/// For how long it is held then: long enough to hold few times, short enough that another process gets it soon should this one
+/// be gone.
+const HOLD_FOR: Span = Span::from_secs(120);
+
+/// See the module's page.
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    read: BTreeMap<MessageId, (Arc<Message>, Body)>,
+}
+
+impl Inbox {
+    pub(super) fn observe(&mut self, old: Option<&Message>, new: Option<&Arc<Message>>) {
+        match (old, new) {
+            (_, Some(new)) => {
+                let known = self.read.remove(&new.id).filter(|(known, _)| known.body == new.body);
+                let body = known.map_or_else(|| body::read(&new.body), |(_, body)| body);
+                self.read.insert(new.id.clone(), (new.clone(), body));
+            }
+            (Some(old), None) => {
+                self.read.remove(&old.id);
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// What is said, in the order of the messages' ids.
+    pub(super) fn notices(&self) -> impl Iterator<Item = (&Message, &Notice)> {
+        self.read.values().filter_map(|(message, body)| match body {
+            Body::Notice(notice) => Some((&**message, notice)),
+            Body::Test | Body::Foreign { .. } | Body::Poison(_) => None,
+        })
+    }
+
+    /// Deletes what is over, holds what is `open`, names what cannot be read.
+    pub(super) fn settle(&self, desk: &mut Desk<'_>, open: &BTreeSet<MessageId>) {
+        for (message, body) in self.read.values() {
+            match body {
+                Body::Test | Body::Foreign { .. } => delete(desk, message),
+                Body::Poison(poison) => {
+                    let (why, received) = (Text::from(poison.to_string()), message.received_count);
+                    desk.wait(Subject::Message(message.id.clone()), WaitingOn::Poison { why, received });
+                }
+                Body::Notice(_) if open.contains(&message.id) => hold(desk, message),
+                Body::Notice(_) => delete(desk, message),
+            }
+        }
+    }
+}
+
+/// When something happened: when its sender says, but not after it was told.
+pub(super) fn happened(message: &Message, notice: &Notice) -> Time {
+    notice.at.map_or(message.sent, |at| at.min(message.sent))
+}
+
+fn delete(desk: &mut Desk<'_>, message: &Message) {
+    let effect = Effect::DeleteMessage { message: message.id.clone(), receipt: message.receipt.clone() };
+    let key = desk.key("delete", format!("{}/{}", message.id, message.received_count));
+    desk.send(Subject::Message(message.id.clone()), "deletion of a message", key, effect);
+}
+
+fn hold(desk: &mut Desk<'_>, message: &Message) {
+    let from = message.hidden_until - HOLD_BEFORE;
+    if desk.now < from {
+        desk.wake_at(from);
+        return;
+    }
+    let until = desk.now + HOLD_FOR;
+    let effect = Effect::HoldMessage { message: message.id.clone(), receipt: message.receipt.clone(), until };
+    let key = desk.key("hold", format!("{}/{}", message.id, message.hidden_until));
+    desk.send_silently(key, effect);
+}

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use replank_core::decision::End;
 use replank_testkit::clusters::Cluster;
 use replank_testkit::sched_random::Random;
 use replank_testkit::trial::bugs::{Bug, Buggy};
@@ -170,6 +171,7 @@ fn caches_may_be_dropped_at_any_time() {
 
 #[test]
 fn the_order_of_what_is_read_does_not_matter() {
+    let mut begun = 0;
     for seed in FIRST + 2_000..FIRST + 2_040 {
         let mut random = Random::new(seed);
         let cluster = Cluster::of(seed);
@@ -189,10 +191,11 @@ fn the_order_of_what_is_read_does_not_matter() {
         });
         assert_same(&plain, &mixed, "from a snapshot");
         let other = Cluster { seed: seed + 1, ..cluster };
-        assert_ne!(
-            plain.trace,
-            trial::run_from_snapshot(&other, |_| {}).trace,
-            "another seed, another trace"
-        );
+        // In a run that is refused nothing is drawn.
+        let is_refused = matches!(plain.end, Some(End::Refused(_)));
+        let same = plain.trace == trial::run_from_snapshot(&other, |_| {}).trace;
+        assert!(is_refused || !same, "seed {seed}: another seed, another trace");
+        begun += usize::from(!is_refused);
     }
+    assert!(begun >= 30, "too few to tell anything: {begun}");
 }

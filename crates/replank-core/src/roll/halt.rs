@@ -31,7 +31,7 @@ use super::evict::{Spare, Works, came_back};
 use super::load::{Bound, Load};
 use super::member::Stand;
 use super::places::Places;
-use super::prepare::{arrivals, set_template, untag};
+use super::prepare::{arrivals, set_template};
 use super::retain;
 use super::stuck;
 use super::target;
@@ -58,14 +58,9 @@ pub(super) fn halt(turn: &mut Turn<'_>, tracks: &[Track<'_>], why: Halt) -> bool
             continue;
         }
         let value = Halted { run: turn.scope.run.clone(), at: turn.now, why }.to_text();
-        let group = track.group.map(|group| group.tags.value(mark::HALTED).is_some());
-        if group == Some(true) {
-            // Another run's: it is over.
-            untag(turn, track.name, mark::HALTED);
-            continue;
-        }
-        let effect =
-            Effect::TagGroup { group: track.name.clone(), key: mark::HALTED.into(), from: None, value };
+        // Another run's is over. In its place at once: a way back that is started anew counts its time from what stands there.
+        let from = track.group.and_then(|group| group.tags.get(mark::HALTED)).cloned();
+        let effect = Effect::TagGroup { group: track.name.clone(), key: mark::HALTED.into(), from, value };
         turn.send(track.subject(), "halt", key(turn, track), effect);
     }
     is_touched

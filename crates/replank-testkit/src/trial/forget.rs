@@ -15,7 +15,9 @@ use replank_core::Core;
 use replank_core::command::{Command, CommandKey, Outcome};
 use replank_core::decision::Decision;
 use replank_core::intent::Intent;
+use replank_core::mark;
 use replank_model::delta::Delta;
+use replank_model::object::cloud::NodeGroup;
 use replank_model::time::{Span, Time};
 use replank_sim::Pilot;
 
@@ -75,6 +77,15 @@ impl Forgetful {
         core
     }
 
+    /// Whether the run has halted, is to go back, and has not yet written that the way back has begun: a process that starts anew then
+    /// releases once more what is released already, and only then goes back.
+    fn is_between_ways(&self) -> bool {
+        let groups = self.core.view().groups().values();
+        let halted = groups.filter(|group| group.tags.contains_key(mark::HALTED));
+        let has_begun = |group: &NodeGroup| group.tags.iter().any(|(_, value)| value.contains("-back "));
+        self.cores.goes_back() && halted.clone().count() > 0 && !halted.clone().any(|group| has_begun(group))
+    }
+
     fn compare(&mut self, now: Time, ours: &Decision, fresh: &Decision) {
         let mut found = self.found.borrow_mut();
         found.asked += 1;
@@ -102,11 +113,12 @@ impl Pilot for Forgetful {
 
     fn decide(&mut self, now: Time) -> Decision {
         let is_quiet = now > self.busy_until && self.flying.is_empty();
-        let decision = if self.random.percent(20) && is_quiet {
+        let is_one_way = !self.is_between_ways();
+        let decision = if self.random.percent(20) && is_quiet && is_one_way {
             self.found.borrow_mut().replaced += 1;
             self.core = self.fresh();
             self.core.decide(now)
-        } else if self.random.percent(20) {
+        } else if self.random.percent(20) && is_one_way {
             let fresh = self.fresh().decide(now);
             let decision = self.core.decide(now);
             self.compare(now, &decision, &fresh);

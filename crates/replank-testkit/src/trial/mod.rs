@@ -97,6 +97,11 @@ impl Cores {
         self.with(|_| {})
     }
 
+    /// Whether the run goes back where it cannot go on.
+    fn goes_back(&self) -> bool {
+        self.plan.on_failure == OnFailure::Rollback
+    }
+
     /// One that has another plan.
     #[must_use]
     pub fn with(&self, change: impl FnOnce(&mut Plan)) -> Core {

@@ -26,6 +26,7 @@ pub mod place;
 pub mod plan;
 mod roll;
 mod run;
+pub mod scale;
 pub mod schedule;
 mod sent;
 pub mod shutdown;

@@ -7,6 +7,7 @@ pub mod dynamics;
 pub mod plain_scheduler;
 pub mod recordings;
 pub mod requests;
+pub mod scale;
 pub mod scenario;
 pub mod sched_cases;
 pub mod sched_load;

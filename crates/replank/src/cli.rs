@@ -67,6 +67,10 @@ pub(crate) enum Command {
     #[command(after_help = Exit::table())]
     Check(CheckArgs),
 
+    /// Tells how many nodes there are to be, and why: what Cluster Autoscaler's flags, tags and annotations come to.
+    #[command(after_help = Exit::table())]
+    Scale(ScaleArgs),
+
     /// Explains a finding: what it means, when it does not matter, what to do. Without ID all of them are listed.
     #[command(after_help = Exit::table())]
     Explain(ExplainArgs),
@@ -175,6 +179,68 @@ pub(crate) enum CheckFormat {
     Sarif,
     /// For a ticket or a pull request.
     Markdown,
+}
+
+/// Arguments of `scale`.
+#[derive(Args, Debug)]
+pub(crate) struct ScaleArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: ScaleCommand,
+}
+
+/// What `scale` can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ScaleCommand {
+    /// Tells which nodes would be added or taken away now, and for every pod and node why not. Touches nothing.
+    ///
+    /// SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; without it the bundled example is looked at. Cluster
+    /// Autoscaler's flags are read off its Deployment in the snapshot; those behind `--` come after them. docs/scale.md has
+    /// examples.
+    #[command(after_help = Exit::table())]
+    Simulate(SimulateArgs),
+}
+
+/// Arguments of `scale simulate`.
+#[derive(Args, Debug)]
+pub(crate) struct SimulateArgs {
+    /// Files or directories of Kubernetes objects: YAML, JSON, lists, each in gzip too; `-` is standard input.
+    #[arg(value_name = "SNAPSHOT")]
+    pub(crate) snapshots: Vec<OsString>,
+
+    /// Bounds, tags and types of groups: the JSON of `aws autoscaling describe-auto-scaling-groups` or `aws eks describe-nodegroup`.
+    /// May be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) groups: Vec<PathBuf>,
+
+    /// Prices of instance types an hour, in JSON: {"m6i.xlarge": {"onDemand": 0.192, "spot": 0.08}}.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<PathBuf>,
+
+    /// The moment of the snapshot, such as 2026-11-20T09:52:00Z. Otherwise it is found in the snapshot.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<Time>,
+
+    /// How the snapshot is read.
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    /// Form of the answer; docs/scale.md describes the JSON.
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = ScaleFormat::Text)]
+    pub(crate) output: ScaleFormat,
+
+    /// Flags of Cluster Autoscaler, behind `--`: `-- --expander=price --max-nodes-total=50`.
+    #[arg(last = true, value_name = "FLAG")]
+    pub(crate) flags: Vec<String>,
+}
+
+/// Form of an answer about scaling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScaleFormat {
+    /// For a person.
+    Text,
+    /// For a program.
+    Json,
 }
 
 /// Arguments of `explain`.

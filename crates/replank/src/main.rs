@@ -14,6 +14,7 @@ mod printer;
 mod progress;
 mod rehearse;
 mod report;
+mod scale;
 mod scan;
 mod snapshot;
 
@@ -49,6 +50,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Place(args) => place::run(args, printer),
         Command::Check(args) => check::run(args, printer),
         Command::Hpa(args) => hpa::run(&args.command, printer, &interrupt),
+        Command::Scale(args) => scale::run(args, printer),
         Command::Explain(args) => explain::run(args, printer),
         Command::Leftover(args) => leftover::run(args, printer),
         Command::Scan(args) => scan::run(args, printer),

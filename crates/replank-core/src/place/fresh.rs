@@ -60,6 +60,24 @@ pub(super) fn daemon_moulds(view: &View) -> Vec<Mould> {
     sets.filter_map(|(_, set)| Some(subject::of_object(view, &set.clone().into()).ok()?.0)).collect()
 }
 
+/// What the pods of all DaemonSets are made from, for whoever adds nodes.
+#[derive(Clone, Debug, Default)]
+pub struct DaemonMoulds(Vec<Mould>);
+
+impl DaemonMoulds {
+    /// Those of a cluster.
+    #[must_use]
+    pub fn of(view: &View) -> Self {
+        Self(daemon_moulds(view))
+    }
+
+    /// The pods that DaemonSets put on a node.
+    #[must_use]
+    pub fn on(&self, node: &Node) -> Vec<Arc<Pod>> {
+        daemons(&self.0, node)
+    }
+}
+
 fn daemons(moulds: &[Mould], node: &Node) -> Vec<Arc<Pod>> {
     let is_wanted = |pod: &Arc<Pod>| {
         spec_matches(&pod.spec, pod.pin.as_ref(), node)

@@ -25,6 +25,7 @@ mod tests;
 
 pub use amount::{amount, rounded};
 pub use change::{Change, Weight};
+pub use fresh::DaemonMoulds;
 pub use inquiry::{Answer, Copies, Inquiry, Misfit, Outcome, Row, is_workload};
 pub use per_node::{DaemonRow, Wanted};
 pub use queue::{Fate, Queued};
@@ -32,3 +33,4 @@ pub use remedy::Remedy;
 pub use subject::{Made, Mould, SubjectError};
 pub use what_if::{NoPick, Pick, WhatIf, WhatIfError};
 pub use why::plain;
+pub(crate) use why::words;

@@ -37,6 +37,13 @@ pub(super) fn why(pod: &Pod, node: &Node, is_closed: bool, failure: &Failure, de
     own.filter(|text| !text.is_empty()).unwrap_or_else(|| plain(failure))
 }
 
+/// Every objection of a node to a pod, in the order of the profile.
+pub(crate) fn words(pod: &Pod, node: &Node, detail: &Detail) -> Vec<String> {
+    let rejected =
+        detail.rejected.iter().flat_map(|rejected| rejected.reasons.iter().map(ToString::to_string));
+    rejected.chain(detail.all.iter().map(|failure| why(pod, node, false, failure, detail))).collect()
+}
+
 /// The scheduler's own text, without the words that it begins with where it counts nodes.
 #[must_use]
 pub fn plain(failure: &Failure) -> String {

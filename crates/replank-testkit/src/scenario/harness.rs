@@ -1,4 +1,4 @@
-//! The test target: plays every scenario of a directory and compares its story with the one in the file.
+//! The test targets: plays every scenario of a directory and compares its story with the one in the file.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -16,19 +16,41 @@ use super::play::play;
 const DIRECTORY_VARIABLE: &str = "REPLANK_SCENARIOS";
 /// If set, the expected stories are written anew.
 const UPDATE_VARIABLE: &str = "UPDATE_GOLDEN";
-/// Fewer scenarios than this in the repository's directory mean that it was not found whole.
-const LEAST: usize = 25;
 
-/// What came of one file.
-enum Outcome {
-    Same,
-    Renewed,
-    Different(String),
+/// Files of one form, and how they are played.
+pub(crate) struct Suite {
+    /// Directory below the repository's `scenarios`.
+    pub(crate) directory: &'static str,
+    /// The test target.
+    pub(crate) target: &'static str,
+    /// Fewer files than this mean that the directory was not found whole.
+    pub(crate) least: usize,
+    /// Plays a file: the expected story, the one that is found, and the file's text with that one.
+    pub(crate) play: fn(&Path, &str) -> anyhow::Result<Played>,
+}
+
+/// What came of playing a file.
+pub(crate) struct Played {
+    pub(crate) expected: String,
+    pub(crate) found: String,
+    pub(crate) renewed: String,
 }
 
 /// Plays all scenarios, or those whose name contains one of the words on the command line.
 pub fn main() -> ExitCode {
-    match run() {
+    run_suite(&Suite { directory: "", target: "scenarios", least: 25, play: scenario })
+}
+
+fn scenario(path: &Path, text: &str) -> anyhow::Result<Played> {
+    let scenario = Scenario::read(path, text)?;
+    let found = play(&scenario)?;
+    let renewed = scenario.renewed(&found);
+    Ok(Played { expected: scenario.expected, found, renewed })
+}
+
+/// Plays the files of a suite.
+pub(crate) fn run_suite(suite: &Suite) -> ExitCode {
+    match run(suite) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
@@ -38,18 +60,28 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run() -> anyhow::Result<usize> {
+/// What came of one file.
+enum Outcome {
+    Same,
+    Renewed,
+    Different(String),
+}
+
+fn run(suite: &Suite) -> anyhow::Result<usize> {
     // Flags are those of other test harnesses.
     let words: Vec<String> = env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let given = env::var_os(DIRECTORY_VARIABLE).map(PathBuf::from);
     let is_own = given.is_none();
-    let directory = given.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios"));
+    let directory = given.unwrap_or_else(|| {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(suite.directory)
+    });
     let all = files(&directory)?;
-    if is_own && all.len() < LEAST {
+    if is_own && all.len() < suite.least {
         return Err(anyhow!(
-            "{} has {} scenarios, expected at least {LEAST}",
+            "{} has {} scenarios, expected at least {}",
             directory.display(),
-            all.len()
+            all.len(),
+            suite.least
         ));
     }
     let name =
@@ -59,7 +91,7 @@ fn run() -> anyhow::Result<usize> {
     let mut failed = 0;
     for path in &chosen {
         let begun = Instant::now();
-        let outcome = one(path);
+        let outcome = one(suite, path);
         let took = begun.elapsed().as_millis();
         match outcome {
             Ok(Outcome::Same) => println!("ok       {} ({took} ms)", name(path)),
@@ -80,7 +112,8 @@ fn run() -> anyhow::Result<usize> {
     }
     if failed > 0 {
         println!(
-            "if the stories found are right: {UPDATE_VARIABLE}=1 cargo test -p replank-testkit --test scenarios"
+            "if the stories found are right: {UPDATE_VARIABLE}=1 cargo test -p replank-testkit --test {}",
+            suite.target
         );
     }
     Ok(failed)
@@ -104,17 +137,16 @@ pub fn files(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn one(path: &Path) -> anyhow::Result<Outcome> {
+fn one(suite: &Suite, path: &Path) -> anyhow::Result<Outcome> {
     let text = fs::read_to_string(path)?;
-    let scenario = Scenario::read(path, &text)?;
-    let played = panic::catch_unwind(AssertUnwindSafe(|| play(&scenario)));
-    let story = played.map_err(|_| anyhow!("it panicked"))?.with_context(|| path.display().to_string())?;
-    if story == scenario.expected {
+    let played = panic::catch_unwind(AssertUnwindSafe(|| (suite.play)(path, &text)));
+    let played = played.map_err(|_| anyhow!("it panicked"))?.with_context(|| path.display().to_string())?;
+    if played.found == played.expected {
         return Ok(Outcome::Same);
     }
     if env::var_os(UPDATE_VARIABLE).is_some() {
-        fs::write(path, scenario.renewed(&story))?;
+        fs::write(path, played.renewed)?;
         return Ok(Outcome::Renewed);
     }
-    Ok(Outcome::Different(difference(&scenario.expected, &story)))
+    Ok(Outcome::Different(difference(&played.expected, &played.found)))
 }

@@ -14,6 +14,7 @@ mod names;
 mod play;
 mod pods;
 mod stage;
+mod staged;
 mod story;
 mod summary;
 #[cfg(test)]
@@ -21,5 +22,8 @@ mod tests;
 mod words;
 
 pub use file::{Problem, Scenario};
+pub(crate) use harness::{Played, Suite, run_suite};
 pub use harness::{files, main};
+pub(crate) use names::Names as PodNames;
 pub use play::{Effects, play, play_restarted};
+pub(crate) use staged::Staged;

@@ -13,7 +13,7 @@ use replank_sim::{script, workload_of};
 
 /// What everything is called.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     pods: BTreeMap<Key, Key>,
     nodes: BTreeMap<NodeName, String>,
     instances: BTreeMap<InstanceId, String>,
@@ -78,7 +78,7 @@ impl Names {
         }
     }
 
-    pub(super) fn pod(&self, key: &Key) -> String {
+    pub(crate) fn pod(&self, key: &Key) -> String {
         self.pods.get(key).unwrap_or(key).to_string()
     }
 

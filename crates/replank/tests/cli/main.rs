@@ -15,6 +15,7 @@ mod place_audit;
 mod place_data;
 mod place_usage;
 mod repeat;
+mod scale;
 mod scan;
 mod script;
 mod sweep;

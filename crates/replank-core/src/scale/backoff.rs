@@ -1,0 +1,176 @@
+//! What must be remembered between two looks: groups that failed, what was asked for, since when nodes have not been needed.
+//!
+//! A capacity error concerns more than the group that met it: other groups of the same instance types, zone and market would meet it
+//! too. So the error is remembered by these where it names them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use replank_model::text::{GroupName, NodeName, Text, Zone};
+use replank_model::time::{Span, Time};
+
+use super::group::{Group, Market};
+use super::options::Options;
+
+/// What failed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// A group as a whole: its instances did not become nodes in time, or the cloud refused for another reason.
+    Group(GroupName),
+    /// There is no capacity of an instance type in a zone (`InsufficientInstanceCapacity`).
+    Capacity {
+        /// The type.
+        instance_type: Text,
+        /// The zone.
+        zone: Zone,
+        /// The market.
+        market: Market,
+    },
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Group(group) => write!(f, "group {group}"),
+            Self::Capacity { instance_type, zone, market } => {
+                write!(f, "{instance_type} in {zone}, {market}")
+            }
+        }
+    }
+}
+
+/// How long something is not tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// When it failed last.
+    pub failed: Time,
+    /// For how long it is left alone then.
+    pub span: Span,
+    /// What the cloud said.
+    pub why: Text,
+}
+
+impl Backoff {
+    /// Until when it is left alone.
+    #[must_use]
+    pub fn until(&self) -> Time {
+        self.failed + self.span
+    }
+}
+
+/// Nodes that were asked for and are not there yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// When.
+    pub at: Time,
+    /// How many.
+    pub count: u32,
+}
+
+/// What must outlive a restart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// What failed, and until when it is left alone.
+    pub backoffs: BTreeMap<Scope, Backoff>,
+    /// What was asked for, by group.
+    pub requests: BTreeMap<GroupName, Request>,
+    /// Since when nodes have not been needed.
+    pub unneeded: BTreeMap<NodeName, Time>,
+    /// When a node was added last.
+    pub added: Option<Time>,
+    /// When a node was taken away last.
+    pub deleted: Option<Time>,
+    /// When taking one away failed last.
+    pub failed: Option<Time>,
+}
+
+impl State {
+    /// Remembers a failure: left alone for twice as long as the last time, unless that is long ago.
+    pub fn fail(&mut self, scope: Scope, why: impl Into<Text>, now: Time, options: &Options) {
+        let known = self.backoffs.get(&scope).filter(|known| now - known.failed <= options.backoff_reset);
+        let span = match known {
+            // Several instances of one request fail at once: that is one failure.
+            Some(known) if now < known.until() => known.span,
+            Some(known) => (known.span * 2).min(options.backoff_max),
+            None => options.backoff_initial,
+        };
+        self.backoffs.insert(scope, Backoff { failed: now, span, why: why.into() });
+    }
+
+    /// What keeps a group from being tried in a zone.
+    #[must_use]
+    pub fn backed_off<'a>(
+        &'a self,
+        group: &Group,
+        zone: &Zone,
+        now: Time,
+    ) -> Option<(&'a Scope, &'a Backoff)> {
+        let active =
+            |scope: &Scope| self.backoffs.get_key_value(scope).filter(|(_, backoff)| now < backoff.until());
+        if let Some(whole) = active(&Scope::Group(group.name.clone())) {
+            return Some(whole);
+        }
+        // A group of several types goes on with those that are left.
+        let of_type = |instance_type: &Text| {
+            active(&Scope::Capacity {
+                instance_type: instance_type.clone(),
+                zone: zone.clone(),
+                market: group.market,
+            })
+        };
+        let all: Option<Vec<_>> = group.types.iter().map(of_type).collect();
+        all?.into_iter().min_by_key(|(_, backoff)| backoff.until())
+    }
+
+    /// Takes note of requests that have taken too long: the group has failed, and what it lacks is not waited for any more.
+    pub fn time_out(&mut self, groups: &[Group], now: Time, options: &Options) {
+        let late = |(name, request): (&GroupName, &Request)| {
+            let group = groups.iter().find(|group| group.name == *name)?;
+            let limit = group.own.provision_max.unwrap_or(options.provision_max);
+            (now - request.at >= limit && missing(group) > 0).then(|| (name.clone(), missing(group), limit))
+        };
+        let late: Vec<_> = self.requests.iter().filter_map(late).collect();
+        for (name, count, limit) in late {
+            self.requests.remove(&name);
+            self.fail(
+                Scope::Group(name),
+                format!("{count} did not become nodes within {limit}"),
+                now,
+                options,
+            );
+        }
+        let done = |name: &GroupName| groups.iter().any(|group| group.name == *name && missing(group) == 0);
+        self.requests.retain(|name, _| !done(name));
+    }
+}
+
+/// Nodes that a group wants and has not.
+pub(super) fn missing(group: &Group) -> u32 {
+    group.size.desired.saturating_sub(group.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(minutes: i64) -> Time {
+        Time::from_millis(0) + Span::from_minutes(minutes)
+    }
+
+    #[test]
+    fn failures_double_up_to_the_longest_and_are_forgotten_after_a_while() {
+        let (mut state, options) = (State::default(), Options::default());
+        let scope = || Scope::Group("web".into());
+        let mut spans = Vec::new();
+        let mut now = at(0);
+        for _ in 0..5 {
+            state.fail(scope(), "no capacity", now, &options);
+            state.fail(scope(), "no capacity", now, &options);
+            spans.push(state.backoffs[&scope()].span);
+            now = state.backoffs[&scope()].until();
+        }
+        assert_eq!(spans, [5, 10, 20, 30, 30].map(Span::from_minutes));
+        state.fail(scope(), "no capacity", now + Span::from_minutes(181), &options);
+        assert_eq!(state.backoffs[&scope()].span, Span::from_minutes(5));
+    }
+}

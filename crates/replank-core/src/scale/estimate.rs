@@ -1,0 +1,260 @@
+//! How many nodes of a group pods need.
+//!
+//! Classes are taken the largest first. Those that depend on nothing but the node are packed by division onto the new nodes in
+//! their order; all others are placed one by one by the engine, which may put them on nodes that were there before, since a new
+//! node can open these (a spread constraint's smallest count rises). A class that a fresh node of no zone takes adds none.
+
+use std::cmp::Reverse;
+
+use replank_model::text::NodeName;
+use smallvec::SmallVec;
+
+use super::amounts::{AT_CPU, AT_MEMORY, Amounts, take, times};
+use super::bench::Bench;
+use super::classes::{Class, Kind};
+use super::source::{Next, Stock, next};
+use crate::schedule::{Mark, VolumeDecisions};
+
+/// How exactly pods are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// By division alone; of what pods ask of each other only how many share a node counts. For plain classes it is exact.
+    Division,
+    /// With the engine where division does not tell.
+    Engine,
+}
+
+/// A new node while it is filled.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub(super) next: Next,
+    pub(super) free: Amounts,
+    shares: SmallVec<[(u32, i64); 2]>,
+    /// Its name in the engine, where it is put there.
+    pub(super) name: Option<NodeName>,
+}
+
+/// So many pods of a class on a new node, or on one that was there before.
+#[derive(Clone, Debug)]
+pub(super) struct Put {
+    pub(super) class: usize,
+    pub(super) pods: usize,
+    pub(super) on: On,
+}
+
+/// Where pods go.
+#[derive(Clone, Debug)]
+pub(super) enum On {
+    /// A new node, by position.
+    Slot(usize),
+    /// One that was there.
+    Node(NodeName),
+}
+
+/// What comes of adding nodes of some groups.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Estimate {
+    /// New nodes, in the order in which they come.
+    pub(super) added: Vec<Next>,
+    /// What goes where.
+    pub(super) puts: Vec<Put>,
+}
+
+impl Estimate {
+    /// How many pods it helps.
+    pub(super) fn pods(&self) -> usize {
+        self.puts.iter().map(|put| put.pods).sum()
+    }
+}
+
+/// A run over the classes.
+struct Filling<'b, 'a> {
+    bench: &'b mut Bench<'a>,
+    choice: &'b [usize],
+    mode: Mode,
+    stocks: Vec<Stock>,
+    slots: Vec<Slot>,
+    /// Slots that were there before this run: they are filled, and not counted.
+    before: usize,
+    most: usize,
+    puts: Vec<Put>,
+    placed: Vec<usize>,
+}
+
+/// What a choice comes to, and how the bench is once it is made.
+pub(super) struct Filled {
+    pub(super) estimate: Estimate,
+    pub(super) slots: Vec<Slot>,
+    pub(super) stocks: Vec<Stock>,
+}
+
+/// Counts the nodes that groups of a choice would add, at most so many. The bench's engine has them afterwards; the caller takes
+/// them back, or keeps them with [`Bench::keep`].
+pub(super) fn fill(bench: &mut Bench<'_>, choice: &[usize], mode: Mode, most: usize) -> Filled {
+    let (stocks, slots) = (bench.stocks.clone(), bench.slots.clone());
+    let placed = bench.classes.all.iter().map(|class| class.placed).collect();
+    let before = slots.len();
+    let mut filling = Filling { bench, choice, mode, stocks, slots, before, most, puts: Vec::new(), placed };
+    for at in filling.order() {
+        filling.class(at);
+    }
+    let Filling { stocks, slots, puts, .. } = filling;
+    let added = slots[before..].iter().map(|slot| slot.next).collect();
+    Filled { estimate: Estimate { added, puts }, slots, stocks }
+}
+
+/// What there was before nodes came that take nothing.
+struct Before {
+    slots: usize,
+    stocks: Vec<Stock>,
+    mark: Mark,
+}
+
+impl Filling<'_, '_> {
+    /// Those of higher priority first, then the largest as shares of what a node offers (Cluster Autoscaler's
+    /// `DecreasingPodOrderer`).
+    fn order(&self) -> Vec<usize> {
+        let of = &self.bench.probes[self.choice[0]][0].offered;
+        let share = |class: &Class, at: usize| {
+            let (wanted, all) =
+                (class.request.get(at).copied().unwrap_or(0), of.get(at).copied().unwrap_or(0));
+            i128::from(wanted) * 1_000_000 / i128::from(all.max(1))
+        };
+        let mut order: Vec<usize> =
+            (0..self.bench.classes.all.len()).filter(|at| self.left(*at) > 0).collect();
+        order.sort_by_key(|at| {
+            let class = &self.bench.classes.all[*at];
+            let priority = class.pods[0].spec.priority.unwrap_or(0);
+            (Reverse(priority), Reverse(share(class, AT_CPU) + share(class, AT_MEMORY)), *at)
+        });
+        order
+    }
+
+    fn left(&self, at: usize) -> usize {
+        self.bench.classes.all[at].pods.len() - self.placed[at]
+    }
+
+    fn class(&mut self, at: usize) {
+        let class = &self.bench.classes.all[at];
+        let mut probes = self.choice.iter().flat_map(|group| &self.bench.probes[*group]);
+        if !probes.any(|probe| probe.takes(class)) {
+            return;
+        }
+        let one_by_one = self.mode == Mode::Engine && class.kind != Kind::Plain;
+        if !one_by_one {
+            for slot in 0..self.slots.len() {
+                self.fill_slot(at, slot);
+            }
+        }
+        // Where no node that was there takes it any more, and what came since then.
+        let mut fresh: Option<usize> = None;
+        let mut dry: Option<Before> = None;
+        while self.left(at) > 0 {
+            let is_placed = match (one_by_one, fresh) {
+                (false, None) => false,
+                (false, Some(slot)) => self.fill_slot(at, slot) > 0,
+                (true, fresh) => self.place(at, fresh),
+            };
+            if is_placed {
+                dry = None;
+                continue;
+            }
+            let came_in_vain = dry.as_ref().map_or(0, |before| self.slots.len() - before.slots);
+            if came_in_vain > self.zones() || self.slots.len() - self.before >= self.most {
+                break;
+            }
+            let before = Before {
+                slots: self.slots.len(),
+                stocks: self.stocks.clone(),
+                mark: self.bench.trial.mark(),
+            };
+            let Some(slot) = self.add() else { break };
+            dry = dry.or(Some(before));
+            fresh = Some(slot);
+        }
+        if let Some(before) = dry {
+            self.bench.trial.revert_to(before.mark);
+            self.slots.truncate(before.slots);
+            self.stocks = before.stocks;
+        }
+    }
+
+    /// Zones of the choice: so many nodes may come in vain before one comes in the zone that is wanted.
+    fn zones(&self) -> usize {
+        self.choice.iter().map(|group| self.bench.groups[*group].zones.len()).sum()
+    }
+
+    fn add(&mut self) -> Option<usize> {
+        let next = next(self.choice, &mut self.stocks)?;
+        let free = self.bench.probes[next.group][next.zone].free.clone();
+        let name = match self.mode {
+            Mode::Division => None,
+            Mode::Engine => Some(self.bench.put_node(next)),
+        };
+        self.slots.push(Slot { next, free, shares: SmallVec::new(), name });
+        Some(self.slots.len() - 1)
+    }
+
+    /// Packs as many pods of a class as a new node takes.
+    fn fill_slot(&mut self, at: usize, slot: usize) -> usize {
+        let class = &self.bench.classes.all[at];
+        let here = &self.slots[slot];
+        let left = self.left(at);
+        if left == 0 || !self.bench.probes[here.next.group][here.next.zone].lets_in(class) {
+            return 0;
+        }
+        let mut room = times(&here.free, &class.request);
+        for (share, most) in &class.shares {
+            let used = here.shares.iter().find(|(known, _)| known == share).map_or(0, |(_, used)| *used);
+            room = room.min(most - used);
+        }
+        let count = usize::try_from(room.max(0)).unwrap_or(0).min(left);
+        if count == 0 {
+            return 0;
+        }
+        if let Some(name) = here.name.clone() {
+            let pods = self.bench.classes.all[at].pods[self.placed[at]..][..count].to_vec();
+            for pod in pods {
+                self.bench.assume(&pod, &name, &VolumeDecisions::default());
+            }
+        }
+        self.count(at, On::Slot(slot), count);
+        count
+    }
+
+    /// Places one pod by the engine. Whether it went anywhere. A class that no pod opens a node to is asked of the newest node only,
+    /// once all others have refused it.
+    fn place(&mut self, at: usize, fresh: Option<usize>) -> bool {
+        let class = &self.bench.classes.all[at];
+        let pod = class.pods[self.placed[at]].clone();
+        let newest =
+            fresh.filter(|_| class.kind == Kind::Apart).and_then(|slot| self.slots[slot].name.clone());
+        let found = match newest {
+            Some(name) => self.bench.fits_on(&pod, &name).then_some((name, VolumeDecisions::default())),
+            None => self.bench.place(&pod),
+        };
+        let Some((name, volumes)) = found else { return false };
+        self.bench.assume(&pod, &name, &volumes);
+        let slot = self.slots.iter().rposition(|slot| slot.name.as_ref() == Some(&name));
+        let on = slot.map_or(On::Node(name), On::Slot);
+        self.count(at, on, 1);
+        true
+    }
+
+    fn count(&mut self, at: usize, on: On, count: usize) {
+        if let On::Slot(slot) = &on {
+            let class = &self.bench.classes.all[at];
+            let here = &mut self.slots[*slot];
+            let number = i64::try_from(count).expect("fewer pods than 2^63 fit in memory");
+            take(&mut here.free, &class.request, number);
+            for (share, _) in &class.shares {
+                match here.shares.iter_mut().find(|(known, _)| known == share) {
+                    Some((_, used)) => *used += number,
+                    None => here.shares.push((*share, number)),
+                }
+            }
+        }
+        self.placed[at] += count;
+        self.puts.push(Put { class: at, pods: count, on });
+    }
+}

@@ -1,0 +1,462 @@
+//! What the autoscaler knows of each node group, and what it had to assume.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use replank_model::object::cloud::{GroupSize, LaunchTemplate};
+use replank_model::object::node::Node;
+use replank_model::text::{GroupName, InstanceId, NodeName, Text, Zone};
+use replank_model::view::View;
+
+use super::facts::Facts;
+use super::options::Options;
+use super::tags::{self, BadTag, OwnOptions};
+use super::template::{Ground, computed};
+use crate::groups::{GroupBy, from_nodes, group_of, instance_id_of, zone_of};
+use crate::makers::Maker;
+
+/// EKS' label that says how a node was bought.
+pub(super) const LABEL_CAPACITY: &str = "eks.amazonaws.com/capacityType";
+/// The maximum of a group of which nothing is known.
+pub const UNKNOWN_MAX: u32 = u32::MAX;
+
+/// How instances are bought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Market {
+    /// At the list price.
+    #[default]
+    OnDemand,
+    /// On the spot market.
+    Spot,
+    /// Reserved for a time.
+    CapacityBlock,
+}
+
+impl Market {
+    /// From EKS' word.
+    #[must_use]
+    pub fn of_label(word: &str) -> Self {
+        match word {
+            "SPOT" => Self::Spot,
+            "CAPACITY_BLOCK" => Self::CapacityBlock,
+            _ => Self::OnDemand,
+        }
+    }
+
+    /// EKS' word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OnDemand => "ON_DEMAND",
+            Self::Spot => "SPOT",
+            Self::CapacityBlock => "CAPACITY_BLOCK",
+        }
+    }
+}
+
+impl fmt::Display for Market {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::OnDemand => "on demand",
+            Self::Spot => "spot",
+            Self::CapacityBlock => "capacity block",
+        })
+    }
+}
+
+/// Where a group's bounds come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bounds {
+    /// From the cloud, or the plan.
+    Known,
+    /// From `--nodes`.
+    Flag,
+    /// Nobody said them.
+    Assumed,
+}
+
+/// What a new node of a group is known from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nodes that the group has.
+    Living,
+    /// Instance type, tags, EKS' labels and taints: the group has no node.
+    Computed,
+}
+
+/// A node group that the autoscaler may change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Name.
+    pub name: GroupName,
+    /// Name of the Auto Scaling group, where that is another.
+    pub auto_scaling: Option<Text>,
+    /// Bounds, and how many are wanted.
+    pub size: GroupSize,
+    /// Where the bounds come from.
+    pub bounds: Bounds,
+    /// Zones, sorted.
+    pub zones: Vec<Zone>,
+    /// How instances are bought.
+    pub market: Market,
+    /// Instance types.
+    pub types: Vec<Text>,
+    /// What instances become.
+    pub template: LaunchTemplate,
+    /// From what that is known.
+    pub origin: Origin,
+    /// Settings of its own.
+    pub own: OwnOptions,
+    /// Its nodes, by zone.
+    pub nodes: BTreeMap<Zone, Vec<NodeName>>,
+    /// Instances that are no nodes yet, by zone.
+    pub booting: BTreeMap<Zone, u32>,
+    /// Whether launches are suspended.
+    pub is_suspended: bool,
+}
+
+impl Group {
+    /// Number of nodes.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        let nodes: usize = self.nodes.values().map(Vec::len).sum();
+        u32::try_from(nodes).expect("fewer than 2^32 nodes fit in memory")
+    }
+
+    /// Whether it has no node.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.values().all(Vec::is_empty)
+    }
+
+    /// How many nodes may still be added.
+    #[must_use]
+    pub fn room(&self) -> u32 {
+        self.size.max.saturating_sub(self.size.desired)
+    }
+}
+
+/// Why a group is left alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// Neither `--nodes` nor the tags of `--node-group-auto-discovery` name it.
+    NotDiscovered,
+    /// Somebody else answers for its nodes.
+    Maker(Maker),
+    /// Nothing tells what its nodes would offer.
+    UnknownType(Vec<Text>),
+    /// Nothing tells in which zones they would be.
+    NoZones,
+    /// Its maximum is 0.
+    Closed,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotDiscovered => f.write_str("neither --nodes nor the tags of --node-group-auto-discovery name it"),
+            Self::Maker(maker) => write!(f, "its nodes are made by {maker}"),
+            Self::UnknownType(types) if types.is_empty() => {
+                f.write_str("it has no node, and no instance type is known: tag it with node-template/resources/cpu and memory")
+            }
+            Self::UnknownType(types) => {
+                let types: Vec<&str> = types.iter().map(|name| &**name).collect();
+                write!(
+                    f,
+                    "it has no node, and nothing is known of {}: tag it with node-template/resources/cpu and memory",
+                    types.join(", ")
+                )
+            }
+            Self::NoZones => f.write_str("it has no node, and nothing tells its zones: pass describe-auto-scaling-groups too"),
+            Self::Closed => f.write_str("its maximum is 0"),
+        }
+    }
+}
+
+/// Something that is not known and was taken to be so.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Assumed {
+    /// Bounds: from nothing to any number.
+    Bounds(GroupName),
+    /// What a node offers: worked out from its instance type.
+    Computed(GroupName, Text),
+    /// Launched types differ: the least of each resource counts.
+    LeastOf(GroupName, Vec<Text>),
+    /// Zone: an Auto Scaling group launches where it has the fewest instances.
+    ZonesInTurn(GroupName),
+}
+
+impl Assumed {
+    /// Of which group.
+    #[must_use]
+    pub fn group(&self) -> &GroupName {
+        match self {
+            Self::Bounds(group)
+            | Self::Computed(group, _)
+            | Self::LeastOf(group, _)
+            | Self::ZonesInTurn(group) => group,
+        }
+    }
+
+    /// What, in words that do not name the group.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::Bounds(_) => "no bounds are known: it may shrink to 0 and grow without end (pass --groups)".to_owned(),
+            Self::Computed(_, of) if of.is_empty() => {
+                "no node shows what it offers: worked out from its tags, less what EKS' images reserve".to_owned()
+            }
+            Self::Computed(_, of) => {
+                format!("no node shows what it offers: worked out for {of}, less what EKS' images reserve")
+            }
+            Self::LeastOf(_, types) => {
+                let types: Vec<&str> = types.iter().map(|name| &**name).collect();
+                format!("which of {} comes is not known: the least of each resource counts", types.join(", "))
+            }
+            Self::ZonesInTurn(_) => {
+                "new instances come where it has the fewest, in the order of the zones' names where it has as many".to_owned()
+            }
+        }
+    }
+}
+
+impl fmt::Display for Assumed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "group {}: {}", self.group(), self.words())
+    }
+}
+
+/// All groups, and what could not be read or had to be assumed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Groups {
+    /// Those that may be changed, sorted by name.
+    pub all: Vec<Group>,
+    /// Those that are left alone, and why.
+    pub left_out: Vec<(GroupName, LeftOut)>,
+    /// Tags that cannot be read.
+    pub bad_tags: Vec<BadTag>,
+    /// What was assumed.
+    pub assumed: Vec<Assumed>,
+}
+
+impl Groups {
+    /// A group by its name.
+    #[must_use]
+    pub fn get(&self, name: &GroupName) -> Option<&Group> {
+        self.all.iter().find(|group| group.name == *name)
+    }
+
+    /// The groups of a cluster: those of the View where it knows them, else those that nodes show by a label, with what is said
+    /// of them besides.
+    #[must_use]
+    pub fn of(view: &View, by: &GroupBy, facts: &[Facts], options: &Options) -> Self {
+        let mut groups = Self::default();
+        let ground = Ground::of(view);
+        let members = members(view, by);
+        for (name, draft) in drafts(view, by, facts) {
+            groups.take(name, &draft, (&ground, &members), options);
+        }
+        groups.assumed.sort();
+        groups
+    }
+
+    fn take(
+        &mut self,
+        name: GroupName,
+        draft: &Draft<'_>,
+        (ground, members): (&Ground, &BTreeMap<GroupName, Vec<&Node>>),
+        options: &Options,
+    ) {
+        let facts = draft.facts;
+        let own_tags = draft.tags();
+        let (tags, bad) = tags::read(&name, own_tags.iter().map(|(key, value)| (&**key, &**value)));
+        self.bad_tags.extend(bad);
+        let nodes: &[&Node] = members.get(&name).map_or(&[], Vec::as_slice);
+        let maker = nodes.iter().map(|node| Maker::of(node)).find(Maker::keeps_its_nodes);
+        let flag = options.nodes.iter().find(|flag| {
+            flag.name == name
+                || facts.is_some_and(|facts| facts.auto_scaling.as_deref() == Some(flag.name.as_str()))
+        });
+        let (size, bounds) = size(draft, flag.map(|flag| (flag.min, flag.max)), nodes.len());
+        let left_out = match maker {
+            Some(maker) => Some(LeftOut::Maker(maker)),
+            None if !is_discovered(&own_tags, flag.is_some(), options) => Some(LeftOut::NotDiscovered),
+            None if size.max == 0 => Some(LeftOut::Closed),
+            None => None,
+        };
+        if let Some(why) = left_out {
+            self.left_out.push((name, why));
+            return;
+        }
+        let (template, origin) = match draft.learnt.clone() {
+            Some(template) => (template, Origin::Living),
+            None => match computed(&name, facts, &tags, ground) {
+                Ok(template) => (template, Origin::Computed),
+                Err(why) => {
+                    self.left_out.push((name, why));
+                    return;
+                }
+            },
+        };
+        let mut by_zone: BTreeMap<Zone, Vec<NodeName>> = BTreeMap::new();
+        for node in nodes {
+            by_zone.entry(zone_of(node)).or_default().push(node.name());
+        }
+        let zones = zones(draft, &by_zone);
+        let booting = booting(facts, &view_instances(nodes), &zones);
+        let types: Vec<Text> = template.shapes.iter().map(|shape| shape.instance_type.clone()).collect();
+        self.assume(&name, bounds, &origin, &types, zones.len());
+        self.all.push(Group {
+            auto_scaling: facts.and_then(|facts| facts.auto_scaling.clone()),
+            market: market(facts, &template),
+            own: tags.own,
+            is_suspended: facts.is_some_and(|facts| facts.is_suspended),
+            nodes: by_zone,
+            name,
+            size,
+            bounds,
+            zones,
+            types,
+            template,
+            origin,
+            booting,
+        });
+    }
+
+    fn assume(&mut self, name: &GroupName, bounds: Bounds, origin: &Origin, types: &[Text], zones: usize) {
+        if bounds == Bounds::Assumed {
+            self.assumed.push(Assumed::Bounds(name.clone()));
+        }
+        if *origin == Origin::Computed {
+            let first = types.first().cloned().unwrap_or_default();
+            self.assumed.push(Assumed::Computed(name.clone(), first));
+        }
+        if types.len() > 1 {
+            self.assumed.push(Assumed::LeastOf(name.clone(), types.to_vec()));
+        }
+        if zones > 1 {
+            self.assumed.push(Assumed::ZonesInTurn(name.clone()));
+        }
+    }
+}
+
+/// What is known of a group before it is put together.
+#[derive(Default)]
+struct Draft<'a> {
+    /// From the View, or learnt from nodes.
+    learnt: Option<LaunchTemplate>,
+    /// From the View.
+    size: Option<GroupSize>,
+    zones: Vec<Zone>,
+    own_tags: Vec<(Text, Text)>,
+    facts: Option<&'a Facts>,
+}
+
+impl Draft<'_> {
+    fn tags(&self) -> Vec<(Text, Text)> {
+        let mut tags = self.own_tags.clone();
+        tags.extend(self.facts.into_iter().flat_map(|facts| facts.tags.iter().cloned()));
+        tags
+    }
+}
+
+fn drafts<'a>(view: &View, by: &GroupBy, facts: &'a [Facts]) -> BTreeMap<GroupName, Draft<'a>> {
+    let mut drafts: BTreeMap<GroupName, Draft<'a>> = BTreeMap::new();
+    for (name, group) in view.groups() {
+        let draft = drafts.entry(name.clone()).or_default();
+        draft.learnt = group.templates.get(group.current.0 as usize).cloned();
+        draft.size = Some(group.size);
+        draft.zones.clone_from(&group.zones);
+        draft.own_tags = group.tags.pairs().to_vec();
+    }
+    if view.groups().is_empty() {
+        for learnt in from_nodes(view, by) {
+            let draft = drafts.entry(learnt.group.name.clone()).or_default();
+            draft.learnt = learnt.group.templates.into_iter().next();
+            draft.zones = learnt.group.zones;
+        }
+    }
+    for one in facts {
+        let name = shown_as(view, by, one, &drafts);
+        drafts.entry(name).or_default().facts = Some(one);
+    }
+    drafts
+}
+
+/// The name by which nodes show a group: its own, or that of the group to which one of its instances belongs.
+fn shown_as(view: &View, by: &GroupBy, facts: &Facts, drafts: &BTreeMap<GroupName, Draft<'_>>) -> GroupName {
+    if drafts.contains_key(&facts.name) || facts.instances.is_empty() {
+        return facts.name.clone();
+    }
+    let nodes = view.nodes.sorted();
+    let mut shown = nodes.iter().filter(|(_, node)| facts.instances.contains_key(&instance_id_of(node)));
+    shown.find_map(|(_, node)| group_of(node, by)).unwrap_or_else(|| facts.name.clone())
+}
+
+fn members<'a>(view: &'a View, by: &GroupBy) -> BTreeMap<GroupName, Vec<&'a Node>> {
+    let mut members: BTreeMap<GroupName, Vec<&Node>> = BTreeMap::new();
+    for (_, node) in view.nodes.sorted() {
+        if let Some(group) = group_of(node, by) {
+            members.entry(group).or_default().push(node);
+        }
+    }
+    members
+}
+
+fn size(draft: &Draft<'_>, flag: Option<(u32, u32)>, nodes: usize) -> (GroupSize, Bounds) {
+    let nodes = u32::try_from(nodes).expect("fewer than 2^32 nodes fit in memory");
+    let known = draft.facts.and_then(|facts| facts.size).or(draft.size);
+    // Instances that are there and not wanted count: a group that shrinks is not one that has room.
+    match (known, flag) {
+        (Some(size), None) => (size, Bounds::Known),
+        (known, Some((min, max))) => {
+            (GroupSize { min, max, desired: known.map_or(nodes, |known| known.desired) }, Bounds::Flag)
+        }
+        (None, None) => (GroupSize { min: 0, max: UNKNOWN_MAX, desired: nodes }, Bounds::Assumed),
+    }
+}
+
+/// Where flags name groups, the others are left alone.
+fn is_discovered(tags: &[(Text, Text)], is_named: bool, options: &Options) -> bool {
+    if is_named || (options.nodes.is_empty() && options.discovery.is_empty()) {
+        return true;
+    }
+    // Tags are known from the cloud alone: where none are, discovery cannot be judged.
+    if tags.is_empty() && options.nodes.is_empty() {
+        return true;
+    }
+    let has = |(key, value): &(Text, Option<Text>)| {
+        tags.iter().any(|(own, is)| own == key && value.as_ref().is_none_or(|value| value == is))
+    };
+    options.discovery.iter().any(|all| all.iter().all(has))
+}
+
+fn zones(draft: &Draft<'_>, nodes: &BTreeMap<Zone, Vec<NodeName>>) -> Vec<Zone> {
+    let said = draft.facts.map_or(&[][..], |facts| &facts.zones);
+    let mut zones: Vec<Zone> = if said.is_empty() { draft.zones.clone() } else { said.to_vec() };
+    if zones.is_empty() {
+        zones = nodes.keys().cloned().collect();
+    }
+    zones.sort();
+    zones.dedup();
+    if zones.is_empty() { vec![Zone::default()] } else { zones }
+}
+
+fn view_instances(nodes: &[&Node]) -> Vec<InstanceId> {
+    nodes.iter().map(|node| instance_id_of(node)).collect()
+}
+
+/// Instances that the cloud knows and that are no nodes yet.
+fn booting(facts: Option<&Facts>, known: &[InstanceId], zones: &[Zone]) -> BTreeMap<Zone, u32> {
+    let mut booting: BTreeMap<Zone, u32> = BTreeMap::new();
+    let instances = facts.into_iter().flat_map(|facts| &facts.instances);
+    for (_, zone) in instances.filter(|(id, zone)| !known.contains(id) && zones.contains(zone)) {
+        *booting.entry(zone.clone()).or_default() += 1;
+    }
+    booting
+}
+
+fn market(facts: Option<&Facts>, template: &LaunchTemplate) -> Market {
+    let labelled = template.labels.value(LABEL_CAPACITY).map(Market::of_label);
+    facts.and_then(|facts| facts.market).or(labelled).unwrap_or_default()
+}

@@ -1,0 +1,42 @@
+//! How many nodes there are to be: pods that wait for a node bring some, nodes that nobody needs go.
+//!
+//! Flags, tags and annotations are those of Cluster Autoscaler. Whether a pod fits is asked of the engine that also plays the scheduler
+//! ([`crate::schedule`]), so that a node is not added on which the scheduler then places nothing. Everything here is a function of the
+//! cluster, the groups ([`Groups`]), the settings ([`Options`]), what is remembered ([`State`]) and the time.
+
+mod amounts;
+mod backoff;
+mod balance;
+mod bench;
+mod classes;
+mod estimate;
+mod expander;
+mod facts;
+mod found;
+mod group;
+mod limits;
+mod options;
+mod pattern;
+mod pending;
+mod prices;
+mod priorities;
+mod refuse;
+mod source;
+mod tags;
+mod template;
+mod up;
+
+pub use backoff::{Backoff, Request, Scope, State};
+pub use expander::{Choice, Decided, Expander, choose};
+pub use facts::{Facts, FactsError, merged, read as read_facts};
+pub use found::{OwnAutoscaler, own_autoscaler, priorities_text};
+pub use group::{Assumed, Bounds, Group, Groups, LeftOut, Market, Origin, UNKNOWN_MAX};
+pub use limits::Limit;
+pub use options::{DownOptions, FlagError, Limits, NodesFlag, Options};
+pub use pending::NotAsked;
+pub use prices::{Price, Prices, PricesError};
+pub use priorities::{BadLine, CONFIG_KEY, CONFIG_MAP, Priorities};
+pub use refuse::{GroupWhy, Refusal};
+pub use tags::{BadTag, OwnOptions, Tags};
+pub use template::{Fresh, Template};
+pub use up::{Given, NewNode, Round, Up, up};

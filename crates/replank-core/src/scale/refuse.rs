@@ -1,0 +1,170 @@
+//! Why pods go on waiting: what every group says to them.
+
+use std::fmt;
+
+use replank_model::object::meta::Key;
+use replank_model::text::{GroupName, Text, Zone};
+use replank_model::time::Time;
+
+use super::backoff::Scope;
+use super::bench::Bench;
+use super::limits::{Limit, Totals};
+use super::up::Given;
+use crate::place::words;
+
+/// Pods that ask the same and go on waiting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// The pods, in the order of the queue.
+    pub pods: Vec<Key>,
+    /// What each group says.
+    pub groups: Vec<(GroupName, GroupWhy)>,
+}
+
+/// Why a group does not grow for a pod.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GroupWhy {
+    /// None of its new nodes would take the pod.
+    Objects {
+        /// What a new node objects to, by zone; zones that object to the same are one.
+        zones: Vec<(Vec<Zone>, Vec<String>)>,
+    },
+    /// It would help, and is as large as it may be.
+    AtMaximum {
+        /// The maximum.
+        max: u32,
+    },
+    /// It would help, and the cluster is as large as it may be.
+    AtLimit(Limit),
+    /// It would help, and has failed a short while ago.
+    BackedOff {
+        /// What has failed.
+        scope: Scope,
+        /// Until when it is left alone.
+        until: Time,
+        /// What the cloud said.
+        why: Text,
+    },
+    /// It would help, and its launches are suspended.
+    Suspended,
+    /// It would help, is empty, and `--scale-up-from-zero=false`.
+    Empty,
+    /// A new node would take the pod by itself; what is between the pods keeps it away.
+    BetweenPods {
+        /// What a new node objects to once all others are placed.
+        words: Vec<String>,
+    },
+    /// One choice adds no more than `--max-nodes-per-scaleup`.
+    EnoughAtOnce {
+        /// That many.
+        most: u32,
+    },
+}
+
+impl fmt::Display for GroupWhy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Objects { zones } => {
+                let all: Vec<String> = zones
+                    .iter()
+                    .map(|(names, words)| {
+                        let names: Vec<&str> = names.iter().map(Zone::as_str).collect();
+                        match zones.len() {
+                            1 => words.join(", "),
+                            _ => format!("in {}: {}", names.join(", "), words.join(", ")),
+                        }
+                    })
+                    .collect();
+                f.write_str(&all.join("; "))
+            }
+            Self::AtMaximum { max } => write!(f, "is at its maximum of {max}"),
+            Self::AtLimit(limit) => limit.fmt(f),
+            Self::BackedOff { scope, until, why } => write!(f, "left alone until {until}: {scope}: {why}"),
+            Self::Suspended => f.write_str("its launches are suspended"),
+            Self::Empty => f.write_str("has no node, and --scale-up-from-zero=false"),
+            Self::BetweenPods { words } => {
+                write!(f, "a new node would take it alone; with all others placed: {}", words.join(", "))
+            }
+            Self::EnoughAtOnce { most } => write!(f, "--max-nodes-per-scaleup={most} is reached"),
+        }
+    }
+}
+
+/// What groups say to the pods that are left.
+pub(super) fn refusals(given: Given<'_>, bench: &mut Bench<'_>, totals: &Totals) -> Vec<Refusal> {
+    let left: Vec<usize> =
+        (0..bench.classes.all.len()).filter(|at| bench.classes.all[*at].left() > 0).collect();
+    let mut refusals: Vec<Refusal> = Vec::new();
+    for class in left {
+        let groups = (0..bench.groups.len())
+            .map(|group| (bench.groups[group].name.clone(), why(given, bench, totals, class, group)));
+        let groups: Vec<_> = groups.collect();
+        let of = &bench.classes.all[class];
+        let pods = of.pods[of.placed..].iter().map(|pod| pod.meta.key()).collect();
+        refusals.push(Refusal { pods, groups });
+    }
+    refusals
+}
+
+fn why(given: Given<'_>, bench: &mut Bench<'_>, totals: &Totals, class: usize, group: usize) -> GroupWhy {
+    let takes = bench.probes[group].iter().any(|probe| probe.takes(&bench.classes.all[class]));
+    if !takes {
+        return objects(bench, class, group);
+    }
+    let own = &bench.groups[group];
+    let backed_off = own.zones.iter().filter_map(|zone| given.state.backed_off(own, zone, given.now));
+    let backed_off: Vec<_> = backed_off.collect();
+    if own.is_suspended {
+        return GroupWhy::Suspended;
+    }
+    if own.is_empty() && own.size.desired == 0 && !given.options.from_zero {
+        return GroupWhy::Empty;
+    }
+    if bench.stocks[group].is_full(own) {
+        return GroupWhy::AtMaximum { max: own.size.max };
+    }
+    if let (room @ 0, Some(limit)) = totals.room(bench.templates[group].any(), given.options) {
+        debug_assert_eq!(room, 0);
+        return GroupWhy::AtLimit(limit);
+    }
+    if let Some((scope, backoff)) = backed_off.first().filter(|_| backed_off.len() == own.zones.len()) {
+        let (scope, until, why) = ((*scope).clone(), backoff.until(), backoff.why.clone());
+        return GroupWhy::BackedOff { scope, until, why };
+    }
+    let words = between(bench, class, group);
+    if words.is_empty() {
+        return GroupWhy::EnoughAtOnce { most: given.options.per_scale_up_max };
+    }
+    GroupWhy::BetweenPods { words }
+}
+
+fn objects(bench: &mut Bench<'_>, class: usize, group: usize) -> GroupWhy {
+    let pod = bench.classes.all[class].first().clone();
+    let mut zones: Vec<(Vec<Zone>, Vec<String>)> = Vec::new();
+    for at in 0..bench.groups[group].zones.len() {
+        let zone = bench.groups[group].zones[at].clone();
+        let Some((detail, fresh)) = bench.objections(group, at, &pod) else { continue };
+        let said = words(&pod, &fresh.node, &detail);
+        match zones.iter_mut().find(|(_, known)| *known == said) {
+            Some((names, _)) => names.push(zone),
+            None => zones.push((vec![zone], said)),
+        }
+    }
+    GroupWhy::Objects { zones }
+}
+
+/// What a new node objects to once all others are placed; empty if it would take the pod in some zone.
+fn between(bench: &mut Bench<'_>, class: usize, group: usize) -> Vec<String> {
+    let pod = bench.classes.all[class].first().clone();
+    let mut first = Vec::new();
+    for at in 0..bench.groups[group].zones.len() {
+        let Some((detail, fresh)) = bench.objections(group, at, &pod) else { continue };
+        if detail.first.is_none() && detail.rejected.is_none() {
+            return Vec::new();
+        }
+        if first.is_empty() {
+            first = words(&pod, &fresh.node, &detail);
+        }
+    }
+    first
+}

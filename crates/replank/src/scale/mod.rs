@@ -1,0 +1,85 @@
+//! `replank scale`.
+
+mod input;
+mod json;
+mod text;
+
+use replank_core::groups::GroupBy;
+use replank_core::scale::{self, Given, Groups, State, Up};
+use replank_core::schedule::Scheduler;
+use replank_model::time::Time;
+use replank_model::view::View;
+
+use crate::cli::{ScaleArgs, ScaleCommand, ScaleFormat, SimulateArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::rehearse::example;
+use crate::snapshot;
+
+/// What would be done now.
+#[derive(Debug)]
+pub(crate) struct Simulated {
+    /// What was read, in a few words.
+    pub(crate) name: String,
+    /// When it was.
+    pub(crate) now: Time,
+    /// Where the settings come from.
+    pub(crate) settings: String,
+    /// The cluster.
+    pub(crate) view: View,
+    /// Its groups.
+    pub(crate) groups: Groups,
+    /// What is added.
+    pub(crate) up: Up,
+}
+
+/// Scales.
+///
+/// # Errors
+/// Where what was asked for is not right.
+pub(crate) fn run(args: &ScaleArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+    match &args.command {
+        ScaleCommand::Simulate(args) => simulate(args, printer),
+    }
+}
+
+fn simulate(args: &SimulateArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+    // Small files first: their mistakes are found in no time, and a large snapshot takes a while.
+    let facts = input::groups(args)?;
+    let (name, view, now) = match args.snapshots.as_slice() {
+        [] => {
+            let scene = example::scene(args.now, &args.read, printer)?;
+            (scene.name, scene.view, scene.now)
+        }
+        snapshots => {
+            let cluster = snapshot::read_at(snapshot::sources(snapshots), &args.read, args.now, printer)?;
+            (snapshot::name(snapshots), cluster.view, cluster.now)
+        }
+    };
+    let settings = input::settings(args, &view, printer)?;
+    let prices = input::prices(args, &settings.options)?;
+    let priorities = input::priorities(&view, &settings.options, printer);
+    let by = GroupBy::Label(args.read.group_label.clone());
+    let groups = Groups::of(&view, &by, &facts, &settings.options);
+    groups.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
+    let mut scheduler = Scheduler::load(&view);
+    let state = State::default();
+    let given = Given {
+        view: &view,
+        groups: &groups,
+        options: &settings.options,
+        prices: &prices,
+        priorities: &priorities,
+        state: &state,
+        now,
+    };
+    let up = scale::up(given, &mut scheduler);
+    let simulated = Simulated { name, now, settings: settings.origin, view, groups, up };
+    let data = match args.output {
+        ScaleFormat::Text => text::page(&simulated, printer.look()),
+        ScaleFormat::Json => json::json(&simulated)?,
+    };
+    printer.data(&data)?;
+    Ok(if simulated.up.stay_pending() == 0 { Exit::Passes } else { Exit::Findings })
+}

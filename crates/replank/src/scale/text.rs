@@ -1,0 +1,177 @@
+//! What would be added and taken away, for a person.
+
+use std::collections::BTreeMap;
+
+use replank_core::check::workload_of;
+use replank_core::scale::{GroupWhy, NotAsked, Refusal, Round};
+use replank_model::object::meta::Key;
+use replank_model::text::{GroupName, Zone};
+
+use super::Simulated;
+use crate::report::words::count;
+use crate::report::{Cell, Lean, Look, Page, Tone};
+
+pub(super) fn page(simulated: &Simulated, look: Look) -> String {
+    let mut page = Page::new(look);
+    up(&mut page, simulated);
+    refusals(&mut page, simulated);
+    not_asked(&mut page, simulated);
+    groups(&mut page, simulated);
+    assumptions(&mut page, simulated);
+    page.into_text()
+}
+
+fn up(page: &mut Page, simulated: &Simulated) {
+    let up = &simulated.up;
+    let nodes: usize = up.rounds.iter().map(|round| round.nodes.len()).sum();
+    let stay = up.stay_pending();
+    let summary = match (nodes, stay) {
+        (0, 0) if up.fits.is_empty() => "no pod waits for a node".to_owned(),
+        (0, 0) => format!("nothing is added: {} on nodes that are there", fit(up.fits.len())),
+        (nodes, 0) => format!("{} would be added", count(nodes, "node")),
+        (0, stay) => format!("nothing would help: {} on waiting", goes(stay)),
+        (nodes, stay) => format!("{} would be added, {} on waiting", count(nodes, "node"), goes(stay)),
+    };
+    let tone = if stay == 0 { Tone::Good } else { Tone::Warning };
+    let summary = page.paint(&summary, tone);
+    page.heading("Scale up", &summary);
+    page.wrapped(2, &format!("{} at {}; {}", simulated.name, simulated.now, simulated.settings), Tone::Faint);
+    for (group, number) in &up.upcoming {
+        page.line(&format!("  group {group}: {} already on the way", count(*number as usize, "instance")));
+    }
+    if !up.fits.is_empty() {
+        page.line(&format!("  {} on nodes that are there or on their way", fit(up.fits.len())));
+    }
+    if up.rounds.is_empty() {
+        return;
+    }
+    page.gap();
+    let title = ["GROUP", "NODES", "ZONES", "PODS", "CHOSEN BY"].map(|title| cell(title, Tone::Faint));
+    let mut rows = vec![title.to_vec()];
+    rows.extend(up.rounds.iter().flat_map(rows_of));
+    page.table(&[Lean::Left, Lean::Right, Lean::Left, Lean::Right, Lean::Left], &rows);
+}
+
+fn rows_of(round: &Round) -> Vec<Vec<Cell>> {
+    let mut by_group: BTreeMap<&GroupName, (BTreeMap<&Zone, usize>, usize)> = BTreeMap::new();
+    for node in &round.nodes {
+        let (zones, pods) = by_group.entry(&node.group).or_default();
+        *zones.entry(&node.zone).or_default() += 1;
+        *pods += node.pods.len();
+    }
+    let decided = match round.choices.len() {
+        1 => round.decided.to_string(),
+        number => format!("{}, of {}", round.decided, count(number, "group")),
+    };
+    let rows = by_group.into_iter().map(|(group, (zones, pods))| {
+        let nodes: usize = zones.values().sum();
+        let zones: Vec<String> = zones.iter().map(|(zone, number)| format!("{zone} +{number}")).collect();
+        vec![
+            cell(group.as_str(), Tone::Plain),
+            cell(format!("+{nodes}"), Tone::Good),
+            cell(zones.join(", "), Tone::Plain),
+            cell(pods.to_string(), Tone::Plain),
+            cell(decided.clone(), Tone::Faint),
+        ]
+    });
+    rows.collect()
+}
+
+fn fit(pods: usize) -> String {
+    format!("{} {}", count(pods, "pod"), if pods == 1 { "fits" } else { "fit" })
+}
+
+fn goes(pods: usize) -> String {
+    format!("{} {}", count(pods, "pod"), if pods == 1 { "goes" } else { "go" })
+}
+
+/// Who makes a pod, or the pod.
+pub(super) fn made_by(simulated: &Simulated, pod: &Key) -> String {
+    let pod_object = simulated.view.pods.by_key(pod);
+    let workload = pod_object.and_then(|pod| workload_of(&simulated.view, pod));
+    workload.map_or_else(|| format!("Pod {pod}"), |workload| workload.to_string())
+}
+
+/// Pods that go on waiting, one block for each workload.
+fn refusals(page: &mut Page, simulated: &Simulated) {
+    for refusal in &simulated.up.refusals {
+        let Some(first) = refusal.pods.first() else { continue };
+        page.heading(&made_by(simulated, first), &format!("{} on waiting", goes(refusal.pods.len())));
+        for (names, why) in by_reason(refusal) {
+            page.labelled(4, "", &format!("{names}: {why}"));
+        }
+        if refusal.groups.is_empty() {
+            page.line("    there is no group that may grow");
+        }
+    }
+}
+
+/// Groups that say the same are one line.
+fn by_reason(refusal: &Refusal) -> Vec<(String, String)> {
+    let mut reasons: Vec<(&GroupWhy, Vec<&str>)> = Vec::new();
+    for (group, why) in &refusal.groups {
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(group.as_str()),
+            None => reasons.push((why, vec![group.as_str()])),
+        }
+    }
+    reasons.into_iter().map(|(why, names)| (names.join(", "), why.to_string())).collect()
+}
+
+fn not_asked(page: &mut Page, simulated: &Simulated) {
+    if simulated.up.not_asked.is_empty() {
+        return;
+    }
+    page.heading("No node is added for", &count(simulated.up.not_asked.len(), "pod"));
+    for (pod, why) in &simulated.up.not_asked {
+        page.labelled(4, "", &format!("{pod}: {}", no_node(why)));
+    }
+}
+
+pub(super) fn no_node(why: &NotAsked) -> String {
+    match why {
+        NotAsked::Gated(gates) => {
+            let gates: Vec<&str> = gates.iter().map(|gate| &**gate).collect();
+            format!("waits for the gate {}", gates.join(", "))
+        }
+        NotAsked::Expendable { priority, cutoff } => {
+            format!("priority {priority} is below --expendable-pods-priority-cutoff={cutoff}")
+        }
+        NotAsked::TooYoung { from } => format!("counts from {from} on"),
+        NotAsked::Daemon => "belongs to a DaemonSet, and to one node".to_owned(),
+        NotAsked::Preempts(node) => format!("pushes others out of {node}"),
+    }
+}
+
+fn groups(page: &mut Page, simulated: &Simulated) {
+    if simulated.groups.left_out.is_empty() {
+        return;
+    }
+    page.heading("Left alone", &count(simulated.groups.left_out.len(), "group"));
+    for (group, why) in &simulated.groups.left_out {
+        page.labelled(4, "", &format!("{group}: {why}"));
+    }
+}
+
+/// What was assumed; groups of which the same was assumed are one line.
+fn assumptions(page: &mut Page, simulated: &Simulated) {
+    let mut assumed: Vec<(String, Vec<&str>)> = Vec::new();
+    for one in &simulated.groups.assumed {
+        let words = one.words();
+        match assumed.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, names)) => names.push(one.group().as_str()),
+            None => assumed.push((words, vec![one.group().as_str()])),
+        }
+    }
+    if assumed.is_empty() {
+        return;
+    }
+    page.heading("Assumptions", &assumed.len().to_string());
+    for (words, names) in assumed {
+        page.labelled(4, "", &format!("{}: {words}", names.join(", ")));
+    }
+}
+
+fn cell(text: impl Into<String>, tone: Tone) -> Cell {
+    (text.into(), tone)
+}

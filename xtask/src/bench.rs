@@ -25,6 +25,9 @@ pub(crate) struct Args {
     /// Runs of each row, of which the fastest is shown.
     #[arg(long, default_value_t = 1)]
     runs: usize,
+    /// Measures how nodes are chosen for tens of thousands of pods, and nothing else: `cargo run --release -p xtask -- bench --scale`.
+    #[arg(long)]
+    scale: bool,
     /// Measures this binary instead of building one, so that two can be compared.
     #[arg(long)]
     binary: Option<PathBuf>,
@@ -49,6 +52,9 @@ struct Row {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if args.scale {
+        return scale(args.runs);
+    }
     let binary = match &args.binary {
         Some(binary) => binary.clone(),
         None => build()?,
@@ -90,6 +96,18 @@ fn autoscalers() -> Result<()> {
     if !ran.success() {
         bail!("the example bench_hpa failed");
     }
+    Ok(())
+}
+
+/// In this process: what is measured is core alone.
+fn scale(runs: usize) -> Result<()> {
+    if cfg!(debug_assertions) {
+        eprintln!("built without optimisation: the figures say nothing; run it with --release");
+    }
+    println!("{}", machine());
+    println!("load before: {}\n", load());
+    print!("{}", replank_testkit::scale::big::table(runs)?);
+    println!("\nload after: {}", load());
     Ok(())
 }
 

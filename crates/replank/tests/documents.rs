@@ -58,6 +58,7 @@ fn every_link_to_a_file_leads_somewhere() {
         "examples/roles/README.md",
         "docs/audit.md",
         "docs/batch.md",
+        "docs/scale.md",
         "docs/connections.md",
         "docs/script.md",
         "docs/check.md",

@@ -46,6 +46,10 @@ pub struct Ledger<'a> {
     taken: BTreeMap<Ix<PodDisruptionBudget>, i32>,
 }
 
+/// What was taken from a ledger up to some moment.
+#[derive(Clone, Debug)]
+pub struct Taken(BTreeMap<Ix<PodDisruptionBudget>, i32>);
+
 /// What an eviction would cost.
 enum Price {
     /// Nothing: no budget is asked, or none is touched.
@@ -60,6 +64,17 @@ impl<'a> Ledger<'a> {
     /// A ledger from which nothing has been taken.
     pub fn new(view: &'a View, healths: &'a mut Healths) -> Self {
         Self { view, healths, taken: BTreeMap::new() }
+    }
+
+    /// What has been taken so far: [`Ledger::back_to`] gives back what is taken after it.
+    #[must_use]
+    pub fn taken(&self) -> Taken {
+        Taken(self.taken.clone())
+    }
+
+    /// Gives back what was taken since.
+    pub fn back_to(&mut self, taken: Taken) {
+        self.taken = taken.0;
     }
 
     /// Counts an eviction that was sent and is not seen yet. One that the budget's status shows already costs nothing more.

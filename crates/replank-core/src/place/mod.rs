@@ -30,6 +30,7 @@ pub use inquiry::{Answer, Copies, Inquiry, Misfit, Outcome, Row, is_workload};
 pub use per_node::{DaemonRow, Wanted};
 pub use queue::{Fate, Queued};
 pub use remedy::Remedy;
+pub(crate) use subject::anew;
 pub use subject::{Made, Mould, SubjectError};
 pub use what_if::{NoPick, Pick, WhatIf, WhatIfError};
 pub use why::plain;

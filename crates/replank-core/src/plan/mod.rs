@@ -74,6 +74,7 @@ pub use care::{
 pub use error::{PlanError, PlanErrors};
 pub use nodes::{VersionBound, VersionPrefix};
 pub use suggest::nearest;
+pub(crate) use windows::zone;
 pub use windows::{Standing, Start, Window, Windows};
 
 /// `apiVersion` of a plan.

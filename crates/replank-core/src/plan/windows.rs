@@ -113,7 +113,7 @@ impl Start {
 }
 
 /// A zone of the bundled tables, by its IANA name.
-pub(super) fn zone(name: &str) -> Option<TimeZone> {
+pub(crate) fn zone(name: &str) -> Option<TimeZone> {
     TimeZoneDatabase::bundled().get(name).ok()
 }
 

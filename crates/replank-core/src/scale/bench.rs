@@ -11,11 +11,14 @@ use replank_model::view::View;
 
 use super::amounts::{Amounts, take, times};
 use super::classes::{Class, Classes, Kind};
-use super::estimate::{Filled, Slot};
+use super::estimate::Filled;
 use super::group::Group;
 use super::source::{Next, Stock};
 use super::template::{Fresh, Template};
 use crate::schedule::{Detail, Plugin, Trial, VolumeDecisions};
+
+/// The number of a node that is asked and never added.
+const PROBE: u32 = u32::MAX;
 
 /// What a fresh node of a group in a zone says to the pods that wait.
 #[derive(Clone, Debug)]
@@ -50,8 +53,8 @@ pub(super) struct Bench<'a> {
     pub(super) probes: Vec<Vec<Probe>>,
     pub(super) classes: Classes,
     pub(super) stocks: Vec<Stock>,
-    /// New nodes that were decided on.
-    pub(super) slots: Vec<Slot>,
+    /// No pod that waits asks for less of anything.
+    pub(super) least: Amounts,
 }
 
 impl<'a> Bench<'a> {
@@ -71,8 +74,9 @@ impl<'a> Bench<'a> {
             probes: Vec::new(),
             classes,
             stocks,
-            slots: Vec::new(),
+            least: Amounts::new(),
         };
+        bench.least = bench.classes.least();
         bench.probes = (0..groups.len()).map(|group| bench.probes_of(group)).collect();
         bench
     }
@@ -84,7 +88,7 @@ impl<'a> Bench<'a> {
     /// Asks a fresh node once for each kind of question.
     fn probe(&mut self, group: usize, zone: usize) -> Probe {
         let mark = self.trial.mark();
-        let fresh = self.templates[group].fresh(&self.groups[group].zones[zone], 0);
+        let fresh = self.templates[group].fresh(&self.groups[group].zones[zone], PROBE);
         let name = fresh.node.name();
         let offered = self.classes.names.of(&fresh.node.status.allocatable);
         let mut free = offered.clone();
@@ -110,7 +114,7 @@ impl<'a> Bench<'a> {
         pod: &Arc<Pod>,
     ) -> Option<(Detail, Fresh)> {
         let mark = self.trial.mark();
-        let fresh = self.templates[group].fresh(&self.groups[group].zones[zone], 0);
+        let fresh = self.templates[group].fresh(&self.groups[group].zones[zone], PROBE);
         let name = fresh.node.name();
         self.put(group, &fresh);
         let detail = self.trial.details(&self.view, pod, &[name]).into_iter().next();
@@ -205,18 +209,11 @@ impl<'a> Bench<'a> {
             && self.probes[group].iter().any(|probe| waiting().any(|class| probe.takes(class)))
     }
 
-    /// The name of a new node.
-    pub(super) fn slot_name(&self, slot: usize) -> NodeName {
-        let next = self.slots[slot].next;
-        NodeName::from(format!("{}+{}", self.groups[next.group].name, next.number))
-    }
-
     /// Keeps what a choice came to.
     pub(super) fn keep(&mut self, filled: Filled) {
         for put in &filled.estimate.puts {
             self.classes.all[put.class].placed += put.pods;
         }
-        self.slots = filled.slots;
         self.stocks = filled.stocks;
     }
 }

@@ -132,6 +132,19 @@ impl Classes {
         self.all.iter().all(|class| class.kind == Kind::Plain)
     }
 
+    /// The least that any of them asks for, of each resource.
+    pub(super) fn least(&self) -> Amounts {
+        let mut all = self.all.iter().map(|class| &class.request);
+        let mut least = all.next().cloned().unwrap_or_default();
+        for other in all {
+            // What one does not name, it does not ask for.
+            for (at, own) in least.iter_mut().enumerate() {
+                *own = (*own).min(other.get(at).copied().unwrap_or(0));
+            }
+        }
+        least
+    }
+
     /// Pods that must be placed one by one and wait.
     pub(super) fn one_by_one(&self) -> usize {
         self.all.iter().filter(|class| class.kind != Kind::Plain).map(Class::left).sum()

@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 
 use replank_model::text::NodeName;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::amounts::{AT_CPU, AT_MEMORY, Amounts, take, times};
@@ -74,8 +75,9 @@ struct Filling<'b, 'a> {
     mode: Mode,
     stocks: Vec<Stock>,
     slots: Vec<Slot>,
-    /// Slots that were there before this run: they are filled, and not counted.
-    before: usize,
+    /// The first slot that is not full: those before it take no pod at all.
+    open: usize,
+    by_name: FxHashMap<NodeName, usize>,
     most: usize,
     puts: Vec<Put>,
     placed: Vec<usize>,
@@ -84,29 +86,31 @@ struct Filling<'b, 'a> {
 /// What a choice comes to, and how the bench is once it is made.
 pub(super) struct Filled {
     pub(super) estimate: Estimate,
-    pub(super) slots: Vec<Slot>,
     pub(super) stocks: Vec<Stock>,
 }
 
 /// Counts the nodes that groups of a choice would add, at most so many. The bench's engine has them afterwards; the caller takes
 /// them back, or keeps them with [`Bench::keep`].
 pub(super) fn fill(bench: &mut Bench<'_>, choice: &[usize], mode: Mode, most: usize) -> Filled {
-    let (stocks, slots) = (bench.stocks.clone(), bench.slots.clone());
+    // New nodes of earlier rounds are passed over: what still waits was refused by all of them, and they only got fuller. The engine
+    // knows them, for pods to which others open a node.
+    let stocks = bench.stocks.clone();
     let placed = bench.classes.all.iter().map(|class| class.placed).collect();
-    let before = slots.len();
-    let mut filling = Filling { bench, choice, mode, stocks, slots, before, most, puts: Vec::new(), placed };
+    let (slots, by_name) = (Vec::new(), FxHashMap::default());
+    let mut filling =
+        Filling { bench, choice, mode, stocks, slots, open: 0, by_name, most, puts: Vec::new(), placed };
     for at in filling.order() {
         filling.class(at);
     }
     let Filling { stocks, slots, puts, .. } = filling;
-    let added = slots[before..].iter().map(|slot| slot.next).collect();
-    Filled { estimate: Estimate { added, puts }, slots, stocks }
+    let added = slots.iter().map(|slot| slot.next).collect();
+    Filled { estimate: Estimate { added, puts }, stocks }
 }
 
 /// What there was before nodes came that take nothing.
 struct Before {
     slots: usize,
-    stocks: Vec<Stock>,
+    stocks: SmallVec<[Stock; 1]>,
     mark: Mark,
 }
 
@@ -122,7 +126,7 @@ impl Filling<'_, '_> {
         };
         let mut order: Vec<usize> =
             (0..self.bench.classes.all.len()).filter(|at| self.left(*at) > 0).collect();
-        order.sort_by_key(|at| {
+        order.sort_by_cached_key(|at| {
             let class = &self.bench.classes.all[*at];
             let priority = class.pods[0].spec.priority.unwrap_or(0);
             (Reverse(priority), Reverse(share(class, AT_CPU) + share(class, AT_MEMORY)), *at)
@@ -142,9 +146,7 @@ impl Filling<'_, '_> {
         }
         let one_by_one = self.mode == Mode::Engine && class.kind != Kind::Plain;
         if !one_by_one {
-            for slot in 0..self.slots.len() {
-                self.fill_slot(at, slot);
-            }
+            self.fill_slots(at);
         }
         // Where no node that was there takes it any more, and what came since then.
         let mut fresh: Option<usize> = None;
@@ -160,22 +162,22 @@ impl Filling<'_, '_> {
                 continue;
             }
             let came_in_vain = dry.as_ref().map_or(0, |before| self.slots.len() - before.slots);
-            if came_in_vain > self.zones() || self.slots.len() - self.before >= self.most {
+            if came_in_vain > self.zones() || self.slots.len() >= self.most {
                 break;
             }
-            let before = Before {
-                slots: self.slots.len(),
-                stocks: self.stocks.clone(),
-                mark: self.bench.trial.mark(),
-            };
+            if dry.is_none() {
+                let stocks = self.choice.iter().map(|group| self.stocks[*group].clone()).collect();
+                dry = Some(Before { slots: self.slots.len(), stocks, mark: self.bench.trial.mark() });
+            }
             let Some(slot) = self.add() else { break };
-            dry = dry.or(Some(before));
             fresh = Some(slot);
         }
         if let Some(before) = dry {
             self.bench.trial.revert_to(before.mark);
             self.slots.truncate(before.slots);
-            self.stocks = before.stocks;
+            for (group, stock) in self.choice.iter().zip(before.stocks) {
+                self.stocks[*group] = stock;
+            }
         }
     }
 
@@ -191,8 +193,25 @@ impl Filling<'_, '_> {
             Mode::Division => None,
             Mode::Engine => Some(self.bench.put_node(next)),
         };
+        if let Some(name) = &name {
+            self.by_name.insert(name.clone(), self.slots.len());
+        }
         self.slots.push(Slot { next, free, shares: SmallVec::new(), name });
         Some(self.slots.len() - 1)
+    }
+
+    /// Packs pods of a class onto the new nodes that are there, the first of them first.
+    fn fill_slots(&mut self, at: usize) {
+        let least = &self.bench.least;
+        while self.slots.get(self.open).is_some_and(|slot| times(&slot.free, least) == 0) {
+            self.open += 1;
+        }
+        for slot in self.open..self.slots.len() {
+            if self.left(at) == 0 {
+                return;
+            }
+            self.fill_slot(at, slot);
+        }
     }
 
     /// Packs as many pods of a class as a new node takes.
@@ -235,7 +254,8 @@ impl Filling<'_, '_> {
         };
         let Some((name, volumes)) = found else { return false };
         self.bench.assume(&pod, &name, &volumes);
-        let slot = self.slots.iter().rposition(|slot| slot.name.as_ref() == Some(&name));
+        // A node that came in vain was taken back, and its number given to another.
+        let slot = self.by_name.get(&name).copied().filter(|slot| *slot < self.slots.len());
         let on = slot.map_or(On::Node(name), On::Slot);
         self.count(at, on, 1);
         true
@@ -258,3 +278,6 @@ impl Filling<'_, '_> {
         self.puts.push(Put { class: at, pods: count, on });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,21 +16,21 @@ pub enum Limit {
     Nodes {
         /// How many there are.
         have: i64,
-        /// How many there may be.
+        /// The limit.
         max: i64,
     },
     /// `--cores-total`.
     Cores {
         /// How many there are.
         have: i64,
-        /// How many there may be.
+        /// The limit.
         max: i64,
     },
     /// `--memory-total`.
     MemoryGib {
         /// How much there is.
         have: i64,
-        /// How much there may be.
+        /// The limit.
         max: i64,
     },
     /// `--gpu-total`.
@@ -39,7 +39,7 @@ pub enum Limit {
         resource: Text,
         /// How many there are.
         have: i64,
-        /// How many there may be.
+        /// The limit.
         max: i64,
     },
 }
@@ -47,13 +47,15 @@ pub enum Limit {
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nodes { have, max } => write!(f, "--max-nodes-total={max}: the cluster has {have}"),
-            Self::Cores { have, max } => write!(f, "--cores-total up to {max}: the cluster has {have}"),
+            Self::Nodes { have, max } => {
+                write!(f, "the cluster has {have} nodes, --max-nodes-total says {max}")
+            }
+            Self::Cores { have, max } => write!(f, "the cluster has {have} cores, --cores-total says {max}"),
             Self::MemoryGib { have, max } => {
-                write!(f, "--memory-total up to {max} GiB: the cluster has {have}")
+                write!(f, "the cluster has {have} GiB, --memory-total says {max}")
             }
             Self::Gpus { resource, have, max } => {
-                write!(f, "--gpu-total of {resource} up to {max}: the cluster has {have}")
+                write!(f, "the cluster has {have} {resource}, --gpu-total says {max}")
             }
         }
     }
@@ -112,6 +114,24 @@ impl Totals {
             }
             Some(_) | None => (u32::MAX, None),
         }
+    }
+
+    /// Whether a node may go without falling below a limit.
+    pub(super) fn may_lose(&self, node: &Node, options: &Options) -> Result<(), Limit> {
+        let cores = self.cores - of(node, CPU);
+        if cores < options.cores.min {
+            return Err(Limit::Cores { have: self.cores, max: options.cores.min });
+        }
+        let memory = (self.memory - of(node, MEMORY)) >> 30;
+        if memory < options.memory_gib.min {
+            return Err(Limit::MemoryGib { have: self.memory >> 30, max: options.memory_gib.min });
+        }
+        for (have, (resource, limits)) in self.gpus.iter().zip(&options.gpus) {
+            if have - of(node, resource) < limits.min && of(node, resource) > 0 {
+                return Err(Limit::Gpus { resource: resource.clone(), have: *have, max: limits.min });
+            }
+        }
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ use replank_model::text::{GroupName, Text};
 use replank_model::time::Span;
 
 use super::expander::Expander;
+use crate::plan::{Window, Windows, zone};
 
 /// Lower and upper limit of something in the whole cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +110,8 @@ pub struct DownOptions {
     pub unready_percent_max: i64,
     /// `--ok-total-unready-count`.
     pub unready_ok: i64,
+    /// `--no-scale-down=START,DURATION,ZONE`, which Cluster Autoscaler has not: windows in which nothing goes.
+    pub closed: Windows,
     /// `--consolidation`, which Cluster Autoscaler has not: nodes above the threshold go too where their pods find room.
     pub consolidates: bool,
 }
@@ -136,6 +139,7 @@ impl Default for DownOptions {
             ignores_mirrors: false,
             unready_percent_max: 45,
             unready_ok: 3,
+            closed: Windows::default(),
             consolidates: false,
         }
     }
@@ -307,6 +311,7 @@ impl DownOptions {
             "ignore-mirror-pods-utilization" => self.ignores_mirrors = yes(value)?,
             "max-total-unready-percentage" => self.unready_percent_max = whole_percent(value)?,
             "ok-total-unready-count" => self.unready_ok = number(value)?,
+            "no-scale-down" => self.closed.0.push(window(value)?),
             "consolidation" => self.consolidates = yes(value)?,
             _ => return Ok(Meaning::None),
         }
@@ -339,6 +344,23 @@ pub(super) fn share(value: &str) -> Result<i64, String> {
     }
     #[expect(clippy::cast_possible_truncation, reason = "between 0 and 1,000")]
     Ok((number * 1_000.0).round() as i64)
+}
+
+/// `Mon-Fri 09:00,8h,Asia/Tokyo`: the last two parts end it, since days may have commas, too.
+fn window(value: &str) -> Result<Window, String> {
+    let wrong = || "expected START,DURATION,ZONE such as Mon-Fri 09:00,8h,Asia/Tokyo".to_owned();
+    let mut parts = value.rsplitn(3, ',');
+    let (Some(name), Some(length), Some(start)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(wrong());
+    };
+    let start = start.parse().map_err(|_| wrong())?;
+    let zone = zone(name)
+        .ok_or_else(|| format!("there is no time zone {name:?}: expected one such as Asia/Tokyo"))?;
+    let duration = span(length)?;
+    if duration <= Span::ZERO {
+        return Err(wrong());
+    }
+    Ok(Window { start, duration, zone })
 }
 
 fn whole_percent(value: &str) -> Result<i64, String> {
@@ -429,6 +451,11 @@ mod tests {
             wrong("--scale-down-unneeded-time=soon"),
             "--scale-down-unneeded-time=soon: expected a duration such as 10m"
         );
+        assert_eq!(
+            wrong("--no-scale-down=Mon-Fri 09:00,8h,Asia/Nowhere"),
+            "--no-scale-down=Mon-Fri 09:00,8h,Asia/Nowhere: there is no time zone \"Asia/Nowhere\": expected one such as Asia/Tokyo"
+        );
+        assert!(Options::default().read(["--no-scale-down=Mon,Tue 09:00,8h,Asia/Tokyo"]).is_ok());
         assert_eq!(wrong("--nodes=10"), "--nodes=10: expected MIN:MAX:NAME");
         assert_eq!(
             wrong("--scale-down-utilization-threshold=50"),

@@ -4,7 +4,7 @@
 //! distribution"); nobody can ask it for a zone. Groups that are balanced are raised the smallest first (Cluster Autoscaler's
 //! FAQ, "I'm running cluster with nodes in multiple zones for HA purposes").
 
-use replank_model::text::Zone;
+use replank_model::text::{NodeName, Zone};
 
 use super::group::Group;
 
@@ -17,7 +17,7 @@ pub(super) struct Stock {
     size: u32,
     /// How many more may come.
     pub(super) room: u32,
-    /// How many were added: the next one's number is one more.
+    /// The number of the last that was added.
     added: u32,
 }
 
@@ -37,7 +37,7 @@ impl Stock {
             by_zone: by_zone.collect(),
             size: group.size.desired,
             room: if is_shut { 0 } else { room },
-            added: 0,
+            added: numbered(group),
         };
         let mut upcoming: Vec<usize> = Vec::new();
         let wanted = usize::try_from(group.size.desired.saturating_sub(group.len())).unwrap_or(usize::MAX);
@@ -68,6 +68,15 @@ impl Stock {
         let open = self.by_zone.iter().enumerate().filter_map(|(at, count)| Some((at, (*count)?)));
         open.min_by_key(|(at, count)| (*count, *at)).map(|(at, _)| at)
     }
+}
+
+/// The highest number of a node that bears such a name already: no new one is to be taken for it.
+fn numbered(group: &Group) -> u32 {
+    let names = group.nodes.values().flatten();
+    let number = |name: &NodeName| {
+        name.as_str().strip_prefix(group.name.as_str())?.strip_prefix('+')?.parse::<u32>().ok()
+    };
+    names.filter_map(number).max().unwrap_or(0)
 }
 
 /// A new node's group and zone, as positions.

@@ -212,7 +212,7 @@ fn round(given: Given<'_>, bench: &mut Bench<'_>, totals: &mut Totals) -> Option
         bench.stocks[group].room = 0;
         return round(given, bench, totals);
     }
-    let (nodes, opened) = described(bench, &filled.estimate, bench.slots.len());
+    let (nodes, opened) = described(bench, &filled.estimate);
     for next in &filled.estimate.added {
         totals.add(bench.templates[next.group].any(), given.options, 1);
     }
@@ -281,7 +281,7 @@ fn dearest(prices: &Prices, group: &Group) -> Option<i64> {
 }
 
 /// New nodes with their pods, and pods that went to nodes that were there.
-fn described(bench: &Bench<'_>, estimate: &Estimate, before: usize) -> (Vec<NewNode>, Vec<(Key, NodeName)>) {
+fn described(bench: &Bench<'_>, estimate: &Estimate) -> (Vec<NewNode>, Vec<(Key, NodeName)>) {
     let mut nodes: Vec<NewNode> = estimate
         .added
         .iter()
@@ -297,12 +297,7 @@ fn described(bench: &Bench<'_>, estimate: &Estimate, before: usize) -> (Vec<NewN
         from[put.class] += put.pods;
         let keys = pods.iter().map(|pod| pod.meta.key());
         match &put.on {
-            On::Slot(at) if *at >= before => nodes[at - before].pods.extend(keys),
-            // On a node of an earlier round, which had room left.
-            On::Slot(at) => {
-                let name = bench.slot_name(*at);
-                opened.extend(keys.map(|key| (key, name.clone())));
-            }
+            On::Slot(at) => nodes[*at].pods.extend(keys),
             On::Node(name) => opened.extend(keys.map(|key| (key, name.clone()))),
         }
     }

@@ -81,7 +81,8 @@ impl Story {
         self.memory.iter().map(|(number, line)| (*number, line.as_str())).collect()
     }
 
-    pub(super) fn flags(&self) -> impl Iterator<Item = &str> {
-        self.flags.iter().flat_map(|(_, line)| line.split(' '))
+    pub(super) fn flags(&self) -> impl Iterator<Item = String> {
+        // A blank within a flag is written as `_`.
+        self.flags.iter().flat_map(|(_, line)| line.split(' ').map(|flag| flag.replace('_', " ")))
     }
 }

@@ -3,6 +3,7 @@
 //! `scenarios/scale/README.md` describes the format. The cluster is made as that of every other scenario; what the cloud says of groups is
 //! written as shorthand, made the JSON that the cloud would answer, and read by core's own reader.
 
+pub mod big;
 mod file;
 mod groups;
 mod harness;

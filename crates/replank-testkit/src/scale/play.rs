@@ -1,6 +1,7 @@
 //! From a story to what is decided.
 
 use anyhow::{Context, ensure};
+use replank_core::budget::{Healths, Ledger};
 use replank_core::groups::GroupBy;
 use replank_core::scale::{
     self, Given, Groups, Options, Prices, Priorities, merged, priorities_text, read_facts,
@@ -15,7 +16,8 @@ use crate::scenario::Staged;
 pub(super) fn play(name: &str, file: &Story) -> anyhow::Result<String> {
     let Staged { view, now, names } = Staged::of(name, &file.cluster, &file.objects)?;
     let mut options = Options::default();
-    let unknown = options.read(file.flags())?;
+    let flags: Vec<String> = file.flags().collect();
+    let unknown = options.read(flags.iter().map(String::as_str))?;
     ensure!(unknown.is_empty(), "flags that are not known: {}", unknown.join(", "));
     let facts = merged(read_facts(&groups::answer(&file.groups())?)?);
     let prices = match file.prices.trim() {
@@ -43,5 +45,10 @@ pub(super) fn play(name: &str, file: &Story) -> anyhow::Result<String> {
     }
     text.push_str(&story::groups(&known));
     text.push_str(&story::up(&up, &view, &names));
+    if up == scale::Up::default() {
+        let mut healths = Healths::default();
+        let down = scale::down(given, &mut scheduler, &mut Ledger::new(&view, &mut healths), false);
+        text.push_str(&story::down(&down, &names, now));
+    }
     Ok(text)
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use replank_core::check::workload_of;
-use replank_core::scale::{Groups, NotAsked, Refusal, Round, Up};
+use replank_core::scale::{Down, Groups, Keep, NotAsked, Refusal, Round, Up};
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, NodeName, Zone};
+use replank_model::time::Time;
 use replank_model::view::View;
 
 use crate::scenario::PodNames;
@@ -49,6 +50,41 @@ pub(super) fn up(up: &Up, view: &View, names: &PodNames) -> String {
         lines.push("  nothing waits".to_owned());
     }
     format!("up\n{}\n", lines.join("\n"))
+}
+
+/// What is taken away, and why not more.
+pub(super) fn down(down: &Down, names: &PodNames, now: Time) -> String {
+    let mut text = String::from("down\n");
+    for one in &down.unneeded {
+        let moves: Vec<String> =
+            one.moves.iter().map(|(pod, to)| format!("{} to {to}", names.pod(pod))).collect();
+        let moves = if moves.is_empty() { "empty".to_owned() } else { format!("moves {}", moves.join(", ")) };
+        let hold = one.hold.as_ref().map_or("goes".to_owned(), ToString::to_string);
+        let since = now - one.since;
+        writeln!(text, "  {} ({}; {moves}), not needed for {since}: {hold}", one.node, one.usage)
+            .expect("a string takes everything");
+    }
+    for (node, keep) in &down.kept {
+        writeln!(text, "  {node} stays: {}", kept(keep, names)).expect("a string takes everything");
+    }
+    text
+}
+
+fn kept(keep: &Keep, names: &PodNames) -> String {
+    match keep {
+        Keep::Pod { pod, why } => format!("{} {why}", names.pod(pod)),
+        Keep::NoPlace { pod, message } => format!("{} would find no place: {message}", names.pod(pod)),
+        Keep::NoGroup
+        | Keep::LeftOut(_)
+        | Keep::Disabled
+        | Keep::Leaving
+        | Keep::Starting
+        | Keep::Unready
+        | Keep::AtMinimum { .. }
+        | Keep::AtLimit(_)
+        | Keep::Busy { .. }
+        | Keep::Receives { .. } => keep.to_string(),
+    }
 }
 
 fn by_node(fits: &[(Key, NodeName)]) -> BTreeMap<&NodeName, Vec<Key>> {

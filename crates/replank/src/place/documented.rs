@@ -55,6 +55,7 @@ fn args(words: &[&str]) -> PlaceArgs {
         Command::Hpa(_)
         | Command::Rehearse(_)
         | Command::Check(_)
+        | Command::Scale(_)
         | Command::Explain(_)
         | Command::Leftover(_)
         | Command::Scan(_)

@@ -1,6 +1,6 @@
 //! What would be added and taken away, for a program: docs/scale.md describes it.
 
-use replank_core::scale::{GroupWhy, Refusal, Round, UNKNOWN_MAX};
+use replank_core::scale::{GroupWhy, Keep, Refusal, Round, UNKNOWN_MAX, Unneeded};
 use serde_json::{Value, json};
 
 use super::Simulated;
@@ -25,6 +25,10 @@ pub(super) fn json(simulated: &Simulated) -> Result<String, Failure> {
             "refusals": up.refusals.iter().map(|one| refusal(simulated, one)).collect::<Vec<_>>(),
             "notAsked": up.not_asked.iter().map(|(pod, why)| json!({"pod": pod.to_string(), "reason": no_node(why)})).collect::<Vec<_>>(),
         },
+        "scaleDown": {
+            "unneeded": simulated.down.unneeded.iter().map(unneeded).collect::<Vec<_>>(),
+            "kept": simulated.down.kept.iter().map(|(node, keep)| json!({"node": node, "kind": keep_kind(keep), "reason": keep.to_string()})).collect::<Vec<_>>(),
+        },
         "groups": simulated.groups.all.iter().map(group).collect::<Vec<_>>(),
         "leftOut": simulated.groups.left_out.iter().map(|(group, why)| json!({"group": group, "reason": why.to_string()})).collect::<Vec<_>>(),
         "malformedTags": simulated.groups.bad_tags.iter().map(|bad| json!({"group": bad.group, "key": bad.key, "value": bad.value, "expected": bad.expected})).collect::<Vec<_>>(),
@@ -45,6 +49,37 @@ fn group(group: &replank_core::scale::Group) -> Value {
         "market": group.market.as_str(),
         "nodes": group.len(),
     })
+}
+
+fn unneeded(one: &Unneeded) -> Value {
+    let moves = one.moves.iter().map(|(pod, to)| json!({"pod": pod.to_string(), "to": to}));
+    json!({
+        "node": one.node,
+        "group": one.group,
+        "cpuPercent": one.usage.cpu_milli as f64 / 10.0,
+        "memoryPercent": one.usage.memory_milli as f64 / 10.0,
+        "moves": moves.collect::<Vec<_>>(),
+        "since": one.since,
+        "goesNow": one.hold.is_none(),
+        "waitsFor": one.hold.as_ref().map(ToString::to_string),
+    })
+}
+
+fn keep_kind(keep: &Keep) -> &'static str {
+    match keep {
+        Keep::NoGroup => "noGroup",
+        Keep::LeftOut(_) => "leftOut",
+        Keep::Disabled => "disabled",
+        Keep::Leaving => "leaving",
+        Keep::Starting => "starting",
+        Keep::Unready => "unready",
+        Keep::AtMinimum { .. } => "atMinimum",
+        Keep::AtLimit(_) => "atLimit",
+        Keep::Busy { .. } => "busy",
+        Keep::Pod { .. } => "pod",
+        Keep::NoPlace { .. } => "noPlace",
+        Keep::Receives { .. } => "receives",
+    }
 }
 
 fn round(round: &Round) -> Value {

@@ -4,11 +4,13 @@ mod input;
 mod json;
 mod text;
 
+use replank_core::budget::{Healths, Ledger};
 use replank_core::groups::GroupBy;
-use replank_core::scale::{self, Given, Groups, State, Up};
+use replank_core::scale::{self, Down, Given, Groups, State, Up};
 use replank_core::schedule::Scheduler;
 use replank_model::time::Time;
 use replank_model::view::View;
+use replank_sim::rehearse::count_budgets;
 
 use crate::cli::{ScaleArgs, ScaleCommand, ScaleFormat, SimulateArgs};
 use crate::exit::Exit;
@@ -32,6 +34,8 @@ pub(crate) struct Simulated {
     pub(crate) groups: Groups,
     /// What is added.
     pub(crate) up: Up,
+    /// What is taken away.
+    pub(crate) down: Down,
 }
 
 /// Scales.
@@ -53,7 +57,8 @@ fn simulate(args: &SimulateArgs, printer: &mut Printer) -> Result<Exit, Failure>
             (scene.name, scene.view, scene.now)
         }
         snapshots => {
-            let cluster = snapshot::read_at(snapshot::sources(snapshots), &args.read, args.now, printer)?;
+            let mut cluster = snapshot::read_at(snapshot::sources(snapshots), &args.read, args.now, printer)?;
+            count_budgets(&mut cluster.view, cluster.now);
             (snapshot::name(snapshots), cluster.view, cluster.now)
         }
     };
@@ -75,7 +80,10 @@ fn simulate(args: &SimulateArgs, printer: &mut Printer) -> Result<Exit, Failure>
         now,
     };
     let up = scale::up(given, &mut scheduler);
-    let simulated = Simulated { name, now, settings: settings.origin, view, groups, up };
+    let mut healths = Healths::default();
+    let mut ledger = Ledger::new(&view, &mut healths);
+    let down = scale::down(given, &mut scheduler, &mut ledger, !up.rounds.is_empty());
+    let simulated = Simulated { name, now, settings: settings.origin, view, groups, up, down };
     let data = match args.output {
         ScaleFormat::Text => text::page(&simulated, printer.look()),
         ScaleFormat::Json => json::json(&simulated)?,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use replank_core::check::workload_of;
-use replank_core::scale::{GroupWhy, NotAsked, Refusal, Round};
+use replank_core::scale::{GroupWhy, NotAsked, Refusal, Round, Unneeded};
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, Zone};
 
@@ -16,6 +16,7 @@ pub(super) fn page(simulated: &Simulated, look: Look) -> String {
     up(&mut page, simulated);
     refusals(&mut page, simulated);
     not_asked(&mut page, simulated);
+    down(&mut page, simulated);
     groups(&mut page, simulated);
     assumptions(&mut page, simulated);
     page.into_text()
@@ -141,6 +142,55 @@ pub(super) fn no_node(why: &NotAsked) -> String {
         NotAsked::Daemon => "belongs to a DaemonSet, and to one node".to_owned(),
         NotAsked::Preempts(node) => format!("pushes others out of {node}"),
     }
+}
+
+/// Nodes that nobody needs, then why the others stay: nodes of which the same is said are one line.
+fn down(page: &mut Page, simulated: &Simulated) {
+    let down = &simulated.down;
+    let going = down.unneeded.iter().filter(|one| one.hold.is_none()).count();
+    let summary = match (going, down.unneeded.len()) {
+        (0, 0) => "every node is needed".to_owned(),
+        (0, all) => format!("{} not needed, none goes now", are(all)),
+        (going, all) if going == all => format!("{} would go", count(going, "node")),
+        (going, all) => format!("{} not needed, {going} would go now", are(all)),
+    };
+    page.heading("Scale down", &summary);
+    if !down.unneeded.is_empty() {
+        let title = ["NODE", "GROUP", "IN USE", "PODS", "WHEN"].map(|title| cell(title, Tone::Faint));
+        let mut rows = vec![title.to_vec()];
+        rows.extend(down.unneeded.iter().map(row_of));
+        page.table(&[Lean::Left, Lean::Left, Lean::Left, Lean::Right, Lean::Left], &rows);
+        page.gap();
+    }
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for (node, keep) in &down.kept {
+        let words = keep.to_string();
+        match reasons.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, nodes)) => nodes.push(node.as_str()),
+            None => reasons.push((words, vec![node.as_str()])),
+        }
+    }
+    for (words, nodes) in reasons {
+        page.labelled(4, "", &format!("{}: {words}", nodes.join(", ")));
+    }
+}
+
+fn row_of(one: &Unneeded) -> Vec<Cell> {
+    let (when, tone) = match &one.hold {
+        None => ("now".to_owned(), Tone::Good),
+        Some(hold) => (hold.to_string(), Tone::Faint),
+    };
+    vec![
+        cell(one.node.as_str(), Tone::Plain),
+        cell(one.group.as_str(), Tone::Plain),
+        cell(one.usage.to_string(), Tone::Plain),
+        cell(one.moves.len().to_string(), Tone::Plain),
+        cell(when, tone),
+    ]
+}
+
+fn are(nodes: usize) -> String {
+    format!("{} {}", count(nodes, "node"), if nodes == 1 { "is" } else { "are" })
 }
 
 fn groups(page: &mut Page, simulated: &Simulated) {

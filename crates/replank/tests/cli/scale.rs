@@ -1,7 +1,6 @@
 //! `replank scale simulate`: what would be added now, and why not more.
 
 use super::common::{replank, scratch};
-use super::place::shown;
 use super::place_data::snapshot;
 
 fn simulate(words: &[&str]) -> super::common::Ran {
@@ -9,14 +8,37 @@ fn simulate(words: &[&str]) -> super::common::Ran {
 }
 
 #[test]
-fn the_bundled_example() {
-    insta::assert_snapshot!(shown(&simulate(&[])));
+fn the_bundled_example_needs_no_node() {
+    let ran = simulate(&[]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.starts_with("Scale up  no pod waits for a node\n"), "{ran:?}");
+    assert!(ran.stdout.contains("\nScale down  ") && ran.stdout.contains("\nAssumptions  "), "{ran:?}");
+}
+
+#[test]
+fn the_scale_example_says_what_comes_and_what_waits() {
+    let ran = simulate(&["examples/scale/cluster.yaml", "--groups", "examples/scale/groups.json"]);
+    assert_eq!(ran.code, Some(3), "one pod goes on waiting: {ran:?}");
+    for expected in ["batch", "ReplicaSet shop/orders", "didn't match PersistentVolume's node affinity"] {
+        assert!(ran.stdout.contains(expected), "{expected}: {ran:?}");
+    }
+    assert!(
+        ran.stderr.contains("group spare: tag k8s.io/cluster-autoscaler/node-template/taint/role"),
+        "{ran:?}"
+    );
 }
 
 #[test]
 fn the_elastic_cluster() {
     if let Some(snapshot) = snapshot("B-elastic") {
-        insta::assert_snapshot!(shown(&simulate(&[&snapshot])));
+        let ran = simulate(&[&snapshot]);
+        assert_eq!(ran.code, Some(3), "{ran:?}");
+        assert!(ran.stdout.starts_with("Scale up  nothing would help: 6 pods go on waiting\n"), "{ran:?}");
+        assert!(ran.stdout.contains("flags of Deployment"), "{ran:?}");
+        assert!(
+            ran.stdout.contains("scaler-od, scaler-spot-a: asks 1 nvidia.com/gpu, the node has 0"),
+            "{ran:?}"
+        );
     }
 }
 

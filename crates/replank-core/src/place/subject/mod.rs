@@ -177,7 +177,7 @@ fn rename(meta: &mut Meta, name: Name) {
 
 /// A pod as it would be if it were made now.
 #[must_use]
-pub(in crate::place) fn anew(pod: &Arc<Pod>) -> Arc<Pod> {
+pub(crate) fn anew(pod: &Arc<Pod>) -> Arc<Pod> {
     if pod.node.is_none() && !pod.is_terminating() {
         return pod.clone();
     }

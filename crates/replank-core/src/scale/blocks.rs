@@ -1,0 +1,191 @@
+//! Which pods keep their node, whatever room there is elsewhere.
+//!
+//! Source: Cluster Autoscaler's FAQ, "What types of pods can prevent CA from removing a node?", and its drainability rules.
+
+use std::fmt;
+
+use replank_model::object::Kind;
+use replank_model::object::meta::Key;
+use replank_model::object::pod::{Pod, PodPhase};
+use replank_model::text::Text;
+use replank_model::time::{Span, Time};
+use replank_model::view::{Ix, View};
+
+use super::options::DownOptions;
+use crate::budget::Ledger;
+use crate::drain::{SAFE_TO_EVICT, daemon_set, is_daemon, is_unrecorded};
+use crate::waiting::WaitingOn;
+
+/// Annotation: volumes of the node that a pod may lose, by name.
+const SAFE_VOLUMES: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
+/// A system pod without a budget keeps its node for so long only (Cluster Autoscaler, drainability rule `system`).
+const SYSTEM_PODS_FOR: Span = Span::from_minutes(60);
+
+/// What becomes of a pod when its node goes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum PodFate {
+    /// It goes with the node: a DaemonSet's, a static one, one that has ended.
+    Goes,
+    /// It is evicted, and it does not matter whether it finds a place: its priority is below the cutoff.
+    Ends,
+    /// It is evicted, and needs a place.
+    Moves,
+    /// It keeps the node.
+    Keeps(Blocks),
+}
+
+/// Why a pod keeps its node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Blocks {
+    /// Nobody would make it again.
+    Bare,
+    /// Its controller is of a kind that is not known to make it again.
+    CustomController(Text),
+    /// It belongs to the system, and has no disruption budget.
+    System {
+        /// Until when that counts.
+        until: Time,
+    },
+    /// It says so: `safe-to-evict=false`.
+    NotSafe,
+    /// It has data on the node, in this volume.
+    LocalStorage(Text),
+    /// Its controller has too few replicas.
+    FewReplicas {
+        /// How many it has.
+        replicas: i32,
+        /// How many it must have.
+        min: i32,
+    },
+    /// Its disruption budget does not let it go now.
+    Budget(WaitingOn),
+    /// Its Workflow has not recorded its result yet.
+    Unrecorded,
+}
+
+impl fmt::Display for Blocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bare => f.write_str("has no controller: nobody would make it again"),
+            Self::CustomController(kind) => {
+                write!(f, "is made by a {kind} (--skip-nodes-with-custom-controller-pods)")
+            }
+            Self::System { until } => {
+                write!(
+                    f,
+                    "belongs to kube-system and has no disruption budget (until {until}; --skip-nodes-with-system-pods)"
+                )
+            }
+            Self::NotSafe => f.write_str("says safe-to-evict=false"),
+            Self::LocalStorage(volume) => {
+                write!(f, "has data on the node, in volume {volume} (--skip-nodes-with-local-storage)")
+            }
+            Self::FewReplicas { replicas, min } => {
+                write!(f, "is one of {replicas} replicas, of which there must be {min} (--min-replica-count)")
+            }
+            Self::Budget(on) => budget(f, on),
+            Self::Unrecorded => f.write_str("has ended, and its Workflow has not recorded that"),
+        }
+    }
+}
+
+fn budget(f: &mut fmt::Formatter<'_>, on: &WaitingOn) -> fmt::Result {
+    match on {
+        WaitingOn::Budget { budget, healthy, needed } => {
+            write!(f, "is kept by budget {budget}: {healthy} healthy, {needed} needed")
+        }
+        WaitingOn::BudgetUncounted { budget, message } => write!(f, "is kept by budget {budget}: {message}"),
+        WaitingOn::Budgets { budgets } => {
+            let names: Vec<String> = budgets.iter().map(ToString::to_string).collect();
+            write!(f, "is under several budgets, which the eviction API refuses: {}", names.join(", "))
+        }
+        _ => f.write_str("is kept by its budget"),
+    }
+}
+
+/// What becomes of a pod, budgets aside.
+pub(super) fn fate(view: &View, options: &DownOptions, cutoff: i32, pod: &Pod, now: Time) -> PodFate {
+    if pod.is_terminal() {
+        return if is_unrecorded(pod) { PodFate::Keeps(Blocks::Unrecorded) } else { PodFate::Goes };
+    }
+    if pod.is_mirror() || pod.is_terminating() || (is_daemon(pod) && daemon_set(view, pod).is_some()) {
+        return PodFate::Goes;
+    }
+    let safe = pod.meta.annotations.value(SAFE_TO_EVICT);
+    if safe == Some("true") {
+        return PodFate::Moves;
+    }
+    if pod.spec.priority.unwrap_or(0) < cutoff {
+        return PodFate::Ends;
+    }
+    match blocks(view, options, pod, now)
+        .or((safe == Some("false")).then_some(Blocks::NotSafe))
+        .or_else(|| local(options, pod))
+    {
+        Some(why) => PodFate::Keeps(why),
+        None => PodFate::Moves,
+    }
+}
+
+/// What its controller and its namespace say.
+fn blocks(view: &View, options: &DownOptions, pod: &Pod, now: Time) -> Option<Blocks> {
+    let Some(owner) = pod.meta.controller() else { return Some(Blocks::Bare) };
+    let key = Key::new(pod.meta.namespace.clone(), owner.name.clone());
+    let kind = Kind::of(&owner.api_version, &owner.kind);
+    let replicas = match kind {
+        Some(Kind::ReplicaSet) => view.replica_sets.by_key(&key).and_then(|set| set.spec.replicas),
+        Some(Kind::StatefulSet) => view.stateful_sets.by_key(&key).and_then(|set| set.spec.replicas),
+        Some(Kind::ReplicationController) => {
+            view.replication_controllers.by_key(&key).and_then(|controller| controller.spec.replicas)
+        }
+        Some(Kind::Job) => None,
+        Some(_) | None if options.skips_custom_controllers => {
+            return Some(Blocks::CustomController(owner.kind.clone()));
+        }
+        Some(_) | None => None,
+    };
+    if let Some(replicas) = replicas.filter(|replicas| *replicas < options.replicas_min) {
+        return Some(Blocks::FewReplicas { replicas, min: options.replicas_min });
+    }
+    let is_system = pod.meta.namespace.as_str() == "kube-system";
+    let has_budget = || view.pods.find(&pod.meta.key()).is_some_and(|ix| !view.budgets_of(ix).is_empty());
+    if options.skips_system_pods && is_system && !has_budget() {
+        let until = pod.meta.creation_timestamp.unwrap_or(now) + SYSTEM_PODS_FOR;
+        return (now < until).then_some(Blocks::System { until });
+    }
+    None
+}
+
+/// Data that would be lost with the node.
+fn local(options: &DownOptions, pod: &Pod) -> Option<Blocks> {
+    if !options.skips_local_storage {
+        return None;
+    }
+    let safe: Vec<&str> = pod
+        .meta
+        .annotations
+        .value(SAFE_VOLUMES)
+        .map(|names| names.split(',').map(str::trim).collect())
+        .unwrap_or_default();
+    let keeps = pod.spec.volumes.iter().find(|volume| {
+        let in_memory = volume.source.empty_dir.as_ref().is_some_and(|dir| &*dir.medium == "Memory");
+        let is_local = volume.source.host_path.is_some() || volume.source.empty_dir.is_some();
+        is_local && !in_memory && !safe.contains(&&*volume.name)
+    })?;
+    Some(Blocks::LocalStorage(keeps.name.clone()))
+}
+
+/// Whether the pod's budget lets it go, besides all that were charged; then it is charged.
+pub(super) fn charge(ledger: &mut Ledger<'_>, ix: Ix<Pod>, pod: &Pod) -> Result<(), Blocks> {
+    let is_asked = match pod.status.phase {
+        PodPhase::Running | PodPhase::Unknown | PodPhase::Pending => {
+            pod.meta.annotations.value(SAFE_TO_EVICT) != Some("true")
+        }
+        PodPhase::Succeeded | PodPhase::Failed => false,
+    };
+    if is_asked {
+        ledger.check(ix, pod).map_err(Blocks::Budget)?;
+    }
+    ledger.charge(ix, pod);
+    Ok(())
+}

@@ -1,0 +1,463 @@
+//! Which nodes go, where their pods go, and why the others stay.
+//!
+//! Nodes are tried out one after the other on one copy of the cluster: what one has given away, the next finds taken. A pod must find
+//! a place while its node is still there and cordoned, as it will when it is evicted; so no pod that was moved asks for a node
+//! afterwards, and what goes does not come back. Nodes that take in pods of others stay. Those that go now are tried out once more
+//! together ([`super::confirm`]).
+//!
+//! Source: Cluster Autoscaler's FAQ, "How does scale-down work?" and "Is Cluster Autoscaler compatible with node-level opt-outs?".
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use replank_model::object::meta::Key;
+use replank_model::object::node::Node;
+use replank_model::object::pod::Pod;
+use replank_model::text::{GroupName, NodeName, Text};
+use replank_model::time::Time;
+use replank_model::view::View;
+
+use super::blocks::{Blocks, PodFate, charge, fate};
+use super::confirm::misfit;
+use super::group::{Group, LeftOut};
+use super::limits::{Limit, Totals};
+use super::up::{Given, is_starting};
+use super::usage::Usage;
+use crate::budget::Ledger;
+use crate::plan::Standing;
+use crate::schedule::{Scheduler, Trial, Unschedulable};
+
+/// Annotation of a node that is never taken away.
+const DISABLED: &str = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+/// Taint of a node that Cluster Autoscaler takes away.
+const TO_BE_DELETED: &str = "ToBeDeletedByClusterAutoscaler";
+
+/// What is to be taken away.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Down {
+    /// Nodes that nobody needs, those that go now first.
+    pub unneeded: Vec<Unneeded>,
+    /// Nodes that stay, by name.
+    pub kept: Vec<(NodeName, Keep)>,
+    /// Since when nodes have not been needed: [`super::State::unneeded`] from here on.
+    pub since: BTreeMap<NodeName, Time>,
+}
+
+/// A node that nobody needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unneeded {
+    /// The node.
+    pub node: NodeName,
+    /// Its group.
+    pub group: GroupName,
+    /// How much of it is asked for.
+    pub usage: Usage,
+    /// Where its pods go; none where it is empty.
+    pub moves: Vec<(Key, NodeName)>,
+    /// Since when it has not been needed.
+    pub since: Time,
+    /// What it still waits for; `None` if it goes now.
+    pub hold: Option<Hold>,
+}
+
+/// What a node that nobody needs waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// It must not have been needed for a while.
+    Until(Time),
+    /// Nothing goes for a while after a node was added, or taken away, or that failed.
+    After(Event, Time),
+    /// Nothing goes within a window.
+    Window {
+        /// When it ends.
+        until: Option<Time>,
+    },
+    /// Nothing goes while pods bring nodes.
+    ScaleUp,
+    /// As many go at once as may.
+    Enough {
+        /// That many.
+        most: u32,
+    },
+    /// As many with pods go at once as may.
+    EnoughDrains {
+        /// That many.
+        most: u32,
+    },
+    /// Nothing goes while so many nodes are not ready.
+    Unready {
+        /// Nodes that are not ready.
+        unready: i64,
+        /// All nodes.
+        all: i64,
+    },
+    /// `--scale-down-enabled=false`.
+    Disabled,
+}
+
+/// What nodes are taken away after, only when some time has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A node was added.
+    Added,
+    /// A node was taken away.
+    Deleted,
+    /// Taking one away failed.
+    Failed,
+}
+
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Until(until) => write!(f, "goes at {until}, if it is not needed until then"),
+            Self::After(Event::Added, until) => {
+                write!(f, "waits until {until}: a node was added (--scale-down-delay-after-add)")
+            }
+            Self::After(Event::Deleted, until) => {
+                write!(f, "waits until {until}: a node was taken away (--scale-down-delay-after-delete)")
+            }
+            Self::After(Event::Failed, until) => {
+                write!(f, "waits until {until}: taking a node away failed (--scale-down-delay-after-failure)")
+            }
+            Self::Window { until: Some(until) } => {
+                write!(f, "waits until {until}: nothing goes within the window")
+            }
+            Self::Window { until: None } => {
+                f.write_str("waits: nothing goes within the window, which has no end")
+            }
+            Self::ScaleUp => f.write_str("waits: pods bring nodes"),
+            Self::Enough { most } => write!(f, "waits: {most} go at once (--max-scale-down-parallelism)"),
+            Self::EnoughDrains { most } => {
+                write!(f, "waits: {most} with pods go at once (--max-drain-parallelism)")
+            }
+            Self::Unready { unready, all } => {
+                write!(f, "waits: {unready} of {all} nodes are not ready (--max-total-unready-percentage)")
+            }
+            Self::Disabled => f.write_str("waits: --scale-down-enabled=false"),
+        }
+    }
+}
+
+/// Why a node stays.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Keep {
+    /// It is in no group.
+    NoGroup,
+    /// Its group is left alone.
+    LeftOut(LeftOut),
+    /// It says so: annotation `scale-down-disabled`.
+    Disabled,
+    /// Somebody takes it away already.
+    Leaving,
+    /// It has just come.
+    Starting,
+    /// It is not ready, and those that are not are left alone.
+    Unready,
+    /// Its group has no more than its minimum.
+    AtMinimum {
+        /// The minimum.
+        min: u32,
+    },
+    /// The cluster has no more than it must.
+    AtLimit(Limit),
+    /// Too much of it is asked for.
+    Busy {
+        /// How much.
+        usage: Usage,
+        /// Less than that would do, in parts of a thousand.
+        threshold_milli: i64,
+    },
+    /// A pod keeps it.
+    Pod {
+        /// The pod.
+        pod: Key,
+        /// Why.
+        why: Blocks,
+    },
+    /// A pod would find no other place.
+    NoPlace {
+        /// The pod.
+        pod: Key,
+        /// The scheduler's words.
+        message: Text,
+    },
+    /// It takes in pods of nodes that go.
+    Receives {
+        /// Of this one first.
+        from: NodeName,
+    },
+}
+
+impl fmt::Display for Keep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoGroup => f.write_str("is in no group"),
+            Self::LeftOut(why) => write!(f, "its group is left alone: {why}"),
+            Self::Disabled => f.write_str("says scale-down-disabled"),
+            Self::Leaving => f.write_str("is being taken away"),
+            Self::Starting => f.write_str("has just come"),
+            Self::Unready => f.write_str("is not ready (--scale-down-unready-enabled=false)"),
+            Self::AtMinimum { min } => write!(f, "its group has no more than its minimum of {min}"),
+            Self::AtLimit(limit) => write!(f, "the cluster may not shrink: {limit}"),
+            Self::Busy { usage, threshold_milli } => {
+                write!(f, "is in use: {usage}, below {}% it may go", threshold_milli / 10)
+            }
+            Self::Pod { pod, why } => write!(f, "{pod} {why}"),
+            Self::NoPlace { pod, message } => write!(f, "{pod} would find no place: {message}"),
+            Self::Receives { from } => write!(f, "takes in pods of {from}"),
+        }
+    }
+}
+
+/// Which nodes go. `is_growing` says whether pods bring nodes. The scheduler knows what the View knows, and is as before afterwards;
+/// what the ledger is charged with stays charged.
+#[must_use]
+pub fn down(given: Given<'_>, scheduler: &mut Scheduler, ledger: &mut Ledger<'_>, is_growing: bool) -> Down {
+    let mut down = Down::default();
+    let mut candidates = Vec::new();
+    for (_, node) in given.view.nodes.sorted() {
+        match candidate(given, node) {
+            Ok(candidate) => candidates.push(candidate),
+            Err(keep) => down.kept.push((node.name(), keep)),
+        }
+    }
+    // Those without pods first, then those that have not been needed for longest, then the least used.
+    candidates.sort_by_key(|one| {
+        let since = given.state.unneeded.get(&one.node.name()).copied();
+        (!one.moving.is_empty(), since.is_none(), since, one.share, one.node.name())
+    });
+    let mut tried = Tried {
+        given,
+        trial: scheduler.trial(),
+        ledger,
+        totals: Totals::of(given.view, given.options),
+        sizes: given.groups.all.iter().map(|group| (group.name.clone(), group.size.desired)).collect(),
+        receivers: BTreeMap::new(),
+        gone: BTreeSet::new(),
+    };
+    for one in candidates {
+        let name = one.node.name();
+        match tried.take(&one) {
+            Ok(moves) => {
+                let since = given.state.unneeded.get(&name).copied().unwrap_or(given.now);
+                down.since.insert(name.clone(), since);
+                let (group, usage) = (one.group.name.clone(), one.usage);
+                down.unneeded.push(Unneeded { node: name, group, usage, moves, since, hold: None });
+            }
+            Err(keep) => down.kept.push((name, keep)),
+        }
+    }
+    drop(tried);
+    loop {
+        hold(given, &mut down.unneeded, is_growing);
+        let going: Vec<&Unneeded> = down.unneeded.iter().filter(|one| one.hold.is_none()).collect();
+        let moving =
+            going.iter().flat_map(|one| one.moves.iter().map(|(pod, _)| (pod.clone(), one.node.clone())));
+        let moving: Vec<(Key, NodeName)> = moving.collect();
+        let names: Vec<NodeName> = going.iter().map(|one| one.node.clone()).collect();
+        let Some(misfit) = misfit(given, scheduler, &names, &moving).filter(|_| !moving.is_empty()) else {
+            break;
+        };
+        down.unneeded.retain(|one| one.node != misfit.node);
+        down.since.remove(&misfit.node);
+        let keep = Keep::NoPlace { pod: misfit.pod, message: misfit.message };
+        down.kept.push((misfit.node, keep));
+    }
+    down.kept.sort_by(|a, b| a.0.cmp(&b.0));
+    down
+}
+
+/// A node that might go.
+struct Candidate<'a> {
+    node: &'a Arc<Node>,
+    group: &'a Group,
+    usage: Usage,
+    share: i64,
+    /// Pods that need another place, the largest first.
+    moving: Vec<Arc<Pod>>,
+}
+
+fn candidate<'a>(given: Given<'a>, node: &'a Arc<Node>) -> Result<Candidate<'a>, Keep> {
+    let Given { view, groups, options, now, .. } = given;
+    let name = node.name();
+    let Some(group) = groups.all.iter().find(|group| group.nodes.values().flatten().any(|own| *own == name))
+    else {
+        return Err(left_out(given, &name));
+    };
+    if node.meta.annotations.value(DISABLED) == Some("true") {
+        return Err(Keep::Disabled);
+    }
+    if node.spec.taints.iter().any(|taint| &*taint.key == TO_BE_DELETED) || node.meta.is_terminating() {
+        return Err(Keep::Leaving);
+    }
+    if is_starting(node, given) {
+        return Err(Keep::Starting);
+    }
+    if !node.is_ready() && !options.down.unready_enabled {
+        return Err(Keep::Unready);
+    }
+    let pods = view.sorted_pods_on(&name);
+    let usage = Usage::of(node, &pods, group, &options.down);
+    let (share, threshold_milli) = usage.against(group, &options.down);
+    if node.is_ready() && share >= threshold_milli && !options.down.consolidates {
+        return Err(Keep::Busy { usage, threshold_milli });
+    }
+    let mut moving = Vec::new();
+    for pod in pods {
+        match fate(view, &options.down, options.expendable_below, pod, now) {
+            PodFate::Goes | PodFate::Ends => {}
+            PodFate::Moves => moving.push(pod.clone()),
+            PodFate::Keeps(why) => return Err(Keep::Pod { pod: pod.meta.key(), why }),
+        }
+    }
+    Ok(Candidate { node, group, usage, share, moving })
+}
+
+fn left_out(given: Given<'_>, node: &NodeName) -> Keep {
+    let known = given.view.node(node);
+    let names = given.groups.left_out.iter();
+    let of = |name: &GroupName| {
+        known.is_some_and(|node| node.meta.labels.iter().any(|(_, value)| value == name.as_str()))
+    };
+    names.clone().find(|(name, _)| of(name)).map_or(Keep::NoGroup, |(_, why)| Keep::LeftOut(why.clone()))
+}
+
+/// What has been tried out so far.
+struct Tried<'a, 'b, 'l> {
+    given: Given<'a>,
+    trial: Trial<'b>,
+    ledger: &'b mut Ledger<'l>,
+    totals: Totals,
+    sizes: BTreeMap<GroupName, u32>,
+    receivers: BTreeMap<NodeName, NodeName>,
+    gone: BTreeSet<NodeName>,
+}
+
+impl Tried<'_, '_, '_> {
+    /// Takes a node away, if that can be.
+    fn take(&mut self, one: &Candidate<'_>) -> Result<Vec<(Key, NodeName)>, Keep> {
+        let name = one.node.name();
+        if let Some(from) = self.receivers.get(&name) {
+            return Err(Keep::Receives { from: from.clone() });
+        }
+        let size = self.sizes.get(&one.group.name).copied().unwrap_or(0);
+        if size <= one.group.size.min {
+            return Err(Keep::AtMinimum { min: one.group.size.min });
+        }
+        self.totals.may_lose(one.node, self.given.options).map_err(Keep::AtLimit)?;
+        let (mark, taken) = (self.trial.mark(), self.ledger.taken());
+        self.trial.exclude(&name);
+        match self.move_all(one) {
+            Ok(moves) => {
+                for (_, to) in &moves {
+                    self.receivers.entry(to.clone()).or_insert_with(|| name.clone());
+                }
+                self.sizes.insert(one.group.name.clone(), size - 1);
+                self.totals.add(one.node, self.given.options, -1);
+                self.gone.insert(name);
+                Ok(moves)
+            }
+            Err(keep) => {
+                self.trial.revert_to(mark);
+                self.ledger.back_to(taken);
+                Err(keep)
+            }
+        }
+    }
+
+    fn move_all(&mut self, one: &Candidate<'_>) -> Result<Vec<(Key, NodeName)>, Keep> {
+        let view = self.given.view;
+        for pod in &one.moving {
+            let key = pod.meta.key();
+            if let Some(ix) = view.pods.find(&key) {
+                charge(self.ledger, ix, pod).map_err(|why| Keep::Pod { pod: key.clone(), why })?;
+            }
+        }
+        let mut moves = Vec::new();
+        for pod in &one.moving {
+            let key = pod.meta.key();
+            self.trial.take_away(view, &key);
+            let anew = crate::place::anew(pod);
+            match self.trial.place(view, &anew, 0) {
+                Ok(placed) => {
+                    self.trial.assume(view, &anew, &placed.node, &placed.volumes);
+                    moves.push((key, placed.node));
+                }
+                Err(error) => return Err(Keep::NoPlace { pod: key, message: words(&error) }),
+            }
+        }
+        Ok(moves)
+    }
+}
+
+fn words(error: &Unschedulable) -> Text {
+    Text::from(error.to_string())
+}
+
+/// Says of each node that nobody needs what it still waits for.
+fn hold(given: Given<'_>, unneeded: &mut [Unneeded], is_growing: bool) {
+    let all = holds_all(given, is_growing);
+    let (mut going, mut draining) = (0, 0);
+    for one in unneeded.iter_mut() {
+        let due = one.since + unneeded_for(given, &one.node, &one.group);
+        one.hold = if let Some(hold) = &all {
+            Some(hold.clone())
+        } else if given.now < due {
+            Some(Hold::Until(due))
+        } else if going >= given.options.down.parallel {
+            Some(Hold::Enough { most: given.options.down.parallel })
+        } else if !one.moves.is_empty() && draining >= given.options.down.drains {
+            Some(Hold::EnoughDrains { most: given.options.down.drains })
+        } else {
+            going += 1;
+            draining += u32::from(!one.moves.is_empty());
+            None
+        };
+    }
+    // Those that go first; among them as they were tried out.
+    unneeded.sort_by_key(|one| one.hold.is_some());
+}
+
+fn unneeded_for(given: Given<'_>, node: &NodeName, group: &GroupName) -> replank_model::time::Span {
+    let own = given.groups.get(group).map(|group| &group.own);
+    let is_ready = given.view.node(node).is_some_and(|node| node.is_ready());
+    let down = &given.options.down;
+    match is_ready {
+        true => own.and_then(|own| own.unneeded).unwrap_or(down.unneeded),
+        false => own.and_then(|own| own.unready).unwrap_or(down.unready),
+    }
+}
+
+/// What keeps every node.
+fn holds_all(given: Given<'_>, is_growing: bool) -> Option<Hold> {
+    let down = &given.options.down;
+    if !down.is_enabled {
+        return Some(Hold::Disabled);
+    }
+    if is_growing {
+        return Some(Hold::ScaleUp);
+    }
+    if let (false, Standing::Open(until)) = (down.closed.0.is_empty(), down.closed.at(given.now)) {
+        return Some(Hold::Window { until });
+    }
+    let (unready, all) = unready(given.view);
+    if unready > down.unready_ok && unready * 100 > all * down.unready_percent_max {
+        return Some(Hold::Unready { unready, all });
+    }
+    let state = given.state;
+    let after = [
+        (Event::Added, state.added, down.after_add),
+        (Event::Deleted, state.deleted, down.after_delete),
+        (Event::Failed, state.failed, down.after_failure),
+    ];
+    let until = after.into_iter().filter_map(|(event, at, delay)| Some((event, at? + delay)));
+    let latest = until.filter(|(_, until)| given.now < *until).max_by_key(|(_, until)| *until);
+    latest.map(|(event, until)| Hold::After(event, until))
+}
+
+fn unready(view: &View) -> (i64, i64) {
+    let unready = view.nodes.unordered().filter(|(_, node)| !node.is_ready()).count();
+    let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    (number(unready), number(view.nodes.len()))
+}

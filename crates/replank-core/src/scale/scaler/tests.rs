@@ -1,0 +1,144 @@
+//! Turn by turn: what is commanded, and that a scaler that starts anew goes on where the last one was.
+
+use replank_model::delta::Delta;
+use replank_model::object::Object;
+use replank_model::view::View;
+use serde_json::{Value, json};
+
+use super::super::facts;
+use super::super::group::Groups;
+use super::super::options::Options;
+use super::super::prices::Prices;
+use super::super::priorities::Priorities;
+use super::*;
+use crate::budget::Healths;
+use crate::groups::GroupBy;
+
+fn at(minutes: i64) -> Time {
+    "2026-01-05T09:00:00Z".parse::<Time>().expect("a time") + Span::from_minutes(minutes)
+}
+
+fn node(name: &str) -> Value {
+    let all = json!({"cpu": "4", "memory": "16Gi", "pods": "58"});
+    json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": format!("uid-{name}"), "creationTimestamp": "2026-01-01T00:00:00Z",
+            "labels": {"eks.amazonaws.com/nodegroup": "web", "topology.kubernetes.io/zone": "a", "kubernetes.io/hostname": name}},
+        "spec": {"providerID": format!("aws:///a/i-{name}")},
+        "status": {"capacity": all, "allocatable": all, "conditions": [{"type": "Ready", "status": "True"}]}})
+}
+
+fn pod(name: &str, cpu: &str, node: Option<&str>) -> Value {
+    let phase = if node.is_some() { "Running" } else { "Pending" };
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "d", "uid": format!("uid-{name}"),
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": "rs", "controller": true}]},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}]},
+        "status": {"phase": phase}})
+}
+
+struct Stage {
+    view: View,
+    desired: u32,
+    state: State,
+}
+
+impl Stage {
+    fn new(objects: Vec<Value>, desired: u32) -> Self {
+        let mut stage = Self { view: View::default(), desired, state: State::default() };
+        objects.into_iter().for_each(|object| stage.put(object));
+        stage
+    }
+
+    fn put(&mut self, object: Value) {
+        self.view.apply(Delta::Put(Object::from_json(object).expect("valid")));
+    }
+
+    /// A turn of a scaler that is made anew each time.
+    fn turn(&mut self, minutes: i64) -> Vec<String> {
+        let answer = json!({"AutoScalingGroups": [{"AutoScalingGroupName": "web", "MinSize": 0, "MaxSize": 5, "DesiredCapacity": self.desired,
+            "AvailabilityZones": ["a"]}]});
+        let options = Options::default();
+        let facts = facts::read(&answer).expect("a group");
+        let groups = Groups::of(&self.view, &GroupBy::default(), &facts, &options);
+        let given = Given {
+            view: &self.view,
+            groups: &groups,
+            options: &options,
+            prices: &Prices::default(),
+            priorities: &Priorities::default(),
+            state: &self.state,
+            now: at(minutes),
+        };
+        let mut healths = Healths::default();
+        let mut scheduler = Scheduler::load(&self.view);
+        let mut ledger = Ledger::new(&self.view, &mut healths);
+        let turn = Scaler::new(RunId::from("scaler")).turn(given, &mut scheduler, &mut ledger);
+        self.state = turn.state;
+        turn.commands.into_iter().map(|command| self.carry_out(command)).collect()
+    }
+
+    /// Does what a driver would do, and says it.
+    fn carry_out(&mut self, command: Command) -> String {
+        match command.effect {
+            Effect::Resize { group, from, to } => {
+                assert!(to.desired > from.desired && to.desired <= to.max);
+                self.desired = to.desired;
+                format!("raises {group} from {} to {}", from.desired, to.desired)
+            }
+            Effect::Cordon { node, mark, .. } => {
+                let laid = mark::laid(self.view.node(&node.name).expect("it is there"), &command.run, &mark);
+                self.view.apply(Delta::from(laid));
+                format!("cordons {}", node.name)
+            }
+            Effect::Evict { pod, .. } => {
+                let gone = self.view.pods.by_key(&pod.key).expect("it is there").clone();
+                self.view.apply(Delta::Gone(Object::from(gone).reference()));
+                format!("evicts {}", pod.key)
+            }
+            Effect::Terminate { instance, replacement: Replacement::Decrement, .. } => {
+                self.desired -= 1;
+                format!("ends {instance}")
+            }
+            other => panic!("no scaler does {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_group_is_raised_once_for_what_waits() {
+    let waiting = (0..3).map(|at| pod(&format!("new-{at}"), "2", None));
+    let objects = [node("web-1"), pod("old", "3", Some("web-1"))].into_iter().chain(waiting).collect();
+    let mut stage = Stage::new(objects, 1);
+    assert_eq!(stage.turn(0), ["raises web from 1 to 3"]);
+    assert_eq!(stage.state.requests.len(), 1);
+    assert_eq!(stage.turn(1), [""; 0], "what was asked for is on its way");
+    assert_eq!(stage.turn(16), [""; 0], "what does not come is given up, and the group left alone");
+    assert_eq!(stage.state.backoffs.len(), 1);
+}
+
+#[test]
+fn a_node_that_nobody_needs_is_cordoned_emptied_and_ended_by_its_id() {
+    let mut stage = Stage::new(
+        vec![node("web-1"), node("web-2"), pod("a", "3", Some("web-1")), pod("b", "500m", Some("web-2"))],
+        2,
+    );
+    assert_eq!(stage.turn(0), [""; 0], "it must not have been needed for ten minutes");
+    assert_eq!(stage.turn(9), [""; 0]);
+    assert_eq!(stage.turn(10), ["cordons web-2"]);
+    assert_eq!(stage.turn(11), ["evicts d/b"]);
+    stage.put(pod("b2", "500m", Some("web-1")));
+    assert_eq!(stage.turn(12), ["ends i-web-2"]);
+    assert_eq!(stage.desired, 1);
+}
+
+#[test]
+fn nothing_goes_while_pods_bring_nodes() {
+    let objects = vec![
+        node("web-1"),
+        node("web-2"),
+        pod("a", "3", Some("web-1")),
+        pod("big", "3900m", None),
+        pod("big2", "3900m", None),
+    ];
+    let mut stage = Stage::new(objects, 2);
+    let first = stage.turn(0);
+    assert_eq!(first, ["raises web from 2 to 3"], "one fits on web-2");
+}

@@ -146,9 +146,9 @@ impl Sent {
             .collect()
     }
 
-    /// Pods of which the eviction has a claim to what it needs, those aside whose keys begin so.
-    pub(crate) fn evictions(&self, now: Time, but: &str) -> Vec<PodTarget> {
-        let entries = self.entries.iter().filter(|(key, _)| !key.0.starts_with(but));
+    /// Pods of which the eviction has a claim to what it needs, those aside whose keys begin so, if any are.
+    pub(crate) fn evictions(&self, now: Time, but: Option<&str>) -> Vec<PodTarget> {
+        let entries = self.entries.iter().filter(|(key, _)| but.is_none_or(|but| !key.0.starts_with(but)));
         let pods = entries.filter_map(|(key, entry)| match &entry.about {
             About::Eviction(pod) => self.claims(now, key).then(|| pod.clone()),
             About::Drain(..) | About::Other => None,
@@ -223,6 +223,18 @@ mod tests {
         assert!(
             matches!(sent.offer(at(now), &key(), &what, About::Other), Offer::Later(again, _) if again == at(now + 100))
         );
+    }
+
+    #[test]
+    fn evictions_under_way_are_told_to_all_but_whoever_sent_them() {
+        let mut sent = Sent::default();
+        let pod = PodTarget { key: replank_model::object::meta::Key::new("shop", "web"), uid: "web".into() };
+        let what = Text::from("eviction");
+        assert_eq!(sent.offer(at(0), &key(), &what, About::Eviction(pod.clone())), Offer::Send);
+        assert_eq!(sent.evictions(at(1), None), [pod.clone()]);
+        assert_eq!(sent.evictions(at(1), Some("another/")), [pod]);
+        assert_eq!(sent.evictions(at(1), Some("k")), []);
+        assert_eq!(sent.evictions(at(61), None), [], "it was lost");
     }
 
     #[test]

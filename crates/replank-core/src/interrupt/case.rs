@@ -68,9 +68,11 @@ struct Draft {
 /// All cases that are open, in order of the time that is left.
 pub(super) fn cases(cache: &mut Cache, options: &Options, view: &View, now: Time) -> Vec<Case> {
     let mut drafts: BTreeMap<InstanceId, Draft> = BTreeMap::new();
-    said(&mut drafts, cache, options);
+    let closed = closed(cache);
+    said(&mut drafts, cache, options, &closed);
+    let called_off: BTreeSet<InstanceId> = closed.keys().map(|(instance, _)| instance.clone()).collect();
     held(&mut drafts, cache, options, view, now);
-    marked(&mut drafts, cache, view);
+    marked(&mut drafts, cache, view, &called_off);
     let all = drafts.into_iter().filter_map(|(instance, draft)| {
         let node = cache.node_of.get(&instance).and_then(|name| view.node(name)).cloned();
         let has_ended = cache.ended.contains(&instance);
@@ -81,24 +83,32 @@ pub(super) fn cases(cache: &mut Cache, options: &Options, view: &View, now: Time
     all
 }
 
-/// What messages say.
-fn said(drafts: &mut BTreeMap<InstanceId, Draft>, cache: &Cache, options: &Options) {
-    let mut closed: BTreeMap<(&InstanceId, &Text), Time> = BTreeMap::new();
+/// Scheduled changes that are over or were called off, by instance and kind, and when that was last told.
+type Closed = BTreeMap<(InstanceId, Text), Time>;
+
+fn closed(cache: &Cache) -> Closed {
+    let mut closed = Closed::new();
     for (message, notice) in cache.inbox.notices() {
         if let News::Health(health) = &notice.news
             && health.status == HealthStatus::Closed
         {
             for instance in &health.instances {
-                let at = closed.entry((instance, &health.code)).or_insert(message.sent);
+                let key = (instance.clone(), health.code.clone());
+                let at = closed.entry(key).or_insert(message.sent);
                 *at = message.sent.max(*at);
             }
         }
     }
+    closed
+}
+
+/// What messages say.
+fn said(drafts: &mut BTreeMap<InstanceId, Draft>, cache: &Cache, options: &Options, closed: &Closed) {
     for (message, notice) in cache.inbox.notices() {
         let Some((cause, told)) = cause_of(message, notice) else { continue };
         for instance in notice.news.instances() {
             if let News::Health(health) = &notice.news
-                && closed.get(&(instance, &health.code)).is_some_and(|at| *at >= message.sent)
+                && closed.get(&(instance.clone(), health.code.clone())).is_some_and(|at| *at >= message.sent)
             {
                 continue;
             }
@@ -162,7 +172,12 @@ fn held(
 }
 
 /// What was begun: a message that is not received again yet does not end it.
-fn marked(drafts: &mut BTreeMap<InstanceId, Draft>, cache: &Cache, view: &View) {
+fn marked(
+    drafts: &mut BTreeMap<InstanceId, Draft>,
+    cache: &Cache,
+    view: &View,
+    called_off: &BTreeSet<InstanceId>,
+) {
     for name in &cache.marked {
         let Some(node) = view.node(name) else { continue };
         let Some(mark::Found { mark, .. }) = mark::of(node) else { continue };
@@ -170,7 +185,8 @@ fn marked(drafts: &mut BTreeMap<InstanceId, Draft>, cache: &Cache, view: &View) 
         let instance = crate::groups::instance_id_of(node);
         // What a group does is seen on the group.
         let is_seen = by.is_of_group() && !drafts.contains_key(&instance);
-        if !is_seen && by != Cause::Down {
+        let is_over = by == Cause::Scheduled && called_off.contains(&instance);
+        if !is_seen && !is_over && by != Cause::Down {
             drafts.entry(instance).or_default().add(by, Told { since: mark.since, until });
         }
     }

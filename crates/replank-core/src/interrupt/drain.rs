@@ -89,7 +89,7 @@ impl<'r> Works<'r> {
     /// With everything charged that is under way, whoever asked for it.
     fn new(desk: &Desk<'_>, mut ledger: Ledger<'r>, mut search: Search<'r>, cases: &[Case]) -> Self {
         let view = desk.view;
-        for target in desk.sent.evictions(desk.now, "") {
+        for target in desk.sent.evictions(desk.now, None) {
             let Some(ix) = view.pods.find(&target.key) else { continue };
             let pod = &view.pods[ix];
             if pod.meta.uid == target.uid {

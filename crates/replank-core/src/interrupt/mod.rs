@@ -39,13 +39,15 @@ mod finish;
 mod inbox;
 mod launch;
 pub mod notice;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_model::object::Object;
 use replank_model::object::cloud::{Instance, Lifecycle, LifecycleHook, Transition};
-use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Text};
+use replank_model::text::{GroupName, InstanceId, MessageId, NodeName, RunId, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 
@@ -61,6 +63,7 @@ use case::{Case, cases};
 pub use cause::Cause;
 use desk::Desk;
 use inbox::Inbox;
+use notice::{HealthStatus, News};
 
 /// How long a message about an instance that is not known, or is no node, is kept: several times what it takes a node to register.
 pub const KEEP: Span = Span::from_minutes(5);
@@ -191,6 +194,7 @@ impl Interrupt {
         }
         let mut open = launch::launches(&mut desk, &self.cache);
         open.extend(cases.iter().flat_map(|case| case.messages.iter().cloned()));
+        open.extend(self.cache.calls_off());
         self.cache.inbox.settle(&mut desk, &open);
         self.cache.lift(&mut desk, &cases);
         self.cache.forget(&cases);
@@ -243,6 +247,20 @@ impl Cache {
         for change in view.as_changes() {
             self.observe(options, view, &change);
         }
+    }
+
+    /// Messages by which something was called off, while a node still bears a mark: nothing else would say that it may go.
+    fn calls_off(&self) -> Vec<MessageId> {
+        let is_marked = |instance: &&InstanceId| {
+            self.node_of.get(*instance).is_some_and(|node| self.marked.contains(node))
+        };
+        let notices = self.inbox.notices().filter(|(_, notice)| match &notice.news {
+            News::Health(health) if health.status == HealthStatus::Closed => {
+                notice.news.instances().iter().any(is_marked)
+            }
+            _ => false,
+        });
+        notices.map(|(message, _)| message.id.clone()).collect()
     }
 
     /// Takes the marks off nodes that nothing takes away any more.

@@ -207,7 +207,7 @@ impl<'r> Works<'r> {
     ) -> Self {
         let mut ahead = Ahead::default();
         // What the other modules have asked for.
-        for target in turn.sent.evictions(turn.now, &format!("{}/", turn.scope.run)) {
+        for target in turn.sent.evictions(turn.now, Some(&format!("{}/", turn.scope.run))) {
             let Some(ix) = turn.view.pods.find(&target.key) else { continue };
             let pod = &turn.view.pods[ix];
             if pod.meta.uid == target.uid {

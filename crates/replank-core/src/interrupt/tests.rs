@@ -1,0 +1,435 @@
+use replank_model::delta::Delta;
+use replank_model::object::cloud::{
+    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, LifecycleHook, Market, Message, NodeGroup,
+    TemplateVersion, Transition,
+};
+use replank_model::object::node::Node;
+use replank_model::object::{Object, ObjectRef};
+use replank_model::text::{InstanceId, MessageId};
+use replank_model::time::{Span, Time};
+use serde_json::{Value, json};
+
+use super::Options;
+use crate::command::{Command, Effect, Outcome};
+use crate::groups::GroupBy;
+use crate::plan::Plan;
+use crate::waiting::{Subject, WaitingOn};
+use crate::{Core, mark};
+
+/// A core that handles interruptions, beside a run with nothing to do.
+struct Frame {
+    core: Core,
+    now: Time,
+    group: NodeGroup,
+}
+
+fn at(seconds: i64) -> Time {
+    let start: Time = "2026-01-01T00:00:00Z".parse().expect("a time");
+    start + Span::from_secs(seconds)
+}
+
+fn object(value: Value) -> Object {
+    Object::from_json(value).expect("an object")
+}
+
+fn node(name: &str, instance: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "uid": format!("{name}-{instance}"), "resourceVersion": "1"},
+        "spec": {"providerID": format!("aws:///a/{instance}")},
+        "status": {"allocatable": {"cpu": "4", "memory": "16Gi", "pods": "20"},
+            "conditions": [{"type": "Ready", "status": "True"}]}})
+}
+
+fn pod(name: &str, node: &str, owner: &str) -> Value {
+    let kind = if owner == "crunch" { ("batch/v1", "Job") } else { ("apps/v1", "ReplicaSet") };
+    json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": {"app": owner},
+            "ownerReferences": [{"apiVersion": kind.0, "kind": kind.1, "name": owner, "uid": owner, "controller": true}]},
+        "spec": {"nodeName": node, "terminationGracePeriodSeconds": 30,
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}})
+}
+
+/// A budget that allows so many disruptions.
+fn budget(app: &str, healthy: i32, needed: i32) -> Value {
+    json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+        "metadata": {"name": app, "namespace": "shop", "uid": app, "generation": 1},
+        "spec": {"minAvailable": needed, "selector": {"matchLabels": {"app": app}}},
+        "status": {"observedGeneration": 1, "currentHealthy": healthy, "desiredHealthy": needed,
+            "expectedPods": healthy, "disruptionsAllowed": healthy - needed}})
+}
+
+fn event(kind: &str, source: &str, detail: Value) -> String {
+    json!({"detail-type": kind, "source": source, "time": at(0).to_string(), "detail": detail}).to_string()
+}
+
+fn spot(instance: &str) -> String {
+    event("EC2 Spot Instance Interruption Warning", "aws.ec2", json!({"instance-id": instance}))
+}
+
+fn health(status: &str, instances: &[&str]) -> String {
+    let entities: Vec<Value> = instances.iter().map(|id| json!({"entityValue": id})).collect();
+    event(
+        "AWS Health Event",
+        "aws.health",
+        json!({"service": "EC2", "eventTypeCategory": "scheduledChange", "eventTypeCode": "RETIREMENT",
+            "statusCode": status, "startTime": at(86_400).to_string(), "affectedEntities": entities}),
+    )
+}
+
+fn terminating(instance: &str, to: &str) -> String {
+    event(
+        "EC2 Instance-terminate Lifecycle Action",
+        "aws.autoscaling",
+        json!({"AutoScalingGroupName": "web", "LifecycleHookName": "drain", "EC2InstanceId": instance,
+            "LifecycleTransition": "autoscaling:EC2_INSTANCE_TERMINATING", "Destination": to}),
+    )
+}
+
+impl Frame {
+    fn new(objects: Vec<Value>) -> Self {
+        let plan = json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "p"},
+            "spec": {"selector": {"matchLabels": {"of": "nobody"}}}});
+        let plan = Plan::read(&plan).expect("a plan");
+        let options = crate::Options { started: at(0), group_by: GroupBy::default() };
+        let interruptions = Options::beside(Some(&plan));
+        let core = Core::new(plan, "run".into(), options).with_interruptions(interruptions);
+        let group = NodeGroup {
+            name: "web".into(),
+            size: GroupSize { min: 0, max: 9, desired: 2 },
+            zones: vec!["a".into()],
+            current: TemplateVersion(0),
+            templates: vec![LaunchTemplate::default()],
+            tags: replank_model::labels::TextMap::default(),
+            hooks: Vec::new(),
+        };
+        let mut frame = Self { core, now: at(0), group };
+        for value in objects {
+            frame.core.observe(Delta::Put(object(value)));
+        }
+        frame.core.observe(Delta::Group(frame.group.clone().into()));
+        frame
+    }
+
+    fn hook(&mut self, timeout: i64) {
+        let timeout = Span::from_secs(timeout);
+        self.group.hooks = vec![LifecycleHook { name: "drain".into(), at: Transition::Terminating, timeout }];
+        self.core.observe(Delta::Group(self.group.clone().into()));
+    }
+
+    fn instance(&mut self, id: &str, node: Option<&str>, lifecycle: Lifecycle) {
+        let instance = Instance {
+            id: id.into(),
+            group: "web".into(),
+            zone: "a".into(),
+            state: InstanceState::Running,
+            template: TemplateVersion(0),
+            launched: Some(at(-3600)),
+            node: node.map(Into::into),
+            lifecycle,
+            market: Market::Spot,
+            is_protected: false,
+        };
+        self.core.observe(Delta::Instance(instance.into()));
+    }
+
+    fn message(&mut self, id: &str, body: &str) {
+        let message = Message {
+            id: id.into(),
+            receipt: format!("{id}#1").into(),
+            body: body.into(),
+            sent: at(1),
+            hidden_until: at(1_000_000),
+            received_count: 1,
+        };
+        self.core.observe(Delta::Message(message.into()));
+    }
+
+    /// What is sent at a moment; nothing of it is carried out.
+    fn decide(&mut self, seconds: i64) -> Vec<Command> {
+        self.now = at(seconds);
+        self.core.decide(self.now).commands
+    }
+
+    /// The same in words.
+    fn keys(&mut self, seconds: i64) -> Vec<String> {
+        self.decide(seconds).iter().map(|command| command.key.to_string()).collect()
+    }
+
+    /// Decides until nothing new is sent, with marks laid as they are asked for; what was sent.
+    fn settle(&mut self, seconds: i64) -> Vec<Command> {
+        let mut all = Vec::new();
+        loop {
+            let commands = self.decide(seconds);
+            if commands.is_empty() {
+                return all;
+            }
+            for command in &commands {
+                if let Effect::Cordon { node, mark, .. } = &command.effect {
+                    let known = self.core.view().node(&node.name).expect("it is there").clone();
+                    let mut marked = mark::laid(&known, &command.run, mark);
+                    marked.meta.resource_version.0 += 1;
+                    self.core.observe(Delta::Put(marked.into()));
+                }
+                if !matches!(command.effect, Effect::Evict { .. }) {
+                    let outcome = Outcome { key: command.key.clone(), at: self.now, result: Ok(()) };
+                    self.core.outcome(&outcome);
+                }
+            }
+            all.extend(commands);
+        }
+    }
+
+    fn gone(&mut self, value: &Value) {
+        let gone: ObjectRef = object(value.clone()).reference();
+        self.core.observe(Delta::Gone(gone));
+    }
+
+    fn node(&self, name: &str) -> Node {
+        Node::clone(self.core.view().node(&name.into()).expect("it is there"))
+    }
+
+    fn wait(&mut self, what: &Subject) -> Option<WaitingOn> {
+        let decision = self.core.decide(self.now);
+        decision.waiting.into_iter().find(|waiting| waiting.what == *what).map(|waiting| waiting.on)
+    }
+}
+
+fn is_of(commands: &[Command], part: &str) -> bool {
+    commands.iter().any(|command| command.key.0.contains(part))
+}
+
+fn two_nodes() -> Vec<Value> {
+    vec![
+        node("web-1", "i-1"),
+        node("web-2", "i-2"),
+        pod("shop-1", "web-1", "shop"),
+        pod("shop-2", "web-2", "shop"),
+    ]
+}
+
+fn serving(objects: Vec<Value>) -> Frame {
+    let mut frame = Frame::new(objects);
+    frame.instance("i-1", Some("web-1"), Lifecycle::InService);
+    frame.instance("i-2", Some("web-2"), Lifecycle::InService);
+    frame
+}
+
+#[test]
+fn every_entity_of_a_health_event_is_drained_and_the_message_stays_until_the_last_is_gone() {
+    let mut frame = serving(two_nodes());
+    frame.message("m", &health("upcoming", &["i-1", "i-2"]));
+    let sent = frame.settle(2);
+    assert!(is_of(&sent, "cordon/web-1") && is_of(&sent, "cordon/web-2"), "{sent:?}");
+    frame.core.observe(Delta::InstanceGone("i-1".into()));
+    frame.gone(&pod("shop-1", "web-1", "shop"));
+    frame.gone(&node("web-1", "i-1"));
+    assert!(!is_of(&frame.settle(3), "delete/m"), "the other is still there");
+    frame.core.observe(Delta::InstanceGone("i-2".into()));
+    frame.gone(&pod("shop-2", "web-2", "shop"));
+    frame.gone(&node("web-2", "i-2"));
+    assert!(is_of(&frame.settle(4), "delete/m/1"));
+}
+
+#[test]
+fn a_change_that_is_called_off_takes_the_mark_off() {
+    let mut frame = serving(two_nodes());
+    frame.message("m", &health("upcoming", &["i-1"]));
+    let sent = frame.settle(2);
+    assert!(is_of(&sent, "cordon/web-1"), "{sent:?}");
+    let marked = frame.node("web-1");
+    assert!(marked.spec.unschedulable);
+    assert_eq!(&*marked.spec.taints[0].key, mark::INTERRUPTED);
+    let mut frame = Frame::new(vec![node("web-2", "i-2")]);
+    frame.core.observe(Delta::Put(marked.into()));
+    frame.instance("i-1", Some("web-1"), Lifecycle::InService);
+    frame.message("m", &health("closed", &["i-1"]));
+    let sent = frame.settle(5);
+    assert!(
+        is_of(&sent, "lift/web-1") && !is_of(&sent, "delete/m"),
+        "until it is seen to be lifted: {sent:?}"
+    );
+    frame.core.observe(Delta::Put(mark::lifted(&frame.node("web-1")).into()));
+    assert!(is_of(&frame.settle(6), "delete/m"));
+}
+
+#[test]
+fn an_old_event_about_a_name_that_is_used_again_touches_nobody() {
+    let mut frame = Frame::new(vec![node("web-1", "i-new"), pod("shop-1", "web-1", "shop")]);
+    frame.instance("i-new", Some("web-1"), Lifecycle::InService);
+    frame.message("m", &spot("i-old"));
+    assert!(frame.settle(2).is_empty());
+    let on = frame.wait(&Subject::Instance(InstanceId::from("i-old")));
+    assert_eq!(on, Some(WaitingOn::Unregistered { until: at(301) }));
+    let sent = frame.settle(301);
+    assert_eq!(sent.len(), 1, "{sent:?}");
+    assert!(is_of(&sent, "delete/m"));
+}
+
+#[test]
+fn an_instance_that_is_not_registered_yet_is_kept_and_looked_at_again() {
+    let mut frame = Frame::new(vec![node("web-2", "i-2")]);
+    frame.instance("i-1", None, Lifecycle::InService);
+    frame.message("m", &spot("i-1"));
+    assert!(frame.settle(2).is_empty());
+    frame.core.observe(Delta::Put(object(node("web-1", "i-1"))));
+    assert!(is_of(&frame.settle(30), "cordon/web-1"));
+}
+
+#[test]
+fn an_action_is_completed_when_the_node_is_empty_and_its_message_deleted_when_that_is_seen() {
+    let mut frame = serving(two_nodes());
+    frame.hook(600);
+    frame.message("m", &terminating("i-1", "EC2"));
+    frame.instance("i-1", Some("web-1"), Lifecycle::TerminatingWait);
+    let sent = frame.settle(2);
+    assert!(is_of(&sent, "cordon/web-1") && is_of(&sent, "evict/shop-1"), "{sent:?}");
+    assert!(!is_of(&sent, "complete") && !is_of(&sent, "relieve") && !is_of(&sent, "terminate"), "{sent:?}");
+    frame.gone(&pod("shop-1", "web-1", "shop"));
+    assert!(frame.settle(6).is_empty(), "a pod that was bound before the cordon may not be seen yet");
+    let sent = frame.settle(8);
+    assert!(is_of(&sent, "complete/i-1/drain") && !is_of(&sent, "delete/m"), "{sent:?}");
+    assert!(is_of(&frame.settle(70), "complete/i-1/drain"), "it is not seen to have been taken");
+    frame.instance("i-1", Some("web-1"), Lifecycle::TerminatingProceed);
+    let sent = frame.settle(71);
+    assert!(is_of(&sent, "delete/m") && !is_of(&sent, "complete"), "{sent:?}");
+}
+
+#[test]
+fn a_hook_is_kept_waiting_for_a_batch_pod_and_no_longer() {
+    let job = pod("crunch-1", "web-1", "crunch");
+    let mut frame = serving(vec![node("web-1", "i-1"), node("web-2", "i-2"), job.clone()]);
+    frame.hook(120);
+    frame.message("m", &terminating("i-1", "EC2"));
+    frame.instance("i-1", Some("web-1"), Lifecycle::TerminatingWait);
+    let sent = frame.settle(2);
+    assert!(!is_of(&sent, "heartbeat") && !is_of(&sent, "evict"), "{sent:?}");
+    for (seconds, number) in [(60, 1), (120, 2), (180, 3), (600, 10)] {
+        let sent = frame.settle(seconds);
+        assert_eq!(sent.len(), 1, "{sent:?}");
+        assert!(is_of(&sent, &format!("heartbeat/i-1/drain/{number}")), "{sent:?}");
+        assert!(frame.settle(seconds + 30).is_empty(), "once");
+    }
+    frame.gone(&job);
+    let sent = frame.settle(661);
+    assert!(is_of(&sent, "complete") && !is_of(&sent, "heartbeat"), "{sent:?}");
+    frame.instance("i-1", Some("web-1"), Lifecycle::TerminatingProceed);
+    assert!(!is_of(&frame.settle(720), "heartbeat"));
+}
+
+#[test]
+fn the_ceiling_of_a_hook_ends_the_wait() {
+    let job = pod("crunch-1", "web-1", "crunch");
+    let mut frame = serving(vec![node("web-1", "i-1"), node("web-2", "i-2"), job]);
+    frame.hook(30);
+    frame.message("m", &terminating("i-1", "EC2"));
+    frame.instance("i-1", Some("web-1"), Lifecycle::TerminatingWait);
+    frame.settle(2);
+    // A hundred times its timeout: 3000 s; the pod's grace of 30 s and 5 s before.
+    assert!(!is_of(&frame.settle(2964), "evict/crunch-1"));
+    assert!(is_of(&frame.settle(2965), "evict/crunch-1"));
+    assert!(is_of(&frame.settle(3000), "complete"), "what is over is not kept");
+}
+
+#[test]
+fn what_goes_to_the_warm_pool_is_drained_and_not_replaced() {
+    let mut frame = serving(two_nodes());
+    frame.hook(600);
+    frame.message("m", &terminating("i-1", "WarmPool"));
+    frame.instance("i-1", Some("web-1"), Lifecycle::TerminatingWait);
+    let sent = frame.settle(2);
+    assert!(is_of(&sent, "cordon/web-1-i-1/to-warm-pool") && is_of(&sent, "evict/shop-1"), "{sent:?}");
+    assert!(!is_of(&sent, "relieve") && !is_of(&sent, "terminate"), "{sent:?}");
+    frame.gone(&pod("shop-1", "web-1", "shop"));
+    assert!(is_of(&frame.settle(10), "complete"));
+    frame.instance("i-1", Some("web-1"), Lifecycle::Warmed);
+    assert!(is_of(&frame.settle(11), "delete/m"));
+    frame.core.observe(Delta::MessageGone(MessageId::from("m")));
+    frame.instance("i-1", Some("web-1"), Lifecycle::InService);
+    assert!(is_of(&frame.settle(900), "lift/web-1"), "it is back");
+}
+
+#[test]
+fn a_pod_that_its_budget_holds_is_deleted_when_just_its_grace_is_left() {
+    let mut objects = two_nodes();
+    objects.push(budget("shop", 2, 2));
+    let mut frame = serving(objects);
+    frame.message("m", &spot("i-1"));
+    frame.settle(2);
+    assert!(frame.settle(84).is_empty());
+    let sent = frame.settle(85);
+    let deleted = sent.iter().find_map(|command| match &command.effect {
+        Effect::DeletePod { pod, grace_seconds } => Some((pod.uid.to_string(), *grace_seconds)),
+        _ => None,
+    });
+    assert_eq!(deleted, Some(("shop-1".to_owned(), Some(30))), "{sent:?}");
+}
+
+#[test]
+fn one_slot_of_a_budget_is_spent_once_on_two_nodes() {
+    let mut objects = two_nodes();
+    objects.extend([budget("shop", 2, 1), node("web-3", "i-3")]);
+    let mut frame = serving(objects);
+    frame.message("a", &spot("i-1"));
+    frame.message("b", &spot("i-2"));
+    let sent = frame.settle(2);
+    let evicted = sent.iter().filter(|command| matches!(command.effect, Effect::Evict { .. })).count();
+    assert_eq!(evicted, 1, "{sent:?}");
+}
+
+#[test]
+fn another_is_asked_for_first_where_a_hook_holds_the_one_that_goes() {
+    let mut frame = serving(two_nodes());
+    frame.hook(600);
+    frame.message("m", &health("upcoming", &["i-1"]));
+    let sent = frame.settle(2);
+    assert!(is_of(&sent, "relieve/i-1") && !is_of(&sent, "evict"), "there is a day: {sent:?}");
+    frame.instance("i-1", Some("web-1"), Lifecycle::TerminatingWait);
+    assert!(!is_of(&frame.settle(20), "evict"), "one of two Ready nodes");
+    frame.core.observe(Delta::Put(object(node("web-3", "i-3"))));
+    frame.instance("i-3", Some("web-3"), Lifecycle::InService);
+    assert!(is_of(&frame.settle(90), "evict/shop-1"));
+}
+
+#[test]
+fn duplicates_are_one_case_and_each_is_deleted() {
+    let mut frame = serving(two_nodes());
+    for id in ["a", "b", "c"] {
+        frame.message(id, &spot("i-1"));
+    }
+    let sent = frame.settle(2);
+    assert_eq!(sent.iter().filter(|command| command.key.0.contains("evict")).count(), 1);
+    frame.core.observe(Delta::InstanceGone("i-1".into()));
+    frame.gone(&pod("shop-1", "web-1", "shop"));
+    frame.gone(&node("web-1", "i-1"));
+    let sent = frame.settle(130);
+    assert!(["a", "b", "c"].iter().all(|id| is_of(&sent, &format!("delete/{id}"))), "{sent:?}");
+}
+
+#[test]
+fn a_process_that_starts_anew_without_the_message_goes_on_from_the_mark() {
+    let mut frame = serving(two_nodes());
+    frame.message("m", &spot("i-1"));
+    frame.settle(2);
+    let marked = frame.node("web-1");
+    let mut other = serving(vec![node("web-2", "i-2"), pod("shop-1", "web-1", "shop")]);
+    other.core.observe(Delta::Put(marked.into()));
+    assert_eq!(other.keys(10), ["interruptions/evict/shop-1"]);
+    assert_eq!(
+        other
+            .wait(&Subject::Pod(replank_model::object::meta::Key::new("shop", "shop-1")))
+            .map(|on| on.kind()),
+        Some("effect")
+    );
+}
+
+#[test]
+fn poison_is_named_and_stops_nothing() {
+    let mut frame = serving(two_nodes());
+    frame.message("bad", &spot("i-1")[..60]);
+    frame.message("good", &spot("i-1"));
+    let sent = frame.settle(2);
+    assert!(is_of(&sent, "cordon/web-1") && !is_of(&sent, "delete/bad"), "{sent:?}");
+    let on = frame.wait(&Subject::Message(MessageId::from("bad")));
+    assert!(on.is_some_and(|on| on.to_string().contains("after 60 bytes")));
+}

@@ -231,7 +231,7 @@ mod tests {
         let pod = PodTarget { key: replank_model::object::meta::Key::new("shop", "web"), uid: "web".into() };
         let what = Text::from("eviction");
         assert_eq!(sent.offer(at(0), &key(), &what, About::Eviction(pod.clone())), Offer::Send);
-        assert_eq!(sent.evictions(at(1), None), [pod.clone()]);
+        assert_eq!(sent.evictions(at(1), None), std::slice::from_ref(&pod));
         assert_eq!(sent.evictions(at(1), Some("another/")), [pod]);
         assert_eq!(sent.evictions(at(1), Some("k")), []);
         assert_eq!(sent.evictions(at(61), None), [], "it was lost");

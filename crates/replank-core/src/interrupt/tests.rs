@@ -59,12 +59,12 @@ fn budget(app: &str, healthy: i32, needed: i32) -> Value {
             "expectedPods": healthy, "disruptionsAllowed": healthy - needed}})
 }
 
-fn event(kind: &str, source: &str, detail: Value) -> String {
+fn event(kind: &str, source: &str, detail: &Value) -> String {
     json!({"detail-type": kind, "source": source, "time": at(0).to_string(), "detail": detail}).to_string()
 }
 
 fn spot(instance: &str) -> String {
-    event("EC2 Spot Instance Interruption Warning", "aws.ec2", json!({"instance-id": instance}))
+    event("EC2 Spot Instance Interruption Warning", "aws.ec2", &json!({"instance-id": instance}))
 }
 
 fn health(status: &str, instances: &[&str]) -> String {
@@ -72,7 +72,7 @@ fn health(status: &str, instances: &[&str]) -> String {
     event(
         "AWS Health Event",
         "aws.health",
-        json!({"service": "EC2", "eventTypeCategory": "scheduledChange", "eventTypeCode": "RETIREMENT",
+        &json!({"service": "EC2", "eventTypeCategory": "scheduledChange", "eventTypeCode": "RETIREMENT",
             "statusCode": status, "startTime": at(86_400).to_string(), "affectedEntities": entities}),
     )
 }
@@ -81,7 +81,7 @@ fn terminating(instance: &str, to: &str) -> String {
     event(
         "EC2 Instance-terminate Lifecycle Action",
         "aws.autoscaling",
-        json!({"AutoScalingGroupName": "web", "LifecycleHookName": "drain", "EC2InstanceId": instance,
+        &json!({"AutoScalingGroupName": "web", "LifecycleHookName": "drain", "EC2InstanceId": instance,
             "LifecycleTransition": "autoscaling:EC2_INSTANCE_TERMINATING", "Destination": to}),
     )
 }

@@ -1,6 +1,6 @@
 //! `replank scan`.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::{Command, Output, Stdio};
 
 const MANIFEST: &str =
@@ -16,7 +16,9 @@ fn scan(arguments: &[&str], input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the binary is built");
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    if let Err(error) = child.stdin.take().unwrap().write_all(input.as_bytes()) {
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe, "a usage error ends it before it has read anything");
+    }
     child.wait_with_output().unwrap()
 }
 

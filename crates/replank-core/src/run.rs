@@ -161,6 +161,9 @@ impl Run {
             ..Plan::clone(&self.plan)
         };
         let options = Options { started: halted.unwrap_or(now), ..self.options.clone() };
+        // Bounds are given back on the way: where it ends well, they were in nobody's way.
+        let lasts = |waiting: &Waiting| !matches!(waiting.on, WaitingOn::Bounds { .. });
+        let why = why.into_iter().filter(lasts).collect();
         Some(Back { roll: Roll::new(plan.into(), self.id_back(), options), why })
     }
 

@@ -1,0 +1,189 @@
+//! Whether an object is of its type.
+
+use replank_model::time::Time;
+use serde_json::Value;
+
+use super::read::{Field, Leaf, Shape};
+use super::{Path, Problem, Schema, Wrong};
+use crate::table::Gvk;
+
+/// Levels of schemas within schemas that are followed: a CRD's schema may nest as deep as etcd holds it.
+const DEPTH_MAX: u32 = 200;
+
+impl Schema {
+    /// Everything for which a server would refuse an object; empty where it is accepted. A `List` is not an object: its
+    /// items are asked one by one.
+    pub fn check(&self, object: &Value) -> Vec<Problem> {
+        let text = |key: &str| object.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
+            return vec![Problem { path: Path::default(), wrong: Wrong::NoObject }];
+        };
+        let gvk = Gvk::of(api_version, kind);
+        let Some(&index) = self.kinds.get(&gvk) else {
+            return vec![Problem { path: Path::default(), wrong: Wrong::NotServed(gvk) }];
+        };
+        let mut walk = Walk { schema: self, problems: Vec::new() };
+        walk.shape(self.field_of(index), object, &Path::default(), DEPTH_MAX);
+        walk.problems
+    }
+}
+
+struct Walk<'s> {
+    schema: &'s Schema,
+    problems: Vec<Problem>,
+}
+
+impl Walk<'_> {
+    fn wrong(&mut self, path: &Path, wrong: Wrong) {
+        self.problems.push(Problem { path: path.clone(), wrong });
+    }
+
+    fn expected(&mut self, path: &Path, expected: &'static str, value: &Value) {
+        self.wrong(path, Wrong::Type { expected, found: sort(value) });
+    }
+
+    fn shape(&mut self, shape: &Shape, value: &Value, path: &Path, depth: u32) {
+        if depth == 0 {
+            return self.wrong(path, Wrong::TooDeep);
+        }
+        let schema = self.schema;
+        let mut of = |index: usize, value: &Value, path: &Path| {
+            self.shape(schema.field_of(index), value, path, depth - 1);
+        };
+        match (shape, value) {
+            (Shape::Members { members, required }, Value::Object(_)) => {
+                self.members(members, required, value, path, depth);
+            }
+            (Shape::Leaf(leaf), value) => self.leaf(leaf, value, path),
+            (Shape::Any, _) | (Shape::AnyObject, Value::Object(_)) => {}
+            (Shape::SchemaOrArray(index), Value::Array(items)) => {
+                for (at, item) in items.iter().enumerate() {
+                    of(*index, item, &path.item(at));
+                }
+            }
+            (Shape::SchemaOrBool(_), Value::Bool(_)) => {}
+            (Shape::SchemaOrTexts(_), Value::Array(items)) if items.iter().all(Value::is_string) => {}
+            (
+                Shape::SchemaOrArray(index) | Shape::SchemaOrBool(index) | Shape::SchemaOrTexts(index),
+                Value::Object(_),
+            ) => of(*index, value, path),
+            (Shape::SchemaOrBool(_), value) => self.expected(path, "a schema or a boolean", value),
+            (Shape::SchemaOrArray(_), value) => self.expected(path, "a schema or a list of them", value),
+            (Shape::SchemaOrTexts(_), value) => self.expected(path, "a schema or a list of texts", value),
+            (Shape::Members { .. } | Shape::AnyObject, value) => self.expected(path, "an object", value),
+        }
+    }
+
+    fn members(
+        &mut self,
+        members: &[(String, Field)],
+        required: &[String],
+        value: &Value,
+        path: &Path,
+        depth: u32,
+    ) {
+        // `null` is what a field has that is not written: Go decodes neither.
+        let there = |key: &str| value.get(key).is_some_and(|value| !value.is_null());
+        for key in required {
+            if !there(key) {
+                self.wrong(&path.key(key), Wrong::Missing);
+            }
+        }
+        let Value::Object(map) = value else { return };
+        for (key, value) in map {
+            let path = path.key(key);
+            match members.binary_search_by(|(name, _)| name.cmp(key)) {
+                Ok(at) if value.is_null() => debug_assert!(at < members.len()),
+                Ok(at) => self.field(&members[at].1, value, &path, depth),
+                Err(_) => self.wrong(&path, Wrong::UnknownField),
+            }
+        }
+    }
+
+    fn field(&mut self, field: &Field, value: &Value, path: &Path, depth: u32) {
+        match (field, value) {
+            (Field::Of(index), value) => {
+                let schema = self.schema;
+                self.shape(schema.field_of(*index), value, path, depth - 1);
+            }
+            (Field::Leaf(leaf), value) => self.leaf(leaf, value, path),
+            (Field::List(item), Value::Array(items)) => {
+                for (at, value) in items.iter().enumerate() {
+                    self.field(item, value, &path.item(at), depth);
+                }
+            }
+            (Field::Values(of), Value::Object(map)) => {
+                for (key, value) in map {
+                    self.field(of, value, &path.key(key), depth);
+                }
+            }
+            (Field::List(_), value) => self.expected(path, "a list", value),
+            (Field::Values(_), value) => self.expected(path, "an object", value),
+        }
+    }
+
+    fn leaf(&mut self, leaf: &Leaf, value: &Value, path: &Path) {
+        match (leaf, value) {
+            (Leaf::Text { one_of }, Value::String(text)) => {
+                if !one_of.is_empty() && !one_of.contains(text) {
+                    let wrong = Wrong::NotOneOf { found: text.clone(), allowed: one_of.clone() };
+                    self.wrong(path, wrong);
+                }
+            }
+            (Leaf::Moment, Value::String(text)) => {
+                if text.parse::<Time>().is_err() {
+                    self.expected(path, "a time such as 2026-01-31T12:00:00Z", value);
+                }
+            }
+            (Leaf::Bytes, Value::String(text)) => {
+                let is_symbol = |byte: u8| {
+                    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\n' | b'\r')
+                };
+                if !text.bytes().all(is_symbol) {
+                    self.expected(path, "base64", value);
+                }
+            }
+            (Leaf::Int32, Value::Number(number)) => match number.as_i64() {
+                Some(number) if i32::try_from(number).is_err() => self.wrong(path, Wrong::OutOfRange),
+                Some(_) => {}
+                None => self.expected(path, "an integer", value),
+            },
+            (Leaf::Int64, Value::Number(number)) if !number.is_i64() => {
+                self.expected(path, "an integer", value);
+            }
+            (Leaf::IntOrText, Value::Number(number)) => match number.as_i64() {
+                Some(number) if i32::try_from(number).is_err() => self.wrong(path, Wrong::OutOfRange),
+                Some(_) => {}
+                None => self.expected(path, "an integer or text", value),
+            },
+            (Leaf::Bool, Value::Bool(_))
+            | (Leaf::Int64 | Leaf::Number | Leaf::Quantity, Value::Number(_))
+            | (Leaf::IntOrText, Value::String(_)) => {}
+            (Leaf::Quantity, Value::String(text)) => {
+                if text.parse::<replank_model::quantity::Quantity>().is_err() {
+                    self.expected(path, "a quantity such as 500m or 2Gi", value);
+                }
+            }
+            (Leaf::Text { .. }, value) => self.expected(path, "text", value),
+            (Leaf::Moment, value) => self.expected(path, "a time", value),
+            (Leaf::Bytes, value) => self.expected(path, "base64", value),
+            (Leaf::Bool, value) => self.expected(path, "true or false", value),
+            (Leaf::Int32 | Leaf::Int64, value) => self.expected(path, "an integer", value),
+            (Leaf::Number, value) => self.expected(path, "a number", value),
+            (Leaf::IntOrText, value) => self.expected(path, "an integer or text", value),
+            (Leaf::Quantity, value) => self.expected(path, "a quantity", value),
+        }
+    }
+}
+
+/// What a value is, in words.
+fn sort(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

@@ -40,6 +40,7 @@ const PAGES: &[&str] = &[
     "docs/plan.md",
     "docs/rehearsal-json.md",
     "docs/scan.md",
+    "docs/upgrade.md",
     "examples/bad-ami/README.md",
     "examples/job-site/README.md",
     "examples/roles/README.md",

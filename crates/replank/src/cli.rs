@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::hpa::HpaArgs;
 use crate::scan::ScanArgs;
 use crate::snapshot::ReadArgs;
+use crate::upgrade::UpgradeArgs;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -83,9 +84,12 @@ pub(crate) enum Command {
     #[command(after_help = Exit::table())]
     Scan(ScanArgs),
 
-    /// Says what data is built in, and of which day it is: the lives of API versions.
+    /// Says what data is built in, and of which day it is: the lives of API versions, the calendar of EKS.
     #[command(after_help = Exit::table())]
     Data(DataArgs),
+
+    /// Plans the way to another Kubernetes version, and tells how long each is supported. Touches nothing.
+    Upgrade(UpgradeArgs),
 
     /// Lists what runs have written on nodes and groups and not taken off, with the commands that clear it. Touches nothing.
     ///

@@ -9,6 +9,7 @@ mod failure;
 mod hpa;
 mod interrupt;
 mod leftover;
+mod moment;
 mod place;
 mod printer;
 mod progress;
@@ -17,6 +18,7 @@ mod report;
 mod scale;
 mod scan;
 mod snapshot;
+mod upgrade;
 
 use std::process::ExitCode;
 
@@ -55,5 +57,6 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Leftover(args) => leftover::run(args, printer),
         Command::Scan(args) => scan::run(args, printer),
         Command::Data(args) => data::run(args, printer),
+        Command::Upgrade(args) => upgrade::run(args, printer),
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
+use replank_lifecycle::calendar::{self, Calendar, Day};
 use replank_lifecycle::table::{DATA_DATE, DATA_NEWEST, Product, Row, Table};
 use serde_json::{Value, json};
 
@@ -15,9 +16,22 @@ use crate::report::{Page, Tone};
 /// Arguments of `data`.
 #[derive(Args, Debug)]
 pub(crate) struct DataArgs {
-    /// Form: for a person, or all rows as `scan --lifecycle` takes them.
+    /// Form: for a person, or all rows of a table.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = DataFormat::Text)]
     output: DataFormat,
+
+    /// Which table, as JSON.
+    #[arg(long, value_enum, value_name = "TABLE", default_value_t = DataTable::Lifecycle)]
+    table: DataTable,
+}
+
+/// What is built in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DataTable {
+    /// The lives of API versions, as `scan --lifecycle` takes them.
+    Lifecycle,
+    /// Support of versions on EKS, as `upgrade calendar --calendar` takes it.
+    Calendar,
 }
 
 /// Form of the data.
@@ -25,7 +39,7 @@ pub(crate) struct DataArgs {
 enum DataFormat {
     /// For a person.
     Text,
-    /// All rows of the lifecycle table.
+    /// All rows of a table.
     Json,
 }
 
@@ -42,7 +56,10 @@ pub(crate) fn run(args: &DataArgs, printer: &mut Printer) -> Result<Exit, Failur
             page.into_text()
         }
         DataFormat::Json => {
-            let rows: Vec<Value> = table.rows().iter().map(row).collect();
+            let rows: Vec<Value> = match args.table {
+                DataTable::Lifecycle => table.rows().iter().map(row).collect(),
+                DataTable::Calendar => Calendar::embedded().rows().map(version).collect(),
+            };
             serde_json::to_string_pretty(&rows).map_err(Failure::internal)? + "\n"
         }
     };
@@ -63,6 +80,12 @@ fn describe(page: &mut Page, table: &Table) {
     );
     for (product, rows) in products {
         page.labelled(28, &product.to_string(), &count(rows, "row"));
+    }
+    page.wrapped(2, "Support of Kubernetes versions on Amazon EKS:", Tone::Plain);
+    let calendar = Calendar::embedded();
+    let mut versions = calendar.rows().map(|row| row.version);
+    if let (Some(first), Some(last)) = (versions.next(), versions.next_back()) {
+        page.labelled(28, &format!("{first} to {last}"), &count(calendar.rows().count(), "row"));
     }
 }
 
@@ -85,6 +108,21 @@ fn row(row: &Row) -> Value {
     value
 }
 
+/// A row of the calendar, as it is taken in.
+fn version(row: &calendar::Row) -> Value {
+    let day = |day: Option<Day>| day.map(|day| day.to_string());
+    json!({
+        "version": row.version.to_string(),
+        "upstream_release": day(row.upstream_release),
+        "eks_release": day(row.release),
+        "eks_standard_support_end": day(row.standard_end),
+        "eks_extended_support_end": day(row.extended_end),
+        "upstream_eol": day(row.upstream_end),
+        "source": row.source,
+        "note": row.note,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,5 +134,14 @@ mod tests {
         let mut again = Table::default();
         assert_eq!(again.overlay(&text).unwrap(), table.rows().len());
         assert_eq!(again.rows(), table.rows());
+    }
+
+    #[test]
+    fn the_calendar_can_be_taken_in_again() {
+        let calendar = Calendar::embedded();
+        let text = serde_json::to_string(&calendar.rows().map(version).collect::<Vec<_>>()).unwrap();
+        let mut again = Calendar::default();
+        assert_eq!(again.overlay(&text).unwrap(), calendar.rows().count());
+        assert_eq!(again, calendar);
     }
 }

@@ -59,7 +59,8 @@ fn args(words: &[&str]) -> PlaceArgs {
         | Command::Explain(_)
         | Command::Leftover(_)
         | Command::Scan(_)
-        | Command::Data(_) => {
+        | Command::Data(_)
+        | Command::Upgrade(_) => {
             unreachable!("the word is place")
         }
     }

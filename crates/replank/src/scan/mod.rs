@@ -12,7 +12,6 @@ mod table;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use replank_lifecycle::Measure;
 use replank_lifecycle::files::{self, Ignore, Walk};
@@ -22,13 +21,13 @@ use replank_lifecycle::scan::{self, Counts, Hint, Report, Unrendered};
 use replank_lifecycle::source::Unread;
 use replank_lifecycle::table::{DATA_NEWEST, Product, Table};
 use replank_lifecycle::waiver::{Waived, Waivers};
-use replank_model::time::Time;
 
 pub(crate) use args::ScanArgs;
 use args::{FailOn, ScanFormat};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::moment;
 use crate::printer::Printer;
 use crate::report::words::{count, grouped};
 
@@ -222,9 +221,7 @@ fn cores() -> usize {
 
 /// The day, such as 2026-11-22.
 fn today() -> String {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let now = Time::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
-    now.to_string().chars().take(10).collect()
+    moment::now().to_string().chars().take(10).collect()
 }
 
 /// Lines of one sort on standard error: more are in the JSON.

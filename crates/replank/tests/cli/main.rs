@@ -19,4 +19,5 @@ mod scale;
 mod scan;
 mod script;
 mod sweep;
+mod upgrade_calendar;
 mod usage;

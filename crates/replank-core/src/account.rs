@@ -1,11 +1,11 @@
 //! What the modules of a decision share: what one uses, the others see at once.
 //!
-//! Interruptions are decided first, then the run. Each goes by the same observations and the same rules of disruption budgets
+//! Interruptions are decided first, then the run, then how many nodes there are to be. Each goes by the same observations and the same rules of disruption budgets
 //! ([`crate::budget`]); what it has asked for and nobody can see yet is here, and charged to whoever comes after it.
 
 use std::collections::BTreeSet;
 
-use replank_model::text::NodeName;
+use replank_model::text::{GroupName, NodeName};
 
 use crate::sent::Sent;
 
@@ -16,4 +16,6 @@ pub(crate) struct Account {
     pub(crate) sent: Sent,
     /// Nodes that an interruption takes away, as of this decision.
     pub(crate) interrupted: BTreeSet<NodeName>,
+    /// Groups that the run takes in hand, as of this decision: their tags may not say so yet.
+    pub(crate) rolled: BTreeSet<GroupName>,
 }

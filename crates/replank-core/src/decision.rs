@@ -23,14 +23,25 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// This decision, and then another that was taken knowing of it and has no end of its own.
+    pub(crate) fn then(self, next: Self) -> Self {
+        let end = self.end.clone();
+        Self { end, ..self.joined(next) }
+    }
+
     /// This decision, and then another that was taken knowing of it. While something is going on here, the other's end is not the
     /// end.
-    pub(crate) fn before(mut self, next: Self) -> Self {
+    pub(crate) fn before(self, next: Self) -> Self {
         let is_moving = |waiting: &Waiting| {
             // What nobody knows may never be heard of.
             waiting.on.hope() != Hope::None && !matches!(waiting.on, WaitingOn::Unregistered { .. })
         };
         let is_open = self.waiting.iter().any(is_moving);
+        let end = next.end.clone().filter(|_| !is_open);
+        Self { end, ..self.joined(next) }
+    }
+
+    fn joined(mut self, next: Self) -> Self {
         self.commands.extend(next.commands);
         self.waiting.extend(next.waiting);
         // Stable: of two reasons for one thing the first stays.
@@ -38,7 +49,6 @@ impl Decision {
         self.waiting.dedup_by(|later, first| later.what == first.what);
         self.wake_at = self.wake_at.into_iter().chain(next.wake_at).min();
         self.noticed.extend(next.noticed);
-        self.end = next.end.filter(|_| !is_open);
         self
     }
 }

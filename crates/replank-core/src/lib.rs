@@ -53,6 +53,7 @@ use interrupt::Interrupt;
 use noticed::Eyes;
 use plan::Plan;
 use run::Run;
+use scale::{Autoscaler, Scale};
 
 /// What a run is told besides its plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,29 +71,36 @@ pub fn nodes_to_replace(view: &View, plan: &Plan, options: &Options) -> BTreeSet
     roll::old_nodes(view, plan, options)
 }
 
-/// A run of a plan: see the crate's page.
+/// Who decides: see the crate's page. What it does is put together from up to three modules: interruptions are handled, a plan is run, the number of
+/// nodes is kept to what is needed. They decide in this order, and share one account.
 #[derive(Debug)]
 pub struct Core {
     view: View,
-    /// Handles interruptions, where somebody does.
     interrupt: Option<Interrupt>,
-    run: Run,
-    eyes: Eyes,
+    led: Option<Led>,
+    scale: Option<Scale>,
     account: Account,
 }
 
+/// A run, and what it notices of others.
+#[derive(Debug)]
+struct Led {
+    run: Run,
+    eyes: Eyes,
+}
+
 impl Core {
-    /// A run that knows nothing yet.
+    /// A run of a plan that knows nothing yet.
     #[must_use]
     pub fn new(plan: impl Into<Arc<Plan>>, run: RunId, options: Options) -> Self {
         let eyes = Eyes::new(&run);
-        Self {
-            view: View::default(),
-            interrupt: None,
-            run: Run::new(plan.into(), run, options),
-            eyes,
-            account: Account::default(),
-        }
+        Self { led: Some(Led { run: Run::new(plan.into(), run, options), eyes }), ..Self::without_run() }
+    }
+
+    /// Without a plan to run: what it does is what is put to it.
+    #[must_use]
+    pub fn without_run() -> Self {
+        Self { view: View::default(), interrupt: None, led: None, scale: None, account: Account::default() }
     }
 
     /// Handles interruptions besides, before anything else.
@@ -102,14 +110,32 @@ impl Core {
         self
     }
 
+    /// Keeps the number of nodes to what is needed besides, after everything else.
+    #[must_use]
+    pub fn with_autoscaler(mut self, settings: Autoscaler) -> Self {
+        self.scale = Some(Scale::new(settings));
+        self
+    }
+
+    /// Whether there is something to be decided when no run is, or when it is over.
+    #[must_use]
+    pub fn stands_by(&self) -> bool {
+        self.scale.is_some()
+    }
+
     /// Takes in an observation. Those of one kind come in order; kinds may lag behind each other.
     pub fn observe(&mut self, delta: Delta) {
         let change = self.view.apply(delta);
         if let Some(interrupt) = &mut self.interrupt {
             interrupt.observe(&self.view, &change);
         }
-        self.run.observe(&self.view, &change);
-        self.eyes.observe(&self.view, &change);
+        if let Some(led) = &mut self.led {
+            led.run.observe(&self.view, &change);
+            led.eyes.observe(&self.view, &change);
+        }
+        if let Some(scale) = &mut self.scale {
+            scale.observe(&self.view, &change);
+        }
     }
 
     /// Takes in what became of a command.
@@ -118,40 +144,58 @@ impl Core {
         if let Some(interrupt) = &mut self.interrupt {
             interrupt.outcome(outcome);
         }
+        if let Some(scale) = &mut self.scale {
+            scale.outcome(outcome);
+        }
     }
 
     /// Takes in what whoever is in charge wants; it holds until another intent is given. A core that is made anew runs: give the
-    /// intent again.
+    /// intent again. Where there is no run, there is nothing to be wanted of it.
     pub fn intend(&mut self, intent: Intent) {
-        self.run.intend(intent);
+        if let Some(led) = &mut self.led {
+            led.run.intend(intent);
+        }
     }
 
     /// What was last wanted.
     #[must_use]
     pub fn intent(&self) -> Intent {
-        self.run.intent()
+        self.led.as_ref().map_or(Intent::Run, |led| led.run.intent())
     }
 
     /// What is to be done now, what waits and on what, and when to look again. The first decision is asked for when
     /// everything that is there has been observed once.
     pub fn decide(&mut self, now: Time) -> Decision {
         let account = &mut self.account;
-        let first = self.interrupt.as_mut().map(|interrupt| interrupt.decide(&self.view, now, account));
-        let mut decision = self.run.decide(&self.view, now, account);
-        if let Some(first) = first {
-            decision = first.before(decision);
+        let mut decision = match &mut self.interrupt {
+            Some(interrupt) => interrupt.decide(&self.view, now, account),
+            None => Decision::default(),
+        };
+        if let Some(led) = &mut self.led {
+            decision = decision.before(led.run.decide(&self.view, now, account));
+        }
+        if let Some(scale) = &mut self.scale {
+            let last = scale.decide(&self.view, now, account, &decision.waiting);
+            decision = decision.then(last);
         }
         self.account.sent.sweep();
-        decision.noticed = self.eyes.decided(&decision.commands);
+        if let Some(led) = &mut self.led {
+            decision.noticed = led.eyes.decided(&decision.commands);
+        }
         decision
     }
 
-    /// Forgets everything that is not read off the View, the plan and the run's own marks. What was sent and is not seen yet is
-    /// sent once more, under the same keys; nothing else changes.
+    /// Forgets everything that is not read off the View, the plan and marks. What was sent and is not seen yet is
+    /// sent once more, under the same keys; nothing else changes, but that the autoscaler counts anew how long a node has not been needed.
     pub fn drop_caches(&mut self) {
-        self.run.drop_caches();
         if let Some(interrupt) = &mut self.interrupt {
             interrupt.drop_caches();
+        }
+        if let Some(led) = &mut self.led {
+            led.run.drop_caches();
+        }
+        if let Some(scale) = &mut self.scale {
+            scale.drop_caches();
         }
         self.account = Account::default();
     }
@@ -161,9 +205,9 @@ impl Core {
         let intent = self.intent();
         self.view = View::default();
         self.interrupt = self.interrupt.as_ref().map(Interrupt::anew);
-        self.run = self.run.anew();
+        self.led = self.led.as_ref().map(|led| Led { run: led.run.anew(), eyes: led.eyes.anew() });
+        self.scale = self.scale.as_ref().map(Scale::anew);
         self.account = Account::default();
-        self.eyes = self.eyes.anew();
         self.intend(intent);
     }
 

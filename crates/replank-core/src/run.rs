@@ -72,6 +72,7 @@ impl Run {
     }
 
     pub(crate) fn decide(&mut self, view: &View, now: Time, account: &mut Account) -> Decision {
+        account.rolled.clear();
         if !self.is_admitted {
             let blocking = self.refused_for(view);
             if !blocking.is_empty() {

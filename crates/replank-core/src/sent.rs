@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_model::text::{NodeName, Text};
+use replank_model::text::{GroupName, NodeName, Text};
 use replank_model::time::{Span, Time};
 
 use crate::command::{CommandKey, Outcome, PodTarget, Refusal};
@@ -58,6 +58,8 @@ pub(crate) enum About {
     Drain(NodeName, Time),
     /// It evicts a pod.
     Eviction(PodTarget),
+    /// It changes what a group wants.
+    Size(GroupName),
     /// Nothing.
     Other,
 }
@@ -141,9 +143,25 @@ impl Sent {
         entries
             .filter_map(|(_, entry)| match &entry.about {
                 About::Drain(node, from) => Some((node.clone(), *from)),
-                About::Eviction(_) | About::Other => None,
+                About::Eviction(_) | About::Size(_) | About::Other => None,
             })
             .collect()
+    }
+
+    /// Whether somebody else than those whose keys begin so is changing what a group wants: what is seen of its size is about to be
+    /// out of date.
+    pub(crate) fn is_resized(&self, now: Time, group: &GroupName, but: &str) -> bool {
+        let others = self.entries.iter().filter(|(key, _)| !key.0.starts_with(but));
+        let mut sizes = others.filter(|(_, entry)| matches!(&entry.about, About::Size(of) if of == group));
+        sizes.any(|(key, _)| self.is_under_way(now, key))
+    }
+
+    /// Goes on wanting everything whose key begins so: whoever sent it does not look at this decision.
+    pub(crate) fn keep(&mut self, from: &str) {
+        self.entries
+            .iter_mut()
+            .filter(|(key, _)| key.0.starts_with(from))
+            .for_each(|(_, entry)| entry.is_wanted = true);
     }
 
     /// Pods of which the eviction has a claim to what it needs, those aside whose keys begin so, if any are.
@@ -151,7 +169,7 @@ impl Sent {
         let entries = self.entries.iter().filter(|(key, _)| but.is_none_or(|but| !key.0.starts_with(but)));
         let pods = entries.filter_map(|(key, entry)| match &entry.about {
             About::Eviction(pod) => self.claims(now, key).then(|| pod.clone()),
-            About::Drain(..) | About::Other => None,
+            About::Drain(..) | About::Size(_) | About::Other => None,
         });
         pods.collect()
     }

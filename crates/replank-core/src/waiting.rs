@@ -12,6 +12,7 @@ use crate::interrupt::Cause;
 use crate::makers::Maker;
 use crate::mark::{Ailment, Illness};
 use crate::plan::StuckAction;
+use crate::scale::{Blocks, GroupWhy, Hold};
 use crate::stuck::Evidence;
 
 /// One thing that waits.
@@ -355,6 +356,30 @@ pub enum WaitingOn {
         /// Until when they are waited for.
         until: Time,
     },
+    /// Pods that no node group helps.
+    NoGroup {
+        /// How many.
+        pods: u32,
+        /// What each group says.
+        groups: Vec<(GroupName, GroupWhy)>,
+    },
+    /// Nodes that pods have brought.
+    NewNodes {
+        /// How many.
+        count: u32,
+        /// Until when they are waited for.
+        until: Time,
+    },
+    /// A node that nobody needs is not taken away yet.
+    NotNeeded {
+        /// Why.
+        hold: Hold,
+    },
+    /// A pod keeps a node that nobody else needs.
+    KeepsNode {
+        /// Why.
+        why: Box<Blocks>,
+    },
     /// A message cannot be read. It is left to the dead letters of its queue, and stops no other.
     Poison {
         /// What is wrong with it.
@@ -434,6 +459,10 @@ impl WaitingOn {
             Self::Interrupted { .. } => "interrupted",
             Self::Unregistered { .. } => "unregistered",
             Self::Volumes { .. } => "volumes",
+            Self::NoGroup { .. } => "noGroup",
+            Self::NewNodes { .. } => "newNodes",
+            Self::NotNeeded { .. } => "notNeeded",
+            Self::KeepsNode { .. } => "keepsNode",
             Self::Poison { .. } => "poison",
         }
     }
@@ -459,6 +488,8 @@ impl WaitingOn {
             | Self::Leaving { .. }
             | Self::Interrupted { .. }
             | Self::Unregistered { .. }
+            | Self::NewNodes { .. }
+            | Self::NotNeeded { .. }
             | Self::Volumes { .. } => Hope::Moving,
             Self::Budget { .. }
             | Self::BudgetUncounted { .. }
@@ -473,6 +504,8 @@ impl WaitingOn {
             | Self::Turn { .. }
             | Self::Available { .. }
             | Self::ZoneMinimum { .. }
+            | Self::NoGroup { .. }
+            | Self::KeepsNode { .. }
             | Self::NoInstance => Hope::Possible,
             Self::Budgets { .. }
             | Self::BatchOver { .. }
@@ -631,6 +664,16 @@ impl fmt::Display for WaitingOn {
             Self::Volumes { volumes, until } => {
                 write!(f, "{} attached, waited for until {until}", counted(*volumes, "volume"))
             }
+            Self::NoGroup { pods, groups } => {
+                let said: Vec<String> = groups.iter().map(|(group, why)| format!("{group} {why}")).collect();
+                let said = if said.is_empty() { "there is no group".to_owned() } else { said.join("; ") };
+                write!(f, "a node for {}, which no group adds: {said}", counted(*pods, "pod"))
+            }
+            Self::NewNodes { count, until } => {
+                write!(f, "{} asked for, expected until {until}", counted(*count, "node"))
+            }
+            Self::NotNeeded { hold } => write!(f, "its end, for nobody needs it: it {hold}"),
+            Self::KeepsNode { why } => write!(f, "nothing: it {why}"),
             Self::Poison { why, received } => {
                 write!(f, "a person: it cannot be read, {why} (received {received} times)")
             }

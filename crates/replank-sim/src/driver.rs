@@ -42,6 +42,11 @@ pub trait Pilot {
 
     /// Forgets everything, as another process that takes over; it is shown what there is right after.
     fn start_anew(&mut self);
+
+    /// Whether it goes on deciding when its run is over.
+    fn stands_by(&self) -> bool {
+        false
+    }
 }
 
 impl Pilot for Core {
@@ -63,6 +68,10 @@ impl Pilot for Core {
 
     fn start_anew(&mut self) {
         Self::start_anew(self);
+    }
+
+    fn stands_by(&self) -> bool {
+        Self::stands_by(self)
     }
 }
 
@@ -177,7 +186,7 @@ impl Driver {
 
     /// Lets core decide, if this is the moment that was planned last; whether it was.
     pub(crate) fn decide(&mut self, agenda: &mut Agenda<Event>, draws: &Draws) -> bool {
-        if self.decide_at != Some(agenda.now()) || self.end.is_some() {
+        if self.decide_at != Some(agenda.now()) || self.is_over() {
             return false;
         }
         self.decide_at = None;
@@ -246,9 +255,14 @@ impl Driver {
         self.decide_by(agenda, next_second(agenda.now()));
     }
 
+    /// Whether nothing is decided any more.
+    fn is_over(&self) -> bool {
+        self.end.is_some() && !self.pilot.stands_by()
+    }
+
     /// Makes core look at a moment, or earlier if that is planned already.
     fn decide_by(&mut self, agenda: &mut Agenda<Event>, at: Time) {
-        if self.end.is_some() || self.decide_at.is_some_and(|planned| planned <= at) {
+        if self.is_over() || self.decide_at.is_some_and(|planned| planned <= at) {
             return;
         }
         self.decide_at = Some(at.max(agenda.now()));

@@ -10,7 +10,7 @@ use replank_core::budget::{Healths, Ledger};
 use replank_core::groups::GroupBy;
 use replank_core::place::DaemonMoulds;
 use replank_core::scale::{
-    Down, Facts, Given, Groups, Options, Prices, Priorities, State, Template, Up, down, read_facts, up,
+    Down, Facts, Given, Groups, Hands, Options, Prices, Priorities, State, Template, Up, down, read_facts, up,
 };
 use replank_core::schedule::Scheduler;
 use replank_model::delta::Delta;
@@ -122,13 +122,13 @@ impl Cluster {
             prices: &prices,
             priorities: &priorities,
             state: &self.state,
+            hands: &Hands::default(),
             now: self.now,
         };
         let mut scheduler = Scheduler::load(&self.view);
         let up = up(given, &mut scheduler);
         let mut healths = Healths::default();
-        let down =
-            down(given, &mut scheduler, &mut Ledger::new(&self.view, &mut healths), !up.rounds.is_empty());
+        let down = down(given, &mut scheduler, &mut Ledger::new(&self.view, &mut healths), &up);
         let moulds = Arc::new(DaemonMoulds::of(&self.view));
         let added: Vec<_> = up
             .rounds

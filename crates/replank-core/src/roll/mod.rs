@@ -226,8 +226,10 @@ impl Cache {
             advance(&mut turn, &tracks, &mut gear)
         };
         let rested = turn.rested;
+        let rolled = std::mem::take(&mut turn.rolled);
         let (commands, waiting, wake_at) = turn.finish();
         self.rested = rested;
+        account.rolled = rolled;
         if !is_halted && !is_halting {
             self.blockers = blocking(&waiting);
         }
@@ -325,6 +327,7 @@ fn advance<'a>(turn: &mut Turn<'a>, tracks: &[Track<'a>], gear: &mut Gear<'_>) -
             return Verdict::Open;
         }
     }
+    take_in_hand(turn, tracks);
     let ready: Vec<Readiness> = tracks.iter().map(|track| prepare::prepare(turn, track)).collect();
     for track in tracks {
         halt::aside(turn, track);
@@ -378,6 +381,14 @@ fn advance<'a>(turn: &mut Turn<'a>, tracks: &[Track<'a>], gear: &mut Gear<'_>) -
             stop(turn, tracks, Halt::Stalled { since })
         }
         Outlook::Hopeless => stop(turn, tracks, Halt::Hopeless),
+    }
+}
+
+/// Says which groups are the run's from here on, before anything on them says so.
+fn take_in_hand(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
+    for track in tracks.iter().filter(|track| !close::is_over(track)) {
+        let sources = track.sources.iter().map(|source| source.name);
+        turn.rolled.extend(sources.chain([track.name]).cloned());
     }
 }
 

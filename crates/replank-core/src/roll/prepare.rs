@@ -48,6 +48,8 @@ use super::zones;
 use crate::command::{Effect, Mark, NodeRole};
 use crate::mark::{self, Begun, size_text};
 use crate::plan::Base;
+use crate::scale;
+use crate::sent::COMMAND_LIFE;
 use crate::waiting::{Subject, WaitingOn};
 
 /// An instance that is no Ready node after this long is late. Users report 30 to 145 s; a group whose instances take
@@ -143,7 +145,13 @@ fn is_other_runs(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
             && *until > turn.now
         {
             let on = WaitingOn::OtherRun { run: run.clone(), until: *until };
-            turn.wait(Subject::Node(name.clone()), on);
+            let subject = Subject::Node(name.clone());
+            if run.as_str() == scale::RUN {
+                // The autoscaler gives way to a run: it takes its mark off as soon as it looks.
+                turn.wait_until(subject, on, *until);
+            } else {
+                turn.wait(subject, on);
+            }
             found = true;
         }
     }
@@ -174,6 +182,12 @@ fn write_sizes(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup) -> boo
     let sources = sources.filter_map(|source| Some((source.name, source.group?.size)));
     let own = track.original.is_none().then_some((track.name, group.size));
     let unwritten: Vec<(&GroupName, GroupSize)> = sources.chain(own).collect();
+    let own = format!("{}/", turn.scope.run);
+    if let Some((name, _)) = unwritten.iter().find(|(name, _)| turn.sent.is_resized(turn.now, name, &own)) {
+        let on = WaitingOn::Effect { what: Text::from("size that somebody else has asked for") };
+        turn.wait_until(Subject::Group((*name).clone()), on, turn.now + COMMAND_LIFE);
+        return true;
+    }
     for (name, size) in &unwritten {
         tag(turn, name, "original size", mark::ORIGINAL_SIZE, size_text(*size));
     }

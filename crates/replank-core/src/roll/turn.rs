@@ -1,6 +1,6 @@
 //! One decision in the making: what it looks at, and what it has found so far.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use replank_model::object::cloud::{GroupSize, NodeGroup};
@@ -38,6 +38,8 @@ pub(super) struct Turn<'a> {
     wake: Option<Time>,
     /// Whether something is in motion that will change things without anybody's doing.
     pub(super) is_moving: bool,
+    /// Groups that the run takes in hand.
+    pub(super) rolled: BTreeSet<GroupName>,
 }
 
 /// What is remembered of a group: see [`Turn::watch`].
@@ -240,6 +242,7 @@ impl<'a> Turn<'a> {
             waits: Vec::new(),
             wake: None,
             is_moving: false,
+            rolled: BTreeSet::new(),
         }
     }
 
@@ -279,6 +282,7 @@ impl<'a> Turn<'a> {
                 Subject::Node(name),
             ) => About::Drain(name.clone(), *from),
             (Effect::Evict { pod, .. }, _) => About::Eviction(pod.clone()),
+            (Effect::Resize { group, .. }, _) => About::Size(group.clone()),
             (_, _) => About::Other,
         };
         match self.sent.offer(self.now, &key, &what, about) {

@@ -8,8 +8,9 @@ use std::fmt;
 
 use replank_model::text::{GroupName, NodeName, Text, Zone};
 use replank_model::time::{Span, Time};
+use replank_model::view::View;
 
-use super::group::{Group, Market};
+use super::group::{Group, Groups, Market};
 use super::options::Options;
 
 /// What failed.
@@ -67,7 +68,8 @@ pub struct Request {
     pub count: u32,
 }
 
-/// What must outlive a restart.
+/// What is remembered. A process that starts anew finds what is on its way on the cluster ([`State::found`]); how long nodes have not been needed, and
+/// what failed, it finds out anew, as Cluster Autoscaler does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// What failed, and until when it is left alone.
@@ -76,6 +78,8 @@ pub struct State {
     pub requests: BTreeMap<GroupName, Request>,
     /// Since when nodes have not been needed.
     pub unneeded: BTreeMap<NodeName, Time>,
+    /// What groups in a run's hands are to want in the end, where that is not written on them yet.
+    pub owed: BTreeMap<GroupName, u32>,
     /// When a node was added last.
     pub added: Option<Time>,
     /// When a node was taken away last.
@@ -85,6 +89,23 @@ pub struct State {
 }
 
 impl State {
+    /// What a process that has just started can know: nodes that were asked for before it, and when the last one was.
+    #[must_use]
+    pub fn found(view: &View, groups: &Groups, now: Time) -> Self {
+        let mut state = Self::default();
+        for group in &groups.all {
+            let launched =
+                || view.instances().values().filter(|one| one.group == group.name && one.is_counted());
+            state.added = state.added.max(launched().filter_map(|one| one.launched).max());
+            if missing(group) > 0 {
+                let loose = launched().filter(|one| one.node.is_none());
+                let at = loose.filter_map(|one| one.launched).min().unwrap_or(now);
+                state.requests.insert(group.name.clone(), Request { at, count: missing(group) });
+            }
+        }
+        state
+    }
+
     /// Remembers a failure: left alone for twice as long as the last time, unless that is long ago.
     pub fn fail(&mut self, scope: Scope, why: impl Into<Text>, now: Time, options: &Options) {
         let known = self.backoffs.get(&scope).filter(|known| now - known.failed <= options.backoff_reset);
@@ -120,6 +141,17 @@ impl State {
         };
         let all: Option<Vec<_>> = group.types.iter().map(of_type).collect();
         all?.into_iter().min_by_key(|(_, backoff)| backoff.until())
+    }
+
+    /// Takes note of nodes that groups want and lack, whoever asked for them, from when on they are waited for.
+    pub(super) fn wait_for(&mut self, groups: &[Group], now: Time) {
+        for group in groups.iter().filter(|group| missing(group) > 0) {
+            let failed = self.backoffs.get(&Scope::Group(group.name.clone()));
+            if failed.is_none_or(|failed| failed.until() <= now) {
+                let fresh = Request { at: now, count: 0 };
+                self.requests.entry(group.name.clone()).or_insert(fresh).count = missing(group);
+            }
+        }
     }
 
     /// Takes note of requests that have taken too long: the group has failed, and what it lacks is not waited for any more.

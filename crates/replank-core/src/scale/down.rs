@@ -14,17 +14,20 @@ use std::sync::Arc;
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
-use replank_model::text::{GroupName, NodeName, Text};
+use replank_model::text::{GroupName, NodeName, RunId, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
 
 use super::blocks::{Blocks, PodFate, charge, fate};
 use super::confirm::misfit;
-use super::group::{Group, LeftOut};
+use super::group::{Group, LeftOut, is_wanted};
+use super::hands::is_emptied;
+use super::held::Held;
 use super::limits::{Limit, Totals};
-use super::up::{Given, is_starting};
+use super::up::{Given, Up, is_starting};
 use super::usage::Usage;
 use crate::budget::Ledger;
+use crate::mark;
 use crate::plan::Standing;
 use crate::schedule::{Scheduler, Trial, Unschedulable};
 
@@ -148,6 +151,15 @@ pub enum Keep {
     LeftOut(LeftOut),
     /// It says so: annotation `scale-down-disabled`.
     Disabled,
+    /// Its group is in the hands of a run: its nodes are on their way in or out.
+    InHand,
+    /// Somebody has marked it.
+    Marked {
+        /// Who.
+        by: RunId,
+        /// Until when that holds.
+        until: Time,
+    },
     /// Somebody takes it away already.
     Leaving,
     /// It has just come.
@@ -182,6 +194,11 @@ pub enum Keep {
         /// The scheduler's words.
         message: Text,
     },
+    /// A pod that waits is about to come.
+    Awaited {
+        /// The pod.
+        pod: Key,
+    },
     /// It takes in pods of nodes that go.
     Receives {
         /// Of this one first.
@@ -195,6 +212,8 @@ impl fmt::Display for Keep {
             Self::NoGroup => f.write_str("is in no group"),
             Self::LeftOut(why) => write!(f, "its group is left alone: {why}"),
             Self::Disabled => f.write_str("says scale-down-disabled"),
+            Self::InHand => f.write_str("is in a group that a run has in hand"),
+            Self::Marked { by, until } => write!(f, "is in the hands of {by} until {until}"),
             Self::Leaving => f.write_str("is being taken away"),
             Self::Starting => f.write_str("has just come"),
             Self::Unready => f.write_str("is not ready (--scale-down-unready-enabled=false)"),
@@ -205,15 +224,17 @@ impl fmt::Display for Keep {
             }
             Self::Pod { pod, why } => write!(f, "{pod} {why}"),
             Self::NoPlace { pod, message } => write!(f, "{pod} would find no place: {message}"),
+            Self::Awaited { pod } => write!(f, "is about to take in {pod}"),
             Self::Receives { from } => write!(f, "takes in pods of {from}"),
         }
     }
 }
 
-/// Which nodes go. `is_growing` says whether pods bring nodes. The scheduler knows what the View knows, and is as before afterwards;
+/// Which nodes go, beside pods that bring nodes or find places. The scheduler knows what the View knows, and is as before afterwards;
 /// what the ledger is charged with stays charged.
 #[must_use]
-pub fn down(given: Given<'_>, scheduler: &mut Scheduler, ledger: &mut Ledger<'_>, is_growing: bool) -> Down {
+pub fn down(given: Given<'_>, scheduler: &mut Scheduler, ledger: &mut Ledger<'_>, growth: &Up) -> Down {
+    let is_growing = !growth.rounds.is_empty();
     let mut down = Down::default();
     let mut candidates = Vec::new();
     for (_, node) in given.view.nodes.sorted() {
@@ -232,10 +253,12 @@ pub fn down(given: Given<'_>, scheduler: &mut Scheduler, ledger: &mut Ledger<'_>
         trial: scheduler.trial(),
         ledger,
         totals: Totals::of(given.view, given.options),
-        sizes: given.groups.all.iter().map(|group| (group.name.clone(), group.size.desired)).collect(),
+        sizes: given.groups.all.iter().map(|group| (group.name.clone(), wanted(given, group))).collect(),
         receivers: BTreeMap::new(),
+        awaited: BTreeMap::new(),
         gone: BTreeSet::new(),
     };
+    tried.let_in(&growth.fits);
     for one in candidates {
         let name = one.node.name();
         match tried.take(&one) {
@@ -268,6 +291,13 @@ pub fn down(given: Given<'_>, scheduler: &mut Scheduler, ledger: &mut Ledger<'_>
     down
 }
 
+/// What a group will want when the nodes are gone that are emptied already.
+fn wanted(given: Given<'_>, group: &Group) -> u32 {
+    let nodes = group.nodes.values().flatten().filter_map(|name| given.view.node(name));
+    let emptied = nodes.filter(|node| is_emptied(node)).count();
+    group.size.desired.saturating_sub(u32::try_from(emptied).unwrap_or(u32::MAX))
+}
+
 /// A node that might go.
 struct Candidate<'a> {
     node: &'a Arc<Node>,
@@ -281,10 +311,19 @@ struct Candidate<'a> {
 fn candidate<'a>(given: Given<'a>, node: &'a Arc<Node>) -> Result<Candidate<'a>, Keep> {
     let Given { view, groups, options, now, .. } = given;
     let name = node.name();
+    if given.hands.leaving.contains(&name) || !is_wanted(view, node) {
+        return Err(Keep::Leaving);
+    }
     let Some(group) = groups.all.iter().find(|group| group.nodes.values().flatten().any(|own| *own == name))
     else {
         return Err(left_out(given, &name));
     };
+    if group.held != Held::Free {
+        return Err(Keep::InHand);
+    }
+    if let Some(found) = mark::of(node).filter(|found| found.mark.expires > now) {
+        return Err(Keep::Marked { by: found.run, until: found.mark.expires });
+    }
     if node.meta.annotations.value(DISABLED) == Some("true") {
         return Err(Keep::Disabled);
     }
@@ -331,15 +370,34 @@ struct Tried<'a, 'b, 'l> {
     totals: Totals,
     sizes: BTreeMap<GroupName, u32>,
     receivers: BTreeMap<NodeName, NodeName>,
+    /// The first pod that is about to come to each node.
+    awaited: BTreeMap<NodeName, Key>,
     gone: BTreeSet<NodeName>,
 }
 
 impl Tried<'_, '_, '_> {
+    /// Puts pods where they are about to come.
+    fn let_in(&mut self, fits: &[(Key, NodeName)]) {
+        let view = self.given.view;
+        for (key, _) in fits {
+            let Some(pod) = view.pods.by_key(key) else { continue };
+            self.trial.take_away(view, key);
+            let anew = crate::place::anew(pod);
+            if let Ok(placed) = self.trial.place(view, &anew, 0) {
+                self.trial.assume(view, &anew, &placed.node, &placed.volumes);
+                self.awaited.entry(placed.node).or_insert_with(|| key.clone());
+            }
+        }
+    }
+
     /// Takes a node away, if that can be.
     fn take(&mut self, one: &Candidate<'_>) -> Result<Vec<(Key, NodeName)>, Keep> {
         let name = one.node.name();
         if let Some(from) = self.receivers.get(&name) {
             return Err(Keep::Receives { from: from.clone() });
+        }
+        if let Some(pod) = self.awaited.get(&name) {
+            return Err(Keep::Awaited { pod: pod.clone() });
         }
         let size = self.sizes.get(&one.group.name).copied().unwrap_or(0);
         if size <= one.group.size.min {

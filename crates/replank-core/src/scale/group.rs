@@ -1,6 +1,6 @@
 //! What the autoscaler knows of each node group, and what it had to assume.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use replank_model::object::cloud::{GroupSize, LaunchTemplate};
@@ -9,11 +9,14 @@ use replank_model::text::{GroupName, InstanceId, NodeName, Text, Zone};
 use replank_model::view::View;
 
 use super::facts::Facts;
+use super::held::Held;
 use super::options::Options;
 use super::tags::{self, BadTag, OwnOptions};
 use super::template::{Ground, computed};
+use crate::command::NodeRole;
 use crate::groups::{GroupBy, from_nodes, group_of, instance_id_of, zone_of};
 use crate::makers::Maker;
+use crate::mark;
 
 /// EKS' label that says how a node was bought.
 pub(super) const LABEL_CAPACITY: &str = "eks.amazonaws.com/capacityType";
@@ -113,6 +116,8 @@ pub struct Group {
     pub booting: BTreeMap<Zone, u32>,
     /// Whether launches are suspended.
     pub is_suspended: bool,
+    /// In whose hands it is besides.
+    pub held: Held,
 }
 
 impl Group {
@@ -132,7 +137,13 @@ impl Group {
     /// How many nodes may still be added.
     #[must_use]
     pub fn room(&self) -> u32 {
-        self.size.max.saturating_sub(self.size.desired)
+        self.held.room(self.size)
+    }
+
+    /// As many nodes as it may have, those aside that a run adds for its own sake.
+    #[must_use]
+    pub fn max(&self) -> u32 {
+        self.held.max(self.size)
     }
 }
 
@@ -240,6 +251,18 @@ pub struct Groups {
 }
 
 impl Groups {
+    /// Takes it that a run takes hold of some groups though nothing on them says so yet, and that some are to want so many in the end.
+    pub(super) fn take_hold(&mut self, rolled: &BTreeSet<GroupName>, owed: &BTreeMap<GroupName, u32>) {
+        for group in &mut self.all {
+            if group.held == Held::Free && rolled.contains(&group.name) {
+                group.held = Held::Closed;
+            }
+            if let Some(least) = owed.get(&group.name) {
+                group.held.at_least(*least);
+            }
+        }
+    }
+
     /// A group by its name.
     #[must_use]
     pub fn get(&self, name: &GroupName) -> Option<&Group> {
@@ -253,8 +276,9 @@ impl Groups {
         let mut groups = Self::default();
         let ground = Ground::of(view);
         let members = members(view, by);
+        let booting = loose(view);
         for (name, draft) in drafts(view, by, facts) {
-            groups.take(name, &draft, (&ground, &members), options);
+            groups.take(name, &draft, (&ground, &members, &booting), options);
         }
         groups.assumed.sort();
         groups
@@ -264,7 +288,7 @@ impl Groups {
         &mut self,
         name: GroupName,
         draft: &Draft<'_>,
-        (ground, members): (&Ground, &BTreeMap<GroupName, Vec<&Node>>),
+        (ground, members, loose): (&Ground, &BTreeMap<GroupName, Vec<&Node>>, &Loose),
         options: &Options,
     ) {
         let facts = draft.facts;
@@ -303,7 +327,10 @@ impl Groups {
             by_zone.entry(zone_of(node)).or_default().push(node.name());
         }
         let zones = zones(draft, &by_zone);
-        let booting = booting(facts, &view_instances(nodes), &zones);
+        let booting = match loose {
+            Some(loose) => loose.get(&name).cloned().unwrap_or_default(),
+            None => booting(facts, &view_instances(nodes), &zones),
+        };
         let types: Vec<Text> = template.shapes.iter().map(|shape| shape.instance_type.clone()).collect();
         self.assume(&name, bounds, &origin, &types, zones.len());
         self.all.push(Group {
@@ -320,6 +347,7 @@ impl Groups {
             template,
             origin,
             booting,
+            held: draft.held,
         });
     }
 
@@ -340,6 +368,9 @@ impl Groups {
     }
 }
 
+/// Instances that are no nodes yet, by group and zone, where the cloud's are known.
+type Loose = Option<BTreeMap<GroupName, BTreeMap<Zone, u32>>>;
+
 /// What is known of a group before it is put together.
 #[derive(Default)]
 struct Draft<'a> {
@@ -349,6 +380,7 @@ struct Draft<'a> {
     size: Option<GroupSize>,
     zones: Vec<Zone>,
     own_tags: Vec<(Text, Text)>,
+    held: Held,
     facts: Option<&'a Facts>,
 }
 
@@ -368,6 +400,7 @@ fn drafts<'a>(view: &View, by: &GroupBy, facts: &'a [Facts]) -> BTreeMap<GroupNa
         draft.size = Some(group.size);
         draft.zones.clone_from(&group.zones);
         draft.own_tags = group.tags.pairs().to_vec();
+        draft.held = Held::of(group, retained(view, by, name));
     }
     if view.groups().is_empty() {
         for learnt in from_nodes(view, by) {
@@ -395,7 +428,7 @@ fn shown_as(view: &View, by: &GroupBy, facts: &Facts, drafts: &BTreeMap<GroupNam
 
 fn members<'a>(view: &'a View, by: &GroupBy) -> BTreeMap<GroupName, Vec<&'a Node>> {
     let mut members: BTreeMap<GroupName, Vec<&Node>> = BTreeMap::new();
-    for (_, node) in view.nodes.sorted() {
+    for (_, node) in view.nodes.sorted().into_iter().filter(|(_, node)| is_wanted(view, node)) {
         if let Some(group) = group_of(node, by) {
             members.entry(group).or_default().push(node);
         }
@@ -405,7 +438,8 @@ fn members<'a>(view: &'a View, by: &GroupBy) -> BTreeMap<GroupName, Vec<&'a Node
 
 fn size(draft: &Draft<'_>, flag: Option<(u32, u32)>, nodes: usize) -> (GroupSize, Bounds) {
     let nodes = u32::try_from(nodes).expect("fewer than 2^32 nodes fit in memory");
-    let known = draft.facts.and_then(|facts| facts.size).or(draft.size);
+    // What is observed is newer than what somebody wrote into a file.
+    let known = draft.size.or(draft.facts.and_then(|facts| facts.size));
     // Instances that are there and not wanted count: a group that shrinks is not one that has room.
     match (known, flag) {
         (Some(size), None) => (size, Bounds::Known),
@@ -444,6 +478,39 @@ fn zones(draft: &Draft<'_>, nodes: &BTreeMap<Zone, Vec<NodeName>>) -> Vec<Zone> 
 
 fn view_instances(nodes: &[&Node]) -> Vec<InstanceId> {
     nodes.iter().map(|node| instance_id_of(node)).collect()
+}
+
+/// Whether a node is one of those that its group wants: one whose instance is on its way out is not.
+pub(super) fn is_wanted(view: &View, node: &Node) -> bool {
+    match view.instances().get(&instance_id_of(node)) {
+        Some(instance) => instance.is_counted(),
+        None => view.instances().is_empty(),
+    }
+}
+
+/// Nodes of a group that a run has replaced and retains for a while.
+fn retained(view: &View, by: &GroupBy, name: &GroupName) -> u32 {
+    let kept = view.nodes.unordered().filter(|(_, node)| {
+        let is_kept = mark::of(node).is_some_and(|found| found.mark.role == NodeRole::Retained);
+        is_kept && group_of(node, by).as_ref() == Some(name)
+    });
+    u32::try_from(kept.count()).expect("fewer than 2^32 nodes fit in memory")
+}
+
+/// Instances that the View knows and that are no nodes yet.
+fn loose(view: &View) -> Loose {
+    if view.instances().is_empty() {
+        return None;
+    }
+    let known: BTreeSet<InstanceId> = view.nodes.unordered().map(|(_, node)| instance_id_of(node)).collect();
+    let mut loose: BTreeMap<GroupName, BTreeMap<Zone, u32>> = BTreeMap::new();
+    for (id, instance) in view.instances() {
+        if instance.is_counted() && !known.contains(id) {
+            let zones = loose.entry(instance.group.clone()).or_default();
+            *zones.entry(instance.zone.clone()).or_default() += 1;
+        }
+    }
+    Some(loose)
 }
 
 /// Instances that the cloud knows and that are no nodes yet.

@@ -4,7 +4,9 @@
 //! ([`crate::schedule`]), so that a node is not added on which the scheduler then places nothing. Everything here is a function of the
 //! cluster, the groups ([`Groups`]), the settings ([`Options`]), what is remembered ([`State`]) and the time.
 
+mod adopt;
 mod amounts;
+mod autoscaler;
 mod backoff;
 mod balance;
 mod bench;
@@ -17,6 +19,8 @@ mod expander;
 mod facts;
 mod found;
 mod group;
+mod hands;
+mod held;
 mod limits;
 mod options;
 mod pattern;
@@ -30,7 +34,10 @@ mod tags;
 mod template;
 mod up;
 mod usage;
+mod wake;
 
+pub use autoscaler::Autoscaler;
+pub(crate) use autoscaler::Scale;
 pub use backoff::{Backoff, Request, Scope, State};
 pub use blocks::Blocks;
 pub use down::{Down, Event, Hold, Keep, Unneeded, down};
@@ -38,14 +45,18 @@ pub use expander::{Choice, Decided, Expander, choose};
 pub use facts::{Facts, FactsError, merged, read as read_facts};
 pub use found::{OwnAutoscaler, own_autoscaler, priorities_text};
 pub use group::{Assumed, Bounds, Group, Groups, LeftOut, Market, Origin, UNKNOWN_MAX};
+pub use hands::Hands;
+pub use held::Held;
 pub use limits::Limit;
 pub use options::{DownOptions, FlagError, Limits, NodesFlag, Options};
 pub use pending::NotAsked;
 pub use prices::{Price, Prices, PricesError};
 pub use priorities::{BadLine, CONFIG_KEY, CONFIG_MAP, Priorities};
 pub use refuse::{GroupWhy, Refusal};
-pub use scaler::{Scaler, Turn, Wait};
 pub use tags::{BadTag, OwnOptions, Tags};
 pub use template::{Fresh, Template};
 pub use up::{Given, NewNode, Round, Up, up};
 pub use usage::Usage;
+
+/// The name that the autoscaler's marks and commands bear.
+pub const RUN: &str = "autoscaler";

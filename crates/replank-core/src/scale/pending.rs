@@ -47,11 +47,12 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn of(view: &View, options: &Options, now: Time) -> Self {
+    /// Pods without a node, and pods that are about to lose theirs.
+    pub(super) fn of(view: &View, coming: &[Arc<Pod>], options: &Options, now: Time) -> Self {
         let mut pending = Self::default();
         let waiting =
             view.pods.unordered().map(|(_, pod)| pod).filter(|pod| pod.node.is_none() && pod.is_active());
-        for pod in waiting {
+        for pod in waiting.chain(coming) {
             match not_asked(pod, options, now) {
                 Some(why) => pending.others.push((pod.meta.key(), why)),
                 None => pending.asking.push(pod.clone()),

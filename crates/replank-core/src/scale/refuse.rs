@@ -8,6 +8,7 @@ use replank_model::time::Time;
 
 use super::backoff::Scope;
 use super::bench::Bench;
+use super::held::Held;
 use super::limits::{Limit, Totals};
 use super::up::Given;
 use crate::place::words;
@@ -45,6 +46,8 @@ pub enum GroupWhy {
         /// What the cloud said.
         why: Text,
     },
+    /// It would help, and a run takes hold of it, or moves its nodes into another group.
+    InHand,
     /// It would help, and its launches are suspended.
     Suspended,
     /// It would help, is empty, and `--scale-up-from-zero=false`.
@@ -80,6 +83,7 @@ impl fmt::Display for GroupWhy {
             Self::AtMaximum { max } => write!(f, "is at its maximum of {max}"),
             Self::AtLimit(limit) => limit.fmt(f),
             Self::BackedOff { scope, until, why } => write!(f, "left alone until {until}: {scope}: {why}"),
+            Self::InHand => f.write_str("is in the hands of a run"),
             Self::Suspended => f.write_str("its launches are suspended"),
             Self::Empty => f.write_str("has no node, and --scale-up-from-zero=false"),
             Self::BetweenPods { words } => {
@@ -120,8 +124,11 @@ fn why(given: Given<'_>, bench: &mut Bench<'_>, totals: &Totals, class: usize, g
     if own.is_empty() && own.size.desired == 0 && !given.options.from_zero {
         return GroupWhy::Empty;
     }
+    if own.held == Held::Closed {
+        return GroupWhy::InHand;
+    }
     if bench.stocks[group].is_full(own) {
-        return GroupWhy::AtMaximum { max: own.size.max };
+        return GroupWhy::AtMaximum { max: own.max() };
     }
     if let (room @ 0, Some(limit)) = totals.room(bench.templates[group].any(), given.options) {
         debug_assert_eq!(room, 0);

@@ -1,260 +1,347 @@
 //! From decisions to commands: groups are raised, nodes that nobody needs are cordoned, emptied and ended by their ids.
 //!
-//! A [`Scaler`] keeps nothing. Everything that has to outlive a restart is in [`State`] or stands on the nodes: a node that goes bears a
-//! mark ([`crate::mark`]), so that whoever comes after goes on with it. Budgets are a [`Ledger`] that is handed in, so that a roll, an
-//! interruption and the scaler can share one.
+//! A [`Scaler`] keeps nothing. Everything that has to outlive a restart stands on nodes and groups: a node that goes bears a
+//! mark ([`crate::mark`]), so that whoever comes after goes on with it. Budgets are a [`Ledger`] that is handed in, charged with what
+//! everybody has sent.
+//!
+//! A run comes first. Where it takes hold of a group, nodes of it that are being emptied are let go of; they are the run's to replace.
+
+use std::collections::BTreeMap;
 
 use replank_model::object::cloud::{GroupSize, InstanceState};
-use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
+use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Text};
 use replank_model::time::{Span, Time};
+use replank_model::view::Ix;
 
+use super::RUN;
+use super::adopt::{adoptions, in_the_end};
 use super::backoff::{Request, State, missing};
 use super::blocks::{Blocks, PodFate, charge, fate};
 use super::down::{Down, Hold, down};
-use super::refuse::Refusal;
+use super::group::Group;
+use super::hands::is_emptied;
+use super::held::Held;
 use super::up::{Given, Up, up};
+use super::wake::dues;
 use crate::budget::Ledger;
 use crate::command::{Command, CommandKey, Effect, Mark, NodeRole, NodeTarget, PodTarget, Replacement};
 use crate::groups::instance_id_of;
 use crate::mark;
 use crate::schedule::Scheduler;
+use crate::sent::{About, COMMAND_LIFE, Offer, Sent};
+use crate::waiting::{Subject, Waiting, WaitingOn};
 
-/// A command that is not carried out within this time is decided anew: longer than any driver queues one.
-const COMMAND_LIFE: Span = Span::from_secs(60);
 /// A node's mark may be cleared by anybody so long after it was laid: longer than the longest drain with the longest grace.
 const MARK_LIFE: Span = Span::from_minutes(60);
-/// How soon is looked again while something is under way (Cluster Autoscaler's `--scan-interval`).
-const LOOK: Span = Span::from_secs(10);
+/// How long a node is emptied while nothing of it moves (Cluster Autoscaler's `--max-pod-eviction-time`). Then it is let go of.
+const EVICTION_MAX: Span = Span::from_minutes(2);
 
-/// An autoscaler of a name: its marks bear it.
+/// An autoscaler: its marks bear its name, [`RUN`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scaler {
+pub(crate) struct Scaler {
     run: RunId,
 }
 
 /// What is to be done now.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Turn {
+#[derive(Debug, Default)]
+pub(crate) struct Turn {
     /// What to do.
-    pub commands: Vec<Command>,
+    pub(crate) commands: Vec<Command>,
     /// What waits, and on what.
-    pub waiting: Vec<Wait>,
+    pub(crate) waiting: Vec<Waiting>,
     /// When to look again, if nothing changes before.
-    pub wake_at: Option<Time>,
+    pub(crate) wake_at: Option<Time>,
     /// What is remembered from here on.
-    pub state: State,
+    pub(crate) state: State,
+    /// What groups in a run's hands are to want in the end once these commands have taken effect.
+    pub(crate) raised: BTreeMap<CommandKey, (GroupName, u32)>,
     /// What was decided about growing.
-    pub up: Up,
+    pub(crate) up: Up,
     /// What was decided about shrinking.
-    pub down: Down,
+    pub(crate) down: Down,
 }
 
-/// Something that waits.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Wait {
-    /// Pods that no group helps.
-    Pods(Refusal),
-    /// Nodes that were asked for.
-    Nodes {
-        /// Of this group.
-        group: GroupName,
-        /// How many.
-        count: u32,
-        /// Until when they are waited for.
-        until: Time,
-    },
-    /// A node that nobody needs.
-    Node {
-        /// The node.
-        node: NodeName,
-        /// What it waits for.
-        hold: Hold,
-    },
-    /// A pod of a node that is emptied.
-    Pod {
-        /// The node.
-        node: NodeName,
-        /// The pod.
-        pod: Key,
-        /// Why it does not go.
-        why: Blocks,
-    },
-    /// Pods of a node that is emptied are on their way out.
-    Leaving {
-        /// The node.
-        node: NodeName,
-        /// How many.
-        pods: usize,
-    },
+impl Turn {
+    fn wait(&mut self, what: Subject, on: WaitingOn) {
+        self.waiting.push(Waiting { what, on });
+    }
+
+    fn wake(&mut self, at: Time) {
+        self.wake_at = Some(self.wake_at.map_or(at, |known| known.min(at)));
+    }
 }
 
 impl Scaler {
-    /// An autoscaler of a name.
-    #[must_use]
-    pub fn new(run: RunId) -> Self {
-        Self { run }
+    pub(crate) fn new() -> Self {
+        Self { run: RunId::from(RUN) }
     }
 
-    /// What is to be done now. The scheduler knows what the View knows; the ledger is charged with what others have sent.
-    #[must_use]
-    pub fn turn(&self, given: Given<'_>, scheduler: &mut Scheduler, ledger: &mut Ledger<'_>) -> Turn {
+    /// What is to be done now. The scheduler knows what the View knows; the ledger is charged with everything that was sent.
+    pub(crate) fn turn(
+        &self,
+        given: Given<'_>,
+        scheduler: &mut Scheduler,
+        ledger: &mut Ledger<'_>,
+        sent: &mut Sent,
+    ) -> Turn {
         let mut turn = Turn { state: given.state.clone(), ..Turn::default() };
         turn.state.time_out(&given.groups.all, given.now, given.options);
-        self.end_late(given, &mut turn);
+        turn.state.wait_for(&given.groups.all, given.now);
+        self.end_late(given, sent, &mut turn);
+        for (key, effect) in adoptions(given) {
+            let what = Text::from("size that is to be kept");
+            self.send(given, (sent, &mut turn), Subject::Run, &what, &key, effect);
+        }
         let state = turn.state.clone();
         let given = Given { state: &state, ..given };
         let emptied = self.emptied(given);
         turn.up = up(given, scheduler);
-        self.raise(given, &mut turn);
+        self.raise(given, sent, &mut turn);
         for node in &emptied {
-            self.empty(given, node, ledger, &mut turn);
+            self.go_on(given, node, ledger, sent, &mut turn);
         }
-        let is_growing = !turn.up.rounds.is_empty();
-        turn.down = down(given, scheduler, ledger, is_growing);
+        turn.down = down(given, scheduler, ledger, &turn.up);
         turn.state.unneeded.clone_from(&turn.down.since);
-        self.begin(given, emptied.len(), &mut turn);
-        turn.waiting.extend(turn.up.refusals.iter().cloned().map(Wait::Pods));
-        let is_busy = !turn.commands.is_empty() || !turn.waiting.is_empty();
-        turn.wake_at = is_busy.then(|| given.now + LOOK).into_iter().chain(dues(&turn, given.now)).min();
+        self.begin(given, emptied.len(), sent, &mut turn);
+        refuse(&mut turn);
+        dues(given, &turn).into_iter().for_each(|at| turn.wake(at));
         turn
     }
 
-    fn send(&self, given: Given<'_>, turn: &mut Turn, key: &str, effect: Effect) {
-        let key = CommandKey(Text::from(format!("{}/{key}", self.run)));
-        turn.commands.push(Command {
-            key,
-            run: self.run.clone(),
-            effect,
-            deadline: given.now + COMMAND_LIFE,
-        });
+    /// Sends a command, unless it is under way.
+    fn send(
+        &self,
+        given: Given<'_>,
+        (sent, turn): (&mut Sent, &mut Turn),
+        subject: Subject,
+        what: &Text,
+        key: &str,
+        effect: Effect,
+    ) {
+        let about = match &effect {
+            Effect::Evict { pod, .. } => About::Eviction(pod.clone()),
+            Effect::Resize { group, .. } | Effect::Terminate { group, .. } => About::Size(group.clone()),
+            _ => About::Other,
+        };
+        let key = self.key(key);
+        match sent.offer(given.now, &key, what, about) {
+            Offer::Send => {
+                let deadline = given.now + COMMAND_LIFE;
+                turn.commands.push(Command { key, run: self.run.clone(), effect, deadline });
+                turn.wake(deadline);
+                turn.wait(subject, WaitingOn::Effect { what: what.clone() });
+            }
+            Offer::UnderWay(until) => {
+                turn.wake(until);
+                turn.wait(subject, WaitingOn::Effect { what: what.clone() });
+            }
+            Offer::Later(again, on) => {
+                turn.wake(again);
+                turn.wait(subject, on);
+            }
+        }
+    }
+
+    fn key(&self, key: &str) -> CommandKey {
+        CommandKey(Text::from(format!("{}/{key}", self.run)))
     }
 
     /// Raises what groups want. A group is never lowered: instances go by their ids.
-    fn raise(&self, given: Given<'_>, turn: &mut Turn) {
+    fn raise(&self, given: Given<'_>, sent: &mut Sent, turn: &mut Turn) {
+        let own = format!("{}/", self.run);
         for (name, zones) in turn.up.additions() {
             let Some(group) = given.groups.get(&name) else { continue };
+            let subject = Subject::Group(name.clone());
+            let what = Text::from("size");
+            if sent.is_resized(given.now, &name, &own) {
+                // Decided anew when that is seen.
+                turn.wake(given.now + COMMAND_LIFE);
+                turn.wait(subject, WaitingOn::Effect { what });
+                continue;
+            }
             let count: u32 = zones.values().sum();
-            let to = GroupSize { desired: (group.size.desired + count).min(group.size.max), ..group.size };
-            let key = format!("raise/{name}/{}-{}", group.size.desired, to.desired);
-            self.send(given, turn, &key, Effect::Resize { group: name.clone(), from: group.size, to });
+            let from = given.view.groups().get(&name).map_or(group.size, |known| known.size);
+            let desired = from.desired + count;
+            let to = GroupSize { desired, max: from.max.max(desired), ..from };
+            let key = format!("raise/{name}/{}-{desired}", from.desired);
+            if let Some(kept) = in_the_end(given, group) {
+                turn.raised.insert(self.key(&key), (name.clone(), kept + count));
+            }
+            let effect = Effect::Resize { group: name.clone(), from, to };
+            self.send(given, (sent, turn), subject, &what, &key, effect);
             turn.state.requests.insert(name, Request { at: given.now, count });
             turn.state.added = Some(given.now);
         }
         for (name, request) in &turn.state.requests {
             let limit = given.groups.get(name).and_then(|group| group.own.provision_max);
             let until = request.at + limit.unwrap_or(given.options.provision_max);
-            turn.waiting.push(Wait::Nodes { group: name.clone(), count: request.count, until });
+            let on = WaitingOn::NewNodes { count: request.count, until };
+            turn.waiting.push(Waiting { what: Subject::Group(name.clone()), on });
         }
     }
 
-    /// Ends instances that have not become nodes in time: their group wants so many less afterwards.
-    fn end_late(&self, given: Given<'_>, turn: &mut Turn) {
+    /// Ends instances that have not become nodes in time: their group wants so many less afterwards. Those of a group that a run has in hand are
+    /// the run's.
+    fn end_late(&self, given: Given<'_>, sent: &mut Sent, turn: &mut Turn) {
         for instance in given.view.instances().values() {
             let Some(group) = given.groups.get(&instance.group) else { continue };
             let limit = group.own.provision_max.unwrap_or(given.options.provision_max);
-            let is_late = instance.launched.is_some_and(|launched| given.now - launched >= limit);
+            let due = instance.launched.map(|launched| launched + limit);
             let is_node = instance.node.as_ref().is_some_and(|node| given.view.node(node).is_some());
-            if is_node || !is_late || !instance.state.is_alive() || missing(group) == 0 {
+            if is_node || !instance.is_counted() || missing(group) == 0 || group.held != Held::Free {
                 continue;
             }
-            self.terminate(given, turn, instance.id.clone(), group.name.clone(), None);
+            match due {
+                Some(due) if due <= given.now => {
+                    self.terminate(given, (sent, turn), instance.id.clone(), group.name.clone(), None);
+                }
+                Some(due) => turn.wake(due),
+                None => {}
+            }
         }
     }
 
     fn terminate(
         &self,
         given: Given<'_>,
-        turn: &mut Turn,
+        (sent, turn): (&mut Sent, &mut Turn),
         instance: InstanceId,
         group: GroupName,
         node: Option<NodeTarget>,
     ) {
         let key = format!("end/{instance}");
+        let subject = match &node {
+            Some(node) => Subject::Node(node.name.clone()),
+            None => Subject::Instance(instance.clone()),
+        };
         let replacement = Replacement::Decrement;
-        self.send(given, turn, &key, Effect::Terminate { instance, group, node, replacement });
+        let effect = Effect::Terminate { instance, group, node, replacement };
+        self.send(given, (sent, turn), subject, &Text::from("termination"), &key, effect);
     }
 
     /// Nodes that this autoscaler empties already.
     fn emptied<'a>(&self, given: Given<'a>) -> Vec<&'a Node> {
         let nodes = given.view.nodes.sorted().into_iter().map(|(_, node)| &**node);
-        nodes.filter(|node| self.is_ours(node)).collect()
+        nodes.filter(|node| is_emptied(node)).collect()
     }
 
-    fn is_ours(&self, node: &Node) -> bool {
-        mark::of(node).is_some_and(|found| {
-            found.run == self.run && matches!(found.mark.role, NodeRole::Draining { .. })
-        })
-    }
-
-    /// Goes on emptying a node, and ends its instance once it is empty.
-    fn empty(&self, given: Given<'_>, node: &Node, ledger: &mut Ledger<'_>, turn: &mut Turn) {
-        let name = node.name();
-        let mut leaving = 0;
-        let mut is_empty = true;
-        for ix in sorted_on(given, &name) {
-            let Some(pod) = given.view.pods.get(ix) else { continue };
-            if pod.is_terminating() && !pod.is_mirror() {
-                leaving += 1;
-                continue;
-            }
-            match fate(given.view, &given.options.down, given.options.expendable_below, pod, given.now) {
-                PodFate::Goes => {}
-                PodFate::Keeps(why) => {
-                    is_empty = false;
-                    turn.waiting.push(Wait::Pod { node: name.clone(), pod: pod.meta.key(), why });
-                }
-                PodFate::Moves | PodFate::Ends => {
-                    is_empty = false;
-                    match charge(ledger, ix, pod) {
-                        Ok(()) => {
-                            let target = PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() };
-                            let longest = given.options.down.grace_max.as_secs();
-                            let grace_seconds = (pod.grace_seconds() > longest).then_some(longest);
-                            let key = format!("evict/{}", pod.meta.uid);
-                            self.send(given, turn, &key, Effect::Evict { pod: target, grace_seconds });
-                        }
-                        Err(why) => {
-                            turn.waiting.push(Wait::Pod { node: name.clone(), pod: pod.meta.key(), why });
-                        }
-                    }
-                }
-            }
-        }
-        if leaving > 0 {
-            turn.waiting.push(Wait::Leaving { node: name, pods: leaving });
-        } else if is_empty {
-            self.end(given, node, turn);
-        }
-    }
-
-    fn end(&self, given: Given<'_>, node: &Node, turn: &mut Turn) {
+    /// Goes on emptying a node, and ends its instance once it is empty; lets go of it where a run takes its group in hand.
+    fn go_on(
+        &self,
+        given: Given<'_>,
+        node: &Node,
+        ledger: &mut Ledger<'_>,
+        sent: &mut Sent,
+        turn: &mut Turn,
+    ) {
         let id = instance_id_of(node);
         let is_going = given.view.instances().get(&id).is_some_and(|instance| match instance.state {
             InstanceState::ShuttingDown | InstanceState::Terminated => true,
-            InstanceState::Pending | InstanceState::Running => false,
+            InstanceState::Pending | InstanceState::Running => !instance.is_counted(),
         });
-        let owner = given
-            .groups
-            .all
-            .iter()
-            .find(|group| group.nodes.values().flatten().any(|own| *own == node.name()));
-        let Some(group) = owner.filter(|_| !is_going) else { return };
+        if is_going {
+            return;
+        }
+        match owner(given, node) {
+            Some(group) if group.held == Held::Free => {
+                self.empty(given, (node, group), ledger, sent, turn);
+            }
+            Some(_) | None => self.let_go(given, node, sent, turn),
+        }
+    }
+
+    fn empty(
+        &self,
+        given: Given<'_>,
+        (node, group): (&Node, &Group),
+        ledger: &mut Ledger<'_>,
+        sent: &mut Sent,
+        turn: &mut Turn,
+    ) {
+        let name = node.name();
+        let (mut leaving, mut is_empty, mut kept) = (Vec::new(), true, Vec::new());
+        for ix in sorted_on(given, &name) {
+            let Some(pod) = given.view.pods.get(ix) else { continue };
+            if pod.is_terminating() && !pod.is_mirror() {
+                leaving.push(pod.grace_seconds());
+                continue;
+            }
+            let why =
+                match fate(given.view, &given.options.down, given.options.expendable_below, pod, given.now) {
+                    PodFate::Goes => continue,
+                    PodFate::Keeps(why) => Some(why),
+                    PodFate::Moves | PodFate::Ends => self.evict(given, (ix, pod), ledger, sent, turn).err(),
+                };
+            is_empty = false;
+            kept.extend(why.map(|why| (pod.meta.key(), why)));
+        }
+        let since = mark::of(node).map_or(given.now, |found| found.mark.since);
+        if !leaving.is_empty() {
+            let pods = u32::try_from(leaving.len()).unwrap_or(u32::MAX);
+            let longest = leaving.into_iter().max().unwrap_or(0);
+            let grace_max = Span::from_secs(longest.min(given.options.down.grace_max.as_secs()));
+            turn.wait(Subject::Node(name), WaitingOn::Terminating { pods, grace_max });
+        } else if is_empty {
+            let target = NodeTarget { name, uid: node.meta.uid.clone() };
+            self.terminate(given, (sent, turn), instance_id_of(node), group.name.clone(), Some(target));
+            turn.state.deleted = Some(given.now);
+        } else if !kept.is_empty() && given.now >= since + EVICTION_MAX {
+            self.let_go(given, node, sent, turn);
+            turn.state.failed = Some(given.now);
+        } else if !kept.is_empty() {
+            turn.wake(since + EVICTION_MAX);
+        }
+        for (pod, why) in kept {
+            turn.wait(Subject::Pod(pod), kept_by(why));
+        }
+    }
+
+    /// Has a pod go, if its budgets let it.
+    fn evict(
+        &self,
+        given: Given<'_>,
+        (ix, pod): (Ix<Pod>, &Pod),
+        ledger: &mut Ledger<'_>,
+        sent: &mut Sent,
+        turn: &mut Turn,
+    ) -> Result<(), Blocks> {
+        let key = format!("evict/{}", pod.meta.uid);
+        let is_claimed = sent.claims(given.now, &self.key(&key));
+        if ledger.is_granted(given.now, ix, pod) && !is_claimed {
+            return Ok(());
+        }
+        if !is_claimed {
+            charge(ledger, ix, pod)?;
+        }
+        let target = PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() };
+        let longest = given.options.down.grace_max.as_secs();
+        let grace_seconds = (pod.grace_seconds() > longest).then_some(longest);
+        let effect = Effect::Evict { pod: target, grace_seconds };
+        let subject = Subject::Pod(pod.meta.key());
+        self.send(given, (sent, turn), subject, &Text::from("eviction"), &key, effect);
+        Ok(())
+    }
+
+    /// Takes the mark off a node again, and the cordon.
+    fn let_go(&self, given: Given<'_>, node: &Node, sent: &mut Sent, turn: &mut Turn) {
         let target = NodeTarget { name: node.name(), uid: node.meta.uid.clone() };
-        self.terminate(given, turn, id, group.name.clone(), Some(target));
-        turn.state.deleted = Some(given.now);
+        let effect = Effect::Uncordon { node: target, version: node.meta.resource_version };
+        let key = format!("let-go/{}", node.meta.uid);
+        let subject = Subject::Node(node.name());
+        self.send(given, (sent, turn), subject, &Text::from("uncordon"), &key, effect);
     }
 
     /// Cordons the nodes that go next, as many as may be emptied at once.
-    fn begin(&self, given: Given<'_>, under_way: usize, turn: &mut Turn) {
+    fn begin(&self, given: Given<'_>, under_way: usize, sent: &mut Sent, turn: &mut Turn) {
         let mut under_way = u32::try_from(under_way).unwrap_or(u32::MAX);
         for one in turn.down.unneeded.clone() {
-            let Some(node) = given.view.node(&one.node).filter(|node| !self.is_ours(node)) else { continue };
+            let Some(node) = given.view.node(&one.node) else { continue };
             let most = given.options.down.parallel;
             let hold = one.hold.or((under_way >= most).then_some(Hold::Enough { most }));
             if let Some(hold) = hold {
-                turn.waiting.push(Wait::Node { node: one.node, hold });
+                turn.wait(Subject::Node(one.node), WaitingOn::NotNeeded { hold });
                 continue;
             }
             under_way += 1;
@@ -266,36 +353,44 @@ impl Scaler {
             };
             let key = format!("cordon/{}", node.meta.uid);
             let version = node.meta.resource_version;
-            self.send(given, turn, &key, Effect::Cordon { node: target, version, mark });
+            let effect = Effect::Cordon { node: target, version, mark };
+            let subject = Subject::Node(one.node);
+            self.send(given, (sent, turn), subject, &Text::from("cordon"), &key, effect);
         }
     }
 }
 
-fn sorted_on(
-    given: Given<'_>,
-    node: &NodeName,
-) -> Vec<replank_model::view::Ix<replank_model::object::pod::Pod>> {
+/// Names pods that no group helps.
+fn refuse(turn: &mut Turn) {
+    for refusal in &turn.up.refusals {
+        let Some(first) = refusal.pods.first() else { continue };
+        let pods = u32::try_from(refusal.pods.len()).unwrap_or(u32::MAX);
+        let on = WaitingOn::NoGroup { pods, groups: refusal.groups.clone() };
+        turn.waiting.push(Waiting { what: Subject::Pod(first.clone()), on });
+    }
+}
+
+fn kept_by(why: Blocks) -> WaitingOn {
+    match why {
+        Blocks::Budget(on) => on,
+        why @ (Blocks::Bare
+        | Blocks::CustomController(_)
+        | Blocks::System { .. }
+        | Blocks::NotSafe
+        | Blocks::LocalStorage(_)
+        | Blocks::FewReplicas { .. }
+        | Blocks::Unrecorded) => WaitingOn::KeepsNode { why: Box::new(why) },
+    }
+}
+
+fn owner<'a>(given: Given<'a>, node: &Node) -> Option<&'a Group> {
+    given.groups.all.iter().find(|group| group.nodes.values().flatten().any(|own| *own == node.name()))
+}
+
+fn sorted_on(given: Given<'_>, node: &NodeName) -> Vec<Ix<Pod>> {
     let mut pods = given.view.pods_on(node).to_vec();
     pods.sort_by_key(|ix| given.view.pods.get(*ix).map(|pod| pod.meta.key()));
     pods
-}
-
-/// When something falls due by the clock alone.
-fn dues(turn: &Turn, now: Time) -> Vec<Time> {
-    let holds = turn.down.unneeded.iter().filter_map(|one| match &one.hold {
-        Some(Hold::Until(at) | Hold::After(_, at) | Hold::Window { until: Some(at) }) => Some(*at),
-        Some(
-            Hold::Window { until: None }
-            | Hold::ScaleUp
-            | Hold::Enough { .. }
-            | Hold::EnoughDrains { .. }
-            | Hold::Unready { .. }
-            | Hold::Disabled,
-        )
-        | None => None,
-    });
-    let backoffs = turn.state.backoffs.values().map(super::backoff::Backoff::until);
-    holds.chain(backoffs).filter(|at| *at > now).collect()
 }
 
 #[cfg(test)]

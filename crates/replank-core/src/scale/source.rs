@@ -55,7 +55,7 @@ impl Stock {
 
     /// Whether the group is as large as it may be.
     pub(super) fn is_full(&self, group: &Group) -> bool {
-        self.size >= group.size.max
+        self.size.saturating_sub(group.size.desired) >= group.room()
     }
 
     /// The number of the next node.

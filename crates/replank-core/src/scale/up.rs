@@ -23,6 +23,7 @@ use super::classes::{Class, Classes, repels};
 use super::estimate::{Estimate, Mode, On, fill};
 use super::expander::{Choice, Decided, choose};
 use super::group::{Group, Groups};
+use super::hands::Hands;
 use super::limits::Totals;
 use super::options::Options;
 use super::pending::{NotAsked, Pending};
@@ -53,6 +54,8 @@ pub struct Given<'a> {
     pub priorities: &'a Priorities,
     /// What is remembered.
     pub state: &'a State,
+    /// What others have in hand.
+    pub hands: &'a Hands,
     /// When.
     pub now: Time,
 }
@@ -120,7 +123,7 @@ impl Up {
 #[must_use]
 pub fn up(given: Given<'_>, scheduler: &mut Scheduler) -> Up {
     let Given { view, groups, options, now, .. } = given;
-    let mut pending = Pending::of(view, options, now);
+    let mut pending = Pending::of(view, &given.hands.coming, options, now);
     let mut up = Up { not_asked: std::mem::take(&mut pending.others), ..Up::default() };
     if pending.asking.is_empty() {
         return up;
@@ -130,6 +133,9 @@ pub fn up(given: Given<'_>, scheduler: &mut Scheduler) -> Up {
     let moulds = Arc::new(DaemonMoulds::of(view));
     let templates = groups.all.iter().map(|group| Template::of(group, options, &moulds)).collect();
     let mut trial = scheduler.trial();
+    for pod in &given.hands.coming {
+        trial.take_away(view, &pod.meta.key());
+    }
     wake(given, &mut trial);
     let classes = Classes::of(&pending.asking, labels_matter);
     let (stocks, upcoming) = stocks(given);

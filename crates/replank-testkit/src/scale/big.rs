@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use replank_core::groups::GroupBy;
-use replank_core::scale::{self, Given, Groups, Options, Prices, Priorities, State, Up, read_facts};
+use replank_core::scale::{self, Given, Groups, Hands, Options, Prices, Priorities, State, Up, read_facts};
 use replank_core::schedule::Scheduler;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
@@ -149,6 +149,7 @@ impl Big {
             prices: &Prices::default(),
             priorities: &Priorities::default(),
             state: &State::default(),
+            hands: &Hands::default(),
             now: Time::from_millis(0),
         };
         scale::up(given, scheduler)

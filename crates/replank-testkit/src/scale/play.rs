@@ -4,7 +4,7 @@ use anyhow::{Context, ensure};
 use replank_core::budget::{Healths, Ledger};
 use replank_core::groups::GroupBy;
 use replank_core::scale::{
-    self, Given, Groups, Options, Prices, Priorities, merged, priorities_text, read_facts,
+    self, Given, Groups, Hands, Options, Prices, Priorities, merged, priorities_text, read_facts,
 };
 use replank_core::schedule::Scheduler;
 
@@ -35,6 +35,7 @@ pub(super) fn play(name: &str, file: &Story) -> anyhow::Result<String> {
         prices: &prices,
         priorities: &priorities,
         state: &state,
+        hands: &Hands::default(),
         now,
     };
     let mut scheduler = Scheduler::load(&view);
@@ -47,7 +48,7 @@ pub(super) fn play(name: &str, file: &Story) -> anyhow::Result<String> {
     text.push_str(&story::up(&up, &view, &names));
     if up == scale::Up::default() {
         let mut healths = Healths::default();
-        let down = scale::down(given, &mut scheduler, &mut Ledger::new(&view, &mut healths), false);
+        let down = scale::down(given, &mut scheduler, &mut Ledger::new(&view, &mut healths), &up);
         text.push_str(&story::down(&down, &names, now));
     }
     Ok(text)

@@ -73,6 +73,7 @@ pub(super) fn down(down: &Down, names: &PodNames, now: Time) -> String {
 fn kept(keep: &Keep, names: &PodNames) -> String {
     match keep {
         Keep::Pod { pod, why } => format!("{} {why}", names.pod(pod)),
+        Keep::Awaited { pod } => format!("is about to take in {}", names.pod(pod)),
         Keep::NoPlace { pod, message } => format!("{} would find no place: {message}", names.pod(pod)),
         Keep::NoGroup
         | Keep::LeftOut(_)
@@ -83,6 +84,8 @@ fn kept(keep: &Keep, names: &PodNames) -> String {
         | Keep::AtMinimum { .. }
         | Keep::AtLimit(_)
         | Keep::Busy { .. }
+        | Keep::InHand
+        | Keep::Marked { .. }
         | Keep::Receives { .. } => keep.to_string(),
     }
 }

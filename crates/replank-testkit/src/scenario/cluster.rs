@@ -20,6 +20,18 @@ pub(super) struct Cluster {
     pub(super) objects: Vec<Value>,
     /// Whether findings are shown with their reasons and remedies.
     pub(super) findings_whole: bool,
+    /// How long things are watched, whenever the roll is over.
+    pub(super) watched: Option<Span>,
+    /// What the targets of autoscalers of pods are asked to do.
+    pub(super) loads: Vec<Demand>,
+}
+
+/// The CPU that the pods of an autoscaler's target are asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Demand {
+    pub(super) autoscaler: Key,
+    /// Cores, from a moment on.
+    pub(super) points: Vec<(Span, f64)>,
 }
 
 /// A node group.
@@ -37,6 +49,8 @@ pub(super) struct Group {
     labels: Vec<(String, String)>,
     taints: Vec<Value>,
     ages: Vec<Span>,
+    /// Tags of the Auto Scaling group.
+    pub(super) tags: Vec<(String, String)>,
 }
 
 /// Something that has pods.
@@ -65,7 +79,7 @@ pub(super) enum WorkloadKind {
 }
 
 const LINES: &str = "group, deployment, statefulset, daemonset, job, workflow, pod, pdb, quota, \
-                     priority class, new nodes, seed, show";
+                     priority class, load, new nodes, seed, show, watched";
 
 /// What a line declares.
 pub(super) enum Declared {
@@ -81,6 +95,8 @@ pub(super) fn read(lines: &[(usize, &str)]) -> Result<Cluster, Flaw> {
         workloads: Vec::new(),
         objects: Vec::new(),
         findings_whole: false,
+        watched: None,
+        loads: Vec::new(),
     };
     for (number, text) in lines {
         let line = Line::read(*number, text)?;
@@ -90,6 +106,11 @@ pub(super) fn read(lines: &[(usize, &str)]) -> Result<Cluster, Flaw> {
             ("seed", seed) => {
                 cluster.seed = seed.parse().map_err(|_| line.flaw("expected a number behind seed"))?;
             }
+            ("watched", text) => {
+                let span = text.strip_prefix("for ").and_then(span);
+                cluster.watched = Some(span.ok_or_else(|| line.flaw("expected `watched for 2h`"))?);
+            }
+            ("load", _) => cluster.loads.push(demand(&line)?),
             ("show", "findings whole") => cluster.findings_whole = true,
             _ => match declared(&line)? {
                 Declared::Workload(workload, objects) => {
@@ -156,6 +177,21 @@ fn new_nodes(line: &Line<'_>, timings: &mut CloudTimings) -> Result<(), Flaw> {
     Ok(())
 }
 
+/// `load shop/web: 2 cores at 0m, 6 cores at 10m`: level until the next moment.
+fn demand(line: &Line<'_>) -> Result<Demand, Flaw> {
+    let mut points: Vec<(Span, f64)> = Vec::new();
+    for clause in &line.clauses {
+        let expected = || clause.flaw("`2.5 cores at 10m`");
+        let (cores, at) = clause.text.split_once(" cores at ").ok_or_else(expected)?;
+        let (cores, at) = (cores.parse().map_err(|_| expected())?, span(at).ok_or_else(expected)?);
+        if let Some((_, before)) = points.last().copied() {
+            points.push((at, before));
+        }
+        points.push((at, cores));
+    }
+    Ok(Demand { autoscaler: line.key()?, points })
+}
+
 fn group(line: &Line<'_>) -> Result<Group, Flaw> {
     let mut group = Group {
         name: line.name.to_owned(),
@@ -170,6 +206,7 @@ fn group(line: &Line<'_>) -> Result<Group, Flaw> {
         labels: Vec::new(),
         taints: Vec::new(),
         ages: Vec::new(),
+        tags: Vec::new(),
     };
     for clause in &line.clauses {
         group.take(clause)?;
@@ -207,6 +244,9 @@ impl Group {
         } else if let Some(text) = clause.after("label") {
             let (key, value) = clause.pair(text)?;
             self.labels.push((key.to_owned(), value.to_owned()));
+        } else if let Some(text) = clause.after("tag") {
+            let (key, value) = clause.pair(text)?;
+            self.tags.push((key.to_owned(), value.to_owned()));
         } else if let Some(text) = clause.after("taint") {
             self.taints.push(clause.taint(text)?);
         } else if let Some(text) = clause.after("aged") {
@@ -215,7 +255,7 @@ impl Group {
         } else {
             return Err(clause.flaw(
                 "`3 nodes in a,b,c`, `min 1`, `max 6`, `cpu 4`, `memory 16Gi`, `pods 58`, `version v1.34.2`, \
-                 `image ami-old`, `type m6i.xlarge`, `label k=v`, `taint k=v:NoSchedule` or `aged 10d,30d,20d`",
+                 `image ami-old`, `type m6i.xlarge`, `label k=v`, `tag k=v`, `taint k=v:NoSchedule` or `aged 10d,30d,20d`",
             ));
         }
         Ok(())

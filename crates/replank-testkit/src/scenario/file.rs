@@ -21,7 +21,9 @@ pub struct Scenario {
     /// Kubernetes objects in YAML, with as many empty lines before them as there are lines in the file.
     pub(super) objects: String,
     /// The plan in YAML, likewise.
-    pub(super) plan: String,
+    pub(super) plan: Option<String>,
+    /// Flags of the autoscaler, if one is in charge of the number of nodes.
+    pub(super) autoscaler: Option<Vec<String>>,
     pub(super) script: Script,
     /// Everything before the expected story.
     head: String,
@@ -62,7 +64,7 @@ impl Flaw {
 /// Lines of one section, each with its number.
 type Lines<'a> = Vec<(usize, &'a str)>;
 
-const SECTIONS: [&str; 5] = ["cluster", "objects", "plan", "happenings", "expect"];
+const SECTIONS: [&str; 6] = ["cluster", "objects", "plan", "autoscaler", "happenings", "expect"];
 
 impl Scenario {
     /// Reads a scenario.
@@ -117,14 +119,26 @@ fn read(name: String, text: &str) -> Result<Scenario, Flaw> {
     };
     let title = title(section("").map_or(&[], Vec::as_slice))?;
     let cluster = section("cluster").ok_or_else(|| missing("cluster", "nodes and what runs on them"))?;
-    let plan = section("plan").ok_or_else(|| missing("plan", "the NodeRoll that is rehearsed"))?;
+    let autoscaler = section("autoscaler").map(|lines| flags(&meant(lines)));
+    let plan = section("plan").map(|lines| in_place(lines));
+    if plan.is_none() && autoscaler.is_none() {
+        return Err(missing("plan", "the NodeRoll that is rehearsed"));
+    }
+    let cluster = cluster::read(&meant(cluster))?;
+    if plan.is_none() && cluster.watched.is_none() {
+        return Err(missing(
+            "plan",
+            "without one, `watched for 2h` in the section cluster says how long it lasts",
+        ));
+    }
     Ok(Scenario {
         name,
         title,
         expected: expected.unwrap_or_default(),
-        cluster: cluster::read(&meant(cluster))?,
+        cluster,
         objects: section("objects").map(|lines| in_place(lines)).unwrap_or_default(),
-        plan: in_place(plan),
+        plan,
+        autoscaler,
         script: Script {
             happenings: section("happenings")
                 .map(|lines| happening::read(&meant(lines)))
@@ -138,6 +152,11 @@ fn read(name: String, text: &str) -> Result<Scenario, Flaw> {
 fn push_line(text: &mut String, line: &str) {
     text.push_str(line);
     text.push('\n');
+}
+
+/// The flags on all lines.
+fn flags(lines: &Lines<'_>) -> Vec<String> {
+    lines.iter().flat_map(|(_, line)| line.split_whitespace()).map(str::to_owned).collect()
 }
 
 /// The name in `-- name --`.

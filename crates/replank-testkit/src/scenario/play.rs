@@ -6,11 +6,12 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use replank_core::check::{self, Finding};
 use replank_core::decision::Decision;
 use replank_core::groups::{GroupBy, assumed_target, group_of};
 use replank_core::plan::{ChosenBy, Plan};
+use replank_core::scale::{Autoscaler, Priorities, priorities_text};
 use replank_core::{Core, Options, interrupt, nodes_to_replace};
 use replank_intake::document::Found;
 use replank_intake::limits::Limits;
@@ -21,11 +22,13 @@ use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, RunId};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_sim::rehearse::{Ending, FindingEntry, Rehearsal, Setup, Stop};
+use replank_sim::load::{Curve, Load, Measured};
+use replank_sim::rehearse::{Ending, FindingEntry, Rehearsal, RehearsalResult, Setup, Stop};
 use replank_sim::script::{Happening, What, When, happen};
 use replank_sim::{Observer, PodAct, Sent};
 use serde_json::Value;
 
+use super::cluster::Demand;
 use super::effects;
 use super::file::Scenario;
 use super::happening::is_of_the_roll;
@@ -50,6 +53,8 @@ pub struct Effects {
     pub replaced: usize,
     /// What was carried out, in words, and how often.
     pub done: BTreeMap<String, usize>,
+    /// How many nodes each group wants in the end.
+    pub wanted: BTreeMap<GroupName, u32>,
 }
 
 /// Plays a scenario, in which Replank starts anew right after so many of its commands took effect or were refused. Returns what it came to,
@@ -62,48 +67,82 @@ pub fn play_restarted(scenario: &Scenario, after: Option<usize>) -> anyhow::Resu
 }
 
 fn tell(scenario: &Scenario, after: Option<usize>) -> anyhow::Result<(String, Option<(Effects, usize)>)> {
-    let plan = match Plan::read(&plan_value(scenario)?) {
-        Ok(plan) => Arc::new(plan),
-        Err(errors) => {
+    let plan = match plan_value(scenario)?.map(|value| Plan::read(&value)) {
+        Some(Ok(plan)) => Some(Arc::new(plan)),
+        None => None,
+        Some(Err(errors)) => {
             return Ok((format!("the plan is refused\n{}\n", indented(&errors.to_string())), None));
         }
     };
     let mut stage = stage::set(scenario)?;
     let options = Options { started: stage.start, group_by: GroupBy::default() };
-    let moving = nodes_to_replace(&stage.view, &plan, &options).len();
-    stage.groups.extend(assumed_target(&stage.groups, &plan, moving, &options.group_by));
+    if let Some(plan) = &plan {
+        let moving = nodes_to_replace(&stage.view, plan, &options).len();
+        stage.groups.extend(assumed_target(&stage.groups, plan, moving, &options.group_by));
+    }
     let mut before = stage.view.clone();
     for learnt in &stage.groups {
         before.apply(Delta::Group(learnt.group.clone().into()));
     }
-    let found = check::run(&before, Some(&plan), &options);
+    let found = plan.as_deref().map(|plan| check::run(&before, Some(plan), &options));
     let mut text = summary::places("start", &stage.view, &stage.names);
-    text += &summary::findings(&found, scenario.cluster.findings_whole, &stage.names);
-    let mut show = Show::begin(plan, options, stage);
+    if let Some(found) = &found {
+        text += &summary::findings(found, scenario.cluster.findings_whole, &stage.names);
+    }
+    let mut show = Show::begin(plan.clone(), options, stage, scenario)?;
     show.restart_after = after;
-    let stop = show.run(scenario)?;
-    let result = show.rehearsal.result(found.into_iter().map(entry).collect(), stop, 0);
+    let found: Vec<FindingEntry> = found.into_iter().flatten().map(entry).collect();
+    let (result, stop) = show.run(scenario, &found)?;
     let story = show.story.borrow();
     let after = show.rehearsal.world().view();
     text += "story\n";
     text += &story.text();
-    text += &summary::result(&result, stop, &story.names);
+    if plan.is_some() {
+        text += &summary::result(&result, stop, &story.names);
+    }
+    let commands = show.rehearsal.world().commands();
+    if let Some(span) = scenario.cluster.watched {
+        text += &summary::watched(span, commands, show.start);
+    }
     text += &summary::waits(&result, &story.names);
     text += &summary::left(&before, after, &story.names);
     text += &summary::places("end", after, &story.names);
-    let commands = show.rehearsal.world().commands();
     let effects = Effects {
         ending: result.ending,
         replaced: result.nodes.replaced,
         done: effects::count(commands, &story.names),
+        wanted: after.groups().iter().map(|(name, group)| (name.clone(), group.size.desired)).collect(),
     };
     Ok((text, Some((effects, commands.len()))))
 }
 
-fn plan_value(scenario: &Scenario) -> anyhow::Result<Value> {
+/// The autoscaler that a scenario has in charge.
+fn autoscaler(flags: &[String], view: &View) -> anyhow::Result<Autoscaler> {
+    let mut settings = Autoscaler::default();
+    let unknown = settings.options.read(flags.iter().map(String::as_str))?;
+    ensure!(unknown.is_empty(), "flags that are not known: {}", unknown.join(", "));
+    let (priorities, bad) = Priorities::read(&priorities_text(view).unwrap_or_default());
+    ensure!(bad.is_empty(), "priorities that cannot be read");
+    settings.priorities = priorities;
+    Ok(settings)
+}
+
+/// What the targets of autoscalers are asked to do.
+fn loads(scenario: &Scenario, start: Time) -> anyhow::Result<Vec<Load>> {
+    let of = |demand: &Demand| {
+        let points = demand.points.iter().map(|(at, cores)| (start + *at, *cores)).collect();
+        let of = Measured::Resource { resource: "cpu".into(), container: None };
+        Ok(Load { hpa: demand.autoscaler.clone(), of, curve: Curve::new(points)? })
+    };
+    scenario.cluster.loads.iter().map(of).collect()
+}
+
+/// The plan as it stands in the file; `None` where nothing is rolled.
+fn plan_value(scenario: &Scenario) -> anyhow::Result<Option<Value>> {
+    let Some(plan) = &scenario.plan else { return Ok(None) };
     let mut values = Vec::new();
     let mut problems = Vec::new();
-    let source = Source::bytes(scenario.name.as_str(), scenario.plan.as_str());
+    let source = Source::bytes(scenario.name.as_str(), plan.as_str());
     read(vec![source], &Limits::default(), &mut |found| match found {
         Found::Document(document) => values.push(document.value),
         Found::Problem(problem) => problems.push(problem),
@@ -113,7 +152,7 @@ fn plan_value(scenario: &Scenario) -> anyhow::Result<Value> {
     }
     let mut values = values.into_iter();
     match (values.next(), values.next()) {
-        (Some(value), None) => Ok(value),
+        (Some(value), None) => Ok(Some(value)),
         (Some(_) | None, Some(_) | None) => Err(anyhow!("the section plan holds no single document")),
     }
 }
@@ -151,27 +190,46 @@ enum Due<'a> {
 }
 
 impl Show {
-    fn begin(plan: Arc<Plan>, options: Options, stage: Stage) -> Self {
+    fn begin(
+        plan: Option<Arc<Plan>>,
+        options: Options,
+        stage: Stage,
+        scenario: &Scenario,
+    ) -> anyhow::Result<Self> {
         let story = Rc::new(RefCell::new(Story::new(stage.names, stage.start)));
         // An hour more than the plan gives itself: the plan's own deadline is to be seen, not ours.
-        let limit = plan.deadline + Span::from_minutes(60);
+        let limit = plan.as_ref().map(|plan| plan.deadline + Span::from_minutes(60));
+        let limit = limit.or(scenario.cluster.watched).context("a plan, or how long it is watched")?;
         let setup = Setup {
-            rolled: rolled(&stage.view, &plan),
+            rolled: plan.as_ref().map(|plan| rolled(&stage.view, plan)).unwrap_or_default(),
             view: stage.view,
             groups: stage.groups,
             settings: stage.settings,
             assumptions: Vec::new(),
         };
-        let chosen = nodes_to_replace(&setup.view, &plan, &options);
-        let interruptions = interrupt::Options::beside(Some(&plan));
-        let core = Core::new(plan, RunId::from("run"), options).with_interruptions(interruptions);
+        let chosen = plan.as_ref().map(|plan| nodes_to_replace(&setup.view, plan, &options));
+        let interruptions = interrupt::Options::beside(plan.as_deref());
+        let mut core = match plan {
+            Some(plan) => Core::new(plan, RunId::from("run"), options),
+            None => Core::without_run(),
+        };
+        core = core.with_interruptions(interruptions);
+        if let Some(flags) = &scenario.autoscaler {
+            core = core.with_autoscaler(autoscaler(flags, &setup.view)?);
+        }
         let mut rehearsal = Rehearsal::new(setup, Box::new(core));
-        rehearsal.narrow_to(chosen);
+        rehearsal.narrow_to(chosen.unwrap_or_default());
         rehearsal.observe(Box::new(Teller(story.clone())));
-        Self { rehearsal, story, start: stage.start, limit, exits: stage.exits, restart_after: None }
+        rehearsal.world_mut().load(loads(scenario, stage.start)?);
+        Ok(Self { rehearsal, story, start: stage.start, limit, exits: stage.exits, restart_after: None })
     }
 
-    fn run(&mut self, scenario: &Scenario) -> anyhow::Result<Stop> {
+    /// Plays it all; what came of the roll, as it was when it was over.
+    fn run(
+        &mut self,
+        scenario: &Scenario,
+        found: &[FindingEntry],
+    ) -> anyhow::Result<(RehearsalResult, Stop)> {
         let mut due: Vec<(Time, Due<'_>)> =
             self.exits.drain(..).map(|(at, key)| (at, Due::Exit(key))).collect();
         let happenings = scenario.script.from(self.start).into_iter();
@@ -182,37 +240,65 @@ impl Show {
         let last = due
             .iter()
             .rposition(|(_, due)| matches!(due, Due::Happening(one) if matches!(one.what, What::Intend(_))));
+        let mut over = None;
         for (number, (at, due)) in due.into_iter().enumerate() {
             self.step_until(at);
-            let world = self.rehearsal.world_mut();
-            if world.end().is_some() && last.is_none_or(|last| number > last) {
-                if let Due::Happening(happening) = due {
-                    let after = at - self.start;
-                    return Err(anyhow!("line {}: the roll is over before {after}", happening.line));
+            if self.rehearsal.end().is_some() && last.is_none_or(|last| number > last) {
+                match due {
+                    due if scenario.cluster.watched.is_some() => {
+                        over.get_or_insert_with(|| self.result(found, Stop::Ended));
+                        self.pass_until(at);
+                        self.happen(at, due)?;
+                        continue;
+                    }
+                    Due::Happening(happening) => {
+                        let after = at - self.start;
+                        return Err(anyhow!("line {}: the roll is over before {after}", happening.line));
+                    }
+                    Due::Exit(_) => break,
                 }
-                break;
             }
-            world.run_until(at);
+            self.rehearsal.world_mut().run_until(at);
             self.happen(at, due)?;
         }
         if self.restart_after.is_some() {
             self.step_until(self.start + self.limit);
         }
-        Ok(self.rehearsal.run(self.limit, &mut |_| ControlFlow::Continue(())))
+        let over = over.unwrap_or_else(|| {
+            let stop = self.rehearsal.run(self.limit, &mut |_| ControlFlow::Continue(()));
+            self.result(found, stop)
+        });
+        if let Some(span) = scenario.cluster.watched {
+            self.pass_until(self.start + span);
+        }
+        Ok(over)
+    }
+
+    fn result(&self, found: &[FindingEntry], stop: Stop) -> (RehearsalResult, Stop) {
+        (self.rehearsal.result(found.to_vec(), stop, 0), stop)
     }
 
     /// Steps as far as the run lasts; starts Replank anew when it is time to.
     fn step_until(&mut self, at: Time) {
+        while self.rehearsal.end().is_none() && self.step(at) {}
+    }
+
+    /// Lets time pass, whether there is a run or not.
+    fn pass_until(&mut self, at: Time) {
+        while self.step(at) {}
+        self.rehearsal.world_mut().run_until(at);
+    }
+
+    fn step(&mut self, until: Time) -> bool {
         let world = self.rehearsal.world_mut();
-        while world.end().is_none() && world.step_until(at) {
-            let is_due = |after: &usize| {
-                world.commands().iter().filter(|sent| sent.result.is_some()).count() >= *after
-            };
-            if self.restart_after.as_ref().is_some_and(is_due) {
-                self.restart_after = None;
-                assert!(world.start_anew(), "somebody is in charge");
-            }
+        let has_stepped = world.step_until(until);
+        let is_due =
+            |after: &usize| world.commands().iter().filter(|sent| sent.result.is_some()).count() >= *after;
+        if has_stepped && self.restart_after.as_ref().is_some_and(is_due) {
+            self.restart_after = None;
+            assert!(world.start_anew(), "somebody is in charge");
         }
+        has_stepped
     }
 
     fn happen(&mut self, at: Time, due: Due<'_>) -> anyhow::Result<()> {

@@ -222,6 +222,9 @@ fn groups(scenario: &Scenario, view: &View, names: &mut Names) -> anyhow::Result
         if let Some(given) = given {
             learnt.group.size.min = given.min.unwrap_or(learnt.group.size.min);
             learnt.group.size.max = given.max.unwrap_or(learnt.group.size.max);
+            for (key, value) in &given.tags {
+                learnt.group.tags = learnt.group.tags.with(key.as_str(), value.as_str());
+            }
         }
         for instance in &learnt.instances {
             let node = instance.node.as_ref().context("an instance of a snapshot has a node")?;

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use replank_core::check::Finding;
+use replank_model::time::{Span, Time};
 use replank_model::view::View;
+use replank_sim::Sent;
 use replank_sim::rehearse::{Ending, RehearsalResult, Stop};
 
 use super::names::Names;
@@ -115,6 +117,15 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
         );
     }
     text
+}
+
+/// When whoever is in charge did something for the last time.
+pub(super) fn watched(span: Span, commands: &[Sent], start: Time) -> String {
+    let last = commands.iter().filter_map(|sent| sent.result.as_ref()).map(|(at, _)| *at).max();
+    match last {
+        Some(last) => format!("watched for {span}: at rest from {} on\n", last.floor_seconds() - start),
+        None => format!("watched for {span}: nothing was done\n"),
+    }
 }
 
 /// What was waited for the longest.

@@ -441,6 +441,10 @@ impl Pilot for Buggy {
         self.core.observe(delta);
     }
 
+    fn stands_by(&self) -> bool {
+        self.core.stands_by()
+    }
+
     fn outcome(&mut self, outcome: Outcome) {
         let is_refused = matches!(outcome.result, Err(Refusal::Budget { .. } | Refusal::Later { .. }));
         if let Some(pod) = self.evictions.get(&outcome.key).filter(|_| is_refused) {

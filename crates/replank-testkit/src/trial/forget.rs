@@ -104,6 +104,10 @@ impl Pilot for Forgetful {
         self.core.observe(delta);
     }
 
+    fn stands_by(&self) -> bool {
+        self.core.stands_by()
+    }
+
     fn outcome(&mut self, outcome: Outcome) {
         self.flying.remove(&outcome.key);
         let rests = if outcome.result.is_ok() { SEEN_WITHIN } else { RETRIED_WITHIN };

@@ -70,6 +70,8 @@ fn keep_kind(keep: &Keep) -> &'static str {
         Keep::NoGroup => "noGroup",
         Keep::LeftOut(_) => "leftOut",
         Keep::Disabled => "disabled",
+        Keep::InHand => "inHand",
+        Keep::Marked { .. } => "marked",
         Keep::Leaving => "leaving",
         Keep::Starting => "starting",
         Keep::Unready => "unready",
@@ -78,6 +80,7 @@ fn keep_kind(keep: &Keep) -> &'static str {
         Keep::Busy { .. } => "busy",
         Keep::Pod { .. } => "pod",
         Keep::NoPlace { .. } => "noPlace",
+        Keep::Awaited { .. } => "awaited",
         Keep::Receives { .. } => "receives",
     }
 }
@@ -124,6 +127,7 @@ fn kind(why: &GroupWhy) -> &'static str {
         GroupWhy::AtMaximum { .. } => "atMaximum",
         GroupWhy::AtLimit(_) => "atLimit",
         GroupWhy::BackedOff { .. } => "backedOff",
+        GroupWhy::InHand => "inHand",
         GroupWhy::Suspended => "suspended",
         GroupWhy::Empty => "empty",
         GroupWhy::BetweenPods { .. } => "betweenPods",

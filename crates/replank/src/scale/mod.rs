@@ -6,7 +6,7 @@ mod text;
 
 use replank_core::budget::{Healths, Ledger};
 use replank_core::groups::GroupBy;
-use replank_core::scale::{self, Down, Given, Groups, State, Up};
+use replank_core::scale::{self, Down, Given, Groups, Hands, State, Up};
 use replank_core::schedule::Scheduler;
 use replank_model::time::Time;
 use replank_model::view::View;
@@ -77,12 +77,13 @@ fn simulate(args: &SimulateArgs, printer: &mut Printer) -> Result<Exit, Failure>
         prices: &prices,
         priorities: &priorities,
         state: &state,
+        hands: &Hands::default(),
         now,
     };
     let up = scale::up(given, &mut scheduler);
     let mut healths = Healths::default();
     let mut ledger = Ledger::new(&view, &mut healths);
-    let down = scale::down(given, &mut scheduler, &mut ledger, !up.rounds.is_empty());
+    let down = scale::down(given, &mut scheduler, &mut ledger, &up);
     let simulated = Simulated { name, now, settings: settings.origin, view, groups, up, down };
     let data = match args.output {
         ScaleFormat::Text => text::page(&simulated, printer.look()),

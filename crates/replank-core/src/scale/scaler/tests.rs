@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::facts;
 use super::super::group::Groups;
+use super::super::hands::Hands;
 use super::super::options::Options;
 use super::super::prices::Prices;
 use super::super::priorities::Priorities;
@@ -65,12 +66,13 @@ impl Stage {
             prices: &Prices::default(),
             priorities: &Priorities::default(),
             state: &self.state,
+            hands: &Hands::default(),
             now: at(minutes),
         };
         let mut healths = Healths::default();
         let mut scheduler = Scheduler::load(&self.view);
         let mut ledger = Ledger::new(&self.view, &mut healths);
-        let turn = Scaler::new(RunId::from("scaler")).turn(given, &mut scheduler, &mut ledger);
+        let turn = Scaler::new().turn(given, &mut scheduler, &mut ledger, &mut Sent::default());
         self.state = turn.state;
         turn.commands.into_iter().map(|command| self.carry_out(command)).collect()
     }

@@ -1,0 +1,185 @@
+//! The autoscaler as a module of [`crate::Core`]: it comes after interruptions and the run, and sees what both have in hand.
+//!
+//! It looks at the cluster at the full ten seconds ([`LOOK`], Cluster Autoscaler's `--scan-interval`) if something has changed since its last look, or something
+//! falls due; in between it stands by what it asked for. A cluster in which nothing changes costs nothing.
+//!
+//! It has an engine of its own ([`crate::schedule::Scheduler`]) that follows every change: those of the run and of interruptions leave out the nodes on which they move
+//! nothing, and to them an autoscaler would be blind.
+//!
+//! What it remembers is a cache, as with Cluster Autoscaler: a process that starts anew finds the nodes that go by their marks and those that come by
+//! their groups, and counts anew how long a node has not been needed and how long a group that failed is left alone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use replank_model::text::GroupName;
+use replank_model::time::{Span, Time};
+use replank_model::view::{Change, View};
+
+use super::RUN;
+use super::backoff::State;
+use super::facts::Facts;
+use super::group::Groups;
+use super::hands::Hands;
+use super::held::Held;
+use super::options::Options;
+use super::prices::Prices;
+use super::priorities::Priorities;
+use super::scaler::Scaler;
+use super::up::Given;
+use crate::account::Account;
+use crate::budget::{Healths, Ledger};
+use crate::command::{CommandKey, Outcome};
+use crate::decision::Decision;
+use crate::groups::GroupBy;
+use crate::schedule::Scheduler;
+use crate::waiting::Waiting;
+
+/// From one look to the next.
+const LOOK: Span = Span::from_secs(10);
+
+/// How an autoscaler is set.
+#[derive(Clone, Debug, Default)]
+pub struct Autoscaler {
+    /// Cluster Autoscaler's flags.
+    pub options: Options,
+    /// What the cloud says of groups besides their sizes, tags and zones: types, markets, labels.
+    pub facts: Vec<Facts>,
+    /// What instances cost.
+    pub prices: Prices,
+    /// What the expander `priority` goes by.
+    pub priorities: Priorities,
+    /// How the group of a node is known.
+    pub group_by: GroupBy,
+}
+
+/// See the module's page.
+#[derive(Debug)]
+pub(crate) struct Scale {
+    settings: Arc<Autoscaler>,
+    scaler: Scaler,
+    cache: Cache,
+}
+
+/// Everything that can be dropped at any time.
+#[derive(Debug, Default)]
+struct Cache {
+    /// Only once there was something to look at.
+    scheduler: Option<Scheduler>,
+    healths: Healths,
+    /// `None` before the first look.
+    state: Option<State>,
+    /// Raised groups that a run has in hand, by the command that raises them: what they are to want in the end.
+    raised: BTreeMap<CommandKey, (GroupName, u32)>,
+    /// What the last look came to.
+    waiting: Vec<Waiting>,
+    /// When to look again though nothing changes; absent if never.
+    due: Option<Time>,
+    /// Nothing has changed since the last look.
+    is_seen: bool,
+}
+
+impl Scale {
+    pub(crate) fn new(settings: Autoscaler) -> Self {
+        Self { settings: settings.into(), scaler: Scaler::new(), cache: Cache::default() }
+    }
+
+    pub(crate) fn anew(&self) -> Self {
+        Self { settings: self.settings.clone(), scaler: Scaler::new(), cache: Cache::default() }
+    }
+
+    pub(crate) fn drop_caches(&mut self) {
+        self.cache = Cache::default();
+    }
+
+    /// Takes in a change that `view` has taken in.
+    pub(crate) fn observe(&mut self, view: &View, change: &Change) {
+        let cache = &mut self.cache;
+        cache.healths.observe(change);
+        if let Some(scheduler) = &mut cache.scheduler {
+            scheduler.observe(view, change);
+        }
+        cache.is_seen = false;
+    }
+
+    /// Takes in what became of a command.
+    pub(crate) fn outcome(&mut self, outcome: &Outcome) {
+        let cache = &mut self.cache;
+        if let Some((group, desired)) = cache.raised.remove(&outcome.key)
+            && outcome.result.is_ok()
+            && let Some(state) = &mut cache.state
+        {
+            state.owed.insert(group, desired);
+        }
+        if outcome.key.0.starts_with(&*prefix()) {
+            cache.is_seen = false;
+        }
+    }
+
+    /// What is done about the number of nodes now. `waiting` is what the others wait for in this decision.
+    pub(crate) fn decide(
+        &mut self,
+        view: &View,
+        now: Time,
+        account: &mut Account,
+        waiting: &[Waiting],
+    ) -> Decision {
+        let is_due = !self.cache.is_seen || self.cache.due.is_some_and(|due| due <= now);
+        let is_time = now == full(now);
+        if is_due && is_time {
+            return self.look(view, now, account, waiting);
+        }
+        account.sent.keep(&prefix());
+        let next = if is_due { Some(full(now)) } else { self.cache.due.map(full) };
+        Decision { waiting: self.cache.waiting.clone(), wake_at: next, ..Decision::default() }
+    }
+
+    fn look(&mut self, view: &View, now: Time, account: &mut Account, waiting: &[Waiting]) -> Decision {
+        let Autoscaler { options, facts, prices, priorities, group_by } = &*self.settings;
+        let cache = &mut self.cache;
+        let mut groups = Groups::of(view, group_by, facts, options);
+        let mut state = cache.state.take().unwrap_or_else(|| State::found(view, &groups, now));
+        state.settle_debts(&groups);
+        groups.take_hold(&account.rolled, &state.owed);
+        let hands = Hands::of(view, options, now, account, waiting);
+        let scheduler = cache.scheduler.get_or_insert_with(|| Scheduler::load(view));
+        let mut ledger = Ledger::new(view, &mut cache.healths);
+        for target in account.sent.evictions(now, None) {
+            if let Some(ix) = view.pods.find(&target.key)
+                && view.pods[ix].meta.uid == target.uid
+            {
+                ledger.charge(ix, &view.pods[ix]);
+            }
+        }
+        let given =
+            Given { view, groups: &groups, options, prices, priorities, state: &state, hands: &hands, now };
+        let turn = self.scaler.turn(given, scheduler, &mut ledger, &mut account.sent);
+        cache.raised.extend(turn.raised);
+        cache.state = Some(turn.state);
+        cache.waiting.clone_from(&turn.waiting);
+        cache.due = turn.wake_at;
+        cache.is_seen = true;
+        let wake_at = turn.wake_at.map(full);
+        Decision { commands: turn.commands, waiting: turn.waiting, wake_at, ..Decision::default() }
+    }
+}
+
+impl State {
+    /// Forgets what groups were to want that is written on them by now, or that no run has in hand any more.
+    fn settle_debts(&mut self, groups: &Groups) {
+        self.owed.retain(|name, desired| match groups.get(name).map(|group| group.held) {
+            Some(Held::Run { original, .. }) => original.desired < *desired,
+            Some(Held::Free | Held::Closed) | None => false,
+        });
+    }
+}
+
+fn prefix() -> String {
+    format!("{RUN}/")
+}
+
+/// The next full ten seconds; the moment itself if it is one.
+fn full(at: Time) -> Time {
+    let millis = LOOK.as_millis();
+    Time::from_millis(-(-at.as_millis()).div_euclid(millis) * millis)
+}

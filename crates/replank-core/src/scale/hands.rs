@@ -1,0 +1,84 @@
+//! What others have in hand, as of a decision: nodes that go, and pods that will need a place though they have one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use replank_model::object::meta::Key;
+use replank_model::object::node::Node;
+use replank_model::object::pod::Pod;
+use replank_model::text::NodeName;
+use replank_model::time::Time;
+use replank_model::view::View;
+
+use super::RUN;
+use super::blocks::{PodFate, fate};
+use super::options::Options;
+use crate::account::Account;
+use crate::command::NodeRole;
+use crate::drain::is_daemon;
+use crate::mark;
+use crate::place::anew;
+use crate::waiting::{Subject, Waiting, WaitingOn};
+
+/// See the module's page.
+#[derive(Clone, Debug, Default)]
+pub struct Hands {
+    /// Nodes that somebody takes away.
+    pub leaving: BTreeSet<NodeName>,
+    /// Pods that will ask for a place though they have one: their evictions are on their way, or wait for room. As they will be made anew.
+    pub coming: Vec<Arc<Pod>>,
+}
+
+impl Hands {
+    /// What is in the hands of interruptions, the run, and the autoscaler itself. `waiting` is what the others wait for in this decision.
+    pub(crate) fn of(
+        view: &View,
+        options: &Options,
+        now: Time,
+        account: &Account,
+        waiting: &[Waiting],
+    ) -> Self {
+        let mut leaving = account.interrupted.clone();
+        let mut coming: BTreeMap<Key, Arc<Pod>> = BTreeMap::new();
+        let mut come = |pod: &Arc<Pod>| {
+            if pod.node.is_some() && pod.is_active() && !pod.is_terminating() {
+                coming.insert(pod.meta.key(), anew(pod));
+            }
+        };
+        for target in account.sent.evictions(now, None) {
+            if let Some(pod) = view.pods.by_key(&target.key).filter(|pod| pod.meta.uid == target.uid) {
+                come(pod);
+            }
+        }
+        for waiting in waiting {
+            let WaitingOn::Room { pod, .. } = &waiting.on else { continue };
+            match &waiting.what {
+                // A node is begun when there is room for all of its pods; one that there is none for is named.
+                Subject::Node(node) => {
+                    let pods = view.sorted_pods_on(node).into_iter();
+                    let moves = |pod: &&Arc<Pod>| !is_daemon(pod) && !pod.is_mirror();
+                    pods.filter(moves).for_each(&mut come);
+                }
+                _ => view.pods.by_key(pod).into_iter().for_each(&mut come),
+            }
+        }
+        for (_, node) in view.nodes.sorted() {
+            if is_emptied(node) {
+                leaving.insert(node.name());
+                let pods = view.sorted_pods_on(&node.name()).into_iter();
+                let moves = |pod: &&Arc<Pod>| {
+                    fate(view, &options.down, options.expendable_below, pod, now) == PodFate::Moves
+                };
+                pods.filter(moves).for_each(&mut come);
+            }
+        }
+        Self { leaving, coming: coming.into_values().collect() }
+    }
+}
+
+/// Whether the autoscaler empties a node already.
+pub(super) fn is_emptied(node: &Node) -> bool {
+    mark::of(node).is_some_and(|found| {
+        found.run.as_str() == RUN && matches!(found.mark.role, NodeRole::Draining { .. })
+    })
+}

@@ -1,0 +1,111 @@
+//! Groups that a run has in hand: what they want without it.
+//!
+//! A run that replaces a group's nodes writes the group's size down before it raises it ([`crate::mark::ORIGINAL_SIZE`]), and how much it raises it
+//! by ([`crate::mark::BEGUN`]). Until it is over, that size is what the group wants apart from the run: the autoscaler grows the group within it,
+//! and writes what it added into the same tag, so that the run leaves the group as large as it is needed ([`super::adopt`]). None of its nodes goes:
+//! new ones are not under-used and old ones are not unneeded, they are on their way in and out.
+
+use replank_model::object::cloud::{GroupSize, NodeGroup};
+
+use crate::mark::{self, Begun, read_size};
+
+/// In whose hands a group is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Held {
+    /// Nobody's.
+    #[default]
+    Free,
+    /// A run takes hold of it, or its nodes move into another group: it is left alone.
+    Closed,
+    /// A run replaces its nodes.
+    Run {
+        /// Its size as the run has written it down.
+        original: GroupSize,
+        /// Instances that it wants for the run's sake, at most.
+        extra: u32,
+        /// What it wants without the run, as far as that is known.
+        wanted: u32,
+    },
+}
+
+impl Held {
+    /// As a group's tags say. `kept` of its nodes have been replaced and are retained for a while.
+    pub(super) fn of(group: &NodeGroup, kept: u32) -> Self {
+        let Some(original) = group.tags.value(mark::ORIGINAL_SIZE).and_then(read_size) else {
+            return Self::Free;
+        };
+        match group.tags.value(mark::BEGUN).and_then(Begun::read) {
+            Some(begun) => {
+                let extra = begun.surge + kept;
+                let wanted = original.desired.max(group.size.desired.saturating_sub(extra));
+                Self::Run { original, extra, wanted }
+            }
+            None => Self::Closed,
+        }
+    }
+
+    /// Takes it that the group wants at least so many without the run.
+    pub(super) fn at_least(&mut self, least: u32) {
+        match self {
+            Self::Run { wanted, .. } => *wanted = least.max(*wanted),
+            Self::Free | Self::Closed => {}
+        }
+    }
+
+    /// How many nodes may be added to a group of such a size.
+    pub(super) fn room(self, size: GroupSize) -> u32 {
+        match self {
+            Self::Free => size.max.saturating_sub(size.desired),
+            Self::Closed => 0,
+            Self::Run { original, wanted, .. } => original.max.saturating_sub(wanted),
+        }
+    }
+
+    /// The maximum, the run's part aside.
+    pub(super) fn max(self, size: GroupSize) -> u32 {
+        match self {
+            Self::Free | Self::Closed => size.max,
+            Self::Run { original, .. } => original.max,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::labels::TextMap;
+    use replank_model::object::cloud::TemplateVersion;
+
+    use super::*;
+
+    fn group(desired: u32, max: u32, tags: &[(&str, &str)]) -> NodeGroup {
+        let tags = tags.iter().fold(TextMap::default(), |tags, (key, value)| tags.with(*key, *value));
+        NodeGroup {
+            name: "web".into(),
+            size: GroupSize { min: 0, max, desired },
+            zones: Vec::new(),
+            current: TemplateVersion::default(),
+            templates: Vec::new(),
+            tags,
+            hooks: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_run_gives_the_autoscaler_no_more_room_than_the_group_had_before() {
+        let free = group(3, 5, &[]);
+        assert_eq!(Held::of(&free, 0).room(free.size), 2);
+        let written = group(3, 5, &[(mark::ORIGINAL_SIZE, "0/5/3")]);
+        assert_eq!(Held::of(&written, 0), Held::Closed);
+        let begun = [(mark::ORIGINAL_SIZE, "0/5/3"), (mark::BEGUN, "run nodes=3 surge=1")];
+        let raised = group(4, 5, &begun);
+        assert_eq!(Held::of(&raised, 0).room(raised.size), 2, "the surge takes none of it");
+        let given_up = group(3, 5, &begun);
+        assert_eq!(Held::of(&given_up, 0).room(given_up.size), 2);
+        let full = group(6, 6, &[(mark::ORIGINAL_SIZE, "0/5/5"), (mark::BEGUN, "run nodes=3 surge=1")]);
+        assert_eq!(Held::of(&full, 0).room(full.size), 0, "what the run raised the maximum by is the run's");
+        assert_eq!(Held::of(&full, 0).max(full.size), 5);
+        let by_hand = group(6, 6, &begun);
+        assert_eq!(Held::of(&by_hand, 0).room(by_hand.size), 0, "somebody else has added two");
+        assert_eq!(Held::of(&by_hand, 2).room(by_hand.size), 2, "the run retains two");
+    }
+}

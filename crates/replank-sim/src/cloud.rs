@@ -38,6 +38,7 @@ pub use timing::{CloudTimings, Range};
 use crate::api::DeleteOptions;
 use crate::controllers::Ctx;
 use crate::draw::{Draw, Purpose};
+use crate::script::Delivery;
 use crate::world::Event;
 
 /// From the warning to the end of a spot instance.
@@ -264,16 +265,21 @@ impl Cloud {
         self.queue.delete(id, receipt)
     }
 
-    /// Says something about an instance, and makes it come true.
-    pub(crate) fn warn(&mut self, ctx: &mut Ctx<'_>, instance: &Instance, told: Told) {
+    /// Says something about instances, and makes it come true.
+    pub(crate) fn warn(&mut self, ctx: &mut Ctx<'_>, instances: &[Arc<Instance>], told: Told) {
         let now = ctx.api.now();
         self.has_queue = true;
-        self.send(ctx, events::warning(told, &instance.id, now));
-        let number = self.instance_number(&instance.id);
-        match told {
-            Told::Spot => ctx.agenda.after(SPOT_NOTICE, Event::Cloud(CloudDue::TakenBack(number))),
-            Told::Retirement(at) => ctx.agenda.at(at, Event::Cloud(CloudDue::TakenBack(number))),
-            Told::Rebalance => {}
+        let ids: Vec<&InstanceId> = instances.iter().map(|instance| &instance.id).collect();
+        for body in events::warnings(told, &ids, now) {
+            self.send(ctx, body);
+        }
+        for id in ids {
+            let number = self.instance_number(id);
+            match told {
+                Told::Spot => ctx.agenda.after(SPOT_NOTICE, Event::Cloud(CloudDue::TakenBack(number))),
+                Told::Retirement(at) => ctx.agenda.at(at, Event::Cloud(CloudDue::TakenBack(number))),
+                Told::Rebalance => {}
+            }
         }
     }
 
@@ -283,9 +289,9 @@ impl Cloud {
         self.send(ctx, body);
     }
 
-    /// Loses every event until a moment.
-    pub(crate) fn lose_events_until(&mut self, until: Time) {
-        self.queue.lose_until(until);
+    /// Changes how messages come.
+    pub(crate) fn deliver(&mut self, delivery: Delivery, now: Time) {
+        self.queue.deliver(delivery, now);
     }
 
     /// What the queue has delivered since this was last asked.

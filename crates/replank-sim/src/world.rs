@@ -1,10 +1,13 @@
 //! The world: everything simulated, moved forward event by event.
 
+use std::sync::Arc;
+
 use replank_core::decision::{Decision, End};
 use replank_core::groups::instance_id_of;
 use replank_core::hpa::{Rival, Scale, ScaleError};
 use replank_core::intent::Intent;
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
+use replank_model::object::cloud::Instance;
 use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -24,6 +27,7 @@ use crate::durations::Assumption;
 use crate::kubelet::{self, ImageFault, ImageName, KubeletModel, Kubelets, PodAct};
 use crate::load::Load;
 use crate::scheduling::{self, Scheduling};
+use crate::script::Delivery;
 use crate::ties::{SharedTies, TieBreaker};
 use crate::trace::{Trace, TraceHash};
 
@@ -291,10 +295,7 @@ impl World {
     /// there was one that is alive.
     pub fn end_instance(&mut self, node: &NodeName) -> bool {
         self.api.set_now(self.agenda.now());
-        let view = self.api.view();
-        let id = view.node(node).map(|node| instance_id_of(node));
-        let instance = id.and_then(|id| view.instances().get(&id)).filter(|known| known.state.is_alive());
-        let Some(instance) = instance.cloned() else { return false };
+        let Some(instance) = self.living(node) else { return false };
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.cloud.terminate(&mut ctx, &instance);
@@ -302,18 +303,24 @@ impl World {
         true
     }
 
-    /// Has the cloud say something about the instance behind a node, and makes it come true. Whether there is one that is alive.
-    pub(crate) fn warn(&mut self, node: &NodeName, told: Told) -> bool {
-        self.api.set_now(self.agenda.now());
+    /// The instance behind a node, if there is one that is alive.
+    fn living(&self, node: &NodeName) -> Option<Arc<Instance>> {
         let view = self.api.view();
-        let id = view.node(node).map(|node| instance_id_of(node));
-        let instance = id.and_then(|id| view.instances().get(&id)).filter(|known| known.state.is_alive());
-        let Some(instance) = instance.cloned() else { return false };
+        let id = view.node(node).map(|node| instance_id_of(node))?;
+        view.instances().get(&id).filter(|known| known.state.is_alive()).cloned()
+    }
+
+    /// Has the cloud say something about the instances behind nodes, and makes it come true. The error is the position of a node
+    /// without an instance that is alive.
+    pub(crate) fn warn(&mut self, nodes: &[NodeName], told: Told) -> Result<(), usize> {
+        self.api.set_now(self.agenda.now());
+        let found = nodes.iter().enumerate().map(|(at, node)| self.living(node).ok_or(at));
+        let instances: Vec<Arc<Instance>> = found.collect::<Result<_, _>>()?;
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
-        self.cloud.warn(&mut ctx, &instance, told);
+        self.cloud.warn(&mut ctx, &instances, told);
         self.settle();
-        true
+        Ok(())
     }
 
     /// Puts a message into the queue for events about instances.
@@ -324,9 +331,9 @@ impl World {
         self.cloud.post(&mut ctx, body.to_owned());
     }
 
-    /// Loses every event about instances until a moment.
-    pub(crate) fn lose_events_until(&mut self, until: Time) {
-        self.cloud.lose_events_until(until);
+    /// Has the queue for events about instances deliver its messages otherwise.
+    pub(crate) fn deliver(&mut self, delivery: Delivery) {
+        self.cloud.deliver(delivery, self.agenda.now());
     }
 
     /// Bodies of messages that nobody could handle.

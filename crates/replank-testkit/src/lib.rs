@@ -4,6 +4,7 @@ pub mod big;
 pub mod check;
 pub mod clusters;
 pub mod dynamics;
+pub mod interruptions;
 pub mod plain_scheduler;
 pub mod recordings;
 pub mod requests;

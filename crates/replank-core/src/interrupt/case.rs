@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use replank_model::object::cloud::{Instance, Lifecycle, LifecycleHook, Message, Transition};
 use replank_model::object::node::Node;
-use replank_model::text::{InstanceId, MessageId, NodeName, Text};
+use replank_model::text::{GroupName, InstanceId, MessageId, NodeName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
@@ -49,6 +49,26 @@ pub(super) struct Case {
     certain: Option<Time>,
     /// When it is to be let go at the latest.
     pub(super) until: Option<Time>,
+}
+
+/// How many Ready nodes each group has that it counts: asked once in a decision, for all cases.
+pub(super) struct ReadyNodes(BTreeMap<GroupName, u32>);
+
+impl ReadyNodes {
+    pub(super) fn of_all(view: &View) -> Self {
+        let mut by_group = BTreeMap::new();
+        for instance in view.instances().values().filter(|instance| instance.is_counted()) {
+            let node = instance.node.as_ref().and_then(|name| view.node(name));
+            if node.is_some_and(|node| node.is_ready()) {
+                *by_group.entry(instance.group.clone()).or_default() += 1;
+            }
+        }
+        Self(by_group)
+    }
+
+    fn of(&self, group: &GroupName) -> u32 {
+        self.0.get(group).copied().unwrap_or(0)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -295,7 +315,7 @@ impl Case {
 
     /// Whether its pods can stay until its group has as many Ready nodes again as it wants: another was asked for, and there is
     /// time.
-    pub(super) fn waits_for_another(&self, desk: &Desk<'_>) -> bool {
+    pub(super) fn waits_for_another(&self, desk: &Desk<'_>, ready: &ReadyNodes) -> bool {
         let Some(known) = &self.known else { return false };
         let since = self.causes.values().map(|told| told.since).min().unwrap_or(desk.now);
         let has_hook = self.hook(desk.options, desk.view).is_some();
@@ -305,13 +325,8 @@ impl Case {
             return false;
         }
         let wanted = desk.view.groups().get(&known.group).map_or(0, |group| group.size.desired);
-        let is_ready = |one: &&Arc<Instance>| {
-            let node = one.node.as_ref().and_then(|name| desk.view.node(name));
-            one.group == known.group && one.is_counted() && node.is_some_and(|node| node.is_ready())
-        };
         // Before it is held it counts itself.
-        let ready = desk.view.instances().values().filter(is_ready).count();
-        self.held_since().is_none() || ready < wanted as usize
+        self.held_since().is_none() || ready.of(&known.group) < wanted
     }
 
     /// Pods that are still to go.

@@ -8,7 +8,7 @@ use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
-use super::case::{Case, MARGIN};
+use super::case::{Case, MARGIN, ReadyNodes};
 use super::desk::Desk;
 use crate::batch::wait::wait_of;
 use crate::budget::{Healths, Ledger};
@@ -29,7 +29,11 @@ pub(super) fn drain(
     room: &mut Option<Room>,
     interrupted: &BTreeSet<NodeName>,
 ) {
-    let is_movable = |case: &&Case| is_closed(desk, case) && !case.waits_for_another(desk);
+    if cases.is_empty() {
+        return;
+    }
+    let ready = ReadyNodes::of_all(desk.view);
+    let is_movable = |case: &&Case| is_closed(desk, case) && !case.waits_for_another(desk, &ready);
     let closed: Vec<&Case> = cases.iter().filter(is_movable).collect();
     let due: Vec<(&Case, Vec<&Bound>)> = closed.into_iter().map(|case| (case, due(desk, case))).collect();
     if due.iter().all(|(_, pods)| pods.is_empty()) {

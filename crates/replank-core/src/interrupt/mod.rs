@@ -288,7 +288,12 @@ impl Cache {
         let known: BTreeSet<&InstanceId> = cases.iter().map(|case| &case.instance).collect();
         self.first_seen.retain(|instance, _| known.contains(instance));
         self.emptied.retain(|instance, _| known.contains(instance));
-        self.beats.retain(|key| cases.iter().any(|case| key.0.contains(case.instance.as_str())));
+        let is_of_case = |key: &CommandKey| {
+            let rest = key.0.split_once("/heartbeat/").and_then(|(_, rest)| rest.split('/').next());
+            let instance = rest.map(InstanceId::from);
+            instance.is_some_and(|instance| known.contains(&instance))
+        };
+        self.beats.retain(is_of_case);
         if cases.is_empty() {
             self.room = None;
         }

@@ -5,7 +5,7 @@ use replank_model::text::InstanceId;
 use replank_model::time::Time;
 use serde_json::{Value, json};
 
-/// What happens to one instance.
+/// What happens to instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     /// A spot instance will be taken back in two minutes.
@@ -16,28 +16,28 @@ pub(crate) enum Told {
     Retirement(Time),
 }
 
-pub(super) fn warning(told: Told, instance: &InstanceId, now: Time) -> String {
+/// The events that say so: EC2 sends one for each instance, AWS Health one for all.
+pub(super) fn warnings(told: Told, instances: &[&InstanceId], now: Time) -> Vec<String> {
+    let of_ec2 = |kind: &str, detail: &dyn Fn(&InstanceId) -> Value| {
+        let one = |id: &&InstanceId| envelope("aws.ec2", kind, now, &detail(id));
+        instances.iter().map(one).collect()
+    };
     match told {
-        Told::Spot => envelope(
-            "aws.ec2",
+        Told::Spot => of_ec2(
             "EC2 Spot Instance Interruption Warning",
-            now,
-            &json!({"instance-id": instance.as_str(), "instance-action": "terminate"}),
+            &|id| json!({"instance-id": id.as_str(), "instance-action": "terminate"}),
         ),
-        Told::Rebalance => envelope(
-            "aws.ec2",
-            "EC2 Instance Rebalance Recommendation",
-            now,
-            &json!({"instance-id": instance.as_str()}),
-        ),
-        Told::Retirement(at) => envelope(
-            "aws.health",
-            "AWS Health Event",
-            now,
-            &json!({"service": "EC2", "eventTypeCategory": "scheduledChange", "statusCode": "upcoming",
+        Told::Rebalance => {
+            of_ec2("EC2 Instance Rebalance Recommendation", &|id| json!({"instance-id": id.as_str()}))
+        }
+        Told::Retirement(at) => {
+            let arn = |id: &&InstanceId| format!("arn:aws:ec2:eu-west-1:111122223333:instance/{id}");
+            let entities: Vec<Value> = instances.iter().map(|id| json!({"entityValue": arn(id)})).collect();
+            let detail = json!({"service": "EC2", "eventTypeCategory": "scheduledChange", "statusCode": "upcoming",
                 "eventTypeCode": "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED", "startTime": at.to_string(),
-                "affectedEntities": [{"entityValue": format!("arn:aws:ec2:eu-west-1:111122223333:instance/{instance}")}]}),
-        ),
+                "affectedEntities": entities});
+            vec![envelope("aws.health", "AWS Health Event", now, &detail)]
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The queue that events about instances come by, as Amazon SQS keeps one.
 //!
-//! A message comes at least once: late, out of order, one in ten twice. Whoever receives it has it to themselves until its
+//! A message comes at least once: late, out of order, one in ten twice, unless a script says otherwise. Whoever receives it has it to themselves until its
 //! visibility timeout is over, then it is received again; one that was received too often goes to the dead letters.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,8 @@ use replank_model::time::{Span, Time};
 
 use super::{CloudDue, Range};
 use crate::controllers::Ctx;
-use crate::draw::Purpose;
+use crate::draw::{Draw, Purpose};
+use crate::script::Delivery;
 use crate::world::Event;
 
 /// How long a message is hidden from others once it is received.
@@ -25,10 +26,10 @@ const ON_THE_WAY: Range = Range { low: Span::from_millis(200), high: Span::from_
 /// From one delivery to another that should not be.
 const AGAIN: Range = Range { low: Span::from_millis(500), high: Span::from_secs(20) };
 /// One message in so many comes twice.
-const TWICE_IN: u64 = 10;
+const TWICE_IN: u32 = 10;
 
 /// See the module's page.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Queue {
     messages: Vec<Queued>,
     number_of: BTreeMap<MessageId, usize>,
@@ -36,6 +37,10 @@ pub(super) struct Queue {
     deliveries: Vec<Delta>,
     /// Until when nothing that is sent arrives.
     lost_until: Option<Time>,
+    /// One message in so many comes twice.
+    twice_in: u32,
+    /// One in so many comes so much later.
+    late: (u32, Span),
 }
 
 #[derive(Debug)]
@@ -52,10 +57,27 @@ enum Place {
     Dead,
 }
 
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            messages: Vec::new(),
+            number_of: BTreeMap::new(),
+            deliveries: Vec::new(),
+            lost_until: None,
+            twice_in: TWICE_IN,
+            late: (0, Span::ZERO),
+        }
+    }
+}
+
 impl Queue {
-    /// Loses everything that is sent until a moment.
-    pub(super) fn lose_until(&mut self, until: Time) {
-        self.lost_until = Some(until);
+    /// Changes how messages come that are sent from now on.
+    pub(super) fn deliver(&mut self, delivery: Delivery, now: Time) {
+        match delivery {
+            Delivery::Lost(span) => self.lost_until = Some(now + span),
+            Delivery::Twice(one_in) => self.twice_in = one_in,
+            Delivery::Late(one_in, by) => self.late = (one_in, by),
+        }
     }
 
     pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, body: String) {
@@ -78,9 +100,12 @@ impl Queue {
         self.messages.push(Queued { message, place: Place::Waiting });
         let due = Event::Cloud(CloudDue::Receive(u32::try_from(number).expect("few messages")));
         let draw = |nth| ctx.draws.draw("queue", Purpose::Queue, count * 4 + nth);
-        let first = ON_THE_WAY.draw(draw(0));
+        let is_one_in = |one_in: u32, draw: Draw| one_in > 0 && draw.below(one_in.into()) == 0;
+        let (late_in, late_by) = self.late;
+        let is_late = is_one_in(late_in, ctx.draws.draw("queue/late", Purpose::Queue, count));
+        let first = ON_THE_WAY.draw(draw(0)) + if is_late { late_by } else { Span::ZERO };
         ctx.agenda.after(first, due);
-        if draw(1).below(TWICE_IN) == 0 {
+        if is_one_in(self.twice_in, draw(1)) {
             ctx.agenda.after(first + AGAIN.draw(draw(2)), due);
         }
     }

@@ -92,7 +92,7 @@ impl Rehearsal {
             | What::Wake(_)
             | What::Cloud(..)
             | What::Post(_)
-            | What::Lose(_)
+            | What::Queue(_)
             | What::Hand(_)
             | What::Restart => None,
         };

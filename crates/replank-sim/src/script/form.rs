@@ -3,7 +3,7 @@
 use replank_core::intent::Intent;
 
 use super::read::Args;
-use super::what::{Act, CloudSays, Hand, Meta, PodDoes, What, after};
+use super::what::{Act, CloudSays, Delivery, Hand, Meta, PodDoes, What, after};
 use crate::kubelet::{ImageFault, ImageName};
 
 /// One form of a line. Words in capitals stand for something; all others stand for themselves.
@@ -114,17 +114,22 @@ static FAULTS: &[Form] = &[
     form(
         "spot instance NODE is taken back",
         "an interruption warning is sent; two minutes later the instance is gone, whatever is on it",
-        |args| What::Cloud(args.word(), CloudSays::Spot),
+        |args| What::Cloud(args.words(), CloudSays::Spot),
     ),
     form(
         "instance NODE may be taken back",
         "a rebalance recommendation is sent; nothing follows from it by itself",
-        |args| What::Cloud(args.word(), CloudSays::Rebalance),
+        |args| What::Cloud(args.words(), CloudSays::Rebalance),
     ),
     form(
         "instance NODE is retired in DURATION",
         "an AWS Health event is sent; then the instance is gone, whatever is on it",
-        |args| What::Cloud(args.word(), CloudSays::Retirement(args.span())),
+        |args| What::Cloud(args.words(), CloudSays::Retirement(args.span())),
+    ),
+    form(
+        "instances NODES are retired in DURATION",
+        "the same of several, with commas between them: one event names them all",
+        |args| What::Cloud(args.words(), CloudSays::Retirement(args.span())),
     ),
     form(
         "queue receives BODY",
@@ -132,8 +137,21 @@ static FAULTS: &[Form] = &[
         |args| What::Post(args.word()),
     ),
     form("events are lost for DURATION", "no event about instances reaches the queue", |args| {
-        What::Lose(args.span())
+        What::Queue(Delivery::Lost(args.span()))
     }),
+    form(
+        "queue delivers one message in COUNT twice",
+        "from now on, in place of one in ten; none for 0",
+        |args| What::Queue(Delivery::Twice(args.count())),
+    ),
+    form(
+        "queue delivers one message in COUNT late by DURATION",
+        "from now on so many come so much later than they would, after others that were sent later; none for 0",
+        |args| {
+            let count = args.count();
+            What::Queue(Delivery::Late(count, args.span()))
+        },
+    ),
     form("node NODE falls silent", "its machine goes off: its kubelet is not heard of", |args| {
         What::Silence(args.word())
     }),

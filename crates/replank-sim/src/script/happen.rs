@@ -45,22 +45,19 @@ pub fn happen(world: &mut World, names: &dyn Names, what: &What) -> Result<(), N
             let node = there(world, names, node)?;
             wake(world, &node)?;
         }
-        What::Cloud(node, says) => {
-            let name = there(world, names, node)?;
+        What::Cloud(nodes, says) => {
+            let found = nodes.iter().map(|node| there(world, names, node)).collect::<Result<Vec<_>, _>>()?;
             let told = match says {
                 CloudSays::Spot => Told::Spot,
                 CloudSays::Rebalance => Told::Rebalance,
                 CloudSays::Retirement(span) => Told::Retirement(world.now().floor_seconds() + *span),
             };
-            if !world.warn(&name, told) {
-                return Err(NotPossible(format!("node {node} has no instance that runs")));
+            if let Err(at) = world.warn(&found, told) {
+                return Err(NotPossible(format!("node {} has no instance that runs", nodes[at])));
             }
         }
         What::Post(body) => world.post(body),
-        What::Lose(span) => {
-            let until = world.now() + *span;
-            world.lose_events_until(until);
-        }
+        What::Queue(delivery) => world.deliver(*delivery),
         What::Hand(hand) => by_hand(world, names, hand)?,
         What::Restart => {
             if !world.start_anew() {

@@ -28,7 +28,7 @@ pub use names::{AsGiven, Launched, Names};
 pub use read::{moment_and_words, what_of};
 pub use send::{NotPossible, send};
 pub use time::{When, span};
-pub use what::{Act, Hand, Meta, PodDoes, Side, What};
+pub use what::{Act, CloudSays, Delivery, Hand, Meta, PodDoes, Side, What};
 
 /// What happens, in order of time; what has one moment in the order of its lines.
 #[derive(Clone, Debug, Default, PartialEq)]

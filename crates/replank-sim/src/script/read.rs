@@ -133,6 +133,7 @@ fn wanted(part: &str, kind: Option<Kind>) -> String {
         "HOOK" => "the name of a lifecycle hook".to_owned(),
         "POD" => "NAMESPACE/NAME of a pod".to_owned(),
         "NODE" => "a node".to_owned(),
+        "NODES" => "nodes with commas between them".to_owned(),
         "GROUP" => "a node group".to_owned(),
         "KIND" => "a kind such as deployment or node".to_owned(),
         "OBJECT" => match kind {
@@ -250,6 +251,11 @@ impl Args {
             Some(Arg::Word(word)) => word,
             other => panic!("{AS_THE_FORM_SAYS}: {other:?}"),
         }
+    }
+
+    /// One or several with commas between them.
+    pub(super) fn words(&mut self) -> Vec<String> {
+        self.word().split(',').map(str::to_owned).collect()
     }
 
     pub(super) fn text(&mut self) -> Text {

@@ -38,12 +38,12 @@ pub enum What {
     Silence(String),
     /// It is on again.
     Wake(String),
-    /// The cloud says something about the instance behind a node.
-    Cloud(String, CloudSays),
+    /// The cloud says something about the instances behind nodes, in one event.
+    Cloud(Vec<String>, CloudSays),
     /// A message comes by the queue for events about instances.
     Post(String),
-    /// Such events are lost for so long.
-    Lose(Span),
+    /// The queue delivers its messages otherwise from now on.
+    Queue(Delivery),
     /// Somebody else acts.
     Hand(Hand),
     /// Replank starts anew and remembers nothing.
@@ -63,7 +63,7 @@ impl What {
             | Self::Wake(_)
             | Self::Cloud(..)
             | Self::Post(_)
-            | Self::Lose(_) => Side::Fault,
+            | Self::Queue(_) => Side::Fault,
             Self::Hand(_) => Side::Hand,
             Self::Restart => Side::Process,
         }
@@ -85,7 +85,18 @@ pub enum PodDoes {
     Unstick,
 }
 
-/// What the cloud says about an instance.
+/// How the queue for events about instances delivers its messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// What is sent is lost for so long.
+    Lost(Span),
+    /// One message in so many comes twice; none for 0.
+    Twice(u32),
+    /// One message in so many comes so much later; none for 0.
+    Late(u32, Span),
+}
+
+/// What the cloud says about instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloudSays {
     /// It is taken back in two minutes.

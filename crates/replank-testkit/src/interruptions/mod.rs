@@ -1,0 +1,76 @@
+//! Many interruptions at one moment, and an account of what becomes of each that shares no code with core.
+//!
+//! [`stage`] makes a cluster of three groups and says what is told about its instances; [`pilot`] puts core in charge and notes what the queue
+//! delivers; [`account`] watches the truth: which node was cordoned when, when its last pod had left, what was on it when its
+//! instance went down, which messages were deleted while something was still to be done. [`table`] is what people read.
+
+pub mod account;
+pub mod pilot;
+pub mod stage;
+pub mod table;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use replank_core::Core;
+use replank_model::time::{Span, Time};
+use replank_sim::{Pilot, World};
+
+use account::{Account, Watching};
+use pilot::Steward;
+use stage::{Stage, Told};
+
+/// More time than this, and something is never done.
+const LIMIT: Span = Span::from_minutes(90);
+/// How long things go on behind the last message: what is done too much is done then.
+const REST: Span = Span::from_minutes(10);
+
+/// What came of it.
+pub struct Played {
+    /// Who watched.
+    pub account: Account,
+    /// The world as it was left.
+    pub world: World,
+    /// When everything was told.
+    pub told: Time,
+    /// How long the longest decision took, in milliseconds of real time.
+    pub decision_ms_max: u128,
+}
+
+/// Plays a stage with core in charge; `restart` is how long after the telling another process takes over, where one does.
+#[must_use]
+pub fn play(stage: &Stage, restart: Option<Span>) -> Played {
+    play_with(stage, restart, |core| Box::new(core))
+}
+
+/// Plays a stage with somebody around core in charge.
+pub fn play_with(stage: &Stage, restart: Option<Span>, pilot: impl FnOnce(Core) -> Box<dyn Pilot>) -> Played {
+    let mut world = stage.world();
+    let start = world.now();
+    let account = Rc::new(RefCell::new(Account::begin(world.view())));
+    world.observe(Box::new(Watching(account.clone())));
+    let slowest = Rc::new(RefCell::new(0));
+    let steward = Steward::new(pilot(stage.core(start)), account.clone(), slowest.clone());
+    world.put_in_charge(Box::new(steward));
+    world.run_until(start + stage::QUIET);
+    let told = world.now();
+    for Told { line, kind, instances } in &stage.told {
+        account.borrow_mut().told(told, *kind, instances);
+        stage::say(&mut world, line);
+    }
+    if let Some(after) = restart {
+        world.run_until(told + after);
+        account.borrow_mut().restarted();
+        assert!(world.start_anew(), "somebody is in charge");
+    }
+    let is_open = |world: &World| world.messages_left() > 0 || account.borrow().is_open();
+    while is_open(&world) && world.now() < told + LIMIT {
+        let next = world.now() + Span::from_secs(10);
+        world.run_until(next);
+    }
+    let end = world.now() + REST;
+    world.run_until(end);
+    let account = account.borrow().clone();
+    let decision_ms_max = *slowest.borrow();
+    Played { account, world, told, decision_ms_max }
+}

@@ -1,0 +1,72 @@
+//! Core in charge of interruptions for as long as the cluster is there: the end of a run is not the end.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Instant;
+
+use replank_core::command::Outcome;
+use replank_core::decision::Decision;
+use replank_core::intent::Intent;
+use replank_core::waiting::{Subject, WaitingOn};
+use replank_model::delta::Delta;
+use replank_model::time::{Span, Time};
+use replank_sim::Pilot;
+
+use super::account::Account;
+
+/// See the module's page.
+pub(super) struct Steward {
+    pilot: Box<dyn Pilot>,
+    account: Rc<RefCell<Account>>,
+    slowest_ms: Rc<RefCell<u128>>,
+}
+
+impl Steward {
+    pub(super) fn new(
+        pilot: Box<dyn Pilot>,
+        account: Rc<RefCell<Account>>,
+        slowest_ms: Rc<RefCell<u128>>,
+    ) -> Self {
+        Self { pilot, account, slowest_ms }
+    }
+}
+
+impl Pilot for Steward {
+    fn observe(&mut self, delta: Delta) {
+        if let Delta::Message(message) = &delta {
+            self.account.borrow_mut().delivered(message);
+        }
+        self.pilot.observe(delta);
+    }
+
+    fn outcome(&mut self, outcome: Outcome) {
+        self.pilot.outcome(outcome);
+    }
+
+    fn decide(&mut self, now: Time) -> Decision {
+        let begun = Instant::now();
+        let mut decision = self.pilot.decide(now);
+        let took = begun.elapsed().as_millis();
+        let mut slowest = self.slowest_ms.borrow_mut();
+        *slowest = took.max(*slowest);
+        for waiting in &decision.waiting {
+            if let (Subject::Message(id), WaitingOn::Poison { .. }) = (&waiting.what, &waiting.on) {
+                self.account.borrow_mut().named_poison(id);
+            }
+        }
+        if decision.end.take().is_some() {
+            // A run with nothing to do asks for no further look, and interruptions are still to come.
+            let next = now + Span::from_minutes(1);
+            decision.wake_at = Some(decision.wake_at.map_or(next, |at| at.min(next)));
+        }
+        decision
+    }
+
+    fn intend(&mut self, intent: Intent) {
+        self.pilot.intend(intent);
+    }
+
+    fn start_anew(&mut self) {
+        self.pilot.start_anew();
+    }
+}

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use replank_core::Core;
 use replank_core::hpa::{Config, Direction, Rules, requested};
+use replank_core::scale::Autoscaler;
 use replank_model::object::Object;
 use replank_model::object::autoscaling::{HorizontalPodAutoscaler, MetricSpec, MetricTarget};
 use replank_model::object::meta::Key;
@@ -90,6 +92,13 @@ impl Replay {
         world.assume_operators();
         world.load(loads.clone());
         Self { world, loads, autoscalers, assumptions }
+    }
+
+    /// Has an autoscaler keep the number of nodes to what is needed.
+    #[must_use]
+    pub fn with_autoscaler(mut self, settings: Autoscaler) -> Self {
+        self.world.put_in_charge(Box::new(Core::without_run().with_autoscaler(settings)));
+        self
     }
 
     /// What the view lacked, and what was taken in its place.

@@ -10,6 +10,7 @@ use replank_core::plan::VersionPrefix;
 use replank_model::text::{GroupName, Namespace, RunId, Text};
 use replank_model::time::{Span, Time};
 
+use crate::autoscaler::AutoscalerArgs;
 use crate::data::DataArgs;
 use crate::exit::Exit;
 use crate::hpa::HpaArgs;
@@ -390,6 +391,10 @@ pub(crate) struct RehearseArgs {
     /// line. docs/connections.md tells how they are counted.
     #[arg(long, value_name = "LOAD")]
     pub(crate) connections: Vec<String>,
+
+    /// Node groups, and who keeps their number of nodes to what is needed.
+    #[command(flatten)]
+    pub(crate) scaled: AutoscalerArgs,
 
     /// Seed of everything that is drawn: the same input and seed give the same rehearsal.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "seeds")]

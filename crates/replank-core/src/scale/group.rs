@@ -269,6 +269,18 @@ impl Groups {
         self.all.iter().find(|group| group.name == *name)
     }
 
+    /// What is said of groups, under the names by which nodes show them; what was observed of them since is left out.
+    pub(super) fn names_of(view: &View, by: &GroupBy, facts: &[Facts]) -> Vec<Facts> {
+        let shown = drafts(view, by, &[]);
+        let named = facts.iter().map(|one| {
+            let name = shown_as(view, by, one, &shown);
+            let auto_scaling = one.auto_scaling.clone();
+            let own = (name != one.name).then(|| one.name.text().clone());
+            Facts { auto_scaling: auto_scaling.or(own), name, ..one.clone() }
+        });
+        named.collect()
+    }
+
     /// The groups of a cluster: those of the View where it knows them, else those that nodes show by a label, with what is said
     /// of them besides.
     #[must_use]

@@ -50,15 +50,15 @@ impl Hands {
                 come(pod);
             }
         }
+        // What is taken away for certain needs a place, whatever its pods wait for now.
+        for node in &account.interrupted {
+            all_of(view, node).for_each(&mut come);
+        }
         for waiting in waiting {
             let WaitingOn::Room { pod, .. } = &waiting.on else { continue };
             match &waiting.what {
                 // A node is begun when there is room for all of its pods; one that there is none for is named.
-                Subject::Node(node) => {
-                    let pods = view.sorted_pods_on(node).into_iter();
-                    let moves = |pod: &&Arc<Pod>| !is_daemon(pod) && !pod.is_mirror();
-                    pods.filter(moves).for_each(&mut come);
-                }
+                Subject::Node(node) => all_of(view, node).for_each(&mut come),
                 _ => view.pods.by_key(pod).into_iter().for_each(&mut come),
             }
         }
@@ -74,6 +74,12 @@ impl Hands {
         }
         Self { leaving, coming: coming.into_values().collect() }
     }
+}
+
+/// The pods of a node that need another place.
+fn all_of<'v>(view: &'v View, node: &NodeName) -> impl Iterator<Item = &'v Arc<Pod>> {
+    let pods = view.sorted_pods_on(node).into_iter();
+    pods.filter(|pod| !is_daemon(pod) && !pod.is_mirror())
 }
 
 /// Whether the autoscaler empties a node already.

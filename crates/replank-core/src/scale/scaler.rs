@@ -163,8 +163,14 @@ impl Scaler {
             }
             let count: u32 = zones.values().sum();
             let from = given.view.groups().get(&name).map_or(group.size, |known| known.size);
-            let desired = from.desired + count;
-            let to = GroupSize { desired, max: from.max.max(desired), ..from };
+            // What a run has raised the maximum by is the run's; it gets it back.
+            let max = if group.held == Held::Free { from.max } else { from.max.max(from.desired + count) };
+            let desired = (from.desired + count).min(max);
+            let to = GroupSize { desired, max, ..from };
+            let count = desired - from.desired;
+            if count == 0 {
+                continue;
+            }
             let key = format!("raise/{name}/{}-{desired}", from.desired);
             if let Some(kept) = in_the_end(given, group) {
                 turn.raised.insert(self.key(&key), (name.clone(), kept + count));

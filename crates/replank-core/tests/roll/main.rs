@@ -2,6 +2,7 @@
 
 mod basics;
 mod care;
+mod elastic;
 mod intents;
 mod leftover;
 mod moves;

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use replank_model::text::Namespace;
 use replank_model::time::{Span, Time};
 
+use crate::autoscaler::AutoscalerArgs;
 use crate::cli::limit;
 use crate::exit::Exit;
 use crate::snapshot::ReadArgs;
@@ -81,6 +82,14 @@ pub(crate) enum HpaExplainFormat {
 /// Arguments of `hpa simulate`.
 #[derive(Args, Debug)]
 pub(crate) struct HpaSimulateArgs {
+    /// Node groups, and who keeps their number of nodes to what is needed.
+    #[command(flatten)]
+    pub(crate) scaled: AutoscalerArgs,
+
+    /// Leaves the number of nodes as it is, though a Cluster Autoscaler runs in the snapshot.
+    #[arg(long, conflicts_with = "autoscaler")]
+    pub(crate) no_autoscaler: bool,
+
     /// A manifest with the autoscaler, and what it scales where that is not in the snapshot. Otherwise the snapshot's autoscalers.
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub(crate) manifest: Option<PathBuf>,

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use replank_core::groups::GroupBy;
+use replank_core::scale::Autoscaler;
 use replank_model::delta::Delta;
 use replank_model::object::autoscaling::{HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus};
 use replank_model::object::meta::Key;
@@ -41,6 +43,8 @@ pub(super) struct Stage {
     start: Time,
     pub(super) length: Span,
     loads: Vec<Load>,
+    /// Who keeps the number of nodes to what is needed, where somebody does.
+    autoscaler: Option<Autoscaler>,
     /// What had to be assumed.
     pub(super) assumed: Vec<String>,
 }
@@ -104,7 +108,7 @@ impl Stage {
         let known: Vec<&HorizontalPodAutoscaler> = all.iter().map(|hpa| &**hpa).collect();
         stage.loads = trace.loads(&known, stage.start)?;
         stage.length = trace.length();
-        stage.assumed = assumed;
+        stage.assumed.extend(assumed);
         stage.has_targets(trace.name())?;
         Ok(stage)
     }
@@ -125,6 +129,7 @@ impl Stage {
             start,
             length: Span::ZERO,
             loads: Vec::new(),
+            autoscaler: None,
             assumed: Vec::new(),
         }
     }
@@ -133,7 +138,10 @@ impl Stage {
     fn copy(args: &HpaSimulateArgs, printer: &mut Printer) -> Result<Self, Failure> {
         let sources = snapshot::sources(&args.snapshots);
         let Cluster { mut view, now } = snapshot::read_at(sources, &args.read, args.now, printer)?;
-        for learnt in groups::of_label(&view, &args.read.group_label) {
+        let by = GroupBy::Label(args.read.group_label.clone());
+        let mut learnt = groups::of_label(&view, &args.read.group_label);
+        let scaled = args.scaled.apply(&view, &by, &mut learnt, !args.no_autoscaler, printer)?;
+        for learnt in learnt {
             view.apply(Delta::Group(learnt.group.into()));
             for instance in learnt.instances {
                 view.apply(Delta::Instance(instance.into()));
@@ -147,7 +155,8 @@ impl Stage {
             start: now,
             length: Span::ZERO,
             loads: Vec::new(),
-            assumed: Vec::new(),
+            autoscaler: scaled.autoscaler,
+            assumed: scaled.assumptions.iter().map(|one| format!("{}: {}", one.about, one.value)).collect(),
         })
     }
 
@@ -234,6 +243,9 @@ impl Stage {
         let cloud = durations.cloud();
         let settings = Settings { start: self.begin, seed, kubelet: KubeletModel::Learnt(durations), cloud };
         let mut replay = Replay::new(settings, view, self.loads.clone());
+        if let Some(autoscaler) = &self.autoscaler {
+            replay = replay.with_autoscaler(autoscaler.clone());
+        }
         let mut moments = Vec::new();
         for at in steps(self.start, self.start + self.length, STEP) {
             if interrupt.is_pressed() {

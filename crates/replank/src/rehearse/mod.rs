@@ -12,6 +12,7 @@ mod sweep;
 
 use replank_core::groups::{GroupBy, LearntGroup};
 use replank_core::plan::Plan;
+use replank_core::scale::Autoscaler;
 use replank_model::text::Text;
 use replank_model::time::Time;
 use replank_model::view::View;
@@ -54,6 +55,10 @@ pub(crate) struct Scene {
     pub(crate) demands: Vec<Demand>,
     /// What had to be assumed of its groups.
     pub(crate) assumption: Option<Assumption>,
+    /// What had to be assumed of the autoscaler.
+    pub(crate) assumptions: Vec<Assumption>,
+    /// Who keeps the number of nodes to what is needed, where somebody does.
+    pub(crate) autoscaler: Option<Autoscaler>,
 }
 
 impl Scene {
@@ -71,6 +76,8 @@ impl Scene {
             script: Script::default(),
             demands: Vec::new(),
             assumption,
+            assumptions: Vec::new(),
+            autoscaler: None,
         })
     }
 }
@@ -95,7 +102,9 @@ pub(crate) fn run(
     // Its mistakes are found in no time, and a large snapshot takes a while.
     let script = args.script.as_deref().map(script::from_file).transpose()?.unwrap_or_default();
     let demands = connections::read(&args.connections)?;
-    let scene = Scene { script, demands, ..scene(args, printer)? };
+    let mut scene = Scene { script, demands, ..scene(args, printer)? };
+    let scaled = args.scaled.apply(&scene.view, &scene.group_by, &mut scene.groups, false, printer)?;
+    (scene.autoscaler, scene.assumptions) = (scaled.autoscaler, scaled.assumptions);
     connections::check(&scene)?;
     if let Some(span) = args.start_sweep {
         return sweep::answer(&scene, span, args.output, printer);

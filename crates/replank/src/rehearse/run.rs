@@ -146,11 +146,17 @@ impl<'a> Prepared<'a> {
                 kubelet: KubeletModel::Learnt(self.durations.clone()),
                 cloud: self.durations.cloud(),
             },
-            assumptions: scene.assumption.iter().cloned().chain(self.durations.assumptions()).collect(),
+            assumptions: {
+                let told = scene.assumption.iter().chain(&scene.assumptions).cloned();
+                told.chain(self.durations.assumptions()).collect()
+            },
         };
         let run = RunId::new(format!("rehearsal-of-{}", scene.plan.name));
         let interruptions = interrupt::Options::beside(Some(&scene.plan));
-        let core = Core::new(scene.plan.clone(), run, options(scene)).with_interruptions(interruptions);
+        let mut core = Core::new(scene.plan.clone(), run, options(scene)).with_interruptions(interruptions);
+        if let Some(autoscaler) = &scene.autoscaler {
+            core = core.with_autoscaler(autoscaler.clone());
+        }
         let mut rehearsal = Rehearsal::new(setup, Box::new(core));
         rehearsal.count_connections(&scene.demands);
         rehearsal.narrow_to(nodes_to_replace(&scene.view, &scene.plan, &options(scene)));

@@ -1,6 +1,6 @@
 //! From arguments to what a decision is taken on: flags, groups, prices.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use replank_core::scale::{
@@ -9,19 +9,18 @@ use replank_core::scale::{
 use replank_model::view::View;
 use serde_json::Value;
 
-use crate::cli::SimulateArgs;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// Flags, and where they come from.
-pub(super) struct Settings {
-    pub(super) options: Options,
+pub(crate) struct Settings {
+    pub(crate) options: Options,
     /// In words, for the report.
-    pub(super) origin: String,
+    pub(crate) origin: String,
 }
 
 /// What is asked for by flags: those of the cluster's own autoscaler, then those of the command line.
-pub(super) fn settings(args: &SimulateArgs, view: &View, printer: &mut Printer) -> Result<Settings, Failure> {
+pub(crate) fn settings(flags: &[String], view: &View, printer: &mut Printer) -> Result<Settings, Failure> {
     let mut options = Options::default();
     let mut origins = Vec::new();
     if let Some(own) = own_autoscaler(view) {
@@ -32,17 +31,17 @@ pub(super) fn settings(args: &SimulateArgs, view: &View, printer: &mut Printer) 
         tell_unknown(&unknown, printer);
         origins.push(format!("flags of Deployment {}", own.deployment));
     }
-    if !args.flags.is_empty() {
-        if let Some(word) = args.flags.iter().find(|word| !word.starts_with("--")) {
+    if !flags.is_empty() {
+        if let Some(word) = flags.iter().find(|word| !word.starts_with("--")) {
             return Err(Failure::usage_message(format!("{word:?} is no flag of Cluster Autoscaler"))
-                .next("write flags as --name=value, behind --"));
+                .next("write flags as --name=value"));
         }
-        let unknown = options.read(args.flags.iter().map(String::as_str)).map_err(Failure::usage)?;
+        let unknown = options.read(flags.iter().map(String::as_str)).map_err(Failure::usage)?;
         if let Some(name) = unknown.first() {
             return Err(Failure::usage_message(format!("there is no flag --{name} here"))
                 .next("docs/scale.md lists the flags that are known"));
         }
-        origins.push("flags behind --".to_owned());
+        origins.push("flags of the command line".to_owned());
     }
     if origins.is_empty() {
         origins.push("Cluster Autoscaler's defaults".to_owned());
@@ -58,7 +57,7 @@ fn tell_unknown(unknown: &[String], printer: &mut Printer) {
 }
 
 /// What the expander `priority` goes by.
-pub(super) fn priorities(view: &View, options: &Options, printer: &mut Printer) -> Priorities {
+pub(crate) fn priorities(view: &View, options: &Options, printer: &mut Printer) -> Priorities {
     let Some(text) = priorities_text(view) else {
         if options.expanders.contains(&replank_core::scale::Expander::Priority) {
             printer.warning(
@@ -73,9 +72,9 @@ pub(super) fn priorities(view: &View, options: &Options, printer: &mut Printer) 
 }
 
 /// What the cloud says of groups.
-pub(super) fn groups(args: &SimulateArgs) -> Result<Vec<Facts>, Failure> {
+pub(crate) fn groups(files: &[PathBuf]) -> Result<Vec<Facts>, Failure> {
     let mut all = Vec::new();
-    for path in &args.groups {
+    for path in files {
         let value = json(path)?;
         let facts = read_facts(&value).map_err(|error| {
             Failure::usage(anyhow::Error::new(error).context(format!("{} cannot be read", path.display())))
@@ -86,8 +85,8 @@ pub(super) fn groups(args: &SimulateArgs) -> Result<Vec<Facts>, Failure> {
 }
 
 /// What instances cost.
-pub(super) fn prices(args: &SimulateArgs, options: &Options) -> Result<Prices, Failure> {
-    let Some(path) = &args.prices else {
+pub(crate) fn prices(file: Option<&Path>, options: &Options) -> Result<Prices, Failure> {
+    let Some(path) = file else {
         if options.expanders.contains(&replank_core::scale::Expander::Price) {
             return Err(Failure::usage_message("the expander price needs prices").next(
                 "pass --prices FILE: {\"m6i.xlarge\": {\"onDemand\": 0.192, \"spot\": 0.08}}, an hour",

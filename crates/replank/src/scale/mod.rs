@@ -1,6 +1,6 @@
 //! `replank scale`.
 
-mod input;
+pub(crate) mod input;
 mod json;
 mod text;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ScaleArgs, printer: &mut Printer) -> Result<Exit, Failu
 
 fn simulate(args: &SimulateArgs, printer: &mut Printer) -> Result<Exit, Failure> {
     // Small files first: their mistakes are found in no time, and a large snapshot takes a while.
-    let facts = input::groups(args)?;
+    let facts = input::groups(&args.groups)?;
     let (name, view, now) = match args.snapshots.as_slice() {
         [] => {
             let scene = example::scene(args.now, &args.read, printer)?;
@@ -62,8 +62,8 @@ fn simulate(args: &SimulateArgs, printer: &mut Printer) -> Result<Exit, Failure>
             (snapshot::name(snapshots), cluster.view, cluster.now)
         }
     };
-    let settings = input::settings(args, &view, printer)?;
-    let prices = input::prices(args, &settings.options)?;
+    let settings = input::settings(&args.flags, &view, printer)?;
+    let prices = input::prices(args.prices.as_deref(), &settings.options)?;
     let priorities = input::priorities(&view, &settings.options, printer);
     let by = GroupBy::Label(args.read.group_label.clone());
     let groups = Groups::of(&view, &by, &facts, &settings.options);

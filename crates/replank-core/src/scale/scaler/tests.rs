@@ -13,7 +13,7 @@ use super::super::prices::Prices;
 use super::super::priorities::Priorities;
 use super::*;
 use crate::budget::Healths;
-use crate::groups::GroupBy;
+use crate::groups::{GroupBy, from_nodes};
 
 fn at(minutes: i64) -> Time {
     "2026-01-05T09:00:00Z".parse::<Time>().expect("a time") + Span::from_minutes(minutes)
@@ -50,6 +50,15 @@ impl Stage {
 
     fn put(&mut self, object: Value) {
         self.view.apply(Delta::Put(Object::from_json(object).expect("valid")));
+    }
+
+    /// The group as the cloud has it, with a run's tags on it.
+    fn cloud(&mut self, desired: u32, max: u32, tags: &[(&str, &str)]) {
+        let learnt = from_nodes(&self.view, &GroupBy::default()).remove(0);
+        let mut group = learnt.group;
+        group.size = GroupSize { min: 0, max, desired };
+        group.tags = tags.iter().fold(group.tags, |tags, (key, value)| tags.with(*key, *value));
+        self.view.apply(Delta::Group(group.into()));
     }
 
     /// A turn of a scaler that is made anew each time.
@@ -99,6 +108,16 @@ impl Stage {
                 self.desired -= 1;
                 format!("ends {instance}")
             }
+            Effect::TagGroup { group, key, from, value } => {
+                let known = self.view.groups().get(&group).and_then(|group| group.tags.get(&key)).cloned();
+                assert_eq!(known, from, "what is written is what was seen");
+                format!("writes {value} on {group}")
+            }
+            Effect::Uncordon { node, .. } => {
+                let lifted = mark::lifted(self.view.node(&node.name).expect("it is there"));
+                self.view.apply(Delta::from(lifted));
+                format!("lets go of {}", node.name)
+            }
             other => panic!("no scaler does {other:?}"),
         }
     }
@@ -143,4 +162,75 @@ fn nothing_goes_while_pods_bring_nodes() {
     let mut stage = Stage::new(objects, 2);
     let first = stage.turn(0);
     assert_eq!(first, ["raises web from 2 to 3"], "one fits on web-2");
+}
+
+/// Three nodes, the first two empty, and pods that need one more than there are.
+fn rolled() -> Stage {
+    let mut objects = vec![node("web-1"), node("web-2"), node("web-3")];
+    objects.extend([
+        pod("a", "3", Some("web-1")),
+        pod("b", "3", Some("web-2")),
+        pod("c", "3", Some("web-3")),
+    ]);
+    objects.push(pod("new", "2", None));
+    Stage::new(objects, 3)
+}
+
+#[test]
+fn in_a_runs_hands_a_group_grows_within_the_size_that_the_run_wrote_down() {
+    let begun = "run nodes=3 surge=1";
+    let mut stage = rolled();
+    stage.cloud(3, 4, &[(mark::ORIGINAL_SIZE, "0/4/3")]);
+    assert_eq!(stage.turn(0), [""; 0], "the run has not begun: what it raises the group by is not known yet");
+    let mut stage = rolled();
+    // The surge is one of the three nodes; it has come already.
+    stage.cloud(3, 3, &[(mark::ORIGINAL_SIZE, "0/3/2"), (mark::BEGUN, begun)]);
+    assert_eq!(stage.turn(0), ["raises web from 3 to 4"], "its own maximum is three, the surge aside");
+    let mut stage = rolled();
+    stage.cloud(3, 3, &[(mark::ORIGINAL_SIZE, "0/2/2"), (mark::BEGUN, begun)]);
+    assert_eq!(stage.turn(0), [""; 0], "it was at its maximum before the run");
+}
+
+#[test]
+fn what_was_added_in_a_runs_hands_is_written_where_the_run_reads_it() {
+    let mut stage = Stage::new(vec![node("web-1"), node("web-2"), node("web-3"), node("web-4")], 4);
+    stage.cloud(4, 6, &[(mark::ORIGINAL_SIZE, "0/5/2"), (mark::BEGUN, "run nodes=2 surge=1")]);
+    assert_eq!(stage.turn(0), ["writes 0/5/3 on web"], "the run alone could have raised it to three");
+    stage.cloud(3, 6, &[(mark::ORIGINAL_SIZE, "0/5/2"), (mark::BEGUN, "run nodes=2 surge=1")]);
+    assert_eq!(stage.turn(0), [""; 0]);
+    stage.state.owed.insert("web".into(), 3);
+    assert_eq!(stage.turn(0), ["writes 0/5/3 on web"], "it is known that this one is not the run's");
+}
+
+#[test]
+fn no_node_goes_that_a_run_has_in_hand_and_one_that_was_going_is_let_go_of() {
+    let objects =
+        || vec![node("web-1"), node("web-2"), pod("a", "3", Some("web-1")), pod("b", "500m", Some("web-2"))];
+    let mut stage = Stage::new(objects(), 2);
+    assert_eq!(stage.turn(0), [""; 0]);
+    stage.cloud(2, 3, &[(mark::ORIGINAL_SIZE, "0/3/2")]);
+    assert_eq!(stage.turn(30), [""; 0], "a run has it in hand");
+    assert_eq!(stage.state.unneeded.len(), 0, "its time begins anew when the run is over");
+    let mut stage = Stage::new(objects(), 2);
+    assert_eq!(stage.turn(0), [""; 0]);
+    assert_eq!(stage.turn(10), ["cordons web-2"]);
+    stage.cloud(2, 3, &[(mark::ORIGINAL_SIZE, "0/3/2")]);
+    assert_eq!(stage.turn(11), ["lets go of web-2"]);
+}
+
+#[test]
+fn a_node_that_cannot_be_emptied_in_time_is_let_go_of() {
+    let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "all", "namespace": "d", "uid": "all"},
+        "spec": {"selector": {}, "maxUnavailable": 0}});
+    let mut stage = Stage::new(
+        vec![node("web-1"), node("web-2"), pod("a", "3", Some("web-1")), pod("b", "500m", Some("web-2"))],
+        2,
+    );
+    assert_eq!(stage.turn(0), [""; 0]);
+    assert_eq!(stage.turn(10), ["cordons web-2"]);
+    stage.put(budget);
+    stage.put(pod("b", "500m", Some("web-2")));
+    assert_eq!(stage.turn(11), [""; 0], "the budget does not let it go");
+    assert_eq!(stage.turn(12), ["lets go of web-2"]);
+    assert!(stage.state.failed.is_some());
 }

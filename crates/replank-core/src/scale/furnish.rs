@@ -1,0 +1,82 @@
+//! The groups of a snapshot as a simulated cloud is to have them: with the bounds, tags and zones that the cloud's own answers tell, and those that have
+//! no node, which no dump of Kubernetes objects shows.
+
+use replank_model::labels::TextMap;
+use replank_model::object::cloud::{GroupSize, NodeGroup, TemplateVersion};
+use replank_model::view::View;
+
+use super::facts::Facts;
+use super::group::{Assumed, Bounds, Group, Groups, Origin};
+use super::options::Options;
+use crate::groups::{GroupBy, LearntGroup};
+
+/// The maximum of a simulated group of which nobody told one: EKS' quota for nodes of a managed node group.
+pub const SIMULATED_MAX: u32 = 450;
+
+/// What groups were given.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Furnished {
+    /// What is said of groups, under the names by which nodes show them.
+    pub facts: Vec<Facts>,
+    /// What was assumed of groups that the autoscaler may change.
+    pub assumed: Vec<Assumed>,
+}
+
+/// Gives groups what is said of them, and adds those without nodes. Where `grows` is set, groups of which nobody said how large they may be may grow
+/// to [`SIMULATED_MAX`]; else they stay within what the snapshot shows.
+pub fn furnish(
+    groups: &mut Vec<LearntGroup>,
+    view: &View,
+    by: &GroupBy,
+    facts: &[Facts],
+    options: &Options,
+    grows: bool,
+) -> Furnished {
+    let known = Groups::of(view, by, facts, options);
+    let facts = Groups::names_of(view, by, facts);
+    for learnt in groups.iter_mut() {
+        let group = &mut learnt.group;
+        let present = group.size.desired;
+        let told = facts.iter().find(|facts| facts.name == group.name);
+        if let Some(told) = told {
+            group.tags = tags(told);
+            group.zones.extend(told.zones.iter().cloned());
+            group.zones.sort();
+            group.zones.dedup();
+        }
+        let size = known.get(&group.name).filter(|known| known.bounds != Bounds::Assumed);
+        let size = size.map(|known| known.size).or(told.and_then(|told| told.size));
+        match size {
+            Some(size) => {
+                group.size =
+                    GroupSize { min: size.min.min(present), max: size.max.max(present), desired: present };
+            }
+            None if grows => {
+                group.size = GroupSize { min: 0, max: present.max(SIMULATED_MAX), desired: present }
+            }
+            None => {}
+        }
+    }
+    let empty = known.all.iter().filter(|group| group.origin == Origin::Computed);
+    groups.extend(empty.map(|group| LearntGroup { group: made(group, &facts), instances: Vec::new() }));
+    groups.sort_by(|a, b| a.group.name.cmp(&b.group.name));
+    Furnished { facts, assumed: known.assumed }
+}
+
+fn tags(told: &Facts) -> TextMap {
+    told.tags.iter().cloned().collect()
+}
+
+/// A group without nodes.
+fn made(group: &Group, facts: &[Facts]) -> NodeGroup {
+    let told = facts.iter().find(|facts| facts.name == group.name);
+    NodeGroup {
+        name: group.name.clone(),
+        size: GroupSize { max: group.size.max.min(SIMULATED_MAX.max(group.size.desired)), ..group.size },
+        zones: group.zones.clone(),
+        current: TemplateVersion::default(),
+        templates: vec![group.template.clone()],
+        tags: told.map(tags).unwrap_or_default(),
+        hooks: Vec::new(),
+    }
+}

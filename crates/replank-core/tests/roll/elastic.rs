@@ -1,0 +1,42 @@
+//! Rolls of groups that somebody makes larger meanwhile, and says so where the run reads how large they are to be in the end.
+
+use replank_core::decision::End;
+use replank_core::mark;
+use replank_model::object::cloud::GroupSize;
+use replank_model::time::Span;
+use serde_json::json;
+
+use crate::basics::shop;
+use crate::stage::{Stage, plan};
+
+const HOUR: Span = Span::from_minutes(60);
+const DAY: Span = Span::from_minutes(24 * 60);
+
+/// A group of three that may have six.
+fn stage() -> Stage {
+    let mut stage = Stage::new(plan(&["web"], json!({"target": {"kubernetesVersion": "1.36"}})), shop());
+    stage.group(&"web".into(), |group| group.size.max = 6);
+    stage.original.max = 6;
+    stage
+}
+
+#[test]
+fn the_run_takes_its_surge_back_and_nothing_that_was_added_and_written_down() {
+    let mut stage = stage();
+    stage.run_until("the first drain", HOUR, |stage| {
+        stage.done.iter().any(|(_, command, _)| command.key.0.contains("/drain/"))
+    });
+    stage.group(&"web".into(), |group| {
+        assert_eq!(group.size.desired, 4, "raised by the surge");
+        group.size.desired = 6;
+        group.tags = group.tags.with(mark::ORIGINAL_SIZE, "0/6/5");
+    });
+    assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+    let group = &stage.truth.groups()["web"];
+    assert_eq!(group.size, GroupSize { min: 0, max: 6, desired: 5 }, "{}", stage.story());
+    assert!(group.tags.is_empty(), "{:?}", group.tags);
+    for (_, node) in stage.truth.nodes.sorted() {
+        assert_eq!(&*node.status.node_info.kubelet_version, "v1.36.0");
+    }
+    assert_eq!(stage.truth.nodes.len(), 5);
+}

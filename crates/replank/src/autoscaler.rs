@@ -1,0 +1,96 @@
+//! The autoscaler of a simulated cluster, as the command line sets it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use replank_core::groups::{GroupBy, LearntGroup};
+use replank_core::scale::{self, Autoscaler, own_autoscaler};
+use replank_model::view::View;
+use replank_sim::{Assumption, Source};
+
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::scale::input;
+
+/// Node groups, and whether their number of nodes is kept to what is needed.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct AutoscalerArgs {
+    /// Has Replank's autoscaler keep the number of nodes to what is needed, by Cluster Autoscaler's flags: those of its Deployment in the snapshot, then
+    /// these, such as --autoscaler='--expander=least-waste --scale-down-unneeded-time=5m'. docs/elasticity.md tells how it goes together with a roll.
+    #[arg(long, value_name = "FLAGS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(crate) autoscaler: Option<String>,
+
+    /// Bounds, tags and types of groups: the JSON of `aws autoscaling describe-auto-scaling-groups` or `aws eks describe-nodegroup`.
+    /// May be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) groups: Vec<PathBuf>,
+
+    /// Prices of instance types an hour, in JSON, for the expander price: {"m6i.xlarge": {"onDemand": 0.192, "spot": 0.08}}.
+    #[arg(long, value_name = "FILE", requires = "autoscaler")]
+    pub(crate) prices: Option<PathBuf>,
+}
+
+/// Groups and their autoscaler, as they are simulated.
+pub(crate) struct Scaled {
+    /// `None` where the number of nodes is nobody's business.
+    pub(crate) autoscaler: Option<Autoscaler>,
+    /// What had to be assumed.
+    pub(crate) assumptions: Vec<Assumption>,
+}
+
+impl AutoscalerArgs {
+    /// Gives groups what the cloud says of them, and sets the autoscaler: where it is asked for, or, if `finds` says so, where the snapshot has one.
+    ///
+    /// # Errors
+    /// Where a file or a flag is not right.
+    pub(crate) fn apply(
+        &self,
+        view: &View,
+        by: &GroupBy,
+        groups: &mut Vec<LearntGroup>,
+        finds: bool,
+        printer: &mut Printer,
+    ) -> Result<Scaled, Failure> {
+        let facts = input::groups(&self.groups)?;
+        let own = own_autoscaler(view);
+        let flags: Vec<String> =
+            self.autoscaler.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect();
+        if self.autoscaler.is_none() && (own.is_none() || !finds) {
+            if facts.is_empty() {
+                return Ok(Scaled { autoscaler: None, assumptions: Vec::new() });
+            }
+            scale::furnish(groups, view, by, &facts, &scale::Options::default(), false);
+            return Ok(Scaled { autoscaler: None, assumptions: Vec::new() });
+        }
+        let settings = input::settings(&flags, view, printer)?;
+        let prices = input::prices(self.prices.as_deref(), &settings.options)?;
+        let priorities = input::priorities(view, &settings.options, printer);
+        let furnished = scale::furnish(groups, view, by, &facts, &settings.options, true);
+        let mut assumptions = vec![Assumption {
+            about: "the number of nodes".to_owned(),
+            value: format!("kept to what is needed by Replank's autoscaler, set by {}", settings.origin),
+            source: Source::Default,
+        }];
+        assumptions.extend(furnished.assumed.iter().map(|assumed| Assumption {
+            about: format!("node group {}", assumed.group()),
+            value: match assumed {
+                scale::Assumed::Bounds(_) => {
+                    format!(
+                        "no bounds are known: from 0 to {} nodes, EKS' quota (pass --groups)",
+                        scale::SIMULATED_MAX
+                    )
+                }
+                other => other.words(),
+            },
+            source: Source::Default,
+        }));
+        let autoscaler = Autoscaler {
+            options: settings.options,
+            facts: furnished.facts,
+            prices,
+            priorities,
+            group_by: by.clone(),
+        };
+        Ok(Scaled { autoscaler: Some(autoscaler), assumptions })
+    }
+}

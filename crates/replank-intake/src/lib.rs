@@ -42,6 +42,7 @@ pub mod now;
 mod open;
 pub mod problem;
 pub mod read;
+pub mod scalar;
 pub mod snapshot;
 pub mod source;
 mod window;

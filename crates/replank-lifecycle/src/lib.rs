@@ -1,13 +1,16 @@
 //! The life of API versions: when each was introduced, deprecated and removed, what takes its place, and where they are used.
 //!
 //! [`table`] is the data, [`calendar`] the support of versions on EKS; [`source`] reads texts into documents; [`scan`] finds in
-//! them what the table says is deprecated or gone ([`finding`]). [`schema`] has the types of what 1.36 serves, and refuses
-//! what is not of its type. Nothing here talks to a cluster, and nothing is written.
+//! them what the table says is deprecated or gone ([`finding`]). [`convert`] brings an object ([`tree`]) from one version to
+//! another, [`schema`] refuses what is not of the types that 1.36 serves, and [`fix`] lays the change onto the text. Nothing
+//! here talks to a cluster, and nothing is written.
 
 pub mod calendar;
 mod changes;
+pub mod convert;
 pub mod files;
 pub mod finding;
+pub mod fix;
 mod helm;
 mod judge;
 mod object;
@@ -16,6 +19,7 @@ pub mod scan;
 pub mod schema;
 pub mod source;
 pub mod table;
+pub mod tree;
 pub mod waiver;
 
 pub use changes::changes;

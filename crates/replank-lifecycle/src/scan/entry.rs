@@ -15,6 +15,11 @@ pub struct Hint {
     pub in_chart: bool,
 }
 
+/// Whether a text is of manifests as they are: neither metrics nor a template.
+pub(crate) fn is_of_manifests(name: &str, text: &str, hint: &Hint) -> bool {
+    !metric::is_metrics(text) && !((hint.in_chart || is_named_template(name)) && source::is_template(text))
+}
+
 pub(super) fn scan(scan: &mut Scan<'_>, name: &Arc<str>, text: &str, hint: &Hint) {
     if metric::is_metrics(text) {
         metric::scan(scan, name, text);

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 pub use audit::Caller;
 pub use entry::Hint;
-pub(crate) use entry::TEMPLATE_ENDINGS;
+pub(crate) use entry::{TEMPLATE_ENDINGS, is_of_manifests};
 
 use crate::finding::{Confidence, Evidence, Finding};
 use crate::judge::{Judged, Measure};

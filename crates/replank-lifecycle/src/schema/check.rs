@@ -93,8 +93,17 @@ impl Walk<'_> {
         for (key, value) in map {
             let path = path.key(key);
             match members.binary_search_by(|(name, _)| name.cmp(key)) {
-                Ok(at) if value.is_null() => debug_assert!(at < members.len()),
-                Ok(at) => self.field(&members[at].1, value, &path, depth),
+                Ok(at) => {
+                    let field = &members[at].1;
+                    // Nor does it tell an empty text from none, where the field may be left out.
+                    let unset = value.is_null()
+                        || (value == ""
+                            && matches!(field, Field::Leaf(Leaf::Text { .. }))
+                            && !required.contains(key));
+                    if !unset {
+                        self.field(field, value, &path, depth);
+                    }
+                }
                 Err(_) => self.wrong(&path, Wrong::UnknownField),
             }
         }

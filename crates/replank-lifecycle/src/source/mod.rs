@@ -17,6 +17,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use node::{At, Node, What};
+pub(crate) use split::is_json;
 use want::{OBJECT, Want};
 
 use split::{Part, Parts};

@@ -89,7 +89,7 @@ pub(super) fn content(text: &str, range: Range<usize>) -> Option<usize> {
 }
 
 /// Whether what begins here is JSON rather than YAML's own flow notation.
-pub(super) fn is_json(text: &str) -> bool {
+pub(crate) fn is_json(text: &str) -> bool {
     let mut rest = text.trim_start();
     while let Some(inner) = rest.strip_prefix('[') {
         rest = inner.trim_start();

@@ -1,0 +1,127 @@
+//! From one version of a kind to another: what was the default of the old one is written out first, then fields get the
+//! names and places of the new one, then `apiVersion` changes.
+//!
+//! Each kind's newest form is the hub: [`Family::up`] brings any older version to it, [`Family::down`] leads from it to any
+//! older one. What a person has to decide is a [`Hold`], and the object stays as it was.
+//!
+//! Sources: `defaults.go` and `conversion.go` of Kubernetes' packages `pkg/apis/*/v*` at the last version that had both
+//! sides, and the deprecation guide.
+
+mod access_review;
+mod cron_job;
+mod csr;
+mod custom_resource;
+mod daemon_set;
+mod deployment;
+mod endpoint_slice;
+mod event;
+mod family;
+mod hpa;
+mod ingress;
+mod note;
+mod pdb;
+mod priority_level;
+mod resource_claim;
+mod resource_slice;
+mod runtime_class;
+mod stateful_set;
+mod webhook;
+mod workload;
+
+#[cfg(test)]
+mod tests;
+
+use family::Family;
+pub use note::{Hold, Note, Way};
+
+use crate::release::Release;
+use crate::table::{Gvk, Product, Table};
+use crate::tree::Tree;
+
+/// What a converter works with.
+pub(crate) struct Work<'w> {
+    /// The version of Kubernetes that is to take the object.
+    target: Release,
+    notes: &'w mut Vec<Note>,
+}
+
+impl Work<'_> {
+    fn note(&mut self, note: Note) {
+        self.notes.push(note);
+    }
+}
+
+/// Converts an object, in place, to another version of its kind, which a cluster of version `target` is to take. The notes
+/// say what was done beyond writing the same in other words.
+///
+/// # Errors
+/// Where a person has to decide; the object is as it was.
+pub fn convert(table: &Table, object: &mut Tree, to: &Gvk, target: Release) -> Result<Vec<Note>, Hold> {
+    let api_version = object.get("apiVersion").and_then(Tree::as_text).unwrap_or_default();
+    let kind = object.get("kind").and_then(Tree::as_text).unwrap_or_default();
+    let from = Gvk::of(api_version, kind);
+    let mut notes = Vec::new();
+    if from == *to {
+        return Ok(notes);
+    }
+    let family = Family::between(&from, to).ok_or_else(|| no_way(table, &from, to))?;
+    let mut made = object.clone();
+    let mut work = Work { target, notes: &mut notes };
+    family.up(&mut made, &from, &mut work)?;
+    family.down(&mut made, to, &mut work)?;
+    made.set("apiVersion", Tree::text(&to.api_version()));
+    *object = made;
+    Ok(notes)
+}
+
+fn no_way(table: &Table, from: &Gvk, to: &Gvk) -> Hold {
+    let of_product = |gvk: &Gvk| {
+        table.lookup_gvk(gvk).is_some_and(|row| match row.product {
+            Product::Named(_) => true,
+            Product::Kubernetes => false,
+        })
+    };
+    if of_product(from) || of_product(to) {
+        Hold::OfProduct(Way::new(from, to))
+    } else {
+        Hold::NoWay(Way::new(from, to))
+    }
+}
+
+/// What to do about kinds that have no successor.
+pub(crate) fn without_successor(from: &Gvk) -> Hold {
+    let instead = match (&*from.group, &*from.kind) {
+        ("extensions" | "policy", "PodSecurityPolicy") => {
+            "delete it, and label the namespaces with pod-security.kubernetes.io/enforce and its kin"
+        }
+        ("settings.k8s.io", "PodPreset") => "a mutating webhook or policy does what it did",
+        ("auditregistration.k8s.io", "AuditSink") => "the API server's flags name the audit webhook",
+        ("extensions" | "apps", "DeploymentRollback") => "kubectl rollout undo does it",
+        (_, _) => "",
+    };
+    Hold::NoSuccessor { instead }
+}
+
+/// The greatest 32-bit number: what `extensions/v1beta1` had for "no limit".
+const NO_LIMIT: i64 = 2_147_483_647;
+
+/// Writes a field down whose value was taken for granted.
+fn default(of: &mut Tree, key: &str, value: Tree, behind: &[&str]) {
+    let is_there = |key: &str| of.entries().iter().any(|entry| entry.key == key);
+    // Short fields stand before the long template, unless that comes first: the text before it is not disturbed.
+    let template = of.entries().iter().position(|entry| entry.key == "template").filter(|at| *at > 0);
+    match template {
+        Some(at) if !is_there(key) && !behind.iter().any(|key| is_there(key)) => {
+            of.insert_at(at, crate::tree::Entry::new(key, value));
+        }
+        Some(_) | None => of.set_default(key, value, behind),
+    }
+}
+
+/// The mapping of a key, made where it is not there.
+fn map_of<'t>(of: &'t mut Tree, key: &str, behind: &[&str]) -> Option<&'t mut Tree> {
+    if of.get(key).is_none() {
+        default(of, key, Tree::map([]), behind);
+    }
+    of.get_mut(key).filter(|value| value.is_map())
+}

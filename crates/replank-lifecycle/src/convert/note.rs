@@ -1,0 +1,116 @@
+//! What a person has to decide, or ought to know.
+
+use std::fmt;
+
+use crate::schema::Problem;
+use crate::table::Gvk;
+
+/// Why an object is left as it is: what is to be written cannot be told from what is there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Hold {
+    /// Nothing takes its place.
+    NoSuccessor {
+        /// What people do instead.
+        instead: &'static str,
+    },
+    /// No way from one to the other is known here.
+    NoWay(Box<Way>),
+    /// Its fields are of a product, which may have changed them.
+    OfProduct(Box<Way>),
+    /// A field is not there from which another one would be written.
+    Absent {
+        /// The field.
+        path: String,
+        /// Why it is needed.
+        why: &'static str,
+    },
+    /// What a field says has no counterpart.
+    NoCounterpart {
+        /// The field.
+        path: String,
+        /// What it says.
+        says: String,
+        /// What would be needed, in words.
+        needed: &'static str,
+    },
+    /// Schemas that say no type somewhere, or are otherwise not structural.
+    NotStructural {
+        /// The places, a few at most.
+        paths: Vec<String>,
+    },
+    /// What was made would be refused.
+    Refused {
+        /// Why, a few at most.
+        problems: Vec<Problem>,
+    },
+}
+
+/// From one version to another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Way {
+    /// What it is.
+    pub from: Gvk,
+    /// What it is to be.
+    pub to: Gvk,
+}
+
+impl Way {
+    pub(crate) fn new(from: &Gvk, to: &Gvk) -> Box<Self> {
+        Box::new(Self { from: from.clone(), to: to.clone() })
+    }
+}
+
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuccessor { instead: "" } => f.write_str("nothing takes its place"),
+            Self::NoSuccessor { instead } => write!(f, "nothing takes its place: {instead}"),
+            Self::NoWay(way) => write!(f, "the way from {} to {} is not known", way.from, way.to),
+            Self::OfProduct(way) => {
+                write!(f, "fields may differ between {} and {}: its own guide says how", way.from, way.to)
+            }
+            Self::Absent { path, why } => write!(f, "{path} is not there: {why}"),
+            Self::NoCounterpart { path, says, needed } => write!(f, "{path} is {says}: {needed}"),
+            Self::NotStructural { paths } => {
+                write!(f, "the schema is not structural at {}", paths.join(", "))
+            }
+            Self::Refused { problems } => {
+                let words: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                write!(f, "what would be written is refused: {}", words.join("; "))
+            }
+        }
+    }
+}
+
+/// What was done beyond writing the same in other words.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Note {
+    /// A field is gone.
+    Dropped {
+        /// The field.
+        path: String,
+        /// Why nothing is lost by it, or what is.
+        why: &'static str,
+    },
+    /// A selector was written: the object in the cluster has it already, and it cannot be changed.
+    SelectorWritten,
+    /// Something to know, in words.
+    Known {
+        /// The field.
+        path: String,
+        /// What it is.
+        what: &'static str,
+    },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dropped { path, why } => write!(f, "{path} is dropped: {why}"),
+            Self::SelectorWritten => {
+                f.write_str("spec.selector is the template's labels, as it was; it cannot be changed later")
+            }
+            Self::Known { path, what } => write!(f, "{path}: {what}"),
+        }
+    }
+}

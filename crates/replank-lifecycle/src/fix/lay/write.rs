@@ -1,0 +1,113 @@
+//! What is new, in the hand of the document.
+
+use replank_intake::scalar;
+use serde_json::Value;
+
+use super::{InTheWay, Lay};
+use crate::tree::{Style, Tree, What};
+
+impl Lay<'_> {
+    /// A scalar with the quotes that another one had.
+    pub(super) fn scalar(&self, what: &What, style: Style) -> Result<String, InTheWay> {
+        Ok(match what {
+            What::Null => "null".to_owned(),
+            What::Bool(value) => value.to_string(),
+            What::Number(number) => number.to_string(),
+            What::Text(text) => self.quoted(text, style),
+            What::List(_) | What::Map(_) => {
+                return Err(InTheWay("a list or mapping takes the place of a value"));
+            }
+        })
+    }
+
+    fn quoted(&self, text: &str, style: Style) -> String {
+        let one_line = !text.chars().any(char::is_control);
+        match style {
+            Style::SingleQuoted if one_line && !self.is_json() => format!("'{}'", text.replace('\'', "''")),
+            Style::Plain if is_plain(text) && !self.is_json() => text.to_owned(),
+            Style::Plain
+            | Style::SingleQuoted
+            | Style::DoubleQuoted
+            | Style::BlockText
+            | Style::FlowList
+            | Style::FlowMap
+            | Style::BlockList
+            | Style::BlockMap
+            | Style::Alias => Value::from(text).to_string(),
+        }
+    }
+
+    /// A key with the quotes that another one had.
+    pub(super) fn key(&self, key: &str, style: Style) -> String {
+        self.quoted(key, style)
+    }
+
+    /// What stands behind the colon of a key at a column.
+    pub(super) fn value(&self, tree: &Tree, column: usize) -> Result<String, InTheWay> {
+        if let Some(from) = tree.from {
+            // It moved alone: its entry's text goes with it.
+            if let Some(holder) = self.known.holders.get(&from).copied()
+                && self.stands(holder, tree)
+            {
+                return self.moved(holder, tree, column);
+            }
+        }
+        let line = |column: usize| format!("{}{}", self.hand().line_end, " ".repeat(column));
+        Ok(match &tree.what {
+            What::Map(entries) if entries.is_empty() => " {}".to_owned(),
+            What::List(items) if items.is_empty() => " []".to_owned(),
+            What::Map(entries) => {
+                let column = column + self.hand().step;
+                let mut out = String::new();
+                for entry in entries {
+                    out.push_str(&line(column));
+                    out.push_str(&self.entry(entry, column)?);
+                }
+                out
+            }
+            What::List(items) => {
+                let column = column + self.hand().dash;
+                let mut out = String::new();
+                for item in items {
+                    out.push_str(&line(column));
+                    out.push_str(&self.item(item, column)?);
+                }
+                out
+            }
+            what @ (What::Null | What::Bool(_) | What::Number(_) | What::Text(_)) => {
+                format!(" {}", self.scalar(what, Style::Plain)?)
+            }
+        })
+    }
+
+    /// An item of a list whose dashes stand at a column.
+    fn item(&self, item: &Tree, column: usize) -> Result<String, InTheWay> {
+        match &item.what {
+            What::Map(entries) if !entries.is_empty() => {
+                let column = column + 2;
+                let lines: Result<Vec<String>, InTheWay> =
+                    entries.iter().map(|entry| self.entry(entry, column)).collect();
+                let line = format!("{}{}", self.hand().line_end, " ".repeat(column));
+                Ok(format!("- {}", lines?.join(&line)))
+            }
+            What::Map(_) => Ok("- {}".to_owned()),
+            What::List(_) => Err(InTheWay("a list within a list is to be written")),
+            what @ (What::Null | What::Bool(_) | What::Number(_) | What::Text(_)) => {
+                Ok(format!("- {}", self.scalar(what, Style::Plain)?))
+            }
+        }
+    }
+}
+
+/// Whether a text can stand without quotes, anywhere, and be read as text.
+fn is_plain(text: &str) -> bool {
+    let inner = |char: char| {
+        char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '/' | '-' | '%' | '+' | '=' | '@' | ' ')
+    };
+    let first = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '/' | '.');
+    text.chars().next().is_some_and(first)
+        && text.chars().all(inner)
+        && !text.ends_with(' ')
+        && scalar::value(text).is_some_and(|value| value.is_string())
+        && text != "..."
+}

@@ -1,0 +1,265 @@
+//! The objects of a document, converted one by one.
+
+use super::outcome::{Change, Why};
+use crate::convert::{self, Hold, Note, Way};
+use crate::judge::{Judged, Measure};
+use crate::object::{self as head, Object};
+use crate::schema::Schema;
+use crate::source::{Node, Place};
+use crate::table::Gvk;
+use crate::tree::{Entry, OriginIndex, Tree};
+
+/// Lists within lists that are followed.
+const NESTING_MAX: u32 = 8;
+
+/// Fields that name the version of another object.
+const REFERENCES: [(&str, &str); 3] = [
+    ("scaleTargetRef", "spec.scaleTargetRef"),
+    ("targetRef", "spec.targetRef"),
+    ("workloadRef", "spec.workloadRef"),
+];
+
+/// Whether anything of a document is to be changed.
+pub(super) fn is_concerned(measure: &Measure, root: &Node<'_>) -> bool {
+    let mut concerned = false;
+    head::visit(root, &mut |object| {
+        concerned |= measure.judge(object.api_version, object.kind).is_some();
+        for (key, _) in REFERENCES {
+            let Some(of) = object.node.path(&["spec", key]) else { continue };
+            let named = (of.text_of("apiVersion"), of.text_of("kind"));
+            concerned |=
+                matches!(named, (Some(version), Some(kind)) if measure.judge(version, kind).is_some());
+        }
+    });
+    concerned
+}
+
+/// Hands on every object of a document that the table has something to say of.
+pub(super) fn each_judged(measure: &Measure, root: &Node<'_>, mut each: impl FnMut(Gvk, &Object<'_, '_>)) {
+    head::visit(root, &mut |object| {
+        if let Some(judged) = measure.judge(object.api_version, object.kind) {
+            each(judged.row.gvk.clone(), &object);
+        }
+    });
+}
+
+/// A change that was made, but for its place.
+pub(super) struct Done {
+    name: String,
+    namespace: Option<String>,
+    field: Option<&'static str>,
+    from: Gvk,
+    to: Gvk,
+    notes: Vec<Note>,
+}
+
+impl Done {
+    pub(super) fn at(self, place: Place) -> Change {
+        let Done { name, namespace, field, from, to, notes } = self;
+        Change { place, name, namespace, field, from, to, notes }
+    }
+}
+
+pub(super) type Outcome = Result<Done, Box<(Gvk, Why)>>;
+
+/// Which objects are converted: by their number in the document, the version they use, and the node that says it.
+pub(super) type Chosen<'c> = &'c dyn Fn(usize, &Gvk, Option<OriginIndex>) -> bool;
+
+/// Converts the chosen objects of a document and hands on what came of each, with the node that says its version.
+pub(super) fn convert_all(
+    measure: &Measure,
+    schema: &Schema,
+    tree: &mut Tree,
+    chosen: Chosen<'_>,
+    each: &mut dyn FnMut(Option<OriginIndex>, Outcome),
+) {
+    let mut walk = Walk { one: One { measure, schema }, chosen, each, number: 0 };
+    walk.nested(tree, NESTING_MAX);
+}
+
+struct Walk<'w> {
+    one: One<'w>,
+    chosen: Chosen<'w>,
+    each: &'w mut dyn FnMut(Option<OriginIndex>, Outcome),
+    number: usize,
+}
+
+impl Walk<'_> {
+    fn nested(&mut self, tree: &mut Tree, depth: u32) {
+        if depth == 0 {
+            return;
+        }
+        let kind = tree.text_at(&["kind"]).unwrap_or_default();
+        let is_list = kind.ends_with("List") && tree.get("items").is_some();
+        if is_list && self.one.judged(tree).is_some() {
+            self.typed_list(tree);
+        } else if is_list {
+            if let Some(items) = tree.get_mut("items") {
+                items.items_mut().iter_mut().for_each(|item| self.nested(item, depth - 1));
+            }
+        } else if !tree.items().is_empty() {
+            tree.items_mut().iter_mut().for_each(|item| self.nested(item, depth - 1));
+        } else {
+            self.object(tree);
+            self.references(tree);
+        }
+    }
+
+    /// Whether the next one is to be converted.
+    fn is_chosen(&mut self, used: &Gvk, from: Option<OriginIndex>) -> bool {
+        self.number += 1;
+        (self.chosen)(self.number - 1, used, from)
+    }
+
+    fn object(&mut self, tree: &mut Tree) {
+        let Some(judged) = self.one.judged(tree) else { return };
+        let from = tree.get("apiVersion").and_then(|of| of.from);
+        let used = judged.row.gvk.clone();
+        if self.is_chosen(&used, from) {
+            let outcome = self.one.object(tree);
+            (self.each)(from, outcome.map_err(|why| Box::new((used, why))));
+        }
+    }
+
+    fn references(&mut self, tree: &mut Tree) {
+        for (key, field) in REFERENCES {
+            let Some(of) = tree.path_mut(&["spec", key]) else { continue };
+            let Some(judged) = self.one.judged(of) else { continue };
+            let from = of.get("apiVersion").and_then(|of| of.from);
+            let used = judged.row.gvk.clone();
+            if self.is_chosen(&used, from) {
+                let outcome = self.one.reference(of, field);
+                (self.each)(from, outcome.map_err(|why| Box::new((used, why))));
+            }
+        }
+    }
+
+    /// A list of one kind: its version is that of all items that say none, so that all are converted or none.
+    fn typed_list(&mut self, tree: &mut Tree) {
+        let Some(judged) = self.one.judged(tree) else { return };
+        let from = tree.get("apiVersion").and_then(|of| of.from);
+        let used = judged.row.gvk.clone();
+        if !self.is_chosen(&used, from) {
+            return;
+        }
+        let mut made = tree.clone();
+        let outcome = self.one.typed_list(&mut made, &used);
+        if outcome.is_ok() {
+            *tree = made;
+        }
+        (self.each)(from, outcome.map_err(|why| Box::new((used, why))));
+    }
+}
+
+/// What is known besides the object.
+struct One<'o> {
+    measure: &'o Measure,
+    schema: &'o Schema,
+}
+
+impl<'o> One<'o> {
+    fn judged(&self, tree: &Tree) -> Option<Judged<'o>> {
+        self.measure.judge(tree.text_at(&["apiVersion"])?, tree.text_at(&["kind"])?)
+    }
+
+    /// What takes the place of a version, if the cluster serves it by the time the text is used.
+    fn successor(&self, judged: &Judged<'_>) -> Result<Gvk, Why> {
+        let measure = self.measure;
+        let Some(to) = measure.table.replacement(judged.row, measure.range.target) else {
+            return Err(Why::Hold(convert::without_successor(&judged.row.gvk)));
+        };
+        let from = measure.table.lookup_gvk(to).and_then(|row| row.introduced);
+        let is_kubernetes = judged.row.product == crate::table::Product::Kubernetes;
+        match (measure.range.current, from) {
+            (Some(current), Some(from)) if is_kubernetes && from > current => {
+                Err(Why::NotYet { to: Box::new(to.clone()), from })
+            }
+            (_, _) => Ok(to.clone()),
+        }
+    }
+
+    fn object(&self, tree: &mut Tree) -> Result<Done, Why> {
+        let Some(judged) = self.judged(tree) else { return Err(Why::OfList) };
+        let has = |key: &str| tree.text_at(&["metadata", key]).is_some();
+        if has("uid") && has("resourceVersion") {
+            return Err(Why::Live);
+        }
+        let to = self.successor(&judged)?;
+        let mut made = tree.clone();
+        let notes = convert::convert(&self.measure.table, &mut made, &to, self.measure.range.target)
+            .map_err(Why::Hold)?;
+        self.check(&made, &to).map_err(Why::Hold)?;
+        *tree = made;
+        Ok(done(tree, None, judged.row.gvk.clone(), to, notes))
+    }
+
+    /// What Kubernetes 1.36 has a type for has to be of that type.
+    fn check(&self, made: &Tree, to: &Gvk) -> Result<(), Hold> {
+        if !self.schema.serves(to) {
+            return Ok(());
+        }
+        let mut problems = self.schema.check(&made.value());
+        problems.truncate(PROBLEMS_MAX);
+        if problems.is_empty() { Ok(()) } else { Err(Hold::Refused { problems }) }
+    }
+
+    fn reference(&self, of: &mut Tree, field: &'static str) -> Result<Done, Why> {
+        let Some(judged) = self.judged(of) else { return Err(Why::OfList) };
+        let to = self.successor(&judged)?;
+        if to.kind != judged.row.gvk.kind {
+            return Err(Why::Hold(Hold::NoWay(Way::new(&judged.row.gvk, &to))));
+        }
+        of.set("apiVersion", Tree::text(&to.api_version()));
+        Ok(Done {
+            name: of.text_at(&["name"]).unwrap_or_default().to_owned(),
+            namespace: None,
+            field: Some(field),
+            from: judged.row.gvk.clone(),
+            to,
+            notes: Vec::new(),
+        })
+    }
+
+    fn typed_list(&self, list: &mut Tree, used: &Gvk) -> Result<Done, Why> {
+        let judged = self.judged(list).ok_or(Why::OfList)?;
+        let to = self.successor(&judged)?;
+        let mut notes = Vec::new();
+        let head = [("apiVersion", used.api_version()), ("kind", used.kind.clone())];
+        let items = list.get_mut("items").map(Tree::items_mut).unwrap_or_default();
+        for item in items {
+            let bare = item.get("apiVersion").is_none() && item.get("kind").is_none();
+            if bare {
+                head.iter()
+                    .rev()
+                    .for_each(|(key, text)| item.insert_first(Entry::new(key, Tree::text(text))));
+            }
+            if self.judged(item).is_some() {
+                notes.extend(self.object(item)?.notes);
+            }
+            if bare {
+                for (key, _) in &head {
+                    drop(item.take(key));
+                }
+            }
+        }
+        list.set("apiVersion", Tree::text(&to.api_version()));
+        notes.sort();
+        notes.dedup();
+        Ok(done(list, None, used.clone(), to, notes))
+    }
+}
+
+/// Problems that are told of one object.
+const PROBLEMS_MAX: usize = 3;
+
+fn done(tree: &Tree, field: Option<&'static str>, from: Gvk, to: Gvk, notes: Vec<Note>) -> Done {
+    let of_metadata = |key: &str| tree.text_at(&["metadata", key]).map(str::to_owned);
+    Done {
+        name: of_metadata("name").or(of_metadata("generateName")).unwrap_or_default(),
+        namespace: of_metadata("namespace"),
+        field,
+        from,
+        to,
+        notes,
+    }
+}

@@ -1,0 +1,86 @@
+//! What came of a fix.
+
+use std::fmt;
+
+use super::Hunk;
+use crate::convert::{Hold, Note};
+use crate::release::Release;
+use crate::source::Place;
+use crate::table::Gvk;
+
+/// A text that was fixed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fixed {
+    /// The text, with its changes.
+    pub text: String,
+    /// Objects, and references to others, that are at another version.
+    pub changes: Vec<Change>,
+    /// What stays as it is, and why.
+    pub left: Vec<Left>,
+    /// The lines that go and come. No other byte is changed.
+    pub hunks: Vec<Hunk>,
+}
+
+/// One change of version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Where the version was written.
+    pub place: Place,
+    /// Name of the object, as far as it says one.
+    pub name: String,
+    /// Its namespace, where it says one.
+    pub namespace: Option<String>,
+    /// The field, where it is a reference to another object.
+    pub field: Option<&'static str>,
+    /// The version it had.
+    pub from: Gvk,
+    /// The version it has.
+    pub to: Gvk,
+    /// What was done beyond writing the same in other words.
+    pub notes: Vec<Note>,
+}
+
+/// What is left to a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Where the version is written.
+    pub place: Place,
+    /// The version.
+    pub used: Gvk,
+    /// Why it is left.
+    pub why: Why,
+}
+
+/// Why something is left as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// A person has to decide.
+    Hold(Hold),
+    /// The cluster does not serve the successor yet.
+    NotYet {
+        /// The successor.
+        to: Box<Gvk>,
+        /// The first version that serves it.
+        from: Release,
+    },
+    /// It is an object as a cluster shows it: what writes it has to change.
+    Live,
+    /// The text does not let itself be changed so that it says the right thing, or cannot be read at all.
+    InTheWay(String),
+    /// Something else of its list is left.
+    OfList,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hold(hold) => hold.fmt(f),
+            Self::NotYet { to, from } => {
+                write!(f, "{to} is served from {from} on: change it once the cluster runs that")
+            }
+            Self::Live => f.write_str("a cluster shows it so: what writes it has to change"),
+            Self::InTheWay(why) => write!(f, "the text is in the way: {why}"),
+            Self::OfList => f.write_str("the list it stands in has one version for all, and others are left"),
+        }
+    }
+}

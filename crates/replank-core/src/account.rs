@@ -16,6 +16,8 @@ pub(crate) struct Account {
     pub(crate) sent: Sent,
     /// Nodes that an interruption takes away, as of this decision.
     pub(crate) interrupted: BTreeSet<NodeName>,
+    /// Whether the number of nodes is kept to what is needed.
+    pub(crate) is_scaled: bool,
     /// Groups that the run takes in hand, as of this decision: their tags may not say so yet.
     pub(crate) rolled: BTreeSet<GroupName>,
 }

@@ -167,6 +167,7 @@ impl Core {
     /// everything that is there has been observed once.
     pub fn decide(&mut self, now: Time) -> Decision {
         let account = &mut self.account;
+        account.is_scaled = self.scale.is_some();
         let mut decision = match &mut self.interrupt {
             Some(interrupt) => interrupt.decide(&self.view, now, account),
             None => Decision::default(),

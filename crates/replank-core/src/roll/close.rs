@@ -36,9 +36,11 @@ pub(super) fn close(turn: &mut Turn<'_>, track: &Track<'_>, number: usize, spare
     if has_leaving || is_arriving(turn, track) {
         return false;
     }
-    // A node that was left out half way keeps its place in the group, and the one that was launched for it is too much.
+    // A node that was left out half way keeps its place in the group, and the one that was launched for it is too much. So is the surge where the
+    // last old nodes were taken away by somebody else, and the group has launched others in their places.
     let left_out = u32::try_from(track.lane.skipped.len()).unwrap_or(u32::MAX);
-    let surplus = beyond(track).min(track.allowance(turn.scope).surge).min(left_out);
+    let own = if is_ours(turn, track) { u32::MAX } else { left_out };
+    let surplus = beyond(track).min(track.allowance(turn.scope).surge).min(own);
     let is_busy = retire_needless(turn, track, number, spare);
     if is_busy || retire(turn, track, number, surplus, &BTreeSet::new(), spare) {
         return false;
@@ -99,6 +101,14 @@ pub(super) fn beyond(track: &Track<'_>) -> u32 {
         (Some(_), Some(_)) => track.wanted().saturating_sub(track.wanted_before() + track.retained()),
         (Some(_) | None, Some(_) | None) => 0,
     }
+}
+
+/// Whether this run has raised the group, and nobody else has changed its maximum: then what it wants beyond its size before the run is the run's surge, as far as that goes.
+fn is_ours(turn: &Turn<'_>, track: &Track<'_>) -> bool {
+    let (Some(group), Some(original)) = (track.group, track.original) else { return false };
+    let surge = track.allowance(turn.scope).surge;
+    let is_raised_by_us = track.begun.is_some() && !track.is_moved_into();
+    is_raised_by_us && group.size.max <= original.max.max(original.desired + surge)
 }
 
 /// Ends new instances that came up in zones where nothing is left to do, once the zones that they were launched for have
@@ -216,7 +226,9 @@ pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
             return false;
         }
         // What was launched beside nodes that stay, and is in use by now, cannot be taken back.
-        let is_beyond = (original.desired + track.moved() + 1..=raised).contains(&group.size.desired);
+        // Where the number of nodes is kept to what is needed, it goes as soon as it is not.
+        let is_beyond =
+            !turn.is_scaled && (original.desired + track.moved() + 1..=raised).contains(&group.size.desired);
         if is_ours || is_beyond {
             let on = WaitingOn::Bounds { size: group.size, original };
             turn.wait(Subject::Bounds(track.name.clone()), on);

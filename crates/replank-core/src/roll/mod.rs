@@ -205,6 +205,7 @@ impl Cache {
             &mut account.sent,
             &mut self.watched,
         );
+        turn.is_scaled = account.is_scaled;
         let mut gear = Gear { healths: &mut self.healths, room: &mut self.room, loose: &mut self.loose };
         let is_halted = tracks.iter().any(|track| track.halted.is_some());
         let is_halting = !is_halted && halt::is_under_way(&turn, &tracks);

@@ -38,6 +38,8 @@ pub(super) struct Turn<'a> {
     wake: Option<Time>,
     /// Whether something is in motion that will change things without anybody's doing.
     pub(super) is_moving: bool,
+    /// Whether somebody keeps the number of nodes to what is needed.
+    pub(super) is_scaled: bool,
     /// Groups that the run takes in hand.
     pub(super) rolled: BTreeSet<GroupName>,
 }
@@ -242,6 +244,7 @@ impl<'a> Turn<'a> {
             waits: Vec::new(),
             wake: None,
             is_moving: false,
+            is_scaled: false,
             rolled: BTreeSet::new(),
         }
     }

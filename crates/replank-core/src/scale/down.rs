@@ -17,6 +17,7 @@ use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, NodeName, RunId, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
+use rustc_hash::FxHashMap;
 
 use super::blocks::{Blocks, PodFate, charge, fate};
 use super::confirm::misfit;
@@ -237,8 +238,9 @@ pub fn down(given: Given<'_>, scheduler: &mut Scheduler, ledger: &mut Ledger<'_>
     let is_growing = !growth.rounds.is_empty();
     let mut down = Down::default();
     let mut candidates = Vec::new();
+    let owners = owners(given);
     for (_, node) in given.view.nodes.sorted() {
-        match candidate(given, node) {
+        match candidate(given, node, &owners) {
             Ok(candidate) => candidates.push(candidate),
             Err(keep) => down.kept.push((node.name(), keep)),
         }
@@ -308,14 +310,23 @@ struct Candidate<'a> {
     moving: Vec<Arc<Pod>>,
 }
 
-fn candidate<'a>(given: Given<'a>, node: &'a Arc<Node>) -> Result<Candidate<'a>, Keep> {
-    let Given { view, groups, options, now, .. } = given;
+/// The groups of nodes that may be changed.
+fn owners(given: Given<'_>) -> FxHashMap<&NodeName, &Group> {
+    let groups = given.groups.all.iter();
+    groups.flat_map(|group| group.names().map(move |name| (name, group))).collect()
+}
+
+fn candidate<'a>(
+    given: Given<'a>,
+    node: &'a Arc<Node>,
+    owners: &FxHashMap<&NodeName, &'a Group>,
+) -> Result<Candidate<'a>, Keep> {
+    let Given { view, options, now, .. } = given;
     let name = node.name();
     if given.hands.leaving.contains(&name) || !is_wanted(view, node) {
         return Err(Keep::Leaving);
     }
-    let Some(group) = groups.all.iter().find(|group| group.nodes.values().flatten().any(|own| *own == name))
-    else {
+    let Some(group) = owners.get(&name).copied() else {
         return Err(left_out(given, &name));
     };
     if group.held != Held::Free {

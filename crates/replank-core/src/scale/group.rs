@@ -1,7 +1,9 @@
 //! What the autoscaler knows of each node group, and what it had to assume.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Deref;
 
 use replank_model::object::cloud::{GroupSize, LaunchTemplate};
 use replank_model::object::node::Node;
@@ -121,6 +123,11 @@ pub struct Group {
 }
 
 impl Group {
+    /// Its nodes.
+    pub(super) fn names(&self) -> impl Iterator<Item = &NodeName> {
+        self.nodes.values().flatten()
+    }
+
     /// Number of nodes.
     #[must_use]
     pub fn len(&self) -> u32 {
@@ -286,7 +293,7 @@ impl Groups {
     #[must_use]
     pub fn of(view: &View, by: &GroupBy, facts: &[Facts], options: &Options) -> Self {
         let mut groups = Self::default();
-        let ground = Ground::of(view);
+        let ground = LazyCell::new(|| Ground::of(view));
         let members = members(view, by);
         let booting = loose(view);
         for (name, draft) in drafts(view, by, facts) {
@@ -300,7 +307,7 @@ impl Groups {
         &mut self,
         name: GroupName,
         draft: &Draft<'_>,
-        (ground, members, loose): (&Ground, &BTreeMap<GroupName, Vec<&Node>>, &Loose),
+        (ground, members, loose): (&dyn Deref<Target = Ground>, &BTreeMap<GroupName, Vec<&Node>>, &Loose),
         options: &Options,
     ) {
         let facts = draft.facts;

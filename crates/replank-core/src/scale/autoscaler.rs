@@ -9,10 +9,10 @@
 //! What it remembers is a cache, as with Cluster Autoscaler: a process that starts anew finds the nodes that go by their marks and those that come by
 //! their groups, and counts anew how long a node has not been needed and how long a group that failed is left alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use replank_model::text::GroupName;
+use replank_model::text::{GroupName, NodeName};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 
@@ -33,7 +33,7 @@ use crate::command::{CommandKey, Outcome};
 use crate::decision::Decision;
 use crate::groups::GroupBy;
 use crate::schedule::Scheduler;
-use crate::waiting::Waiting;
+use crate::waiting::{Subject, Waiting, WaitingOn};
 
 /// From one look to the next.
 const LOOK: Span = Span::from_secs(10);
@@ -75,8 +75,30 @@ struct Cache {
     waiting: Vec<Waiting>,
     /// When to look again though nothing changes; absent if never.
     due: Option<Time>,
+    /// What the others had in hand then.
+    others: Others,
     /// Nothing has changed since the last look.
     is_seen: bool,
+}
+
+/// What decides about the number of nodes and is no observation: it may change by the clock alone.
+#[derive(Debug, Default, PartialEq)]
+struct Others {
+    interrupted: BTreeSet<NodeName>,
+    rolled: BTreeSet<GroupName>,
+    /// What waits for room: pods, and nodes for the sake of theirs.
+    homeless: BTreeSet<Subject>,
+}
+
+impl Others {
+    fn of(account: &Account, waiting: &[Waiting]) -> Self {
+        let homeless = waiting.iter().filter(|one| matches!(one.on, WaitingOn::Room { .. }));
+        Self {
+            interrupted: account.interrupted.clone(),
+            rolled: account.rolled.clone(),
+            homeless: homeless.map(|one| one.what.clone()).collect(),
+        }
+    }
 }
 
 impl Scale {
@@ -124,6 +146,11 @@ impl Scale {
         account: &mut Account,
         waiting: &[Waiting],
     ) -> Decision {
+        let others = Others::of(account, waiting);
+        if others != self.cache.others {
+            self.cache.others = others;
+            self.cache.is_seen = false;
+        }
         let is_due = !self.cache.is_seen || self.cache.due.is_some_and(|due| due <= now);
         let is_time = now == full(now);
         if is_due && is_time {

@@ -34,6 +34,7 @@ pub mod singleton;
 pub mod stuck;
 #[cfg(test)]
 mod testing;
+pub mod upgrade;
 pub mod waiting;
 
 use std::collections::BTreeSet;

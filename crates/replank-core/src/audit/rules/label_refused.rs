@@ -41,7 +41,7 @@ const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node
 const NAMED_MAX: usize = 8;
 
 /// Whether a kubelet exits when it is told to set this label (`--node-labels`, since 1.16; `cmd/kubelet/app/options`).
-fn is_refused(key: &str) -> bool {
+pub(crate) fn is_refused(key: &str) -> bool {
     let domain = key.split_once('/').map_or("", |(domain, _)| domain);
     let is_in = |of: &str| domain == of || domain.ends_with(&format!(".{of}"));
     let is_kubernetes = is_in("kubernetes.io") || is_in("k8s.io");

@@ -1,0 +1,394 @@
+//! Controllers that somebody has installed, and the Kubernetes versions that they are made for.
+//!
+//! They are known by their images. What each is made for stands in its own documentation; the rows below name it. Where a row
+//! does not reach as far as the target, or nobody publishes such a table, the answer is that it is not known: look there.
+
+use std::collections::BTreeMap;
+
+use replank_model::object::meta::Key;
+use replank_model::object::pod::PodSpec;
+use replank_model::object::workload::{DaemonSet, Deployment, StatefulSet};
+use replank_model::version::Version;
+use replank_model::view::View;
+
+use super::minor::Minor;
+
+/// The first two numbers of a product's version.
+type Number = (u64, u64);
+
+/// What a controller is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Made {
+    /// Its minor version is that of the control plane.
+    ForItsOwnMinor,
+    /// From this version on it goes with this minor version of Kubernetes and later ones, until the next row: `(Kubernetes,
+    /// least version)`. Kubernetes beyond the last row is not known.
+    Least(&'static [(u64, Number)]),
+    /// Of a version and later, the newest Kubernetes that it was made for: `(version, newest Kubernetes)`, the last row first. Versions
+    /// beyond the first are not known.
+    Newest(&'static [(Number, u64)]),
+    /// Nobody publishes a table that is built in.
+    NotPublished,
+}
+
+/// How grave it is where it is not made for a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Break {
+    /// It was not tried, and mostly works.
+    Untested,
+    /// It asks for API versions that are gone from this Kubernetes version on, and stops: `(versions before this, Kubernetes)`.
+    Stops(Number, u64),
+}
+
+/// A controller that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// What to call it.
+    pub name: &'static str,
+    /// How the repository of its image ends, or what it has in it.
+    images: &'static [&'static str],
+    made: Made,
+    breaks: Break,
+    /// Where it says so.
+    pub look: &'static str,
+}
+
+/// Controllers that are known.
+pub const KNOWN: &[Known] = &[
+    Known {
+        name: "Cluster Autoscaler",
+        images: &["/cluster-autoscaler"],
+        // kubernetes/autoscaler, cluster-autoscaler/README.md "Releases": the version that was made for the control plane's.
+        made: Made::ForItsOwnMinor,
+        breaks: Break::Untested,
+        look: "https://github.com/kubernetes/autoscaler/tree/master/cluster-autoscaler#releases",
+    },
+    Known {
+        name: "Karpenter",
+        images: &["karpenter/controller", "/karpenter"],
+        // karpenter-provider-aws, docs "Compatibility", matrix (as of 1.9).
+        made: Made::Least(&[
+            (29, (0, 34)),
+            (30, (0, 37)),
+            (31, (1, 0)),
+            (32, (1, 2)),
+            (33, (1, 5)),
+            (34, (1, 6)),
+            (35, (1, 9)),
+        ]),
+        breaks: Break::Untested,
+        look: "https://karpenter.sh/docs/upgrading/compatibility/",
+    },
+    Known {
+        name: "AWS Load Balancer Controller",
+        images: &["/aws-load-balancer-controller", "/aws-alb-ingress-controller"],
+        made: Made::NotPublished,
+        // Its documentation "Supported Kubernetes versions": 2.2.0 to 2.3.1 for 1.16 to 1.21, 2.4.0 and later for 1.19 and later.
+        breaks: Break::Stops((2, 4), 22),
+        look: "https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/deploy/installation/",
+    },
+    Known {
+        name: "Ingress-NGINX",
+        images: &["ingress-nginx/controller", "/nginx-ingress-controller"],
+        // kubernetes/ingress-nginx, README.md "Supported Versions table" (as of v1.11).
+        made: Made::Newest(&[
+            ((1, 11), 30),
+            ((1, 10), 30),
+            ((1, 9), 29),
+            ((1, 8), 27),
+            ((1, 7), 27),
+            ((1, 6), 26),
+            ((1, 5), 25),
+            ((1, 4), 25),
+            ((1, 3), 24),
+            ((1, 1), 23),
+            ((1, 0), 22),
+            ((0, 0), 21),
+        ]),
+        breaks: Break::Stops((1, 0), 22),
+        look: "https://github.com/kubernetes/ingress-nginx#supported-versions-table",
+    },
+    Known {
+        name: "cert-manager",
+        images: &["/cert-manager-controller"],
+        // cert-manager, docs "Supported Releases" (as of 1.20).
+        made: Made::Newest(&[((1, 20), 35), ((1, 19), 35), ((1, 18), 33)]),
+        // Its release notes 1.5: versions before ask for API versions that 1.22 does not serve.
+        breaks: Break::Stops((1, 5), 22),
+        look: "https://cert-manager.io/docs/releases/",
+    },
+    Known {
+        name: "metrics-server",
+        images: &["/metrics-server"],
+        // kubernetes-sigs/metrics-server, README.md "Compatibility matrix": 0.3 up to 1.20; later ones name no newest.
+        made: Made::NotPublished,
+        breaks: Break::Stops((0, 4), 22),
+        look: "https://github.com/kubernetes-sigs/metrics-server#compatibility-matrix",
+    },
+    of_no_table(
+        "Amazon EBS CSI driver",
+        &["/aws-ebs-csi-driver"],
+        "https://github.com/kubernetes-sigs/aws-ebs-csi-driver#compatibility",
+    ),
+    of_no_table(
+        "Amazon EFS CSI driver",
+        &["/aws-efs-csi-driver"],
+        "https://github.com/kubernetes-sigs/aws-efs-csi-driver",
+    ),
+    of_no_table(
+        "snapshot-controller",
+        &["/snapshot-controller"],
+        "https://github.com/kubernetes-csi/external-snapshotter#compatibility",
+    ),
+    of_no_table("Istio", &["/pilot"], "https://istio.io/latest/docs/releases/supported-releases/"),
+    of_no_table(
+        "Calico",
+        &["calico/node", "calico/kube-controllers", "tigera/operator"],
+        "https://docs.tigera.io/calico/latest/getting-started/kubernetes/requirements",
+    ),
+    of_no_table(
+        "Cilium",
+        &["cilium/cilium", "cilium/operator-generic", "cilium/operator-aws"],
+        "https://docs.cilium.io/en/stable/network/kubernetes/compatibility/",
+    ),
+    of_no_table(
+        "ExternalDNS",
+        &["/external-dns"],
+        "https://github.com/kubernetes-sigs/external-dns#kubernetes-version-compatibility",
+    ),
+    of_no_table(
+        "External Secrets",
+        &["/external-secrets"],
+        "https://external-secrets.io/latest/introduction/stability-support/",
+    ),
+    of_no_table(
+        "Argo CD",
+        &["argoproj/argocd"],
+        "https://argo-cd.readthedocs.io/en/stable/operator-manual/installation/#supported-versions",
+    ),
+    of_no_table(
+        "Argo Workflows",
+        &["argoproj/workflow-controller"],
+        "https://argo-workflows.readthedocs.io/en/latest/releases/",
+    ),
+    of_no_table(
+        "Argo Rollouts",
+        &["argoproj/argo-rollouts"],
+        "https://github.com/argoproj/argo-rollouts/releases",
+    ),
+    of_no_table(
+        "Flux",
+        &["fluxcd/source-controller", "fluxcd/helm-controller"],
+        "https://fluxcd.io/flux/installation/#prerequisites",
+    ),
+    of_no_table(
+        "kube-state-metrics",
+        &["/kube-state-metrics"],
+        "https://github.com/kubernetes/kube-state-metrics#compatibility-matrix",
+    ),
+    of_no_table("KEDA", &["/keda"], "https://keda.sh/docs/latest/operate/cluster/#kubernetes-compatibility"),
+    of_no_table(
+        "Gatekeeper",
+        &["openpolicyagent/gatekeeper"],
+        "https://open-policy-agent.github.io/gatekeeper/website/docs/install",
+    ),
+    of_no_table("Kyverno", &["/kyverno"], "https://kyverno.io/docs/installation/#compatibility-matrix"),
+    of_no_table(
+        "AWS Node Termination Handler",
+        &["/aws-node-termination-handler"],
+        "https://github.com/aws/aws-node-termination-handler#kubernetes-version-support",
+    ),
+];
+
+const fn of_no_table(name: &'static str, images: &'static [&'static str], look: &'static str) -> Known {
+    Known { name, images, made: Made::NotPublished, breaks: Break::Untested, look }
+}
+
+/// Whether a controller goes with a version of Kubernetes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goes {
+    /// It is made for it.
+    Yes,
+    /// It is not, and may work.
+    NotMadeFor {
+        /// The version to take, where that is known.
+        least: Option<Number>,
+    },
+    /// It asks for what is no longer served, and stops.
+    Stops {
+        /// The version to take.
+        least: Number,
+    },
+    /// Nobody has said: the tables that are built in do not reach so far, or its version is not to be read.
+    Unknown,
+}
+
+impl Known {
+    /// Whether a version of it goes with a version of Kubernetes.
+    #[must_use]
+    pub fn goes(&self, version: Number, with: Minor) -> Goes {
+        match self.breaks {
+            Break::Stops(least, from) if version < least && with.0 >= from => return Goes::Stops { least },
+            Break::Stops(..) | Break::Untested => {}
+        }
+        match self.made {
+            Made::ForItsOwnMinor if version == (1, with.0) => Goes::Yes,
+            Made::ForItsOwnMinor => Goes::NotMadeFor { least: Some((1, with.0)) },
+            Made::Least(rows) => match rows.iter().find(|(minor, _)| *minor == with.0) {
+                Some((_, least)) if version >= *least => Goes::Yes,
+                Some((_, least)) => Goes::NotMadeFor { least: Some(*least) },
+                None => Goes::Unknown,
+            },
+            Made::Newest(rows) => match rows.iter().find(|(from, _)| version >= *from) {
+                Some((_, newest)) if with.0 <= *newest => Goes::Yes,
+                // The row of the newest version that is known is all that is known of those after it.
+                Some((from, _))
+                    if rows.first().is_some_and(|(first, _)| first == from) && version > *from =>
+                {
+                    Goes::Unknown
+                }
+                Some(_) => {
+                    let least =
+                        rows.iter().rev().find(|(_, newest)| *newest >= with.0).map(|(from, _)| *from);
+                    Goes::NotMadeFor { least }
+                }
+                None => Goes::Unknown,
+            },
+            Made::NotPublished => Goes::Unknown,
+        }
+    }
+}
+
+/// A controller of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Controller {
+    /// What it is.
+    pub known: &'static Known,
+    /// Kind and name of its workload.
+    pub workload: (&'static str, Key),
+    /// Its image.
+    pub image: String,
+    /// Its version, where the image's tag is one.
+    pub version: Option<Number>,
+}
+
+impl Controller {
+    /// Whether it goes with a version of Kubernetes.
+    #[must_use]
+    pub fn goes(&self, with: Minor) -> Goes {
+        self.version.map_or(Goes::Unknown, |version| self.known.goes(version, with))
+    }
+}
+
+/// The controllers among the workloads, sorted by name; a controller with several workloads is told once for each image.
+#[must_use]
+pub fn inventory(view: &View) -> Vec<Controller> {
+    let mut found: BTreeMap<(&'static str, String), Controller> = BTreeMap::new();
+    let mut look = |kind: &'static str, key: Key, spec: &PodSpec| {
+        for container in &spec.containers {
+            let Some((repository, tag)) = split(&container.image) else { continue };
+            let Some(known) = KNOWN.iter().find(|known| known.is(repository)) else { continue };
+            let version = Version::parse_generic(tag).ok().map(|version| (version.major(), version.minor()));
+            let controller = Controller {
+                known,
+                workload: (kind, key.clone()),
+                image: container.image.to_string(),
+                version,
+            };
+            found.entry((known.name, container.image.to_string())).or_insert(controller);
+        }
+    };
+    for (_, one) in view.table::<Deployment>().sorted() {
+        look("Deployment", one.meta.key(), &one.spec.template.spec);
+    }
+    for (_, one) in view.table::<StatefulSet>().sorted() {
+        look("StatefulSet", one.meta.key(), &one.spec.template.spec);
+    }
+    for (_, one) in view.table::<DaemonSet>().sorted() {
+        look("DaemonSet", one.meta.key(), &one.spec.template.spec);
+    }
+    found.into_values().collect()
+}
+
+impl Known {
+    fn is(&self, repository: &str) -> bool {
+        self.images.iter().any(|image| repository.ends_with(image))
+    }
+}
+
+/// Repository and tag of an image, the digest left off; a repository of one word gets a slash before it.
+pub(super) fn split(image: &str) -> Option<(&str, &str)> {
+    let image = image.split_once('@').map_or(image, |(named, _)| named);
+    let (repository, tag) = image.rsplit_once(':')?;
+    // What follows is a port, and there is no tag.
+    (!tag.contains('/')).then_some((repository, tag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(name: &str) -> &'static Known {
+        KNOWN.iter().find(|known| known.name == name).expect("it is known")
+    }
+
+    /// What their own documentation says; the rows name it. (controller, version, Kubernetes, answer)
+    #[test]
+    fn what_their_own_documentation_says() {
+        let table: &[(&str, Number, u64, Goes)] = &[
+            ("Cluster Autoscaler", (1, 33), 33, Goes::Yes),
+            ("Cluster Autoscaler", (1, 33), 34, Goes::NotMadeFor { least: Some((1, 34)) }),
+            ("Cluster Autoscaler", (1, 35), 34, Goes::NotMadeFor { least: Some((1, 34)) }),
+            ("Karpenter", (1, 6), 34, Goes::Yes),
+            ("Karpenter", (1, 5), 34, Goes::NotMadeFor { least: Some((1, 6)) }),
+            ("Karpenter", (0, 37), 30, Goes::Yes),
+            ("Karpenter", (1, 9), 36, Goes::Unknown),
+            ("AWS Load Balancer Controller", (2, 2), 21, Goes::Unknown),
+            ("AWS Load Balancer Controller", (2, 2), 22, Goes::Stops { least: (2, 4) }),
+            ("AWS Load Balancer Controller", (2, 4), 22, Goes::Unknown),
+            ("Ingress-NGINX", (0, 49), 21, Goes::Yes),
+            ("Ingress-NGINX", (0, 49), 22, Goes::Stops { least: (1, 0) }),
+            ("Ingress-NGINX", (1, 5), 26, Goes::NotMadeFor { least: Some((1, 6)) }),
+            ("Ingress-NGINX", (1, 9), 29, Goes::Yes),
+            ("Ingress-NGINX", (1, 11), 30, Goes::Yes),
+            ("Ingress-NGINX", (1, 11), 33, Goes::NotMadeFor { least: None }),
+            ("Ingress-NGINX", (1, 14), 34, Goes::Unknown),
+            ("cert-manager", (1, 3), 22, Goes::Stops { least: (1, 5) }),
+            ("cert-manager", (1, 18), 34, Goes::NotMadeFor { least: Some((1, 19)) }),
+            ("cert-manager", (1, 20), 35, Goes::Yes),
+            ("cert-manager", (1, 21), 36, Goes::Unknown),
+            ("cert-manager", (1, 12), 30, Goes::Unknown),
+            ("metrics-server", (0, 3), 22, Goes::Stops { least: (0, 4) }),
+            ("metrics-server", (0, 7), 36, Goes::Unknown),
+            ("Istio", (1, 24), 33, Goes::Unknown),
+        ];
+        for &(name, version, with, expected) in table {
+            assert_eq!(known(name).goes(version, Minor(with)), expected, "{name} {version:?} with 1.{with}");
+        }
+    }
+
+    #[test]
+    fn every_controller_says_where_to_look_and_is_told_from_the_others() {
+        for one in KNOWN {
+            assert!(one.look.starts_with("https://"), "{}", one.name);
+            let image = format!(
+                "registry.example.com{}{}",
+                if one.images[0].starts_with('/') { "" } else { "/" },
+                one.images[0]
+            );
+            let first = KNOWN.iter().find(|known| known.is(&image)).expect("it is known by its image");
+            assert_eq!(first.name, one.name, "{image}");
+        }
+    }
+
+    #[test]
+    fn images_are_split_into_repository_and_tag() {
+        assert_eq!(
+            split("registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0"),
+            Some(("registry.k8s.io/autoscaling/cluster-autoscaler", "v1.33.0"))
+        );
+        assert_eq!(split("localhost:5000/a/b:v1@sha256:00"), Some(("localhost:5000/a/b", "v1")));
+        assert_eq!(split("localhost:5000/a/b"), None);
+        assert_eq!(split("a/b@sha256:00"), None);
+    }
+}

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::hpa::HpaArgs;
 use crate::scan::ScanArgs;
 use crate::snapshot::ReadArgs;
-use crate::upgrade::UpgradeArgs;
+use crate::upgrade::{UpgradeArgs, UpgradeRehearsalArgs};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -433,6 +433,10 @@ pub(crate) struct RehearseArgs {
     /// Longest virtual time that is rehearsed, such as 48h. Otherwise an hour more than the plan's deadline.
     #[arg(long, value_name = "DURATION", value_parser = limit)]
     pub(crate) limit: Option<Span>,
+
+    /// A whole upgrade.
+    #[command(flatten)]
+    pub(crate) upgrade: UpgradeRehearsalArgs,
 }
 
 /// Copies of one call: more than a cluster of 5,000 nodes takes at 110 pods a node.

@@ -58,6 +58,6 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Leftover(args) => leftover::run(args, printer),
         Command::Scan(args) => scan::run(args, printer),
         Command::Data(args) => data::run(args, printer),
-        Command::Upgrade(args) => upgrade::run(args, printer),
+        Command::Upgrade(args) => upgrade::run(args, printer, &interrupt),
     }
 }

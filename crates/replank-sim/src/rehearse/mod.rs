@@ -4,6 +4,7 @@ mod complete;
 mod connections;
 mod figures;
 mod happened;
+mod quiet;
 mod recorder;
 mod result;
 mod starts;
@@ -27,6 +28,7 @@ pub(crate) use complete::complete;
 pub use complete::count_budgets;
 pub use connections::{ConnectionFigures, Demand, DemandError};
 pub use happened::HappeningEntry;
+pub use quiet::Quiet;
 pub use result::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, NoticedEntry,
     PodFigures, RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,

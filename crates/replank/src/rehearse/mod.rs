@@ -13,11 +13,12 @@ mod sweep;
 use replank_core::groups::{GroupBy, LearntGroup};
 use replank_core::plan::Plan;
 use replank_core::scale::Autoscaler;
+use replank_model::object::Object;
 use replank_model::text::Text;
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_sim::Assumption;
-use replank_sim::rehearse::{Demand, count_budgets};
+use replank_sim::rehearse::{Demand, RehearsalResult, count_budgets};
 use replank_sim::script::Script;
 use serde::Serialize;
 
@@ -29,6 +30,7 @@ use crate::printer::Printer;
 use crate::report::request::{Request, request};
 use crate::report::{self, About, Run, Summary, Timeline};
 use crate::snapshot::{self, Cluster, HOW_TO_SNAPSHOT};
+use crate::upgrade;
 use groups::Grouped;
 use run::Keep;
 
@@ -99,6 +101,13 @@ pub(crate) fn run(
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
+    if let Some(to) = args.upgrade.upgrade_to {
+        return upgrade::rehearse::run(args, to, printer, interrupt);
+    }
+    if let Some(stray) = args.upgrade.stray() {
+        return Err(Failure::usage_message(format!("{stray} is of an upgrade"))
+            .next("say to which version: --upgrade-to VERSION"));
+    }
     // Its mistakes are found in no time, and a large snapshot takes a while.
     let script = args.script.as_deref().map(script::from_file).transpose()?.unwrap_or_default();
     let demands = connections::read(&args.connections)?;
@@ -162,6 +171,20 @@ fn one(
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::of(rehearsed.result.verdict))
+}
+
+/// Rehearses once, for whoever wants the result only.
+pub(crate) fn once(scene: &Scene, seed: u64, interrupt: &Interrupt) -> RehearsalResult {
+    run::one(scene, seed, None, interrupt).result
+}
+
+/// The same, and everything there is when it is over.
+pub(crate) fn once_and_after(
+    scene: &Scene,
+    seed: u64,
+    interrupt: &Interrupt,
+) -> (RehearsalResult, Vec<Object>) {
+    run::one_and_after(scene, seed, interrupt)
 }
 
 fn many(

@@ -10,6 +10,7 @@ use replank_core::groups::group_of;
 use replank_core::plan::ChosenBy;
 use replank_core::{Core, Options, interrupt, nodes_to_replace};
 use replank_model::delta::Delta;
+use replank_model::object::Object;
 use replank_model::text::{GroupName, RunId};
 use replank_model::time::Span;
 use replank_model::view::View;
@@ -56,6 +57,19 @@ pub(super) fn one(scene: &Scene, seed: u64, limit: Option<Span>, interrupt: &Int
     let meter = Meter::of_nodes();
     let prepared = Prepared::of(scene, limit);
     prepared.rehearse(seed, interrupt, &mut |progress| meter.show(progress))
+}
+
+/// Rehearses once; the result, and everything there is when it is over.
+pub(super) fn one_and_after(
+    scene: &Scene,
+    seed: u64,
+    interrupt: &Interrupt,
+) -> (RehearsalResult, Vec<Object>) {
+    interrupt.hold();
+    let meter = Meter::of_nodes();
+    let prepared = Prepared::of(scene, None);
+    let (rehearsed, rehearsal) = prepared.play(seed, interrupt, &mut |progress| meter.show(progress));
+    (rehearsed.result, rehearsal.world().view().objects())
 }
 
 /// Rehearses with the seeds 1 to `seeds`; those that were over before Ctrl-C, sorted by seed.
@@ -123,6 +137,15 @@ impl<'a> Prepared<'a> {
     }
 
     fn rehearse(&self, seed: u64, interrupt: &Interrupt, show: &mut dyn FnMut(&Progress<'_>)) -> Rehearsed {
+        self.play(seed, interrupt, show).0
+    }
+
+    fn play(
+        &self,
+        seed: u64,
+        interrupt: &Interrupt,
+        show: &mut dyn FnMut(&Progress<'_>),
+    ) -> (Rehearsed, Rehearsal) {
         let begun = Instant::now();
         let mut rehearsal = self.stage(seed);
         show(&rehearsal.progress());
@@ -131,7 +154,8 @@ impl<'a> Prepared<'a> {
             if interrupt.is_pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let wall_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Rehearsed { result: rehearsal.result(self.findings.clone(), stop, wall_ms), stop }
+        let result = rehearsal.result(self.findings.clone(), stop, wall_ms);
+        (Rehearsed { result, stop }, rehearsal)
     }
 
     fn stage(&self, seed: u64) -> Rehearsal {

@@ -1,14 +1,17 @@
 //! Arguments of `upgrade`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use replank_core::upgrade::routes::Way;
 use replank_lifecycle::calendar::Policy;
 use replank_lifecycle::release::Release;
 use replank_model::time::{Span, Time};
 
 use crate::cli::limit;
 use crate::exit::Exit;
+use crate::snapshot::ReadArgs;
 
 /// Arguments of `upgrade`.
 #[derive(Args, Debug)]
@@ -27,6 +30,167 @@ pub(crate) enum UpgradeCommand {
     /// has examples.
     #[command(after_help = Exit::table())]
     Calendar(CalendarArgs),
+
+    /// Plans the way to another version: every step in order, what stands before it and what clears that, how long it takes, and the way back. Touches
+    /// nothing.
+    ///
+    /// SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; --eks takes what `aws eks describe-cluster` and others print. The
+    /// replacement of each node group is rehearsed. docs/upgrade.md has examples.
+    #[command(after_help = Exit::table())]
+    Plan(UpgradePlanArgs),
+}
+
+/// Arguments of `upgrade plan`.
+#[derive(Args, Debug)]
+pub(crate) struct UpgradePlanArgs {
+    /// Files or directories of Kubernetes objects: YAML, JSON, lists, each in gzip too; `-` is standard input.
+    #[arg(value_name = "SNAPSHOT")]
+    pub(super) snapshots: Vec<OsString>,
+
+    /// The Kubernetes version to go to, such as 1.36.
+    #[arg(long, value_name = "VERSION", value_parser = release)]
+    pub(super) to: Release,
+
+    /// What is known besides, and how it is to be done.
+    #[command(flatten)]
+    pub(super) way: WayArgs,
+
+    /// Leaves the rehearsals of the rolls out: their time is not known then, nor whether they come to their end.
+    #[arg(long)]
+    pub(super) no_rehearsal: bool,
+
+    /// Seed of the rehearsals.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+
+    /// The moment of the snapshot, such as 2026-11-20T09:52:00Z. Otherwise it is found in the snapshot; without one it is now.
+    #[arg(long, value_name = "TIME")]
+    pub(super) now: Option<Time>,
+
+    /// How the snapshot is read.
+    #[command(flatten)]
+    pub(super) read: ReadArgs,
+
+    /// Form of the plan; docs/upgrade.md describes the JSON.
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = UpgradeFormat::Text)]
+    pub(super) output: UpgradeFormat,
+}
+
+/// What is known of the cluster besides its snapshot, and how it is to be upgraded.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct WayArgs {
+    /// What the control plane runs, where neither EKS nor the snapshot says it.
+    #[arg(long, value_name = "VERSION", value_parser = release)]
+    pub(crate) from: Option<Release>,
+
+    /// What EKS says, as JSON: describe-cluster, describe-nodegroup, list-addons, describe-addon, describe-addon-versions, list-insights,
+    /// describe-update, `aws ec2 describe-subnets`. May be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) eks: Vec<PathBuf>,
+
+    /// Manifests, charts and whatever else `replank scan` reads, for API versions that go on the way.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) scan: Vec<PathBuf>,
+
+    /// Arguments of a group's kubelets: its user data, a NodeConfig.
+    #[arg(long, value_name = "GROUP=FILE", value_parser = kubelet)]
+    pub(crate) kubelet: Vec<(String, PathBuf)>,
+
+    /// Days of the calendar that replace those built in: what `aws eks describe-cluster-versions` prints.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) calendar: Vec<PathBuf>,
+
+    /// When nodes are rolled. Otherwise as seldom as the skew policy allows.
+    #[arg(long, value_enum, value_name = "WAY")]
+    pub(crate) route: Option<RouteWord>,
+
+    /// How long one step of the control plane is taken to take. Otherwise 15m.
+    #[arg(long, value_name = "DURATION", value_parser = limit)]
+    pub(crate) hop_takes: Option<Span>,
+
+    /// How long one update of an add-on is taken to take. Otherwise 5m.
+    #[arg(long, value_name = "DURATION", value_parser = limit)]
+    pub(crate) addon_takes: Option<Span>,
+
+    /// How long the control plane is watched after each of its steps. Otherwise 1d; 0d leaves it out.
+    #[arg(long, value_name = "SPAN", value_parser = ahead)]
+    pub(crate) bake: Option<Span>,
+}
+
+/// Arguments of `rehearse` for an upgrade.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "The upgrade of a cluster")]
+pub(crate) struct UpgradeRehearsalArgs {
+    /// Rehearses the whole way to another Kubernetes version instead of one roll, as `replank upgrade plan` puts it in order; docs/upgrade.md.
+    #[arg(
+        long,
+        value_name = "VERSION",
+        value_parser = release,
+        conflicts_with_all = ["plan", "roll", "script", "connections", "seeds", "timeline", "start_sweep", "limit"]
+    )]
+    pub(crate) upgrade_to: Option<Release>,
+
+    /// Goes on where something blocking stands before a step, as if it had been cleared, and tells who fails then.
+    #[arg(long, requires = "upgrade_to")]
+    pub(crate) as_if_cleared: bool,
+
+    /// What is known besides, and how it is to be done.
+    #[command(flatten)]
+    pub(crate) way: WayArgs,
+}
+
+impl UpgradeRehearsalArgs {
+    /// An option of an upgrade where none is rehearsed.
+    pub(crate) fn stray(&self) -> Option<&'static str> {
+        let WayArgs { from, eks, scan, kubelet, calendar, route, hop_takes, addon_takes, bake } = &self.way;
+        let given = [
+            ("--from", from.is_some()),
+            ("--eks", !eks.is_empty()),
+            ("--scan", !scan.is_empty()),
+            ("--kubelet", !kubelet.is_empty()),
+            ("--calendar", !calendar.is_empty()),
+            ("--route", route.is_some()),
+            ("--hop-takes", hop_takes.is_some()),
+            ("--addon-takes", addon_takes.is_some()),
+            ("--bake", bake.is_some()),
+        ];
+        let stray = given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name);
+        stray.filter(|_| self.upgrade_to.is_none())
+    }
+}
+
+/// When nodes are rolled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RouteWord {
+    /// As seldom as the skew policy allows.
+    FewestRolls,
+    /// Before every step of the control plane, so that they match it.
+    EveryStep,
+}
+
+impl RouteWord {
+    pub(crate) const fn way(self) -> Way {
+        match self {
+            Self::FewestRolls => Way::FewestRolls,
+            Self::EveryStep => Way::EveryStep,
+        }
+    }
+}
+
+/// Form of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UpgradeFormat {
+    /// For a person.
+    Text,
+    /// For a program.
+    Json,
+    /// For a ticket.
+    Markdown,
+}
+
+fn kubelet(text: &str) -> Result<(String, PathBuf), String> {
+    let (group, file) = text.split_once('=').ok_or("expected GROUP=FILE, such as web=user-data.sh")?;
+    Ok((group.to_owned(), PathBuf::from(file)))
 }
 
 /// Arguments of `upgrade calendar`.
@@ -89,7 +253,7 @@ fn ahead(text: &str) -> Result<Span, String> {
 }
 
 /// A minor version.
-pub(super) fn release(text: &str) -> Result<Release, String> {
+pub(crate) fn release(text: &str) -> Result<Release, String> {
     let read: Result<Release, _> = text.parse();
     let release = read.map_err(|_| "expected a minor version such as 1.36".to_owned())?;
     if release.patch > 0 {

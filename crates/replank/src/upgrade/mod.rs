@@ -2,20 +2,26 @@
 
 mod args;
 mod calendar;
+#[cfg(test)]
+mod documented;
+mod plan;
+pub(crate) mod rehearse;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::printer::Printer;
 
-pub(crate) use args::UpgradeArgs;
 use args::UpgradeCommand;
+pub(crate) use args::{UpgradeArgs, UpgradeRehearsalArgs};
 
 /// Answers.
 ///
 /// # Errors
 /// Where what was asked for is not right, or the machine fails.
-pub(crate) fn run(args: &UpgradeArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &UpgradeArgs, printer: &mut Printer, interrupt: &Interrupt) -> Result<Exit, Failure> {
     match &args.command {
         UpgradeCommand::Calendar(args) => calendar::run(args, printer),
+        UpgradeCommand::Plan(args) => plan::run(args, printer, interrupt),
     }
 }

@@ -21,4 +21,6 @@ mod scan;
 mod script;
 mod sweep;
 mod upgrade_calendar;
+mod upgrade_plan;
+mod upgrade_rehearse;
 mod usage;

@@ -1,0 +1,98 @@
+//! From arguments to what a plan is made of.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use replank_core::upgrade::facts::Facts;
+use replank_core::upgrade::minor::Minor;
+use replank_core::upgrade::plan::{ADDON, BAKE, HOP, Options};
+use replank_lifecycle::release::Release;
+use replank_model::text::Text;
+use replank_model::time::Time;
+use replank_model::view::View;
+use replank_sim::rehearse::count_budgets;
+use serde_json::Value;
+
+use super::Taken;
+use crate::failure::Failure;
+use crate::moment;
+use crate::printer::Printer;
+use crate::snapshot::{self, Cluster, HOW_TO_SNAPSHOT, ReadArgs};
+use crate::upgrade::args::{RouteWord, WayArgs};
+use crate::upgrade::calendar;
+
+/// Reads everything that was named: a snapshot, or what EKS says, or both.
+pub(crate) fn take(
+    snapshots: &[OsString],
+    now: Option<Time>,
+    read: &ReadArgs,
+    way: &WayArgs,
+    to: Release,
+    printer: &mut Printer,
+) -> Result<Taken, Failure> {
+    if snapshots.is_empty() && way.eks.is_empty() {
+        return Err(Failure::usage_message(
+            "neither a snapshot of a cluster nor what EKS says of one (--eks)",
+        )
+        .next(HOW_TO_SNAPSHOT));
+    }
+    // Small files first: their mistakes are found in no time, and a large snapshot takes a while.
+    let facts = facts(&way.eks)?;
+    let kubelets = kubelets(&way.kubelet)?;
+    let calendar = calendar::read(&way.calendar)?;
+    let (name, view, now) = match snapshots.is_empty() {
+        true => {
+            let name = "what EKS says, without a snapshot".to_owned();
+            (name, View::default(), now.unwrap_or_else(moment::now))
+        }
+        false => {
+            let Cluster { mut view, now } =
+                snapshot::read_at(snapshot::sources(snapshots), read, now, printer)?;
+            count_budgets(&mut view, now);
+            (snapshot::name(snapshots), view, now)
+        }
+    };
+    let label = read.group_label.clone();
+    Ok(Taken { name, view, now, label, facts, kubelets, calendar, options: options(to, way) })
+}
+
+/// How it is to be done.
+fn options(to: Release, way: &WayArgs) -> Options {
+    Options {
+        to: Minor(to.minor),
+        from: way.from.map(|from| Minor(from.minor)),
+        way: way.route.map(RouteWord::way),
+        hop: way.hop_takes.unwrap_or(HOP),
+        addon: way.addon_takes.unwrap_or(ADDON),
+        bake: way.bake.unwrap_or(BAKE),
+    }
+}
+
+/// What EKS says.
+fn facts(files: &[PathBuf]) -> Result<Facts, Failure> {
+    let mut facts = Facts::default();
+    for path in files {
+        let value: Value = serde_json::from_str(&text(path)?).map_err(|error| {
+            Failure::usage(anyhow::Error::new(error).context(format!("{} is not JSON", path.display())))
+                .next("save it with --output json")
+        })?;
+        facts.read(&value).map_err(|error| {
+            Failure::usage(
+                anyhow::Error::new(error).context(format!("{} cannot be taken in", path.display())),
+            )
+        })?;
+    }
+    Ok(facts)
+}
+
+/// Arguments of kubelets, by group.
+fn kubelets(given: &[(String, PathBuf)]) -> Result<BTreeMap<Text, String>, Failure> {
+    given.iter().map(|(group, path)| Ok((Text::from(group.as_str()), text(path)?))).collect()
+}
+
+fn text(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| {
+        Failure::usage(anyhow::Error::new(error).context(format!("{} cannot be read", path.display())))
+    })
+}

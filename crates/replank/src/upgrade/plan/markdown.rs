@@ -1,0 +1,109 @@
+//! The plan for a ticket.
+
+use std::fmt::Write as _;
+
+use replank_core::upgrade::finding::Finding;
+use replank_core::upgrade::plan::Step;
+use replank_lifecycle::calendar::Day;
+
+use super::{Planned, words};
+use crate::report::markdown::{escape, remedy};
+use crate::report::words::{count, span};
+
+pub(super) fn markdown(planned: &Planned) -> String {
+    let plan = &planned.plan;
+    let from = plan.survey.control_plane.version;
+    let mut page = format!("# Upgrade of {} from {from} to {}\n\n", escape(&planned.cluster), plan.to);
+    let (known, unknown) = plan.takes();
+    let blocked = words::blocked_steps(&plan.steps);
+    let numbers: Vec<String> = blocked.iter().map(ToString::to_string).collect();
+    let verdict = match blocked.as_slice() {
+        [] => "Nothing blocks.".to_owned(),
+        _ => format!("**Blocked before step {}.**", numbers.join(", ")),
+    };
+    let support = words::support(&planned.calendar, from, Day::of(planned.now));
+    let support = support.map(|support| format!(" EKS support of {from}: {support}.")).unwrap_or_default();
+    line(
+        &mut page,
+        &format!(
+            "{verdict} {} in {}{}.{support} Control plane {from}: {}.\n",
+            span(known),
+            count(plan.steps.len() - unknown, "step"),
+            if unknown > 0 {
+                format!(", and {} of which the time is not known", count(unknown, "step"))
+            } else {
+                String::new()
+            },
+            words::known_by(plan.survey.control_plane.known_by)
+        ),
+    );
+    line(&mut page, "## Ways of the nodes\n\n| way | rolls | pods that move | time |\n|---|---|---|---|");
+    for (index, route) in plan.routes.iter().enumerate() {
+        let [rolls, pods, time] = words::figures(route);
+        let taken = if index == 0 { " (taken)" } else { "" };
+        line(&mut page, &format!("| {}{taken} | {rolls} | {pods} | {time} |", route.way.word()));
+    }
+    line(&mut page, "\n## Steps\n");
+    for (index, step) in plan.steps.iter().enumerate() {
+        write_step(&mut page, index + 1, step, &planned.cluster);
+    }
+    if !plan.inventory.is_empty() {
+        line(&mut page, "## Controllers\n\n| controller | workload | image | |\n|---|---|---|---|");
+        for one in &plan.inventory {
+            let (kind, key) = &one.workload;
+            line(
+                &mut page,
+                &format!(
+                    "| {} | {kind} {key} | `{}` | {} |",
+                    one.known.name,
+                    one.image,
+                    escape(&words::goes(one, plan.to))
+                ),
+            );
+        }
+        page.push('\n');
+    }
+    if !plan.unknown.is_empty() {
+        line(&mut page, "## Not looked at\n");
+        for one in &plan.unknown {
+            line(&mut page, &format!("- {}", escape(one)));
+        }
+    }
+    page
+}
+
+fn write_step(page: &mut String, number: usize, step: &Step, cluster: &str) {
+    line(
+        page,
+        &format!("### {number}. {} ({})\n", escape(&words::title(&step.what)), words::takes(step.takes)),
+    );
+    for finding in &step.findings {
+        write_finding(page, finding);
+    }
+    if let Some(command) = words::command(&step.what, cluster) {
+        page.push_str(&remedy(&command));
+        page.push('\n');
+    }
+    if let Some(back) = words::back(&step.back) {
+        line(page, &format!("Way back: {}.\n", escape(&back)));
+    }
+}
+
+fn write_finding(page: &mut String, finding: &Finding) {
+    line(
+        page,
+        &format!(
+            "- **{}** {} [{}]: {}",
+            finding.severity,
+            escape(&finding.object.to_string()),
+            finding.rule,
+            escape(&finding.reason)
+        ),
+    );
+    page.push_str(&remedy(&finding.remedy));
+    page.push('\n');
+}
+
+fn line(page: &mut String, line: &str) {
+    writeln!(page, "{line}").expect("a text takes everything");
+}

@@ -1,0 +1,74 @@
+//! How long the replacement of each group takes, and whether it comes to its end: each is rehearsed on the snapshot.
+
+use std::collections::BTreeMap;
+
+use replank_core::plan::{Plan, Target};
+use replank_core::upgrade::plan::{Rehearsed, UpgradePlan};
+use replank_model::text::{GroupName, Text};
+use replank_sim::rehearse::{RehearsalResult, Verdict};
+
+use super::Taken;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::rehearse::{self, Scene};
+use crate::snapshot::Cluster;
+
+/// Blockers of a rehearsal that are named.
+const NAMED_MAX: usize = 3;
+
+/// Rehearses every group once, whichever way it takes: what moves is the same each time.
+pub(super) fn rehearse(
+    taken: &Taken,
+    draft: &UpgradePlan,
+    seed: u64,
+    interrupt: &Interrupt,
+) -> Result<BTreeMap<Text, Rehearsed>, Failure> {
+    let mut rehearsed = BTreeMap::new();
+    for route in &draft.routes {
+        for roll in &route.rolls {
+            if interrupt.is_pressed() || rehearsed.contains_key(&roll.group) {
+                continue;
+            }
+            let name = GroupName::from(roll.group.clone());
+            // A machine on its own is in no group: there is nothing to rehearse.
+            let groups = rehearse::groups::of_label(&taken.view, &taken.label);
+            if !groups.iter().any(|learnt| learnt.group.name == name) {
+                continue;
+            }
+            let target =
+                Target { kubernetes_version: draft.to.to_string().parse().ok(), ..Target::default() };
+            let plan = Plan::of_groups(format!("upgrade-{}", roll.group), vec![name], target);
+            let cluster = Cluster { view: taken.view.clone(), now: taken.now };
+            let scene = Scene::new(taken.name.clone(), cluster, plan, &taken.label)?;
+            let result = rehearse::once(&scene, seed, interrupt);
+            rehearsed.insert(roll.group.clone(), of(&result));
+        }
+    }
+    Ok(rehearsed)
+}
+
+/// What came of it.
+fn of(result: &RehearsalResult) -> Rehearsed {
+    let blockers = match result.verdict {
+        Verdict::Passes | Verdict::Findings => Vec::new(),
+        Verdict::Blocked | Verdict::Refused => blockers(result),
+    };
+    Rehearsed { takes: result.virtual_duration, blockers }
+}
+
+/// In a few words, the first ones.
+pub(crate) fn blockers(result: &RehearsalResult) -> Vec<String> {
+    let mut named: Vec<String> = result
+        .blockers
+        .iter()
+        .take(NAMED_MAX)
+        .map(|blocker| format!("{}: {}", blocker.what, blocker.reason))
+        .collect();
+    if result.blockers.len() > NAMED_MAX {
+        named.push(format!("{} more", result.blockers.len() - NAMED_MAX));
+    }
+    if named.is_empty() {
+        named.push("it was not over when its time was up".to_owned());
+    }
+    named
+}

@@ -1,0 +1,142 @@
+//! Steps in words, for every form of the plan.
+
+use replank_core::upgrade::controllers::{Controller, Goes};
+use replank_core::upgrade::minor::Minor;
+use replank_core::upgrade::plan::{Back, Step, Takes, What};
+use replank_core::upgrade::routes::Route;
+use replank_core::upgrade::survey::KnownBy;
+use replank_lifecycle::calendar::{Calendar, Day};
+use replank_lifecycle::release::Release;
+
+use crate::report::words::{count, span};
+use crate::upgrade::calendar::in_words;
+
+/// What is done: `control plane 1.33 to 1.34`.
+pub(crate) fn title(what: &What) -> String {
+    match what {
+        What::ControlPlane(hop) => format!("control plane {hop}"),
+        What::Bake { after } => format!("watch {} before anything else", after.to),
+        What::Roll { group, from, to, nodes, pods } => {
+            format!("roll {group} {from} to {to}: {}, {} move", count(*nodes, "node"), count(*pods, "pod"))
+        }
+        What::LeftTo { name, maker, from, to, nodes } => {
+            let whose =
+                if maker.to_string().contains(&**name) { String::new() } else { format!(" ({maker})") };
+            format!("{name}{whose} {from} to {to}: {}", count(*nodes, "node"))
+        }
+        What::KubeProxy { from, to } => format!("kube-proxy {from} to {to}"),
+        What::Addon { name, from, to } => {
+            let steps: Vec<String> = to.iter().map(ToString::to_string).collect();
+            format!("add-on {name} {from} to {}", steps.join(", then "))
+        }
+    }
+}
+
+/// One word, for a program.
+pub(crate) const fn kind(what: &What) -> &'static str {
+    match what {
+        What::ControlPlane(_) => "controlPlane",
+        What::Bake { .. } => "bake",
+        What::Roll { .. } => "roll",
+        What::LeftTo { .. } => "leftToMaker",
+        What::KubeProxy { .. } => "kubeProxy",
+        What::Addon { .. } => "addon",
+    }
+}
+
+/// How long: `15m00s, assumed`.
+pub(crate) fn takes(takes: Takes) -> String {
+    match takes {
+        Takes::Rehearsed(time) => format!("{}, rehearsed", span(time)),
+        Takes::Assumed(time) => format!("{}, assumed", span(time)),
+        Takes::Unknown => "time not known".to_owned(),
+    }
+}
+
+/// The way back.
+pub(crate) fn back(back: &Back) -> Option<String> {
+    match back {
+        Back::ControlPlane { to, within } => Some(format!(
+            "to {to} within {} days, while no node is newer than {to} and no further step is taken",
+            within.as_secs() / (24 * 60 * 60)
+        )),
+        Back::Nodes { group } => Some(format!(
+            "{group} goes back to its former launch template (undo); the control plane can go back only after that"
+        )),
+        Back::Addon { to } => Some(format!("{to} is installed again")),
+        Back::Nothing => None,
+        Back::None { why } => Some(format!("none: {why}")),
+    }
+}
+
+/// What to run.
+pub(crate) fn command(what: &What, cluster: &str) -> Option<String> {
+    match what {
+        What::ControlPlane(hop) => {
+            Some(format!("aws eks update-cluster-version --name {cluster} --kubernetes-version {}", hop.to))
+        }
+        What::Roll { group, to, .. } => {
+            Some(format!("replank rehearse SNAPSHOT --roll {group} --to-version {to}"))
+        }
+        What::LeftTo { maker, .. } => Some(maker.way().to_owned()),
+        What::KubeProxy { to, .. } => Some(format!(
+            "aws eks describe-addon-versions --addon-name kube-proxy --kubernetes-version {to}   # and take its default"
+        )),
+        What::Addon { name, to, .. } => {
+            let update = |version: &dyn std::fmt::Display| {
+                format!(
+                    "aws eks update-addon --cluster-name {cluster} --addon-name {name} --addon-version {version}"
+                )
+            };
+            Some(to.iter().map(|version| update(version)).collect::<Vec<_>>().join("\n"))
+        }
+        What::Bake { .. } => None,
+    }
+}
+
+/// How long EKS supports what a step leads to: `standard, 10 days left`.
+pub(crate) fn support(calendar: &Calendar, version: Minor, today: Day) -> Option<String> {
+    let row = calendar.row(Release::minor(1, version.0))?;
+    Some(in_words(row.support(today), today))
+}
+
+/// How the version of the control plane is known.
+pub(crate) const fn known_by(known: KnownBy) -> &'static str {
+    match known {
+        KnownBy::Eks => "EKS says so",
+        KnownBy::Servers => "its API servers say so",
+        KnownBy::Given => "as was said",
+        KnownBy::NewestKubelet => "taken from the newest kubelet: nobody has said it",
+    }
+}
+
+/// Whether a controller goes with a version.
+pub(crate) fn goes(controller: &Controller, with: Minor) -> String {
+    match controller.goes(with) {
+        Goes::Yes => format!("goes with {with}"),
+        Goes::NotMadeFor { least: Some((major, minor)) } => {
+            format!("not made for {with}: take {major}.{minor}")
+        }
+        Goes::NotMadeFor { least: None } => format!("not made for {with}"),
+        Goes::Stops { least: (major, minor) } => {
+            format!("stops at {with}: take {major}.{minor} or later first")
+        }
+        Goes::Unknown => format!("not known: {}", controller.known.look),
+    }
+}
+
+/// A route's figures: rolls, pods, time.
+pub(crate) fn figures(route: &Route) -> [String; 3] {
+    let time = match route.takes {
+        Some(_) if route.rolls.is_empty() => "-".to_owned(),
+        Some(time) => span(time),
+        None => "not known".to_owned(),
+    };
+    [count(route.rolls.len(), "roll"), format!("{} move", count(route.pods(), "pod")), time]
+}
+
+/// The number of a step, as it is referred to.
+pub(crate) fn blocked_steps(steps: &[Step]) -> Vec<usize> {
+    let blocked = steps.iter().enumerate().filter(|(_, step)| step.blockers().next().is_some());
+    blocked.map(|(index, _)| index + 1).collect()
+}

@@ -1,0 +1,125 @@
+//! `replank rehearse --upgrade-to`: the whole way to another version in virtual time, step after step on one simulated cluster.
+
+mod chain;
+mod json;
+mod text;
+
+use replank_core::upgrade::plan::UpgradePlan;
+use replank_lifecycle::release::Release;
+use replank_model::time::{Span, Time};
+use replank_sim::rehearse::Verdict;
+
+use super::plan::{Looked, Taken, input, uses};
+use crate::cli::{Format, RehearseArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::printer::Printer;
+use crate::snapshot::HOW_TO_SNAPSHOT;
+use chain::{Came, Passed};
+
+/// What came of it.
+pub(super) struct Rehearsed {
+    /// What was read, in a few words.
+    name: String,
+    plan: UpgradePlan,
+    seed: u64,
+    start: Time,
+    /// The steps, in order, as far as it came.
+    passed: Vec<Passed>,
+    /// What was assumed.
+    assumptions: Vec<String>,
+}
+
+impl Rehearsed {
+    /// How long it took, from the first step to the last that was begun.
+    fn took(&self) -> Span {
+        self.passed
+            .iter()
+            .filter(|passed| !matches!(passed.came, Came::NotBegun(_)))
+            .map(|passed| passed.took)
+            .sum()
+    }
+
+    fn verdict(&self) -> Verdict {
+        let blocked = self.passed.iter().any(|passed| match &passed.came {
+            Came::Blocked(_) | Came::NotBegun(_) => true,
+            Came::Done | Came::AsIfCleared(_) | Came::LeftToMaker => false,
+        });
+        let noticed = self.plan.findings().next().is_some()
+            || self.passed.iter().any(|passed| !passed.fails.is_empty() || passed.violations > 0);
+        match (blocked, noticed) {
+            (true, _) => Verdict::Blocked,
+            (false, true) => Verdict::Findings,
+            (false, false) => Verdict::Passes,
+        }
+    }
+}
+
+/// Rehearses the way, and reports.
+///
+/// # Errors
+/// Where what was asked for is not right, or the machine fails.
+pub(crate) fn run(
+    args: &RehearseArgs,
+    to: Release,
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    if args.snapshots.is_empty() {
+        return Err(Failure::usage_message("no snapshot of a cluster to rehearse on").next(HOW_TO_SNAPSHOT));
+    }
+    let taken = input::take(&args.snapshots, args.now, &args.read, &args.upgrade.way, to, printer)?;
+    let draft = taken.plan(&Looked::default())?;
+    let (found, scanned) = uses::find(&args.upgrade.way.scan, &args.snapshots, &draft, printer)?;
+    let looked = Looked { uses: found, scanned, ..Looked::default() };
+    let plan = taken.plan(&looked)?;
+    let rehearsed = rehearse(args, &taken, plan, &looked, interrupt)?;
+    let text = match args.output {
+        Format::Text => text::text(&rehearsed, printer.look()),
+        Format::Json => json::json(&rehearsed)?,
+        Format::Markdown => {
+            return Err(Failure::usage_message("a change request is of one roll")
+                .next("replank upgrade plan -o markdown is the upgrade's own"));
+        }
+    };
+    printer.data(&text)?;
+    if interrupt.is_pressed() {
+        printer.warning("interrupted by Ctrl-C: the result is partial");
+        return Ok(Exit::Interrupted);
+    }
+    Ok(Exit::of(rehearsed.verdict()))
+}
+
+fn rehearse(
+    args: &RehearseArgs,
+    taken: &Taken,
+    plan: UpgradePlan,
+    looked: &Looked,
+    interrupt: &Interrupt,
+) -> Result<Rehearsed, Failure> {
+    let mut chain = chain::Chain::begin(taken, args.seed, args.upgrade.as_if_cleared, &looked.uses);
+    let mut passed = Vec::new();
+    for step in &plan.steps {
+        if interrupt.is_pressed() {
+            break;
+        }
+        let one = chain.step(step, interrupt)?;
+        let goes_on = match &one.came {
+            Came::Done | Came::AsIfCleared(_) | Came::LeftToMaker => true,
+            Came::Blocked(_) | Came::NotBegun(_) => false,
+        };
+        passed.push(one);
+        if !goes_on {
+            break;
+        }
+    }
+    Ok(Rehearsed {
+        name: taken.name.clone(),
+        seed: args.seed,
+        start: taken.now,
+        passed,
+        assumptions: chain.assumptions(),
+        plan,
+    })
+}

@@ -46,7 +46,7 @@ pub(crate) enum Command {
     /// how long it takes, what would break, and what to change first. Without SNAPSHOT and plan a bundled example is
     /// rehearsed. The report is written to standard output, everything else to standard error.
     #[command(after_help = Exit::table())]
-    Rehearse(RehearseArgs),
+    Rehearse(Box<RehearseArgs>),
 
     /// Tells where a pod would go: every node's answer as kube-scheduler gives it, and what to change where none fits.
     ///

@@ -9,8 +9,10 @@ fn view(objects: Vec<Value>) -> View {
 }
 
 fn node(name: &str, labels: Value, kubelet: &str) -> Value {
-    json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name, "labels": labels},
-        "status": {"nodeInfo": {"kubeletVersion": kubelet, "osImage": "Amazon Linux 2023"}}})
+    let mut node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name},
+        "status": {"nodeInfo": {"kubeletVersion": kubelet, "osImage": "Amazon Linux 2023"}}});
+    node["metadata"]["labels"] = labels;
+    node
 }
 
 fn pod(name: &str, node: &str, owner: Option<&str>) -> Value {

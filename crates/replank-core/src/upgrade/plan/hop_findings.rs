@@ -84,7 +84,7 @@ fn of_api(api: &str, uses: &[&ApiUse], hop: Hop) -> Option<Finding> {
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     let writers = match uses.iter().filter(|one| one.user == User::Writer).count() {
         0 => String::new(),
-        count => format!(" ({} of them write or ask at it, and fail from then on)", count),
+        count => format!(" ({count} of them write or ask at it, and fail from then on)"),
     };
     let when = if is_gone {
         format!("is gone since {}", first.removed)

@@ -35,7 +35,7 @@ impl Stage {
     }
 
     fn eks(mut self, value: Value) -> Self {
-        self.facts.read(&value).expect("an answer of AWS");
+        self.facts.read(&Value::Array(vec![value])).expect("an answer of AWS");
         self
     }
 
@@ -101,9 +101,11 @@ fn told(what: &What) -> String {
 }
 
 fn node(name: &str, labels: Value, kubelet: &str) -> Value {
-    json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name, "labels": labels},
+    let mut node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name},
         "status": {"nodeInfo": {"kubeletVersion": kubelet, "osImage": "Amazon Linux 2023"}, "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "20"},
-            "conditions": [{"type": "Ready", "status": "True"}]}})
+            "conditions": [{"type": "Ready", "status": "True"}]}});
+    node["metadata"]["labels"] = labels;
+    node
 }
 
 fn web(kubelet: &str) -> Value {

@@ -5,6 +5,7 @@ use replank_core::upgrade::plan::{Back, Step, Takes, What};
 use replank_core::upgrade::routes::Route;
 use replank_core::upgrade::survey::{KnownBy, Nodes, Platform};
 use replank_lifecycle::calendar::Day;
+use replank_model::time::Span;
 use serde_json::{Value, json};
 
 use super::{Planned, words};
@@ -70,7 +71,7 @@ fn route(route: &Route) -> Value {
         "rolls": route.rolls.len(),
         "nodes": route.nodes(),
         "pods": route.pods(),
-        "takesMs": route.takes.map(|takes| takes.as_millis()),
+        "takesMs": route.takes.map(Span::as_millis),
     })
 }
 
@@ -79,7 +80,7 @@ fn step(index: usize, step: &Step, planned: &Planned) -> Value {
         "number": index + 1,
         "kind": words::kind(&step.what),
         "title": words::title(&step.what),
-        "takesMs": step.takes.span().map(|takes| takes.as_millis()),
+        "takesMs": step.takes.span().map(Span::as_millis),
         "takesBy": match step.takes {
             Takes::Rehearsed(_) => "rehearsal",
             Takes::Assumed(_) => "assumption",

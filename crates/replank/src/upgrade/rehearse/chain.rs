@@ -230,10 +230,10 @@ impl<'a> Chain<'a> {
         self.quiet(span, |quiet| {
             // Where the snapshot does not show the workload, there is nothing to restart.
             if let Some(key) = daemon.filter(|key| quiet.view().object(Kind::DaemonSet, key).is_some()) {
-                quiet.set_daemon_image(&key, &image).map_err(refused)?;
+                quiet.set_daemon_image(&key, &image).map_err(|error| refused(&error))?;
             }
             if let Some(key) = deployment.filter(|key| quiet.view().object(Kind::Deployment, key).is_some()) {
-                quiet.set_deployment_image(&key, &image).map_err(refused)?;
+                quiet.set_deployment_image(&key, &image).map_err(|error| refused(&error))?;
             }
             Ok(())
         })
@@ -322,7 +322,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-fn refused(error: ApiError) -> Failure {
+fn refused(error: &ApiError) -> Failure {
     Failure::internal(anyhow::anyhow!("the simulated API server refuses an add-on's image: {error:?}"))
 }
 

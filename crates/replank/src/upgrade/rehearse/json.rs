@@ -18,7 +18,7 @@ pub(super) fn json(rehearsed: &Rehearsed) -> Result<String, Failure> {
         .enumerate()
         .map(|(index, step)| {
             let passed = rehearsed.passed.get(index);
-            let mut value = passed.map_or_else(|| json!({"came": "notComeTo"}), |passed| of(passed));
+            let mut value = passed.map_or_else(|| json!({"came": "notComeTo"}), of);
             value["number"] = json!(index + 1);
             value["kind"] = json!(words::kind(&step.what));
             value["title"] = json!(words::title(&step.what));

@@ -83,7 +83,7 @@ fn write_step(page: &mut Page, number: usize, title: &str, passed: &Passed, rehe
     match &passed.came {
         Came::NotBegun(_) | Came::LeftToMaker => parts.push((at, Tone::Faint)),
         Came::Done | Came::AsIfCleared(_) | Came::Blocked(_) => {
-            parts.extend([(at, Tone::Faint), (took, Tone::Faint)])
+            parts.extend([(at, Tone::Faint), (took, Tone::Faint)]);
         }
     }
     let parts: Vec<(&str, Tone)> = parts.iter().map(|(text, tone)| (text.as_str(), *tone)).collect();

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// Runs of each row, of which the fastest is shown.
     #[arg(long, default_value_t = 1)]
     runs: usize,
-    /// Measures how nodes are chosen for tens of thousands of pods, and nothing else: `cargo run --release -p xtask -- bench --scale`.
+    /// Measures how nodes are chosen for tens of thousands of pods, and nothing else.
     #[arg(long)]
     scale: bool,
     /// Measures this binary instead of building one, so that two can be compared.
@@ -53,7 +53,11 @@ struct Row {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     if args.scale {
-        return scale(args.runs);
+        println!("{}", machine());
+        println!("load before: {}", load());
+        scale(args.runs)?;
+        println!("\nload after: {}", load());
+        return Ok(());
     }
     let binary = match &args.binary {
         Some(binary) => binary.clone(),
@@ -82,32 +86,31 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
     }
     println!("\nload after: {}", load());
-    autoscalers()
-}
-
-/// Syncs of horizontal pod autoscalers, which have no process of their own to measure: testkit's `bench_hpa`.
-fn autoscalers() -> Result<()> {
+    scale(args.runs)?;
     println!();
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let run =
-        ["run", "--release", "--quiet", "--locked", "--package", "replank-testkit", "--example", "bench_hpa"];
-    let ran =
-        Command::new(cargo).args(run).current_dir(crate::root()).status().context("cargo cannot be run")?;
-    if !ran.success() {
-        bail!("the example bench_hpa failed");
-    }
-    Ok(())
+    example("bench_hpa", &[])
 }
 
-/// In this process: what is measured is core alone.
+/// Nodes chosen for pods that wait: core alone, in one process.
 fn scale(runs: usize) -> Result<()> {
-    if cfg!(debug_assertions) {
-        eprintln!("built without optimisation: the figures say nothing; run it with --release");
+    println!();
+    example("bench_scale", &[runs.to_string()])
+}
+
+/// What no process of its own does is measured by an example of testkit.
+fn example(name: &str, arguments: &[String]) -> Result<()> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let run = ["run", "--release", "--quiet", "--locked", "--package", "replank-testkit", "--example", name];
+    let ran = Command::new(cargo)
+        .args(run)
+        .arg("--")
+        .args(arguments)
+        .current_dir(crate::root())
+        .status()
+        .context("cargo cannot be run")?;
+    if !ran.success() {
+        bail!("the example {name} failed");
     }
-    println!("{}", machine());
-    println!("load before: {}\n", load());
-    print!("{}", replank_testkit::scale::big::table(runs)?);
-    println!("\nload after: {}", load());
     Ok(())
 }
 

@@ -39,6 +39,7 @@ const PAGES: &[&str] = &[
     "docs/place.md",
     "docs/plan.md",
     "docs/rehearsal-json.md",
+    "docs/scale.md",
     "docs/scan.md",
     "docs/upgrade.md",
     "examples/bad-ami/README.md",

@@ -4,6 +4,7 @@
 
 mod vectors {
     pub(crate) mod hpa;
+    mod recorded;
     pub(crate) mod scheduler;
 }
 

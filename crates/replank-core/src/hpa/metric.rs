@@ -176,13 +176,13 @@ fn usage(
     ratio::keep_counted(&mut samples, &groups)?;
     let requests = match target {
         Percent::OfRequests(_) => pods::requests(context.pods, container, resource)?,
-        Percent::NoPart(_) => pods::Requests::new(),
+        Percent::NoPart(_) => pods::Requests::default(),
     };
     let target = match target {
         Percent::OfRequests(percent) => Target::Utilization { percent, requests: &requests },
         Percent::NoPart(amount) => Target::Average(amount),
     };
-    ratio::of_pods(samples, &groups, &target, context.tolerances(), context.scale.spec_replicas)
+    ratio::of_pods(samples, groups, &target, context.tolerances(), context.scale.spec_replicas)
 }
 
 fn of_pods_metric(context: &Context<'_>, source: &PodsMetricSource) -> Result<Proposal, Fault> {
@@ -205,7 +205,7 @@ fn of_pods_metric(context: &Context<'_>, source: &PodsMetricSource) -> Result<Pr
             let groups = pods::group(context.pods, &samples, None, &given.config, given.now);
             ratio::keep_counted(&mut samples, &groups)?;
             let target = Target::Average(target);
-            ratio::of_pods(samples, &groups, &target, context.tolerances(), context.scale.spec_replicas)
+            ratio::of_pods(samples, groups, &target, context.tolerances(), context.scale.spec_replicas)
         })
         .map_err(fault)?;
     let current = per_pod(working.first.current);

@@ -11,6 +11,7 @@
 //! Recorded syncs of that controller hold this module to it (`tests/vectors/hpa.rs`).
 
 mod behavior;
+mod by_name;
 mod check;
 mod combine;
 mod given;

@@ -1,6 +1,5 @@
 //! Which pods count, and what they asked for (`groupPods`, `calculateRequests`, `getReadyPodsCount`).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use replank_model::object::condition::{self, ConditionStatus};
@@ -10,6 +9,7 @@ use replank_model::object::resources::CPU;
 use replank_model::text::Name;
 use replank_model::time::Time;
 
+use super::by_name::ByName;
 use super::given::Config;
 use super::sample::{Sample, Samples};
 
@@ -84,7 +84,7 @@ pub(super) fn ready(pods: &[&Arc<Pod>]) -> Result<usize, String> {
 pub(super) const NO_PODS: &str = "no pods returned by selector while calculating replica count";
 
 /// By name of the pod, in thousandths.
-pub(super) type Requests<'a> = BTreeMap<&'a str, i64>;
+pub(super) type Requests<'a> = ByName<'a, i64>;
 
 /// What each pod, or its container, asked for. One that did not say fails the metric.
 pub(super) fn requests<'a>(
@@ -92,7 +92,7 @@ pub(super) fn requests<'a>(
     container: Option<&str>,
     resource: &str,
 ) -> Result<Requests<'a>, String> {
-    let mut all = Requests::new();
+    let mut all = Requests::with_capacity(pods.len());
     for pod in pods {
         let is_whole = container.is_none() && requests::has_pod_level_requests(&pod.spec);
         let request =

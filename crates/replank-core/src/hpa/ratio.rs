@@ -119,7 +119,7 @@ impl Target<'_> {
 
 fn utilization(samples: &Samples<'_>, requests: &Requests<'_>, percent: i32) -> Result<Ratio, String> {
     let (mut usage, mut requested, mut pods) = (0i64, 0i64, 0i64);
-    for (pod, sample) in samples {
+    for (pod, sample) in samples.iter() {
         // What is measured of a pod that is not the target's.
         let Some(request) = requests.get(pod) else { continue };
         usage = usage.wrapping_add(sample.value);
@@ -159,7 +159,18 @@ pub(super) fn keep_counted(samples: &mut Samples<'_>, groups: &Groups) -> Result
 }
 
 /// A metric that each pod has (`GetResourceReplicas`, `calcPlainMetricReplicas`). The samples are those that count.
-pub(super) fn of_pods<'a>(
+pub(super) fn of_pods(
+    samples: Samples<'_>,
+    groups: Groups,
+    target: &Target<'_>,
+    tolerances: Tolerances,
+    replicas_now: i32,
+) -> Result<Working, String> {
+    let working = of_groups(samples, &groups, target, tolerances, replicas_now)?;
+    Ok(Working { groups: Some(groups), ..working })
+}
+
+fn of_groups<'a>(
     mut samples: Samples<'a>,
     groups: &'a Groups,
     target: &Target<'_>,
@@ -167,13 +178,7 @@ pub(super) fn of_pods<'a>(
     replicas_now: i32,
 ) -> Result<Working, String> {
     let first = target.ratio(&samples)?;
-    let working = |refill, counted, replicas| Working {
-        groups: Some(groups.clone()),
-        first,
-        refill,
-        counted,
-        replicas,
-    };
+    let working = |refill, counted, replicas| Working { groups: None, first, refill, counted, replicas };
     let fills_unready = !groups.unready.is_empty() && first.ratio > 1.0;
     if !fills_unready && groups.missing.is_empty() {
         if tolerances.allow(first.ratio) {

@@ -1,6 +1,5 @@
 //! What is asked of the metrics APIs (`metrics/client.go`). Values are in thousandths.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use replank_model::object::autoscaling::{CrossVersionObjectReference, MetricIdentifier};
@@ -10,6 +9,7 @@ use replank_model::selector::{LabelSelector, Selector};
 use replank_model::text::Namespace;
 use replank_model::time::{Span, Time};
 
+use super::by_name::ByName;
 use super::given::Metrics;
 
 /// What was measured of a pod.
@@ -24,7 +24,7 @@ pub(super) struct Sample {
 }
 
 /// By name of the pod.
-pub(super) type Samples<'a> = BTreeMap<&'a str, Sample>;
+pub(super) type Samples<'a> = ByName<'a, Sample>;
 
 /// A window that a metric of an adapter does not tell.
 const USUAL_WINDOW: Span = Span::from_minutes(1);
@@ -40,7 +40,7 @@ pub(super) fn of_resource<'a>(
     if let Some(error) = &metrics.down.resource {
         return Err(format!("unable to fetch metrics from resource metrics API: {error}"));
     }
-    let mut samples = Samples::new();
+    let mut samples = Samples::with_capacity(metrics.pods.len());
     let mut is_empty = true;
     for pod in &metrics.pods {
         let is_asked = pod.meta.namespace == *namespace && selector.matches(|key| pod.meta.labels.value(key));
@@ -87,14 +87,16 @@ pub(super) fn of_pods<'a>(
     if let Some(error) = &metrics.down.custom {
         return Err(format!("unable to fetch metrics from custom metrics API: {error}"));
     }
-    let mut samples = Samples::new();
+    let mut samples = Samples::with_capacity(pods.len());
+    let mut names = ByName::with_capacity(pods.len());
+    pods.iter().for_each(|pod| names.insert(pod.meta.name.as_str(), ()));
     for value in &metrics.custom {
         let described = &value.described_object;
         let is_asked = &*described.kind == "Pod"
             && is_in(&described.namespace, namespace)
             && value.metric.name == metric.name
             && has_labels(value.metric.selector.as_ref(), series)
-            && pods.iter().any(|pod| pod.meta.name == described.name);
+            && names.has(described.name.as_str());
         if is_asked {
             let window = value.window_seconds.map_or(USUAL_WINDOW, Span::from_secs);
             let sample = Sample { value: value.value.milli_value(), at: value.timestamp, window };

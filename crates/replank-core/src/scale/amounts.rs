@@ -55,6 +55,12 @@ pub(super) fn take(from: &mut Amounts, what: &Amounts, times: i64) {
     }
 }
 
+/// Whether something fits.
+pub(super) fn fits(have: &Amounts, wanted: &Amounts) -> bool {
+    let has = |(at, wanted): (usize, &i64)| *wanted <= 0 || *wanted <= have.get(at).copied().unwrap_or(0);
+    wanted.iter().enumerate().all(has)
+}
+
 /// How often something fits.
 pub(super) fn times(have: &Amounts, wanted: &Amounts) -> i64 {
     let asked = wanted.iter().enumerate().filter(|(_, wanted)| **wanted > 0);

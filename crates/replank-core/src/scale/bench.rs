@@ -9,7 +9,7 @@ use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, NodeName};
 use replank_model::view::View;
 
-use super::amounts::{Amounts, take, times};
+use super::amounts::{Amounts, fits, take};
 use super::classes::{Class, Classes, Kind};
 use super::estimate::Filled;
 use super::group::Group;
@@ -39,7 +39,7 @@ impl Probe {
 
     /// Whether an empty one takes a pod of a class.
     pub(super) fn takes(&self, class: &Class) -> bool {
-        self.lets_in(class) && times(&self.free, &class.request) > 0
+        self.lets_in(class) && fits(&self.free, &class.request)
     }
 }
 
@@ -53,8 +53,6 @@ pub(super) struct Bench<'a> {
     pub(super) probes: Vec<Vec<Probe>>,
     pub(super) classes: Classes,
     pub(super) stocks: Vec<Stock>,
-    /// No pod that waits asks for less of anything.
-    pub(super) least: Amounts,
 }
 
 impl<'a> Bench<'a> {
@@ -66,17 +64,8 @@ impl<'a> Bench<'a> {
         classes: Classes,
         stocks: Vec<Stock>,
     ) -> Self {
-        let mut bench = Self {
-            view: Cow::Borrowed(view),
-            trial,
-            groups,
-            templates,
-            probes: Vec::new(),
-            classes,
-            stocks,
-            least: Amounts::new(),
-        };
-        bench.least = bench.classes.least();
+        let mut bench =
+            Self { view: Cow::Borrowed(view), trial, groups, templates, probes: Vec::new(), classes, stocks };
         bench.probes = (0..groups.len()).map(|group| bench.probes_of(group)).collect();
         bench
     }
@@ -214,29 +203,18 @@ impl<'a> Bench<'a> {
         for put in &filled.estimate.puts {
             self.classes.all[put.class].placed += put.pods;
         }
-        self.stocks = filled.stocks;
+        for (group, stock) in filled.stocks {
+            self.stocks[group] = stock;
+        }
     }
 }
 
-/// Whether nothing but room stands against a pod. Of one that depends on others, what depends on them counts later, when they are
-/// where they go.
+/// What looks at other pods: of a class that depends on them it counts later, when they are where they go.
+const BETWEEN_PODS: [Plugin; 2] = [Plugin::PodTopologySpread, Plugin::InterPodAffinity];
+
+/// Whether nothing but room stands against a pod.
 fn lets_in(detail: &Detail, is_plain: bool) -> bool {
-    let is_passing = |plugin: Plugin| match plugin {
-        Plugin::NodeResourcesFit => true,
-        Plugin::PodTopologySpread | Plugin::InterPodAffinity => !is_plain,
-        Plugin::NodeUnschedulable
-        | Plugin::NodeName
-        | Plugin::TaintToleration
-        | Plugin::NodeAffinity
-        | Plugin::NodePorts
-        | Plugin::VolumeRestrictions
-        | Plugin::NodeVolumeLimits
-        | Plugin::VolumeBinding
-        | Plugin::VolumeZone
-        | Plugin::DynamicResources
-        | Plugin::NodeResourcesBalancedAllocation
-        | Plugin::ImageLocality
-        | Plugin::NodeDeclaredFeatures => false,
-    };
-    detail.rejected.is_none() && detail.all.iter().all(|failure| is_passing(failure.plugin))
+    let may_stand =
+        |plugin: Plugin| plugin == Plugin::NodeResourcesFit || (!is_plain && BETWEEN_PODS.contains(&plugin));
+    detail.rejected.is_none() && detail.all.iter().all(|failure| may_stand(failure.plugin))
 }

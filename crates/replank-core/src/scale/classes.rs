@@ -74,6 +74,8 @@ pub(super) struct Classes {
     pub(super) names: Names,
     /// One pod for each number of [`Class::asks`], and its class' kind.
     pub(super) asking: Vec<(Arc<Pod>, Kind)>,
+    /// For each number of a [`Share`], the most that any class with it allows itself on a node.
+    pub(super) shares: Vec<i64>,
 }
 
 impl Classes {
@@ -115,8 +117,17 @@ impl Classes {
             let pod = class.pods[0].clone();
             class.kind = kind(&pod, &repelling);
             for (key, most) in share_keys(&pod) {
-                let number = u32::try_from(shares.len()).expect("fewer than 2^32 shares fit in memory");
-                class.shares.push((*shares.entry(key).or_insert(number), most));
+                let next = u32::try_from(shares.len()).expect("fewer than 2^32 shares fit in memory");
+                let number = *shares.entry(key).or_insert(next);
+                if number == next {
+                    self.shares.push(most);
+                }
+                let greatest = &mut self.shares[number as usize];
+                *greatest = (*greatest).max(most);
+                match class.shares.iter_mut().find(|(known, _)| *known == number) {
+                    Some((_, known)) => *known = (*known).min(most),
+                    None => class.shares.push((number, most)),
+                }
             }
             let next = u32::try_from(asks.len()).expect("fewer than 2^32 classes fit in memory");
             let key = asks_key(&pod, class.kind, labels_matter);
@@ -130,19 +141,6 @@ impl Classes {
     /// Whether no class must be placed one by one.
     pub(super) fn are_plain(&self) -> bool {
         self.all.iter().all(|class| class.kind == Kind::Plain)
-    }
-
-    /// The least that any of them asks for, of each resource.
-    pub(super) fn least(&self) -> Amounts {
-        let mut all = self.all.iter().map(|class| &class.request);
-        let mut least = all.next().cloned().unwrap_or_default();
-        for other in all {
-            // What one does not name, it does not ask for.
-            for (at, own) in least.iter_mut().enumerate() {
-                *own = (*own).min(other.get(at).copied().unwrap_or(0));
-            }
-        }
-        least
     }
 
     /// Pods that must be placed one by one and wait.

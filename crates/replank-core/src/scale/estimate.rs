@@ -10,9 +10,10 @@ use replank_model::text::NodeName;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::amounts::{AT_CPU, AT_MEMORY, Amounts, take, times};
+use super::amounts::{AT_CPU, AT_MEMORY};
 use super::bench::Bench;
 use super::classes::{Class, Kind};
+use super::slots::{Slot, Slots};
 use super::source::{Next, Stock, next};
 use crate::schedule::{Mark, VolumeDecisions};
 
@@ -23,16 +24,6 @@ pub(super) enum Mode {
     Division,
     /// With the engine where division does not tell.
     Engine,
-}
-
-/// A new node while it is filled.
-#[derive(Clone, Debug)]
-pub(super) struct Slot {
-    pub(super) next: Next,
-    pub(super) free: Amounts,
-    shares: SmallVec<[(u32, i64); 2]>,
-    /// Its name in the engine, where it is put there.
-    pub(super) name: Option<NodeName>,
 }
 
 /// So many pods of a class on a new node, or on one that was there before.
@@ -73,10 +64,9 @@ struct Filling<'b, 'a> {
     bench: &'b mut Bench<'a>,
     choice: &'b [usize],
     mode: Mode,
-    stocks: Vec<Stock>,
-    slots: Vec<Slot>,
-    /// The first slot that is not full: those before it take no pod at all.
-    open: usize,
+    /// Of the groups of the choice.
+    stocks: SmallVec<[Stock; 1]>,
+    slots: Slots,
     by_name: FxHashMap<NodeName, usize>,
     most: usize,
     puts: Vec<Put>,
@@ -86,7 +76,8 @@ struct Filling<'b, 'a> {
 /// What a choice comes to, and how the bench is once it is made.
 pub(super) struct Filled {
     pub(super) estimate: Estimate,
-    pub(super) stocks: Vec<Stock>,
+    /// What is left of the groups of the choice.
+    pub(super) stocks: SmallVec<[(usize, Stock); 1]>,
 }
 
 /// Counts the nodes that groups of a choice would add, at most so many. The bench's engine has them afterwards; the caller takes
@@ -94,17 +85,16 @@ pub(super) struct Filled {
 pub(super) fn fill(bench: &mut Bench<'_>, choice: &[usize], mode: Mode, most: usize) -> Filled {
     // New nodes of earlier rounds are passed over: what still waits was refused by all of them, and they only got fuller. The engine
     // knows them, for pods to which others open a node.
-    let stocks = bench.stocks.clone();
+    let stocks = choice.iter().map(|group| bench.stocks[*group].clone()).collect();
     let placed = bench.classes.all.iter().map(|class| class.placed).collect();
-    let (slots, by_name) = (Vec::new(), FxHashMap::default());
-    let mut filling =
-        Filling { bench, choice, mode, stocks, slots, open: 0, by_name, most, puts: Vec::new(), placed };
+    let (slots, by_name) = (Slots::new(&bench.classes.shares), FxHashMap::default());
+    let mut filling = Filling { bench, choice, mode, stocks, slots, by_name, most, puts: Vec::new(), placed };
     for at in filling.order() {
         filling.class(at);
     }
     let Filling { stocks, slots, puts, .. } = filling;
-    let added = slots.iter().map(|slot| slot.next).collect();
-    Filled { estimate: Estimate { added, puts }, stocks }
+    let stocks = choice.iter().copied().zip(stocks).collect();
+    Filled { estimate: Estimate { added: slots.added(), puts }, stocks }
 }
 
 /// What there was before nodes came that take nothing.
@@ -166,8 +156,8 @@ impl Filling<'_, '_> {
                 break;
             }
             if dry.is_none() {
-                let stocks = self.choice.iter().map(|group| self.stocks[*group].clone()).collect();
-                dry = Some(Before { slots: self.slots.len(), stocks, mark: self.bench.trial.mark() });
+                let (stocks, mark) = (self.stocks.clone(), self.bench.trial.mark());
+                dry = Some(Before { slots: self.slots.len(), stocks, mark });
             }
             let Some(slot) = self.add() else { break };
             fresh = Some(slot);
@@ -175,9 +165,7 @@ impl Filling<'_, '_> {
         if let Some(before) = dry {
             self.bench.trial.revert_to(before.mark);
             self.slots.truncate(before.slots);
-            for (group, stock) in self.choice.iter().zip(before.stocks) {
-                self.stocks[*group] = stock;
-            }
+            self.stocks = before.stocks;
         }
     }
 
@@ -196,38 +184,30 @@ impl Filling<'_, '_> {
         if let Some(name) = &name {
             self.by_name.insert(name.clone(), self.slots.len());
         }
-        self.slots.push(Slot { next, free, shares: SmallVec::new(), name });
+        self.slots.push(Slot { next, free, name });
         Some(self.slots.len() - 1)
     }
 
     /// Packs pods of a class onto the new nodes that are there, the first of them first.
     fn fill_slots(&mut self, at: usize) {
-        let least = &self.bench.least;
-        while self.slots.get(self.open).is_some_and(|slot| times(&slot.free, least) == 0) {
-            self.open += 1;
-        }
-        for slot in self.open..self.slots.len() {
-            if self.left(at) == 0 {
-                return;
-            }
+        let mut from = 0;
+        while self.left(at) > 0
+            && let Some(slot) = self.slots.first_with_room(from, &self.bench.classes.all[at])
+        {
             self.fill_slot(at, slot);
+            from = slot + 1;
         }
     }
 
     /// Packs as many pods of a class as a new node takes.
     fn fill_slot(&mut self, at: usize, slot: usize) -> usize {
         let class = &self.bench.classes.all[at];
-        let here = &self.slots[slot];
+        let here = self.slots.get(slot);
         let left = self.left(at);
         if left == 0 || !self.bench.probes[here.next.group][here.next.zone].lets_in(class) {
             return 0;
         }
-        let mut room = times(&here.free, &class.request);
-        for (share, most) in &class.shares {
-            let used = here.shares.iter().find(|(known, _)| known == share).map_or(0, |(_, used)| *used);
-            room = room.min(most - used);
-        }
-        let count = usize::try_from(room.max(0)).unwrap_or(0).min(left);
+        let count = usize::try_from(self.slots.room(slot, class)).unwrap_or(0).min(left);
         if count == 0 {
             return 0;
         }
@@ -247,7 +227,7 @@ impl Filling<'_, '_> {
         let class = &self.bench.classes.all[at];
         let pod = class.pods[self.placed[at]].clone();
         let newest =
-            fresh.filter(|_| class.kind == Kind::Apart).and_then(|slot| self.slots[slot].name.clone());
+            fresh.filter(|_| class.kind == Kind::Apart).and_then(|slot| self.slots.get(slot).name.clone());
         let found = match newest {
             Some(name) => self.bench.fits_on(&pod, &name).then_some((name, VolumeDecisions::default())),
             None => self.bench.place(&pod),
@@ -263,16 +243,8 @@ impl Filling<'_, '_> {
 
     fn count(&mut self, at: usize, on: On, count: usize) {
         if let On::Slot(slot) = &on {
-            let class = &self.bench.classes.all[at];
-            let here = &mut self.slots[*slot];
             let number = i64::try_from(count).expect("fewer pods than 2^63 fit in memory");
-            take(&mut here.free, &class.request, number);
-            for (share, _) in &class.shares {
-                match here.shares.iter_mut().find(|(known, _)| known == share) {
-                    Some((_, used)) => *used += number,
-                    None => here.shares.push((*share, number)),
-                }
-            }
+            self.slots.put(*slot, &self.bench.classes.all[at], number);
         }
         self.placed[at] += count;
         self.puts.push(Put { class: at, pods: count, on });

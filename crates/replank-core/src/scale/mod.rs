@@ -30,6 +30,7 @@ mod prices;
 mod priorities;
 mod refuse;
 mod scaler;
+mod slots;
 mod source;
 mod tags;
 mod template;

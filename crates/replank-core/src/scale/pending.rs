@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
+use replank_model::text::{Name, Namespace};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
@@ -58,13 +59,17 @@ impl Pending {
                 None => pending.asking.push(pod.clone()),
             }
         }
-        // The scheduler's queue (`PrioritySort`): the higher priority first, then the older one.
-        pending.asking.sort_by_cached_key(|pod| {
-            (Reverse(pod.spec.priority.unwrap_or(0)), pod.meta.creation_timestamp, pod.meta.key())
-        });
+        // A stable sort makes use of the runs in which objects were read.
+        pending.asking.sort_by(|a, b| rank(a).cmp(&rank(b)));
         pending.others.sort_by(|a, b| a.0.cmp(&b.0));
         pending
     }
+}
+
+/// A pod's place in the scheduler's queue (`PrioritySort`): the higher priority first, then the older one.
+fn rank(pod: &Pod) -> (Reverse<i32>, Option<Time>, &Namespace, &Name) {
+    let (priority, meta) = (pod.spec.priority.unwrap_or(0), &pod.meta);
+    (Reverse(priority), meta.creation_timestamp, &meta.namespace, &meta.name)
 }
 
 fn not_asked(pod: &Pod, options: &Options, now: Time) -> Option<NotAsked> {

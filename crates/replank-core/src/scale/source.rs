@@ -87,14 +87,13 @@ pub(super) struct Next {
     pub(super) number: u32,
 }
 
-/// Takes the next node of the groups of a choice, until none has room.
+/// Takes the next node of the groups of a choice, until none has room. There is a stock for each of them.
 pub(super) fn next(choice: &[usize], stocks: &mut [Stock]) -> Option<Next> {
-    let open = choice.iter().copied().filter(|at| stocks[*at].room > 0);
-    let group = open.min_by_key(|at| (stocks[*at].size, *at))?;
-    let stock = &mut stocks[group];
+    let open = choice.iter().zip(stocks).filter(|(_, stock)| stock.room > 0);
+    let (group, stock) = open.min_by_key(|(group, stock)| (stock.size, **group))?;
     let zone = stock.least()?;
     stock.by_zone[zone] = stock.by_zone[zone].map(|count| count + 1);
     stock.size += 1;
     stock.room -= 1;
-    Some(Next { group, zone, number: stock.number() })
+    Some(Next { group: *group, zone, number: stock.number() })
 }

@@ -1,20 +1,19 @@
 //! A recorded sequence of syncs of the horizontal pod autoscaler, everything that it wrote and remembered.
 
-use std::sync::Arc;
-
 use anyhow::{Context, bail};
 use replank_core::hpa::{
     self, Config, Down, Given, Memory, Metrics, Outcome, Recommendation, Rival, Scale, ScaleError, ScaleEvent,
 };
 use replank_model::object::Object;
 use replank_model::object::autoscaling::{HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus};
-use replank_model::object::pod::Pod;
 use replank_model::text::Name;
 use replank_model::time::{Span, Time};
 use replank_testkit::recordings::{Differences, differences};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+
+use super::recorded::{pod, typed};
 
 /// Kinds with a scale that the recording's control plane knows.
 const SCALED: [(&str, &str); 4] =
@@ -129,9 +128,7 @@ fn metrics(recorded: &Value) -> anyhow::Result<Metrics> {
 }
 
 fn autoscaler(case: &Value) -> anyhow::Result<HorizontalPodAutoscaler> {
-    let mut object = case["hpa"].clone();
-    object["apiVersion"] = json!("autoscaling/v2");
-    object["kind"] = json!("HorizontalPodAutoscaler");
+    let object = typed(&case["hpa"], "autoscaling/v2", "HorizontalPodAutoscaler");
     let mut hpa = match Object::from_json(object)? {
         Object::HorizontalPodAutoscaler(hpa) => (*hpa).clone(),
         other => bail!("{} is no autoscaler", other.reference()),
@@ -140,16 +137,6 @@ fn autoscaler(case: &Value) -> anyhow::Result<HorizontalPodAutoscaler> {
         hpa.status = read::<HorizontalPodAutoscalerStatus>(status)?;
     }
     Ok(hpa)
-}
-
-fn pod(recorded: &Value) -> anyhow::Result<Arc<Pod>> {
-    let mut object = recorded.clone();
-    object["apiVersion"] = json!("v1");
-    object["kind"] = json!("Pod");
-    match Object::from_json(object)? {
-        Object::Pod(pod) => Ok(pod),
-        other => bail!("{} is no pod", other.reference()),
-    }
 }
 
 fn list<T: DeserializeOwned>(recorded: &Value) -> anyhow::Result<Vec<T>> {

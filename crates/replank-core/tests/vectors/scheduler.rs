@@ -6,14 +6,16 @@ use anyhow::{Context, bail};
 use replank_core::schedule::{Explanation, Failure, FeatureGates, Gate, Options, Plugin, Scheduler, Verdict};
 use replank_model::admission::admit_pod;
 use replank_model::delta::Delta;
+use replank_model::object::Projector;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
-use replank_model::object::{Object, Projector};
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_testkit::plain_scheduler::{self, Settings};
 use replank_testkit::recordings::{Differences, differences};
 use serde_json::{Map, Value, json};
+
+use super::recorded::{pod, typed};
 
 #[path = "../differential/compare.rs"]
 mod compare;
@@ -118,23 +120,10 @@ fn view(cluster: &Value) -> anyhow::Result<View> {
             bail!("what are {list}?");
         };
         for object in objects.as_array().context("a list is a list")? {
-            let mut object = object.clone();
-            object["apiVersion"] = json!(api_version);
-            object["kind"] = json!(kind);
-            view.apply(Delta::Put(projector.object(object)?));
+            view.apply(Delta::Put(projector.object(typed(object, api_version, kind))?));
         }
     }
     Ok(view)
-}
-
-fn pod(recorded: &Value) -> anyhow::Result<Arc<Pod>> {
-    let mut object = recorded.clone();
-    object["apiVersion"] = json!("v1");
-    object["kind"] = json!("Pod");
-    match Object::from_json(object)? {
-        Object::Pod(pod) => Ok(pod),
-        other => bail!("{} is no pod", other.reference()),
-    }
 }
 
 /// What we say, in the form of the recordings.

@@ -1,4 +1,4 @@
-//! Pods that wait by the ten thousands: what choosing nodes for them takes. docs/scale.md defines both workloads.
+//! Pods that wait by the ten thousands: what choosing nodes for them takes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,14 +8,25 @@ use replank_core::groups::GroupBy;
 use replank_core::scale::{self, Given, Groups, Hands, Options, Prices, Priorities, State, Up, read_facts};
 use replank_core::schedule::Scheduler;
 use replank_model::delta::Delta;
-use replank_model::object::Object;
 use replank_model::object::pod::Pod;
+use replank_model::object::{Object, Projector};
 use replank_model::text::{Name, Uid};
 use replank_model::time::Time;
 use replank_model::view::View;
 use serde_json::{Value, json};
 
+use crate::on_core::ran;
+
 const MIB: i64 = 1 << 20;
+
+/// What is measured, in words; docs/benchmarks.md has the same.
+pub const WORKLOADS: &str = "\
+51,000 pods, 10 shapes, 20 groups: pod i (0-50,999) has shape s = i mod 10: cpu 50*(s+1)m, memory 64*(1 + 7s mod 10)Mi.
+  Group g (0-19) has c = 4*(1 + g mod 5) cores, c*[2, 4, 8, 4][g div 5] GiB, 110 pods, and is in zone [a, b, c][g mod 3].
+20,000 diverse pods, 400 groups: pod i (0-19,999) is of kind i div 4,000: plain; spread over zones; spread over nodes (both maxSkew 1,
+  DoNotSchedule, over pods of its label); drawn to pods of its label in a zone; apart from all of its kind on a node. Its cpu {100, 250, 500,
+  1000, 1500}m, memory {100, 256, 512, 1024, 2048, 4096}Mi and label {a..g} are three draws of SplitMix64, seed 42, in this order, modulo
+  how many there are. Group i (0-399) has i+1 cores, 2(i+1) GiB, 10(i+1) pods, and is in three zones.";
 
 /// A workload.
 #[derive(Debug)]
@@ -40,6 +51,15 @@ pub struct Took {
     pub loading: Duration,
     /// Deciding.
     pub deciding: Duration,
+    /// What of that this thread was running, where the kernel tells: others may have had the core in between.
+    pub running: Option<Duration>,
+}
+
+impl Took {
+    /// What the decision took of one core; where the kernel does not tell, what it took by the clock.
+    fn on_core(&self) -> Duration {
+        self.running.unwrap_or(self.deciding)
+    }
 }
 
 impl Big {
@@ -51,11 +71,17 @@ impl Big {
     /// # Errors
     /// Where an object cannot be made.
     pub fn shapes() -> Result<Self> {
-        let mut view = View::default();
+        let (mut view, mut projector) = (View::default(), Projector::default());
         for shape in 0..10 {
             let memory = 64 * (1 + 7 * shape % 10);
             let spec = spec(50 * (shape + 1), memory * MIB, &json!({}));
-            put(&mut view, &spec, &json!({"app": "x"}), (0..5_100).map(|at| at * 10 + shape))?;
+            put(
+                &mut view,
+                &mut projector,
+                &spec,
+                &json!({"app": "x"}),
+                (0..5_100).map(|at| at * 10 + shape),
+            )?;
         }
         let group = |g: i64| {
             let cores = 4 * (1 + g % 5);
@@ -71,7 +97,7 @@ impl Big {
     /// # Errors
     /// Where an object cannot be made.
     pub fn diverse() -> Result<Self> {
-        let mut view = View::default();
+        let (mut view, mut projector) = (View::default(), Projector::default());
         let mut draw = Draw(42);
         for number in 0..20_000i64 {
             let cpu = [100, 250, 500, 1000, 1500][draw.below(5)];
@@ -94,7 +120,8 @@ impl Big {
                         {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "nginx"}}}]}}}),
                 ),
             };
-            put(&mut view, &spec(cpu, memory * MIB, &extra), &labels, std::iter::once(number))?;
+            let spec = spec(cpu, memory * MIB, &extra);
+            put(&mut view, &mut projector, &spec, &labels, std::iter::once(number))?;
         }
         let group = |i: i64| asg(&format!("type-{i}"), &["a", "b", "c"], i + 1, 2 * (i + 1), 10 * (i + 1));
         let flags = ["--max-nodes-per-scaleup=20000"];
@@ -120,15 +147,18 @@ impl Big {
         let begun = Instant::now();
         let mut scheduler = Scheduler::load(&self.view);
         let loading = begun.elapsed();
+        let ran_before = ran();
         let begun = Instant::now();
         let up = self.decide(&mut scheduler);
         let deciding = begun.elapsed();
+        let running = ran().zip(ran_before).map(|(after, before)| after.saturating_sub(before));
         let took = Took {
             nodes: up.rounds.iter().map(|round| round.nodes.len()).sum(),
             groups: up.additions().len(),
             stay: up.stay_pending(),
             loading,
             deciding,
+            running,
         };
         let opened = |up: &Up| up.rounds.iter().map(|round| round.opened.len()).sum::<usize>();
         let on_nodes = |up: &Up| {
@@ -175,9 +205,15 @@ fn spec(cpu_milli: i64, memory: i64, extra: &Value) -> Value {
     spec
 }
 
-/// Pods of one spec, which they share as pods of one template do.
-fn put(view: &mut View, spec: &Value, labels: &Value, numbers: impl Iterator<Item = i64>) -> Result<()> {
-    let object = Object::from_json(
+/// Pods of one spec, which is one for all that say the same, as where a snapshot is read.
+fn put(
+    view: &mut View,
+    projector: &mut Projector,
+    spec: &Value,
+    labels: &Value,
+    numbers: impl Iterator<Item = i64>,
+) -> Result<()> {
+    let object = projector.object(
         json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default", "labels": labels},
         "spec": spec, "status": {"phase": "Pending"}}),
     )?;
@@ -203,22 +239,31 @@ fn asg(name: &str, zones: &[&str], cores: i64, gib: i64, pods: i64) -> Value {
 /// Where a workload cannot be made, or a pod has no place.
 pub fn table(runs: usize) -> Result<String> {
     let mut text = String::from(
-        "| workload | nodes added | groups | loaded | decided | floor | aim |\n|---|---:|---:|---:|---:|---:|---:|\n",
+        "| workload | nodes added | groups | loaded | decided | on the core | floor | aim |\n|---|---:|---:|---:|---:|---:|---|---|\n",
     );
-    for (big, floor, aim) in [(Big::shapes()?, "1 s", "40 ms"), (Big::diverse()?, "5 s", "1 s")] {
+    let limits = |floor, aim| (Duration::from_millis(floor), Duration::from_millis(aim));
+    for (big, (floor, aim)) in [(Big::shapes()?, limits(1_000, 40)), (Big::diverse()?, limits(5_000, 1_000))]
+    {
         let all: Result<Vec<Took>> = (0..runs.max(1)).map(|_| big.run()).collect();
-        let best = all?.into_iter().min_by_key(|took| took.deciding).context("there is a run")?;
+        let best = all?.into_iter().min_by_key(Took::on_core).context("there is a run")?;
         if best.stay > 0 {
             bail!("{}: {} pods go on waiting", big.name, best.stay);
         }
         let millis = |span: Duration| format!("{:.1} ms", span.as_secs_f64() * 1e3);
+        let held = |limit: Duration| {
+            let met = if best.on_core() <= limit { "met" } else { "missed" };
+            format!("{} ms: {met}", limit.as_millis())
+        };
         text.push_str(&format!(
-            "| {} | {} | {} | {} | {} | {floor} | {aim} |\n",
+            "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
             big.name,
             best.nodes,
             best.groups,
             millis(best.loading),
-            millis(best.deciding)
+            millis(best.deciding),
+            best.running.map_or_else(|| "not told".to_owned(), millis),
+            held(floor),
+            held(aim)
         ));
     }
     Ok(text)

@@ -92,15 +92,14 @@ fn long_way(bench: &mut Bench<'_>, most: usize) -> Vec<(String, std::collections
     let zones = bench.groups[0].zones.len();
     let placed = vec![0; bench.classes.all.len()];
     let order = {
-        let stocks = bench.stocks.clone();
-        let (slots, by_name) = (Vec::new(), FxHashMap::default());
+        let stocks = bench.stocks.iter().cloned().collect();
+        let (slots, by_name) = (Slots::new(&[]), FxHashMap::default());
         Filling {
             bench,
             choice: &[0],
             mode: Mode::Division,
             stocks,
             slots,
-            open: 0,
             by_name,
             most,
             puts: Vec::new(),

@@ -1,0 +1,15 @@
+//! How long it takes to choose nodes for tens of thousands of pods that wait, on one core.
+//!
+//! `cargo run --release -p replank-testkit --example bench_scale -- 5` takes the fastest of five runs.
+
+use replank_testkit::scale::big;
+
+fn main() -> anyhow::Result<()> {
+    let runs = std::env::args().nth(1).map_or(Ok(1), |runs| runs.parse())?;
+    if cfg!(debug_assertions) {
+        eprintln!("built without optimisation: the figures say nothing; run it with --release");
+    }
+    println!("{}\n", big::WORKLOADS);
+    print!("{}", big::table(runs)?);
+    Ok(())
+}

@@ -12,7 +12,7 @@ use replank_model::labels::Labels;
 use replank_model::object::affinity::Taint;
 use replank_model::object::cloud::{
     GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape,
-    TemplateVersion, instance_of,
+    TemplateVersion, Ways, instance_of,
 };
 use replank_model::object::meta::Key;
 use replank_model::object::node::{self, Node};
@@ -93,6 +93,8 @@ pub fn assumed_target(
         templates: vec![renamed(model.template(), &model.name, name, by)],
         tags: Labels::default(),
         hooks: Vec::new(),
+        ways: Ways::default(),
+        failures: Vec::new(),
     };
     Some(LearntGroup { group, instances: Vec::new() })
 }
@@ -163,6 +165,8 @@ fn learn(view: &View, name: GroupName, nodes: &[&Arc<Node>]) -> LearntGroup {
         tags: Labels::default(),
         name,
         hooks: Vec::new(),
+        ways: Ways::default(),
+        failures: Vec::new(),
     };
     LearntGroup { group, instances }
 }

@@ -105,6 +105,8 @@ pub enum WaitingOn {
         ready: u32,
         /// How many there are to be.
         wanted: u32,
+        /// Why the last launch failed, while instances are missing.
+        failure: Option<Text>,
     },
     /// A new node is not ready, or its DaemonSet pods are not.
     NodeReady {
@@ -566,7 +568,10 @@ impl fmt::Display for WaitingOn {
                 f.write_str("a person: made on a node that is being drained, it bears every cordon")
             }
             Self::Room { pod, message } => write!(f, "room for pod {pod}: {message}"),
-            Self::Capacity { ready, wanted } => write!(f, "new capacity: {ready} of {wanted} nodes ready"),
+            Self::Capacity { ready, wanted, failure } => {
+                write!(f, "new capacity: {ready} of {wanted} nodes ready")?;
+                failure.as_ref().map_or(Ok(()), |failure| write!(f, "; {failure}"))
+            }
             Self::NodeReady { daemon_pods_missing: 0 } => f.write_str("the new node to become Ready"),
             Self::NodeReady { daemon_pods_missing } => {
                 write!(

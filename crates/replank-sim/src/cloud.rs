@@ -5,23 +5,27 @@
 //! Ready, each after a drawn time; one that is ended stops, and its node goes away some time later.
 
 mod events;
+mod group;
 mod hooks;
+mod market;
 mod name;
+mod policy;
 mod queue;
 mod timing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use group::Retry;
 use hooks::{Holds, Released};
+use market::{Blow, Markets, Threatened};
 use queue::Queue;
 use replank_core::command::Refusal;
 use replank_core::interrupt::notice::Action;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{
-    Instance, InstanceState, LaunchTemplate, Lifecycle, LifecycleHook, Market, NodeGroup, NodeShape,
-    Transition,
+    Instance, InstanceState, LaunchTemplate, Lifecycle, LifecycleHook, NodeShape, Transition,
 };
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
@@ -33,11 +37,12 @@ use replank_model::view::{Change, View};
 use rustc_hash::FxHashMap;
 
 pub(crate) use events::Told;
+pub use market::{Capacity, Hazard, Rate};
 pub use timing::{CloudTimings, Range};
 
 use crate::api::DeleteOptions;
 use crate::controllers::Ctx;
-use crate::draw::{Draw, Purpose};
+use crate::draw::Purpose;
 use crate::script::Delivery;
 use crate::world::Event;
 
@@ -65,6 +70,8 @@ pub(crate) enum CloudDue {
     Receive(u32),
     /// A message may be received again.
     Visible(u32),
+    /// A hazard meets an instance.
+    Hazard(u32),
 }
 
 /// All groups.
@@ -85,6 +92,13 @@ pub(crate) struct Cloud {
     queue: Queue,
     /// Whether there is a queue: no event is told to nobody.
     has_queue: bool,
+    markets: Markets,
+    /// Positions of the shapes that were launched, by instance.
+    chosen: FxHashMap<InstanceId, usize>,
+    /// Groups whose launches have failed.
+    retries: BTreeMap<GroupName, Retry>,
+    /// Instances that a group launched beyond what it wants, to balance its zones, and that do not serve yet.
+    extra: BTreeMap<GroupName, BTreeSet<InstanceId>>,
 }
 
 /// Instances of a group that are alive.
@@ -123,6 +137,10 @@ impl Cloud {
             holds: Holds::default(),
             queue: Queue::default(),
             has_queue: false,
+            markets: Markets::default(),
+            chosen: FxHashMap::default(),
+            retries: BTreeMap::new(),
+            extra: BTreeMap::new(),
         }
     }
 
@@ -143,6 +161,9 @@ impl Cloud {
                 }
                 if let Some(is) = &is {
                     self.alive.entry(is.group.clone()).or_default().add(is);
+                }
+                if let Some(new) = new {
+                    self.serves(ctx, new);
                 }
                 if let (Some(was), None) = (was, is) {
                     self.reconcile_soon(ctx, &was.group);
@@ -172,6 +193,7 @@ impl Cloud {
                     self.shut_down(ctx, &instance);
                 }
             }
+            CloudDue::Hazard(number) => self.strike(ctx, number),
             CloudDue::Receive(number) => self.queue.receive(ctx, number),
             CloudDue::Visible(number) => self.queue.visible(ctx, number),
         }
@@ -289,6 +311,60 @@ impl Cloud {
         self.send(ctx, body);
     }
 
+    /// Capacity runs out, or is back.
+    pub(crate) fn set_capacity(&mut self, ctx: &mut Ctx<'_>, capacity: Capacity, is_there: bool) {
+        self.markets.set(capacity, is_there);
+        if is_there {
+            // A group that launches finds out when it tries again; one that balances its zones looks at them.
+            let groups = ctx.view().groups().values();
+            let balancing: Vec<GroupName> =
+                groups.filter(|group| group.ways.is_balancing).map(|group| group.name.clone()).collect();
+            for group in &balancing {
+                self.reconcile_soon(ctx, group);
+            }
+        }
+    }
+
+    /// Instances are taken away at a rate from now on.
+    pub(crate) fn begin_hazard(&mut self, ctx: &mut Ctx<'_>, hazard: Hazard) {
+        self.has_queue = true;
+        self.markets.begin(hazard, ctx.api.now());
+        let first = self.markets.last();
+        let alive = ctx.view().instances().values().filter(|instance| instance.state.is_alive());
+        let alive: Vec<Arc<Instance>> = alive.cloned().collect();
+        for instance in alive {
+            self.threaten(ctx, &instance, first);
+        }
+    }
+
+    /// Puts on the agenda what is going to meet an instance.
+    fn threaten(&mut self, ctx: &mut Ctx<'_>, instance: &Instance, first: usize) {
+        let instance_type = self.type_of(ctx.view(), instance);
+        let threatened = Threatened {
+            id: &instance.id,
+            group: &instance.group,
+            instance_type: &instance_type,
+            zone: &instance.zone,
+            market: instance.market,
+        };
+        let blows = self.markets.plan(ctx.draws, &threatened, ctx.api.now(), first);
+        for (at, number) in blows {
+            ctx.agenda.at(at, Event::Cloud(CloudDue::Hazard(number)));
+        }
+    }
+
+    fn strike(&mut self, ctx: &mut Ctx<'_>, number: u32) {
+        let Some(plan) = self.markets.due(number) else { return };
+        let instance = ctx.view().instances().get(&plan.instance).cloned();
+        let Some(instance) = instance.filter(|instance| instance.state.is_alive()) else { return };
+        let told = match plan.blow {
+            Blow::Recommended => Told::Rebalance,
+            Blow::Taken => Told::Spot,
+            Blow::Retired(notice) => Told::Retirement(ctx.api.now().floor_seconds() + notice),
+        };
+        self.warn(ctx, &[instance], told);
+    }
+
     /// Changes how messages come.
     pub(crate) fn deliver(&mut self, delivery: Delivery, now: Time) {
         self.queue.deliver(delivery, now);
@@ -330,86 +406,9 @@ impl Cloud {
         ctx.agenda.after(span, Event::Cloud(CloudDue::Terminated(number)));
     }
 
-    fn reconcile_soon(&mut self, ctx: &mut Ctx<'_>, group: &GroupName) {
-        let number = match self.groups.iter().position(|known| known == group) {
-            Some(number) => number,
-            None => {
-                self.groups.push(group.clone());
-                self.is_due.push(false);
-                self.groups.len() - 1
-            }
-        };
-        if !std::mem::replace(&mut self.is_due[number], true) {
-            let count = self.launched.get(group).copied().unwrap_or(0);
-            let span = self.timings.react.draw(ctx.draws.draw(group.as_str(), Purpose::Phase, count));
-            let number = u32::try_from(number).expect("few groups");
-            ctx.agenda.after(span, Event::Cloud(CloudDue::Reconcile(number)));
-        }
-    }
-
-    fn reconcile(&mut self, ctx: &mut Ctx<'_>, number: u32) {
-        let number = number as usize;
-        self.is_due[number] = false;
-        let Some(group) = ctx.view().groups().get(&self.groups[number]).cloned() else { return };
-        let wanted = group.size.desired as usize;
-        let nothing = Alive::default();
-        let alive = self.alive.get(&group.name).unwrap_or(&nothing);
-        let (count, mut by_zone) = (alive.ids.len(), alive.by_zone.clone());
-        let instances = ctx.view().instances();
-        let too_many = count > wanted;
-        let mut left: Vec<Arc<Instance>> =
-            alive.ids.iter().filter(|_| too_many).filter_map(|id| instances.get(id).cloned()).collect();
-        for _ in count..wanted {
-            let instance = self.launch(ctx, &group, &by_zone);
-            *by_zone.entry(instance.zone.clone()).or_default() += 1;
-        }
-        while left.len() > wanted {
-            let count = u64::try_from(left.len()).unwrap_or(0);
-            let at =
-                scale_in_choice(&group, &left, ctx.draws.draw(group.name.as_str(), Purpose::Zone, count));
-            let ended = left.swap_remove(at);
-            self.terminate(ctx, &ended);
-        }
-    }
-
-    fn launch(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        group: &Arc<NodeGroup>,
-        by_zone: &BTreeMap<Zone, usize>,
-    ) -> Arc<Instance> {
-        let count = self.launched.entry(group.name.clone()).or_default();
-        *count += 1;
-        let count = *count;
-        let drawn = |purpose| ctx.draws.draw(group.name.as_str(), purpose, count);
-        let id = name::instance_id(drawn(Purpose::Uid));
-        let instance = Instance {
-            id: id.clone(),
-            group: group.name.clone(),
-            zone: emptiest_zone(group, by_zone, drawn(Purpose::Zone)),
-            state: InstanceState::Pending,
-            template: group.current,
-            launched: Some(ctx.api.timestamp()),
-            node: None,
-            lifecycle: Lifecycle::Pending,
-            market: Market::of(&group.template().labels),
-            is_protected: false,
-        };
-        let number = self.instance_number(&id);
-        let held = Instance { lifecycle: Lifecycle::PendingWait, ..instance.clone() };
-        let is_held = self.hold(ctx, held, Transition::Launching);
-        let instance = Arc::new(instance);
-        if !is_held {
-            ctx.api.apply_cloud(Delta::Instance(instance.clone()));
-        }
-        let span = self.timings.boot.draw(ctx.draws.draw(id.as_str(), Purpose::Boot, 0));
-        ctx.agenda.after(span, Event::Cloud(CloudDue::Register(number)));
-        instance
-    }
-
     fn register(&mut self, ctx: &mut Ctx<'_>, number: u32) {
         let Some((instance, template)) = self.booting(ctx.view(), number) else { return };
-        let shape = choose_shape(&template, ctx.draws.draw(instance.id.as_str(), Purpose::Shape, 0)).clone();
+        let shape = self.shape_of(ctx, &instance, &template).clone();
         let name = name::node_name(ctx, &instance);
         let node = booted(&template, &name, &instance, &shape, ctx.api.timestamp());
         let csi =
@@ -494,43 +493,6 @@ impl Cloud {
             next
         })
     }
-}
-
-/// The zone with fewest instances; among equals the draw decides.
-fn emptiest_zone(group: &NodeGroup, by_zone: &BTreeMap<Zone, usize>, draw: Draw) -> Zone {
-    let count = |zone: &Zone| by_zone.get(zone).copied().unwrap_or(0);
-    let fewest = group.zones.iter().map(count).min().unwrap_or(0);
-    let emptiest: Vec<&Zone> = group.zones.iter().filter(|zone| count(zone) == fewest).collect();
-    let at = usize::try_from(draw.below(emptiest.len() as u64)).expect("a position");
-    emptiest.get(at).copied().cloned().unwrap_or_default()
-}
-
-/// Which instance a group ends when it wants fewer (EC2 Auto Scaling's default termination policy): in the fullest zone,
-/// of the oldest launch template version, by chance among those.
-fn scale_in_choice(group: &NodeGroup, alive: &[Arc<Instance>], draw: Draw) -> usize {
-    let mut by_zone: BTreeMap<&Zone, usize> = BTreeMap::new();
-    alive.iter().for_each(|instance| *by_zone.entry(&instance.zone).or_default() += 1);
-    let count = |zone: &Zone| by_zone.get(zone).copied().unwrap_or(0);
-    let fullest = group.zones.iter().map(count).max().unwrap_or(0);
-    let in_fullest = |instance: &Instance| count(&instance.zone) >= fullest;
-    let oldest = alive.iter().filter(|instance| in_fullest(instance)).map(|instance| instance.template).min();
-    let candidates: Vec<usize> = (0..alive.len())
-        .filter(|at| in_fullest(&alive[*at]) && Some(alive[*at].template) == oldest)
-        .collect();
-    candidates[usize::try_from(draw.below(candidates.len() as u64)).expect("a position")]
-}
-
-/// A shape, as often as its weight says.
-fn choose_shape(template: &LaunchTemplate, draw: Draw) -> &NodeShape {
-    let total: u64 = template.shapes.iter().map(|shape| u64::from(shape.weight)).sum();
-    let mut left = draw.below(total);
-    for shape in &template.shapes {
-        match left.checked_sub(u64::from(shape.weight)) {
-            Some(rest) => left = rest,
-            None => return shape,
-        }
-    }
-    template.shapes.first().expect("a launch template has at least one shape")
 }
 
 /// The node as its kubelet registers it: not ready yet.

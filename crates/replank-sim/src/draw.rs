@@ -52,6 +52,8 @@ pub enum Purpose {
     Operator = 19,
     /// When a message comes, and how often.
     Queue = 20,
+    /// When an instance is taken back or retired.
+    Hazard = 21,
 }
 
 /// The source of all draws of one run.

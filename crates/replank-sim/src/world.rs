@@ -6,6 +6,7 @@ use replank_core::decision::{Decision, End};
 use replank_core::groups::instance_id_of;
 use replank_core::hpa::{Rival, Scale, ScaleError};
 use replank_core::intent::Intent;
+use replank_model::delta::Delta;
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
 use replank_model::object::cloud::Instance;
 use replank_model::object::condition::{self, ConditionStatus};
@@ -17,7 +18,7 @@ use replank_model::view::{Change, View};
 
 use crate::agenda::Agenda;
 use crate::api::Api;
-use crate::cloud::{Cloud, CloudDue, CloudTimings, Told};
+use crate::cloud::{Capacity, Cloud, CloudDue, CloudTimings, Hazard, Told};
 use crate::controllers::autoscaling;
 use crate::controllers::control::{Control, ControlDue};
 use crate::controllers::{Controller, Ctx, WorkQueue, Workloads};
@@ -329,6 +330,30 @@ impl World {
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.cloud.post(&mut ctx, body.to_owned());
+    }
+
+    /// Capacity runs out, or is back.
+    pub(crate) fn set_capacity(&mut self, capacity: &Capacity, is_there: bool) {
+        self.api.set_now(self.agenda.now());
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.cloud.set_capacity(&mut ctx, capacity.clone(), is_there);
+    }
+
+    /// Instances are taken away at a rate from now on.
+    pub(crate) fn begin_hazard(&mut self, hazard: &Hazard) {
+        self.api.set_now(self.agenda.now());
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.cloud.begin_hazard(&mut ctx, hazard.clone());
+    }
+
+    /// Protects the instance behind a node from scale-in, or no longer. Whether there is one that is alive.
+    pub(crate) fn protect(&mut self, node: &NodeName, is_protected: bool) -> bool {
+        let Some(instance) = self.living(node) else { return false };
+        let changed = Instance { is_protected, ..Instance::clone(&instance) };
+        self.request(|api| api.apply_cloud(Delta::Instance(changed.into())));
+        true
     }
 
     /// Has the queue for events about instances deliver its messages otherwise.

@@ -1,7 +1,7 @@
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
     GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, LifecycleHook, Market, Message, NodeGroup,
-    TemplateVersion, Transition,
+    TemplateVersion, Transition, Ways,
 };
 use replank_model::object::node::Node;
 use replank_model::object::{Object, ObjectRef};
@@ -102,6 +102,8 @@ impl Frame {
             templates: vec![LaunchTemplate::default()],
             tags: replank_model::labels::TextMap::default(),
             hooks: Vec::new(),
+            ways: Ways::default(),
+            failures: Vec::new(),
         };
         let mut frame = Self { core, now: at(0), group };
         for value in objects {

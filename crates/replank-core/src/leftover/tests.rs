@@ -1,7 +1,7 @@
 use replank_model::delta::Delta;
 use replank_model::labels::TextMap;
 use replank_model::object::Object;
-use replank_model::object::cloud::{GroupSize, LaunchTemplate, TemplateVersion};
+use replank_model::object::cloud::{GroupSize, LaunchTemplate, TemplateVersion, Ways};
 use serde_json::json;
 
 use super::*;
@@ -34,6 +34,8 @@ fn group(size: GroupSize, tags: &[(&str, &str)]) -> replank_model::object::cloud
         size,
         zones: Vec::new(),
         hooks: Vec::new(),
+        ways: Ways::default(),
+        failures: Vec::new(),
         current: TemplateVersion(0),
         templates: vec![LaunchTemplate::default()],
         tags: tags.iter().copied().collect::<TextMap>(),

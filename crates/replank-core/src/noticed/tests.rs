@@ -1,5 +1,5 @@
 use replank_model::delta::Delta;
-use replank_model::object::cloud::{InstanceState, LaunchTemplate, Lifecycle, Market, TemplateVersion};
+use replank_model::object::cloud::{InstanceState, LaunchTemplate, Lifecycle, Market, TemplateVersion, Ways};
 use replank_model::time::Time;
 use serde_json::{Value, json};
 
@@ -36,6 +36,8 @@ impl Stage {
             templates: vec![LaunchTemplate::default()],
             tags: [(mark::BEGUN, &*begun.to_text())].into_iter().collect(),
             hooks: Vec::new(),
+            ways: Ways::default(),
+            failures: Vec::new(),
         };
         stage.put(Delta::Group(group.into()));
         stage.instance(InstanceState::Running);

@@ -36,6 +36,7 @@ use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup};
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName, Text};
 use replank_model::time::{Span, Time};
+use replank_model::view::View;
 
 use super::clear;
 use super::health;
@@ -312,6 +313,14 @@ fn capacity(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
     if wants_surge && lane.usable.is_empty() && !is_ahead { Readiness::Preparing } else { Readiness::Open }
 }
 
+/// Why a group that has fewer instances than it wants could not launch the last.
+fn last_failure(view: &View, name: &GroupName) -> Option<Text> {
+    let group = view.groups().get(name)?;
+    let last = group.failures.iter().max_by_key(|failure| failure.at)?;
+    let counted = view.instances().values().filter(|one| one.group == *name && one.is_counted()).count();
+    (counted < group.size.desired as usize).then(|| Text::from(last.to_string()))
+}
+
 /// Says what new instances the group waits for.
 pub(super) fn arrivals(turn: &mut Turn<'_>, track: &Track<'_>) {
     let lane = track.lane;
@@ -334,7 +343,8 @@ pub(super) fn arrivals(turn: &mut Turn<'_>, track: &Track<'_>) {
     }
     if on_time + missing > 0 {
         let wanted = usable + on_time + missing;
-        turn.wait(track.subject(), WaitingOn::Capacity { ready: usable, wanted });
+        let failure = last_failure(turn.view, track.name);
+        turn.wait(track.subject(), WaitingOn::Capacity { ready: usable, wanted, failure });
     }
 }
 

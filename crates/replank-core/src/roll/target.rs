@@ -189,6 +189,8 @@ mod tests {
             templates: vec![old_template(), LaunchTemplate::default()],
             tags: replank_model::labels::TextMap::default(),
             hooks: Vec::new(),
+            ways: replank_model::object::cloud::Ways::default(),
+            failures: Vec::new(),
         }
     }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use replank_model::object::cloud::{self, LaunchFailure};
 use replank_model::text::{GroupName, NodeName, Text, Zone};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
@@ -118,6 +119,31 @@ impl State {
         self.backoffs.insert(scope, Backoff { failed: now, span, why: why.into() });
     }
 
+    /// Takes note of launches that failed, each once. A lack of capacity concerns every group that would launch the same; anything else only
+    /// the group.
+    pub(super) fn learn(&mut self, view: &View, options: &Options) {
+        for (name, failure) in view
+            .groups()
+            .iter()
+            .flat_map(|(name, group)| group.failures.iter().map(move |failure| (name, failure)))
+        {
+            let scope = match &*failure.code {
+                LaunchFailure::NO_CAPACITY => Scope::Capacity {
+                    instance_type: failure.instance_type.clone(),
+                    zone: failure.zone.clone(),
+                    market: match failure.market {
+                        cloud::Market::Spot => Market::Spot,
+                        cloud::Market::OnDemand => Market::OnDemand,
+                    },
+                },
+                _ => Scope::Group(name.clone()),
+            };
+            if self.backoffs.get(&scope).is_none_or(|known| known.failed < failure.at) {
+                self.fail(scope, failure.to_string(), failure.at, options);
+            }
+        }
+    }
+
     /// What keeps a group from being tried in a zone.
     #[must_use]
     pub fn backed_off<'a>(
@@ -183,6 +209,8 @@ pub(super) fn missing(group: &Group) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use replank_model::delta::Delta;
+
     use super::*;
 
     fn at(minutes: i64) -> Time {
@@ -204,5 +232,43 @@ mod tests {
         assert_eq!(spans, [5, 10, 20, 30, 30].map(Span::from_minutes));
         state.fail(scope(), "no capacity", now + Span::from_minutes(181), &options);
         assert_eq!(state.backoffs[&scope()].span, Span::from_minutes(5));
+    }
+
+    #[test]
+    fn a_lack_of_capacity_that_a_group_shows_is_learnt_once_and_holds_for_every_group_of_its_kind() {
+        let failure = |code: &str, minute| LaunchFailure {
+            at: at(minute),
+            code: code.into(),
+            instance_type: "m6i.large".into(),
+            zone: "a".into(),
+            market: cloud::Market::Spot,
+        };
+        let group = |failures: Vec<LaunchFailure>| cloud::NodeGroup {
+            name: "web".into(),
+            size: cloud::GroupSize { min: 0, max: 9, desired: 3 },
+            zones: vec!["a".into()],
+            current: cloud::TemplateVersion(0),
+            templates: vec![cloud::LaunchTemplate::default()],
+            tags: replank_model::labels::TextMap::default(),
+            hooks: Vec::new(),
+            ways: cloud::Ways::default(),
+            failures,
+        };
+        let (mut view, mut state, options) = (View::default(), State::default(), Options::default());
+        let mut show = |state: &mut State, failures: Vec<LaunchFailure>| {
+            view.apply(Delta::Group(group(failures).into()));
+            state.learn(&view, &options);
+        };
+        let short =
+            || Scope::Capacity { instance_type: "m6i.large".into(), zone: "a".into(), market: Market::Spot };
+        show(&mut state, vec![failure(LaunchFailure::NO_CAPACITY, 1)]);
+        assert_eq!(state.backoffs[&short()].until(), at(6));
+        assert_eq!(&*state.backoffs[&short()].why, "InsufficientInstanceCapacity: spot m6i.large in a");
+        show(&mut state, vec![failure(LaunchFailure::NO_CAPACITY, 1)]);
+        assert_eq!(state.backoffs[&short()].until(), at(6), "it was the same one");
+        show(&mut state, vec![failure(LaunchFailure::NO_CAPACITY, 7)]);
+        assert_eq!(state.backoffs[&short()].until(), at(17), "twice as long");
+        show(&mut state, vec![failure("VcpuLimitExceeded", 8)]);
+        assert!(state.backoffs.contains_key(&Scope::Group("web".into())), "a quota is the group's");
     }
 }

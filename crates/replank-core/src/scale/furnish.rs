@@ -2,7 +2,7 @@
 //! no node, which no dump of Kubernetes objects shows.
 
 use replank_model::labels::TextMap;
-use replank_model::object::cloud::{GroupSize, NodeGroup, TemplateVersion};
+use replank_model::object::cloud::{GroupSize, NodeGroup, TemplateVersion, Ways};
 use replank_model::view::View;
 
 use super::facts::Facts;
@@ -40,6 +40,7 @@ pub fn furnish(
         let told = facts.iter().find(|facts| facts.name == group.name);
         if let Some(told) = told {
             group.tags = tags(told);
+            group.ways = ways(told);
             group.zones.extend(told.zones.iter().cloned());
             group.zones.sort();
             group.zones.dedup();
@@ -67,6 +68,10 @@ fn tags(told: &Facts) -> TextMap {
     told.tags.iter().cloned().collect()
 }
 
+fn ways(told: &Facts) -> Ways {
+    Ways { is_launch_suspended: told.is_suspended, ..Ways::default() }
+}
+
 /// A group without nodes.
 fn made(group: &Group, facts: &[Facts]) -> NodeGroup {
     let told = facts.iter().find(|facts| facts.name == group.name);
@@ -78,5 +83,7 @@ fn made(group: &Group, facts: &[Facts]) -> NodeGroup {
         templates: vec![group.template.clone()],
         tags: told.map(tags).unwrap_or_default(),
         hooks: Vec::new(),
+        ways: told.map(ways).unwrap_or_default(),
+        failures: Vec::new(),
     }
 }

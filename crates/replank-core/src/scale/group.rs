@@ -356,7 +356,7 @@ impl Groups {
             auto_scaling: facts.and_then(|facts| facts.auto_scaling.clone()),
             market: market(facts, &template),
             own: tags.own,
-            is_suspended: facts.is_some_and(|facts| facts.is_suspended),
+            is_suspended: draft.is_suspended || facts.is_some_and(|facts| facts.is_suspended),
             nodes: by_zone,
             name,
             size,
@@ -399,6 +399,7 @@ struct Draft<'a> {
     size: Option<GroupSize>,
     zones: Vec<Zone>,
     own_tags: Vec<(Text, Text)>,
+    is_suspended: bool,
     held: Held,
     facts: Option<&'a Facts>,
 }
@@ -419,6 +420,7 @@ fn drafts<'a>(view: &View, by: &GroupBy, facts: &'a [Facts]) -> BTreeMap<GroupNa
         draft.size = Some(group.size);
         draft.zones.clone_from(&group.zones);
         draft.own_tags = group.tags.pairs().to_vec();
+        draft.is_suspended = group.ways.is_launch_suspended;
         draft.held = Held::of(group, retained(view, by, name));
     }
     if view.groups().is_empty() {

@@ -87,6 +87,8 @@ mod tests {
             templates: Vec::new(),
             tags,
             hooks: Vec::new(),
+            ways: replank_model::object::cloud::Ways::default(),
+            failures: Vec::new(),
         }
     }
 

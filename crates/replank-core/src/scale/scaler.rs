@@ -87,6 +87,7 @@ impl Scaler {
         sent: &mut Sent,
     ) -> Turn {
         let mut turn = Turn { state: given.state.clone(), ..Turn::default() };
+        turn.state.learn(given.view, given.options);
         turn.state.time_out(&given.groups.all, given.now, given.options);
         turn.state.wait_for(&given.groups.all, given.now);
         self.end_late(given, sent, &mut turn);

@@ -31,6 +31,10 @@ pub struct NodeGroup {
     pub tags: TextMap,
     /// Lifecycle hooks, sorted by name.
     pub hooks: Vec<LifecycleHook>,
+    /// How it launches and ends instances.
+    pub ways: Ways,
+    /// What became of its last launches that failed.
+    pub failures: Vec<LaunchFailure>,
 }
 
 impl NodeGroup {
@@ -38,6 +42,101 @@ impl NodeGroup {
     #[must_use]
     pub fn template(&self) -> &LaunchTemplate {
         &self.templates[self.current.0 as usize]
+    }
+}
+
+/// How a group launches and ends instances by itself (describe-auto-scaling-groups). What is not known is as in a group of which nobody
+/// has changed anything, but that it does not balance its zones: EKS suspends that in the groups that it manages when it has to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ways {
+    /// Which instance goes first when it wants fewer; none is [`TerminationPolicy::Default`].
+    pub policies: Vec<TerminationPolicy>,
+    /// Whether it moves instances to zones that have fewer (the process AZRebalance is active).
+    pub is_balancing: bool,
+    /// Whether it launches nothing (the process Launch is suspended).
+    pub is_launch_suspended: bool,
+    /// Whether it ends nothing (the process Terminate is suspended).
+    pub is_terminate_suspended: bool,
+    /// Whether new instances are protected from scale-in.
+    pub protects_new: bool,
+}
+
+/// Which instance a group ends first when it wants fewer, within the zone that has most ("Configure termination policies" in the EC2 Auto
+/// Scaling guide).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TerminationPolicy {
+    /// Of the oldest launch template version, then the nearest to its next hour.
+    Default,
+    /// What does not fit the allocation strategy. Which does is a matter of prices.
+    AllocationStrategy,
+    /// Of the oldest launch template version.
+    OldestLaunchTemplate,
+    /// Of the oldest launch configuration.
+    OldestLaunchConfiguration,
+    /// The nearest to its next hour.
+    ClosestToNextInstanceHour,
+    /// The newest.
+    NewestInstance,
+    /// The oldest.
+    OldestInstance,
+}
+
+impl TerminationPolicy {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Default,
+        Self::AllocationStrategy,
+        Self::OldestLaunchTemplate,
+        Self::OldestLaunchConfiguration,
+        Self::ClosestToNextInstanceHour,
+        Self::NewestInstance,
+        Self::OldestInstance,
+    ];
+
+    /// As Auto Scaling writes it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "Default",
+            Self::AllocationStrategy => "AllocationStrategy",
+            Self::OldestLaunchTemplate => "OldestLaunchTemplate",
+            Self::OldestLaunchConfiguration => "OldestLaunchConfiguration",
+            Self::ClosestToNextInstanceHour => "ClosestToNextInstanceHour",
+            Self::NewestInstance => "NewestInstance",
+            Self::OldestInstance => "OldestInstance",
+        }
+    }
+
+    /// The policy of such a word.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|policy| policy.as_str() == word)
+    }
+}
+
+/// A launch that failed, as describe-scaling-activities tells it: the last one for each type, zone and market.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchFailure {
+    /// When.
+    pub at: Time,
+    /// EC2's error code, such as `InsufficientInstanceCapacity`.
+    pub code: Text,
+    /// Instance type that was asked for.
+    pub instance_type: Text,
+    /// Zone in which it was.
+    pub zone: Zone,
+    /// How it was to be paid for.
+    pub market: Market,
+}
+
+impl LaunchFailure {
+    /// EC2's error code where there is no capacity.
+    pub const NO_CAPACITY: &'static str = "InsufficientInstanceCapacity";
+}
+
+impl fmt::Display for LaunchFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} {} in {}", self.code, self.market, self.instance_type, self.zone)
     }
 }
 
@@ -228,6 +327,15 @@ pub enum Market {
     OnDemand,
     /// It is taken back when the capacity is needed, two minutes after a warning.
     Spot,
+}
+
+impl fmt::Display for Market {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::OnDemand => "on-demand",
+            Self::Spot => "spot",
+        })
+    }
 }
 
 impl Market {

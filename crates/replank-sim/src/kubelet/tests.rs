@@ -3,7 +3,7 @@
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
     GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape,
-    TemplateVersion,
+    TemplateVersion, Ways,
 };
 use replank_model::object::pod::Pod;
 use replank_model::object::{Kind, Object};
@@ -38,6 +38,8 @@ fn stage() -> World {
         templates: vec![template("ami-old"), template("ami-new")],
         tags: Default::default(),
         hooks: Vec::new(),
+        ways: Ways::default(),
+        failures: Vec::new(),
     };
     world.request(|api| api.apply_cloud(Delta::Group(group.clone().into())));
     group.current = TemplateVersion(1);

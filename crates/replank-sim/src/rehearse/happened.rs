@@ -93,6 +93,8 @@ impl Rehearsal {
             | What::Cloud(..)
             | What::Post(_)
             | What::Queue(_)
+            | What::Capacity(..)
+            | What::Hazard(_)
             | What::Hand(_)
             | What::Restart => None,
         };

@@ -1,9 +1,11 @@
 //! The forms that a line can have, each once: what is read, what a wrong line is told, and what docs/script.md explains.
 
 use replank_core::intent::Intent;
+use replank_model::object::cloud::Transition;
 
 use super::read::Args;
-use super::what::{Act, CloudSays, Delivery, Hand, Meta, PodDoes, What, after};
+use super::what::{Act, CloudSays, Delivery, Hand, Meta, PodDoes, Protection, Supply, Way, What, after};
+use crate::cloud::Hazard;
 use crate::kubelet::{ImageFault, ImageName};
 
 /// One form of a line. Words in capitals stand for something; all others stand for themselves.
@@ -132,6 +134,32 @@ static FAULTS: &[Form] = &[
         |args| What::Cloud(args.words(), CloudSays::Retirement(args.span())),
     ),
     form(
+        "MARKET capacity of TYPE in ZONE runs out",
+        "launches fail with `InsufficientInstanceCapacity`; the market is `spot` or `on-demand`, and each of the three may be `any`. A group \
+         tries its other types and zones, then again after a minute, two, up to ten",
+        |args| What::Capacity(args.capacity(), Supply::RunsOut),
+    ),
+    form("MARKET capacity of TYPE in ZONE is back", "every shortage within it is over", |args| {
+        What::Capacity(args.capacity(), Supply::Back)
+    }),
+    form(
+        "spot instances of TYPE in ZONE are taken back at RATE an hour",
+        "such a share of them, drawn for each instance and hour; half of the warnings come with a rebalance recommendation up to a quarter of an \
+         hour before. Type and zone may be `any`; `0%` ends it",
+        |args| {
+            let (instance_type, zone) = (args.any_text(), args.any_zone());
+            What::Hazard(Hazard::Spot { instance_type, zone, rate: args.rate() })
+        },
+    ),
+    form(
+        "instances of group GROUP are retired at RATE a day with DURATION notice",
+        "AWS Health events for such a share of them, drawn for each instance and day; when the notice is over the instance is gone",
+        |args| {
+            let (group, rate) = (args.group(), args.rate());
+            What::Hazard(Hazard::Retirement { group, notice: args.span(), rate })
+        },
+    ),
+    form(
         "queue receives BODY",
         "a message comes by the queue for events about instances: the rest of the line, whatever it is",
         |args| What::Post(args.word()),
@@ -181,9 +209,54 @@ static HANDS: &[Form] = &[
          action is completed, or the timeout is over",
         |args| {
             let (group, hook) = (args.group(), args.text());
-            hand(Hand::Hook(group, hook, args.span()))
+            hand(Hand::Hook(group, Transition::Terminating, hook, args.span()))
         },
     ),
+    form(
+        "somebody hooks launches of group GROUP with HOOK for DURATION",
+        "a launch lifecycle hook: a new instance goes into service when the action is completed; when the timeout is over it is ended",
+        |args| {
+            let (group, hook) = (args.group(), args.text());
+            hand(Hand::Hook(group, Transition::Launching, hook, args.span()))
+        },
+    ),
+    form("somebody suspends PROCESS of group GROUP", "`Launch`, `Terminate` or `AZRebalance`", |args| {
+        let process = args.process();
+        hand(Hand::Ways(args.group(), Way::Suspend(process)))
+    }),
+    form(
+        "somebody resumes PROCESS of group GROUP",
+        "likewise; what a group of a snapshot does about its zones is not known: `AZRebalance` is taken to be suspended until then. A group \
+         that balances its zones launches where it has few before it ends where it has many, beyond its maximum by a tenth or one",
+        |args| {
+            let process = args.process();
+            hand(Hand::Ways(args.group(), Way::Resume(process)))
+        },
+    ),
+    form(
+        "somebody gives group GROUP termination policies POLICIES",
+        "such as `OldestInstance,Default`: which instance goes first when the group wants fewer, within the zone that has most",
+        |args| {
+            let group = args.group();
+            hand(Hand::Ways(group, Way::Policies(args.policies())))
+        },
+    ),
+    form(
+        "somebody protects new instances of group GROUP",
+        "what the group launches is protected from scale-in",
+        |args| hand(Hand::Ways(args.group(), Way::ProtectNew(Protection::On))),
+    ),
+    form("somebody unprotects new instances of group GROUP", "no longer", |args| {
+        hand(Hand::Ways(args.group(), Way::ProtectNew(Protection::Off)))
+    }),
+    form(
+        "somebody protects instance NODE",
+        "its group leaves it alone when it wants fewer; it is no protection against anything else",
+        |args| hand(Hand::Protect(args.word(), Protection::On)),
+    ),
+    form("somebody unprotects instance NODE", "no longer", |args| {
+        hand(Hand::Protect(args.word(), Protection::Off))
+    }),
     form("somebody scales KIND OBJECT to COUNT", "`kubectl scale`", |args| {
         hand(Hand::Scale(args.kind(), args.key(), args.count()))
     }),

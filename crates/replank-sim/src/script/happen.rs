@@ -2,7 +2,7 @@
 
 use replank_core::mark;
 use replank_model::object::Kind;
-use replank_model::object::cloud::{LifecycleHook, NodeGroup, Transition};
+use replank_model::object::cloud::{LifecycleHook, NodeGroup, Ways};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::names::Names;
 use super::send::{NotPossible, send};
-use super::what::{Act, CloudSays, Hand, Meta, PodDoes, What};
+use super::what::{Act, CloudSays, Hand, Meta, PodDoes, Process, Protection, Supply, Way, What};
 use crate::api::json::Method;
 use crate::cloud::Told;
 use crate::durations::workload_of;
@@ -58,6 +58,8 @@ pub fn happen(world: &mut World, names: &dyn Names, what: &What) -> Result<(), N
         }
         What::Post(body) => world.post(body),
         What::Queue(delivery) => world.deliver(*delivery),
+        What::Capacity(capacity, supply) => world.set_capacity(capacity, *supply == Supply::Back),
+        What::Hazard(hazard) => world.begin_hazard(hazard),
         What::Hand(hand) => by_hand(world, names, hand)?,
         What::Restart => {
             if !world.start_anew() {
@@ -90,15 +92,17 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
             group.size.min = group.size.min.min(*count);
             group.size.max = group.size.max.max(*count);
         }),
-        Hand::Hook(group, hook, timeout) => change_group(world, group, |group| {
+        Hand::Hook(group, at, hook, timeout) => change_group(world, group, |group| {
             group.hooks.retain(|known| known.name != *hook);
-            group.hooks.push(LifecycleHook {
-                name: hook.clone(),
-                at: Transition::Terminating,
-                timeout: *timeout,
-            });
+            group.hooks.push(LifecycleHook { name: hook.clone(), at: *at, timeout: *timeout });
             group.hooks.sort();
         }),
+        Hand::Ways(group, way) => change_group(world, group, |group| change_ways(&mut group.ways, way)),
+        Hand::Protect(node, protection) => {
+            let name = there(world, names, node)?;
+            let is_done = world.protect(&name, *protection == Protection::On);
+            is_done.then_some(()).ok_or_else(|| NotPossible(format!("node {node} has no instance that runs")))
+        }
         Hand::Scale(kind, key, count) => {
             send(world, Method::Patch, *kind, key, "/scale", json!({"spec": {"replicas": count}}))
         }
@@ -137,6 +141,20 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
             }
             Ok(())
         }
+    }
+}
+
+fn change_ways(ways: &mut Ways, way: &Way) {
+    let set = |ways: &mut Ways, process: Process, is_active: bool| match process {
+        Process::Launch => ways.is_launch_suspended = !is_active,
+        Process::Terminate => ways.is_terminate_suspended = !is_active,
+        Process::AzRebalance => ways.is_balancing = is_active,
+    };
+    match way {
+        Way::Suspend(process) => set(ways, *process, false),
+        Way::Resume(process) => set(ways, *process, true),
+        Way::Policies(policies) => ways.policies.clone_from(policies),
+        Way::ProtectNew(protection) => ways.protects_new = *protection == Protection::On,
     }
 }
 

@@ -22,13 +22,14 @@ use std::fmt;
 
 use replank_model::time::Time;
 
+pub use crate::cloud::{Capacity, Hazard, Rate};
 pub use form::{Form, forms};
 pub use happen::happen;
 pub use names::{AsGiven, Launched, Names};
 pub use read::{moment_and_words, what_of};
 pub use send::{NotPossible, send};
 pub use time::{When, span};
-pub use what::{Act, CloudSays, Delivery, Hand, Meta, PodDoes, Side, What};
+pub use what::{Act, CloudSays, Delivery, Hand, Meta, PodDoes, Process, Protection, Side, Supply, Way, What};
 
 /// What happens, in order of time; what has one moment in the order of its lines.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,15 +3,17 @@
 use std::collections::VecDeque;
 
 use replank_model::object::Kind;
+use replank_model::object::cloud::{Market, TerminationPolicy};
 use replank_model::object::meta::Key;
-use replank_model::text::{GroupName, Text};
+use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::Span;
 use serde_json::{Value, json};
 
 use super::Flaw;
 use super::form::{Form, forms};
 use super::time::{When, span};
-use super::what::What;
+use super::what::{Process, What};
+use crate::cloud::{Capacity, Rate};
 
 /// The moment of a line, the words behind it, and the column in which these begin.
 ///
@@ -130,6 +132,12 @@ fn wanted(part: &str, kind: Option<Kind>) -> String {
     match part {
         "IMAGE" => "an image such as ami-0abc".to_owned(),
         "BODY" => "a message".to_owned(),
+        "MARKET" => "`spot`, `on-demand` or `any`".to_owned(),
+        "TYPE" => "an instance type or `any`".to_owned(),
+        "ZONE" => "a zone or `any`".to_owned(),
+        "RATE" => "a share such as 5% or 0.5%".to_owned(),
+        "PROCESS" => "`Launch`, `Terminate` or `AZRebalance`".to_owned(),
+        "POLICIES" => "termination policies such as OldestInstance or NewestInstance,Default".to_owned(),
         "HOOK" => "the name of a lifecycle hook".to_owned(),
         "POD" => "NAMESPACE/NAME of a pod".to_owned(),
         "NODE" => "a node".to_owned(),
@@ -156,6 +164,10 @@ fn placeholder(part: &str, word: &str, kind: Option<Kind>) -> Option<Arg> {
     match part {
         "COUNT" => word.parse().ok().map(Arg::Count),
         "CODE" => word.parse().ok().map(Arg::Code),
+        "MARKET" => market(word).map(Arg::Market),
+        "RATE" => Rate::read(word).map(Arg::Rate),
+        "PROCESS" => Process::of(word).map(Arg::Process),
+        "POLICIES" => word.split(',').map(TerminationPolicy::of).collect::<Option<_>>().map(Arg::Policies),
         "DURATION" => span(word).filter(|span| *span >= Span::ZERO).map(Arg::Span),
         "KIND" => known_kind(word).map(Arg::Kind),
         "POD" => namespaced(word).map(Arg::Key),
@@ -172,6 +184,16 @@ fn placeholder(part: &str, word: &str, kind: Option<Kind>) -> Option<Arg> {
         }
         // Names are whatever stands there: whether there is such a thing is seen when it happens.
         _ => Some(Arg::Word(word.to_owned())),
+    }
+}
+
+/// `None` inside is any.
+fn market(word: &str) -> Option<Option<Market>> {
+    match word {
+        "any" => Some(None),
+        "spot" => Some(Some(Market::Spot)),
+        "on-demand" => Some(Some(Market::OnDemand)),
+        _ => None,
     }
 }
 
@@ -240,6 +262,10 @@ enum Arg {
     Pair(String, String),
     Json(Value),
     Objects(Vec<Value>),
+    Market(Option<Market>),
+    Rate(Rate),
+    Process(Process),
+    Policies(Vec<TerminationPolicy>),
 }
 
 /// Why taking an argument cannot fail.
@@ -311,6 +337,46 @@ impl Args {
     pub(super) fn json(&mut self) -> Value {
         match self.0.pop_front() {
             Some(Arg::Json(value)) => value,
+            other => panic!("{AS_THE_FORM_SAYS}: {other:?}"),
+        }
+    }
+
+    /// A market, a type and a zone.
+    pub(super) fn capacity(&mut self) -> Capacity {
+        let market = match self.0.pop_front() {
+            Some(Arg::Market(market)) => market,
+            other => panic!("{AS_THE_FORM_SAYS}: {other:?}"),
+        };
+        Capacity { market, instance_type: self.any_text(), zone: self.any_zone() }
+    }
+
+    /// `None` is any.
+    pub(super) fn any_text(&mut self) -> Option<Text> {
+        Some(self.text()).filter(|word| **word != *"any")
+    }
+
+    /// `None` is any.
+    pub(super) fn any_zone(&mut self) -> Option<Zone> {
+        self.any_text().map(Zone::new)
+    }
+
+    pub(super) fn rate(&mut self) -> Rate {
+        match self.0.pop_front() {
+            Some(Arg::Rate(rate)) => rate,
+            other => panic!("{AS_THE_FORM_SAYS}: {other:?}"),
+        }
+    }
+
+    pub(super) fn process(&mut self) -> Process {
+        match self.0.pop_front() {
+            Some(Arg::Process(process)) => process,
+            other => panic!("{AS_THE_FORM_SAYS}: {other:?}"),
+        }
+    }
+
+    pub(super) fn policies(&mut self) -> Vec<TerminationPolicy> {
+        match self.0.pop_front() {
+            Some(Arg::Policies(policies)) => policies,
             other => panic!("{AS_THE_FORM_SAYS}: {other:?}"),
         }
     }

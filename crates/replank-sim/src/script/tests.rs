@@ -2,10 +2,13 @@
 
 use replank_core::intent::Intent;
 use replank_model::object::Kind;
+use replank_model::object::cloud::{Market, TerminationPolicy};
 use replank_model::object::meta::Key;
 use replank_model::time::{Span, Time};
 
-use super::{Act, Hand, Meta, PodDoes, Script, What, When, forms};
+use super::{
+    Act, Capacity, Hand, Hazard, Meta, PodDoes, Process, Rate, Script, Supply, Way, What, When, forms,
+};
 use crate::kubelet::{ImageFault, ImageName};
 
 fn what(line: &str) -> What {
@@ -48,6 +51,32 @@ fn words_become_what_they_say() {
         (
             "at 1m: pods of Deployment shop/web unready",
             What::Pods(Kind::Deployment, Key::new("shop", "web"), PodDoes::Unready),
+        ),
+        (
+            "at 1m: spot capacity of any in z-a runs out",
+            What::Capacity(
+                Capacity { market: Some(Market::Spot), instance_type: None, zone: Some("z-a".into()) },
+                Supply::RunsOut,
+            ),
+        ),
+        (
+            "at 1m: spot instances of m6i.large in any are taken back at 2.5% an hour",
+            What::Hazard(Hazard::Spot {
+                instance_type: Some("m6i.large".into()),
+                zone: None,
+                rate: Rate::read("2.5%").expect("a rate"),
+            }),
+        ),
+        (
+            "at 1m: somebody suspends AZRebalance of group web",
+            What::Hand(Hand::Ways("web".into(), Way::Suspend(Process::AzRebalance))),
+        ),
+        (
+            "at 1m: somebody gives group web termination policies OldestInstance,Default",
+            What::Hand(Hand::Ways(
+                "web".into(),
+                Way::Policies(vec![TerminationPolicy::OldestInstance, TerminationPolicy::Default]),
+            )),
         ),
         ("at 1m: somebody scales group web to 5", What::Hand(Hand::ScaleGroup("web".into(), 5))),
         (
@@ -161,6 +190,13 @@ fn every_form_is_read_as_itself() {
             "POD" | "OBJECT" => "shop/web",
             "KIND" => "deployment",
             "NODE" | "GROUP" => "web-1",
+            "NODES" => "web-1,web-2",
+            "MARKET" => "spot",
+            "TYPE" => "m6i.large",
+            "ZONE" => "z-a",
+            "RATE" => "5%",
+            "PROCESS" => "Launch",
+            "POLICIES" => "OldestInstance,Default",
             "COUNT" | "CODE" => "3",
             "DURATION" => "5m",
             "TAINT" => "a=b:NoSchedule",

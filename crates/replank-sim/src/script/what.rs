@@ -2,11 +2,13 @@
 
 use replank_core::intent::Intent;
 use replank_model::object::Kind;
+use replank_model::object::cloud::{TerminationPolicy, Transition};
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, Text};
 use replank_model::time::Span;
 use serde_json::Value;
 
+use crate::cloud::{Capacity, Hazard};
 use crate::kubelet::{ImageFault, ImageName};
 
 /// Whose doing something is.
@@ -44,6 +46,10 @@ pub enum What {
     Post(String),
     /// The queue delivers its messages otherwise from now on.
     Queue(Delivery),
+    /// Capacity runs out; or is back.
+    Capacity(Capacity, Supply),
+    /// Instances are taken away at a rate.
+    Hazard(Hazard),
     /// Somebody else acts.
     Hand(Hand),
     /// Replank starts anew and remembers nothing.
@@ -63,7 +69,9 @@ impl What {
             | Self::Wake(_)
             | Self::Cloud(..)
             | Self::Post(_)
-            | Self::Queue(_) => Side::Fault,
+            | Self::Queue(_)
+            | Self::Capacity(..)
+            | Self::Hazard(_) => Side::Fault,
             Self::Hand(_) => Side::Hand,
             Self::Restart => Side::Process,
         }
@@ -83,6 +91,61 @@ pub enum PodDoes {
     Stick,
     /// It will.
     Unstick,
+}
+
+/// Whether there is capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supply {
+    /// There is none any more.
+    RunsOut,
+    /// There is again.
+    Back,
+}
+
+/// A process of an Auto Scaling group that can be suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Process {
+    /// It launches.
+    Launch,
+    /// It ends.
+    Terminate,
+    /// It balances its zones.
+    AzRebalance,
+}
+
+impl Process {
+    /// From Auto Scaling's word.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        match word {
+            "Launch" => Some(Self::Launch),
+            "Terminate" => Some(Self::Terminate),
+            "AZRebalance" => Some(Self::AzRebalance),
+            _ => None,
+        }
+    }
+}
+
+/// What is changed of the way in which a group goes about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// A process is suspended.
+    Suspend(Process),
+    /// A process is resumed.
+    Resume(Process),
+    /// Which instances go first.
+    Policies(Vec<TerminationPolicy>),
+    /// New instances are protected from scale-in; or are not.
+    ProtectNew(Protection),
+}
+
+/// Whether something is protected from scale-in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protection {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
 }
 
 /// How the queue for events about instances delivers its messages.
@@ -120,8 +183,12 @@ pub enum Hand {
     EndInstance(String),
     /// Changes how many nodes a group wants; its bounds follow where they must.
     ScaleGroup(GroupName, u32),
-    /// Gives a group a termination hook of a name and timeout.
-    Hook(GroupName, Text, Span),
+    /// Gives a group a hook of a name and timeout.
+    Hook(GroupName, Transition, Text, Span),
+    /// Changes how a group goes about it.
+    Ways(GroupName, Way),
+    /// Protects the instance behind a node from scale-in, or does so no longer.
+    Protect(String, Protection),
     /// Changes how many pods a workload has.
     Scale(Kind, Key, u32),
     /// `kubectl rollout restart`.

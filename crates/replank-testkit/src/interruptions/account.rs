@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use replank_core::command::{CommandKey, Effect};
+use replank_core::command::{Command, CommandKey, Effect};
 use replank_core::decision::Decision;
 use replank_model::object::Object;
 use replank_model::object::cloud::{Instance, InstanceState, Lifecycle, Message};
@@ -335,7 +335,7 @@ impl Account {
             self.sent_by.entry(command.key.clone()).or_insert(self.process);
         }
         let (mut cordons, mut evictions) = (None, None);
-        for command in &decision.commands {
+        for command in decision.commands.iter().filter(|command| is_of_interruptions(command)) {
             let (last, node) = match &command.effect {
                 Effect::Cordon { node, .. } => (&mut cordons, Some(&node.name)),
                 Effect::Evict { pod, .. } => (&mut evictions, self.pods.get(&pod.uid)),
@@ -386,9 +386,10 @@ impl Account {
                 self.repeated += 1;
             }
         }
+        let is_ours = is_of_interruptions(&sent.command);
         match &sent.command.effect {
-            Effect::Cordon { node, .. } => self.about(at, &node.name, &format!("{key}")),
-            Effect::Evict { pod, .. } => {
+            Effect::Cordon { node, .. } if is_ours => self.about(at, &node.name, &format!("{key}")),
+            Effect::Evict { pod, .. } if is_ours => {
                 let node = self.pods.get(&pod.uid).cloned();
                 if let Some(node) = node {
                     self.about(at, &node, &format!("{key}"));
@@ -460,6 +461,10 @@ impl Account {
 
 /// How late core may see things: the longest lag of a watch, a second for whole seconds, and a command's way.
 const SEEN_WITHIN: replank_model::time::Span = replank_model::time::Span::from_millis(3_200);
+
+fn is_of_interruptions(command: &Command) -> bool {
+    **command.run.text() == *"interruptions"
+}
 
 /// Whether an id stands in a body, and no longer one that begins with it.
 fn speaks_of(body: &str, id: &InstanceId) -> bool {

@@ -5,6 +5,7 @@
 //! instance went down, which messages were deleted while something was still to be done. [`table`] is what people read.
 
 pub mod account;
+pub mod bugs;
 pub mod pilot;
 pub mod stage;
 pub mod table;
@@ -50,12 +51,13 @@ pub fn play_with(stage: &Stage, restart: Option<Span>, pilot: impl FnOnce(Core) 
     let account = Rc::new(RefCell::new(Account::begin(world.view())));
     world.observe(Box::new(Watching(account.clone())));
     let slowest = Rc::new(RefCell::new(0));
-    let steward = Steward::new(pilot(stage.core(start)), account.clone(), slowest.clone());
+    let steward = Steward::new(pilot(stage.core()), account.clone(), slowest.clone());
     world.put_in_charge(Box::new(steward));
     world.run_until(start + stage::QUIET);
     let told = world.now();
-    for Told { line, kind, instances } in &stage.told {
-        account.borrow_mut().told(told, *kind, instances);
+    for Told { after, line, kind, instances } in &stage.told {
+        world.run_until(told + *after);
+        account.borrow_mut().told(told + *after, *kind, instances);
         stage::say(&mut world, line);
     }
     if let Some(after) = restart {

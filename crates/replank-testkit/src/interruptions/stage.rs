@@ -67,6 +67,8 @@ impl Kind {
 /// One thing that is told.
 #[derive(Clone, Debug)]
 pub struct Told {
+    /// How long after the others.
+    pub after: Span,
     /// The words of a script.
     pub line: String,
     /// What it is; none for what is no news about an instance.
@@ -84,6 +86,8 @@ pub struct Stage {
     before: Vec<String>,
     /// Everything that is told at one moment, in order.
     pub told: Vec<Told>,
+    /// Whether `web` is rolled meanwhile.
+    is_rolled: bool,
     seed: u64,
 }
 
@@ -114,6 +118,7 @@ impl Stage {
             nodes: ["spot", "web", "base"].into_iter().zip(nodes).collect(),
             before: vec!["somebody hooks group web with drain for 10m".to_owned()],
             told: Vec::new(),
+            is_rolled: false,
             seed,
         };
         let Counts { spot, hook, health, rebalance, state, poison, foreign } = counts;
@@ -154,20 +159,52 @@ impl Stage {
         self
     }
 
-    /// Tells something besides.
+    /// Groups `spot` and `web` of eight nodes each, on which pods are mixed and of each Deployment one may be missing. `web` is
+    /// rolled, and half a minute later so many spot instances are interrupted.
     #[must_use]
-    pub fn and(mut self, line: &str) -> Self {
-        self.other([line.to_owned()]);
+    pub fn rolled(spot: usize, seed: u64) -> Self {
+        let mut stage = Self::of([8, 8, 0], Counts { spot, ..Counts::default() }, seed);
+        stage.is_rolled = true;
+        for told in &mut stage.told {
+            told.after = Span::from_secs(80);
+        }
+        stage
+    }
+
+    /// Besides, a node of no group goes and another instance comes under its name; then the old one's interruption is told.
+    #[must_use]
+    pub fn with_a_name_again(mut self) -> Self {
+        let guest = |id: &str| {
+            let mut node = node("guest", 0);
+            node["metadata"]["labels"] = json!({"kubernetes.io/hostname": "guest-0"});
+            node["metadata"]["uid"] = Value::Null;
+            node["spec"]["providerID"] = format!("aws:///{}/{id}", ZONES[0]).into();
+            format!("somebody creates {node}")
+        };
+        let later = [
+            (0, guest("i-guest-old")),
+            (20, "somebody deletes node guest-0".to_owned()),
+            (40, guest("i-guest-new")),
+            (60, format!("queue receives {}", spot_event("i-guest-old"))),
+        ];
+        let told = later.map(|(seconds, line)| Told {
+            after: Span::from_secs(seconds),
+            line,
+            kind: None,
+            instances: Vec::new(),
+        });
+        self.told.extend(told);
         self
     }
 
     fn tell(&mut self, kind: Kind, line: String, of: &[(&str, usize)]) {
         let instances = of.iter().map(|(group, number)| instance_id(group, *number)).collect();
-        self.told.push(Told { line, kind: Some(kind), instances });
+        self.told.push(Told { after: Span::ZERO, line, kind: Some(kind), instances });
     }
 
     fn other(&mut self, lines: impl IntoIterator<Item = String>) {
-        let told = lines.into_iter().map(|line| Told { line, kind: None, instances: Vec::new() });
+        let told =
+            lines.into_iter().map(|line| Told { after: Span::ZERO, line, kind: None, instances: Vec::new() });
         self.told.extend(told);
     }
 
@@ -211,12 +248,18 @@ impl Stage {
         world
     }
 
-    /// A core that handles interruptions, beside a run with nothing to do.
-    pub(super) fn core(&self, start: Time) -> Core {
-        let plan = plan();
+    /// A core that handles interruptions, beside a run, which may have nothing to do.
+    pub(super) fn core(&self) -> Core {
+        let plan = if self.is_rolled { rolling() } else { resting() };
         let interruptions = interrupt::Options::beside(Some(&plan));
-        let options = Options { started: start.floor_seconds(), group_by: GroupBy::default() };
-        Core::new(plan, RunId::from("nothing"), options).with_interruptions(interruptions)
+        Core::new(plan, RunId::from("roll"), options()).with_interruptions(interruptions)
+    }
+
+    /// One core that handles interruptions only, and one that does nothing but roll.
+    pub(super) fn apart(&self) -> (Core, Core) {
+        let interruptions = interrupt::Options::beside(Some(&rolling()));
+        let one = Core::new(resting(), RunId::from("nothing"), options()).with_interruptions(interruptions);
+        (one, Core::new(rolling(), RunId::from("roll"), options()))
     }
 
     fn objects(&self) -> impl Iterator<Item = Value> {
@@ -235,18 +278,47 @@ impl Stage {
         let mut all = vec![daemon_set()];
         for (group, count) in &self.nodes {
             for number in 0..count / NODES_A_DEPLOYMENT {
-                all.extend(deployment(group, number));
+                all.extend(self.deployment(group, number));
             }
         }
         all
     }
+
+    fn deployment(&self, group: &str, number: usize) -> [Value; 2] {
+        let app = format!("{group}-app-{number}");
+        let (selector, missing) = match self.is_rolled {
+            true => (json!({}), 1),
+            false => (json!({"eks.amazonaws.com/nodegroup": group}), 5),
+        };
+        let meta = json!({"name": app, "namespace": "shop"});
+        let labels = json!({"matchLabels": {"app": app}});
+        [
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta,
+                "spec": {"replicas": REPLICAS, "selector": labels, "template": template(&app, "1", &selector)}}),
+            json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": meta,
+                "spec": {"maxUnavailable": missing, "selector": labels}}),
+        ]
+    }
+}
+
+fn options() -> Options {
+    Options { started: BEGIN + SETTLED, group_by: GroupBy::default() }
 }
 
 /// A plan that chooses nothing.
-fn plan() -> Plan {
-    let plan = json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "nothing"},
-        "spec": {"selector": {"matchLabels": {"of": "nobody"}}}});
-    Plan::read(&plan).expect("a plan")
+fn resting() -> Plan {
+    plan(&json!({"selector": {"matchLabels": {"of": "nobody"}}}))
+}
+
+fn rolling() -> Plan {
+    plan(
+        &json!({"groups": ["web"], "target": {"image": "ami-new"}, "budget": {"surge": 2, "maxUnavailable": 2}}),
+    )
+}
+
+fn plan(spec: &Value) -> Plan {
+    let plan = json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "plan"}, "spec": spec});
+    Plan::read(&plan).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 /// Lets a script's words come true at once.
@@ -316,17 +388,4 @@ fn template(app: &str, cpu: &str, selector: &Value) -> Value {
 fn daemon_set() -> Value {
     json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent", "namespace": "shop"},
         "spec": {"selector": {"matchLabels": {"app": "agent"}}, "template": template("agent", "100m", &json!({}))}})
-}
-
-fn deployment(group: &str, number: usize) -> [Value; 2] {
-    let app = format!("{group}-app-{number}");
-    let selector = json!({"eks.amazonaws.com/nodegroup": group});
-    let meta = json!({"name": app, "namespace": "shop"});
-    let labels = json!({"matchLabels": {"app": app}});
-    [
-        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta,
-            "spec": {"replicas": REPLICAS, "selector": labels, "template": template(&app, "1", &selector)}}),
-        json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": meta,
-            "spec": {"maxUnavailable": 5, "selector": labels}}),
-    ]
 }

@@ -29,7 +29,12 @@ pub(super) fn is_of_the_roll(what: &What) -> bool {
         // Kubelets' faults and the run's intents are in no object that the roll could find.
         What::Image(..) | What::Intend(_) | What::Restart => true,
         // Nor are a queue and its messages, or hooks: groups are learnt from nodes.
-        What::Cloud(..) | What::Post(_) | What::Queue(_) | What::Hand(Hand::Hook(..)) => true,
+        What::Cloud(..)
+        | What::Post(_)
+        | What::Queue(_)
+        | What::Capacity(..)
+        | What::Hazard(_)
+        | What::Hand(Hand::Hook(..) | Hand::Ways(..) | Hand::Protect(..)) => true,
         What::Pod(..) | What::Pods(..) | What::Silence(_) | What::Wake(_) | What::Hand(_) => false,
     }
 }

@@ -7,7 +7,7 @@ use replank_core::decision::Decision;
 use replank_core::mark;
 use replank_core::waiting::WaitingOn;
 use replank_model::object::Object;
-use replank_model::object::cloud::{GroupSize, Instance, InstanceState, LaunchTemplate};
+use replank_model::object::cloud::{GroupSize, Instance, InstanceState, LaunchTemplate, NodeGroup};
 use replank_model::object::cluster::Other;
 use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::node::Node;
@@ -160,6 +160,14 @@ impl Story {
         }
     }
 
+    /// Launches that failed.
+    fn failures(&mut self, at: Time, old: Option<&NodeGroup>, new: &NodeGroup) {
+        let known = old.map_or(&[][..], |old| old.failures.as_slice());
+        for failure in new.failures.iter().filter(|failure| !known.contains(failure)) {
+            self.tell(at, "group ", new.name.to_string(), &format!(" cannot launch: {failure}"));
+        }
+    }
+
     fn command(&mut self, at: Time, sent: &Sent) {
         let after = match &sent.result {
             Some((_, Err(refusal))) => format!(": refused, {refusal}"),
@@ -298,7 +306,8 @@ impl Observer for Story {
                 (_, _) => {}
             },
             Change::Instance { old, new } => self.instance(at, old.as_deref(), new.as_deref()),
-            Change::Group { .. } | Change::Message { .. } | Change::Stale => {}
+            Change::Group { old, new: Some(new) } => self.failures(at, old.as_deref(), new),
+            Change::Group { new: None, .. } | Change::Message { .. } | Change::Stale => {}
         }
     }
 

@@ -39,6 +39,8 @@ fn found(with_groups: bool) -> Found {
                 size: cloud::GroupSize { min: 0, max: 4, desired: 4 },
                 zones: Vec::new(),
                 hooks: Vec::new(),
+                ways: cloud::Ways::default(),
+                failures: Vec::new(),
                 current: cloud::TemplateVersion(0),
                 templates: vec![cloud::LaunchTemplate::default()],
                 tags: tags.into_iter().collect(),

@@ -4,7 +4,7 @@ use replank_core::shutdown::Path;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape,
+    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape, Ways,
 };
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -101,6 +101,8 @@ fn a_node_that_is_ended_as_a_target_takes_with_it_what_passes_through() {
             }],
             tags: Default::default(),
             hooks: Vec::new(),
+            ways: Ways::default(),
+            failures: Vec::new(),
         };
         world.request(|api| api.apply_cloud(Delta::Group(group.into())));
         let other = world.view().pods.sorted()[0].1.node.clone().expect("it runs");

@@ -28,6 +28,7 @@ use super::limits::{Limit, Totals};
 use super::up::{Given, Up, is_starting};
 use super::usage::Usage;
 use crate::budget::Ledger;
+use crate::groups::instance_id_of;
 use crate::mark;
 use crate::plan::Standing;
 use crate::schedule::{Scheduler, Trial, Unschedulable};
@@ -260,6 +261,7 @@ pub fn down(given: Given<'_>, scheduler: &mut Scheduler, ledger: &mut Ledger<'_>
         awaited: BTreeMap::new(),
         gone: BTreeSet::new(),
     };
+    tried.spare_old_nodes();
     tried.let_in(&growth.fits);
     for one in candidates {
         let name = one.node.name();
@@ -387,6 +389,22 @@ struct Tried<'a, 'b, 'l> {
 }
 
 impl Tried<'_, '_, '_> {
+    /// Leaves out nodes that a run is about to replace: a pod that is put there would be moved once more.
+    fn spare_old_nodes(&mut self) {
+        let view = self.given.view;
+        for group in self.given.groups.all.iter().filter(|group| group.held != Held::Free) {
+            let current = view.groups().get(&group.name).map(|known| known.current);
+            let is_old = |name: &&NodeName| {
+                let instance = view.node(name).and_then(|node| view.instances().get(&instance_id_of(node)));
+                let made_from = instance.map(|instance| instance.template);
+                group.held == Held::Closed || made_from != current
+            };
+            for name in group.names().filter(is_old) {
+                self.trial.exclude(name);
+            }
+        }
+    }
+
     /// Puts pods where they are about to come.
     fn let_in(&mut self, fits: &[(Key, NodeName)]) {
         let view = self.given.view;

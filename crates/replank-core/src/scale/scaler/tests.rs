@@ -234,3 +234,25 @@ fn a_node_that_cannot_be_emptied_in_time_is_let_go_of() {
     assert_eq!(stage.turn(12), ["lets go of web-2"]);
     assert!(stage.state.failed.is_some());
 }
+
+#[test]
+fn no_pod_is_put_where_a_run_is_about_to_move_it_once_more() {
+    let mut side = node("side-1");
+    side["metadata"]["labels"]["eks.amazonaws.com/nodegroup"] = "side".into();
+    let objects = vec![node("web-1"), side, pod("a", "2", Some("web-1")), pod("b", "500m", Some("side-1"))];
+    for (tags, unneeded) in [(&[][..], vec!["side-1"]), (&[(mark::ORIGINAL_SIZE, "0/3/1")][..], vec![])] {
+        let mut stage = Stage::new(objects.clone(), 1);
+        for learnt in from_nodes(&stage.view, &GroupBy::default()) {
+            let mut group = learnt.group;
+            group.size.min = 0;
+            if group.name.as_str() == "web" {
+                group.size.min = 1;
+                group.tags = tags.iter().fold(group.tags, |all, (key, value)| all.with(*key, *value));
+            }
+            stage.view.apply(Delta::Group(group.into()));
+        }
+        stage.turn(0);
+        let found: Vec<&str> = stage.state.unneeded.keys().map(NodeName::as_str).collect();
+        assert_eq!(found, unneeded, "{tags:?}");
+    }
+}

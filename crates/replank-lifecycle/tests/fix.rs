@@ -28,7 +28,7 @@ fn measure(target: &str, current: Option<&str>) -> Measure {
 }
 
 fn fixed(measure: &Measure, schema: &Schema, text: &str) -> Fixed {
-    fix::fix(measure, schema, &Arc::from("x.yaml"), text, &Hint::default())
+    fix::fix(measure, schema, &Arc::from("x.yaml"), text, &Hint::default(), &|_| false)
 }
 
 /// Objects as another reader sees them.

@@ -77,7 +77,7 @@ pub(crate) enum Command {
     #[command(after_help = Exit::table())]
     Explain(ExplainArgs),
 
-    /// Finds where API versions are used that are deprecated or gone at a Kubernetes version, and what to write instead. Touches nothing.
+    /// Finds where API versions are used that are deprecated or gone at a Kubernetes version, and writes what is to be there instead (--fix).
     ///
     /// Reads manifests, charts, kustomizations, dumps of a cluster with its Helm releases and its field managers, Terraform's states and
     /// plans, the API server's metrics and audit logs. Every document is parsed; one that cannot be read hides none of its

@@ -8,6 +8,7 @@ mod lay;
 mod lines;
 mod object;
 mod outcome;
+mod release;
 #[cfg(test)]
 mod tests;
 
@@ -17,21 +18,40 @@ use std::sync::Arc;
 
 pub use lines::{Hunk, unified};
 pub use outcome::{Change, Fixed, Left, Why};
+pub use release::{FixedRelease, FixedReleases, fix_releases};
 
 use crate::judge::Measure;
 use crate::scan::{self, Hint};
 use crate::schema::Schema;
 use crate::source::{self, Document, Found, Place};
+use crate::table::Gvk;
 use crate::tree::{self, Notation, Origins, Tree};
 use lay::{Edit, apply};
 
 /// Objects of one document that are tried one by one where they cannot be changed together.
 const TRIED_MAX: usize = 200;
 
-/// Fixes a text.
-pub fn fix(measure: &Measure, schema: &Schema, name: &Arc<str>, text: &str, hint: &Hint) -> Fixed {
-    let mut fixing =
-        Fixing { measure, schema, name, text, edits: Vec::new(), changes: Vec::new(), left: Vec::new() };
+/// Fixes a text. `lets_be` says of which lines nothing is to be changed: those that somebody has made an exception for.
+pub fn fix(
+    measure: &Measure,
+    schema: &Schema,
+    name: &Arc<str>,
+    text: &str,
+    hint: &Hint,
+    lets_be: &dyn Fn(u32) -> bool,
+) -> Fixed {
+    let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let mut fixing = Fixing {
+        measure,
+        schema,
+        name,
+        text,
+        line_starts,
+        lets_be,
+        edits: Vec::new(),
+        changes: Vec::new(),
+        left: Vec::new(),
+    };
     if scan::is_of_manifests(name, text, hint) {
         source::read(name, text, &mut |found| match found {
             Found::Document(document) => fixing.document(&document),
@@ -50,6 +70,8 @@ struct Fixing<'f> {
     schema: &'f Schema,
     name: &'f Arc<str>,
     text: &'f str,
+    line_starts: Vec<usize>,
+    lets_be: &'f dyn Fn(u32) -> bool,
     edits: Vec<Edit>,
     changes: Vec<Change>,
     left: Vec<Left>,
@@ -131,7 +153,10 @@ impl Fixing<'_> {
     ) -> Result<Made, String> {
         let mut converted = tree.clone();
         let mut made = Made { edits: Vec::new(), changes: Vec::new(), left: Vec::new() };
-        object::convert_all(self.measure, self.schema, &mut converted, chosen, &mut |from, outcome| {
+        let chosen = |at: usize, used: &Gvk, from: Option<usize>| {
+            !(self.lets_be)(self.place(origins, from).line) && chosen(at, used, from)
+        };
+        object::convert_all(self.measure, self.schema, &mut converted, &chosen, &mut |from, outcome| {
             let place = self.place(origins, from);
             match outcome {
                 Ok(done) => made.changes.push(done.at(place)),
@@ -157,13 +182,13 @@ impl Fixing<'_> {
 
     fn place(&self, origins: &Origins, from: Option<usize>) -> Place {
         let at = from.map_or(0, |from| origins.nodes[from].range.start);
-        let before = &self.text[..at];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = self.line_starts.partition_point(|start| *start <= at);
+        let line_start = self.line_starts[line - 1];
         let number = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
         Place {
             source: self.name.clone(),
-            line: number(before.matches('\n').count() + 1),
-            column: number(before[line_start..].chars().count() + 1),
+            line: number(line),
+            column: number(self.text[line_start..at].chars().count() + 1),
         }
     }
 }

@@ -67,6 +67,8 @@ pub enum Why {
     Live,
     /// The text does not let itself be changed so that it says the right thing, or cannot be read at all.
     InTheWay(String),
+    /// It keeps a Helm release that cannot be written anew.
+    Release(String),
     /// Something else of its list is left.
     OfList,
 }
@@ -80,6 +82,7 @@ impl fmt::Display for Why {
             }
             Self::Live => f.write_str("a cluster shows it so: what writes it has to change"),
             Self::InTheWay(why) => write!(f, "the text is in the way: {why}"),
+            Self::Release(why) => write!(f, "the release cannot be written: {why}"),
             Self::OfList => f.write_str("the list it stands in has one version for all, and others are left"),
         }
     }

@@ -14,7 +14,7 @@ fn measure() -> Measure {
 }
 
 fn fixed(text: &str) -> Fixed {
-    fix(&measure(), &Schema::embedded(), &Arc::from("x.yaml"), text, &Hint::default())
+    fix(&measure(), &Schema::embedded(), &Arc::from("x.yaml"), text, &Hint::default(), &|_| false)
 }
 
 const BUDGET: &str =
@@ -60,7 +60,7 @@ fn templates_metrics_and_past_ones_are_left_alone() {
     assert!(fixed(&template).hunks.is_empty());
     let chart = format!("{BUDGET}# {{{{ .Values.x }}}}\n");
     let hint = Hint { in_chart: true, ..Hint::default() };
-    let in_chart = fix(&measure(), &Schema::embedded(), &Arc::from("x.yaml"), &chart, &hint);
+    let in_chart = fix(&measure(), &Schema::embedded(), &Arc::from("x.yaml"), &chart, &hint, &|_| false);
     assert_eq!(in_chart.text, chart);
 }
 

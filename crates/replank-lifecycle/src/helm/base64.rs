@@ -86,7 +86,6 @@ impl<R: Read> Read for Base64<R> {
 }
 
 /// The other way.
-#[cfg(test)]
 pub(super) fn encode(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();

@@ -1,6 +1,7 @@
 //! What Helm keeps of a release: unpacked on the way, one at a time, and only what is needed of it.
 
 mod base64;
+mod pack;
 mod tiller;
 
 use std::io::{BufRead, BufReader, Read};
@@ -10,6 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use base64::Base64;
+pub(crate) use pack::Packed;
 
 /// What one release says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

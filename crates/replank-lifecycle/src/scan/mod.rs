@@ -14,7 +14,7 @@ mod managed;
 mod metric;
 mod policy;
 mod reference;
-mod release;
+pub(crate) mod release;
 mod template;
 mod terraform;
 #[cfg(test)]

@@ -44,6 +44,43 @@ fn storage(object: &Object<'_, '_>) -> Option<Storage> {
     }
 }
 
+/// What is stored of a release that an upgrade would read.
+pub(crate) enum Stored<'n> {
+    /// It is no release.
+    No,
+    /// It is one of the past.
+    Past,
+    /// Helm 2 keeps it.
+    Helm2,
+    /// Its data.
+    Current(&'n str),
+}
+
+/// What an object stores. What cannot be unpacked counts as current: whoever takes it on tells why.
+pub(crate) fn stored<'n>(object: &Object<'n, '_>) -> Stored<'n> {
+    let Some(storage) = storage(object) else { return Stored::No };
+    let Some(data) = object.node.path(&["data", "release"]).and_then(Node::text) else { return Stored::No };
+    match storage {
+        Storage::Tiller => Stored::Helm2,
+        Storage::Secret | Storage::ConfigMap => match helm::v3(data) {
+            Ok(release) if confidence(&release.status).is_none() => Stored::Past,
+            Ok(_) | Err(_) => Stored::Current(data),
+        },
+    }
+}
+
+/// How sure it is that a release is read again; `None` of those of the past.
+fn confidence(status: &str) -> Option<Confidence> {
+    match status {
+        "deployed" => Some(Confidence::High),
+        // The next upgrade starts from the last that was deployed, or from this one.
+        "failed" | "pending-install" | "pending-upgrade" | "pending-rollback" | "unknown" => {
+            Some(Confidence::Medium)
+        }
+        _ => None,
+    }
+}
+
 fn of_release(
     scan: &mut Scan<'_>,
     name: &Arc<str>,
@@ -52,16 +89,9 @@ fn of_release(
     storage: Storage,
     release: &Release,
 ) {
-    let confidence = match &*release.status {
-        "deployed" => Confidence::High,
-        // The next upgrade starts from the last that was deployed, or from this one.
-        "failed" | "pending-install" | "pending-upgrade" | "pending-rollback" | "unknown" => {
-            Confidence::Medium
-        }
-        _ => {
-            scan.report.counts.releases_past += 1;
-            return;
-        }
+    let Some(confidence) = confidence(&release.status) else {
+        scan.report.counts.releases_past += 1;
+        return;
     };
     scan.report.counts.releases += 1;
     // Tiller keeps all releases in its own namespace.

@@ -48,6 +48,20 @@ pub(crate) struct ScanArgs {
     #[arg(long)]
     pub(crate) render: bool,
 
+    /// Writes what was found anew, in place: comments, order, quotes and line ends stay, and lines that need not change. What a
+    /// person has to decide is left, and told. Standard input comes out fixed.
+    #[arg(long, conflicts_with = "render")]
+    pub(crate) fix: bool,
+
+    /// Prints what --fix would change as a unified diff, and writes nothing.
+    #[arg(long, conflicts_with = "render", conflicts_with = "output")]
+    pub(crate) diff: bool,
+
+    /// With --fix or --diff: what Helm 3 has stored of releases in a dump, instead of manifests. The dump as it was is kept as
+    /// FILE.bak.
+    #[arg(long, conflicts_with = "render")]
+    pub(crate) helm_release: bool,
+
     /// Threads; otherwise as many as the machine has cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,

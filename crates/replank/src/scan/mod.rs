@@ -2,6 +2,7 @@
 
 mod args;
 mod csv;
+mod fix;
 mod github;
 mod json;
 mod markdown;
@@ -14,7 +15,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use replank_lifecycle::Measure;
-use replank_lifecycle::files::{self, Ignore, Walk};
+use replank_lifecycle::files::{self, File, Ignore, Walk};
 use replank_lifecycle::finding::{Confidence, Finding, Range, Severity};
 use replank_lifecycle::release::Release;
 use replank_lifecycle::scan::{self, Counts, Hint, Report, Unrendered};
@@ -61,6 +62,12 @@ impl Scanned {
         grave && finding.confidence >= Confidence::Medium
     }
 
+    /// How the process ends.
+    fn exit(&self) -> Exit {
+        let fails = self.findings.iter().any(|finding| self.fails(finding));
+        if fails { Exit::Findings } else { Exit::Passes }
+    }
+
     /// `9 removed, 5 deprecated`
     fn summary(&self) -> String {
         let of =
@@ -99,9 +106,23 @@ impl Scanned {
 /// # Errors
 /// Where what was asked for is not right, or the machine fails.
 pub(crate) fn run(args: &ScanArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+    fix::check(args)?;
     let measure = measure(args)?;
     let waivers = waivers(args.ignore_file.as_deref())?;
-    let scanned = scanned(args, &measure, &waivers, printer)?;
+    if args.fix || args.diff {
+        return fix::run(args, &measure, &waivers, printer);
+    }
+    show(args, &measure, &waivers, printer)
+}
+
+/// Scans, and prints what was found.
+fn show(
+    args: &ScanArgs,
+    measure: &Measure,
+    waivers: &Waivers,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
+    let scanned = scanned(args, measure, waivers, printer)?;
     tell(&scanned, printer);
     let text = match args.output {
         ScanFormat::Table => table::table(&scanned, printer.look()),
@@ -112,8 +133,7 @@ pub(crate) fn run(args: &ScanArgs, printer: &mut Printer) -> Result<Exit, Failur
         ScanFormat::Github => github::github(&scanned),
     };
     printer.data(&text)?;
-    let fails = scanned.findings.iter().any(|finding| scanned.fails(finding));
-    Ok(if fails { Exit::Findings } else { Exit::Passes })
+    Ok(scanned.exit())
 }
 
 /// What uses are judged by.
@@ -162,12 +182,14 @@ fn waivers(named: Option<&Path>) -> Result<Waivers, Failure> {
     })
 }
 
-fn scanned(
-    args: &ScanArgs,
-    measure: &Measure,
-    waivers: &Waivers,
-    printer: &mut Printer,
-) -> Result<Scanned, Failure> {
+/// What a scan finds, before anybody lets anything be.
+struct Found {
+    report: Report,
+    files: Vec<File>,
+    left_out: u64,
+}
+
+fn found(args: &ScanArgs, measure: &Measure, printer: &mut Printer) -> Result<Found, Failure> {
     let here = [PathBuf::from(".")];
     let paths = if args.paths.is_empty() { &here[..] } else { &args.paths[..] };
     let is_stdin = |path: &&PathBuf| **path == Path::new("-");
@@ -182,10 +204,21 @@ fn scanned(
     let threads = args.threads.map(usize::from).unwrap_or_else(cores);
     report.append(files::scan_files(measure, &walk.files, threads));
     render::add(&mut report, rendered);
-    let Walk { unread, mut unrendered, left_out, .. } = walk;
+    let Walk { unread, unrendered, left_out, files, .. } = walk;
     report.unread.extend(unread);
-    let Report { findings, unread, unrendered: more, counts, .. } = report.finish(measure);
-    unrendered.extend(more);
+    let mut report = report.finish(measure);
+    report.unrendered.splice(0..0, unrendered);
+    Ok(Found { report, files, left_out })
+}
+
+fn scanned(
+    args: &ScanArgs,
+    measure: &Measure,
+    waivers: &Waivers,
+    printer: &mut Printer,
+) -> Result<Scanned, Failure> {
+    let Found { report, left_out, .. } = found(args, measure, printer)?;
+    let Report { findings, unread, unrendered, counts, .. } = report;
     let Waived { left, waived, expired, unused } = waivers.apply(findings, &today());
     for waiver in expired {
         printer.warning(&format!("an exception has ended on {}: {}", waiver.expires, waiver.reason));
@@ -206,13 +239,15 @@ fn scanned(
 }
 
 fn stdin(measure: &Measure) -> Result<Report, Failure> {
+    Ok(scan::scan(measure, &"<stdin>".into(), &stdin_text()?, &Hint::default()))
+}
+
+fn stdin_text() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
         Failure::internal(anyhow::Error::new(error).context("standard input cannot be read"))
     })?;
-    let text =
-        files::from_bytes(bytes).map_err(|why| Failure::usage_message(format!("standard input: {why}")))?;
-    Ok(scan::scan(measure, &"<stdin>".into(), &text, &Hint::default()))
+    files::from_bytes(bytes).map_err(|why| Failure::usage_message(format!("standard input: {why}")))
 }
 
 fn cores() -> usize {
@@ -227,28 +262,30 @@ fn today() -> String {
 /// Lines of one sort on standard error: more are in the JSON.
 const TOLD_MAX: usize = 10;
 
+/// Warns of the first few of one sort.
+fn tell_lines(all: &[String], what: &str, printer: &mut Printer) {
+    for line in all.iter().take(TOLD_MAX) {
+        printer.warning(line);
+    }
+    if all.len() > TOLD_MAX {
+        printer.warning(&format!("{} more {what}: all are in -o json", grouped(all.len() - TOLD_MAX)));
+    }
+}
+
 /// What was not looked at.
 fn tell(scanned: &Scanned, printer: &mut Printer) {
-    let lines = |all: &[String], what: &str, printer: &mut Printer| {
-        for line in all.iter().take(TOLD_MAX) {
-            printer.warning(line);
-        }
-        if all.len() > TOLD_MAX {
-            printer.warning(&format!("{} more {what}: all are in -o json", grouped(all.len() - TOLD_MAX)));
-        }
-    };
     let unread: Vec<String> = scanned
         .unread
         .iter()
         .map(|unread| format!("{}:{}: {}", unread.place.source, unread.place.line, unread.why))
         .collect();
-    lines(&unread, "that cannot be read", printer);
+    tell_lines(&unread, "that cannot be read", printer);
     let unrendered: Vec<String> = scanned
         .unrendered
         .iter()
         .map(|of| format!("{}:{}: not looked at: {} ({})", of.place.source, of.place.line, of.what, of.why))
         .collect();
-    lines(&unrendered, "that were not looked at", printer);
+    tell_lines(&unrendered, "that were not looked at", printer);
     if scanned.left_out > 0 {
         let left_out = usize::try_from(scanned.left_out).unwrap_or(usize::MAX);
         printer

@@ -6,6 +6,7 @@ mod check_data;
 mod common;
 mod connections;
 mod elastic;
+mod fix;
 mod hpa;
 mod input;
 mod interrupt;

@@ -36,7 +36,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use rustc_hash::FxHashMap;
 
-pub(crate) use events::Told;
+pub use events::Told;
 pub use market::{Capacity, Hazard, Rate};
 pub use timing::{CloudTimings, Range};
 
@@ -99,6 +99,10 @@ pub(crate) struct Cloud {
     retries: BTreeMap<GroupName, Retry>,
     /// Instances that a group launched beyond what it wants, to balance its zones, and that do not serve yet.
     extra: BTreeMap<GroupName, BTreeSet<InstanceId>>,
+    /// What was said since this was last asked.
+    said: Vec<(Arc<Instance>, Told)>,
+    /// Instances that will be taken back.
+    doomed: BTreeSet<InstanceId>,
 }
 
 /// Instances of a group that are alive.
@@ -141,6 +145,8 @@ impl Cloud {
             chosen: FxHashMap::default(),
             retries: BTreeMap::new(),
             extra: BTreeMap::new(),
+            said: Vec::new(),
+            doomed: BTreeSet::new(),
         }
     }
 
@@ -295,13 +301,16 @@ impl Cloud {
         for body in events::warnings(told, &ids, now) {
             self.send(ctx, body);
         }
+        self.said.extend(instances.iter().map(|instance| (instance.clone(), told)));
+        let end = match told {
+            Told::Spot => now + SPOT_NOTICE,
+            Told::Retirement(at) => at,
+            Told::Rebalance => return,
+        };
         for id in ids {
             let number = self.instance_number(id);
-            match told {
-                Told::Spot => ctx.agenda.after(SPOT_NOTICE, Event::Cloud(CloudDue::TakenBack(number))),
-                Told::Retirement(at) => ctx.agenda.at(at, Event::Cloud(CloudDue::TakenBack(number))),
-                Told::Rebalance => {}
-            }
+            self.doomed.insert(id.clone());
+            ctx.agenda.at(end, Event::Cloud(CloudDue::TakenBack(number)));
         }
     }
 
@@ -368,6 +377,16 @@ impl Cloud {
     /// Changes how messages come.
     pub(crate) fn deliver(&mut self, delivery: Delivery, now: Time) {
         self.queue.deliver(delivery, now);
+    }
+
+    /// Whether an instance will be taken back.
+    pub(crate) fn is_doomed(&self, id: &InstanceId) -> bool {
+        self.doomed.contains(id)
+    }
+
+    /// What was said about instances since this was last asked.
+    pub(crate) fn take_said(&mut self) -> Vec<(Arc<Instance>, Told)> {
+        std::mem::take(&mut self.said)
     }
 
     /// What the queue has delivered since this was last asked.

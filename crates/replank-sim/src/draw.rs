@@ -54,6 +54,8 @@ pub enum Purpose {
     Queue = 20,
     /// When an instance is taken back or retired.
     Hazard = 21,
+    /// Which instances of a group meet with something.
+    Interruption = 22,
 }
 
 /// The source of all draws of one run.

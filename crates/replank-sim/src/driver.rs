@@ -128,6 +128,10 @@ pub(crate) struct Driver {
     pub(crate) sent: Vec<Sent>,
     pub(crate) last: Decision,
     pub(crate) end: Option<End>,
+    /// When the run ended.
+    pub(crate) ended: Option<Time>,
+    /// Until when whoever is in charge looks on after the run's end, if at all.
+    pub(crate) stays_until: Option<Time>,
     /// Commands before this one were another process's: their answers are lost.
     own_from: u32,
 }
@@ -144,6 +148,8 @@ impl Driver {
             sent: Vec::new(),
             last: Decision::default(),
             end: None,
+            ended: None,
+            stays_until: None,
             own_from: 0,
         };
         driver.decide_by(agenda, agenda.now());
@@ -186,7 +192,7 @@ impl Driver {
 
     /// Lets core decide, if this is the moment that was planned last; whether it was.
     pub(crate) fn decide(&mut self, agenda: &mut Agenda<Event>, draws: &Draws) -> bool {
-        if self.decide_at != Some(agenda.now()) || self.is_over() {
+        if self.decide_at != Some(agenda.now()) || self.rests(agenda.now()) {
             return false;
         }
         self.decide_at = None;
@@ -201,7 +207,10 @@ impl Driver {
         if let Some(wake_at) = decision.wake_at {
             self.decide_by(agenda, wake_at.max(now + Span::from_secs(1)));
         }
-        self.end = decision.end.clone();
+        if self.end.is_none() && decision.end.is_some() {
+            self.end = decision.end.clone();
+            self.ended = Some(agenda.now());
+        }
         self.last = decision;
         true
     }
@@ -224,8 +233,13 @@ impl Driver {
     /// Gives an intent; core looks at once. A run that is over is taken up again: what is still to be done is core's to say.
     pub(crate) fn intend(&mut self, agenda: &mut Agenda<Event>, intent: Intent) {
         self.pilot.intend(intent);
-        self.end = None;
+        (self.end, self.ended) = (None, None);
         self.decide_by(agenda, next_second(agenda.now()));
+    }
+
+    /// Whether nothing is decided any more.
+    fn rests(&self, now: Time) -> bool {
+        self.end.is_some() && !self.pilot.stands_by() && self.stays_until.is_none_or(|until| now > until)
     }
 
     /// Shows core a message.
@@ -255,14 +269,9 @@ impl Driver {
         self.decide_by(agenda, next_second(agenda.now()));
     }
 
-    /// Whether nothing is decided any more.
-    fn is_over(&self) -> bool {
-        self.end.is_some() && !self.pilot.stands_by()
-    }
-
     /// Makes core look at a moment, or earlier if that is planned already.
     fn decide_by(&mut self, agenda: &mut Agenda<Event>, at: Time) {
-        if self.is_over() || self.decide_at.is_some_and(|planned| planned <= at) {
+        if self.rests(at) || self.decide_at.is_some_and(|planned| planned <= at) {
             return;
         }
         self.decide_at = Some(at.max(agenda.now()));

@@ -23,7 +23,7 @@ mod ties;
 mod trace;
 mod world;
 
-pub use cloud::{CloudTimings, Range};
+pub use cloud::{CloudTimings, Range, Told};
 pub use draw::{Draw, Draws, Purpose};
 pub use driver::{Pilot, Sent};
 pub use durations::{Assumption, Durations, Source, Workload, workload_of};

@@ -21,6 +21,10 @@ use crate::load::{Load, Measured};
 use crate::rehearse::complete;
 use crate::world::{Settings, World};
 
+mod figures;
+
+pub use figures::{Figures, figures};
+
 /// A cluster, and the load that its autoscalers meet.
 pub struct Replay {
     world: World,
@@ -122,7 +126,8 @@ impl Replay {
     pub fn advance(&mut self, to: Time) -> Moment {
         self.world.run_until(to);
         let view = self.world.view();
-        let targets = self.autoscalers.iter().map(|key| self.target(view, key)).collect();
+        let target = |key| TargetMoment::of(view, to, key, &self.loads);
+        let targets = self.autoscalers.iter().map(target).collect();
         let takes_pods = |node: &&Arc<replank_model::object::node::Node>| !node.spec.unschedulable;
         let nodes = view.nodes.sorted().into_iter().map(|(_, node)| node).filter(takes_pods).count();
         Moment { at: to, nodes, targets }
@@ -154,11 +159,13 @@ impl Replay {
     pub fn world(&self) -> &World {
         &self.world
     }
+}
 
-    fn target(&self, view: &View, key: &Key) -> TargetMoment {
-        let now = self.world.now();
-        let loads: Vec<(&Measured, f64)> =
-            self.loads_of(key).map(|load| (&load.of, load.curve.at(now))).collect();
+impl TargetMoment {
+    /// How the target of an autoscaler is at a moment, under those of the loads that are its own.
+    pub(crate) fn of(view: &View, now: Time, key: &Key, loads: &[Load]) -> Self {
+        let own = loads.iter().filter(|load| load.hpa == *key);
+        let loads: Vec<(&Measured, f64)> = own.map(|load| (&load.of, load.curve.at(now))).collect();
         let hpa = view.find::<HorizontalPodAutoscaler>(key);
         let (replicas, selector) = hpa.and_then(|hpa| target_of(view, hpa)).unwrap_or((0, Selector::Nothing));
         let selected = view.select_pods(&key.namespace, &selector);
@@ -174,7 +181,7 @@ impl Replay {
         });
         let pressure = pressures.max_by(f64::total_cmp);
         let tolerance = hpa.map_or(0.0, |hpa| tolerance(hpa));
-        TargetMoment {
+        Self {
             loads: loads.iter().map(|(_, load)| *load).collect(),
             replicas,
             ready: takers.len(),

@@ -8,11 +8,11 @@ use replank_core::hpa::{Rival, Scale, ScaleError};
 use replank_core::intent::Intent;
 use replank_model::delta::Delta;
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
-use replank_model::object::cloud::Instance;
+use replank_model::object::cloud::{Instance, Market};
 use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
-use replank_model::text::{NodeName, Text};
+use replank_model::text::{GroupName, NodeName, Text, Zone};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
@@ -22,7 +22,7 @@ use crate::cloud::{Capacity, Cloud, CloudDue, CloudTimings, Hazard, Told};
 use crate::controllers::autoscaling;
 use crate::controllers::control::{Control, ControlDue};
 use crate::controllers::{Controller, Ctx, WorkQueue, Workloads};
-use crate::draw::Draws;
+use crate::draw::{Draws, Purpose};
 use crate::driver::{self, Driver, DriverDue, Pilot, Sent};
 use crate::durations::Assumption;
 use crate::kubelet::{self, ImageFault, ImageName, KubeletModel, Kubelets, PodAct};
@@ -70,6 +70,10 @@ pub struct Settings {
 pub trait Observer {
     /// `change` has just happened; `view` has it.
     fn changed(&mut self, at: Time, change: &Change, view: &View);
+
+    /// The cloud has said something about an instance.
+    #[expect(unused_variables, reason = "most observers look at changes only")]
+    fn told(&mut self, at: Time, instance: &Instance, told: Told, view: &View) {}
 
     /// Whoever is in charge has decided.
     #[expect(unused_variables, reason = "most observers look at changes only")]
@@ -205,6 +209,27 @@ impl World {
         self.driver.as_ref().and_then(|driver| driver.end.as_ref())
     }
 
+    /// When the run ended, if it has.
+    #[must_use]
+    pub fn ended(&self) -> Option<Time> {
+        self.driver.as_ref().and_then(|driver| driver.ended)
+    }
+
+    /// Lets whoever is in charge look on after the run's end, until a moment: what comes then, an interruption above all, is handled
+    /// as before. Nothing if nobody is in charge.
+    pub fn stay_until(&mut self, until: Time) {
+        if let Some(driver) = &mut self.driver {
+            driver.stays_until = Some(until);
+        }
+    }
+
+    /// Until when there is anything to be seen if nothing happens by then; `end` as long as the run goes on.
+    #[must_use]
+    pub fn looked_at_until(&self, end: Time) -> Time {
+        let Some(driver) = self.driver.as_ref().filter(|driver| driver.end.is_some()) else { return end };
+        driver.stays_until.map_or(self.now(), |until| until.clamp(self.now(), end.max(self.now())))
+    }
+
     /// All commands so far and what became of them.
     #[must_use]
     pub fn commands(&self) -> &[Sent] {
@@ -320,8 +345,35 @@ impl World {
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.cloud.warn(&mut ctx, &instances, told);
+        self.tell_what_was_said();
         self.settle();
         Ok(())
+    }
+
+    /// Nodes of a group whose instances are in service and about which nothing was said: of one zone and market or any, so many of
+    /// them, drawn instance by instance.
+    pub(crate) fn draw_instances(
+        &self,
+        group: &GroupName,
+        zone: Option<&Zone>,
+        market: Option<Market>,
+        count: u32,
+    ) -> Vec<NodeName> {
+        let all = self.api.view().instances().values().filter(|instance| {
+            instance.group == *group
+                && instance.is_counted()
+                && zone.is_none_or(|zone| instance.zone == *zone)
+                && market.is_none_or(|market| instance.market == market)
+                && !self.cloud.is_doomed(&instance.id)
+        });
+        let mut drawn: Vec<(u64, &NodeName)> = all
+            .filter_map(|instance| {
+                let draw = self.draws.draw(instance.id.as_str(), Purpose::Interruption, 0);
+                Some((draw.0, instance.node.as_ref()?))
+            })
+            .collect();
+        drawn.sort_unstable();
+        drawn.into_iter().take(count as usize).map(|(_, node)| node.clone()).collect()
     }
 
     /// Puts a message into the queue for events about instances.
@@ -427,8 +479,18 @@ impl World {
         self.hand_over();
     }
 
+    /// Shows observers what the cloud has said about instances.
+    fn tell_what_was_said(&mut self) {
+        for (instance, told) in self.cloud.take_said() {
+            for observer in &mut self.observers {
+                observer.told(self.agenda.now(), &instance, told, self.api.view());
+            }
+        }
+    }
+
     /// Shows whoever is in charge what the queue has delivered.
     fn hand_over(&mut self) {
+        self.tell_what_was_said();
         for delta in self.cloud.take_deliveries() {
             if let Some(driver) = &mut self.driver {
                 driver.told(&mut self.agenda, delta);

@@ -396,6 +396,15 @@ pub(crate) struct RehearseArgs {
     #[command(flatten)]
     pub(crate) scaled: AutoscalerArgs,
 
+    /// Lets the targets of HorizontalPodAutoscalers meet a load: CSV, a column `time` and one for each metric, as `hpa simulate` takes it.
+    /// It begins with the rehearsal, which goes on to its end. docs/load.md.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) load: Option<PathBuf>,
+
+    /// Takes instances away: CSV with the columns time, target, kind, count and notice. docs/load.md.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) interruptions: Option<PathBuf>,
+
     /// Seed of everything that is drawn: the same input and seed give the same rehearsal.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "seeds")]
     pub(crate) seed: u64,

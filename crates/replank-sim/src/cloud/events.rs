@@ -5,9 +5,9 @@ use replank_model::text::InstanceId;
 use replank_model::time::Time;
 use serde_json::{Value, json};
 
-/// What happens to instances.
+/// What is said about instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub enum Told {
     /// A spot instance will be taken back in two minutes.
     Spot,
     /// One is likelier than before to be.

@@ -29,7 +29,7 @@ pub(super) fn result(
         seed: rehearsal.settings.seed,
         trace_hash: world.trace_hash().to_string(),
         start: rehearsal.settings.start,
-        virtual_duration: world.now() - rehearsal.settings.start,
+        virtual_duration: world.ended().unwrap_or(world.now()) - rehearsal.settings.start,
         wall_ms,
         events: world.events(),
         nodes: NodeFigures { total, replaced, surge_max: notes.surge_max },
@@ -45,6 +45,9 @@ pub(super) fn result(
         noticed: notes.noticed.clone(),
         happenings: rehearsal.happened(),
         connections: rehearsal.connections.figures(world.now()),
+        autoscalers: rehearsal.elasticity.figures(world.view(), world.now()),
+        interruptions: rehearsal.interruptions.figures(),
+        watched: world.now() - rehearsal.settings.start,
         timeline: notes.timeline.nodes(),
         assumptions: rehearsal
             .assumptions

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use replank_model::time::{Span, Time};
 use serde::Serialize;
 
-use super::{EVENTS_PER_LOOK, Progress, Rehearsal, Stop};
+use super::{Progress, Rehearsal, Stop};
 use crate::kubelet::ImageName;
-use crate::script::{Happening, Script, Side, What, happen};
+use crate::script::{Happening, Origin, Script, Side, What, happen};
 
 /// One line of a script, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -15,7 +15,9 @@ use crate::script::{Happening, Script, Side, What, happen};
 pub struct HappeningEntry {
     /// When.
     pub at: Time,
-    /// The script's line.
+    /// Which file says so.
+    pub origin: Origin,
+    /// The file's line.
     pub line: usize,
     /// Whose doing it is.
     pub side: Side,
@@ -52,7 +54,8 @@ impl Rehearsal {
             if self.run_to(at, watch).is_break() {
                 return Stop::Interrupted;
             }
-            if self.world.end().is_some() && last.is_none_or(|last| number > last) {
+            let is_over = self.world.end().is_some() && self.world.looked_at_until(at) < at;
+            if is_over && last.is_none_or(|last| number > last) {
                 self.note(at, happening, Some("the run was over".to_owned()));
                 continue;
             }
@@ -64,24 +67,10 @@ impl Rehearsal {
         self.run(limit, watch)
     }
 
-    fn run_to(
-        &mut self,
-        at: Time,
-        watch: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        let mut events = 0;
-        while self.world.end().is_none() && self.world.step_until(at) {
-            events += 1;
-            if events % EVENTS_PER_LOOK == 0 {
-                watch(&self.progress())?;
-            }
-        }
-        ControlFlow::Continue(())
-    }
-
     fn note(&mut self, at: Time, happening: &Happening, refused: Option<String>) {
         let (line, side, what) = (happening.line, happening.what.side(), happening.text.clone());
-        let entry = HappeningEntry { at: at.floor_seconds(), line, side, what, refused };
+        let entry =
+            HappeningEntry { at: at.floor_seconds(), origin: happening.origin, line, side, what, refused };
         let image = match &happening.what {
             What::Image(image, Some(_)) => Some(image.clone()),
             What::Image(_, None)
@@ -91,6 +80,7 @@ impl Rehearsal {
             | What::Silence(_)
             | What::Wake(_)
             | What::Cloud(..)
+            | What::Some(..)
             | What::Post(_)
             | What::Queue(_)
             | What::Capacity(..)

@@ -2,8 +2,10 @@
 
 mod complete;
 mod connections;
+mod elasticity;
 mod figures;
 mod happened;
+mod interruptions;
 mod quiet;
 mod recorder;
 mod result;
@@ -27,7 +29,9 @@ use serde::Serializer;
 pub(crate) use complete::complete;
 pub use complete::count_budgets;
 pub use connections::{ConnectionFigures, Demand, DemandError};
+pub use elasticity::AutoscalerFigures;
 pub use happened::HappeningEntry;
+pub use interruptions::{InterruptionFigures, InterruptionKind};
 pub use quiet::Quiet;
 pub use result::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, NoticedEntry,
@@ -39,10 +43,13 @@ pub use waits::Wait;
 
 use crate::driver::{Pilot, Sent};
 use crate::durations::Assumption;
+use crate::load::Load;
 use crate::script::Launched;
 use crate::world::{Observer, Settings, World};
 use connections::Connections;
+use elasticity::Elasticity;
 use happened::Happened;
+use interruptions::Interruptions;
 use recorder::Recorder;
 
 /// A cluster, who is in charge of it, and what is noted of it.
@@ -55,6 +62,8 @@ pub struct Rehearsal {
     names: Launched,
     happened: Vec<Happened>,
     connections: Connections,
+    elasticity: Elasticity,
+    interruptions: Interruptions,
 }
 
 /// What a rehearsal is run on.
@@ -121,6 +130,8 @@ impl Rehearsal {
         world.observe(Box::new(Shared(notes.clone())));
         let names = Launched::default();
         world.observe(Box::new(names.clone()));
+        let interruptions = Interruptions::default();
+        world.observe(Box::new(interruptions.clone()));
         world.put_in_charge(pilot);
         Self {
             world,
@@ -130,7 +141,20 @@ impl Rehearsal {
             names,
             happened: Vec::new(),
             connections: Connections::default(),
+            elasticity: Elasticity::default(),
+            interruptions,
         }
+    }
+
+    /// Lets the targets of autoscalers meet a load from here on, and goes on until a moment though the run may be over before: what
+    /// autoscalers and interruptions make of the cluster is to be seen to its end.
+    pub fn meet(&mut self, loads: Vec<Load>, until: Time) {
+        self.elasticity = Elasticity::of(self.world.view(), loads.clone(), self.world.now());
+        self.world.observe(Box::new(self.elasticity.clone()));
+        if !loads.is_empty() {
+            self.world.load(loads);
+        }
+        self.world.stay_until(until);
     }
 
     /// Says which nodes are to be replaced, where they are not all nodes of the groups.
@@ -163,17 +187,39 @@ impl Rehearsal {
     /// Runs until the end, for at most `limit` of virtual time, showing `watch` how far it is from time to time.
     pub fn run(&mut self, limit: Span, watch: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>) -> Stop {
         let until = self.settings.start + limit;
+        if self.run_to(until, watch).is_break() {
+            return Stop::Interrupted;
+        }
+        match (self.world.end(), self.world.next_due()) {
+            (Some(_), _) => Stop::Ended,
+            (None, None) => Stop::Silence,
+            (None, Some(_)) => Stop::TimeUp,
+        }
+    }
+
+    /// Runs until a moment, or until nothing more is to be seen.
+    fn run_to(
+        &mut self,
+        until: Time,
+        watch: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let mut events = 0;
-        while self.world.end().is_none() {
-            if !self.world.step_until(until) {
-                return if self.world.next_due().is_none() { Stop::Silence } else { Stop::TimeUp };
+        loop {
+            let to = self.world.looked_at_until(until);
+            let next = self.world.next_due().unwrap_or(to).min(to);
+            self.elasticity.look(&self.world, next);
+            // Nothing happens at the end of a run but its end.
+            if to == self.world.now() && self.world.end().is_some() || !self.world.step_until(to) {
+                if self.world.end().is_some() && to > self.world.now() {
+                    self.world.run_until(to);
+                }
+                return ControlFlow::Continue(());
             }
             events += 1;
-            if events % EVENTS_PER_LOOK == 0 && watch(&self.progress()).is_break() {
-                return Stop::Interrupted;
+            if events % EVENTS_PER_LOOK == 0 {
+                watch(&self.progress())?;
             }
         }
-        Stop::Ended
     }
 
     /// How far it is.

@@ -9,7 +9,9 @@ use replank_model::time::{Span, Time};
 use serde::Serialize;
 
 use super::connections::ConnectionFigures;
+use super::elasticity::AutoscalerFigures;
 use super::happened::HappeningEntry;
+use super::interruptions::InterruptionFigures;
 use super::starts::StartEntry;
 use super::timeline::NodeTimeline;
 use super::waits::Wait;
@@ -72,6 +74,13 @@ pub struct RehearsalResult {
     pub noticed: Vec<NoticedEntry>,
     /// What clients lose, for the workloads whose load was given.
     pub connections: Vec<ConnectionFigures>,
+    /// What the autoscalers whose targets' load was given made of it, sorted.
+    pub autoscalers: Vec<AutoscalerFigures>,
+    /// Instances that were to be taken away, or were, by others than the run, in order.
+    pub interruptions: Vec<InterruptionFigures>,
+    /// How long was looked at: longer than the roll where a load or interruptions went on.
+    #[serde(rename = "watchedMs", serialize_with = "super::millis")]
+    pub watched: Span,
     /// What a script made happen besides, in order.
     pub happenings: Vec<HappeningEntry>,
     /// What became of every node.

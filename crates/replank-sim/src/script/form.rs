@@ -4,7 +4,9 @@ use replank_core::intent::Intent;
 use replank_model::object::cloud::Transition;
 
 use super::read::Args;
-use super::what::{Act, CloudSays, Delivery, Hand, Meta, PodDoes, Protection, Supply, Way, What, after};
+use super::what::{
+    Act, Befalls, CloudSays, Delivery, Hand, Meta, PodDoes, Protection, Supply, Way, What, after,
+};
 use crate::cloud::Hazard;
 use crate::kubelet::{ImageFault, ImageName};
 
@@ -30,6 +32,11 @@ const fn form(pattern: &'static str, meaning: &'static str, build: fn(&mut Args)
 
 fn hand(hand: Hand) -> What {
     What::Hand(hand)
+}
+
+fn some(args: &mut Args, befalls: Befalls) -> What {
+    let (count, group) = (args.count(), args.group());
+    What::Some(group, None, count, befalls)
 }
 
 /// All forms.
@@ -132,6 +139,20 @@ static FAULTS: &[Form] = &[
         "instances NODES are retired in DURATION",
         "the same of several, with commas between them: one event names them all",
         |args| What::Cloud(args.words(), CloudSays::Retirement(args.span())),
+    ),
+    form(
+        "COUNT spot instances of group GROUP are taken back",
+        "the same of so many that run; which ones is drawn",
+        |args| some(args, Befalls::Cloud(CloudSays::Spot)),
+    ),
+    form("COUNT spot instances of group GROUP in ZONE are taken back", "likewise, of one zone", |args| {
+        let (count, group, zone) = (args.count(), args.group(), args.any_zone());
+        What::Some(group, zone, count, Befalls::Cloud(CloudSays::Spot))
+    }),
+    form(
+        "COUNT instances of group GROUP end",
+        "so many instances that run are ended without a word before, as when their host fails; which ones is drawn",
+        |args| some(args, Befalls::End),
     ),
     form(
         "MARKET capacity of TYPE in ZONE runs out",

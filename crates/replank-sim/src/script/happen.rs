@@ -2,15 +2,15 @@
 
 use replank_core::mark;
 use replank_model::object::Kind;
-use replank_model::object::cloud::{LifecycleHook, NodeGroup, Ways};
+use replank_model::object::cloud::{LifecycleHook, Market, NodeGroup, Ways};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
-use replank_model::text::{GroupName, NodeName};
+use replank_model::text::{GroupName, NodeName, Zone};
 use serde_json::{Value, json};
 
 use super::names::Names;
 use super::send::{NotPossible, send};
-use super::what::{Act, CloudSays, Hand, Meta, PodDoes, Process, Protection, Supply, Way, What};
+use super::what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Process, Protection, Supply, Way, What};
 use crate::api::json::Method;
 use crate::cloud::Told;
 use crate::durations::workload_of;
@@ -47,15 +47,11 @@ pub fn happen(world: &mut World, names: &dyn Names, what: &What) -> Result<(), N
         }
         What::Cloud(nodes, says) => {
             let found = nodes.iter().map(|node| there(world, names, node)).collect::<Result<Vec<_>, _>>()?;
-            let told = match says {
-                CloudSays::Spot => Told::Spot,
-                CloudSays::Rebalance => Told::Rebalance,
-                CloudSays::Retirement(span) => Told::Retirement(world.now().floor_seconds() + *span),
-            };
-            if let Err(at) = world.warn(&found, told) {
+            if let Err(at) = world.warn(&found, told(world, *says)) {
                 return Err(NotPossible(format!("node {} has no instance that runs", nodes[at])));
             }
         }
+        What::Some(group, zone, count, befalls) => some(world, group, zone.as_ref(), *count, *befalls)?,
         What::Post(body) => world.post(body),
         What::Queue(delivery) => world.deliver(*delivery),
         What::Capacity(capacity, supply) => world.set_capacity(capacity, *supply == Supply::Back),
@@ -68,6 +64,46 @@ pub fn happen(world: &mut World, names: &dyn Names, what: &What) -> Result<(), N
         }
     }
     Ok(())
+}
+
+fn told(world: &World, says: CloudSays) -> Told {
+    match says {
+        CloudSays::Spot => Told::Spot,
+        CloudSays::Rebalance => Told::Rebalance,
+        CloudSays::Retirement(span) => Told::Retirement(world.now().floor_seconds() + span),
+    }
+}
+
+/// Something befalls so many instances of a group that are in service.
+fn some(
+    world: &mut World,
+    group: &GroupName,
+    zone: Option<&Zone>,
+    count: u32,
+    befalls: Befalls,
+) -> Result<(), NotPossible> {
+    if !world.view().groups().contains_key(group) {
+        return Err(NotPossible(format!("there is no node group {group}")));
+    }
+    let market = match befalls {
+        Befalls::Cloud(CloudSays::Spot | CloudSays::Rebalance) => Some(Market::Spot),
+        Befalls::Cloud(CloudSays::Retirement(_)) | Befalls::End => None,
+    };
+    let drawn = world.draw_instances(group, zone, market, count);
+    for node in &drawn {
+        let is_done = match befalls {
+            Befalls::Cloud(says) => world.warn(std::slice::from_ref(node), told(world, says)).is_ok(),
+            Befalls::End => world.end_instance(node),
+        };
+        debug_assert!(is_done, "only what runs is drawn");
+    }
+    let missing = u32::try_from(drawn.len()).map_or(0, |drawn| count.saturating_sub(drawn));
+    if missing == 0 {
+        return Ok(());
+    }
+    let spot = if market.is_some() { "spot " } else { "" };
+    let of = zone.map_or_else(|| format!("group {group}"), |zone| format!("group {group} in {zone}"));
+    Err(NotPossible(format!("{of} has {} {spot}instances that run and are not going", drawn.len())))
 }
 
 fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotPossible> {

@@ -12,6 +12,7 @@
 
 mod form;
 mod happen;
+mod interruptions;
 mod names;
 mod read;
 mod send;
@@ -25,11 +26,14 @@ use replank_model::time::Time;
 pub use crate::cloud::{Capacity, Hazard, Rate};
 pub use form::{Form, forms};
 pub use happen::happen;
+pub use interruptions::{TableError, Target, interruptions};
 pub use names::{AsGiven, Launched, Names};
 pub use read::{moment_and_words, what_of};
 pub use send::{NotPossible, send};
 pub use time::{When, span};
-pub use what::{Act, CloudSays, Delivery, Hand, Meta, PodDoes, Process, Protection, Side, Supply, Way, What};
+pub use what::{
+    Act, Befalls, CloudSays, Delivery, Hand, Meta, PodDoes, Process, Protection, Side, Supply, Way, What,
+};
 
 /// What happens, in order of time; what has one moment in the order of its lines.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,9 +42,22 @@ pub struct Script {
     pub happenings: Vec<Happening>,
 }
 
+/// Which file says that something happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Origin {
+    /// A script.
+    #[default]
+    Script,
+    /// A table of interruptions: see [`interruptions`].
+    Interruptions,
+}
+
 /// One thing that happens.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Happening {
+    /// In which file.
+    pub origin: Origin,
     /// The line that says so, from 1.
     pub line: usize,
     /// When.
@@ -103,6 +120,13 @@ impl Script {
         if flaws.is_empty() { Ok(Self { happenings }) } else { Err(Flaws(flaws)) }
     }
 
+    /// This script, and then what another file says: what has one moment happens in this order.
+    #[must_use]
+    pub fn and(mut self, more: Vec<Happening>) -> Self {
+        self.happenings.extend(more);
+        self
+    }
+
     /// The happenings of a run that begins at a moment, with their moments, in order.
     #[must_use]
     pub fn from(&self, start: Time) -> Vec<(Time, &Happening)> {
@@ -116,7 +140,7 @@ impl Script {
 fn one(line: usize, text: &str) -> Result<Happening, Flaw> {
     let (when, rest, column) = moment_and_words(line, text)?;
     let what = what_of(line, column, rest)?;
-    Ok(Happening { line, when, text: rest.to_owned(), what })
+    Ok(Happening { origin: Origin::Script, line, when, text: rest.to_owned(), what })
 }
 
 #[cfg(test)]

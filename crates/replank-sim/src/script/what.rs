@@ -4,7 +4,7 @@ use replank_core::intent::Intent;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{TerminationPolicy, Transition};
 use replank_model::object::meta::Key;
-use replank_model::text::{GroupName, Text};
+use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::Span;
 use serde_json::Value;
 
@@ -42,6 +42,8 @@ pub enum What {
     Wake(String),
     /// The cloud says something about the instances behind nodes, in one event.
     Cloud(Vec<String>, CloudSays),
+    /// So many instances of a group, of one zone or any, meet with something; which ones is drawn.
+    Some(GroupName, Option<Zone>, u32, Befalls),
     /// A message comes by the queue for events about instances.
     Post(String),
     /// The queue delivers its messages otherwise from now on.
@@ -68,6 +70,7 @@ impl What {
             | Self::Silence(_)
             | Self::Wake(_)
             | Self::Cloud(..)
+            | Self::Some(..)
             | Self::Post(_)
             | Self::Queue(_)
             | Self::Capacity(..)
@@ -168,6 +171,15 @@ pub enum CloudSays {
     Rebalance,
     /// It is retired after so long.
     Retirement(Span),
+}
+
+/// What instances of a group meet with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Befalls {
+    /// The cloud says something about them; of what only spot instances are told, only these are drawn.
+    Cloud(CloudSays),
+    /// They are ended without a word before.
+    End,
 }
 
 /// What a person or another controller does.

@@ -1,7 +1,7 @@
 //! The section `happenings`: lines of a script ([`replank_sim::script`]); what somebody creates may be said in the shorthand of
 //! the section `cluster`.
 
-use replank_sim::script::{self, Hand, Happening, What};
+use replank_sim::script::{self, Hand, Happening, Origin, What};
 use serde_json::Value;
 
 use super::cluster::{self, Declared};
@@ -20,7 +20,7 @@ fn one(line: usize, text: &str) -> Result<Happening, Flaw> {
         Some(rest) => What::Hand(Hand::Create(creation(line, rest)?)),
         None => script::what_of(line, column, words).map_err(flaw)?,
     };
-    Ok(Happening { line, when, text: words.to_owned(), what })
+    Ok(Happening { origin: Origin::Script, line, when, text: words.to_owned(), what })
 }
 
 /// Whether something that happens before the roll is to come true in the cluster that the roll finds, or in the roll itself.
@@ -30,6 +30,7 @@ pub(super) fn is_of_the_roll(what: &What) -> bool {
         What::Image(..) | What::Intend(_) | What::Restart => true,
         // Nor are a queue and its messages, or hooks: groups are learnt from nodes.
         What::Cloud(..)
+        | What::Some(..)
         | What::Post(_)
         | What::Queue(_)
         | What::Capacity(..)

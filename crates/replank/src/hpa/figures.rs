@@ -1,78 +1,7 @@
-//! What a replay comes to, in figures.
+//! Moments of a replay in stretches: rows of a table, columns of a chart.
 
 use replank_model::time::Span;
-use replank_sim::replay::{Moment, TargetMoment};
-
-/// Figures of one autoscaler in one variant.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Figures {
-    /// How long there was more to do than the autoscaler tolerates.
-    pub(super) over: Span,
-    /// How long in all.
-    pub(super) length: Span,
-    /// The most that there was to do, over the target.
-    pub(super) worst: f64,
-    /// Fewest and most replicas asked for.
-    pub(super) replicas: (i32, i32),
-    /// Replicas on average.
-    pub(super) mean: f64,
-    /// Hours of replicas asked for: what is paid for.
-    pub(super) pod_hours: f64,
-    /// Changes to more replicas, and to fewer.
-    pub(super) changes: (usize, usize),
-    /// Most pods without a node at once.
-    pub(super) pending: usize,
-    /// How long there was one.
-    pub(super) waited: Span,
-    /// Fewest and most nodes.
-    pub(super) nodes: (usize, usize),
-}
-
-const HOUR: f64 = 3_600.0;
-
-/// Works them out of the moments. Each moment stands for the time until the next.
-pub(super) fn figures(moments: &[Moment], target: usize) -> Figures {
-    let mut figures = Figures {
-        over: Span::ZERO,
-        length: Span::ZERO,
-        worst: 0.0,
-        replicas: (i32::MAX, 0),
-        mean: 0.0,
-        pod_hours: 0.0,
-        changes: (0, 0),
-        pending: 0,
-        waited: Span::ZERO,
-        nodes: (usize::MAX, 0),
-    };
-    for (index, moment) in moments.iter().enumerate() {
-        let Some(now) = moment.targets.get(target) else { continue };
-        let until = moments.get(index + 1).map_or(Span::ZERO, |next| next.at - moment.at);
-        take(&mut figures, now, until);
-        figures.nodes = (figures.nodes.0.min(moment.nodes), figures.nodes.1.max(moment.nodes));
-        let before = index.checked_sub(1).and_then(|before| moments[before].targets.get(target));
-        if let Some(before) = before {
-            figures.changes.0 += usize::from(now.replicas > before.replicas);
-            figures.changes.1 += usize::from(now.replicas < before.replicas);
-        }
-    }
-    let hours = figures.length.as_secs_f64() / HOUR;
-    figures.mean = if hours > 0.0 { figures.pod_hours / hours } else { f64::from(figures.replicas.1) };
-    figures
-}
-
-fn take(figures: &mut Figures, now: &TargetMoment, until: Span) {
-    figures.length += until;
-    if now.is_over {
-        figures.over += until;
-    }
-    if now.pending > 0 {
-        figures.waited += until;
-    }
-    figures.worst = figures.worst.max(now.pressure.unwrap_or(0.0));
-    figures.replicas = (figures.replicas.0.min(now.replicas), figures.replicas.1.max(now.replicas));
-    figures.pod_hours += f64::from(now.replicas) * until.as_secs_f64() / HOUR;
-    figures.pending = figures.pending.max(now.pending);
-}
+use replank_sim::replay::Moment;
 
 /// A stretch of moments, taken together: as bad as its worst.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,6 +79,7 @@ impl Bucket {
 #[cfg(test)]
 mod tests {
     use replank_model::time::Time;
+    use replank_sim::replay::TargetMoment;
 
     use super::*;
 
@@ -164,21 +94,6 @@ mod tests {
             is_over: pressure > 1.1,
         };
         Moment { at: Time::from_millis(seconds * 1_000), nodes: 3, targets: vec![target] }
-    }
-
-    #[test]
-    fn moments_stand_for_the_time_until_the_next() {
-        let moments = [
-            moment(0, 2, 2, 0.5),
-            moment(1_800, 4, 2, 2.0),
-            moment(2_700, 4, 4, 1.0),
-            moment(3_600, 3, 3, 1.0),
-        ];
-        let figures = figures(&moments, 0);
-        assert_eq!((figures.over, figures.length), (Span::from_minutes(15), Span::from_minutes(60)));
-        assert_eq!((figures.replicas, figures.changes), ((2, 4), (1, 1)));
-        assert_eq!((figures.pod_hours, figures.mean, figures.worst), (3.0, 3.0, 2.0));
-        assert_eq!((figures.pending, figures.waited, figures.nodes), (2, Span::from_minutes(15), (3, 3)));
     }
 
     #[test]

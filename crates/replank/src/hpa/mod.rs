@@ -10,7 +10,7 @@ mod replay;
 mod simulate;
 mod svg;
 mod text;
-mod trace;
+pub(crate) mod trace;
 
 pub(crate) use args::{HpaArgs, HpaCommand};
 

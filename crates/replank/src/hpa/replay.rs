@@ -109,7 +109,8 @@ impl Stage {
         stage.loads = trace.loads(&known, stage.start)?;
         stage.length = trace.length();
         stage.assumed.extend(assumed);
-        stage.has_targets(trace.name())?;
+        let next = "add its manifest to the file of -f, or pass a snapshot that has it";
+        trace.has_targets(&stage.loads, &stage.view, next)?;
         Ok(stage)
     }
 
@@ -184,24 +185,6 @@ impl Stage {
             })?;
         }
         self.view = world.view().clone();
-        Ok(())
-    }
-
-    /// Whether what is scaled is there.
-    fn has_targets(&self, trace: &str) -> Result<(), Failure> {
-        for load in &self.loads {
-            let Some(hpa) = self.view.find::<HorizontalPodAutoscaler>(&load.hpa) else { continue };
-            let target = &hpa.spec.scale_target_ref;
-            let key = Key::new(hpa.meta.namespace.as_str(), target.name.as_str());
-            let kind = replank_model::object::Kind::of(&target.api_version, &target.kind);
-            if kind.and_then(|kind| self.view.object(kind, &key)).is_none() {
-                return Err(Failure::usage_message(format!(
-                    "{} {key}, which HorizontalPodAutoscaler {} scales and {trace} loads, is not there",
-                    target.kind, load.hpa
-                ))
-                .next("add its manifest to the file of -f, or pass a snapshot that has it"));
-            }
-        }
         Ok(())
     }
 

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use anyhow::Context;
 use replank_model::object::meta::Key;
 use replank_model::time::Span;
+use replank_sim::replay::figures;
 use serde_json::{Value, json};
 
 use super::args::{HpaFormat, HpaSimulateArgs};
-use super::figures::{Bucket, buckets, figures};
+use super::figures::{Bucket, buckets};
 use super::input;
 use super::replay::{STEP, Stage, Variant};
 use super::{svg, text};

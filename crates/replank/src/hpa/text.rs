@@ -3,9 +3,10 @@
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
+use replank_sim::replay::{Figures, figures};
 
 use super::chart::{LEGEND, chart, top};
-use super::figures::{Bucket, Figures, buckets, figures};
+use super::figures::{Bucket, buckets};
 use super::replay::Variant;
 use super::simulate::Simulation;
 use crate::report::words::{count, span};

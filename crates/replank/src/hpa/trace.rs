@@ -3,17 +3,19 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use replank_model::object::Kind;
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
 use replank_model::object::meta::Key;
 use replank_model::quantity::Quantity;
 use replank_model::time::{Span, Time};
+use replank_model::view::View;
 use replank_sim::load::{Curve, Load, Measured};
 
 use crate::failure::Failure;
 
 /// A file of load: times as spans since its first row.
 #[derive(Debug)]
-pub(super) struct Trace {
+pub(crate) struct Trace {
     name: String,
     /// Names of the columns besides the first, and the line that they stand in.
     columns: Vec<String>,
@@ -37,7 +39,7 @@ enum Moment {
 
 impl Trace {
     /// Reads a file.
-    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("{name} cannot be read"))
@@ -92,18 +94,18 @@ impl Trace {
     }
 
     /// What it is called.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// How long it is.
-    pub(super) fn length(&self) -> Span {
+    pub(crate) fn length(&self) -> Span {
         self.rows.last().map_or(Span::ZERO, |row| row.since)
     }
 
     /// The load of each metric of the autoscalers that a column is for, from a moment on. An autoscaler of which one metric has a
     /// column needs one for each.
-    pub(super) fn loads(&self, all: &[&HorizontalPodAutoscaler], start: Time) -> Result<Vec<Load>, Failure> {
+    pub(crate) fn loads(&self, all: &[&HorizontalPodAutoscaler], start: Time) -> Result<Vec<Load>, Failure> {
         let metrics: Vec<(Key, Measured)> = all
             .iter()
             .flat_map(|hpa| Measured::all_of(hpa).into_iter().map(|of| (hpa.meta.key(), of)))
@@ -130,6 +132,24 @@ impl Trace {
             }
         }
         Ok(loads)
+    }
+
+    /// Whether everything is there that is scaled by the autoscalers that meet loads of this file.
+    pub(crate) fn has_targets(&self, loads: &[Load], view: &View, next: &str) -> Result<(), Failure> {
+        for load in loads {
+            let Some(hpa) = view.find::<HorizontalPodAutoscaler>(&load.hpa) else { continue };
+            let target = &hpa.spec.scale_target_ref;
+            let key = Key::new(hpa.meta.namespace.as_str(), target.name.as_str());
+            let kind = Kind::of(&target.api_version, &target.kind);
+            if kind.and_then(|kind| view.object(kind, &key)).is_none() {
+                return Err(Failure::usage_message(format!(
+                    "{} {key}, which HorizontalPodAutoscaler {} scales and {} loads, is not there",
+                    target.kind, load.hpa, self.name
+                ))
+                .next(next));
+            }
+        }
+        Ok(())
     }
 
     /// The metric that a column is for: `load` where there is one only, its name where only one has it, or with the autoscaler's before it.

@@ -1,5 +1,6 @@
 //! `replank rehearse`.
 
+mod besides;
 mod connections;
 #[cfg(test)]
 mod documented;
@@ -18,6 +19,7 @@ use replank_model::text::Text;
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_sim::Assumption;
+use replank_sim::load::Load;
 use replank_sim::rehearse::{Demand, RehearsalResult, count_budgets};
 use replank_sim::script::Script;
 use serde::Serialize;
@@ -31,6 +33,7 @@ use crate::report::request::{Request, request};
 use crate::report::{self, About, Run, Summary, Timeline};
 use crate::snapshot::{self, Cluster, HOW_TO_SNAPSHOT};
 use crate::upgrade;
+use besides::Besides;
 use groups::Grouped;
 use run::Keep;
 
@@ -51,8 +54,12 @@ pub(crate) struct Scene {
     pub(crate) now: Time,
     /// What is to be done.
     pub(crate) plan: Plan,
-    /// What happens besides.
+    /// What happens besides, interruptions among it.
     pub(crate) script: Script,
+    /// What the targets of autoscalers are asked to do.
+    pub(crate) loads: Vec<Load>,
+    /// Until when it goes on though the run is over, if at all.
+    pub(crate) until: Option<Time>,
     /// What clients ask of workloads.
     pub(crate) demands: Vec<Demand>,
     /// What had to be assumed of its groups.
@@ -76,6 +83,8 @@ impl Scene {
             now,
             plan,
             script: Script::default(),
+            loads: Vec::new(),
+            until: None,
             demands: Vec::new(),
             assumption,
             assumptions: Vec::new(),
@@ -111,10 +120,12 @@ pub(crate) fn run(
     // Its mistakes are found in no time, and a large snapshot takes a while.
     let script = args.script.as_deref().map(script::from_file).transpose()?.unwrap_or_default();
     let demands = connections::read(&args.connections)?;
+    let besides = Besides::read(args)?;
     let mut scene = Scene { script, demands, ..scene(args, printer)? };
     let scaled = args.scaled.apply(&scene.view, &scene.group_by, &mut scene.groups, false, printer)?;
     (scene.autoscaler, scene.assumptions) = (scaled.autoscaler, scaled.assumptions);
     connections::check(&scene)?;
+    besides.join(&mut scene)?;
     if let Some(span) = args.start_sweep {
         return sweep::answer(&scene, span, args.output, printer);
     }

@@ -131,8 +131,7 @@ impl<'a> Prepared<'a> {
             rolled: rolled(scene),
             durations: Arc::new(Durations::learn(&scene.view, scene.now)),
             findings: check::found(&scene.view, &scene.groups, Some(&scene.plan), &options(scene)),
-            // An hour more than the plan gives itself: the plan's own deadline is to be seen, not ours.
-            limit: limit.unwrap_or(scene.plan.deadline + Span::from_minutes(60)),
+            limit: limit.unwrap_or_else(|| usual_limit(scene)),
         }
     }
 
@@ -183,9 +182,18 @@ impl<'a> Prepared<'a> {
         }
         let mut rehearsal = Rehearsal::new(setup, Box::new(core));
         rehearsal.count_connections(&scene.demands);
+        if let Some(until) = scene.until {
+            rehearsal.meet(scene.loads.clone(), until);
+        }
         rehearsal.narrow_to(nodes_to_replace(&scene.view, &scene.plan, &options(scene)));
         rehearsal
     }
+}
+
+/// An hour more than the plan gives itself: the plan's own deadline is to be seen, not ours. And all of what is to be seen besides.
+fn usual_limit(scene: &Scene) -> Span {
+    let usual = scene.plan.deadline + Span::from_minutes(60);
+    scene.until.map_or(usual, |until| usual.max(until - scene.now))
 }
 
 pub(super) fn options(scene: &Scene) -> Options {

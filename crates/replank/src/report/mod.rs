@@ -5,8 +5,10 @@
 
 mod assumptions;
 mod connections;
+mod elasticity;
 pub(crate) mod findings;
 mod happened;
+mod interruptions;
 pub(crate) mod markdown;
 mod noticed;
 mod page;
@@ -61,6 +63,8 @@ pub(crate) fn text(result: &RehearsalResult, about: &About<'_>, look: Look) -> S
     findings::write(&mut page, &result.findings);
     roll::write(&mut page, result, about);
     connections::write(&mut page, &result.connections);
+    elasticity::write(&mut page, result);
+    interruptions::write(&mut page, &result.interruptions, result.start);
     happened::write(&mut page, &result.happenings, result.start);
     waits::write(&mut page, &result.waits);
     starts::write(&mut page, result);

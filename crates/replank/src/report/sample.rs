@@ -3,11 +3,12 @@
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_sim::rehearse::{
-    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, ConnectionFigures, Ending, FindingEntry,
-    HappeningEntry, NodeFigures, NodePhase, NodeTimeline, NoticedEntry, PhaseStart, PodFigures,
-    RESULT_VERSION, RehearsalResult, StartEntry, Verdict, Wait, WorkloadFigures,
+    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetFigures, ConnectionFigures, Ending,
+    FindingEntry, HappeningEntry, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase,
+    NodeTimeline, NoticedEntry, PhaseStart, PodFigures, RESULT_VERSION, RehearsalResult, StartEntry, Verdict,
+    Wait, WorkloadFigures,
 };
-use replank_sim::script::Side;
+use replank_sim::script::{Origin, Side};
 
 fn at(seconds: i64) -> Time {
     "2026-11-20T09:00:00Z".parse::<Time>().expect("a time") + Span::from_secs(seconds)
@@ -169,6 +170,9 @@ pub(crate) fn with_findings() -> RehearsalResult {
         ],
         noticed: Vec::new(),
         connections: Vec::new(),
+        autoscalers: Vec::new(),
+        interruptions: Vec::new(),
+        watched: Span::from_secs(7_200),
         happenings: Vec::new(),
         timeline: timeline(),
         assumptions: vec![
@@ -198,6 +202,49 @@ pub(crate) fn passing() -> RehearsalResult {
         starts: Vec::new(),
         assumptions: Vec::new(),
         ..whole
+    }
+}
+
+fn autoscaler(name: &str, max: i32, over: i64, worst: Option<f64>) -> AutoscalerFigures {
+    AutoscalerFigures {
+        namespace: Text::from("shop"),
+        name: Text::from(name),
+        target: format!("Deployment {name}"),
+        min_replicas: 4,
+        max_replicas: max,
+        replicas_min: 4,
+        replicas_max: max,
+        replicas_end: 9,
+        ready_min: 4,
+        needed_max: 18.4,
+        over: Span::from_secs(over),
+        watched: Span::from_secs(10_800),
+        worst_load_over_target: worst,
+        pending_max: if over > 0 { 3 } else { 0 },
+        pending: Span::from_secs(over / 2),
+        longest: Span::from_secs(over / 3),
+    }
+}
+
+fn interruption(
+    node: &str,
+    kind: InterruptionKind,
+    drained: Option<i64>,
+    pods_lost: usize,
+) -> InterruptionFigures {
+    InterruptionFigures {
+        at: at(1_200),
+        kind,
+        node: Text::from(node),
+        instance: Text::from("i-0abc"),
+        group: Text::from("web"),
+        zone: Text::from("eu-west-1a"),
+        pods: 14,
+        cordoned: drained.map(|_| Span::from_millis(1_400)),
+        drained: drained.map(Span::from_secs),
+        ended: Some(Span::from_secs(120)),
+        pods_lost,
+        batch_lost: pods_lost / 3,
     }
 }
 
@@ -240,9 +287,16 @@ pub(crate) fn besides() -> RehearsalResult {
                 dark: Span::ZERO,
             },
         ],
+        autoscalers: vec![autoscaler("cart", 12, 0, None), autoscaler("frontend", 24, 255, Some(1.43))],
+        interruptions: vec![
+            interruption("ip-10-0-1-17.ec2.internal", InterruptionKind::Spot, Some(38), 0),
+            interruption("ip-10-0-2-40.ec2.internal", InterruptionKind::Retirement, None, 3),
+        ],
+        watched: Span::from_secs(10_800),
         happenings: vec![
             HappeningEntry {
                 at: at(600),
+                origin: Origin::Script,
                 line: 1,
                 side: Side::Hand,
                 what: "somebody cordons ip-10-0-1-99.ec2.internal".to_owned(),
@@ -250,6 +304,7 @@ pub(crate) fn besides() -> RehearsalResult {
             },
             HappeningEntry {
                 at: at(9_000),
+                origin: Origin::Script,
                 line: 2,
                 side: Side::Intent,
                 what: "pause".to_owned(),

@@ -11,6 +11,7 @@ mod hpa;
 mod input;
 mod interrupt;
 mod leftover;
+mod load;
 mod output;
 mod place;
 mod place_audit;

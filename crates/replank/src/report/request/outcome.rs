@@ -8,7 +8,7 @@ use replank_sim::rehearse::{FindingEntry, RehearsalResult, WorkloadFigures};
 
 use super::super::markdown::{escape, remedy};
 use super::super::words::{count, grouped, span};
-use super::super::{findings, starts};
+use super::super::{elasticity, findings, interruptions, starts};
 use super::Request;
 
 /// Rows of a table; the others are in `-o json`.
@@ -104,6 +104,7 @@ pub(super) fn noticed(result: &RehearsalResult) -> String {
         }
         (_, killed) => format!("**{} ended before they are done.**\n", count(killed, "batch pod")),
     });
+    text.push_str(&elastic(result));
     let fewer: Vec<&WorkloadFigures> =
         result.workloads.iter().filter(|one| one.min_ready < one.desired).collect();
     let (gone, less): (Vec<_>, Vec<_>) = fewer.into_iter().partition(|one| one.min_ready == 0);
@@ -126,6 +127,34 @@ pub(super) fn noticed(result: &RehearsalResult) -> String {
             one.namespace,
             escape(&one.name),
             one.desired
+        ));
+    }
+    text
+}
+
+/// What autoscalers made of their load, and what was taken away meanwhile.
+fn elastic(result: &RehearsalResult) -> String {
+    let mut text = String::new();
+    if !result.autoscalers.is_empty() {
+        text.push_str("\n| autoscaler | replicas | over target | without a node |\n|---|---|---|---|\n");
+        for of in result.autoscalers.iter().take(ROWS_MAX) {
+            let over = elasticity::over(of);
+            let over = if of.over > Span::ZERO { format!("**{over}**") } else { over };
+            text.push_str(&format!(
+                "| {}/{} | {} | {over} | {} |\n",
+                of.namespace,
+                escape(&of.name),
+                elasticity::replicas(of),
+                elasticity::pending(of)
+            ));
+        }
+    }
+    if !result.interruptions.is_empty() {
+        let all = &result.interruptions;
+        text.push_str(&format!(
+            "\nInterruptions: {}; {}.\n",
+            interruptions::kinds(all),
+            interruptions::lost(all)
         ));
     }
     text

@@ -1,0 +1,57 @@
+//! What autoscalers made of their load.
+
+use replank_model::time::Span;
+use replank_sim::rehearse::{AutoscalerFigures, RehearsalResult};
+
+use super::page::{Page, Tone};
+use super::words::{count, span};
+
+/// Column of the text beside a label.
+const AT: usize = 14;
+
+pub(super) fn write(page: &mut Page, result: &RehearsalResult) {
+    if result.autoscalers.is_empty() {
+        return;
+    }
+    let watched = span(result.watched);
+    page.heading("Elasticity", &format!("what autoscalers made of the load in {watched}"));
+    for of in &result.autoscalers {
+        let name = format!("{}/{}", of.namespace, of.name);
+        let bounds = format!("{}, {} to {} replicas", of.target, of.min_replicas, of.max_replicas);
+        page.beside(2, &[(&name, Tone::Note), (&bounds, Tone::Plain)]);
+        page.labelled(AT, "replicas", &replicas(of));
+        page.labelled(AT, "over target", &over(of));
+        page.labelled(AT, "pending", &pending(of));
+    }
+}
+
+pub(super) fn replicas(of: &AutoscalerFigures) -> String {
+    let limit = if f64::from(of.max_replicas) < of.needed_max { ", more than its maximum" } else { "" };
+    format!(
+        "{} to {}, {} at the end; {:.1} needed at most{limit}; at least {} ready",
+        of.replicas_min, of.replicas_max, of.replicas_end, of.needed_max, of.ready_min
+    )
+}
+
+pub(super) fn over(of: &AutoscalerFigures) -> String {
+    if of.over == Span::ZERO {
+        return "never more load than target and tolerance allow".to_owned();
+    }
+    let share = of.over.as_secs_f64() / of.watched.as_secs_f64().max(1.0) * 100.0;
+    let worst = match of.worst_load_over_target {
+        Some(worst) => format!("{:.0}% at most", worst * 100.0),
+        None => "nobody did the work for a while".to_owned(),
+    };
+    format!("{} ({share:.1}%), {worst}", span(of.over))
+}
+
+pub(super) fn pending(of: &AutoscalerFigures) -> String {
+    if of.longest == Span::ZERO {
+        return "never a pod".to_owned();
+    }
+    let most = match of.pending_max {
+        0 => "none for long".to_owned(),
+        most => format!("up to {} at once, for {}", count(most, "pod"), span(of.pending)),
+    };
+    format!("{most}; the longest waited {}", span(of.longest))
+}

@@ -1,6 +1,7 @@
 //! A thousand random clusters are rolled, and every promise is checked on the truth after every event.
 //!
-//! `REPLANK_SEED=7` rolls one and tells what happened; `REPLANK_CLUSTERS=20000` rolls more.
+//! `REPLANK_SEED=7` rolls one and tells what happened; `REPLANK_CLUSTERS=20000` rolls more; `REPLANK_ELASTIC=1` rolls those alone that are under load
+//! while instances are taken away.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -16,6 +17,8 @@ use replank_testkit::trial::{self, Floor, Table, Trial, reproduction};
 const CLUSTERS: u64 = 1_000;
 /// Of so many one is rolled a second time, its nodes moved into another group.
 const MOVING: u64 = 4;
+/// Of so many one is rolled a second time, under load, with instances that are taken away.
+const ELASTIC: u64 = 3;
 /// Threads: rehearsals share nothing.
 const THREADS: usize = 2;
 /// What the clusters must be hard enough for.
@@ -32,6 +35,18 @@ const FLOORS: [Floor; 10] = [
     Floor { what: "ended: refused", percent: 1 },
 ];
 
+/// What the clusters under load must be hard enough for.
+const ELASTIC_FLOORS: [Floor; 8] = [
+    Floor { what: "an instance that was taken away", percent: 40 },
+    Floor { what: "one that was taken away after the run", percent: 20 },
+    Floor { what: "a pod that was rescued", percent: 40 },
+    Floor { what: "a pod that was ended in the last moment", percent: 5 },
+    Floor { what: "a completed lifecycle action", percent: 15 },
+    Floor { what: "a heartbeat", percent: 3 },
+    Floor { what: "another instance asked for beforehand", percent: 5 },
+    Floor { what: "an autoscaler that scaled", percent: 30 },
+];
+
 fn main() -> ExitCode {
     // Test runners ask what tests there are.
     if std::env::args().any(|argument| argument == "--list") {
@@ -43,6 +58,7 @@ fn main() -> ExitCode {
             Some(cluster) => tell(&trial::run(&cluster)),
             None => ExitCode::SUCCESS,
         },
+        Some(seed) if setting("REPLANK_ELASTIC").is_some() => tell(&trial::run(&Cluster::elastic(seed))),
         Some(seed) => tell(&trial::run(&Cluster::of(seed))),
         None => roll_all(setting("REPLANK_CLUSTERS").unwrap_or(CLUSTERS)),
     }
@@ -65,16 +81,18 @@ fn tell(trial: &Trial) -> ExitCode {
 
 fn roll_all(clusters: u64) -> ExitCode {
     let begun = Instant::now();
+    let is_elastic_only = setting("REPLANK_ELASTIC").is_some();
     let next = AtomicU64::new(1);
     let (moved, done) = (AtomicU64::new(0), AtomicU64::new(0));
     let results: Mutex<(Table, Vec<Trial>)> = Mutex::default();
+    let elastic: Mutex<Table> = Mutex::default();
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if seed > clusters {
                 return;
             }
-            let moving = if seed <= clusters / MOVING { Cluster::moving(seed) } else { None };
+            let moving = if !is_elastic_only && seed <= clusters / MOVING { Cluster::moving(seed) } else { None };
             for trial in moving.iter().map(trial::run) {
                 moved.fetch_add(1, Ordering::Relaxed);
                 done.fetch_add(u64::from(trial.end == Some(End::Done)), Ordering::Relaxed);
@@ -82,6 +100,17 @@ fn roll_all(clusters: u64) -> ExitCode {
                     println!("REPLANK_MOVES=1 {}: {violation}", reproduction(seed));
                     results.lock().expect("a thread that panics ends the test").1.push(trial);
                 }
+            }
+            if is_elastic_only || seed <= clusters / ELASTIC {
+                let trial = trial::run(&Cluster::elastic(seed));
+                elastic.lock().expect("a thread that panics ends the test").add(&trial);
+                if let Some(violation) = trial.violations.first() {
+                    println!("REPLANK_ELASTIC=1 {}: {violation}", reproduction(seed));
+                    results.lock().expect("a thread that panics ends the test").1.push(trial);
+                }
+            }
+            if is_elastic_only {
+                continue;
             }
             let trial = trial::run(&Cluster::of(seed));
             let mut results = results.lock().expect("a thread that panics ends the test");
@@ -104,10 +133,12 @@ fn roll_all(clusters: u64) -> ExitCode {
     });
     let (table, broken) = results.into_inner().expect("a thread that panics ends the test");
     print!("{table}");
+    let elastic = elastic.into_inner().expect("a thread that panics ends the test");
+    println!("under load, with instances that are taken away:\n{elastic}");
     let (moved, done) = (moved.into_inner(), done.into_inner());
     println!("{moved} clusters moved into another group, {done} to the end");
     println!("{:.1} s", begun.elapsed().as_secs_f64());
-    let missed = table.missed(&FLOORS);
+    let missed = [table.missed(&FLOORS), elastic.missed(&ELASTIC_FLOORS)].concat();
     missed.iter().for_each(|what| println!("too easy: {what}"));
     println!("{} clusters broke a promise", broken.len());
     if missed.is_empty() && broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -38,8 +38,28 @@ impl Batches {
             found.broken(Promise::S2, format!("batch pod {key} is ended, which the plan never does"));
             return;
         }
-        let since = pod.node.as_ref().and_then(|node| self.cordoned.get(node));
-        let until = since.map(|since| *since + asked(pod).unwrap_or(promised.batch_wait));
+        self.waited(promised, pod, None, found);
+    }
+
+    /// Others take its instance away, and there is time: it is waited for no less, and then it is ended.
+    /// `held` is since when its group has held the instance.
+    pub(super) fn ended_by_interruption(
+        &self,
+        promised: &Promised,
+        pod: &Pod,
+        held: Option<Time>,
+        found: &mut Found<'_>,
+    ) {
+        if is_batch(promised, pod) && !is_over(pod) && pod.meta.deletion_timestamp.is_none() {
+            self.waited(promised, pod, held, found);
+        }
+    }
+
+    fn waited(&self, promised: &Promised, pod: &Pod, held: Option<Time>, found: &mut Found<'_>) {
+        let key = pod.meta.key();
+        let cordoned = pod.node.as_ref().and_then(|node| self.cordoned.get(node)).copied();
+        let since = cordoned.into_iter().chain(held).min();
+        let until = since.map(|since| since + asked(pod).unwrap_or(promised.batch_wait));
         if until.is_none_or(|until| found.at + ROUNDING < until) {
             found.broken(
                 Promise::S2,

@@ -131,6 +131,11 @@ impl Capacity {
         }
     }
 
+    /// Others take a node away: it is counted no more.
+    pub(super) fn given_up(&mut self, node: &NodeName) {
+        self.given_up.insert(node.clone());
+    }
+
     /// A node serves no more: enough others must.
     fn lose(
         &self,

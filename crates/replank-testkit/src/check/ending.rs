@@ -32,8 +32,19 @@ pub(super) struct Ending {
 pub(super) struct End<'a> {
     pub(super) id: &'a InstanceId,
     pub(super) target: Option<&'a NodeTarget>,
-    /// Whether the run is on its way back: then no stuck pod may keep it.
-    pub(super) is_way_back: bool,
+    /// Who ends it.
+    pub(super) by: By,
+}
+
+/// In whose name an instance is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// The run's.
+    Run,
+    /// Its way back's: then no stuck pod may keep it.
+    WayBack,
+    /// Others take it away: no load balancer is waited for.
+    Interruption,
 }
 
 impl Ending {
@@ -62,7 +73,7 @@ impl Ending {
         sights: &mut Sights,
         found: &mut Found<'_>,
     ) {
-        let End { id, target, is_way_back } = *end;
+        let End { id, target, by } = *end;
         self.ended.insert(id.clone());
         let node = truth.node_of(id);
         match (target, node) {
@@ -86,8 +97,10 @@ impl Ending {
         if !node.spec.unschedulable {
             found.broken(Promise::S5, format!("node {name} is ended and not cordoned"));
         }
-        self.kept(promised, &name, found);
-        let ends_stuck = promised.ends_stuck || is_way_back;
+        if by != By::Interruption {
+            self.kept(promised, &name, found);
+        }
+        let ends_stuck = promised.ends_stuck || by == By::WayBack;
         let mut has_stuck = false;
         for pod in truth.pods_on(&name).filter(|pod| !goes_with_its_node(truth, pod)) {
             let is_stuck =
@@ -156,11 +169,13 @@ impl Ending {
         old: Option<&Instance>,
         new: Option<&Instance>,
         promised: &Promised,
+        taken: &dyn Fn(&InstanceId) -> bool,
         found: &mut Found<'_>,
     ) {
         let Some(old) = old.filter(|old| old.state.is_alive()) else { return };
         let goes = new.is_none_or(|new| !new.state.is_alive());
-        if goes && promised.limits_of(&old.group).is_some() && !self.ended.contains(&old.id) {
+        let is_ours = promised.limits_of(&old.group).is_some() && !taken(&old.id);
+        if goes && is_ours && !self.ended.contains(&old.id) {
             found.broken(Promise::S5, format!("group {} ends {} by itself", old.group, old.id));
         }
     }

@@ -17,6 +17,10 @@
 //! | H1 | with more pods in a bad way than the plan allows no further node is begun | [`gate`] |
 //! | H2 | after a roll back nothing is left of what failed, but what is named | [`back`] |
 //! | L1 | every run ends, and one that is blocked says by what | [`Checkers::finish`] |
+//! | L2 | when nothing befalls the cluster any more, there are no effects | [`rest`] |
+//! | L4 | nothing is left in a queue then | [`rest`] |
+//!
+//! What is done in the name of interruptions is held to S1, S2, S3 and S5 as well, in the time that is left: [`interrupted`].
 //!
 //! **What nobody can know.** The API server decides on a budget's status, which its controller writes some milliseconds
 //! after a pod stopped being ready; core sees nodes and pods up to two seconds late. What somebody else did within such a time
@@ -28,11 +32,13 @@ mod budget;
 mod capacity;
 mod ending;
 mod gate;
+mod interrupted;
 mod marks;
 mod moves;
 mod promised;
 mod refusal;
 mod remains;
+mod rest;
 mod sights;
 mod size;
 mod truth;
@@ -45,10 +51,12 @@ use std::rc::Rc;
 use replank_core::command::Effect;
 use replank_core::decision::{Decision, End};
 use replank_model::object::Object;
-use replank_model::text::{RunId, Uid};
+use replank_model::text::{InstanceId, RunId, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_sim::{Observer, Sent};
+use replank_sim::{Observer, Sent, World};
+
+use crate::clusters::How;
 
 pub use promised::Promised;
 pub use sights::{Met, Sights};
@@ -82,6 +90,10 @@ pub enum Promise {
     H2,
     /// Runs end.
     L1,
+    /// Rest.
+    L2,
+    /// Queues.
+    L4,
 }
 
 /// A promise that was broken.
@@ -115,9 +127,12 @@ pub struct Checkers {
     gate: gate::Gate,
     former: back::Former,
     refusal: refusal::Refusal,
+    interrupted: interrupted::Interrupted,
     sights: Sights,
     /// Workloads that were restarted, by which run; the way back is another than the way there.
     restarted: BTreeSet<(RunId, Uid)>,
+    /// Whether the run is.
+    is_over: bool,
     found: Vec<Violation>,
 }
 
@@ -156,7 +171,9 @@ impl Checkers {
             moves: moves::Moves::default(),
             budget: budget::Budgets::default(),
             batch: batch::Batches::default(),
+            interrupted: interrupted::Interrupted::default(),
             restarted: BTreeSet::new(),
+            is_over: false,
             found: Vec::new(),
             promised,
             truth,
@@ -178,6 +195,7 @@ impl Checkers {
     /// The run is over, or was given up: what must be so then.
     pub fn finish(&mut self, at: Time, end: Option<&End>, last: &Decision) {
         let mut found = Found { at, list: &mut self.found };
+        self.is_over = true;
         match end {
             None => {
                 let busiest = self.sights.busiest();
@@ -201,6 +219,23 @@ impl Checkers {
                 remains::Ended { promised, marks, truth, end, last }.check(&mut found);
             }
         }
+    }
+
+    /// Something befalls an instance, by nobody's or somebody else's doing.
+    pub fn struck(&mut self, at: Time, id: &InstanceId, how: &How) {
+        self.sights.met.insert(if self.is_over { Met::StruckAfter } else { Met::Struck });
+        self.interrupted.struck(at, id, how);
+    }
+
+    /// What was said last did not come true.
+    pub fn spared(&mut self) {
+        self.interrupted.spared();
+    }
+
+    /// Nothing has befallen the cluster for long: what must be so then. `last` is when something was done all the same.
+    pub fn rested(&mut self, world: &World, last: Option<Time>) {
+        let mut found = Found { at: world.now(), list: &mut self.found };
+        rest::check(&self.truth, world, last, &mut found);
     }
 
     fn changed(&mut self, at: Time, change: &Change) {
@@ -229,7 +264,9 @@ impl Checkers {
                 size::check(&self.promised, &self.truth, group, &mut found);
             }
             Change::Instance { old, new } => {
-                self.ending.instance(old.as_deref(), new.as_deref(), &self.promised, &mut found);
+                self.interrupted.instance(at, new.as_deref());
+                let taken = |id: &InstanceId| self.interrupted.is_taken(id);
+                self.ending.instance(old.as_deref(), new.as_deref(), &self.promised, &taken, &mut found);
             }
             Change::Group { new: None, .. } | Change::Message { .. } | Change::Stale => {}
         }
@@ -249,13 +286,47 @@ impl Checkers {
         self.sights.decided(at, decision);
     }
 
+    /// Something was done in the name of interruptions.
+    fn rescued(&mut self, at: Time, sent: &Sent) {
+        let mut found = Found { at, list: &mut self.found };
+        self.interrupted.executed(&self.truth, sent, &mut self.sights, &mut found);
+        match &sent.command.effect {
+            Effect::Evict { pod, .. } | Effect::DeletePod { pod, .. } => {
+                let Some(pod) = self.truth.pod(&pod.key, &pod.uid).cloned() else { return };
+                if matches!(sent.command.effect, Effect::Evict { .. }) {
+                    self.budget.ended(&self.truth, &pod, &mut self.sights, &mut found);
+                }
+                if !self.interrupted.is_last_moment(&self.truth, &pod, at) {
+                    let held = self.interrupted.held_since(&self.truth, &pod);
+                    self.batch.ended_by_interruption(&self.promised, &pod, held, &mut found);
+                }
+            }
+            Effect::Terminate { instance, node, .. } => {
+                let end = ending::End { id: instance, target: node.as_ref(), by: ending::By::Interruption };
+                self.ending.ended(&self.promised, &self.truth, &end, &mut self.sights, &mut found);
+            }
+            Effect::Cordon { node, mark, .. } => {
+                self.marks.cordoned(&self.truth, &node.name, mark, at, &mut found);
+                self.capacity.given_up(&node.name);
+            }
+            _ => {}
+        }
+    }
+
     fn executed(&mut self, at: Time, sent: &Sent) {
         self.sights.executed(sent);
-        self.refusal.executed(&mut Found { at, list: &mut self.found });
+        let is_interruption = **sent.command.run.text() == *interrupted::RUN;
+        if !is_interruption {
+            self.refusal.executed(&mut Found { at, list: &mut self.found });
+        }
         if !matches!(sent.result, Some((_, Ok(())))) {
             return;
         }
         self.marks.executed(&self.truth, sent);
+        if is_interruption {
+            self.rescued(at, sent);
+            return;
+        }
         let is_way_back = sent.command.run.text().ends_with("-back");
         if is_way_back && !self.promised.is_way_back {
             self.turn_back(at);
@@ -275,7 +346,8 @@ impl Checkers {
                 self.moves.moved(&self.promised, &self.truth, &pod, &mut found);
             }
             Effect::Terminate { instance, node, .. } => {
-                let end = ending::End { id: instance, target: node.as_ref(), is_way_back };
+                let by = if is_way_back { ending::By::WayBack } else { ending::By::Run };
+                let end = ending::End { id: instance, target: node.as_ref(), by };
                 self.ending.ended(&self.promised, &self.truth, &end, &mut self.sights, &mut found);
                 for pod in self.truth.pods_of_instance(instance) {
                     self.batch.ended(&self.promised, pod, &mut found);
@@ -311,7 +383,7 @@ impl Checkers {
             // Its pods follow by its own strategy, which keeps to its own budget.
             | Effect::RestartWorkload { .. }
             | Effect::Resize { .. }
-            // Interruptions are no part of random clusters.
+            // They are done in the name of interruptions.
             | Effect::Relieve { .. }
             | Effect::CompleteAction { .. }
             | Effect::Heartbeat { .. }

@@ -73,7 +73,8 @@ impl Ended<'_> {
         let annotations = &node.meta.annotations;
         let ours: Vec<&str> =
             annotations.iter().map(|(key, _)| key).filter(|key| key.starts_with(OURS)).collect();
-        if ours.is_empty() {
+        // What others take away bears another's mark, which goes with it: see [`super::rest`].
+        if ours.is_empty() || annotations.value(RUN) == Some(super::interrupted::RUN) {
             return;
         }
         if !self.is_run(annotations.value(RUN)) {

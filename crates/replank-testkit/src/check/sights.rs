@@ -27,6 +27,22 @@ pub enum Met {
     WayBack,
     /// Something blocked before the run, and the plan does not begin with that.
     Blocking,
+    /// Something befell an instance while the run went on, or afterwards.
+    Struck,
+    /// See above.
+    StruckAfter,
+    /// A pod was evicted from an instance that others took away.
+    Rescued,
+    /// One was deleted there in the last moment.
+    LastMoment,
+    /// A hook's action was completed.
+    Completed,
+    /// A hook was kept waiting.
+    Heartbeat,
+    /// Another instance was asked for before one was gone.
+    Relieved,
+    /// An autoscaler asked for another number of replicas.
+    Rescaled,
 }
 
 /// Counts of what was seen.
@@ -68,6 +84,11 @@ impl Sights {
     pub(super) fn object(&mut self, new: Option<&Object>) {
         if let Some(object) = new {
             *self.changes.entry((object.kind().as_str(), object.meta().key())).or_default() += 1;
+        }
+        if let Some(Object::HorizontalPodAutoscaler(hpa)) = new
+            && hpa.status.last_scale_time.is_some()
+        {
+            self.met.insert(Met::Rescaled);
         }
         let Some(Object::Pod(pod)) = new else { return };
         if is_refused(pod)

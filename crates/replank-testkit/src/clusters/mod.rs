@@ -7,6 +7,7 @@
 
 mod budgets;
 mod care;
+mod elastic;
 mod nodes;
 mod plan;
 mod trouble;
@@ -18,6 +19,7 @@ use replank_model::object::cloud::{Instance, NodeGroup};
 use replank_model::text::GroupName;
 use replank_model::time::{Span, Time};
 use serde_json::{Value, json};
+pub use elastic::{Elastic, How, Strike};
 pub use trouble::Trouble;
 
 use crate::sched_random::Random;
@@ -41,6 +43,8 @@ pub struct Cluster {
     pub neighbour: Neighbour,
     /// Nodes that misbehave from the beginning of the run on.
     pub troubles: Vec<Trouble>,
+    /// Load, and instances that are taken away, where there is any.
+    pub elastic: Option<Elastic>,
 }
 
 /// Somebody who acts on the cluster while it is rolled, and knows nothing of the roll.
@@ -91,7 +95,7 @@ impl Cluster {
             _ => Neighbour::Races,
         };
         let mut cluster =
-            Self { seed, base, groups, instances, manifests, plan, neighbour, troubles: Vec::new() };
+            Self { seed, base, groups, instances, manifests, plan, neighbour, troubles: Vec::new(), elastic: None };
         trouble::draw(&mut cluster, &fleet);
         cluster
     }

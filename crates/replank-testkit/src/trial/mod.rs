@@ -3,6 +3,8 @@
 pub mod bugs;
 pub mod forget;
 mod neighbour;
+mod rest;
+mod strike;
 mod table;
 
 use std::cell::RefCell;
@@ -11,7 +13,7 @@ use std::rc::Rc;
 use replank_core::command::{CommandKey, Effect};
 use replank_core::decision::End;
 use replank_core::plan::{OnFailure, Plan};
-use replank_core::{Core, Options};
+use replank_core::{Core, Options, interrupt};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::text::RunId;
@@ -25,6 +27,8 @@ use crate::check::{Checkers, Promised, Sights, Violation, Watching};
 use crate::clusters::{BEGIN, Cluster, Neighbour, SETTLED};
 use neighbour::Acts;
 
+/// Longer than any trial.
+const AGES: Span = Span::from_minutes(60 * 24 * 365);
 /// More events than this in one run are no run but a loop.
 const EVENTS_MAX: u64 = 600_000;
 
@@ -88,6 +92,8 @@ fn everything(view: &View) -> Vec<Delta> {
 pub struct Cores {
     plan: Plan,
     options: Options,
+    /// Whether interruptions are handled, too.
+    interruptions: bool,
 }
 
 impl Cores {
@@ -107,7 +113,12 @@ impl Cores {
     pub fn with(&self, change: impl FnOnce(&mut Plan)) -> Core {
         let mut plan = self.plan.clone();
         change(&mut plan);
-        Core::new(plan, RunId::from("trial"), self.options.clone())
+        let interruptions = self.interruptions.then(|| interrupt::Options::beside(Some(&plan)));
+        let core = Core::new(plan, RunId::from("trial"), self.options.clone());
+        match interruptions {
+            Some(options) => core.with_interruptions(options),
+            None => core,
+        }
     }
 }
 
@@ -143,11 +154,16 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
         world.image_fault(whose, Some(*fault));
     }
     let options = Options { started: start.floor_seconds(), group_by: Cluster::group_by() };
-    let cores = Cores { plan: cluster.plan.clone(), options };
+    let cores = Cores { plan: cluster.plan.clone(), options, interruptions: cluster.elastic.is_some() };
     let core = cores.fresh();
     world.put_in_charge(pilot(cores, core));
     let nodes = world.view().nodes.len();
     let mut acts = Acts::of(cluster, start);
+    if let Some(elastic) = &cluster.elastic {
+        world.load(elastic.loads(start));
+        world.stay_until(start + AGES);
+        acts.add(elastic, start, checkers.clone());
+    }
     // The way back has as long a time as the way there.
     let ways = if cluster.plan.on_failure == OnFailure::Rollback { 2 } else { 1 };
     let limit = start + (cluster.plan.deadline + Span::from_minutes(60)) * ways;
@@ -156,8 +172,12 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
         acts.step(&mut world, limit);
     }
     let last = world.decision().cloned().unwrap_or_default();
-    let mut checkers = checkers.borrow_mut();
-    checkers.finish(world.now(), world.end(), &last);
+    checkers.borrow_mut().finish(world.now(), world.end(), &last);
+    let took = world.now() - start;
+    if let Some(elastic) = cluster.elastic.as_ref().filter(|_| world.end().is_some()) {
+        rest::come_to_rest(&mut world, &mut acts, &checkers, start + elastic.ends());
+    }
+    let checkers = checkers.borrow();
     Trial {
         seed: cluster.seed,
         neighbour: cluster.neighbour,
@@ -173,7 +193,7 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
             .map(|sent| (sent.at, sent.command.key.clone(), sent.command.effect.clone()))
             .collect(),
         events: world.events() - before,
-        took: world.now() - start,
+        took,
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! Neighbours act for the first hour only: what a run does when faults have stopped is part of what is promised.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use replank_core::command::Effect;
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
@@ -11,9 +14,12 @@ use replank_model::object::workload::Deployment;
 use replank_model::text::{NodeName, Text};
 use replank_model::time::{Span, Time};
 use replank_sim::api::{DeleteOptions, Eviction, EvictionRefusal};
+use replank_sim::script::{self, AsGiven, What};
 use replank_sim::{PodAct, World};
 
-use crate::clusters::{Cluster, Neighbour};
+use super::strike;
+use crate::check::Checkers;
+use crate::clusters::{Cluster, Elastic, Neighbour, Strike};
 use crate::sched_random::Random;
 
 /// How long neighbours act.
@@ -35,6 +41,8 @@ enum Act {
     Drain,
     EvictAgain(Key),
     Record,
+    Strike(Strike),
+    Lose(Span),
 }
 
 /// A neighbour at work.
@@ -47,6 +55,8 @@ pub(super) struct Acts {
     seen: usize,
     races: usize,
     pub(super) refused: usize,
+    /// Who is told what befalls instances.
+    checkers: Option<Rc<RefCell<Checkers>>>,
 }
 
 impl Acts {
@@ -64,7 +74,15 @@ impl Acts {
         if cluster.base.iter().any(|object| object["kind"] == "Workflow") {
             agenda.push((start + RECORDING, Act::Record));
         }
-        Self { kind: cluster.neighbour, random, until: start + FAULTS, agenda, seen: 0, races: 0, refused: 0 }
+        Self { kind: cluster.neighbour, random, until: start + FAULTS, agenda, seen: 0, races: 0, refused: 0, checkers: None }
+    }
+
+    /// Lets instances be taken away, too.
+    pub(super) fn add(&mut self, elastic: &Elastic, start: Time, checkers: Rc<RefCell<Checkers>>) {
+        let strikes = elastic.strikes.iter().map(|strike| (start + strike.at, Act::Strike(strike.clone())));
+        self.agenda.extend(strikes);
+        self.agenda.extend(elastic.lost.map(|(from, long)| (start + from, Act::Lose(long))));
+        self.checkers = Some(checkers);
     }
 
     /// Lets the next thing happen, be it the world's or the neighbour's.
@@ -110,6 +128,15 @@ impl Acts {
             Act::Record => {
                 record(world);
                 self.agenda.push((world.now() + RECORDING, Act::Record));
+            }
+            Act::Strike(strike) => {
+                if let Some(checkers) = &self.checkers {
+                    strike::strike(world, checkers, &strike);
+                }
+            }
+            Act::Lose(span) => {
+                let lost = script::happen(world, &AsGiven, &What::Lose(span));
+                debug_assert!(lost.is_ok(), "events can be lost at any time");
             }
         }
     }

@@ -69,6 +69,14 @@ impl Table {
             ("a way back", sights.met.contains(&Met::WayBack)),
             ("something blocking that is refused", sights.met.contains(&Met::Blocking)),
             ("something unknowable", sights.unknowable > 0),
+            ("an instance that was taken away", sights.met.contains(&Met::Struck)),
+            ("one that was taken away after the run", sights.met.contains(&Met::StruckAfter)),
+            ("a pod that was rescued", sights.met.contains(&Met::Rescued)),
+            ("a pod that was ended in the last moment", sights.met.contains(&Met::LastMoment)),
+            ("a completed lifecycle action", sights.met.contains(&Met::Completed)),
+            ("a heartbeat", sights.met.contains(&Met::Heartbeat)),
+            ("another instance asked for beforehand", sights.met.contains(&Met::Relieved)),
+            ("an autoscaler that scaled", sights.met.contains(&Met::Rescaled)),
         ];
         for (what, seen) in seen {
             *self.saw.entry(what).or_default() += usize::from(seen);

@@ -1,0 +1,43 @@
+//! L2 and L4: in a cluster that nothing befalls any more there are no effects, and nothing is left in a queue.
+
+use replank_model::object::cloud::Lifecycle;
+use replank_model::time::{Span, Time};
+use replank_sim::World;
+
+use super::truth::{Truth, is_over};
+use super::{Found, Promise};
+
+const ROLE: &str = "replank.dev/role";
+/// How long a pod may be new before somebody must have looked at it.
+const LOOKED_AT: Span = Span::from_minutes(2);
+
+/// `last` is when something was done that leaves no rest behind it.
+pub(super) fn check(truth: &Truth, world: &World, last: Option<Time>, found: &mut Found<'_>) {
+    if let Some(at) = last {
+        let sent = world.commands().last().map_or("nothing", |sent| &*sent.command.key.0);
+        found.broken(Promise::L2, format!("it does not come to rest: {sent} at {at}"));
+    }
+    let left = world.messages_left();
+    if left > 0 {
+        found.broken(Promise::L4, format!("{left} messages about instances are neither deleted nor given up"));
+    }
+    for instance in truth.instances.values() {
+        if instance.state.is_alive() && instance.lifecycle == Lifecycle::TerminatingWait {
+            found.broken(Promise::L4, format!("{} is held by its hook, and nobody lets it go", instance.id));
+        }
+    }
+    for node in truth.nodes.values() {
+        let is_counted = truth.instance_of(node).is_some_and(|instance| instance.is_counted());
+        if is_counted && node.meta.annotations.value(ROLE) == Some("interrupted") {
+            found.broken(Promise::L4, format!("node {} keeps the mark of an interruption", node.name()));
+        }
+    }
+    for pod in truth.pods.values() {
+        let is_new = pod.meta.creation_timestamp.is_none_or(|made| made + LOOKED_AT > found.at);
+        let is_judged = pod.status.conditions.iter().any(|one| &*one.r#type == "PodScheduled");
+        let is_gated = !pod.spec.scheduling_gates.is_empty();
+        if pod.node.is_none() && !is_over(pod) && !is_new && !is_judged && !is_gated {
+            found.broken(Promise::L4, format!("pod {} waits, and nobody has looked at it", pod.meta.key()));
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Load that comes and goes, autoscalers that follow it, and instances that are taken away.
+//!
+//! Drawn from a stream of its own, so that clusters are otherwise what they were without it.
+
+use replank_model::object::cloud::{LifecycleHook, Transition};
+use replank_model::object::meta::Key;
+use replank_model::time::{Span, Time};
+use replank_sim::load::{Curve, Load, Measured};
+use serde_json::{Value, json};
+
+use super::Cluster;
+use crate::sched_random::Random;
+
+/// Sets the stream apart from the cluster's.
+const ELASTIC: u64 = 0x656c_6173_7469_6300;
+/// How long load moves and instances are taken away.
+const FAULTS_MINUTES: u64 = 90;
+/// Of a hundred groups so many have a termination hook.
+const HOOKED: u64 = 40;
+/// Of a hundred clusters the events of so many are lost for a while.
+const LOSES: u64 = 12;
+
+/// What a cluster meets besides the roll.
+#[derive(Clone, Debug, Default)]
+pub struct Elastic {
+    /// What the targets of autoscalers are asked to do: points since the beginning of the run.
+    curves: Vec<(Key, Vec<(Span, f64)>)>,
+    /// What befalls instances.
+    pub strikes: Vec<Strike>,
+    /// When events about instances are lost, and for how long.
+    pub lost: Option<(Span, Span)>,
+}
+
+/// Something befalls an instance, or the queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strike {
+    /// Since the beginning of the run.
+    pub at: Span,
+    /// Which instance: the number of it among those that are there, as many times around as need be.
+    pub pick: u64,
+    /// What.
+    pub how: How,
+}
+
+/// What befalls an instance, or the queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It is taken back in two minutes.
+    Spot,
+    /// It may be.
+    Rebalance,
+    /// It is retired after so long.
+    Retirement(Span),
+    /// It is ended by somebody.
+    End,
+    /// A message comes that nobody can use.
+    Message(&'static str),
+}
+
+/// Messages that are about nothing here, or are broken.
+const FOREIGN: [&str; 4] = [
+    "{\"version\":\"0\",\"source\":\"aws.ec2\",\"detail-type\":\"EC2 Spot Instance Interruption Warning\",\"detail\":{\"instance-id\":\"i-of-somebody-else\",\"instance-action\":\"terminate\"}}",
+    "{\"version\":\"0\",\"source\":\"aws.ec2\",\"detail-type\":\"EC2 Spot Instance Interrup",
+    "{\"Service\":\"AWS Auto Scaling\",\"Event\":\"autoscaling:TEST_NOTIFICATION\"}",
+    "not even JSON",
+];
+
+impl Elastic {
+    /// The loads of a run that begins at a moment.
+    #[must_use]
+    pub fn loads(&self, start: Time) -> Vec<Load> {
+        let load = |(hpa, points): &(Key, Vec<(Span, f64)>)| Load {
+            hpa: hpa.clone(),
+            of: Measured::Resource { resource: "cpu".into(), container: None },
+            curve: Curve::new(points.iter().map(|(since, cores)| (start + *since, *cores)).collect())
+                .expect("points follow each other"),
+        };
+        self.curves.iter().map(load).collect()
+    }
+
+    /// When the last of it is over, since the beginning of the run.
+    #[must_use]
+    pub fn ends(&self) -> Span {
+        let strikes = self.strikes.iter().map(|strike| match strike.how {
+            How::Retirement(notice) => strike.at + notice,
+            How::Spot | How::Rebalance | How::End | How::Message(_) => strike.at,
+        });
+        let curves = self.curves.iter().filter_map(|(_, points)| points.last()).map(|(since, _)| *since);
+        let lost = self.lost.map(|(from, long)| from + long);
+        strikes.chain(curves).chain(lost).max().unwrap_or_default()
+    }
+}
+
+impl Cluster {
+    /// The cluster of a seed under load, some of its instances taken away meanwhile.
+    #[must_use]
+    pub fn elastic(seed: u64) -> Self {
+        let mut cluster = Self::of(seed);
+        let mut random = Random::new(seed ^ ELASTIC);
+        let random = &mut random;
+        for group in &mut cluster.groups {
+            if random.percent(HOOKED) {
+                let timeout = Span::from_minutes(random.one(&[2, 10, 60]));
+                group.hooks = vec![LifecycleHook { name: "drain".into(), at: Transition::Terminating, timeout }];
+            }
+        }
+        let (autoscalers, curves) = autoscalers(random, &cluster.manifests);
+        cluster.manifests.extend(autoscalers);
+        let mut strikes: Vec<Strike> = (0..1 + random.below(5)).map(|_| strike(random)).collect();
+        strikes.sort_by_key(|strike| (strike.at, strike.pick));
+        let lost = random.percent(LOSES).then(|| (minutes(random, 60), minutes(random, 20)));
+        cluster.elastic = Some(Elastic { curves, strikes, lost });
+        cluster
+    }
+}
+
+fn minutes(random: &mut Random, below: u64) -> Span {
+    Span::from_minutes(i64::try_from(random.below(below)).expect("few"))
+}
+
+fn strike(random: &mut Random) -> Strike {
+    let seconds = random.below(FAULTS_MINUTES * 60);
+    let how = match random.below(100) {
+        0..45 => How::Spot,
+        45..60 => How::Rebalance,
+        60..72 => How::Retirement(Span::from_minutes(random.one(&[5, 20, 60]))),
+        72..86 => How::End,
+        _ => How::Message(random.one(&FOREIGN)),
+    };
+    Strike { at: Span::from_secs(i64::try_from(seconds).expect("few")), pick: random.any(), how }
+}
+
+/// Autoscalers of up to three Deployments, and what they are asked to do.
+fn autoscalers(random: &mut Random, manifests: &[Value]) -> (Vec<Value>, Vec<(Key, Vec<(Span, f64)>)>) {
+    let deployments: Vec<&Value> =
+        manifests.iter().filter(|one| one["kind"] == "Deployment" && one["metadata"]["name"] != "pinned").collect();
+    let mut all = (Vec::new(), Vec::new());
+    for deployment in deployments.into_iter().filter(|_| random.percent(50)).collect::<Vec<_>>().into_iter().take(3) {
+        let name = deployment["metadata"]["name"].as_str().expect("a name");
+        let replicas = deployment["spec"]["replicas"].as_u64().expect("replicas");
+        let target = random.one(&[40, 60, 80]);
+        all.0.push(autoscaler(random, name, replicas, target));
+        let request = &deployment["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"];
+        let milli = request.as_str().and_then(|text| text.strip_suffix('m')).and_then(|text| text.parse().ok());
+        let milli: u64 = milli.expect("thousandths");
+        let usual = (replicas * milli * target) as f64 / 100_000.0;
+        all.1.push((Key::new("shop", name), curve(random, usual)));
+    }
+    all
+}
+
+fn autoscaler(random: &mut Random, name: &str, replicas: u64, target: u64) -> Value {
+    let mut spec = json!({"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+        "minReplicas": 1 + random.below(replicas), "maxReplicas": replicas + 1 + random.below(replicas * 2),
+        "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": target}}}]});
+    match random.below(10) {
+        0..3 => spec["behavior"] = json!({"scaleDown": {"stabilizationWindowSeconds": 60}}),
+        3 => spec["behavior"] = json!({"scaleDown": {"selectPolicy": "Disabled"}}),
+        4 => spec["behavior"] = json!({"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}}),
+        _ => {}
+    }
+    json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": name, "namespace": "shop"}, "spec": spec})
+}
+
+/// Load that goes up and down in slopes and jumps, and then stays as it is.
+fn curve(random: &mut Random, usual: f64) -> Vec<(Span, f64)> {
+    let mut points = vec![(Span::ZERO, usual)];
+    let mut at = Span::ZERO;
+    for _ in 0..2 + random.below(4) {
+        let (_, before) = points[points.len() - 1];
+        at += minutes(random, FAULTS_MINUTES / 5) + Span::from_minutes(1);
+        let factor = random.one(&[0.1, 0.5, 1.0, 1.5, 2.0, 3.0]);
+        if random.percent(50) {
+            points.push((at, before));
+        }
+        points.push((at, usual * factor));
+    }
+    points
+}

@@ -92,7 +92,8 @@ fn roll_all(clusters: u64) -> ExitCode {
             if seed > clusters {
                 return;
             }
-            let moving = if !is_elastic_only && seed <= clusters / MOVING { Cluster::moving(seed) } else { None };
+            let moving =
+                if !is_elastic_only && seed <= clusters / MOVING { Cluster::moving(seed) } else { None };
             for trial in moving.iter().map(trial::run) {
                 moved.fetch_add(1, Ordering::Relaxed);
                 done.fetch_add(u64::from(trial.end == Some(End::Done)), Ordering::Relaxed);

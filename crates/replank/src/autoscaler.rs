@@ -36,6 +36,8 @@ pub(crate) struct Scaled {
     pub(crate) autoscaler: Option<Autoscaler>,
     /// What had to be assumed.
     pub(crate) assumptions: Vec<Assumption>,
+    /// What the cloud says of groups, as it was given.
+    pub(crate) facts: Vec<scale::Facts>,
 }
 
 impl AutoscalerArgs {
@@ -57,10 +59,10 @@ impl AutoscalerArgs {
             self.autoscaler.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect();
         if self.autoscaler.is_none() && (own.is_none() || !finds) {
             if facts.is_empty() {
-                return Ok(Scaled { autoscaler: None, assumptions: Vec::new() });
+                return Ok(Scaled { autoscaler: None, assumptions: Vec::new(), facts });
             }
             scale::furnish(groups, view, by, &facts, &scale::Options::default(), false);
-            return Ok(Scaled { autoscaler: None, assumptions: Vec::new() });
+            return Ok(Scaled { autoscaler: None, assumptions: Vec::new(), facts });
         }
         let settings = input::settings(&flags, view, printer)?;
         let prices = input::prices(self.prices.as_deref(), &settings.options)?;
@@ -91,6 +93,6 @@ impl AutoscalerArgs {
             priorities,
             group_by: by.clone(),
         };
-        Ok(Scaled { autoscaler: Some(autoscaler), assumptions })
+        Ok(Scaled { autoscaler: Some(autoscaler), assumptions, facts })
     }
 }

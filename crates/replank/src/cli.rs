@@ -160,6 +160,11 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) what: PlanArgs,
 
+    /// Bounds, tags and types of groups: the JSON of `aws autoscaling describe-auto-scaling-groups` or `aws eks describe-nodegroup`.
+    /// May be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) groups: Vec<PathBuf>,
+
     /// The moment of the snapshot, such as 2026-11-20T09:52:00Z. Otherwise it is found in the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,

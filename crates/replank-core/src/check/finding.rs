@@ -35,6 +35,7 @@ rules! {
     PlacedApart = "placed-apart", "replicas that must not share a zone or a node";
     SpotOnly = "spot-only", "pods that run on spot capacity only";
     HpaAtMaximum = "hpa-at-maximum", "an autoscaler at its maximum: no replica can be added";
+    HpaBeyondNodes = "hpa-beyond-nodes", "an autoscaler whose maximum is more than all nodes hold that there may be";
     LongGrace = "long-grace", "pods that may take long to stop";
     ShutdownTiming = "shutdown-timing", "pods behind a load balancer that end before it has let go of them";
     ProxyDrain = "proxy-drain", "Istio proxies that cut connections after 5 s, their grace unused";

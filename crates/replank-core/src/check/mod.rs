@@ -16,12 +16,19 @@ pub use workload::{Workload, workload_of};
 
 use crate::Options;
 use crate::plan::Plan;
+use crate::scale::Facts;
 use survey::Survey;
 
 /// Everything that is found, the worst first, then by rule and object.
 #[must_use]
 pub fn run(view: &View, plan: Option<&Plan>, options: &Options) -> Vec<Finding> {
-    let survey = Survey::of(view, plan, options);
+    run_beside(view, plan, options, &[])
+}
+
+/// The same where it is known what the cloud says of node groups.
+#[must_use]
+pub fn run_beside(view: &View, plan: Option<&Plan>, options: &Options, facts: &[Facts]) -> Vec<Finding> {
+    let survey = Survey { facts, ..Survey::of(view, plan, options) };
     let mut findings: Vec<Finding> = rules::ALL.iter().flat_map(|rule| rule(&survey)).collect();
     Finding::sort(&mut findings);
     findings

@@ -19,6 +19,7 @@ use crate::groups;
 use crate::makers::Maker;
 use crate::plan::{Plan, Target};
 use crate::roll;
+use crate::scale::Facts;
 
 /// A pod that the roll would have to do something about.
 #[derive(Clone, Debug)]
@@ -53,6 +54,8 @@ pub(super) struct Survey<'a> {
     pub(super) view: &'a View,
     pub(super) plan: Option<&'a Plan>,
     pub(super) options: &'a Options,
+    /// What the cloud says of node groups, where that was asked.
+    pub(super) facts: &'a [Facts],
     pub(super) subjects: Vec<Subject>,
     /// Positions in `subjects`.
     pub(super) workloads: BTreeMap<Workload, Vec<usize>>,
@@ -83,6 +86,7 @@ impl<'a> Survey<'a> {
             view,
             plan,
             options,
+            facts: &[],
             subjects: Vec::new(),
             workloads: BTreeMap::new(),
             budgets: BTreeMap::new(),

@@ -89,9 +89,7 @@ impl Interrupted {
 
     /// Whether there is a reason to empty an instance.
     fn is_going(&self, truth: &Truth, id: &InstanceId) -> bool {
-        self.is_taken(id)
-            || self.held.contains_key(id)
-            || is_down(truth, id)
+        self.is_taken(id) || self.held.contains_key(id) || is_down(truth, id)
     }
 
     /// Since when its group has held the instance of a pod.
@@ -138,8 +136,7 @@ impl Interrupted {
                 sights.met.insert(Met::LastMoment);
                 let Some(pod) = truth.pod(&pod.key, &pod.uid) else { return };
                 let id = self.off(truth, Some(pod), found);
-                let is_time =
-                    |id: &InstanceId| self.is_last_moment_of(truth, id, pod, PATIENCE, found.at);
+                let is_time = |id: &InstanceId| self.is_last_moment_of(truth, id, pod, PATIENCE, found.at);
                 if !id.as_ref().is_some_and(is_time) {
                     let what = format!("pod {} is deleted, and there is time left", pod.meta.key());
                     found.broken(Promise::S1, what);
@@ -154,7 +151,10 @@ impl Interrupted {
             Effect::Relieve { instance, .. } => {
                 sights.met.insert(Met::Relieved);
                 if !self.taken.contains_key(instance) {
-                    found.broken(Promise::S5, format!("another is asked for in the place of {instance}, which nobody takes"));
+                    found.broken(
+                        Promise::S5,
+                        format!("another is asked for in the place of {instance}, which nobody takes"),
+                    );
                 }
                 self.relieved.insert(instance.clone());
             }

@@ -232,10 +232,16 @@ impl Checkers {
         self.interrupted.spared();
     }
 
-    /// Nothing has befallen the cluster for long: what must be so then. `last` is when something was done all the same.
-    pub fn rested(&mut self, world: &World, last: Option<Time>) {
+    /// Nothing has befallen the cluster for long: what must be so then. `last` is what was done all the same.
+    pub fn rested(&mut self, world: &World, last: Option<&Sent>) {
         let mut found = Found { at: world.now(), list: &mut self.found };
-        rest::check(&self.truth, world, last, &mut found);
+        rest::check(&self.truth, world, last, &mut self.sights, &mut found);
+    }
+
+    /// Whether a command leaves everything as it is.
+    #[must_use]
+    pub fn leaves_all(sent: &Sent) -> bool {
+        rest::is_waiting(&sent.command.effect)
     }
 
     fn changed(&mut self, at: Time, change: &Change) {

@@ -4,7 +4,6 @@
 //! left out keeps its mark, bounds that cannot be given back keep what tells of them.
 
 use replank_core::decision::{Decision, End};
-use replank_core::waiting::{Subject, WaitingOn};
 use replank_model::object::cloud::NodeGroup;
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName};
@@ -124,9 +123,7 @@ impl Ended<'_> {
 
     /// Whether it is said that a group's bounds cannot be given back; where nodes move, that of the group that they move into.
     fn keeps_bounds(&self, group: &GroupName) -> bool {
-        self.last.waiting.iter().any(|waiting| {
-            matches!((&waiting.what, &waiting.on), (Subject::Bounds(of), WaitingOn::Bounds { .. }) if of == group)
-        })
+        super::size::says_bounds(self.last, self.end, group)
     }
 
     /// Whether a text begins with the name of a run that was there.

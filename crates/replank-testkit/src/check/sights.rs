@@ -41,6 +41,8 @@ pub enum Met {
     Heartbeat,
     /// Another instance was asked for before one was gone.
     Relieved,
+    /// A node that may be taken away waits, and says for what, to the end.
+    WaitsInVain,
     /// An autoscaler asked for another number of replicas.
     Rescaled,
 }

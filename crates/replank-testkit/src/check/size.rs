@@ -3,6 +3,7 @@
 use replank_core::decision::{Decision, End};
 use replank_core::waiting::{Subject, WaitingOn};
 use replank_model::object::cloud::NodeGroup;
+use replank_model::text::GroupName;
 
 use super::promised::Family;
 use super::truth::Truth;
@@ -75,12 +76,21 @@ fn check_family(family: &Family, truth: &Truth, group: &NodeGroup, found: &mut F
     }
 }
 
+/// Whether it is said, at last or among what blocks, that a group's bounds cannot be given back.
+pub(super) fn says_bounds(last: &Decision, end: Option<&End>, group: &GroupName) -> bool {
+    let blockers = match end {
+        Some(End::Blocked(why) | End::RolledBack(why) | End::Cancelled(why) | End::Refused(why)) => &why[..],
+        Some(End::Done) | None => &[],
+    };
+    last.waiting.iter().chain(blockers).any(|waiting| {
+        matches!((&waiting.what, &waiting.on), (Subject::Bounds(of), WaitingOn::Bounds { .. }) if of == group)
+    })
+}
+
 /// The run is over: what has moved is wanted there, and nothing else is changed, or it is said why not.
 fn finish_family(family: &Family, truth: &Truth, end: Option<&End>, last: &Decision, found: &mut Found<'_>) {
     let landing = &family.landing;
-    let is_said = last.waiting.iter().any(|waiting| {
-        matches!((&waiting.what, &waiting.on), (Subject::Bounds(of), WaitingOn::Bounds { .. }) if of == landing)
-    });
+    let is_said = says_bounds(last, end, landing);
     let moved = moved(family, truth);
     for (name, before) in &family.before {
         let group = &truth.groups[name];
@@ -116,9 +126,7 @@ pub(super) fn finish(
     for (name, limits) in &promised.groups {
         let Some(group) = truth.groups.get(name) else { continue };
         let (size, before) = (group.size, limits.before);
-        let is_said = last.waiting.iter().any(|waiting| {
-            matches!((&waiting.what, &waiting.on), (Subject::Bounds(of), WaitingOn::Bounds { .. }) if of == name)
-        });
+        let is_said = says_bounds(last, end, name);
         // More than before are in use: that is said, and the tag stays.
         let alive = truth.instances.values().filter(|one| one.group == *name && one.state.is_alive()).count();
         let is_excused = is_said && alive > before.desired as usize;

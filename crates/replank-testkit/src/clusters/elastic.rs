@@ -6,6 +6,7 @@ use replank_model::object::cloud::{LifecycleHook, Transition};
 use replank_model::object::meta::Key;
 use replank_model::time::{Span, Time};
 use replank_sim::load::{Curve, Load, Measured};
+use replank_sim::script::Delivery;
 use serde_json::{Value, json};
 
 use super::Cluster;
@@ -27,8 +28,8 @@ pub struct Elastic {
     curves: Vec<(Key, Vec<(Span, f64)>)>,
     /// What befalls instances.
     pub strikes: Vec<Strike>,
-    /// When events about instances are lost, and for how long.
-    pub lost: Option<(Span, Span)>,
+    /// How the queue for events about instances delivers, from when on.
+    pub queue: Vec<(Span, Delivery)>,
 }
 
 /// Something befalls an instance, or the queue.
@@ -86,8 +87,11 @@ impl Elastic {
             How::Spot | How::Rebalance | How::End | How::Message(_) => strike.at,
         });
         let curves = self.curves.iter().filter_map(|(_, points)| points.last()).map(|(since, _)| *since);
-        let lost = self.lost.map(|(from, long)| from + long);
-        strikes.chain(curves).chain(lost).max().unwrap_or_default()
+        let queue = self.queue.iter().map(|(at, delivery)| match delivery {
+            Delivery::Lost(long) | Delivery::Late(_, long) => *at + *long,
+            Delivery::Twice(_) => *at,
+        });
+        strikes.chain(curves).chain(queue).max().unwrap_or_default()
     }
 }
 
@@ -101,21 +105,36 @@ impl Cluster {
         for group in &mut cluster.groups {
             if random.percent(HOOKED) {
                 let timeout = Span::from_minutes(random.one(&[2, 10, 60]));
-                group.hooks = vec![LifecycleHook { name: "drain".into(), at: Transition::Terminating, timeout }];
+                group.hooks =
+                    vec![LifecycleHook { name: "drain".into(), at: Transition::Terminating, timeout }];
             }
         }
         let (autoscalers, curves) = autoscalers(random, &cluster.manifests);
         cluster.manifests.extend(autoscalers);
         let mut strikes: Vec<Strike> = (0..1 + random.below(5)).map(|_| strike(random)).collect();
         strikes.sort_by_key(|strike| (strike.at, strike.pick));
-        let lost = random.percent(LOSES).then(|| (minutes(random, 60), minutes(random, 20)));
-        cluster.elastic = Some(Elastic { curves, strikes, lost });
+        cluster.elastic = Some(Elastic { curves, strikes, queue: queue(random) });
         cluster
     }
 }
 
 fn minutes(random: &mut Random, below: u64) -> Span {
     Span::from_minutes(i64::try_from(random.below(below)).expect("few"))
+}
+
+/// A queue that is worse than others, in half of the clusters.
+fn queue(random: &mut Random) -> Vec<(Span, Delivery)> {
+    let mut all = Vec::new();
+    if random.percent(25) {
+        all.push((Span::ZERO, Delivery::Twice(2)));
+    }
+    if random.percent(25) {
+        all.push((Span::ZERO, Delivery::Late(3, Span::from_secs(random.one(&[20, 80, 300])))));
+    }
+    if random.percent(LOSES) {
+        all.push((minutes(random, 60), Delivery::Lost(minutes(random, 20))));
+    }
+    all
 }
 
 fn strike(random: &mut Random) -> Strike {
@@ -132,16 +151,22 @@ fn strike(random: &mut Random) -> Strike {
 
 /// Autoscalers of up to three Deployments, and what they are asked to do.
 fn autoscalers(random: &mut Random, manifests: &[Value]) -> (Vec<Value>, Vec<(Key, Vec<(Span, f64)>)>) {
-    let deployments: Vec<&Value> =
-        manifests.iter().filter(|one| one["kind"] == "Deployment" && one["metadata"]["name"] != "pinned").collect();
+    let deployments: Vec<&Value> = manifests
+        .iter()
+        .filter(|one| one["kind"] == "Deployment" && one["metadata"]["name"] != "pinned")
+        .collect();
     let mut all = (Vec::new(), Vec::new());
-    for deployment in deployments.into_iter().filter(|_| random.percent(50)).collect::<Vec<_>>().into_iter().take(3) {
+    for deployment in
+        deployments.into_iter().filter(|_| random.percent(50)).collect::<Vec<_>>().into_iter().take(3)
+    {
         let name = deployment["metadata"]["name"].as_str().expect("a name");
         let replicas = deployment["spec"]["replicas"].as_u64().expect("replicas");
         let target = random.one(&[40, 60, 80]);
         all.0.push(autoscaler(random, name, replicas, target));
-        let request = &deployment["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"];
-        let milli = request.as_str().and_then(|text| text.strip_suffix('m')).and_then(|text| text.parse().ok());
+        let request =
+            &deployment["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"];
+        let milli =
+            request.as_str().and_then(|text| text.strip_suffix('m')).and_then(|text| text.parse().ok());
         let milli: u64 = milli.expect("thousandths");
         let usual = (replicas * milli * target) as f64 / 100_000.0;
         all.1.push((Key::new("shop", name), curve(random, usual)));
@@ -156,7 +181,10 @@ fn autoscaler(random: &mut Random, name: &str, replicas: u64, target: u64) -> Va
     match random.below(10) {
         0..3 => spec["behavior"] = json!({"scaleDown": {"stabilizationWindowSeconds": 60}}),
         3 => spec["behavior"] = json!({"scaleDown": {"selectPolicy": "Disabled"}}),
-        4 => spec["behavior"] = json!({"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}}),
+        4 => {
+            spec["behavior"] =
+                json!({"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}})
+        }
         _ => {}
     }
     json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": name, "namespace": "shop"}, "spec": spec})

@@ -13,13 +13,13 @@ mod plan;
 mod trouble;
 mod workloads;
 
+pub use elastic::{Elastic, How, Strike};
 use replank_core::groups::{GroupBy, LearntGroup, assumed_target};
 use replank_core::plan::{ChosenBy, OnFailure, Plan};
 use replank_model::object::cloud::{Instance, NodeGroup};
 use replank_model::text::GroupName;
 use replank_model::time::{Span, Time};
 use serde_json::{Value, json};
-pub use elastic::{Elastic, How, Strike};
 pub use trouble::Trouble;
 
 use crate::sched_random::Random;
@@ -94,8 +94,17 @@ impl Cluster {
             38..47 => Neighbour::Fails,
             _ => Neighbour::Races,
         };
-        let mut cluster =
-            Self { seed, base, groups, instances, manifests, plan, neighbour, troubles: Vec::new(), elastic: None };
+        let mut cluster = Self {
+            seed,
+            base,
+            groups,
+            instances,
+            manifests,
+            plan,
+            neighbour,
+            troubles: Vec::new(),
+            elastic: None,
+        };
         trouble::draw(&mut cluster, &fleet);
         cluster
     }

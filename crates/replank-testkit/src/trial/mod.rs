@@ -167,6 +167,8 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
     // The way back has as long a time as the way there.
     let ways = if cluster.plan.on_failure == OnFailure::Rollback { 2 } else { 1 };
     let limit = start + (cluster.plan.deadline + Span::from_minutes(60)) * ways;
+    // What others take away is let go first, batch pods and all.
+    let limit = if cluster.elastic.is_some() { limit + rest::SETTLES_WITHIN } else { limit };
     let before = world.events();
     while world.end().is_none() && world.events() - before < EVENTS_MAX && world.now() < limit {
         acts.step(&mut world, limit);

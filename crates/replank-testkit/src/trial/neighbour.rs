@@ -14,7 +14,7 @@ use replank_model::object::workload::Deployment;
 use replank_model::text::{NodeName, Text};
 use replank_model::time::{Span, Time};
 use replank_sim::api::{DeleteOptions, Eviction, EvictionRefusal};
-use replank_sim::script::{self, AsGiven, What};
+use replank_sim::script::{self, AsGiven, Delivery, What};
 use replank_sim::{PodAct, World};
 
 use super::strike;
@@ -42,7 +42,7 @@ enum Act {
     EvictAgain(Key),
     Record,
     Strike(Strike),
-    Lose(Span),
+    Deliver(Delivery),
 }
 
 /// A neighbour at work.
@@ -74,14 +74,24 @@ impl Acts {
         if cluster.base.iter().any(|object| object["kind"] == "Workflow") {
             agenda.push((start + RECORDING, Act::Record));
         }
-        Self { kind: cluster.neighbour, random, until: start + FAULTS, agenda, seen: 0, races: 0, refused: 0, checkers: None }
+        Self {
+            kind: cluster.neighbour,
+            random,
+            until: start + FAULTS,
+            agenda,
+            seen: 0,
+            races: 0,
+            refused: 0,
+            checkers: None,
+        }
     }
 
     /// Lets instances be taken away, too.
     pub(super) fn add(&mut self, elastic: &Elastic, start: Time, checkers: Rc<RefCell<Checkers>>) {
         let strikes = elastic.strikes.iter().map(|strike| (start + strike.at, Act::Strike(strike.clone())));
         self.agenda.extend(strikes);
-        self.agenda.extend(elastic.lost.map(|(from, long)| (start + from, Act::Lose(long))));
+        let queue = elastic.queue.iter().map(|(at, delivery)| (start + *at, Act::Deliver(*delivery)));
+        self.agenda.extend(queue);
         self.checkers = Some(checkers);
     }
 
@@ -134,9 +144,9 @@ impl Acts {
                     strike::strike(world, checkers, &strike);
                 }
             }
-            Act::Lose(span) => {
-                let lost = script::happen(world, &AsGiven, &What::Lose(span));
-                debug_assert!(lost.is_ok(), "events can be lost at any time");
+            Act::Deliver(delivery) => {
+                let done = script::happen(world, &AsGiven, &What::Queue(delivery));
+                debug_assert!(done.is_ok(), "a queue can do so at any time");
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use replank_model::time::{Span, Time};
-use replank_sim::World;
+use replank_sim::{Sent, World};
 
 use super::neighbour::Acts;
 use crate::check::Checkers;
@@ -11,20 +11,28 @@ use crate::check::Checkers;
 /// So long nothing is done by us in a cluster that is at rest.
 const REST: Span = Span::from_minutes(3 * 60);
 /// So long it may take to come there: the longest that a batch pod is waited for, and hooks that hold.
-const SETTLES_WITHIN: Span = Span::from_minutes(10 * 60);
+pub(super) const SETTLES_WITHIN: Span = Span::from_minutes(10 * 60);
 
 /// Looks on until there were no effects for [`REST`], or for as long as it may take; the checkers look at what is left.
-pub(super) fn come_to_rest(world: &mut World, acts: &mut Acts, checkers: &RefCell<Checkers>, faults_end: Time) {
+pub(super) fn come_to_rest(
+    world: &mut World,
+    acts: &mut Acts,
+    checkers: &RefCell<Checkers>,
+    faults_end: Time,
+) {
     let calm = world.now().max(faults_end);
     let limit = calm + SETTLES_WITHIN + REST;
     loop {
-        let last = world.commands().last().map_or(calm, |sent| sent.at.max(calm));
-        let until = (last + REST).min(limit);
+        let until = (last_effect(world).map_or(calm, |sent| sent.at.max(calm)) + REST).min(limit);
         if world.now() >= until {
             break;
         }
         acts.step(world, until);
     }
-    let last = world.commands().last().map(|sent| sent.at).filter(|at| *at + REST > world.now());
+    let last = last_effect(world).filter(|sent| sent.at + REST > world.now());
     checkers.borrow_mut().rested(world, last);
+}
+
+fn last_effect(world: &World) -> Option<&Sent> {
+    world.commands().iter().rev().find(|sent| !Checkers::leaves_all(sent))
 }

@@ -12,7 +12,7 @@ use crate::clusters::{How, Strike};
 /// Lets something befall an instance that is in service, if there is one, or the queue.
 pub(super) fn strike(world: &mut World, checkers: &RefCell<Checkers>, strike: &Strike) {
     let in_service = |instance: &&Instance| instance.is_counted() && instance.node.is_some();
-    let says = |says: CloudSays| move |node: String| What::Cloud(node, says);
+    let says = |says: CloudSays| move |node: String| What::Cloud(vec![node], says);
     let what: Box<dyn FnOnce(String) -> What> = match &strike.how {
         How::Spot => Box::new(says(CloudSays::Spot)),
         How::Rebalance => Box::new(says(CloudSays::Rebalance)),

@@ -11,6 +11,7 @@ use replank_core::check::{self, Finding};
 use replank_core::groups::{GroupBy, LearntGroup};
 use replank_core::nodes_to_replace;
 use replank_core::plan::Plan;
+use replank_core::scale::Facts;
 use replank_model::delta::Delta;
 use replank_model::time::Time;
 use replank_model::view::View;
@@ -23,6 +24,7 @@ use crate::printer::Printer;
 use crate::rehearse::{Scene, example, groups, plan};
 use crate::report::words::{count, grouped};
 use crate::report::{Look, Page, Tone, findings};
+use crate::scale::input;
 use crate::snapshot::{self, HOW_TO_SNAPSHOT};
 
 /// What was looked at, and what came of it.
@@ -68,20 +70,24 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
     }
     // The plan first: its mistakes are found in no time, and a large snapshot takes a while.
     let plan = plan::of(&args.what)?;
+    let facts = input::groups(&args.groups)?;
     let sources = snapshot::sources(&args.snapshots);
     let cluster = snapshot::read_at(sources, &args.read, args.now, printer)?;
     let name = snapshot::name(&args.snapshots);
     let names: Vec<String> =
         args.snapshots.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     match plan {
-        Some(plan) => Ok(of_scene(Scene::new(name, cluster, plan, &args.read.group_label)?, names)),
+        Some(plan) => {
+            let scene = Scene::new(name, cluster, plan, &args.read.group_label)?;
+            Ok(of_scene(Scene { facts, ..scene }, names))
+        }
         None => {
             printer.story("no plan was given: looked at as if every node group were rolled like with like");
             let snapshot::Cluster { mut view, now } = cluster;
             count_budgets(&mut view, now);
             let learnt = groups::of_label(&view, &args.read.group_label);
             let options = Options { started: now, group_by: GroupBy::Label(args.read.group_label.clone()) };
-            let findings = found(&view, &learnt, None, &options);
+            let findings = found(&view, &learnt, &facts, None, &options);
             let nodes = view.nodes.len();
             Ok(Checked { name, sources: names, now, plan: None, nodes, findings })
         }
@@ -91,7 +97,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
 fn of_scene(scene: Scene, sources: Vec<String>) -> Checked {
     let options = Options { started: scene.now, group_by: scene.group_by.clone() };
     Checked {
-        findings: found(&scene.view, &scene.groups, Some(&scene.plan), &options),
+        findings: found(&scene.view, &scene.groups, &scene.facts, Some(&scene.plan), &options),
         nodes: nodes_to_replace(&scene.view, &scene.plan, &options).len(),
         name: scene.name,
         sources,
@@ -104,6 +110,7 @@ fn of_scene(scene: Scene, sources: Vec<String>) -> Checked {
 pub(crate) fn found(
     view: &View,
     groups: &[LearntGroup],
+    facts: &[Facts],
     plan: Option<&Plan>,
     options: &Options,
 ) -> Vec<FindingEntry> {
@@ -118,7 +125,7 @@ pub(crate) fn found(
         reason: finding.reason,
         remedy: finding.remedy,
     };
-    check::run(&view, plan, options).into_iter().map(entry).collect()
+    check::run_beside(&view, plan, options, facts).into_iter().map(entry).collect()
 }
 
 /// For whom the findings are: the plan, or everything.

@@ -14,6 +14,7 @@ mod sweep;
 use replank_core::groups::{GroupBy, LearntGroup};
 use replank_core::plan::Plan;
 use replank_core::scale::Autoscaler;
+use replank_core::scale::Facts;
 use replank_model::object::Object;
 use replank_model::text::Text;
 use replank_model::time::Time;
@@ -62,6 +63,8 @@ pub(crate) struct Scene {
     pub(crate) until: Option<Time>,
     /// What clients ask of workloads.
     pub(crate) demands: Vec<Demand>,
+    /// What the cloud says of its groups.
+    pub(crate) facts: Vec<Facts>,
     /// What had to be assumed of its groups.
     pub(crate) assumption: Option<Assumption>,
     /// What had to be assumed of the autoscaler.
@@ -89,6 +92,7 @@ impl Scene {
             assumption,
             assumptions: Vec::new(),
             autoscaler: None,
+            facts: Vec::new(),
         })
     }
 }
@@ -123,7 +127,8 @@ pub(crate) fn run(
     let besides = Besides::read(args)?;
     let mut scene = Scene { script, demands, ..scene(args, printer)? };
     let scaled = args.scaled.apply(&scene.view, &scene.group_by, &mut scene.groups, false, printer)?;
-    (scene.autoscaler, scene.assumptions) = (scaled.autoscaler, scaled.assumptions);
+    (scene.autoscaler, scene.assumptions, scene.facts) =
+        (scaled.autoscaler, scaled.assumptions, scaled.facts);
     connections::check(&scene)?;
     besides.join(&mut scene)?;
     if let Some(span) = args.start_sweep {

@@ -130,7 +130,13 @@ impl<'a> Prepared<'a> {
             scene,
             rolled: rolled(scene),
             durations: Arc::new(Durations::learn(&scene.view, scene.now)),
-            findings: check::found(&scene.view, &scene.groups, Some(&scene.plan), &options(scene)),
+            findings: check::found(
+                &scene.view,
+                &scene.groups,
+                &scene.facts,
+                Some(&scene.plan),
+                &options(scene),
+            ),
             limit: limit.unwrap_or_else(|| usual_limit(scene)),
         }
     }

@@ -83,12 +83,7 @@ fn of_zone(group: &Group, zone: &Zone) -> u32 {
     group.nodes.get(zone).map_or(0, |nodes| u32::try_from(nodes.len()).unwrap_or(u32::MAX))
 }
 
-fn look(
-    survey: &Survey<'_>,
-    full: &Full,
-    room: &mut Room,
-    hpa: &HorizontalPodAutoscaler,
-) -> Option<Finding> {
+fn look(survey: &Survey<'_>, full: &Full, room: &mut Room, hpa: &HorizontalPodAutoscaler) -> Option<Finding> {
     let pods = pods_of(survey.view, hpa);
     let model = pods.first()?;
     let placed = pods.iter().filter(|pod| pod.node.is_some()).count();

@@ -8,6 +8,7 @@ mod cron_skips;
 mod cron_soon;
 mod group_parity;
 mod hpa_at_maximum;
+mod hpa_beyond_nodes;
 mod left_to_maker;
 mod leftover;
 mod local_storage;
@@ -74,6 +75,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     placed_apart::find,
     spot_only::find,
     hpa_at_maximum::find,
+    hpa_beyond_nodes::find,
     long_grace::find,
     shutdown_timing::find,
     proxy_drain::find,

@@ -9,6 +9,7 @@ use super::super::finding::{Finding, Rule};
 use crate::Options;
 use crate::groups::GroupBy;
 use crate::plan::{Plan, Target};
+use crate::scale::Facts;
 pub(super) use crate::testing::merge;
 
 /// The moment of every test's snapshot.
@@ -32,6 +33,11 @@ pub(super) fn found_under(rule: Rule, plan: impl FnOnce(&mut Plan), objects: Vec
     let mut web = Plan::of_groups("p", vec!["web".into()], Target::default());
     plan(&mut web);
     texts(rule, &super::super::run(&view(objects), Some(&web), &options()))
+}
+
+/// The same with what the cloud says of node groups.
+pub(super) fn found_beside(rule: Rule, facts: &[Facts], objects: Vec<Value>) -> Vec<String> {
+    texts(rule, &super::super::run_beside(&view(objects), None, &options(), facts))
 }
 
 /// The remedies for what one rule finds.

@@ -21,11 +21,14 @@ const HOOKED: u64 = 40;
 /// Of a hundred clusters the events of so many are lost for a while.
 const LOSES: u64 = 12;
 
+/// What the target of an autoscaler is asked to do: points since the beginning of the run.
+type Asked = (Key, Vec<(Span, f64)>);
+
 /// What a cluster meets besides the roll.
 #[derive(Clone, Debug, Default)]
 pub struct Elastic {
     /// What the targets of autoscalers are asked to do: points since the beginning of the run.
-    curves: Vec<(Key, Vec<(Span, f64)>)>,
+    curves: Vec<Asked>,
     /// What befalls instances.
     pub strikes: Vec<Strike>,
     /// How the queue for events about instances delivers, from when on.
@@ -70,7 +73,7 @@ impl Elastic {
     /// The loads of a run that begins at a moment.
     #[must_use]
     pub fn loads(&self, start: Time) -> Vec<Load> {
-        let load = |(hpa, points): &(Key, Vec<(Span, f64)>)| Load {
+        let load = |(hpa, points): &Asked| Load {
             hpa: hpa.clone(),
             of: Measured::Resource { resource: "cpu".into(), container: None },
             curve: Curve::new(points.iter().map(|(since, cores)| (start + *since, *cores)).collect())
@@ -150,7 +153,7 @@ fn strike(random: &mut Random) -> Strike {
 }
 
 /// Autoscalers of up to three Deployments, and what they are asked to do.
-fn autoscalers(random: &mut Random, manifests: &[Value]) -> (Vec<Value>, Vec<(Key, Vec<(Span, f64)>)>) {
+fn autoscalers(random: &mut Random, manifests: &[Value]) -> (Vec<Value>, Vec<Asked>) {
     let deployments: Vec<&Value> = manifests
         .iter()
         .filter(|one| one["kind"] == "Deployment" && one["metadata"]["name"] != "pinned")
@@ -183,7 +186,7 @@ fn autoscaler(random: &mut Random, name: &str, replicas: u64, target: u64) -> Va
         3 => spec["behavior"] = json!({"scaleDown": {"selectPolicy": "Disabled"}}),
         4 => {
             spec["behavior"] =
-                json!({"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}})
+                json!({"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}});
         }
         _ => {}
     }

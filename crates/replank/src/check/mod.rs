@@ -11,7 +11,7 @@ use replank_core::check::{self, Finding};
 use replank_core::groups::{GroupBy, LearntGroup};
 use replank_core::nodes_to_replace;
 use replank_core::plan::Plan;
-use replank_core::scale::Facts;
+use replank_core::scale::{self, Facts};
 use replank_model::delta::Delta;
 use replank_model::time::Time;
 use replank_model::view::View;
@@ -115,7 +115,11 @@ pub(crate) fn found(
     options: &Options,
 ) -> Vec<FindingEntry> {
     let mut view = view.clone();
-    for learnt in groups {
+    let mut groups = groups.to_vec();
+    if !facts.is_empty() {
+        scale::furnish(&mut groups, &view, &options.group_by, facts, &scale::Options::default(), false);
+    }
+    for learnt in &groups {
         view.apply(Delta::Group(learnt.group.clone().into()));
     }
     let entry = |finding: Finding| FindingEntry {

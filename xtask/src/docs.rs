@@ -43,6 +43,7 @@ const PAGES: &[&str] = &[
     "docs/scan.md",
     "docs/upgrade.md",
     "examples/bad-ami/README.md",
+    "examples/elastic/README.md",
     "examples/job-site/README.md",
     "examples/roles/README.md",
 ];

@@ -6,9 +6,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use replank_model::object::Kind;
 use replank_model::object::cloud::{GroupSize, LaunchTemplate, TemplateVersion};
 use replank_model::object::meta::{Key, ResourceVersion};
+use replank_model::object::{Kind, Object, ObjectRef};
 use replank_model::text::{GroupName, InstanceId, MessageId, NodeName, RunId, Text, Uid};
 use replank_model::time::Time;
 
@@ -294,6 +294,26 @@ pub enum Effect {
         /// As it was received.
         receipt: Text,
     },
+    /// Makes an object. Fails where there is one of the name.
+    Create {
+        /// The object, as one would write it down.
+        object: Object,
+    },
+    /// Replaces an object with another state of it. Fails if it changed since the version that the new state bears, or is another
+    /// incarnation.
+    Replace {
+        /// The state it gets, with uid and version of the one that the decision was taken on.
+        object: Object,
+    },
+    /// Deletes an object. Fails if it changed since `version`, or is another incarnation.
+    Delete {
+        /// The object.
+        object: ObjectRef,
+        /// State that the decision was taken on.
+        version: ResourceVersion,
+        /// What becomes of what it owns.
+        dependents: Dependents,
+    },
     /// Ends one instance.
     Terminate {
         /// The instance.
@@ -305,6 +325,15 @@ pub enum Effect {
         /// Whether the group wants one instance less afterwards, or launches another in its place.
         replacement: Replacement,
     },
+}
+
+/// What becomes of the objects that an object owns, when it is deleted (`propagationPolicy`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dependents {
+    /// They stay, owned by nobody (`Orphan`).
+    Orphaned,
+    /// The garbage collector deletes them (`Background`).
+    Collected,
 }
 
 /// What a group does after a termination.

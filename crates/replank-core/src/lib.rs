@@ -21,6 +21,7 @@ pub mod interrupt;
 pub mod leftover;
 pub mod makers;
 pub mod mark;
+pub mod migrate;
 pub mod noticed;
 pub mod place;
 pub mod plan;

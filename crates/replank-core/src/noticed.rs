@@ -160,6 +160,9 @@ impl Eyes {
                 | Effect::CompleteAction { .. }
                 | Effect::Heartbeat { .. }
                 | Effect::HoldMessage { .. }
+                | Effect::Create { .. }
+                | Effect::Replace { .. }
+                | Effect::Delete { .. }
                 | Effect::DeleteMessage { .. }
                 | Effect::SetTemplate { .. } => {}
             }

@@ -11,6 +11,7 @@ use crate::drain::Refused;
 use crate::interrupt::Cause;
 use crate::makers::Maker;
 use crate::mark::{Ailment, Illness};
+use crate::migrate::Wait;
 use crate::plan::StuckAction;
 use crate::scale::{Blocks, GroupWhy, Hold};
 use crate::stuck::Evidence;
@@ -389,6 +390,8 @@ pub enum WaitingOn {
         /// How often it has been received.
         received: u32,
     },
+    /// A migration does not go on.
+    Migration(Wait),
 }
 
 /// Whether waiting can help.
@@ -466,6 +469,7 @@ impl WaitingOn {
             Self::NotNeeded { .. } => "notNeeded",
             Self::KeepsNode { .. } => "keepsNode",
             Self::Poison { .. } => "poison",
+            Self::Migration(_) => "migration",
         }
     }
 
@@ -533,6 +537,7 @@ impl WaitingOn {
             | Self::Over
             | Self::Deadline { .. }
             | Self::Poison { .. } => Hope::None,
+            Self::Migration(wait) => wait.hope(),
         }
     }
 }
@@ -679,6 +684,7 @@ impl fmt::Display for WaitingOn {
             }
             Self::NotNeeded { hold } => write!(f, "its end, for nobody needs it: it {hold}"),
             Self::KeepsNode { why } => write!(f, "nothing: it {why}"),
+            Self::Migration(wait) => wait.fmt(f),
             Self::Poison { why, received } => {
                 write!(f, "a person: it cannot be read, {why} (received {received} times)")
             }

@@ -14,6 +14,7 @@ use replank_core::Core;
 use replank_core::command::{Command, Outcome, Refusal};
 use replank_core::decision::{Decision, End};
 use replank_core::intent::Intent;
+use replank_core::migrate::Migration;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::time::{Span, Time};
@@ -47,6 +48,11 @@ pub trait Pilot {
     fn stands_by(&self) -> bool {
         false
     }
+
+    /// Whether it is shown changes of such objects. Each watch costs events, so what no decision reads is left out.
+    fn watches(&self, kind: Kind) -> bool {
+        !UNWATCHED.contains(&kind)
+    }
 }
 
 impl Pilot for Core {
@@ -72,6 +78,44 @@ impl Pilot for Core {
 
     fn stands_by(&self) -> bool {
         Self::stands_by(self)
+    }
+}
+
+impl Pilot for Migration {
+    fn observe(&mut self, delta: Delta) {
+        Self::observe(self, delta);
+    }
+
+    fn outcome(&mut self, outcome: Outcome) {
+        Self::outcome(self, &outcome);
+    }
+
+    fn decide(&mut self, now: Time) -> Decision {
+        Self::decide(self, now)
+    }
+
+    fn intend(&mut self, intent: Intent) {
+        Self::intend(self, intent);
+    }
+
+    fn start_anew(&mut self) {
+        Self::start_anew(self);
+    }
+
+    /// What serves is read off EndpointSlices.
+    fn watches(&self, kind: Kind) -> bool {
+        matches!(
+            kind,
+            Kind::Deployment
+                | Kind::ReplicaSet
+                | Kind::HorizontalPodAutoscaler
+                | Kind::PodDisruptionBudget
+                | Kind::PersistentVolumeClaim
+                | Kind::Service
+                | Kind::EndpointSlice
+                | Kind::Pod
+                | Kind::Other
+        )
     }
 }
 
@@ -104,7 +148,7 @@ pub(crate) enum Stream {
     Cloud,
 }
 
-/// Kinds that core is not shown: nobody decides on them.
+/// Kinds that are not shown to whom nothing is said of: few decide on them.
 const UNWATCHED: [Kind; 3] = [Kind::EndpointSlice, Kind::ControllerRevision, Kind::VolumeAttachment];
 
 /// A command and what is known of it.
@@ -158,6 +202,11 @@ impl Driver {
 
     pub(crate) fn watch(&mut self, agenda: &mut Agenda<Event>, draws: &Draws, change: &Change) {
         let Some((stream, delta)) = observed(change) else { return };
+        if let Stream::Objects(kind) = stream
+            && !self.pilot.watches(kind)
+        {
+            return;
+        }
         let at = match self.queues.iter().position(|(known, _)| *known == stream) {
             Some(at) => at,
             None => {
@@ -300,12 +349,10 @@ fn next_second(now: Time) -> Time {
 fn observed(change: &Change) -> Option<(Stream, Delta)> {
     match change {
         Change::Object { new: Some(object), .. } => {
-            let kind = object.kind();
-            (!UNWATCHED.contains(&kind)).then(|| (Stream::Objects(kind), Delta::Put(object.clone())))
+            Some((Stream::Objects(object.kind()), Delta::Put(object.clone())))
         }
         Change::Object { old: Some(object), new: None, .. } => {
-            let kind = object.kind();
-            (!UNWATCHED.contains(&kind)).then(|| (Stream::Objects(kind), Delta::Gone(object.reference())))
+            Some((Stream::Objects(object.kind()), Delta::Gone(object.reference())))
         }
         Change::Group { new: Some(group), .. } => Some((Stream::Cloud, Delta::Group(group.clone()))),
         Change::Group { old: Some(group), new: None } => {

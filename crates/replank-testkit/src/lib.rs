@@ -5,6 +5,7 @@ pub mod check;
 pub mod clusters;
 pub mod dynamics;
 pub mod interruptions;
+pub mod migrate;
 pub mod on_core;
 pub mod plain_scheduler;
 pub mod recordings;

@@ -768,6 +768,9 @@ impl Stage {
             | Effect::CompleteAction { .. }
             | Effect::Heartbeat { .. }
             | Effect::HoldMessage { .. }
+            | Effect::Create { .. }
+            | Effect::Replace { .. }
+            | Effect::Delete { .. }
             | Effect::DeleteMessage { .. }
             | Effect::RestartWorkload { .. } => panic!("core asks for none of these here: {command:?}"),
         }

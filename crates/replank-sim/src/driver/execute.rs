@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use replank_core::command::{
-    Command, Effect, NodeTarget, PodTarget, Refusal, Replacement, Restartable, WorkloadTarget,
+    Command, Dependents, Effect, NodeTarget, PodTarget, Refusal, Replacement, Restartable, WorkloadTarget,
 };
 use replank_core::mark;
 use replank_model::delta::Delta;
@@ -14,10 +14,11 @@ use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::object::node::Node;
 use replank_model::object::pod::PodTemplate;
 use replank_model::object::workload::{DaemonSet, Deployment, StatefulSet};
-use replank_model::object::{Kind, Object};
+use replank_model::object::{Kind, Object, render};
 use replank_model::text::{GroupName, InstanceId, Text};
 
-use crate::api::{ApiError, DeleteOptions, Eviction};
+use crate::api::json::Address;
+use crate::api::{self, ApiError, DeleteOptions, Eviction, Propagation};
 use crate::cloud::Cloud;
 use crate::controllers::Ctx;
 
@@ -59,6 +60,20 @@ pub(crate) fn execute(ctx: &mut Ctx<'_>, cloud: &mut Cloud, command: &Command) -
         Effect::Heartbeat { action } => cloud.heartbeat(ctx, action),
         Effect::HoldMessage { message, receipt, until } => cloud.hold_message(ctx, message, receipt, *until),
         Effect::DeleteMessage { message, receipt } => cloud.delete_message(message, receipt),
+        Effect::Create { object } => ctx.api.apply_json(render(object)).map(drop).map_err(refusal),
+        Effect::Replace { object } => replace(ctx, object),
+        Effect::Delete { object, version, dependents } => {
+            let options = DeleteOptions {
+                propagation: Some(match dependents {
+                    Dependents::Orphaned => Propagation::Orphan,
+                    Dependents::Collected => Propagation::Background,
+                }),
+                uid: Some(object.uid.clone()),
+                version: Some(*version),
+                ..DeleteOptions::default()
+            };
+            ctx.api.delete(object.kind, &object.key, &options).map(drop).map_err(refusal)
+        }
         Effect::Terminate { instance, group, node, replacement } => {
             terminate(ctx, cloud, instance, group, node.as_ref(), *replacement)
         }
@@ -93,6 +108,15 @@ fn evict(ctx: &mut Ctx<'_>, pod: &PodTarget, grace_seconds: Option<i64>) -> Resu
 fn delete(ctx: &mut Ctx<'_>, pod: &PodTarget, grace_seconds: Option<i64>) -> Result<(), Refusal> {
     let options = DeleteOptions { grace_seconds, uid: Some(pod.uid.clone()), ..DeleteOptions::default() };
     ctx.api.delete(Kind::Pod, &pod.key, &options).map(drop).map_err(refusal)
+}
+
+/// As a client that sends the whole object: the server checks what may be changed, and the version.
+fn replace(ctx: &mut Ctx<'_>, object: &Object) -> Result<(), Refusal> {
+    let resource = ctx.api.resource_type(object.api_version(), object.kind_name()).map_err(refusal)?;
+    let meta = object.meta();
+    let namespace = (!meta.namespace.is_empty()).then(|| meta.namespace.clone());
+    let address = Address::new(resource, namespace, Some(meta.name.clone()));
+    ctx.api.update_json(&address, render(object), api::json::Effect::Real).map(drop).map_err(refusal)
 }
 
 /// The machine first: what the API lets go of while its containers may run is not gone, only out of sight.

@@ -6,6 +6,7 @@ mod elasticity;
 mod figures;
 mod happened;
 mod interruptions;
+mod migration;
 mod quiet;
 mod recorder;
 mod result;
@@ -32,6 +33,7 @@ pub use connections::{ConnectionFigures, Demand, DemandError};
 pub use elasticity::AutoscalerFigures;
 pub use happened::HappeningEntry;
 pub use interruptions::{InterruptionFigures, InterruptionKind};
+pub use migration::{MigrationResult, Served, Step, rehearse_migration};
 pub use quiet::Quiet;
 pub use result::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, NoticedEntry,

@@ -260,6 +260,9 @@ impl Observer for Recorder {
             | Effect::CompleteAction { .. }
             | Effect::Heartbeat { .. }
             | Effect::HoldMessage { .. }
+            | Effect::Create { .. }
+            | Effect::Replace { .. }
+            | Effect::Delete { .. }
             | Effect::DeleteMessage { .. }
             | Effect::Terminate { .. } => {}
         }

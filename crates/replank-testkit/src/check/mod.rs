@@ -394,6 +394,10 @@ impl Checkers {
             | Effect::CompleteAction { .. }
             | Effect::Heartbeat { .. }
             | Effect::HoldMessage { .. }
+            // Migrations have a checker of their own.
+            | Effect::Create { .. }
+            | Effect::Replace { .. }
+            | Effect::Delete { .. }
             | Effect::DeleteMessage { .. }
             | Effect::TagGroup { .. }
             | Effect::UntagGroup { .. }

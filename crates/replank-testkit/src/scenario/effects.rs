@@ -52,6 +52,9 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
         Effect::Relieve { instance, .. } => format!("has {} relieved", names.instance(instance)),
         Effect::CompleteAction { action } => format!("lets {} go", names.instance(&action.instance)),
         Effect::Heartbeat { .. } | Effect::HoldMessage { .. } | Effect::DeleteMessage { .. } => return None,
+        Effect::Create { object } => format!("makes {}", object.reference()),
+        Effect::Replace { object } => format!("changes {}", object.reference()),
+        Effect::Delete { object, .. } => format!("deletes {object}"),
         Effect::Uncordon { .. }
         | Effect::Exclude { .. }
         | Effect::TagGroup { .. }

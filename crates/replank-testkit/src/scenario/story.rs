@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_core::command::{Command, Effect, NodeRole, Replacement};
+use replank_core::command::{Command, Dependents, Effect, NodeRole, Replacement};
 use replank_core::decision::Decision;
 use replank_core::mark;
 use replank_core::waiting::WaitingOn;
@@ -246,6 +246,15 @@ impl Story {
             }
             Effect::DeleteMessage { message, .. } => {
                 ("deletes ".into(), format!("message {message}"), String::new())
+            }
+            Effect::Create { object } => ("makes ".into(), object.reference().to_string(), String::new()),
+            Effect::Replace { object } => ("changes ".into(), object.reference().to_string(), String::new()),
+            Effect::Delete { object, dependents, .. } => {
+                let after = match dependents {
+                    Dependents::Orphaned => ", and leaves what it owns",
+                    Dependents::Collected => "",
+                };
+                ("deletes ".into(), object.to_string(), after.into())
             }
             Effect::Terminate { instance, replacement, .. } => {
                 let after = match replacement {

@@ -1,0 +1,151 @@
+//! Migration of a Deployment to another selector, without a moment at which nobody serves.
+//!
+//! `spec.selector` of a served version cannot be changed (apps/v1, `ValidateDeploymentUpdate`), so the object has to go and come
+//! again. Two ways lead there ([`judge`]): the pods are kept ([`keep`]), or a twin stands in for them ([`twin`]). Every decision
+//! wants whatever is not yet so; what must outlive a restart stands in the cluster ([`record`]), with the whole manifest that there
+//! was and the one there is to be, so that each moment has its way back.
+//!
+//! Nothing is deleted that serves, unless others are seen to serve in its place. If a Service that had ready endpoints is seen
+//! without any, nothing more is deleted: what is missing is made, the record says so, and a person decides.
+
+mod gitops;
+mod judge;
+mod keep;
+mod record;
+mod serving;
+mod target;
+#[cfg(test)]
+mod tests;
+mod turn;
+mod twin;
+mod wait;
+
+use std::sync::Arc;
+
+use replank_model::delta::Delta;
+use replank_model::object::meta::Key;
+use replank_model::object::workload::Deployment;
+use replank_model::selector::LabelSelector;
+use replank_model::text::RunId;
+use replank_model::time::{Span, Time};
+use replank_model::view::View;
+
+use crate::command::Outcome;
+use crate::decision::{Decision, End};
+use crate::intent::Intent;
+use crate::sent::Sent;
+
+pub use gitops::{Keeper, Reconciliation};
+pub use judge::{Choice, Hindrance, Judgement, Path, judge};
+pub use record::TWIN_OF;
+pub use serving::{autoscalers_of, ready_endpoints, services_of};
+pub use target::{after, twin_name};
+pub use wait::{Copy, Wait};
+
+use turn::{Memory, Turn};
+
+/// What is to be migrated, and to what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The Deployment.
+    pub deployment: Key,
+    /// What it is to be.
+    pub goal: Goal,
+    /// By which way.
+    pub choice: Choice,
+}
+
+/// What a Deployment is to be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Goal {
+    /// As it is, with another selector. Labels that it asks for and the template lacks are added to the template.
+    Selector(LabelSelector),
+    /// As a manifest says, with as many replicas as there are.
+    Manifest(Arc<Deployment>),
+}
+
+/// What a migration is told besides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// On whose behalf.
+    pub run: RunId,
+    /// How long a twin may take to serve before it goes again, and a new object before the migration is said to be blocked.
+    pub patience: Span,
+}
+
+/// After that time anybody may clear what a migration has written.
+const EXPIRY: Span = Span::from_minutes(7 * 24 * 60);
+
+/// A migration: see the module's page.
+#[derive(Debug)]
+pub struct Migration {
+    request: Request,
+    options: Options,
+    view: View,
+    sent: Sent,
+    intent: Intent,
+    memory: Memory,
+}
+
+impl Migration {
+    /// A migration that knows nothing yet.
+    #[must_use]
+    pub fn new(request: Request, options: Options) -> Self {
+        Self {
+            request,
+            options,
+            view: View::default(),
+            sent: Sent::default(),
+            intent: Intent::default(),
+            memory: Memory::default(),
+        }
+    }
+
+    /// Takes in an observation.
+    pub fn observe(&mut self, delta: Delta) {
+        self.view.apply(delta);
+    }
+
+    /// Takes in what became of a command.
+    pub fn outcome(&mut self, outcome: &Outcome) {
+        self.sent.outcome(outcome);
+    }
+
+    /// Takes in what whoever is in charge wants.
+    pub fn intend(&mut self, intent: Intent) {
+        self.intent = intent;
+    }
+
+    /// Starts anew, as another process that takes over.
+    pub fn start_anew(&mut self) {
+        let intent = self.intent;
+        *self = Self::new(self.request.clone(), self.options.clone());
+        self.intend(intent);
+    }
+
+    /// What is to be done, what waits and on what, and when to look again.
+    pub fn decide(&mut self, now: Time) -> Decision {
+        let (told, known) = ((&self.request, &self.options), (&mut self.sent, &mut self.memory));
+        let decision = Turn::new(now, &self.view, told, self.intent, known).decide();
+        self.sent.sweep();
+        decision
+    }
+
+    /// Everything that has been observed.
+    #[must_use]
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+}
+
+/// The end of a decision.
+fn ended(end: End) -> Decision {
+    let waiting = match &end {
+        End::Done => Vec::new(),
+        End::RolledBack(waiting)
+        | End::Blocked(waiting)
+        | End::Cancelled(waiting)
+        | End::Refused(waiting) => waiting.clone(),
+    };
+    Decision { waiting, end: Some(end), ..Decision::default() }
+}

@@ -1,0 +1,470 @@
+//! One decision in the making: where the migration stands, which direction it takes, what may be deleted.
+
+use std::sync::Arc;
+
+use replank_model::object::meta::Key;
+use replank_model::object::workload::{Deployment, ReplicaSet};
+use replank_model::object::{Kind, Object};
+use replank_model::text::{Name, Text};
+use replank_model::time::{Span, Time};
+use replank_model::view::View;
+
+use super::judge::{self, Hindrance, Path};
+use super::record::{self, Holder, Record, TWIN_OF};
+use super::serving::{self, Missing};
+use super::wait::{Copy, Wait};
+use super::{EXPIRY, Options, Request, ended, target};
+use crate::command::{Command, CommandKey, Dependents, Effect};
+use crate::decision::{Decision, End};
+use crate::intent::Intent;
+use crate::sent::{About, COMMAND_LIFE, Offer, Sent};
+use crate::waiting::{Subject, Waiting, WaitingOn};
+
+/// How long what was sent may still come to be seen: it is carried out within its life, and watches lag by seconds.
+const QUIET: Span = Span::from_millis(COMMAND_LIFE.as_millis() + 10_000);
+
+/// What a migration knows of itself beside what stands in the cluster; all of it may be forgotten.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Memory {
+    /// A record of ours has been seen.
+    pub(super) has_begun: bool,
+    /// The twin did not come to serve, and goes again: it is not made once more.
+    pub(super) given_up: Option<Wait>,
+    /// Until when a command that begins may be carried out that nobody has seen the effect of: one of this process, or of the
+    /// one before it.
+    pub(super) quiet: Option<Time>,
+    /// Until when a deletion may be carried out that was decided with another intent, or by another process: two that are right by
+    /// themselves would leave nobody.
+    pub(super) hold: Option<Time>,
+    /// The intent that was last decided by.
+    pub(super) intent: Option<Intent>,
+}
+
+/// See the module's page.
+pub(super) struct Turn<'a> {
+    pub(super) now: Time,
+    pub(super) view: &'a View,
+    request: &'a Request,
+    options: &'a Options,
+    intent: Intent,
+    sent: &'a mut Sent,
+    memory: &'a mut Memory,
+    commands: Vec<Command>,
+    waits: Vec<Waiting>,
+    wake: Option<Time>,
+}
+
+/// Whether what serves may be deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Leave {
+    /// It may, as far as Services go.
+    Given,
+    /// A person has paused the migration.
+    Paused,
+    /// A Service was seen without an endpoint, and that is being written down.
+    Stopping(Wait),
+    /// A Service was seen without an endpoint.
+    Stopped(Wait),
+}
+
+/// Where a migration is, and where it goes.
+pub(super) struct Stand {
+    pub(super) record: Record,
+    pub(super) holder: Holder,
+    /// The Deployment of the name, whichever it is.
+    pub(super) live: Option<Arc<Deployment>>,
+    /// What there is to be in this direction.
+    pub(super) wanted: Deployment,
+    /// What is to go in this direction.
+    pub(super) other: Deployment,
+    /// Whether it goes back.
+    pub(super) is_back: bool,
+    pub(super) leave: Leave,
+}
+
+impl<'a> Turn<'a> {
+    pub(super) fn new(
+        now: Time,
+        view: &'a View,
+        (request, options): (&'a Request, &'a Options),
+        intent: Intent,
+        (sent, memory): (&'a mut Sent, &'a mut Memory),
+    ) -> Self {
+        let (commands, waits) = (Vec::new(), Vec::new());
+        Self { now, view, request, options, intent, sent, memory, commands, waits, wake: None }
+    }
+
+    pub(super) fn decide(mut self) -> Decision {
+        self.memory.quiet.get_or_insert(self.now + QUIET);
+        let found = record::find(self.view, &self.request.deployment);
+        let is_first = self.memory.intent.is_none();
+        let is_turned = self.memory.intent.replace(self.intent).is_some_and(|last| last != self.intent);
+        if is_turned || is_first && found.is_some() {
+            self.memory.hold = Some(self.now + QUIET);
+        }
+        let end = match found {
+            None => self.begin(),
+            Some((record, _)) if record.run != self.options.run && record.expires > self.now => {
+                let on = WaitingOn::OtherRun { run: record.run, until: record.expires };
+                Some(End::Refused(vec![Waiting { what: self.subject(), on }]))
+            }
+            Some((record, holder)) => {
+                self.memory.has_begun = true;
+                self.go_on(record, holder)
+            }
+        };
+        match end {
+            Some(end) => ended(end),
+            None => {
+                let (commands, waiting) = (self.commands, self.waits);
+                Decision { commands, waiting, wake_at: self.wake, ..Decision::default() }
+            }
+        }
+    }
+
+    /// Nothing is written down: it is not begun, or over.
+    fn begin(&mut self) -> Option<End> {
+        if let Some(wait) = self.twins_remains() {
+            self.wait(wait);
+            return None;
+        }
+        let refused = |hindrances: Vec<Wait>, turn: &Self| {
+            End::Refused(hindrances.into_iter().map(|wait| turn.waiting(wait)).collect())
+        };
+        let Some(live) = self.view.deployments.by_key(&self.request.deployment).cloned() else {
+            return Some(refused(vec![Wait::Gone], self));
+        };
+        let after = target::after(&live, &self.request.goal);
+        if live.spec.selector == after.spec.selector
+            && (self.memory.has_begun || target::makes_the_same(&after, &live.spec.template))
+        {
+            return Some(End::Done);
+        }
+        match self.intent {
+            Intent::Run => {}
+            Intent::Cancelled | Intent::Undo => return self.called_off(),
+            Intent::Paused => {
+                self.wait_on(WaitingOn::Paused);
+                return None;
+            }
+        }
+        if let Some(wait) = &self.memory.given_up {
+            return Some(End::RolledBack(vec![self.waiting(wait.clone())]));
+        }
+        if live.meta.is_terminating() {
+            self.wait(Wait::Leaving { copy: Copy::Old, sets: 0, pods: 0 });
+            return None;
+        }
+        let path = match judge::judge(self.view, &live, &after).path(self.request.choice) {
+            Ok(path) => path,
+            Err(found) => return Some(refused(found.into_iter().map(Wait::Hindered).collect(), self)),
+        };
+        if let Some(wait) = unsettled(self.view, &live) {
+            self.wait(wait);
+            return None;
+        }
+        let record = self.record(&live, after, path);
+        if record.bytes() > record::BYTES_MAX {
+            let size = Hindrance::Size { bytes: record.bytes(), limit: record::BYTES_MAX };
+            return Some(refused(vec![Wait::Hindered(size)], self));
+        }
+        self.memory.quiet = Some(self.now + QUIET);
+        self.lay(&record, &live);
+        None
+    }
+
+    /// It was called off, and nothing is seen of it: what is on its way must have come, or be too late.
+    fn called_off(&mut self) -> Option<End> {
+        let Some(until) = self.memory.quiet.filter(|until| *until > self.now) else {
+            return Some(End::Cancelled(Vec::new()));
+        };
+        self.wake_at(until);
+        self.wait_on(WaitingOn::Quiet { until });
+        None
+    }
+
+    fn record(&self, live: &Deployment, after: Deployment, path: Path) -> Record {
+        let labels = &live.spec.template.meta.labels;
+        let services = serving::services_of(self.view, &live.meta.namespace, labels).into_iter();
+        let served = services.map(|service| service.meta.key());
+        let served = served.filter(|service| serving::ready_endpoints(self.view, service) > 0);
+        Record {
+            run: self.options.run.clone(),
+            since: self.now,
+            expires: self.now + EXPIRY,
+            path,
+            before: target::bare(live),
+            after,
+            served: served.map(|service| service.name).collect(),
+            stopped: None,
+        }
+    }
+
+    /// Writes down what is begun; on the way with a twin that is its beginning.
+    fn lay(&mut self, record: &Record, live: &Deployment) {
+        match record.path {
+            Path::Keep => {
+                let set = judge::present_set(self.view, live).expect("judged with a ReplicaSet").clone();
+                let object = record::rewritten(&Holder::Set(set), Some(record));
+                self.replace("begin", object);
+            }
+            Path::Twin => {
+                let key = self.key("twin", Kind::Deployment, &live.meta.name, live.meta.uid.as_str());
+                let object = record::twin_with(record, live).into();
+                self.send("the twin to be made", key, Effect::Create { object });
+            }
+        }
+    }
+
+    fn go_on(&mut self, record: Record, holder: Holder) -> Option<End> {
+        let live = self.view.deployments.by_key(&self.request.deployment).cloned();
+        let is_back = self.is_back(&record, &holder, live.as_deref());
+        let (wanted, other) = if is_back {
+            (record.before.clone(), record.after.clone())
+        } else {
+            (record.after.clone(), record.before.clone())
+        };
+        let leave = self.leave(&record, &holder);
+        let stand = Stand { record, holder, live, wanted, other, is_back, leave };
+        match &stand.holder {
+            Holder::Set(set) => {
+                let set = set.clone();
+                super::keep::step(self, &stand, &set)
+            }
+            Holder::Twin(twin) => {
+                let twin = twin.clone();
+                super::twin::step(self, &stand, &twin)
+            }
+        }
+    }
+
+    /// Whether it goes back. A migration that was called off goes back as long as the new Deployment does not stand; then it is
+    /// less to finish it.
+    fn is_back(&mut self, record: &Record, holder: &Holder, live: Option<&Deployment>) -> bool {
+        let is_new = |live: &Deployment| {
+            !live.meta.is_terminating() && live.spec.selector == record.after.spec.selector
+        };
+        match self.intent {
+            Intent::Undo => true,
+            Intent::Cancelled => !live.is_some_and(is_new),
+            Intent::Run | Intent::Paused => match (holder, live) {
+                (Holder::Twin(twin), Some(live)) if is_the_original(live, record) => {
+                    self.gives_up(record, twin, live)
+                }
+                (Holder::Twin(_) | Holder::Set(_), Some(_) | None) => false,
+            },
+        }
+    }
+
+    /// Whether the twin is no good: it does not come to serve, somebody deletes it, or it is a copy of what is no longer so.
+    fn gives_up(&mut self, record: &Record, twin: &Deployment, live: &Deployment) -> bool {
+        if twin.meta.is_terminating() || !target::makes_the_same(&record.before, &live.spec.template) {
+            return true;
+        }
+        let until = record.since + self.options.patience;
+        let wait = serving::missing(self.view, twin).map(|missing| as_wait(Copy::Twin, missing));
+        if self.memory.given_up.is_none() && self.now >= until {
+            self.memory.given_up.clone_from(&wait);
+        }
+        if self.now < until && wait.is_some() {
+            self.wake_at(until);
+        }
+        self.memory.given_up.is_some()
+    }
+
+    /// Whether anything that serves may be deleted.
+    fn leave(&mut self, record: &Record, holder: &Holder) -> Leave {
+        let namespace = &record.before.meta.namespace;
+        let is_dead = |name: &&Name| {
+            let key = Key { namespace: namespace.clone(), name: (*name).clone() };
+            self.view.services.by_key(&key).is_some() && serving::ready_endpoints(self.view, &key) == 0
+        };
+        let dead = record.served.iter().find(is_dead).cloned();
+        let wait = |service: &Name, since: Time| Wait::NoEndpoints {
+            service: Key { namespace: namespace.clone(), name: service.clone() },
+            since,
+        };
+        let is_called_back = matches!(self.intent, Intent::Cancelled | Intent::Undo);
+        match (&record.stopped, dead) {
+            (Some(_), None) if is_called_back => Leave::Given,
+            (Some((since, service)), _) => Leave::Stopped(wait(service, *since)),
+            (None, Some(service)) => {
+                let stopped = Record { stopped: Some((self.now, service.clone())), ..record.clone() };
+                self.replace("stop", record::rewritten(holder, Some(&stopped)));
+                Leave::Stopping(wait(&service, self.now))
+            }
+            (None, None) if self.intent == Intent::Paused => Leave::Paused,
+            (None, None) => Leave::Given,
+        }
+    }
+
+    /// What is left of a twin that is gone itself.
+    fn twins_remains(&self) -> Option<Wait> {
+        let of = &self.request.deployment;
+        let is_its = |labels: &replank_model::labels::Labels| labels.value(TWIN_OF) == Some(of.name.as_str());
+        let sets = self
+            .view
+            .replica_sets
+            .unordered()
+            .filter(|(_, set)| set.meta.namespace == of.namespace && is_its(&set.meta.labels));
+        let pods = self.view.pods.unordered().filter(|(_, pod)| {
+            pod.meta.namespace == of.namespace && is_its(&pod.meta.labels) && !pod.is_terminal()
+        });
+        let (sets, pods) = (sets.count(), pods.count());
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        (sets + pods > 0).then(|| Wait::Leaving { copy: Copy::Twin, sets: count(sets), pods: count(pods) })
+    }
+
+    /// Asks for leave to delete; where it is not given, says why. `Err` is the end.
+    pub(super) fn may_delete(&mut self, stand: &Stand) -> Result<bool, End> {
+        match &stand.leave {
+            Leave::Given => match self.memory.hold.filter(|until| *until > self.now) {
+                None => Ok(true),
+                Some(until) => {
+                    self.wake_at(until);
+                    self.wait_on(WaitingOn::Quiet { until });
+                    Ok(false)
+                }
+            },
+            Leave::Paused => {
+                self.wait_on(WaitingOn::Paused);
+                Ok(false)
+            }
+            Leave::Stopping(wait) => {
+                self.wait(wait.clone());
+                Ok(false)
+            }
+            Leave::Stopped(wait) => Err(End::Blocked(vec![self.waiting(wait.clone())])),
+        }
+    }
+
+    /// Says what is missing until a Deployment serves; after the patience that is the end. The old one serves on, or the twin does.
+    pub(super) fn wait_for(&mut self, copy: Copy, of: &Deployment, missing: Missing) -> Option<End> {
+        let wait = as_wait(copy, missing);
+        let since = of.meta.creation_timestamp.unwrap_or(self.now);
+        let until = since + self.options.patience;
+        if copy != Copy::Twin && self.now >= until {
+            return Some(End::Blocked(vec![self.waiting(wait)]));
+        }
+        self.wake_at(until);
+        self.wait(wait);
+        None
+    }
+
+    /// Somebody else has made what is there.
+    pub(super) fn foreign(&self) -> End {
+        End::Blocked(vec![self.waiting(Wait::Foreign)])
+    }
+
+    fn subject(&self) -> Subject {
+        Subject::Object(Text::from(format!("{} {}", Kind::Deployment, self.request.deployment)))
+    }
+
+    fn waiting(&self, wait: Wait) -> Waiting {
+        Waiting { what: self.subject(), on: WaitingOn::Migration(wait) }
+    }
+
+    /// Says why it does not go on.
+    pub(super) fn wait(&mut self, wait: Wait) {
+        self.wait_on(WaitingOn::Migration(wait));
+    }
+
+    /// The first reason that is found stands.
+    fn wait_on(&mut self, on: WaitingOn) {
+        if self.waits.is_empty() {
+            self.waits.push(Waiting { what: self.subject(), on });
+        }
+    }
+
+    fn wake_at(&mut self, at: Time) {
+        let at = at.max(self.now);
+        self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
+    }
+
+    fn key(&self, effect: &str, kind: Kind, name: &Name, incarnation: &str) -> CommandKey {
+        let run = &self.options.run;
+        let namespace = &self.request.deployment.namespace;
+        CommandKey(Text::from(format!("{run}/migrate-{effect}/{kind}/{namespace}/{name}/{incarnation}")))
+    }
+
+    /// Makes the Deployment that is wanted, in the place of one that is gone.
+    pub(super) fn create(&mut self, stand: &Stand, replicas: Option<i32>) {
+        let mut object = stand.wanted.clone();
+        object.spec.replicas = replicas;
+        let direction = if stand.is_back { "back" } else { "make" };
+        let before = record::holder_uid(&stand.holder).as_str();
+        let key = self.key(direction, Kind::Deployment, &object.meta.name, before);
+        self.send("the Deployment to be made again", key, Effect::Create { object: object.into() });
+    }
+
+    /// Replaces an object with another state of it.
+    pub(super) fn replace(&mut self, what: &str, object: Object) {
+        let meta = object.meta();
+        let key = self.key(what, object.kind(), &meta.name, meta.uid.as_str());
+        let words = format!("{} {} to be changed", object.kind(), meta.name);
+        self.send(&words, key, Effect::Replace { object });
+    }
+
+    /// Deletes a Deployment.
+    pub(super) fn delete(&mut self, deployment: &Deployment, dependents: Dependents) {
+        let meta = &deployment.meta;
+        let key = self.key("delete", Kind::Deployment, &meta.name, meta.uid.as_str());
+        let object = Object::from(deployment.clone()).reference();
+        let effect = Effect::Delete { object, version: meta.resource_version, dependents };
+        self.send(&format!("Deployment {} to be deleted", meta.name), key, effect);
+    }
+
+    fn send(&mut self, what: &str, key: CommandKey, effect: Effect) {
+        let what = Text::from(what);
+        match self.sent.offer(self.now, &key, &what, About::Other) {
+            Offer::Send => {
+                let deadline = self.now + COMMAND_LIFE;
+                self.commands.push(Command { key, run: self.options.run.clone(), effect, deadline });
+                self.wake_at(deadline);
+                self.wait_on(WaitingOn::Effect { what });
+            }
+            Offer::UnderWay(until) => {
+                self.wake_at(until);
+                self.wait_on(WaitingOn::Effect { what });
+            }
+            Offer::Later(again, on) => {
+                self.wake_at(again);
+                self.wait_on(on);
+            }
+        }
+    }
+}
+
+/// Whether a Deployment is the one that there was when it began, and not one that was made since.
+pub(super) fn is_the_original(live: &Deployment, record: &Record) -> bool {
+    live.spec.selector == record.before.spec.selector
+        && !live.meta.is_terminating()
+        && live.meta.creation_timestamp.is_some_and(|made| made < record.since)
+}
+
+fn as_wait(copy: Copy, missing: Missing) -> Wait {
+    match missing {
+        Missing::Pods { available, wanted } => Wait::Available { copy, available, wanted },
+        Missing::Endpoints { service, ready, wanted } => Wait::Endpoints { copy, service, ready, wanted },
+    }
+}
+
+/// A Deployment in the middle of something: not all pods are of the present template, or its ReplicaSet is not of its size yet.
+pub(super) fn unsettled(view: &View, live: &Deployment) -> Option<Wait> {
+    let wanted = live.spec.replicas.unwrap_or(1);
+    let status = &live.status;
+    let size = |set: &ReplicaSet| set.spec.replicas.unwrap_or(1);
+    let sets = serving::sets_of(view, &live.meta.uid);
+    let present = judge::present_set(view, live);
+    let is_sized = present.is_some_and(|set| size(set) == wanted);
+    let is_alone = sets.iter().all(|set| {
+        present.is_some_and(|present| present.meta.uid == set.meta.uid)
+            || size(set) == 0 && set.status.replicas == 0
+    });
+    let is_settled = status.observed_generation >= live.meta.generation
+        && status.updated_replicas == wanted
+        && status.replicas == wanted
+        && is_sized
+        && is_alone;
+    (!is_settled).then_some(Wait::Rollout { updated: status.updated_replicas, wanted })
+}

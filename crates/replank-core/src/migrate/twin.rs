@@ -1,0 +1,152 @@
+//! The way with a twin: a copy of the Deployment under another name serves while the Deployment is deleted and made anew.
+//!
+//! The twin's pods have all labels of the present ones, so Services send to them and budgets count them. Autoscalers follow whoever
+//! serves: they scale the twin from just before the old Deployment goes until the new one serves, for the target that they are
+//! for is not there meanwhile.
+
+use std::sync::Arc;
+
+use replank_model::object::Kind;
+use replank_model::object::autoscaling::HorizontalPodAutoscaler;
+use replank_model::object::workload::Deployment;
+use replank_model::text::Name;
+
+use super::record::{self, SCALES};
+use super::serving;
+use super::turn::{Stand, Turn, is_the_original};
+use super::wait::{Copy, Wait};
+use crate::command::Dependents;
+use crate::decision::End;
+
+/// What is next, with the record on a twin.
+pub(super) fn step(turn: &mut Turn<'_>, stand: &Stand, twin: &Deployment) -> Option<End> {
+    let Some(live) = stand.live.clone() else { return make(turn, stand, twin) };
+    if live.meta.is_terminating() {
+        turn.wait(leaving(turn, &live));
+        return None;
+    }
+    if live.spec.selector == stand.wanted.spec.selector {
+        return settle(turn, stand, twin, &live);
+    }
+    if live.spec.selector == stand.other.spec.selector {
+        return hand_over(turn, stand, twin, &live);
+    }
+    Some(turn.foreign())
+}
+
+/// The old Deployment is there: the twin takes its place, then it goes.
+fn hand_over(turn: &mut Turn<'_>, stand: &Stand, twin: &Deployment, live: &Deployment) -> Option<End> {
+    let followed = scaling(turn, live, &twin.meta.name);
+    if followed.is_empty() && size(twin) < size(live) {
+        let mut twin = twin.clone();
+        twin.spec.replicas = live.spec.replicas;
+        turn.replace("size", twin.into());
+        return None;
+    }
+    if let Some(missing) = serving::missing(turn.view, twin) {
+        return turn.wait_for(Copy::Twin, twin, missing);
+    }
+    match turn.may_delete(stand) {
+        Ok(true) => {}
+        Ok(false) => return None,
+        Err(end) => return Some(end),
+    }
+    let scaling = scaling(turn, live, &live.meta.name);
+    for autoscaler in &scaling {
+        turn.replace("scale", retargeted(autoscaler, &live.meta.name, &twin.meta.name).into());
+    }
+    if scaling.is_empty() {
+        turn.delete(live, Dependents::Collected);
+    }
+    None
+}
+
+/// The old one is gone: the new one is made, once no ReplicaSet of the old one bears a name that the new one's would have.
+fn make(turn: &mut Turn<'_>, stand: &Stand, twin: &Deployment) -> Option<End> {
+    let name = &stand.wanted.meta.name;
+    let namespace = &stand.wanted.meta.namespace;
+    let is_left = |owner: &replank_model::object::meta::OwnerReference| {
+        &*owner.kind == Kind::Deployment.as_str() && owner.name == *name
+    };
+    let sets: Vec<_> = turn
+        .view
+        .replica_sets
+        .unordered()
+        .map(|(_, set)| set.clone())
+        .filter(|set| set.meta.namespace == *namespace && set.meta.controller().is_some_and(is_left))
+        .collect();
+    if !sets.is_empty() {
+        let pods: usize = sets.iter().map(|set| turn.view.pods_of(&set.meta.uid).len()).sum();
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        turn.wait(Wait::Leaving { copy: Copy::Old, sets: count(sets.len()), pods: count(pods) });
+        return None;
+    }
+    turn.create(stand, twin.spec.replicas);
+    None
+}
+
+/// What is to stay is there: once it serves, the twin goes.
+fn settle(turn: &mut Turn<'_>, stand: &Stand, twin: &Deployment, live: &Deployment) -> Option<End> {
+    // The original was never away: it serves as well as it did.
+    let has_stayed = stand.is_back && is_the_original(live, &stand.record);
+    let followed = scaling(turn, live, &twin.meta.name);
+    if !has_stayed {
+        if !followed.is_empty() && size(live) < size(twin) {
+            let mut live = live.clone();
+            live.spec.replicas = twin.spec.replicas;
+            turn.replace("size", live.into());
+            return None;
+        }
+        if let Some(missing) = serving::missing(turn.view, live) {
+            return turn.wait_for(Copy::New, live, missing);
+        }
+    }
+    if twin.meta.is_terminating() {
+        turn.wait(leaving(turn, twin));
+        return None;
+    }
+    for autoscaler in &followed {
+        turn.replace("scale", retargeted(autoscaler, &live.meta.name, &live.meta.name).into());
+    }
+    if !followed.is_empty() {
+        return None;
+    }
+    match turn.may_delete(stand) {
+        Ok(true) => turn.delete(twin, Dependents::Collected),
+        Ok(false) => {}
+        Err(end) => return Some(end),
+    }
+    None
+}
+
+fn size(deployment: &Deployment) -> i32 {
+    deployment.spec.replicas.unwrap_or(1)
+}
+
+/// Autoscalers of the migrated Deployment that scale `target` as things are.
+fn scaling(turn: &Turn<'_>, live: &Deployment, target: &Name) -> Vec<Arc<HorizontalPodAutoscaler>> {
+    let of = &live.meta.name;
+    let all = serving::autoscalers_of(turn.view, &live.meta.namespace, target).into_iter();
+    let ours = |autoscaler: &HorizontalPodAutoscaler| {
+        target == of || autoscaler.meta.annotations.value(SCALES) == Some(of.as_str())
+    };
+    all.filter(|autoscaler| ours(autoscaler)).cloned().collect()
+}
+
+/// An autoscaler that scales `to`; beside another than its own it says whose it is.
+fn retargeted(autoscaler: &HorizontalPodAutoscaler, of: &Name, to: &Name) -> HorizontalPodAutoscaler {
+    let mut autoscaler = autoscaler.clone();
+    autoscaler.spec.scale_target_ref.name = to.clone();
+    let annotations = autoscaler.meta.annotations.without(SCALES);
+    autoscaler.meta.annotations =
+        if of == to { annotations } else { annotations.with(SCALES, of.text().clone()) };
+    autoscaler
+}
+
+fn leaving(turn: &Turn<'_>, of: &Deployment) -> Wait {
+    let sets = serving::sets_of(turn.view, &of.meta.uid);
+    let pods: usize = sets.iter().map(|set| turn.view.pods_of(&set.meta.uid).len()).sum();
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let copy = if record::is_twin(of) { Copy::Twin } else { Copy::Old };
+    Wait::Leaving { copy, sets: count(sets.len()), pods: count(pods) }
+}

@@ -1,0 +1,171 @@
+//! One random case, all of it drawn from its seed.
+
+use serde_json::{Value, json};
+
+use crate::sched_random::Random;
+
+/// Which way the selectors allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The new selector matches the ReplicaSet's labels.
+    Keep,
+    /// It asks for a label that the pods do not have.
+    Twin,
+}
+
+/// When the process starts anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restarts {
+    /// Never.
+    Never,
+    /// Right after the command of that number has been carried out.
+    After(usize),
+    /// After each.
+    Always,
+}
+
+/// Whether somebody else writes to an object just before a command about it arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Races {
+    /// Nobody.
+    None,
+    /// The first so many times.
+    First(usize),
+}
+
+/// See the module's page.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The seed, which makes the world's draws, too.
+    pub seed: u64,
+    /// Which way the selectors allow.
+    pub way: Way,
+    /// Pods.
+    pub replicas: i64,
+    /// Nodes.
+    pub nodes: u64,
+    /// How long a pod takes until it is ready, besides starting.
+    pub ready_ms: i64,
+    /// How long it takes to stop.
+    pub stop_ms: i64,
+    /// Thousandths of a core that a pod asks for.
+    pub cpu_milli: u64,
+    /// When the process starts anew.
+    pub restarts: Restarts,
+    /// Who gets in before.
+    pub races: Races,
+    /// Whether somebody scales it by hand while it goes on.
+    pub scaled_by_hand: bool,
+    /// Whether there was an earlier template.
+    pub has_history: bool,
+    /// Everything but the Deployment itself: Services, budget, autoscaler.
+    pub around: Vec<Value>,
+}
+
+impl Case {
+    /// The case of a seed. All restarts come up: each single boundary of the way, none, and all.
+    #[must_use]
+    pub fn of(seed: u64) -> Self {
+        let mut random = Random::new(seed ^ 0x6d69_6772_6174_6521);
+        let way = if seed.is_multiple_of(2) { Way::Keep } else { Way::Twin };
+        let restarts = match (seed / 2) % 12 {
+            0 => Restarts::Never,
+            11 => Restarts::Always,
+            number => Restarts::After(usize::try_from(number).expect("small")),
+        };
+        let races = if random.percent(50) { Races::First(1 + number(&mut random, 6)) } else { Races::None };
+        let has_autoscaler = random.percent(50);
+        let mut around = vec![service("web", random.percent(30))];
+        if random.percent(40) {
+            around.push(service("web-internal", true));
+        }
+        if random.percent(70) {
+            around.push(budget(&mut random));
+        }
+        let replicas = 1 + i64::try_from(random.below(6)).expect("small");
+        if has_autoscaler {
+            around.push(autoscaler(replicas));
+        }
+        Self {
+            seed,
+            way,
+            replicas,
+            nodes: 3 + random.below(5),
+            ready_ms: random.one(&[0, 500, 5_000, 30_000, 240_000]),
+            stop_ms: random.one(&[100, 1_000, 20_000]),
+            cpu_milli: 100,
+            restarts,
+            races,
+            scaled_by_hand: !has_autoscaler && random.percent(30),
+            has_history: random.percent(50),
+            around,
+        }
+    }
+
+    /// The Deployment with a template of that image.
+    #[must_use]
+    pub fn deployment(&self, image: &str) -> Value {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "shop", "labels": {"app": "web"}, "annotations": {"team": "front"}},
+            "spec": {"replicas": self.replicas,
+                "selector": {"matchLabels": {"app": "web", "tier": "front"}},
+                "strategy": {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
+                "template": {
+                    "metadata": {"labels": {"app": "web", "tier": "front", "track": "stable"},
+                        "annotations": {"fake.kubelet/ready-ms": self.ready_ms.to_string(),
+                            "fake.kubelet/stop-ms": self.stop_ms.to_string()}},
+                    "spec": {"containers": [{"name": "web", "image": image,
+                        "ports": [{"containerPort": 8080}],
+                        "resources": {"requests": {"cpu": format!("{}m", self.cpu_milli)}}}]}}}})
+    }
+
+    /// The labels that the Deployment is to select.
+    #[must_use]
+    pub fn wanted(&self) -> Value {
+        match self.way {
+            Way::Keep => json!({"app": "web"}),
+            Way::Twin => json!({"app": "web", "release": "second"}),
+        }
+    }
+
+    /// The nodes.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<Value> {
+        let node = |number: u64| {
+            let name = format!("n{number}");
+            json!({"apiVersion": "v1", "kind": "Node",
+                "metadata": {"name": name, "uid": name, "labels": {"kubernetes.io/hostname": name,
+                    "topology.kubernetes.io/zone": format!("z{}", number % 3)}},
+                "status": {"allocatable": {"cpu": "2", "memory": "8Gi", "pods": "20"},
+                    "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]}})
+        };
+        (0..self.nodes).map(node).collect()
+    }
+}
+
+fn number(random: &mut Random, limit: u64) -> usize {
+    usize::try_from(random.below(limit)).expect("small")
+}
+
+fn service(name: &str, is_headless: bool) -> Value {
+    let address = if is_headless { json!("None") } else { json!("10.0.0.1") };
+    json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"selector": {"app": "web"}, "clusterIP": address, "ports": [{"port": 80, "targetPort": 8080}]}})
+}
+
+fn budget(random: &mut Random) -> Value {
+    let spec = random.one(&[json!({"minAvailable": 1}), json!({"maxUnavailable": "25%"})]);
+    let mut budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "shop"}, "spec": {"selector": {"matchLabels": {"app": "web"}}}});
+    for (name, value) in spec.as_object().expect("an object") {
+        budget["spec"][name] = value.clone();
+    }
+    budget
+}
+
+fn autoscaler(replicas: i64) -> Value {
+    json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": replicas, "maxReplicas": replicas + 4}})
+}

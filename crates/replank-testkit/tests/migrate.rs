@@ -1,0 +1,114 @@
+//! Migrations on random cases: never a Service without a ready endpoint, nothing left; and what is not so careful is caught.
+
+use std::collections::BTreeMap;
+
+use replank_core::decision::End;
+use replank_core::intent::Intent;
+use replank_core::migrate::{Path, Wait};
+use replank_core::waiting::WaitingOn;
+use replank_testkit::migrate::{Case, Races, Restarts, Way, judged, naive, play, without_endpoints};
+use replank_testkit::sched_random::setting;
+
+/// Seeds of the long test.
+const SEEDS: u64 = 300;
+
+#[test]
+fn both_ways_keep_every_service_served_whatever_happens_meanwhile() {
+    let seeds = match setting("REPLANK_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..setting("REPLANK_MIGRATIONS").unwrap_or(SEEDS),
+    };
+    let count = seeds.end - seeds.start;
+    let (mut refused, mut restarts, mut commands) = (0, 0, 0);
+    let mut effects: BTreeMap<String, usize> = BTreeMap::new();
+    for seed in seeds {
+        let case = Case::of(seed);
+        let played = play(&case, None);
+        assert_eq!(played.breaches, [], "REPLANK_SEED={seed}: {case:?}, {played:?}");
+        assert_eq!(played.end, Some(End::Done), "REPLANK_SEED={seed}");
+        refused += played.refused;
+        restarts += played.restarts;
+        commands += played.commands;
+        played.done.into_iter().for_each(|effect| *effects.entry(effect).or_default() += 1);
+    }
+    println!(
+        "{count} migrations: {commands} commands, {refused} refused, {restarts} restarts; carried out {effects:?}"
+    );
+    if count >= SEEDS {
+        assert!(refused >= 100, "hardly anybody got in before");
+        assert!(restarts >= 200, "the process hardly ever started anew");
+    }
+}
+
+#[test]
+fn each_way_is_taken_where_it_ought_to_be() {
+    for seed in 0..12 {
+        let case = Case::of(seed);
+        let path = match case.way {
+            Way::Keep => Path::Keep,
+            Way::Twin => Path::Twin,
+        };
+        assert_eq!(judged(&case), Ok(path), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_naive_delete_and_recreate_is_caught() {
+    for seed in 0..40 {
+        let case = Case::of(seed);
+        let breaches = naive(&case);
+        assert!(
+            breaches.iter().any(|breach| breach.what.contains("no ready endpoint")),
+            "REPLANK_SEED={seed}: nothing was noticed of {case:?}"
+        );
+    }
+}
+
+#[test]
+fn a_migration_that_is_called_off_goes_back_or_is_finished() {
+    let mut ends = BTreeMap::new();
+    for seed in 0..60 {
+        let case = Case::of(seed);
+        let after = 1 + usize::try_from(seed / 2 % 7).expect("small");
+        let intent = if seed % 4 < 2 { Intent::Cancelled } else { Intent::Undo };
+        let played = play(&case, Some((after, intent)));
+        assert_eq!(played.breaches, [], "REPLANK_SEED={seed}, {intent} after {after}: {case:?}, {played:?}");
+        let end = match played.end {
+            Some(End::Done) => "done",
+            Some(End::Cancelled(_)) => "as before",
+            other => panic!("REPLANK_SEED={seed}: {other:?}"),
+        };
+        *ends.entry((intent, end)).or_insert(0) += 1;
+    }
+    println!("{ends:?}");
+    assert!(ends.len() >= 3, "{ends:?}");
+}
+
+#[test]
+fn a_twin_that_finds_no_room_goes_again_and_everything_is_as_before() {
+    // Each node has one pod, and no room for another.
+    for seed in (1..13).step_by(2) {
+        let case = Case { cpu_milli: 1_500, races: Races::None, restarts: Restarts::Never, ..Case::of(seed) };
+        let nodes = u64::try_from(case.replicas).expect("a few");
+        let case = Case { nodes, scaled_by_hand: false, has_history: false, ..case };
+        let played = play(&case, None);
+        assert!(matches!(played.end, Some(End::RolledBack(_))), "seed {seed}: {played:?}");
+        assert_eq!(played.breaches, [], "seed {seed}: {played:?}");
+    }
+}
+
+#[test]
+fn a_service_that_is_seen_without_endpoints_stops_it_until_a_person_decides() {
+    for seed in (1..17).step_by(2) {
+        // Slow enough that it is seen before the twin serves.
+        let case = Case { races: Races::None, restarts: Restarts::Never, ready_ms: 30_000, ..Case::of(seed) };
+        let (stopped, is_there, end) = without_endpoints(&case);
+        let Some(End::Blocked(waiting)) = stopped else { panic!("seed {seed}: {stopped:?}") };
+        assert!(
+            matches!(&waiting[0].on, WaitingOn::Migration(Wait::NoEndpoints { service, .. }) if service.name.as_str() == "web"),
+            "seed {seed}: {waiting:?}"
+        );
+        assert!(is_there, "seed {seed}: the Deployment was deleted though nobody served");
+        assert!(matches!(end, Some(End::Cancelled(_))), "seed {seed}: {end:?}");
+    }
+}

@@ -36,6 +36,7 @@ const PAGES: &[&str] = &[
     "docs/check.md",
     "docs/exit-codes.md",
     "docs/hpa.md",
+    "docs/migrate.md",
     "docs/place.md",
     "docs/plan.md",
     "docs/rehearsal-json.md",

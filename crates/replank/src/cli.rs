@@ -14,6 +14,7 @@ use crate::autoscaler::AutoscalerArgs;
 use crate::data::DataArgs;
 use crate::exit::Exit;
 use crate::hpa::HpaArgs;
+use crate::migrate::MigrateArgs;
 use crate::scan::ScanArgs;
 use crate::snapshot::ReadArgs;
 use crate::upgrade::{UpgradeArgs, UpgradeRehearsalArgs};
@@ -98,6 +99,13 @@ pub(crate) enum Command {
     /// A later run clears what has expired by itself. docs/leftover.md says what is found.
     #[command(after_help = Exit::table())]
     Leftover(LeftoverArgs),
+
+    /// Rehearses how a Deployment gets another selector, which cannot be changed, without a moment at which nobody serves. Touches nothing.
+    ///
+    /// The pods are kept where the new selector matches their ReplicaSet; else a copy serves while the Deployment is made anew. SNAPSHOT is
+    /// what `kubectl get … -A -o json` (or `-o yaml`) prints. docs/migrate.md says how it goes about it.
+    #[command(after_help = Exit::table())]
+    Migrate(MigrateArgs),
 
     /// Explains a HorizontalPodAutoscaler, or tries it on a load, before it is deployed. Touches nothing.
     Hpa(HpaArgs),

@@ -50,17 +50,17 @@ impl Exit {
     pub(crate) const fn meaning(self) -> &'static str {
         match self {
             Self::Passes => {
-                "done; a rehearsal passes: every node was replaced and nothing was found; everything asked about fits; a check found nothing; nothing was left; a scan found nothing that fails; no support of a version ends too soon; nothing stands before a step of an upgrade"
+                "done; a rehearsal passes: every node was replaced and nothing was found; everything asked about fits; a check found nothing; nothing was left; a scan found nothing that fails; no support of a version ends too soon; nothing stands before a step of an upgrade; a migration leaves no gap"
             }
             Self::Internal => "internal error: a fault of the program or of the machine",
             Self::Usage => {
                 "usage: an argument, a file or a plan is not right; nothing was rehearsed or placed"
             }
             Self::Findings => {
-                "completed with findings: every node was replaced, and something should be changed; something asked about does not fit; a check found something; something was left; a scan found API versions that are gone; the support of a version ends within the time that was given; something should be looked at before a step of an upgrade; the sync of an autoscaler that was explained fails, in part or as a whole"
+                "completed with findings: every node was replaced, and something should be changed; something asked about does not fit; a check found something; something was left; a scan found API versions that are gone; the support of a version ends within the time that was given; something should be looked at before a step of an upgrade; the sync of an autoscaler that was explained fails, in part or as a whole; a migration leaves a gap"
             }
             Self::Blocked => {
-                "blocked: not every node could be replaced, or a step of an upgrade may not begin; the report names what blocks"
+                "blocked: not every node could be replaced, a step of an upgrade may not begin, or a migration cannot be carried through; the report names what blocks"
             }
             Self::Refused => {
                 "refused by policy: something blocking was found and the plan says blockingFindings: refuse; nothing was begun"

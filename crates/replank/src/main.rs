@@ -10,6 +10,7 @@ mod failure;
 mod hpa;
 mod interrupt;
 mod leftover;
+mod migrate;
 mod moment;
 mod place;
 mod printer;
@@ -56,6 +57,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Scale(args) => scale::run(args, printer),
         Command::Explain(args) => explain::run(args, printer),
         Command::Leftover(args) => leftover::run(args, printer),
+        Command::Migrate(args) => migrate::run(args, printer),
         Command::Scan(args) => scan::run(args, printer),
         Command::Data(args) => data::run(args, printer),
         Command::Upgrade(args) => upgrade::run(args, printer, &interrupt),

@@ -65,6 +65,7 @@ fn every_link_to_a_file_leads_somewhere() {
         "docs/hpa.md",
         "docs/findings.md",
         "docs/leftover.md",
+        "docs/migrate.md",
         "docs/upgrade.md",
     ] {
         let text = page(name);

@@ -58,6 +58,7 @@ fn args(words: &[&str]) -> PlaceArgs {
         | Command::Scale(_)
         | Command::Explain(_)
         | Command::Leftover(_)
+        | Command::Migrate(_)
         | Command::Scan(_)
         | Command::Data(_)
         | Command::Upgrade(_) => {

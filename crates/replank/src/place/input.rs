@@ -21,17 +21,17 @@ use crate::printer::Printer;
 
 /// The objects of a manifest, in its order.
 #[derive(Debug)]
-pub(super) struct Manifest {
+pub(crate) struct Manifest {
     /// What it is called.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Pods and what makes some.
-    pub(super) workloads: Vec<Object>,
+    pub(crate) workloads: Vec<Object>,
     /// Everything else.
     pub(super) others: Vec<Object>,
 }
 
 /// Reads a manifest from a file, or from standard input (`-`).
-pub(super) fn manifest(
+pub(crate) fn manifest(
     path: &Path,
     namespace: &Namespace,
     printer: &mut Printer,

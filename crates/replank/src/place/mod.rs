@@ -1,7 +1,7 @@
 //! `replank place`.
 
 mod audit;
-mod input;
+pub(crate) mod input;
 mod json;
 mod pending;
 mod subject;

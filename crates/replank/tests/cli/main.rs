@@ -12,6 +12,7 @@ mod input;
 mod interrupt;
 mod leftover;
 mod load;
+mod migrate;
 mod output;
 mod place;
 mod place_audit;

@@ -1,0 +1,102 @@
+//! The report, for a program.
+
+use replank_core::decision::End;
+use replank_core::migrate::{Hindrance, Path};
+use replank_model::text::Name;
+use replank_model::time::Time;
+use replank_sim::rehearse::{Served, Step};
+use serde::Serialize;
+
+use super::Report;
+use crate::failure::Failure;
+
+/// The version of the form.
+const VERSION: &str = "replank.dev/migration/v1alpha1";
+
+/// What `-o json` prints; docs/migrate.md describes it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Form<'a> {
+    version: &'static str,
+    snapshot: &'a str,
+    moment: Time,
+    deployment: String,
+    selector: &'a str,
+    new_selector: &'a str,
+    hindrances: Hindrances,
+    way: Option<&'static str>,
+    rehearsal: Option<Rehearsal<'a>>,
+}
+
+#[derive(Serialize)]
+struct Hindrances {
+    both: Vec<String>,
+    keep: Vec<String>,
+    twin: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Rehearsal<'a> {
+    ending: &'static str,
+    took_ms: i64,
+    waiting: &'a [String],
+    steps: &'a [Step],
+    services: &'a [Served],
+    autoscalers: &'a [Name],
+    pods: usize,
+    pods_kept: usize,
+    pods_max: usize,
+    absent_ms: i64,
+    assumptions: Vec<String>,
+}
+
+fn words(hindrances: &[Hindrance]) -> Vec<String> {
+    hindrances.iter().map(ToString::to_string).collect()
+}
+
+fn ending(end: Option<&End>) -> &'static str {
+    match end {
+        Some(End::Done) => "done",
+        Some(End::RolledBack(_)) => "rolledBack",
+        Some(End::Blocked(_)) => "blocked",
+        Some(End::Cancelled(_)) => "cancelled",
+        Some(End::Refused(_)) => "refused",
+        None => "timeUp",
+    }
+}
+
+pub(super) fn json(report: &Report) -> Result<String, Failure> {
+    let rehearsal = report.result.as_ref().map(|result| Rehearsal {
+        ending: ending(result.end.as_ref()),
+        took_ms: result.took.as_millis(),
+        waiting: if result.end == Some(End::Done) { &[] } else { &result.waiting },
+        steps: &result.steps,
+        services: &result.services,
+        autoscalers: &result.autoscalers,
+        pods: result.pods,
+        pods_kept: result.kept,
+        pods_max: result.pods_max,
+        absent_ms: result.absent.as_millis(),
+        assumptions: result.assumptions.iter().map(|one| format!("{}: {}", one.about, one.value)).collect(),
+    });
+    let judgement = &report.judgement;
+    let form = Form {
+        version: VERSION,
+        snapshot: &report.name,
+        moment: report.now,
+        deployment: report.deployment.to_string(),
+        selector: &report.before,
+        new_selector: &report.after,
+        hindrances: Hindrances {
+            both: words(&judgement.both),
+            keep: words(&judgement.keep),
+            twin: words(&judgement.twin),
+        },
+        way: report.path.as_ref().ok().map(|path: &Path| path.as_str()),
+        rehearsal,
+    };
+    let mut text = serde_json::to_string_pretty(&form).map_err(Failure::internal)?;
+    text.push('\n');
+    Ok(text)
+}

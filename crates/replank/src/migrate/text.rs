@@ -1,0 +1,152 @@
+//! The report, for a person.
+
+use replank_core::decision::End;
+use replank_core::migrate::{Hindrance, Path};
+use replank_model::time::Span;
+use replank_sim::rehearse::{MigrationResult, Served};
+
+use super::Report;
+use crate::report::words::{count, span};
+use crate::report::{Cell, Lean, Look, Page, Tone};
+
+/// Where texts beside labels begin.
+const BESIDE: usize = 16;
+
+pub(super) fn text(report: &Report, look: Look) -> String {
+    let mut page = Page::new(look);
+    let (verdict, tone) = verdict(report);
+    let verdict = page.paint(&verdict, tone);
+    page.heading("Migration", &verdict);
+    page.wrapped(
+        2,
+        &format!("Deployment {} in {} at {}", report.deployment, report.name, report.now),
+        Tone::Faint,
+    );
+    page.labelled(BESIDE, "selects", &report.before);
+    page.labelled(BESIDE, "is to select", &report.after);
+    ways(&mut page, report);
+    if let Some(result) = &report.result {
+        steps(&mut page, result);
+        services(&mut page, &result.services);
+        pods(&mut page, report, result);
+        assumptions(&mut page, result);
+    }
+    page.into_text()
+}
+
+fn verdict(report: &Report) -> (String, Tone) {
+    let Some(result) = &report.result else { return ("no way is open".to_owned(), Tone::Bad) };
+    let took = span(result.took);
+    let without: Vec<&Served> = result.services.iter().filter(|service| service.was_without()).collect();
+    match &result.end {
+        Some(End::Done) if without.is_empty() => (format!("done in {took}, without a gap"), Tone::Good),
+        Some(End::Done) => {
+            let names: Vec<String> = without.iter().map(|service| service.service.to_string()).collect();
+            (format!("done in {took}, with a gap: nobody behind {}", names.join(", ")), Tone::Bad)
+        }
+        Some(End::RolledBack(_)) => (format!("taken back after {took}"), Tone::Bad),
+        Some(End::Cancelled(_)) => (format!("called off after {took}"), Tone::Warning),
+        Some(End::Blocked(_) | End::Refused(_)) => (format!("blocked after {took}"), Tone::Bad),
+        None => (format!("not over after {took}"), Tone::Bad),
+    }
+}
+
+fn ways(page: &mut Page, report: &Report) {
+    page.heading("Ways", "");
+    for hindrance in &report.judgement.both {
+        page.labelled(BESIDE, "none", &hindrance.to_string());
+    }
+    if !report.judgement.both.is_empty() {
+        return;
+    }
+    way(page, Path::Keep, &report.judgement.keep, report);
+    way(page, Path::Twin, &report.judgement.twin, report);
+}
+
+fn way(page: &mut Page, path: Path, hindrances: &[Hindrance], report: &Report) {
+    let is_taken = report.path == Ok(path);
+    match hindrances {
+        [] => {
+            let what = match path {
+                Path::Keep => "deleted with what it owns left alone, then made again: the pods stay",
+                Path::Twin => "a copy serves while it is made anew: all pods are new",
+            };
+            let what = if is_taken { format!("taken: {what}") } else { format!("open: {what}") };
+            page.labelled(BESIDE, path.as_str(), &what);
+        }
+        some => {
+            for (number, hindrance) in some.iter().enumerate() {
+                let label = if number == 0 { path.as_str() } else { "" };
+                page.labelled(BESIDE, label, &format!("not open: {hindrance}"));
+            }
+        }
+    }
+}
+
+fn steps(page: &mut Page, result: &MigrationResult) {
+    page.heading("Steps", &format!("{} of virtual time", span(result.took)));
+    for step in &result.steps {
+        let what = match &step.refused {
+            None => step.what.clone(),
+            Some(why) => format!("{}: {why}", step.what),
+        };
+        page.labelled(BESIDE, &moment(step.at), &what);
+    }
+    for waiting in &result.waiting {
+        if result.end != Some(End::Done) {
+            page.labelled(BESIDE, "waits on", waiting);
+        }
+    }
+}
+
+/// `0:01:07`
+fn moment(at: Span) -> String {
+    let seconds = at.as_millis() / 1_000;
+    format!("{}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
+}
+
+fn services(page: &mut Page, services: &[Served]) {
+    if services.is_empty() {
+        page.heading("Services", "none sends to its pods");
+        return;
+    }
+    page.heading("Services", "ready endpoints");
+    let head = ["SERVICE", "BEFORE", "FEWEST", "AFTER"].map(|text| (text.to_owned(), Tone::Faint));
+    let mut rows: Vec<Vec<Cell>> = vec![head.to_vec()];
+    rows.extend(services.iter().map(|service| {
+        let fewest = if service.was_without() { Tone::Bad } else { Tone::Plain };
+        vec![
+            (service.service.to_string(), Tone::Plain),
+            (service.before.to_string(), Tone::Plain),
+            (service.fewest.to_string(), fewest),
+            (service.after.to_string(), Tone::Plain),
+        ]
+    }));
+    page.table(&[Lean::Left, Lean::Right, Lean::Right, Lean::Right], &rows);
+}
+
+fn pods(page: &mut Page, report: &Report, result: &MigrationResult) {
+    page.heading("Pods", &format!("{} of {} kept", result.kept, result.pods));
+    page.labelled(BESIDE, "at most", &format!("{} at one moment", count(result.pods_max, "pod")));
+    let absent =
+        format!("{} without a Deployment of that name: nobody rolls it meanwhile", span(result.absent));
+    page.labelled(BESIDE, "away", &absent);
+    for autoscaler in &result.autoscalers {
+        let what = match report.path {
+            Ok(Path::Keep) => "finds nothing to scale while it is away",
+            Ok(Path::Twin) => "scales the twin while it is away, and the Deployment again afterwards",
+            Err(_) => continue,
+        };
+        page.labelled(BESIDE, "autoscaler", &format!("{autoscaler} {what}"));
+    }
+}
+
+fn assumptions(page: &mut Page, result: &MigrationResult) {
+    if result.assumptions.is_empty() {
+        return;
+    }
+    page.heading("Assumptions", "");
+    for assumption in &result.assumptions {
+        page.wrapped(2, &format!("{}: {}", assumption.about, assumption.value), Tone::Faint);
+    }
+}

@@ -1,5 +1,6 @@
 //! Crate root.
 
+pub mod autoscaling;
 pub mod big;
 pub mod check;
 pub mod clusters;

@@ -1,6 +1,7 @@
 //! Which pods keep their node, whatever room there is elsewhere.
 //!
-//! Source: Cluster Autoscaler's FAQ, "What types of pods can prevent CA from removing a node?", and its drainability rules.
+//! Source: Cluster Autoscaler's FAQ, "What types of pods can prevent CA from removing a node?", and its drainability rules. Batch pods are
+//! our addition, as they are waited for everywhere else ([`crate::drain`]).
 
 use std::fmt;
 
@@ -13,7 +14,7 @@ use replank_model::view::{Ix, View};
 
 use super::options::DownOptions;
 use crate::budget::Ledger;
-use crate::drain::{SAFE_TO_EVICT, daemon_set, is_daemon, is_unrecorded};
+use crate::drain::{BatchKind, SAFE_TO_EVICT, batch_kind, daemon_set, is_daemon, is_unrecorded};
 use crate::waiting::WaitingOn;
 
 /// Annotation: volumes of the node that a pod may lose, by name.
@@ -46,6 +47,8 @@ pub enum Blocks {
         /// Until when that counts.
         until: Time,
     },
+    /// Its work would be lost, for it is a batch pod.
+    Batch(BatchKind),
     /// It says so: `safe-to-evict=false`.
     NotSafe,
     /// It has data on the node, in this volume.
@@ -76,6 +79,7 @@ impl fmt::Display for Blocks {
                     "belongs to kube-system and has no disruption budget (until {until}; --skip-nodes-with-system-pods)"
                 )
             }
+            Self::Batch(kind) => write!(f, "would lose its work: {kind} (--skip-nodes-with-batch-pods)"),
             Self::NotSafe => f.write_str("says safe-to-evict=false"),
             Self::LocalStorage(volume) => {
                 write!(f, "has data on the node, in volume {volume} (--skip-nodes-with-local-storage)")
@@ -146,6 +150,11 @@ fn blocks(view: &View, options: &DownOptions, pod: &Pod, now: Time) -> Option<Bl
     };
     if let Some(replicas) = replicas.filter(|replicas| *replicas < options.replicas_min) {
         return Some(Blocks::FewReplicas { replicas, min: options.replicas_min });
+    }
+    // Cluster Autoscaler moves a Job's pod; a run of ours never ends one half way, and here nothing presses.
+    let batch = batch_kind(pod, None).filter(|kind| *kind != BatchKind::NotSafeToEvict);
+    if let Some(kind) = batch.filter(|_| options.skips_batch) {
+        return Some(Blocks::Batch(kind));
     }
     let is_system = pod.meta.namespace.as_str() == "kube-system";
     let has_budget = || view.pods.find(&pod.meta.key()).is_some_and(|ix| !view.budgets_of(ix).is_empty());

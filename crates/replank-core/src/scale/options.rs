@@ -100,6 +100,8 @@ pub struct DownOptions {
     pub skips_local_storage: bool,
     /// `--skip-nodes-with-custom-controller-pods`.
     pub skips_custom_controllers: bool,
+    /// `--skip-nodes-with-batch-pods`, which Cluster Autoscaler has not: what runs to an end is let run to its end.
+    pub skips_batch: bool,
     /// `--min-replica-count`.
     pub replicas_min: i32,
     /// `--ignore-daemonsets-utilization`.
@@ -134,6 +136,7 @@ impl Default for DownOptions {
             skips_system_pods: true,
             skips_local_storage: true,
             skips_custom_controllers: true,
+            skips_batch: true,
             replicas_min: 0,
             ignores_daemons: false,
             ignores_mirrors: false,
@@ -306,6 +309,7 @@ impl DownOptions {
             "skip-nodes-with-system-pods" => self.skips_system_pods = yes(value)?,
             "skip-nodes-with-local-storage" => self.skips_local_storage = yes(value)?,
             "skip-nodes-with-custom-controller-pods" => self.skips_custom_controllers = yes(value)?,
+            "skip-nodes-with-batch-pods" => self.skips_batch = yes(value)?,
             "min-replica-count" => self.replicas_min = number(value)?,
             "ignore-daemonsets-utilization" => self.ignores_daemons = yes(value)?,
             "ignore-mirror-pods-utilization" => self.ignores_mirrors = yes(value)?,

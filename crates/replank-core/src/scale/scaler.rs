@@ -383,6 +383,7 @@ fn kept_by(why: Blocks) -> WaitingOn {
         why @ (Blocks::Bare
         | Blocks::CustomController(_)
         | Blocks::System { .. }
+        | Blocks::Batch(_)
         | Blocks::NotSafe
         | Blocks::LocalStorage(_)
         | Blocks::FewReplicas { .. }

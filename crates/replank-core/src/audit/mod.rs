@@ -28,7 +28,7 @@ use replank_model::view::View;
 pub(crate) use capacity::is_spot;
 pub(crate) use ground::is_passing;
 pub use rule::{Finding, ObjectName, Rule, Severity};
-pub(crate) use rules::is_label_refused;
+pub(crate) use rules::{is_label_kept_by_hand, is_label_refused};
 
 use crate::groups::GroupBy;
 use survey::Survey;

@@ -200,6 +200,10 @@ pub(crate) struct CalendarArgs {
     #[arg(long, value_name = "VERSION", value_delimiter = ',', value_parser = release)]
     pub(super) of: Vec<Release>,
 
+    /// Only the version of this cluster, and its policy: what `aws eks describe-cluster` prints.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["of", "policy"])]
+    pub(super) eks: Option<PathBuf>,
+
     /// Ends with exit code 3 where the support that a version is in ends within this time, such as 90d, or is over. Without --of every
     /// version counts that is still supported.
     #[arg(long, value_name = "SPAN", value_parser = ahead)]

@@ -9,6 +9,7 @@ use replank_model::time::{Span, Time};
 use serde::Serialize;
 
 use super::args::{CalendarArgs, CalendarFormat};
+use super::plan::input;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::moment;
@@ -29,7 +30,8 @@ const SOON: Span = Span::from_minutes(90 * 24 * 60);
 pub(super) fn run(args: &CalendarArgs, printer: &mut Printer) -> Result<Exit, Failure> {
     let calendar = read(&args.calendar)?;
     let now = args.now.unwrap_or_else(moment::now);
-    let listed = Listed::of(args, &calendar, now)?;
+    let asked = Asked::of(args)?;
+    let listed = Listed::of(args, &asked, &calendar, now)?;
     for row in listed.rows.iter().filter(|row| row.support == Support::Unknown) {
         printer.warning(&format!(
             "{}: EKS' days are not known, so nothing is said of it; --calendar takes what `aws eks describe-cluster-versions` prints",
@@ -42,6 +44,26 @@ pub(super) fn run(args: &CalendarArgs, printer: &mut Printer) -> Result<Exit, Fa
     };
     printer.data(&text)?;
     Ok(if listed.rows.iter().any(|row| row.fails) { Exit::Findings } else { Exit::Passes })
+}
+
+/// Which versions, and what becomes of their clusters.
+struct Asked {
+    of: Vec<Release>,
+    policy: Policy,
+}
+
+impl Asked {
+    /// As somebody says, or as the cluster does.
+    fn of(args: &CalendarArgs) -> Result<Self, Failure> {
+        let Some(path) = &args.eks else { return Ok(Self { of: args.of.clone(), policy: args.policy }) };
+        let facts = input::facts(std::slice::from_ref(path))?;
+        let cluster = facts.cluster.ok_or_else(|| {
+            Failure::usage_message(format!("{} is of no cluster", path.display()))
+                .next("save what `aws eks describe-cluster --name CLUSTER --output json` prints")
+        })?;
+        let policy = cluster.support.as_deref().and_then(Policy::parse).unwrap_or_default();
+        Ok(Self { of: vec![Release::minor(1, cluster.version.0)], policy })
+    }
 }
 
 /// The calendar that is built in, and what files say instead.
@@ -84,28 +106,28 @@ struct Judged<'c> {
 }
 
 impl<'c> Listed<'c> {
-    fn of(args: &CalendarArgs, calendar: &'c Calendar, now: Time) -> Result<Self, Failure> {
+    fn of(args: &CalendarArgs, asked: &Asked, calendar: &'c Calendar, now: Time) -> Result<Self, Failure> {
         let today = Day::of(now);
-        if let Some(unknown) = args.of.iter().find(|version| calendar.row(**version).is_none()) {
+        if let Some(unknown) = asked.of.iter().find(|version| calendar.row(**version).is_none()) {
             return Err(Failure::usage_message(format!("nothing is known of Kubernetes {unknown}"))
                 .next(known(calendar)));
         }
-        let is_named = |row: &Row| args.of.contains(&row.version);
+        let is_named = |row: &Row| asked.of.contains(&row.version);
         let is_over =
             |row: &Row| matches!(row.support(today), Support::Over { .. }) || is_forgotten(row, calendar);
-        let wanted = |row: &&Row| match args.of.is_empty() {
+        let wanted = |row: &&Row| match asked.of.is_empty() {
             true => args.all || !is_over(row),
             false => is_named(row),
         };
         let judge = |row: &'c Row| {
-            let support = support(row, today, args.policy);
+            let support = support(row, today, asked.policy);
             let counts = is_named(row) || !is_over(row);
             let fails = counts && args.fail_within.is_some_and(|within| support.ends_before(now + within));
             Judged { row, support, fails }
         };
         let rows: Vec<Judged<'c>> = calendar.rows().filter(wanted).map(judge).collect();
-        let left_out = if args.of.is_empty() { calendar.rows().count() - rows.len() } else { 0 };
-        Ok(Self { today, within: args.fail_within, policy: args.policy, rows, left_out })
+        let left_out = if asked.of.is_empty() { calendar.rows().count() - rows.len() } else { 0 };
+        Ok(Self { today, within: args.fail_within, policy: asked.policy, rows, left_out })
     }
 }
 

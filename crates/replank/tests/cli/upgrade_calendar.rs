@@ -66,6 +66,21 @@ fn only_what_is_supported_is_listed_and_what_is_not_known_is_said() {
 }
 
 #[test]
+fn the_cluster_says_its_version_and_policy_itself() {
+    let ran = calendar(&["--eks", "examples/upgrade/eks/cluster.json", "-o", "json"]);
+    let value = ran.json();
+    assert_eq!((&value["versions"][0]["version"], &value["policy"]), (&"1.33".into(), &"EXTENDED".into()));
+    let standard = scratch(
+        "cluster-standard.json",
+        r#"{"cluster": {"name": "shop", "version": "1.34", "upgradePolicy": {"supportType": "STANDARD"}}}"#,
+    );
+    let ran = calendar(&["--eks", &standard, "--fail-within", "30d", "-o", "json"]);
+    assert_eq!((ran.code, &ran.json()["versions"][0]["forcedUpgrade"]), (Some(3), &"2026-12-02".into()));
+    let none = scratch("no-cluster.json", r#"{"addons": []}"#);
+    assert!(calendar(&["--eks", &none]).usage_error().contains("is of no cluster"));
+}
+
+#[test]
 fn a_file_replaces_what_is_built_in() {
     let path = scratch(
         "cluster-versions.json",

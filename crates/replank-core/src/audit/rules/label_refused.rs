@@ -77,7 +77,7 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
     uses.into_iter().map(|(key, found)| finding(survey, key, &found)).collect()
 }
 
-fn is_kept_by_hand(key: &str) -> bool {
+pub(crate) fn is_kept_by_hand(key: &str) -> bool {
     is_refused(key) && !BY_CONTROLLERS.iter().any(|known| key.starts_with(known))
 }
 

@@ -26,8 +26,9 @@ use super::controllers::{Controller, inventory};
 use super::facts::Facts;
 use super::finding::{Finding, Severity};
 use super::minor::{Hop, Minor, NoWay, hops};
+use super::rollback::{self, Rollback};
 use super::routes::{Route, Way, route};
-use super::survey::{NoControlPlane, Survey, survey};
+use super::survey::{NoControlPlane, Platform, Survey, survey};
 use super::usage::ApiUse;
 use crate::Options as RunOptions;
 use crate::makers::Maker;
@@ -132,8 +133,40 @@ pub struct UpgradePlan {
     pub steps: Vec<Step>,
     /// Controllers that were installed besides.
     pub inventory: Vec<Controller>,
+    /// The way back that is open before anything is begun: of the last upgrade.
+    pub way_back: Option<WayBack>,
     /// What was not looked at, because nobody gave it, and how to give it.
     pub unknown: Vec<String>,
+}
+
+/// A way back that is open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WayBack {
+    /// To this version; the first step of the control plane ends it.
+    pub to: Minor,
+    /// How long it stays open.
+    pub left: Span,
+    /// Groups that have to go back first, as they are newer.
+    pub in_the_way: Vec<Text>,
+}
+
+impl WayBack {
+    /// As EKS told when the control plane was upgraded (`describe-update`).
+    fn of(input: &Input<'_>, survey: &Survey) -> Option<Self> {
+        let upgraded = match survey.platform {
+            Platform::Eks => input.facts.upgraded?,
+            Platform::Other => return None,
+        };
+        let at = survey.control_plane.version;
+        let hop = Hop { from: Minor(at.0.checked_sub(1)?), to: at };
+        let to = match rollback::after(hop, upgraded) {
+            Rollback::Until { to, .. } => to,
+            Rollback::NotYet | Rollback::None => return None,
+        };
+        let left = rollback::left(upgraded, input.now)?;
+        let newer = survey.nodes.iter().filter(|nodes| rollback::is_in_the_way(nodes.newest, to));
+        Some(Self { to, left, in_the_way: newer.map(|nodes| nodes.name.clone()).collect() })
+    }
 }
 
 /// One step.
@@ -258,7 +291,8 @@ impl UpgradePlan {
         routes.sort_by_key(|route| route.way != taken);
         let inventory = inventory(input.view);
         let (steps, unknown) = order::steps(input, options, &survey, &hops, &routes[0], &inventory);
-        Ok(Self { survey, to: options.to, routes, steps, inventory, unknown })
+        let way_back = WayBack::of(input, &survey);
+        Ok(Self { survey, to: options.to, routes, steps, inventory, way_back, unknown })
     }
 
     /// Whether a step may begin, when all before it are done: no blocking finding stands before it.

@@ -1,5 +1,7 @@
 //! What stands before the replacement of nodes.
 
+use std::collections::BTreeSet;
+
 use replank_model::object::meta::Key;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
@@ -8,8 +10,10 @@ use super::super::minor::{Hop, Minor};
 use super::super::routes::Roll;
 use super::super::survey::Nodes;
 use super::Input;
+use crate::audit::is_label_kept_by_hand;
 use crate::check;
 use crate::finding::counted;
+use crate::groups::group_of;
 use crate::makers::Maker;
 use crate::plan::{Plan, Target};
 
@@ -98,6 +102,19 @@ fn refusals(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
             push(reason, remedy);
         }
     }
+    for key in labels_of_old_kubelets(input, roll) {
+        push(
+            format!(
+                "its nodes bear the label {key}, which kubelets before {LABELS_SINCE} may have set and later ones exit over: whether \
+                 they are told to, nobody has said"
+            ),
+            format!(
+                "pass its user data: --kubelet {}=FILE   # where that does not set the label, nothing stands in the way; else take a name \
+                 outside of kubernetes.io and k8s.io",
+                roll.group
+            ),
+        );
+    }
     for one in input.kubelets.get(&roll.group).map(|text| refused(text, roll.to)).unwrap_or_default() {
         match one {
             Refused::Label(key) => {
@@ -114,6 +131,27 @@ fn refusals(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Labels that kubelets of a group may have set while they were allowed to, where nobody has said what their arguments are. Later kubelets cannot
+/// have set them: on their nodes somebody else does, and goes on.
+fn labels_of_old_kubelets(input: &Input<'_>, roll: &Roll) -> BTreeSet<String> {
+    if roll.from >= LABELS_SINCE || roll.to < LABELS_SINCE || input.kubelets.contains_key(&roll.group) {
+        return BTreeSet::new();
+    }
+    let nodes = input.view.nodes.unordered().map(|(_, node)| node);
+    let own = nodes
+        .filter(|node| group_of(node, &input.run.group_by).is_some_and(|group| *group.text() == roll.group));
+    own.flat_map(|node| {
+        node.meta
+            .labels
+            .iter()
+            .map(|(key, _)| key)
+            .filter(|key| is_label_kept_by_hand(key))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    })
+    .collect()
 }
 
 /// Groups of an image that is not made any more, by what EKS says of them.

@@ -451,6 +451,47 @@ fn labels_and_arguments_that_new_kubelets_refuse_block_the_roll() {
 }
 
 #[test]
+fn labels_of_nodes_block_where_their_old_kubelets_may_have_set_them() {
+    let of = |kubelet: &str, to: u64, arguments: Option<&str>| {
+        let labels = json!({"eks.amazonaws.com/nodegroup": "web", "kubernetes.io/role": "web", "beta.kubernetes.io/arch": "amd64"});
+        let version = Minor::of(kubelet).expect("a version");
+        let mut stage = Stage::new(to, vec![node("a", labels, kubelet)]).eks(cluster(&version.to_string()));
+        stage.kubelets = arguments.map(|text| (Text::from("web"), text.to_owned())).into_iter().collect();
+        stage.found(Rule::KubeletRefuses)
+    };
+    let found = of("v1.15.11-eks-1", 16, None);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].starts_with(
+            "roll web 1.15 to 1.16 | blocking NodeGroup web: its nodes bear the label kubernetes.io/role"
+        ),
+        "{found:?}"
+    );
+    assert_eq!(of("v1.15.11-eks-1", 16, Some("--node-labels=team=shop")), [""; 0], "they are not told to");
+    assert_eq!(of("v1.15.11-eks-1", 16, Some("--node-labels=kubernetes.io/role=web")).len(), 1);
+    assert_eq!(of("v1.16.15-eks-1", 17, None), [""; 0], "kubelets of 1.16 cannot have set it");
+    assert_eq!(of("v1.14.9-eks-1", 15, None), [""; 0], "kubelets of 1.15 still may");
+}
+
+#[test]
+fn a_way_back_that_is_open_is_told() {
+    let update =
+        |at: &str| json!({"update": {"type": "VersionUpdate", "status": "Successful", "createdAt": at}});
+    let of = |at: &str, kubelet: &str| {
+        Stage::new(35, vec![web(kubelet)]).eks(cluster("1.34")).eks(update(at)).plan().way_back
+    };
+    let open = of("2026-11-18T09:00:00Z", "v1.33.4-eks-1").expect("two days ago");
+    assert_eq!((open.to, open.left, open.in_the_way.len()), (Minor(33), Span::from_minutes(5 * 24 * 60), 0));
+    assert_eq!(of("2026-11-18T09:00:00Z", "v1.34.1-eks-1").expect("open").in_the_way, [Text::from("web")]);
+    assert_eq!(of("2026-11-13T09:00:00Z", "v1.33.4-eks-1"), None, "it is a week ago");
+    assert_eq!(
+        Stage::new(35, vec![web("v1.33.4-eks-1")]).eks(cluster("1.34")).plan().way_back,
+        None,
+        "nobody has said when"
+    );
+}
+
+#[test]
 fn amazon_linux_2_ends_before_1_33() {
     let group = json!({"nodegroup": {"nodegroupName": "web", "amiType": "AL2_x86_64"}});
     let of = |to: u64| {

@@ -70,7 +70,7 @@ fn options(to: Release, way: &WayArgs) -> Options {
 }
 
 /// What EKS says.
-fn facts(files: &[PathBuf]) -> Result<Facts, Failure> {
+pub(crate) fn facts(files: &[PathBuf]) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     for path in files {
         let value: Value = serde_json::from_str(&text(path)?).map_err(|error| {

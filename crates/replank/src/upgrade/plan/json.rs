@@ -50,6 +50,11 @@ fn value(planned: &Planned) -> Value {
             "goes": words::goes(one, plan.to),
             "look": one.known.look,
         })).collect::<Vec<_>>(),
+        "wayBack": plan.way_back.as_ref().map(|open| json!({
+            "to": open.to.to_string(),
+            "leftMs": open.left.as_millis(),
+            "inTheWay": open.in_the_way.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        })),
         "notLookedAt": plan.unknown,
     })
 }

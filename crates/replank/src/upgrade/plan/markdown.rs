@@ -37,6 +37,9 @@ pub(super) fn markdown(planned: &Planned) -> String {
             words::known_by(plan.survey.control_plane.known_by)
         ),
     );
+    if let Some(open) = &plan.way_back {
+        line(&mut page, &format!("Way back: {}.\n", escape(&words::way_back(open))));
+    }
     line(&mut page, "## Ways of the nodes\n\n| way | rolls | pods that move | time |\n|---|---|---|---|");
     for (index, route) in plan.routes.iter().enumerate() {
         let [rolls, pods, time] = words::figures(route);

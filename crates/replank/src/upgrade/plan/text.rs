@@ -48,6 +48,9 @@ fn head(page: &mut Page, planned: &Planned) {
     if let Some(support) = words::support(&planned.calendar, from, Day::of(planned.now)) {
         page.wrapped(2, &format!("EKS support of {from}: {support}"), Tone::Faint);
     }
+    if let Some(open) = &plan.way_back {
+        page.wrapped(2, &words::way_back(open), Tone::Note);
+    }
     let (known, unknown) = plan.takes();
     let rest = match unknown {
         0 => String::new(),

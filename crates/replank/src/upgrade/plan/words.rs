@@ -2,7 +2,7 @@
 
 use replank_core::upgrade::controllers::{Controller, Goes};
 use replank_core::upgrade::minor::Minor;
-use replank_core::upgrade::plan::{Back, Step, Takes, What};
+use replank_core::upgrade::plan::{Back, Step, Takes, WayBack, What};
 use replank_core::upgrade::routes::Route;
 use replank_core::upgrade::survey::KnownBy;
 use replank_lifecycle::calendar::{Calendar, Day};
@@ -123,6 +123,22 @@ pub(crate) fn goes(controller: &Controller, with: Minor) -> String {
         }
         Goes::Unknown => format!("not known: {}", controller.known.look),
     }
+}
+
+/// The way back that is open before anything is begun.
+pub(crate) fn way_back(open: &WayBack) -> String {
+    let first = match open.in_the_way.as_slice() {
+        [] => String::new(),
+        some => {
+            let names: Vec<&str> = some.iter().map(|name| &**name).collect();
+            format!(", once the nodes of {} are back", names.join(", "))
+        }
+    };
+    format!(
+        "the control plane can still go back to {} for {}{first}; its next step ends that",
+        open.to,
+        span(open.left)
+    )
 }
 
 /// A route's figures: rolls, pods, time.

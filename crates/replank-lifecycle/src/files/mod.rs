@@ -1,5 +1,6 @@
 //! Which files are scanned, and scanning them on several threads.
 
+mod archive;
 mod gitignore;
 #[cfg(test)]
 mod tests;
@@ -59,12 +60,46 @@ pub fn scan_files(measure: &Measure, files: &[File], threads: usize) -> Report {
 }
 
 fn scan_file(measure: &Measure, file: &File) -> Report {
-    let text = std::fs::read(&file.path).map_err(|error| error.to_string()).and_then(from_bytes);
-    match text {
-        Ok(text) => scan::scan(measure, &file.name, &text, &file.hint),
-        Err(why) => {
-            let place = Place { source: file.name.clone(), line: 1, column: 1 };
-            Report::of_unread(Unread { place, why })
+    match std::fs::read(&file.path) {
+        Ok(bytes) => match archive::unpacked(&bytes) {
+            Some(archive) => scan_archive(measure, &file.name, &archive, ARCHIVES_MAX),
+            None => scan_bytes(measure, &file.name, bytes, &file.hint),
+        },
+        Err(error) => unread(&file.name, error.to_string()),
+    }
+}
+
+fn scan_bytes(measure: &Measure, name: &Arc<str>, bytes: Vec<u8>, hint: &Hint) -> Report {
+    match from_bytes(bytes) {
+        Ok(text) => scan::scan(measure, name, &text, hint),
+        Err(why) => unread(name, why),
+    }
+}
+
+fn unread(name: &Arc<str>, why: String) -> Report {
+    let place = Place { source: name.clone(), line: 1, column: 1 };
+    Report::of_unread(Unread { place, why })
+}
+
+/// Charts within packed charts that are followed.
+const ARCHIVES_MAX: u32 = 4;
+
+/// A packed chart: its files, as if it lay there unpacked.
+fn scan_archive(measure: &Measure, name: &Arc<str>, archive: &[u8], depth: u32) -> Report {
+    let mut report = Report::default();
+    for (path, content) in archive::members(archive) {
+        let name: Arc<str> = format!("{name}/{path}").into();
+        let in_chart = path.split('/').any(|part| part == "templates");
+        let file = path.rsplit('/').next().unwrap_or_default();
+        match archive::unpacked(content) {
+            Some(inner) if depth > 0 => report.append(scan_archive(measure, &name, &inner, depth - 1)),
+            Some(_) => report.append(unread(&name, "charts are packed within charts too often".to_owned())),
+            None if walk::is_manifest(file, in_chart) => {
+                let hint = Hint { rendered_by: None, in_chart };
+                report.append(scan_bytes(measure, &name, content.to_vec(), &hint));
+            }
+            None => {}
         }
     }
+    report
 }

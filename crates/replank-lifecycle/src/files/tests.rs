@@ -82,15 +82,42 @@ fn charts_and_kustomizations_are_noticed() {
         [
             "base/kustomization.yml",
             "chart/Chart.yaml",
+            "chart/charts/redis-1.0.0.tgz",
             "chart/templates/_b.tpl",
             "chart/templates/a.yaml",
             "x/a.yaml.gotmpl"
         ]
     );
     let in_chart: Vec<bool> = walk.files.iter().map(|file| file.hint.in_chart).collect();
-    assert_eq!(in_chart, [false, false, true, true, false]);
-    assert_eq!((walk.charts.len(), walk.kustomizations.len(), walk.unrendered.len()), (1, 1, 1));
+    assert_eq!(in_chart, [false, false, true, true, true, false]);
+    assert_eq!((walk.charts.len(), walk.kustomizations.len()), (1, 1));
     assert!(tree.found("chart/templates", Ignore::Git).1.files[0].hint.in_chart);
+}
+
+#[test]
+fn packed_charts_are_read_as_if_they_were_unpacked() {
+    let old = b"apiVersion: batch/v1beta1\nkind: CronJob\nmetadata: {name: {{ .Release.Name }}}\n";
+    let plain = b"apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: a}\n";
+    let inner = archive::tests::packed(&[("db/templates/job.yaml", old), ("db/README.md", plain)]);
+    let outer = archive::tests::packed(&[
+        ("web/Chart.yaml", b"name: web\n"),
+        ("web/crds/a.yaml", plain),
+        ("web/charts/db-1.0.tgz", &inner),
+        ("web/latin.yaml", b"\xff"),
+    ]);
+    let tree = Tree::new("packed", &[("chart/charts/x.yaml", "")]);
+    fs::write(tree.0.join("chart/charts/web-1.0.tgz"), outer).unwrap();
+    let (_, walk) = tree.found("", Ignore::Git);
+    let report = scan_files(&crate::scan::tests::measure("1.30"), &walk.files, 1);
+    let root = format!("{}/chart/charts/web-1.0.tgz/web", tree.0.display());
+    let mut found: Vec<&str> = report.findings.iter().map(|of| &*of.place.source).collect();
+    found.sort_unstable();
+    assert_eq!(
+        found,
+        [format!("{root}/charts/db-1.0.tgz/db/templates/job.yaml"), format!("{root}/crds/a.yaml")]
+    );
+    let [unread] = &report.unread[..] else { panic!("{:?}", report.unread) };
+    assert_eq!(&*unread.place.source, format!("{root}/latin.yaml"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::File;
 use super::gitignore::{Rules, Said};
-use crate::scan::{Hint, TEMPLATE_ENDINGS, Unrendered};
+use crate::scan::{Hint, TEMPLATE_ENDINGS};
 use crate::source::{Place, Unread};
 
 /// Levels of directories: deeper trees are build output or a mistake.
@@ -39,8 +39,6 @@ pub struct Walk {
     pub charts: Vec<PathBuf>,
     /// Directories with a kustomization.
     pub kustomizations: Vec<PathBuf>,
-    /// Charts that are packed.
-    pub unrendered: Vec<Unrendered>,
     /// Directories that cannot be read.
     pub unread: Vec<Unread>,
 }
@@ -141,9 +139,8 @@ impl Walker {
                 let in_chart = in_chart || (is_chart && name == "templates");
                 self.directory(&entry, &real.join(&name), &rules, in_chart, depth + 1);
             } else if is_packed_chart(path, &name) {
-                let place = Place { source: entry.to_string_lossy().into(), line: 1, column: 1 };
-                let why = "a packed chart: unpack it, or scan what `helm template` prints of the chart that it is part of";
-                self.walk.unrendered.push(Unrendered { place, what: name, why });
+                // Rendered with the chart that it is part of, as templates are.
+                self.file(&entry, true);
             } else {
                 self.file(&entry, in_chart);
             }
@@ -202,7 +199,7 @@ fn is_in_chart(path: &Path) -> bool {
     })
 }
 
-fn is_manifest(name: &str, in_chart: bool) -> bool {
+pub(super) fn is_manifest(name: &str, in_chart: bool) -> bool {
     let name = name.strip_suffix(".gz").unwrap_or(name);
     let Some((stem, ending)) = name.rsplit_once('.') else { return name == "Kustomization" };
     match ending {

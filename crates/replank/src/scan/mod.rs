@@ -204,10 +204,9 @@ fn found(args: &ScanArgs, measure: &Measure, printer: &mut Printer) -> Result<Fo
     let threads = args.threads.map(usize::from).unwrap_or_else(cores);
     report.append(files::scan_files(measure, &walk.files, threads));
     render::add(&mut report, rendered);
-    let Walk { unread, unrendered, left_out, files, .. } = walk;
+    let Walk { unread, left_out, files, .. } = walk;
     report.unread.extend(unread);
-    let mut report = report.finish(measure);
-    report.unrendered.splice(0..0, unrendered);
+    let report = report.finish(measure);
     Ok(Found { report, files, left_out })
 }
 

@@ -103,9 +103,10 @@ impl<'t> Lay<'t> {
         self.origins.notation == Notation::Json
     }
 
-    /// The byte at which the line of a byte begins.
+    /// The byte at which the line of a byte begins: behind a byte order mark, which is no column.
     fn line_start(&self, at: usize) -> usize {
-        self.text[..at].rfind('\n').map_or(0, |newline| newline + 1)
+        let mark = if self.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        self.text[..at].rfind('\n').map_or(mark.min(at), |newline| newline + 1)
     }
 
     /// The byte at which the line behind that of a byte begins, or the end of the text.

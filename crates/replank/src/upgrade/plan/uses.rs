@@ -55,7 +55,7 @@ pub(crate) fn find(
             count(unread - TOLD_MAX, "document")
         ));
     }
-    let unrendered = report.unrendered.len() + walk.unrendered.len();
+    let unrendered = report.unrendered.len();
     if unrendered > 0 {
         printer.warning(&format!(
             "{} not looked at: replank scan names them",

@@ -27,6 +27,5 @@ pub fn play(seed: u64, pilot: impl FnOnce(Core) -> Box<dyn Pilot>) -> Account {
         stage::say(&mut world, &line);
     }
     world.run_until(start + stage::WATCHED);
-    let account = account.borrow().clone();
-    account
+    account.borrow().clone()
 }

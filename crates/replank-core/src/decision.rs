@@ -29,14 +29,14 @@ impl Decision {
         Self { end, ..self.joined(next) }
     }
 
-    /// This decision, and then another that was taken knowing of it. While something is going on here, the other's end is not the
-    /// end.
-    pub(crate) fn before(self, next: Self) -> Self {
+    /// This decision, and then another that was taken knowing of it. While something is going on here that is sure to end soon, the
+    /// other's end is not the end.
+    pub(crate) fn before(self, next: Self, is_pressing: bool) -> Self {
         let is_moving = |waiting: &Waiting| {
             // What nobody knows may never be heard of.
             waiting.on.hope() != Hope::None && !matches!(waiting.on, WaitingOn::Unregistered { .. })
         };
-        let is_open = self.waiting.iter().any(is_moving);
+        let is_open = is_pressing && self.waiting.iter().any(is_moving);
         let end = next.end.clone().filter(|_| !is_open);
         Self { end, ..self.joined(next) }
     }

@@ -175,7 +175,8 @@ impl Core {
             None => Decision::default(),
         };
         if let Some(led) = &mut self.led {
-            decision = decision.before(led.run.decide(&self.view, now, account));
+            let is_pressing = self.interrupt.as_ref().is_some_and(Interrupt::is_pressing);
+            decision = decision.before(led.run.decide(&self.view, now, account), is_pressing);
         }
         if let Some(scale) = &mut self.scale {
             let last = scale.decide(&self.view, now, account, &decision.waiting);

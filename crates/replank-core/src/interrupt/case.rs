@@ -343,6 +343,18 @@ impl Case {
         (found.run == options.run || node.spec.unschedulable).then_some(found.mark.since)
     }
 
+    /// Whether it has an end, or has not been under way for long.
+    pub(super) fn is_pressing(&self, desk: &mut Desk<'_>) -> bool {
+        let Some(since) = self.marked_since(desk.options).filter(|_| self.until.is_none()) else {
+            return true;
+        };
+        let long = since + desk.options.patience;
+        if desk.now < long {
+            desk.wake_at(long);
+        }
+        desk.now < long
+    }
+
     /// Cordons its node and says why.
     pub(super) fn mark(&self, desk: &mut Desk<'_>) {
         let Some(node) = &self.node else { return };

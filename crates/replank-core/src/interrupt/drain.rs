@@ -18,6 +18,8 @@ use crate::waiting::{Subject, WaitingOn};
 
 /// What is kept at the end of a node for the end of a pod whose own grace is longer: half of what a spot instance has.
 const GRACE_MAX: Span = Span::from_secs(60);
+/// A pod that was made so long after its node was marked was made on a closed node.
+const CLOSED: Span = Span::from_secs(10);
 /// Pods without a node for which room is kept at a decision.
 const WAITING_PODS_MAX: usize = 256;
 
@@ -125,6 +127,10 @@ impl<'r> Works<'r> {
             evict(desk, pod, key);
             return;
         }
+        if !is_last && came_back(desk, case, pod) {
+            desk.wait(Subject::Pod(pod.meta.key()), WaitingOn::CameBack);
+            return;
+        }
         if self.ledger.is_granted(desk.now, *ix, pod) {
             return;
         }
@@ -149,6 +155,12 @@ impl<'r> Works<'r> {
             Err(on) => desk.wait(Subject::Pod(pod.meta.key()), on),
         }
     }
+}
+
+/// Whether no cordon keeps a pod off its node: to evict it would have no end.
+fn came_back(desk: &Desk<'_>, case: &Case, pod: &Pod) -> bool {
+    let since = case.marked_since(desk.options);
+    since.is_some_and(|since| pod.meta.creation_timestamp.is_some_and(|created| created > since + CLOSED))
 }
 
 fn evict(desk: &mut Desk<'_>, pod: &Pod, key: CommandKey) {

@@ -146,6 +146,8 @@ struct Cache {
     /// When the node of an instance was first seen empty.
     emptied: BTreeMap<InstanceId, Time>,
     is_stale: bool,
+    /// As of the last decision: see [`Interrupt::is_pressing`].
+    is_pressing: bool,
 }
 
 impl Interrupt {
@@ -175,6 +177,12 @@ impl Interrupt {
         }
     }
 
+    /// Whether an interruption is under way that has an end, or that has not been under way for long: a recommendation can be open for
+    /// ever, and a run is not to wait for that.
+    pub(crate) fn is_pressing(&self) -> bool {
+        self.cache.is_pressing
+    }
+
     /// What is done about interruptions now. Tells the account which nodes they take away.
     pub(crate) fn decide(&mut self, view: &View, now: Time, account: &mut Account) -> Decision {
         self.cache.refresh(&self.options, view);
@@ -192,6 +200,7 @@ impl Interrupt {
             let emptied = self.cache.emptied(case, now);
             finish::finish(&mut desk, case, &self.cache.beats, emptied);
         }
+        self.cache.is_pressing = cases.iter().any(|case| case.is_pressing(&mut desk));
         let mut open = launch::launches(&mut desk, &self.cache);
         open.extend(cases.iter().flat_map(|case| case.messages.iter().cloned()));
         open.extend(self.cache.calls_off());

@@ -126,7 +126,7 @@ pub(crate) struct UpgradeRehearsalArgs {
         long,
         value_name = "VERSION",
         value_parser = release,
-        conflicts_with_all = ["plan", "roll", "script", "connections", "seeds", "timeline", "start_sweep", "limit", "autoscaler", "groups"]
+        conflicts_with_all = ["plan", "roll", "script", "connections", "seeds", "timeline", "start_sweep", "limit", "autoscaler", "groups", "prices", "load", "interruptions"]
     )]
     pub(crate) upgrade_to: Option<Release>,
 

@@ -79,6 +79,12 @@ fn durations_are_those_that_were_said_and_runs_are_repeatable() {
 #[test]
 fn what_does_not_go_together_is_a_usage_error() {
     assert!(upgrade(&["1.34", "--seeds", "3"]).usage_error().contains("cannot be used with"));
+    for option in ["--load", "--interruptions"] {
+        assert!(
+            upgrade(&["1.34", option, "some.csv"]).usage_error().contains("cannot be used with"),
+            "{option}"
+        );
+    }
     let stray = replank(&["rehearse", CLUSTER, "--bake", "1d"]).usage_error();
     assert!(stray.contains("--bake is of an upgrade"), "{stray}");
     assert!(

@@ -119,6 +119,11 @@ pub enum Hindrance {
         /// The name.
         name: Name,
     },
+    /// There is a ConfigMap of the name under which a migration writes down what it does, and it is another's.
+    Record {
+        /// The ConfigMap.
+        name: Name,
+    },
     /// The name is too long to be the value of a label.
     LongName {
         /// Letters it has.
@@ -163,6 +168,9 @@ impl fmt::Display for Hindrance {
                 write!(f, "claim {claim} can be mounted by one node only, so a twin's pods would wait for it")
             }
             Self::Name { name } => write!(f, "there is another Deployment {name}, the name of the twin"),
+            Self::Record { name } => {
+                write!(f, "there is another ConfigMap {name}, in which it would be written down: rename that")
+            }
             Self::LongName { letters } => {
                 write!(f, "its name has {letters} letters, and a twin's label holds 63")
             }
@@ -253,6 +261,9 @@ fn both(view: &View, live: &Deployment, after: &Deployment, selector: &Selector)
         found.push(Hindrance::Template { selector: formatted(after) });
     }
     found.extend(unselected(view, live, after));
+    if record::is_taken(view, &live.meta.key()) {
+        found.push(Hindrance::Record { name: record::record_key(&live.meta.key()).name });
+    }
     let bytes = target::text(live).len() + target::text(after).len();
     if bytes > BYTES_MAX {
         found.push(Hindrance::Size { bytes, limit: BYTES_MAX });

@@ -37,7 +37,7 @@ use crate::sent::Sent;
 
 pub use gitops::{Keeper, Reconciliation};
 pub use judge::{Choice, Hindrance, Judgement, Path, judge};
-pub use record::TWIN_OF;
+pub use record::{TWIN_OF, record_key};
 pub use serving::{autoscalers_of, ready_endpoints, services_of};
 pub use target::{after, twin_name};
 pub use wait::{Copy, Wait};

@@ -100,8 +100,10 @@ pub(super) enum Missing {
     Endpoints { service: Key, ready: i32, wanted: i32 },
 }
 
-/// Whether all pods that a Deployment wants are available, of its present template, and ready endpoints of every Service.
-pub(super) fn missing(view: &View, deployment: &Deployment) -> Option<Missing> {
+/// Whether all pods that a Deployment wants are available, of its present template, and ready endpoints of every Service that
+/// selects them, and of those that served when the migration began: one that somebody has pointed elsewhere meanwhile must not be
+/// taken for served, for it may be pointed back by the next moment.
+pub(super) fn missing(view: &View, deployment: &Deployment, served: &BTreeSet<Name>) -> Option<Missing> {
     let wanted = deployment.spec.replicas.unwrap_or(1);
     let status = &deployment.status;
     let is_seen = status.observed_generation >= deployment.meta.generation;
@@ -112,11 +114,32 @@ pub(super) fn missing(view: &View, deployment: &Deployment) -> Option<Missing> {
     let pods: BTreeSet<Uid> =
         pods_of(view, &deployment.meta.uid).into_iter().map(|pod| pod.meta.uid.clone()).collect();
     let labels = &deployment.spec.template.meta.labels;
-    services_of(view, &deployment.meta.namespace, labels).into_iter().find_map(|service| {
-        let key = service.meta.key();
-        let ready = ready_among(view, &key, &pods);
-        (ready < wanted).then_some(Missing::Endpoints { service: key, ready, wanted })
+    let mut services: BTreeSet<Key> = still_there(view, &deployment.meta.namespace, served).collect();
+    let selecting = services_of(view, &deployment.meta.namespace, labels).into_iter();
+    services.extend(selecting.map(|service| service.meta.key()));
+    services.into_iter().find_map(|service| {
+        let ready = ready_among(view, &service, &pods);
+        (ready < wanted).then_some(Missing::Endpoints { service, ready, wanted })
     })
+}
+
+/// The first Service of those that served when the migration began which has none of a Deployment's pods among its ready endpoints.
+pub(super) fn unserved(view: &View, deployment: &Deployment, served: &BTreeSet<Name>) -> Option<Missing> {
+    let pods: BTreeSet<Uid> =
+        pods_of(view, &deployment.meta.uid).into_iter().map(|pod| pod.meta.uid.clone()).collect();
+    still_there(view, &deployment.meta.namespace, served).find_map(|service| {
+        let ready = ready_among(view, &service, &pods);
+        (ready == 0).then_some(Missing::Endpoints { service, ready, wanted: 1 })
+    })
+}
+
+fn still_there<'a>(
+    view: &'a View,
+    namespace: &'a Namespace,
+    served: &'a BTreeSet<Name>,
+) -> impl Iterator<Item = Key> + 'a {
+    let keys = served.iter().map(|name| Key { namespace: namespace.clone(), name: name.clone() });
+    keys.filter(|key| view.services.by_key(key).is_some())
 }
 
 /// A count as the API has it.

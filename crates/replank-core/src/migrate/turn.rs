@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
 use replank_model::object::workload::{Deployment, ReplicaSet};
 use replank_model::object::{Kind, Object};
@@ -10,7 +11,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
 use super::judge::{self, Hindrance, Path};
-use super::record::{self, Holder, Record, TWIN_OF};
+use super::record::{self, Record, TWIN_OF};
 use super::serving::{self, Missing};
 use super::wait::{Copy, Wait};
 use super::{EXPIRY, Options, Request, ended, target};
@@ -70,7 +71,8 @@ pub(super) enum Leave {
 /// Where a migration is, and where it goes.
 pub(super) struct Stand {
     pub(super) record: Record,
-    pub(super) holder: Holder,
+    /// The ConfigMap that bears the record.
+    pub(super) holder: Arc<Other>,
     /// The Deployment of the name, whichever it is.
     pub(super) live: Option<Arc<Deployment>>,
     /// What there is to be in this direction.
@@ -193,6 +195,10 @@ impl<'a> Turn<'a> {
             since: self.now,
             expires: self.now + EXPIRY,
             path,
+            set: match path {
+                Path::Keep => judge::present_set(self.view, live).map(|set| set.meta.name.clone()),
+                Path::Twin => None,
+            },
             before: target::bare(live),
             after,
             served: served.map(|service| service.name).collect(),
@@ -200,25 +206,37 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Writes down what is begun; on the way with a twin that is its beginning.
+    /// Writes down what is begun.
     fn lay(&mut self, record: &Record, live: &Deployment) {
-        match record.path {
-            Path::Keep => {
-                let set = judge::present_set(self.view, live).expect("judged with a ReplicaSet").clone();
-                let object = record::rewritten(&Holder::Set(set), Some(record));
-                self.replace("begin", object);
-            }
-            Path::Twin => {
-                let key = self.key("twin", Kind::Deployment, &live.meta.name, live.meta.uid.as_str());
-                let object = record::twin_with(record, live).into();
-                self.send("the twin to be made", key, Effect::Create { object });
-            }
-        }
+        let key = self.key("begin", Kind::Deployment, &live.meta.name, live.meta.uid.as_str());
+        self.send("what there is to be written down", key, Effect::Create { object: record.object() });
     }
 
-    fn go_on(&mut self, record: Record, holder: Holder) -> Option<End> {
+    /// Makes the twin.
+    pub(super) fn make_twin(&mut self, stand: &Stand, twin: Deployment) {
+        let before = stand.holder.meta.uid.as_str();
+        let key = self.key("twin", Kind::Deployment, &twin.meta.name, before);
+        self.memory.quiet = Some(self.now + QUIET);
+        self.send("the twin to be made", key, Effect::Create { object: twin.into() });
+    }
+
+    /// Takes the record away: it is over. It is deleted first, so that it is gone with its finalizer.
+    pub(super) fn lift(&mut self, stand: &Stand) {
+        let meta = &stand.holder.meta;
+        if meta.is_terminating() {
+            self.replace("end", record::released(&stand.holder));
+            return;
+        }
+        let key = self.key("over", Kind::Other, &meta.name, meta.uid.as_str());
+        let object = Object::Other(stand.holder.clone()).reference();
+        let effect =
+            Effect::Delete { object, version: meta.resource_version, dependents: Dependents::Collected };
+        self.send("the record to be taken away", key, effect);
+    }
+
+    fn go_on(&mut self, record: Record, holder: Arc<Other>) -> Option<End> {
         let live = self.view.deployments.by_key(&self.request.deployment).cloned();
-        let is_back = self.is_back(&record, &holder, live.as_deref());
+        let is_back = self.is_back(&record, live.as_deref());
         let (wanted, other) = if is_back {
             (record.before.clone(), record.after.clone())
         } else {
@@ -226,43 +244,40 @@ impl<'a> Turn<'a> {
         };
         let leave = self.leave(&record, &holder);
         let stand = Stand { record, holder, live, wanted, other, is_back, leave };
-        match &stand.holder {
-            Holder::Set(set) => {
-                let set = set.clone();
-                super::keep::step(self, &stand, &set)
-            }
-            Holder::Twin(twin) => {
-                let twin = twin.clone();
-                super::twin::step(self, &stand, &twin)
-            }
+        match stand.record.path {
+            Path::Keep => super::keep::step(self, &stand),
+            Path::Twin => super::twin::step(self, &stand),
         }
     }
 
     /// Whether it goes back. A migration that was called off goes back as long as the new Deployment does not stand; then it is
     /// less to finish it.
-    fn is_back(&mut self, record: &Record, holder: &Holder, live: Option<&Deployment>) -> bool {
+    fn is_back(&mut self, record: &Record, live: Option<&Deployment>) -> bool {
         let is_new = |live: &Deployment| {
             !live.meta.is_terminating() && live.spec.selector == record.after.spec.selector
         };
         match self.intent {
             Intent::Undo => true,
             Intent::Cancelled => !live.is_some_and(is_new),
-            Intent::Run | Intent::Paused => match (holder, live) {
-                (Holder::Twin(twin), Some(live)) if is_the_original(live, record) => {
-                    self.gives_up(record, twin, live)
-                }
-                (Holder::Twin(_) | Holder::Set(_), Some(_) | None) => false,
+            Intent::Run | Intent::Paused => match (record.path, live) {
+                (Path::Twin, Some(live)) if is_the_original(live, record) => self.gives_up(record, live),
+                (Path::Twin | Path::Keep, Some(_) | None) => false,
             },
         }
     }
 
-    /// Whether the twin is no good: it does not come to serve, somebody deletes it, or it is a copy of what is no longer so.
-    fn gives_up(&mut self, record: &Record, twin: &Deployment, live: &Deployment) -> bool {
-        if twin.meta.is_terminating() || !target::makes_the_same(&record.before, &live.spec.template) {
+    /// Whether the twin is no good: it does not come to serve, or it is a copy of what is no longer so.
+    fn gives_up(&mut self, record: &Record, live: &Deployment) -> bool {
+        if !target::makes_the_same(&record.before, &live.spec.template) {
             return true;
         }
         let until = record.since + self.options.patience;
-        let wait = serving::missing(self.view, twin).map(|missing| as_wait(Copy::Twin, missing));
+        let wanted = live.spec.replicas.unwrap_or(1);
+        let missing = match self.view.deployments.by_key(&target::twin_key(&self.request.deployment)) {
+            Some(twin) => serving::missing(self.view, twin, &record.served),
+            None => Some(Missing::Pods { available: 0, wanted }),
+        };
+        let wait = missing.map(|missing| as_wait(Copy::Twin, missing));
         if self.memory.given_up.is_none() && self.now >= until {
             self.memory.given_up.clone_from(&wait);
         }
@@ -273,7 +288,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Whether anything that serves may be deleted.
-    fn leave(&mut self, record: &Record, holder: &Holder) -> Leave {
+    fn leave(&mut self, record: &Record, holder: &Arc<Other>) -> Leave {
         let namespace = &record.before.meta.namespace;
         let is_dead = |name: &&Name| {
             let key = Key { namespace: namespace.clone(), name: (*name).clone() };
@@ -290,7 +305,7 @@ impl<'a> Turn<'a> {
             (Some((since, service)), _) => Leave::Stopped(wait(service, *since)),
             (None, Some(service)) => {
                 let stopped = Record { stopped: Some((self.now, service.clone())), ..record.clone() };
-                self.replace("stop", record::rewritten(holder, Some(&stopped)));
+                self.replace("stop", stopped.rewritten(holder));
                 Leave::Stopping(wait(&service, self.now))
             }
             (None, None) if self.intent == Intent::Paused => Leave::Paused,
@@ -299,7 +314,7 @@ impl<'a> Turn<'a> {
     }
 
     /// What is left of a twin that is gone itself.
-    fn twins_remains(&self) -> Option<Wait> {
+    pub(super) fn twins_remains(&self) -> Option<Wait> {
         let of = &self.request.deployment;
         let is_its = |labels: &replank_model::labels::Labels| labels.value(TWIN_OF) == Some(of.name.as_str());
         let sets = self
@@ -318,14 +333,7 @@ impl<'a> Turn<'a> {
     /// Asks for leave to delete; where it is not given, says why. `Err` is the end.
     pub(super) fn may_delete(&mut self, stand: &Stand) -> Result<bool, End> {
         match &stand.leave {
-            Leave::Given => match self.memory.hold.filter(|until| *until > self.now) {
-                None => Ok(true),
-                Some(until) => {
-                    self.wake_at(until);
-                    self.wait_on(WaitingOn::Quiet { until });
-                    Ok(false)
-                }
-            },
+            Leave::Given => Ok(self.is_quiet()),
             Leave::Paused => {
                 self.wait_on(WaitingOn::Paused);
                 Ok(false)
@@ -336,6 +344,31 @@ impl<'a> Turn<'a> {
             }
             Leave::Stopped(wait) => Err(End::Blocked(vec![self.waiting(wait.clone())])),
         }
+    }
+
+    /// The end, where a Service was seen without an endpoint: a person decides, and until then nothing is begun.
+    pub(super) fn stands(&self, stand: &Stand) -> Option<End> {
+        match &stand.leave {
+            Leave::Stopped(wait) => Some(End::Blocked(vec![self.waiting(wait.clone())])),
+            Leave::Given | Leave::Paused | Leave::Stopping(_) => None,
+        }
+    }
+
+    /// Whether no deletion can be on its way that was decided with another intent, or by another process; else it is said.
+    pub(super) fn is_quiet(&mut self) -> bool {
+        self.is_past(self.memory.hold)
+    }
+
+    /// Whether nothing that begins can be on its way; else it is said.
+    pub(super) fn is_still(&mut self) -> bool {
+        self.is_past(self.memory.quiet)
+    }
+
+    fn is_past(&mut self, moment: Option<Time>) -> bool {
+        let Some(until) = moment.filter(|until| *until > self.now) else { return true };
+        self.wake_at(until);
+        self.wait_on(WaitingOn::Quiet { until });
+        false
     }
 
     /// Says what is missing until a Deployment serves; after the patience that is the end. The old one serves on, or the twin does.
@@ -392,7 +425,7 @@ impl<'a> Turn<'a> {
         let mut object = stand.wanted.clone();
         object.spec.replicas = replicas;
         let direction = if stand.is_back { "back" } else { "make" };
-        let before = record::holder_uid(&stand.holder).as_str();
+        let before = stand.holder.meta.uid.as_str();
         let key = self.key(direction, Kind::Deployment, &object.meta.name, before);
         self.send("the Deployment to be made again", key, Effect::Create { object: object.into() });
     }

@@ -13,29 +13,49 @@ use replank_model::text::Name;
 
 use super::record::{self, SCALES};
 use super::serving;
+use super::target;
 use super::turn::{Stand, Turn, is_the_original};
 use super::wait::{Copy, Wait};
 use crate::command::Dependents;
 use crate::decision::End;
 
-/// What is next, with the record on a twin.
-pub(super) fn step(turn: &mut Turn<'_>, stand: &Stand, twin: &Deployment) -> Option<End> {
-    let Some(live) = stand.live.clone() else { return make(turn, stand, twin) };
+/// What is next.
+pub(super) fn step(turn: &mut Turn<'_>, stand: &Stand) -> Option<End> {
+    let of = stand.record.before.meta.key();
+    let twin = turn.view.deployments.by_key(&target::twin_key(&of)).cloned();
+    let twin = twin.filter(|twin| record::is_twin_of(twin, &of.name));
+    let Some(live) = stand.live.clone() else { return make(turn, stand, twin.as_deref()) };
     if live.meta.is_terminating() {
         turn.wait(leaving(turn, &live));
         return None;
     }
     if live.spec.selector == stand.wanted.spec.selector {
-        return settle(turn, stand, twin, &live);
+        return settle(turn, stand, twin.as_deref(), &live);
     }
-    if live.spec.selector == stand.other.spec.selector {
-        return hand_over(turn, stand, twin, &live);
+    if live.spec.selector != stand.other.spec.selector {
+        return Some(turn.foreign());
     }
-    Some(turn.foreign())
+    if let Some(end) = turn.stands(stand) {
+        return Some(end);
+    }
+    match twin {
+        Some(twin) => hand_over(turn, stand, &twin, &live),
+        None => {
+            match turn.twins_remains() {
+                Some(wait) => turn.wait(wait),
+                None => turn.make_twin(stand, target::twin(&live)),
+            }
+            None
+        }
+    }
 }
 
 /// The old Deployment is there: the twin takes its place, then it goes.
 fn hand_over(turn: &mut Turn<'_>, stand: &Stand, twin: &Deployment, live: &Deployment) -> Option<End> {
+    if twin.meta.is_terminating() {
+        turn.wait(leaving(turn, twin));
+        return None;
+    }
     let followed = scaling(turn, live, &twin.meta.name);
     if followed.is_empty() && size(twin) < size(live) {
         let mut twin = twin.clone();
@@ -43,7 +63,7 @@ fn hand_over(turn: &mut Turn<'_>, stand: &Stand, twin: &Deployment, live: &Deplo
         turn.replace("size", twin.into());
         return None;
     }
-    if let Some(missing) = serving::missing(turn.view, twin) {
+    if let Some(missing) = serving::missing(turn.view, twin, &stand.record.served) {
         return turn.wait_for(Copy::Twin, twin, missing);
     }
     match turn.may_delete(stand) {
@@ -61,8 +81,9 @@ fn hand_over(turn: &mut Turn<'_>, stand: &Stand, twin: &Deployment, live: &Deplo
     None
 }
 
-/// The old one is gone: the new one is made, once no ReplicaSet of the old one bears a name that the new one's would have.
-fn make(turn: &mut Turn<'_>, stand: &Stand, twin: &Deployment) -> Option<End> {
+/// The old one is gone: the new one is made, once no ReplicaSet of the old one bears a name that the new one's would have. It is made
+/// without a twin, too, should somebody have deleted that meanwhile.
+fn make(turn: &mut Turn<'_>, stand: &Stand, twin: Option<&Deployment>) -> Option<End> {
     let name = &stand.wanted.meta.name;
     let namespace = &stand.wanted.meta.namespace;
     let is_left = |owner: &replank_model::object::meta::OwnerReference| {
@@ -77,33 +98,30 @@ fn make(turn: &mut Turn<'_>, stand: &Stand, twin: &Deployment) -> Option<End> {
         .collect();
     if !sets.is_empty() {
         let pods: usize = sets.iter().map(|set| turn.view.pods_of(&set.meta.uid).len()).sum();
-        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         turn.wait(Wait::Leaving { copy: Copy::Old, sets: count(sets.len()), pods: count(pods) });
         return None;
     }
-    turn.create(stand, twin.spec.replicas);
+    let replicas = twin.map_or(stand.record.before.spec.replicas, |twin| twin.spec.replicas);
+    turn.create(stand, replicas);
     None
 }
 
-/// What is to stay is there: once it serves, the twin goes.
-fn settle(turn: &mut Turn<'_>, stand: &Stand, twin: &Deployment, live: &Deployment) -> Option<End> {
+/// What is to stay is there: once it serves, the twin goes, and the record after it.
+fn settle(turn: &mut Turn<'_>, stand: &Stand, twin: Option<&Deployment>, live: &Deployment) -> Option<End> {
     // The original was never away: it serves as well as it did.
     let has_stayed = stand.is_back && is_the_original(live, &stand.record);
-    let followed = scaling(turn, live, &twin.meta.name);
+    let followed = scaling(turn, live, &target::twin_name(&live.meta.name));
     if !has_stayed {
-        if !followed.is_empty() && size(live) < size(twin) {
+        let wanted = twin.filter(|twin| !followed.is_empty() && size(live) < size(twin));
+        if let Some(twin) = wanted {
             let mut live = live.clone();
             live.spec.replicas = twin.spec.replicas;
             turn.replace("size", live.into());
             return None;
         }
-        if let Some(missing) = serving::missing(turn.view, live) {
+        if let Some(missing) = serving::missing(turn.view, live, &stand.record.served) {
             return turn.wait_for(Copy::New, live, missing);
         }
-    }
-    if twin.meta.is_terminating() {
-        turn.wait(leaving(turn, twin));
-        return None;
     }
     for autoscaler in &followed {
         turn.replace("scale", retargeted(autoscaler, &live.meta.name, &live.meta.name).into());
@@ -111,10 +129,26 @@ fn settle(turn: &mut Turn<'_>, stand: &Stand, twin: &Deployment, live: &Deployme
     if !followed.is_empty() {
         return None;
     }
+    if let Some(twin) = twin.filter(|twin| twin.meta.is_terminating()) {
+        turn.wait(leaving(turn, twin));
+        return None;
+    }
+    if twin.is_none()
+        && let Some(wait) = turn.twins_remains()
+    {
+        turn.wait(wait);
+        return None;
+    }
     match turn.may_delete(stand) {
-        Ok(true) => turn.delete(twin, Dependents::Collected),
-        Ok(false) => {}
+        Ok(true) => {}
+        Ok(false) => return None,
         Err(end) => return Some(end),
+    }
+    match twin {
+        Some(twin) => turn.delete(twin, Dependents::Collected),
+        // One that nobody has seen yet may be on its way: the record has to outlive it.
+        None if !has_stayed || turn.is_still() => turn.lift(stand),
+        None => {}
     }
     None
 }
@@ -146,7 +180,10 @@ fn retargeted(autoscaler: &HorizontalPodAutoscaler, of: &Name, to: &Name) -> Hor
 fn leaving(turn: &Turn<'_>, of: &Deployment) -> Wait {
     let sets = serving::sets_of(turn.view, &of.meta.uid);
     let pods: usize = sets.iter().map(|set| turn.view.pods_of(&set.meta.uid).len()).sum();
-    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let copy = if record::is_twin(of) { Copy::Twin } else { Copy::Old };
     Wait::Leaving { copy, sets: count(sets.len()), pods: count(pods) }
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -14,7 +14,7 @@ use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::object::node::Node;
 use replank_model::object::pod::PodTemplate;
 use replank_model::object::workload::{DaemonSet, Deployment, StatefulSet};
-use replank_model::object::{Kind, Object, render};
+use replank_model::object::{Kind, Object, ObjectRef, render};
 use replank_model::text::{GroupName, InstanceId, Text};
 
 use crate::api::json::Address;
@@ -72,7 +72,7 @@ pub(crate) fn execute(ctx: &mut Ctx<'_>, cloud: &mut Cloud, command: &Command) -
                 version: Some(*version),
                 ..DeleteOptions::default()
             };
-            ctx.api.delete(object.kind, &object.key, &options).map(drop).map_err(refusal)
+            delete_object(ctx, object, &options)
         }
         Effect::Terminate { instance, group, node, replacement } => {
             terminate(ctx, cloud, instance, group, node.as_ref(), *replacement)
@@ -108,6 +108,22 @@ fn evict(ctx: &mut Ctx<'_>, pod: &PodTarget, grace_seconds: Option<i64>) -> Resu
 fn delete(ctx: &mut Ctx<'_>, pod: &PodTarget, grace_seconds: Option<i64>) -> Result<(), Refusal> {
     let options = DeleteOptions { grace_seconds, uid: Some(pod.uid.clone()), ..DeleteOptions::default() };
     ctx.api.delete(Kind::Pod, &pod.key, &options).map(drop).map_err(refusal)
+}
+
+/// Objects of untyped kinds share names: which one is meant its uid tells.
+fn delete_object(ctx: &mut Ctx<'_>, object: &ObjectRef, options: &DeleteOptions) -> Result<(), Refusal> {
+    let known = match object.kind {
+        Kind::Other => {
+            let mut others = ctx.view().others();
+            let found = others.find(|other| other.meta.uid == object.uid && other.meta.key() == object.key);
+            found.cloned().map(Object::Other)
+        }
+        kind => ctx.view().object(kind, &object.key),
+    };
+    match known {
+        Some(known) => ctx.api.delete_known(&known, options).map(drop).map_err(refusal),
+        None => Err(refusal(ApiError::not_found(object.kind, &object.key))),
+    }
 }
 
 /// As a client that sends the whole object: the server checks what may be changed, and the version.

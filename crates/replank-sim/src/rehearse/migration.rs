@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use replank_core::command::{Command, Dependents, Effect};
 use replank_core::decision::End;
-use replank_core::migrate::{Migration, autoscalers_of, ready_endpoints, services_of};
+use replank_core::migrate::{Migration, autoscalers_of, ready_endpoints, record_key, services_of};
 use replank_model::delta::Delta;
 use replank_model::object::cluster::NamespaceObject;
 use replank_model::object::meta::{Key, Meta};
@@ -244,7 +244,19 @@ impl Observer for Shared {
 /// What a command of a migration does.
 fn words(command: &Command, of: &Key) -> String {
     let name = |object: &Object| format!("{} {}", object.kind_name(), object.meta().name);
+    let record = record_key(of).name;
+    let is_record = |object: &Object| object.kind() == Kind::Other && object.meta().name == record;
     match &command.effect {
+        Effect::Create { object } if is_record(object) => {
+            format!("writes both manifests in {}", name(object))
+        }
+        Effect::Replace { object } if is_record(object) && object.meta().finalizers.is_empty() => {
+            format!("lets {} go", name(object))
+        }
+        Effect::Replace { object } if is_record(object) => {
+            format!("writes in {} that a Service has no endpoint", name(object))
+        }
+        Effect::Delete { object, .. } if object.key.name == record => format!("deletes ConfigMap {record}"),
         Effect::Create { object } => format!("makes {}", name(object)),
         Effect::Delete { object, dependents: Dependents::Orphaned, .. } => {
             format!("deletes {} {} and leaves what it owns", object.kind, object.key.name)
@@ -258,15 +270,6 @@ fn words(command: &Command, of: &Key) -> String {
         }
         Effect::Replace { object: object @ Object::Deployment(deployment) } => {
             format!("sizes {} to {}", name(object), deployment.spec.replicas.unwrap_or(1))
-        }
-        Effect::Replace { object: object @ Object::ReplicaSet(set) } => {
-            let is_laid = set.meta.annotations.contains_key(replank_core::mark::RUN);
-            let what = if is_laid { "writes the manifests of" } else { "takes what was written off" };
-            if is_laid {
-                format!("{what} {} on {}", of.name, name(object))
-            } else {
-                format!("{what} {}", name(object))
-            }
         }
         other => format!("{other:?}"),
     }

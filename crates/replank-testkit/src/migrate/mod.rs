@@ -3,8 +3,10 @@
 
 mod case;
 mod play;
+mod stage;
 mod watch;
 
 pub use case::{Case, Races, Restarts, Way};
 pub use play::{Played, judged, naive, play, without_endpoints};
+pub use stage::{Stage, is_there};
 pub use watch::{Breach, Watch};

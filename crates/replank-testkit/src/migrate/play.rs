@@ -11,13 +11,13 @@ use replank_model::object::Kind;
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
 use replank_model::object::meta::{Key, Meta};
 use replank_model::object::network::Service;
-use replank_model::object::workload::{Deployment, ReplicaSet};
+use replank_model::object::workload::Deployment;
 use replank_model::selector::LabelSelector;
 use replank_model::text::RunId;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_sim::api::json::{Method, Request as Call};
-use replank_sim::api::{DeleteOptions, Propagation};
+use replank_sim::api::json::{Address, Method, PatchType, Request as Call};
+use replank_sim::api::{self, Api, ApiError, DeleteOptions, Propagation};
 use replank_sim::{CloudTimings, KubeletModel, Settings, World};
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ use super::watch::{Breach, Watch, around, left, pods};
 /// Until when everything has come up.
 const SETTLED: Span = Span::from_minutes(60);
 /// How long a migration may take, patience and all.
-const LIMIT: Span = Span::from_minutes(180);
+pub(super) const LIMIT: Span = Span::from_minutes(180);
 /// What is left of it goes within that time.
 const AFTERWARDS: Span = Span::from_minutes(10);
 
@@ -55,7 +55,7 @@ fn key() -> Key {
 }
 
 /// A world in which the Deployment has come up.
-fn world(case: &Case) -> World {
+pub(super) fn world(case: &Case) -> World {
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "uid": "ns"},
         "spec": {"finalizers": ["kubernetes"]}});
     let objects = case.nodes().into_iter().chain([namespace]);
@@ -145,8 +145,7 @@ pub fn play(case: &Case, called_off: Option<(usize, Intent)>) -> Played {
     Played { end, breaches, commands, refused, restarts: play.restarted, done, took }
 }
 
-/// What is left when somebody points the Service at nobody, as soon as a twin serves or a ReplicaSet bears the record: how the migration
-/// ends, whether the Deployment is there, and how it ends after the Service is as before and the migration called off.
+/// What is left when somebody points the Service at nobody, as soon as the record is laid: how the migration ends, whether the Deployment is there, and how it ends after the Service is as before and the migration called off.
 #[must_use]
 pub fn without_endpoints(case: &Case) -> (Option<End>, bool, Option<End>) {
     let mut world = world(case);
@@ -245,7 +244,7 @@ impl<'a> Play<'a> {
         world.request(|api| {
             let written = match about.kind {
                 Kind::Deployment => api.modify::<Deployment>(&about.key, |it| touch(&mut it.meta)).map(drop),
-                Kind::ReplicaSet => api.modify::<ReplicaSet>(&about.key, |it| touch(&mut it.meta)).map(drop),
+                Kind::Other => touch_record(api, &about.key, &number),
                 Kind::HorizontalPodAutoscaler => {
                     api.modify::<HorizontalPodAutoscaler>(&about.key, |it| touch(&mut it.meta)).map(drop)
                 }
@@ -272,6 +271,14 @@ pub fn naive(case: &Case) -> Vec<Breach> {
     let end = world.now() + AFTERWARDS;
     world.run_until(end);
     watch.breaches()
+}
+
+/// An annotation more on the ConfigMap in which the migration writes.
+fn touch_record(api: &mut Api, key: &Key, number: &str) -> Result<(), ApiError> {
+    let record = api.resource_type("v1", "ConfigMap")?;
+    let address = Address::new(record, Some(key.namespace.clone()), Some(key.name.clone()));
+    let patch = json!({"metadata": {"annotations": {"touched": number}}});
+    api.patch_json(&address, PatchType::Merge, &patch, api::json::Effect::Real).map(drop)
 }
 
 fn manifest(deployment: &Deployment) -> Value {

@@ -156,6 +156,9 @@ pub(super) fn left(view: &View, wanted: &Value) -> Vec<String> {
             }
         }
     }
+    let maps = view.objects_of(Kind::Other);
+    let maps = maps.iter().filter(|object| object.kind_name() == "ConfigMap");
+    wrong.extend(maps.map(|map| format!("ConfigMap {} is left", map.meta().name)));
     let others = [Kind::Deployment, Kind::ReplicaSet, Kind::Pod];
     for object in others.into_iter().flat_map(|kind| view.objects_of(kind)) {
         let value = render(&object);

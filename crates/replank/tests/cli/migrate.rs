@@ -18,7 +18,7 @@ fn pods_are_kept_where_the_selector_takes_them_over() {
     assert_eq!(report["rehearsal"]["ending"], "done");
     assert_eq!((&report["rehearsal"]["podsKept"], &report["rehearsal"]["podsMax"]), (&4.into(), &4.into()));
     assert_eq!(report["rehearsal"]["services"][0]["fewest"], 4);
-    assert_eq!(report["rehearsal"]["steps"].as_array().map(Vec::len), Some(4), "{report}");
+    assert_eq!(report["rehearsal"]["steps"].as_array().map(Vec::len), Some(5), "{report}");
 }
 
 #[test]

@@ -1,0 +1,139 @@
+//! Migrations into which somebody meddles at the worst moment: what is lost is made again, what is not sure is waited for.
+
+use std::sync::Arc;
+
+use replank_core::decision::End;
+use replank_core::intent::Intent;
+use replank_core::migrate::{Copy, Goal, Wait};
+use replank_core::waiting::WaitingOn;
+use replank_model::object::Object;
+use replank_model::selector::LabelSelector;
+use replank_model::time::Span;
+use replank_testkit::migrate::{Case, Races, Restarts, Stage, is_there};
+use serde_json::{Value, json};
+
+const RECORD: &str = "replank-migration-deployment-web";
+
+/// A case of that seed in which nobody else meddles; odd seeds take a twin.
+fn case(seed: u64) -> Case {
+    Case {
+        races: Races::None,
+        restarts: Restarts::Never,
+        scaled_by_hand: false,
+        ready_ms: 5_000,
+        ..Case::of(seed)
+    }
+}
+
+fn selector(case: &Case) -> Goal {
+    let selector: LabelSelector =
+        serde_json::from_value(json!({"matchLabels": case.wanted()})).expect("a selector");
+    Goal::Selector(selector)
+}
+
+/// The Deployment as a manifest says, changed.
+fn manifest(case: &Case, change: impl FnOnce(&mut Value)) -> Goal {
+    let mut manifest = case.deployment("web:2");
+    manifest["spec"]["selector"]["matchLabels"] = case.wanted();
+    manifest["spec"]["template"]["metadata"]["labels"]["release"] = "second".into();
+    change(&mut manifest);
+    let Ok(Object::Deployment(manifest)) = Object::from_json(manifest) else { panic!("a Deployment") };
+    Goal::Manifest(Arc::clone(&manifest))
+}
+
+fn wait(end: Option<End>) -> Wait {
+    match end {
+        Some(End::Blocked(waiting)) => match &waiting[0].on {
+            WaitingOn::Migration(wait) => wait.clone(),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_twin_that_somebody_deletes_while_the_original_is_away_costs_no_manifest() {
+    for seed in (1..13).step_by(2) {
+        let case = case(seed);
+        let mut stage = Stage::begin(&case, selector(&case));
+        assert!(stage.until(|world| !is_there(world, "web")), "seed {seed}");
+        stage.delete("Deployment", "web-twin");
+        if seed % 4 == 1 {
+            stage.start_anew();
+        }
+        // Nobody serves for a while, which is not ours; what is missing is made, and a person is asked.
+        assert!(matches!(wait(stage.end()), Wait::NoEndpoints { .. }), "seed {seed}");
+        assert!(!stage.breaches().is_empty(), "seed {seed}: somebody deleted all that served");
+        assert!(stage.deployment("web").is_some(), "seed {seed}: the Deployment is lost");
+        stage.intend(Intent::Cancelled);
+        assert_eq!(stage.end(), Some(End::Done), "seed {seed}");
+        stage.pass(Span::from_minutes(10));
+        assert_eq!(stage.left(&case.wanted()), Vec::<String>::new(), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_record_that_somebody_deletes_stays_until_it_is_over() {
+    for seed in 0..12 {
+        let case = case(seed);
+        let mut stage = Stage::begin(&case, selector(&case));
+        assert!(stage.until(|world| !is_there(world, "web")), "seed {seed}");
+        stage.delete("ConfigMap", RECORD);
+        stage.start_anew();
+        assert_eq!(stage.end(), Some(End::Done), "seed {seed}");
+        stage.pass(Span::from_minutes(10));
+        assert_eq!(stage.breaches(), [], "seed {seed}");
+        assert_eq!(stage.left(&case.wanted()), Vec::<String>::new(), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_service_that_is_pointed_past_the_new_pods_keeps_the_twin() {
+    for seed in (1..9).step_by(2) {
+        let case = case(seed);
+        let goal = manifest(&case, |web| {
+            let labels = web["spec"]["template"]["metadata"]["labels"].as_object_mut().expect("labels");
+            labels.remove("track");
+        });
+        let mut stage = Stage::begin(&case, goal);
+        assert!(stage.until(|world| !is_there(world, "web")), "seed {seed}");
+        assert!(stage.until(|world| is_there(world, "web")), "seed {seed}");
+        let service = ("v1", "Service", "web");
+        stage.patch(service, &json!({"spec": {"selector": {"app": "web", "track": "stable"}}}));
+        let blocked = wait(stage.end());
+        assert!(
+            matches!(&blocked, Wait::Endpoints { copy: Copy::New, service, ready: 0, .. } if service.name.as_str() == "web"),
+            "seed {seed}: {blocked:?}"
+        );
+        assert!(stage.deployment("web-twin").is_some(), "seed {seed}");
+        stage.patch(service, &json!({"spec": {"selector": {"app": "web", "track": null}}}));
+        stage.pass(Span::from_minutes(1));
+        stage.intend(Intent::Cancelled);
+        assert_eq!(stage.end(), Some(End::Done), "seed {seed}");
+        assert_eq!(stage.breaches(), [], "seed {seed}");
+    }
+}
+
+#[test]
+fn a_new_deployment_that_never_gets_ready_is_taken_back_when_somebody_says_so() {
+    for seed in (1..9).step_by(2) {
+        let case = case(seed);
+        let never = (24 * 60 * 60 * 1_000_i64).to_string();
+        let goal = manifest(&case, |web| {
+            web["spec"]["template"]["metadata"]["annotations"]["fake.kubelet/ready-ms"] =
+                never.clone().into();
+        });
+        let mut stage = Stage::begin(&case, goal);
+        let blocked = wait(stage.end());
+        assert!(
+            matches!(blocked, Wait::Available { copy: Copy::New, available: 0, .. }),
+            "seed {seed}: {blocked:?}"
+        );
+        assert!(stage.deployment("web-twin").is_some(), "seed {seed}: the twin serves");
+        stage.intend(Intent::Undo);
+        assert!(matches!(stage.end(), Some(End::Cancelled(_))), "seed {seed}");
+        stage.pass(Span::from_minutes(10));
+        assert_eq!(stage.breaches(), [], "seed {seed}");
+        assert_eq!(stage.left(&json!({"app": "web", "tier": "front"})), Vec::<String>::new(), "seed {seed}");
+    }
+}

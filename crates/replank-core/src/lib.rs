@@ -176,7 +176,12 @@ impl Core {
         };
         if let Some(led) = &mut self.led {
             let is_pressing = self.interrupt.as_ref().is_some_and(Interrupt::is_pressing);
-            decision = decision.before(led.run.decide(&self.view, now, account), is_pressing);
+            let next = led.run.decide(&self.view, now, account);
+            let has_ended = next.end.is_some();
+            decision = decision.before(next, is_pressing);
+            if has_ended {
+                led.run.came_to_end(decision.end.is_some());
+            }
         }
         if let Some(scale) = &mut self.scale {
             let last = scale.decide(&self.view, now, account, &decision.waiting);

@@ -30,8 +30,21 @@ pub(crate) struct Run {
     intent: Intent,
     forward: Roll,
     back: Option<Back>,
-    /// Whether nothing that was found keeps the run from beginning; not asked again once it has begun.
-    is_admitted: bool,
+    admission: Admission,
+    /// Whether an end that it came to was taken: it does nothing after that, unless somebody wants it taken back.
+    is_over: bool,
+}
+
+/// Whether the run may begin: that is asked once. Who was told that it is refused is not to see it begin after all, hours later, because what
+/// was found has gone meanwhile.
+#[derive(Clone, Debug, PartialEq)]
+enum Admission {
+    /// Not asked yet.
+    Open,
+    /// Nothing that was found keeps it from beginning, or it had begun before.
+    Admitted,
+    /// For these findings.
+    Refused(Vec<Waiting>),
 }
 
 #[derive(Debug)]
@@ -44,7 +57,16 @@ struct Back {
 impl Run {
     pub(crate) fn new(plan: Arc<Plan>, id: RunId, options: Options) -> Self {
         let forward = Roll::new(plan.clone(), id.clone(), options.clone());
-        Self { plan, id, options, intent: Intent::Run, forward, back: None, is_admitted: false }
+        Self {
+            plan,
+            id,
+            options,
+            intent: Intent::Run,
+            forward,
+            back: None,
+            admission: Admission::Open,
+            is_over: false,
+        }
     }
 
     /// The same run, of which nothing is known yet.
@@ -55,8 +77,18 @@ impl Run {
     pub(crate) fn intend(&mut self, intent: Intent) {
         if self.intent != intent && intent == Intent::Undo {
             self.forward.reopen();
+            self.is_over = false;
         }
         self.intent = intent;
+    }
+
+    /// Whether the end that the run has come to was taken, or was not the end of all that goes on: then it is looked into again, for what the run
+    /// has to give back may be something else by then.
+    pub(crate) fn came_to_end(&mut self, is_taken: bool) {
+        self.is_over |= is_taken;
+        if !self.is_over {
+            self.current().reopen();
+        }
     }
 
     pub(crate) fn intent(&self) -> Intent {
@@ -73,16 +105,14 @@ impl Run {
 
     pub(crate) fn decide(&mut self, view: &View, now: Time, account: &mut Account) -> Decision {
         account.rolled.clear();
-        if !self.is_admitted {
+        if self.admission == Admission::Open {
             let blocking = self.refused_for(view);
-            if !blocking.is_empty() {
-                return Decision {
-                    waiting: blocking.clone(),
-                    end: Some(End::Refused(blocking)),
-                    ..Decision::default()
-                };
-            }
-            self.is_admitted = true;
+            self.admission =
+                if blocking.is_empty() { Admission::Admitted } else { Admission::Refused(blocking) };
+        }
+        if let Admission::Refused(blocking) = &self.admission {
+            let (waiting, end) = (blocking.clone(), Some(End::Refused(blocking.clone())));
+            return Decision { waiting, end, ..Decision::default() };
         }
         if self.back.is_none() && self.is_going_back(view) {
             self.back = self.way_back(view, now, Vec::new());
@@ -205,3 +235,6 @@ fn way_back_care(care: &Care) -> Care {
 fn halted(group: &NodeGroup) -> Option<Halted> {
     group.tags.value(mark::HALTED).and_then(Halted::read)
 }
+
+#[cfg(test)]
+mod tests;

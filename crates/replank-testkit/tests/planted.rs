@@ -25,8 +25,7 @@ fn with_bug(cluster: &Cluster, bug: Bug) -> (Trial, usize) {
 fn is_caught(bug: Bug, clusters: u64) {
     let (mut fired, mut caught) = (0, 0);
     for seed in FIRST..FIRST + clusters {
-        let mut cluster = Cluster::of(seed);
-        bug.make_room(&mut cluster);
+        let cluster = bug.cluster(seed);
         let (trial, times) = with_bug(&cluster, bug);
         if times == 0 {
             continue;
@@ -135,6 +134,21 @@ fn a_run_that_begins_with_what_blocks_is_caught() {
 #[test]
 fn a_run_that_does_not_end_is_caught() {
     is_caught(Bug::Endless, 8);
+}
+
+#[test]
+fn tags_that_are_left_with_nothing_in_the_way_are_caught() {
+    is_caught(Bug::KeptTags, 30);
+}
+
+#[test]
+fn an_instance_that_a_hook_lets_go_with_pods_on_it_is_caught() {
+    is_caught(Bug::EarlyRelease, 24);
+}
+
+#[test]
+fn a_pod_that_is_deleted_while_it_could_be_moved_off_an_interrupted_instance_is_caught() {
+    is_caught(Bug::EarlyRescue, 11);
 }
 
 /// Two runs did the same at the same times; else where they part.

@@ -127,7 +127,7 @@ impl<'r> Works<'r> {
             evict(desk, pod, key);
             return;
         }
-        if !is_last && came_back(desk, case, pod) {
+        if came_back(desk, case, pod) && (!is_last || is_too_late(last, pod)) {
             desk.wait(Subject::Pod(pod.meta.key()), WaitingOn::CameBack);
             return;
         }
@@ -161,6 +161,12 @@ impl<'r> Works<'r> {
 fn came_back(desk: &Desk<'_>, case: &Case, pod: &Pod) -> bool {
     let since = case.marked_since(desk.options);
     since.is_some_and(|since| pod.meta.creation_timestamp.is_some_and(|created| created > since + CLOSED))
+}
+
+/// Whether a pod that came back was made when the one before it was told to go in the last moment. So would its successor be; for none of them
+/// enough is left of the time to end as it ought to.
+fn is_too_late(last: Option<Time>, pod: &Pod) -> bool {
+    last.is_some_and(|last| pod.meta.creation_timestamp.is_some_and(|created| created >= last))
 }
 
 fn evict(desk: &mut Desk<'_>, pod: &Pod, key: CommandKey) {

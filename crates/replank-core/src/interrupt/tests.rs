@@ -368,6 +368,29 @@ fn a_pod_that_its_budget_holds_is_deleted_when_just_its_grace_is_left() {
 }
 
 #[test]
+fn a_pod_that_no_cordon_keeps_off_is_told_to_go_at_the_mark_and_in_the_last_moment_and_no_more() {
+    let made = |name: &str, seconds: i64| {
+        let mut pod = pod(name, "web-1", "shop");
+        pod["metadata"]["creationTimestamp"] = json!(at(seconds).to_string());
+        pod
+    };
+    let mut frame = serving(vec![node("web-1", "i-1"), node("web-2", "i-2"), made("shop-1", -600)]);
+    frame.message("m", &spot("i-1"));
+    assert!(is_of(&frame.settle(2), "evict/shop-1"));
+    frame.gone(&made("shop-1", -600));
+    frame.core.observe(Delta::Put(object(made("shop-2", 20))));
+    assert!(frame.settle(21).is_empty(), "its successor would come back, too");
+    assert!(is_of(&frame.settle(85), "evict/shop-2"), "just its grace is left");
+    frame.gone(&made("shop-2", 20));
+    frame.core.observe(Delta::Put(object(made("shop-3", 86))));
+    for seconds in [87, 100, 119, 121] {
+        assert!(!is_of(&frame.settle(seconds), "shop-3"), "at {seconds} s");
+    }
+    let on = frame.wait(&Subject::Pod(replank_model::object::meta::Key::new("shop", "shop-3")));
+    assert_eq!(on, Some(WaitingOn::CameBack));
+}
+
+#[test]
 fn one_slot_of_a_budget_is_spent_once_on_two_nodes() {
     let mut objects = two_nodes();
     objects.extend([budget("shop", 2, 1), node("web-3", "i-3")]);

@@ -15,7 +15,7 @@ use super::clear;
 use super::evict::{QUIET, Spare, end_instance};
 use super::load::Load;
 use super::member::{Scope, Stand};
-use super::prepare::{MARK_LIFE, arrivals, resize, untag};
+use super::prepare::{LATE_AFTER, MARK_LIFE, arrivals, last_failure, resize, untag};
 use super::retain;
 use super::turn::{Track, Turn, Watched};
 use super::zones;
@@ -36,11 +36,7 @@ pub(super) fn close(turn: &mut Turn<'_>, track: &Track<'_>, number: usize, spare
     if has_leaving || is_arriving(turn, track) {
         return false;
     }
-    // A node that was left out half way keeps its place in the group, and the one that was launched for it is too much. So is the surge where the
-    // last old nodes were taken away by somebody else, and the group has launched others in their places.
-    let left_out = u32::try_from(track.lane.skipped.len()).unwrap_or(u32::MAX);
-    let own = if is_ours(turn, track) { u32::MAX } else { left_out };
-    let surplus = beyond(track).min(track.allowance(turn.scope).surge).min(own);
+    let surplus = surplus(turn, track);
     let is_busy = retire_needless(turn, track, number, spare);
     if is_busy || retire(turn, track, number, surplus, &BTreeSet::new(), spare) {
         return false;
@@ -101,6 +97,36 @@ pub(super) fn beyond(track: &Track<'_>) -> u32 {
         (Some(_), Some(_)) => track.wanted().saturating_sub(track.wanted_before() + track.retained()),
         (Some(_) | None, Some(_) | None) => 0,
     }
+}
+
+/// Instances of the run's own surge that are too much once no more nodes are replaced, be it that none is left or that the run has halted.
+///
+/// A node that was left out half way keeps its place in the group, as an old one does that is left, and the one that was launched for it is too
+/// much. So is the surge where old nodes were taken away by somebody else, and the group has launched others in their places.
+pub(super) fn surplus(turn: &Turn<'_>, track: &Track<'_>) -> u32 {
+    let left_out = u32::try_from(track.lane.skipped.len()).unwrap_or(u32::MAX);
+    let own = if is_ours(turn, track) { u32::MAX } else { left_out.saturating_add(track.lane.old_left()) };
+    beyond(track).min(track.allowance(turn.scope).surge).min(own)
+}
+
+/// Whether a group that is to give something back has yet to launch what it wants, which is said: somebody has taken an instance away. What comes up
+/// has nothing on it and can go again; a number that is wanted is never lowered by itself (promise S5). What comes too late is not waited for.
+pub(super) fn awaits_launch(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
+    let Some(group) = track.group else { return false };
+    let instances = turn.view.instances().values();
+    let counted = instances.filter(|one| one.group == group.name && one.is_counted()).count();
+    let wanted = if beyond(track) > 0 { group.size.desired } else { 0 };
+    let is_short = counted < wanted as usize;
+    let since = turn.watch(track, Watched::Surplus, is_short);
+    if since.is_none_or(|since| turn.now > since + LATE_AFTER) {
+        return false;
+    }
+    let ready = u32::try_from(counted).unwrap_or(u32::MAX);
+    turn.wait(
+        track.subject(),
+        WaitingOn::Capacity { ready, wanted, failure: last_failure(turn.view, track.name) },
+    );
+    true
 }
 
 /// Whether this run has raised the group, and nobody else has changed its maximum: then what it wants beyond its size before the run is the run's surge, as far as that goes.

@@ -26,7 +26,7 @@ use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 
 use super::clear;
-use super::close::{beyond, hand_over, is_leaving, release, restore, retire};
+use super::close::{awaits_launch, beyond, hand_over, is_leaving, release, restore, retire, surplus};
 use super::evict::{Spare, Works, came_back};
 use super::load::{Bound, Load};
 use super::member::Stand;
@@ -172,8 +172,9 @@ pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> Halt {
                 hand_over(turn, track.lane.draining.iter().chain(&track.lane.skipped), at);
             }
         }
-        let surge = track.allowance(turn.scope).surge.min(track.lane.old_left());
-        if !retire(turn, track, number, beyond(track).min(surge), &BTreeSet::new(), &mut spare) {
+        let surplus = surplus(turn, track);
+        let is_retiring = retire(turn, track, number, surplus, &BTreeSet::new(), &mut spare);
+        if !is_retiring && !awaits_launch(turn, track) {
             give_back(turn, track);
         }
     }

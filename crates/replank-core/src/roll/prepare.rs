@@ -314,7 +314,7 @@ fn capacity(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
 }
 
 /// Why a group that has fewer instances than it wants could not launch the last.
-fn last_failure(view: &View, name: &GroupName) -> Option<Text> {
+pub(super) fn last_failure(view: &View, name: &GroupName) -> Option<Text> {
     let group = view.groups().get(name)?;
     let last = group.failures.iter().max_by_key(|failure| failure.at)?;
     let counted = view.instances().values().filter(|one| one.group == *name && one.is_counted()).count();

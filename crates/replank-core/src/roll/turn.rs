@@ -51,6 +51,8 @@ pub(super) enum Watched {
     Launching,
     /// Instances of it are being ended.
     Leaving,
+    /// It is to give something back of what it has yet to launch.
+    Surplus,
 }
 
 /// A group of the run.

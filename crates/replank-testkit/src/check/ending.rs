@@ -109,13 +109,18 @@ impl Ending {
                 has_stuck = true;
                 continue;
             }
-            if self.bound.get(&pod.meta.uid).is_some_and(|at| *at + SEEN_WITHIN >= found.at) {
+            if self.is_unseen(pod, found.at) {
                 sights.unknowable += 1;
             } else {
                 found.broken(Promise::S5, format!("node {name} is ended with pod {} on it", pod.meta.key()));
             }
         }
         sights.ended_stuck += usize::from(has_stuck);
+    }
+
+    /// Whether a pod that no cordon keeps off came to its node so late that nobody can know of it yet.
+    pub(super) fn is_unseen(&self, pod: &Pod, at: Time) -> bool {
+        self.bound.get(&pod.meta.uid).is_some_and(|bound| *bound + SEEN_WITHIN >= at)
     }
 
     /// An instance is kept for as long as load balancers may send to it.

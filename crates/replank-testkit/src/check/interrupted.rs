@@ -13,7 +13,7 @@ use replank_model::text::InstanceId;
 use replank_model::time::{Span, Time};
 use replank_sim::Sent;
 
-use super::ending::goes_with_its_node;
+use super::ending::{Ending, goes_with_its_node};
 use super::sights::{Met, Sights};
 use super::truth::Truth;
 use super::{Found, Promise};
@@ -122,7 +122,7 @@ impl Interrupted {
     /// Something was done in the name of interruptions. Evictions, batch pods and ends are looked at besides, as those of a run are.
     pub(super) fn executed(
         &mut self,
-        truth: &Truth,
+        (truth, ending): (&Truth, &Ending),
         sent: &Sent,
         sights: &mut Sights,
         found: &mut Found<'_>,
@@ -163,7 +163,7 @@ impl Interrupted {
             }
             Effect::CompleteAction { action } => {
                 sights.met.insert(Met::Completed);
-                self.let_go(truth, &action.instance, found);
+                self.let_go((truth, ending), &action.instance, sights, found);
             }
             Effect::Heartbeat { .. } => _ = sights.met.insert(Met::Heartbeat),
             _ => {}
@@ -182,18 +182,27 @@ impl Interrupted {
         Some(id)
     }
 
-    /// A hook's action is completed: the instance is cordoned and empty, or its time is over.
-    fn let_go(&self, truth: &Truth, id: &InstanceId, found: &mut Found<'_>) {
+    /// A hook's action is completed: the instance is cordoned and empty, or its time is over. A pod that no cordon keeps off may come at any moment,
+    /// and so in the one before: of that nobody can know, as with instances that a run ends.
+    fn let_go(
+        &self,
+        (truth, ending): (&Truth, &Ending),
+        id: &InstanceId,
+        sights: &mut Sights,
+        found: &mut Found<'_>,
+    ) {
         let Some(node) = truth.node_of(id) else { return };
         let until = self.until(truth, id, PATIENCE);
         if until.is_some_and(|until| found.at + ROUNDING >= until) {
             return;
         }
         let name = node.name();
-        let left = truth.pods_on(&name).find(|pod| !goes_with_its_node(truth, pod));
+        let left = truth.pods_on(&name).filter(|pod| !goes_with_its_node(truth, pod));
+        let (unseen, left): (Vec<_>, Vec<_>) = left.partition(|pod| ending.is_unseen(pod, found.at));
+        sights.unknowable += unseen.len();
         if !node.spec.unschedulable {
             found.broken(Promise::S5, format!("node {name} is let go and not cordoned"));
-        } else if let Some(pod) = left {
+        } else if let Some(pod) = left.first() {
             found.broken(Promise::S5, format!("node {name} is let go with pod {} on it", pod.meta.key()));
         }
     }

@@ -295,7 +295,8 @@ impl Checkers {
     /// Something was done in the name of interruptions.
     fn rescued(&mut self, at: Time, sent: &Sent) {
         let mut found = Found { at, list: &mut self.found };
-        self.interrupted.executed(&self.truth, sent, &mut self.sights, &mut found);
+        let seen = (&self.truth, &self.ending);
+        self.interrupted.executed(seen, sent, &mut self.sights, &mut found);
         match &sent.command.effect {
             Effect::Evict { pod, .. } | Effect::DeletePod { pod, .. } => {
                 let Some(pod) = self.truth.pod(&pod.key, &pod.uid).cloned() else { return };

@@ -1,8 +1,11 @@
 //! S4, second half: the sizes of groups.
 
+use std::sync::Arc;
+
 use replank_core::decision::{Decision, End};
 use replank_core::waiting::{Subject, WaitingOn};
 use replank_model::object::cloud::NodeGroup;
+use replank_model::object::node::Node;
 use replank_model::text::GroupName;
 
 use super::promised::Family;
@@ -13,6 +16,7 @@ const ORIGINAL: &str = "replank.dev/original-size";
 const BEGUN: &str = "replank.dev/begun";
 /// Stays where a run has halted: it is what keeps the same run from beginning again.
 const HALTED: &str = "replank.dev/halted";
+const ROLE: &str = "replank.dev/role";
 
 /// A group has changed.
 pub(super) fn check(promised: &Promised, truth: &Truth, group: &NodeGroup, found: &mut Found<'_>) {
@@ -112,6 +116,15 @@ fn finish_family(family: &Family, truth: &Truth, end: Option<&End>, last: &Decis
     }
 }
 
+/// Nodes of a group that are replaced, and that the plan keeps for a way back.
+fn retained(truth: &Truth, group: &GroupName) -> u32 {
+    let is_retained = |node: &&Arc<Node>| {
+        let is_of_group = truth.instance_of(node).is_some_and(|one| one.group == *group);
+        is_of_group && node.meta.annotations.value(ROLE) == Some("retained")
+    };
+    u32::try_from(truth.nodes.values().filter(is_retained).count()).expect("few")
+}
+
 /// The run is over: sizes are as they were, or it is said why not.
 pub(super) fn finish(
     promised: &Promised,
@@ -127,9 +140,12 @@ pub(super) fn finish(
         let Some(group) = truth.groups.get(name) else { continue };
         let (size, before) = (group.size, limits.before);
         let is_said = says_bounds(last, end, name);
-        // More than before are in use: that is said, and the tag stays.
+        // More than before are in use: that is said, and the tag stays. What the plan keeps for a way back is wanted beside what was there before, be
+        // all of that alive at the moment or not: one of the others may just have been taken away, and the group launches another for it.
         let alive = truth.instances.values().filter(|one| one.group == *name && one.state.is_alive()).count();
-        let is_excused = is_said && alive > before.desired as usize;
+        let more = size.desired.saturating_sub(before.desired);
+        let is_kept = more > 0 && more <= retained(truth, name);
+        let is_excused = is_said && (alive > before.desired as usize || is_kept);
         if size != before && !is_excused {
             found.broken(
                 Promise::S4,

@@ -14,12 +14,13 @@ use replank_core::command::{
 };
 use replank_core::decision::{Decision, End};
 use replank_core::intent::Intent;
+use replank_core::interrupt::notice::{Action, Place};
 use replank_core::mark;
 use replank_core::plan::{BlockingFindings, Health, OnFailure, Singletons, StuckAction};
-use replank_core::waiting::{Subject, WaitingOn};
+use replank_core::waiting::{Subject, Waiting, WaitingOn};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
-use replank_model::object::cloud::{GroupSize, Instance};
+use replank_model::object::cloud::{GroupSize, Instance, Lifecycle, Transition};
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, RunId};
@@ -72,11 +73,17 @@ pub enum Bug {
     Rash,
     /// The run never says that it is over.
     Endless,
+    /// It says that a group's bounds cannot be given back, and leaves its tags, though nothing is in the way.
+    KeptTags,
+    /// A hook lets an instance go that others take away, with pods on it.
+    EarlyRelease,
+    /// A pod is deleted for the sake of an interruption, while there is time to move it.
+    EarlyRescue,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 22] = [
         Self::PlainDelete,
         Self::EarlyEnd,
         Self::EarlyBatch,
@@ -96,10 +103,32 @@ impl Bug {
         Self::Meddling,
         Self::Rash,
         Self::Endless,
+        Self::KeptTags,
+        Self::EarlyRelease,
+        Self::EarlyRescue,
     ];
 
+    /// The cluster of a seed in which it has its chance.
+    #[must_use]
+    pub fn cluster(self, seed: u64) -> Cluster {
+        let mut cluster = match self {
+            Self::EarlyRelease | Self::EarlyRescue => Cluster::elastic(seed),
+            _ => Cluster::of(seed),
+        };
+        self.make_room(&mut cluster);
+        cluster
+    }
+
+    /// In whose name it is done.
+    fn run(self) -> RunId {
+        match self {
+            Self::EarlyRelease | Self::EarlyRescue => RunId::from("interruptions"),
+            _ => RunId::from("trial"),
+        }
+    }
+
     /// What has to be in a cluster and its plan for the bug to have its chance.
-    pub fn make_room(self, cluster: &mut Cluster) {
+    fn make_room(self, cluster: &mut Cluster) {
         let plan = &mut cluster.plan;
         match self {
             Self::EarlyTarget => plan.care.load_balancer.exclude = true,
@@ -126,6 +155,9 @@ impl Bug {
             | Self::WantsLess
             | Self::WrongInstance
             | Self::NoExpiry
+            | Self::KeptTags
+            | Self::EarlyRelease
+            | Self::EarlyRescue
             | Self::Endless => {}
         }
     }
@@ -134,16 +166,17 @@ impl Bug {
     #[must_use]
     pub fn breaks(self) -> Promise {
         match self {
-            Self::PlainDelete => Promise::S1,
+            Self::PlainDelete | Self::EarlyRescue => Promise::S1,
             Self::EarlyBatch => Promise::S2,
             Self::NoExpiry => Promise::S3,
-            Self::EarlyDrain | Self::OverSurge | Self::LostSize => Promise::S4,
+            Self::EarlyDrain | Self::OverSurge | Self::LostSize | Self::KeptTags => Promise::S4,
             Self::EarlyEnd
             | Self::OpenNodes
             | Self::EarlyForce
             | Self::EarlyStuck
             | Self::EarlyTarget
             | Self::WantsLess
+            | Self::EarlyRelease
             | Self::WrongInstance => Promise::S5,
             Self::Twice => Promise::S6,
             Self::Meddling => Promise::S7,
@@ -223,6 +256,9 @@ impl Buggy {
                     *decision = Decision { end: Some(End::RolledBack(Vec::new())), ..Decision::default() };
                 }
             }
+            Bug::KeptTags => self.keep_tags(decision),
+            Bug::EarlyRelease => self.release_early(decision),
+            Bug::EarlyRescue => self.rescue_early(decision),
             Bug::Heedless | Bug::Meddling | Bug::Rash | Bug::Endless => {}
         }
         for effect in std::mem::take(&mut self.wrongs) {
@@ -230,7 +266,7 @@ impl Buggy {
             if self.done.insert(key.clone()) {
                 self.fired.set(self.fired.get() + 1);
                 let deadline = now + Span::from_secs(60);
-                decision.commands.push(Command { key, run: RunId::from("trial"), effect, deadline });
+                decision.commands.push(Command { key, run: self.bug.run(), effect, deadline });
             }
         }
     }
@@ -397,6 +433,50 @@ impl Buggy {
                 });
                 let busy = nodes.map(|node| self.movers(&node)).find(|pods| !pods.is_empty());
                 self.wrongs.extend(busy.into_iter().flatten().map(|pod| evict(&pod)));
+            }
+        }
+    }
+
+    /// The end in place of the first tag that is taken off.
+    fn keep_tags(&self, decision: &mut Decision) {
+        let is_last = |command: &Command| matches!(&command.effect, Effect::UntagGroup { key, .. } if **key == *mark::ORIGINAL_SIZE);
+        if !decision.commands.iter().any(is_last) {
+            return;
+        }
+        self.fired.set(self.fired.get() + 1);
+        decision.commands.clear();
+        for (name, group) in self.core.view().groups() {
+            let on = WaitingOn::Bounds { size: group.size, original: group.size };
+            decision.waiting.push(Waiting { what: Subject::Bounds(name.clone()), on });
+        }
+        decision.end = Some(End::Done);
+    }
+
+    /// Instances that hooks hold, and on which there are pods.
+    fn release_early(&mut self, decision: &Decision) {
+        let view = self.core.view();
+        for waiting in &decision.waiting {
+            let (Subject::Node(name), WaitingOn::Interrupted { .. }) = (&waiting.what, &waiting.on) else {
+                continue;
+            };
+            let held = view.instances().values().find(|one| one.node.as_ref() == Some(name));
+            let held = held.filter(|one| one.lifecycle == Lifecycle::TerminatingWait);
+            let Some((one, group)) = held.and_then(|one| Some((one, view.groups().get(&one.group)?))) else {
+                continue;
+            };
+            for hook in group.hooks.iter().filter(|hook| hook.at == Transition::Terminating) {
+                let (group, instance) = (one.group.clone(), one.id.clone());
+                let action = Action { group, hook: hook.name.clone(), instance, token: None, to: Place::Ec2 };
+                self.wrongs.push(Effect::CompleteAction { action });
+            }
+        }
+    }
+
+    /// Pods that are to be moved off instances that others take away.
+    fn rescue_early(&mut self, decision: &Decision) {
+        for command in decision.commands.iter().filter(|command| command.run == self.bug.run()) {
+            if let Effect::Evict { pod, .. } = &command.effect {
+                self.wrongs.push(Effect::DeletePod { pod: pod.clone(), grace_seconds: None });
             }
         }
     }

@@ -171,6 +171,8 @@ pub enum Branch {
     ByCapability,
     /// There is another one for other cases, which is served.
     OneOf,
+    /// The chart was rendered with its own values, and it did not come to that.
+    LeftOut,
 }
 
 /// Who wrote last.
@@ -243,6 +245,9 @@ impl fmt::Display for Evidence {
             }
             Self::Template { branch: Branch::OneOf } => {
                 f.write_str("template, read as text: one of several versions, of which another is served")
+            }
+            Self::Template { branch: Branch::LeftOut } => {
+                f.write_str("template, read as text: the chart's own values leave it out")
             }
             Self::HelmRelease { release, revision, status, storage, template } => {
                 write!(

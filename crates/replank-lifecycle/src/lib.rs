@@ -15,6 +15,7 @@ mod helm;
 mod judge;
 mod object;
 pub mod release;
+mod rule;
 pub mod scan;
 pub mod schema;
 pub mod source;

@@ -94,6 +94,13 @@ pub enum Note {
     },
     /// A selector was written: the object in the cluster has it already, and it cannot be changed.
     SelectorWritten,
+    /// A role grants in one more group what it grants in another.
+    GroupBeside {
+        /// The group that goes.
+        group: String,
+        /// The one that was added.
+        to: String,
+    },
     /// Something to know, in words.
     Known {
         /// The field.
@@ -109,6 +116,9 @@ impl fmt::Display for Note {
             Self::Dropped { path, why } => write!(f, "{path} is dropped: {why}"),
             Self::SelectorWritten => {
                 f.write_str("spec.selector is the template's labels, as it was; it cannot be changed later")
+            }
+            Self::GroupBeside { group, to } => {
+                write!(f, "{to} is granted beside {group}, which may go once nobody asks for it there")
             }
             Self::Known { path, what } => write!(f, "{path}: {what}"),
         }

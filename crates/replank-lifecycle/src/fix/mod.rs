@@ -9,6 +9,7 @@ mod lines;
 mod object;
 mod outcome;
 mod release;
+mod rules;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +18,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use lines::{Hunk, unified};
-pub use outcome::{Change, Fixed, Left, Why};
+pub use outcome::{Change, Fixed, Left, Why, WhyRule};
 pub use release::{FixedRelease, FixedReleases, fix_releases};
 
 use crate::judge::Measure;
@@ -106,9 +107,8 @@ impl Fixing<'_> {
                 self.changes.extend(made.changes);
                 self.left.extend(made.left);
             }
-            Err(why) => object::each_judged(self.measure, &document.root, |used, object| {
-                let place =
-                    Place { source: self.name.clone(), line: object.at.line, column: object.at.column };
+            Err(why) => object::each_judged(self.measure, &document.root, |used, at| {
+                let place = Place { source: self.name.clone(), line: at.line, column: at.column };
                 self.left.push(Left { place, used, why: Why::InTheWay(why.clone()) });
             }),
         }

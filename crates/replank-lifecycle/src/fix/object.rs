@@ -1,56 +1,57 @@
 //! The objects of a document, converted one by one.
 
 use super::outcome::{Change, Why};
+use super::rules;
 use crate::convert::{self, Hold, Note, Way};
+use crate::finding::Beside;
 use crate::judge::{Judged, Measure};
-use crate::object::{self as head, Object};
+use crate::object as head;
+use crate::scan::policy;
+use crate::scan::reference::FIELDS as REFERENCES;
 use crate::schema::Schema;
-use crate::source::{Node, Place};
+use crate::source::{At, Node, Place};
 use crate::table::Gvk;
 use crate::tree::{Entry, OriginIndex, Tree};
 
 /// Lists within lists that are followed.
 const NESTING_MAX: u32 = 8;
 
-/// Fields that name the version of another object.
-const REFERENCES: [(&str, &str); 3] = [
-    ("scaleTargetRef", "spec.scaleTargetRef"),
-    ("targetRef", "spec.targetRef"),
-    ("workloadRef", "spec.workloadRef"),
-];
-
 /// Whether anything of a document is to be changed.
 pub(super) fn is_concerned(measure: &Measure, root: &Node<'_>) -> bool {
     let mut concerned = false;
-    head::visit(root, &mut |object| {
-        concerned |= measure.judge(object.api_version, object.kind).is_some();
-        for (key, _) in REFERENCES {
-            let Some(of) = object.node.path(&["spec", key]) else { continue };
-            let named = (of.text_of("apiVersion"), of.text_of("kind"));
-            concerned |=
-                matches!(named, (Some(version), Some(kind)) if measure.judge(version, kind).is_some());
-        }
-    });
+    each_judged(measure, root, |_, _| concerned = true);
     concerned
 }
 
-/// Hands on every object of a document that the table has something to say of.
-pub(super) fn each_judged(measure: &Measure, root: &Node<'_>, mut each: impl FnMut(Gvk, &Object<'_, '_>)) {
+/// Hands on everything in a document that is to be changed: versions of objects, those in references, and what rules name.
+pub(super) fn each_judged(measure: &Measure, root: &Node<'_>, mut each: impl FnMut(Gvk, At)) {
     head::visit(root, &mut |object| {
         if let Some(judged) = measure.judge(object.api_version, object.kind) {
-            each(judged.row.gvk.clone(), &object);
+            each(judged.row.gvk.clone(), object.at);
         }
+        for (key, _) in REFERENCES {
+            let Some(of) = object.node.path(&["spec", key]) else { continue };
+            let (Some(version), Some(kind)) = (of.get("apiVersion"), of.text_of("kind")) else { continue };
+            if let Some(judged) = version.text().and_then(|text| measure.judge(text, kind)) {
+                each(judged.row.gvk.clone(), version.at);
+            }
+        }
+        policy::each(measure, &object, &mut |_, old, at| {
+            if old.beside == Beside::Missing {
+                each(old.row.gvk.clone(), at);
+            }
+        });
     });
 }
 
 /// A change that was made, but for its place.
 pub(super) struct Done {
-    name: String,
-    namespace: Option<String>,
-    field: Option<&'static str>,
-    from: Gvk,
-    to: Gvk,
-    notes: Vec<Note>,
+    pub(super) name: String,
+    pub(super) namespace: Option<String>,
+    pub(super) field: Option<&'static str>,
+    pub(super) from: Gvk,
+    pub(super) to: Gvk,
+    pub(super) notes: Vec<Note>,
 }
 
 impl Done {
@@ -74,8 +75,11 @@ pub(super) fn convert_all(
     each: &mut dyn FnMut(Option<OriginIndex>, Outcome),
 ) {
     let mut walk = Walk { one: One { measure, schema }, chosen, each, number: 0 };
-    walk.nested(tree, NESTING_MAX);
+    walk.nested(tree, None, NESTING_MAX);
 }
+
+/// Version and kind that the items of a typed list have, where they say none.
+type Head = Option<(String, String)>;
 
 struct Walk<'w> {
     one: One<'w>,
@@ -85,24 +89,45 @@ struct Walk<'w> {
 }
 
 impl Walk<'_> {
-    fn nested(&mut self, tree: &mut Tree, depth: u32) {
+    fn nested(&mut self, tree: &mut Tree, head: Head, depth: u32) {
         if depth == 0 {
             return;
         }
-        let kind = tree.text_at(&["kind"]).unwrap_or_default();
-        let is_list = kind.ends_with("List") && tree.get("items").is_some();
-        if is_list && self.one.judged(tree).is_some() {
-            self.typed_list(tree);
-        } else if is_list {
-            if let Some(items) = tree.get_mut("items") {
-                items.items_mut().iter_mut().for_each(|item| self.nested(item, depth - 1));
+        let text = |key: &str| tree.text_at(&[key]).map(str::to_owned);
+        let head = text("apiVersion").zip(text("kind")).or(head);
+        let (version, kind) = head.clone().unwrap_or_default();
+        if kind.ends_with("List") && tree.get("items").is_some() {
+            let is_converted = self.one.judged(tree).is_some();
+            if is_converted {
+                self.typed_list(tree);
+            }
+            let of_item = kind.strip_suffix("List").unwrap_or_default();
+            let items = tree.get_mut("items").map(Tree::items_mut).unwrap_or_default();
+            for item in items {
+                if is_converted {
+                    self.references(item);
+                    self.rules(item, (&version, of_item));
+                } else {
+                    let head = (!of_item.is_empty()).then(|| (version.clone(), of_item.to_owned()));
+                    self.nested(item, head, depth - 1);
+                }
             }
         } else if !tree.items().is_empty() {
-            tree.items_mut().iter_mut().for_each(|item| self.nested(item, depth - 1));
+            tree.items_mut().iter_mut().for_each(|item| self.nested(item, None, depth - 1));
         } else {
             self.object(tree);
             self.references(tree);
+            self.rules(tree, (&version, &kind));
         }
+    }
+
+    fn rules(&mut self, tree: &mut Tree, head: (&str, &str)) {
+        let Self { one, chosen, each, number } = self;
+        let mut is_chosen = |used: &Gvk, from: Option<OriginIndex>| {
+            *number += 1;
+            chosen(*number - 1, used, from)
+        };
+        rules::rules(one.measure, tree, head, &mut is_chosen, &mut **each);
     }
 
     /// Whether the next one is to be converted.

@@ -71,6 +71,68 @@ pub enum Why {
     Release(String),
     /// Something else of its list is left.
     OfList,
+    /// It is named in a rule, of which a person has to decide.
+    Rule(WhyRule),
+}
+
+/// Why a rule is left as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhyRule {
+    /// The controller manager gathers the rules of the role from other roles.
+    Gathered,
+    /// The rule is about everything of a group: what of that is meant, nobody says.
+    All {
+        /// Where one of it has gone.
+        group: String,
+    },
+    /// With the other group in it the rule would grant more than it does.
+    Besides {
+        /// The other group.
+        group: String,
+        /// What it would grant there.
+        resource: String,
+    },
+    /// A program answers.
+    Webhook {
+        /// What it would see.
+        to: Box<Gvk>,
+    },
+    /// Expressions are about its fields.
+    Policy {
+        /// What they would see.
+        to: Box<Gvk>,
+    },
+}
+
+impl fmt::Display for WhyRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gathered => f.write_str(
+                "the rules of an aggregated role are overwritten from other roles: change those that it selects",
+            ),
+            Self::All { group } => {
+                write!(
+                    f,
+                    "the rule is about everything of its group: name the resources of {group} that are meant"
+                )
+            }
+            Self::Besides { group, resource } => write!(
+                f,
+                "with {group} in it the rule would grant {resource} there, too: write a rule of its own for {group}"
+            ),
+            Self::Webhook { to } => write!(
+                f,
+                "the program behind the webhook has to understand {to} first; then add a rule with apiGroups [\"{}\"] and \
+                 apiVersions [\"{}\"]",
+                to.group, to.version
+            ),
+            Self::Policy { to } => write!(
+                f,
+                "the expressions have to be right for {to} first; then name apiGroups [\"{}\"] and apiVersions [\"{}\"]",
+                to.group, to.version
+            ),
+        }
+    }
 }
 
 impl fmt::Display for Why {
@@ -83,6 +145,7 @@ impl fmt::Display for Why {
             Self::Live => f.write_str("a cluster shows it so: what writes it has to change"),
             Self::InTheWay(why) => write!(f, "the text is in the way: {why}"),
             Self::Release(why) => write!(f, "the release cannot be written: {why}"),
+            Self::Rule(why) => why.fmt(f),
             Self::OfList => f.write_str("the list it stands in has one version for all, and others are left"),
         }
     }

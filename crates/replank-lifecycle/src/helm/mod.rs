@@ -70,10 +70,11 @@ pub(crate) fn v2(data: &str) -> Result<Release, ReleaseError> {
 fn unpacked(data: &str) -> Result<Box<dyn BufRead + '_>, ReleaseError> {
     let once = || BufReader::new(Base64::new(data.as_bytes()));
     let mut first = once();
-    // A release begins with gzip's mark or a brace; base64 of either begins otherwise.
+    // A release begins with gzip's mark, a brace, or (of Helm 2, before it packed them) the first field of its message; base64 of
+    // either begins otherwise.
     let is_packed_again = {
         let head = first.fill_buf()?;
-        !(head.starts_with(&GZIP) || head.starts_with(b"{"))
+        !(head.starts_with(&GZIP) || head.starts_with(b"{") || head.starts_with(&[tiller::FIRST]))
     };
     let mut inner: Box<dyn BufRead + '_> =
         if is_packed_again { Box::new(BufReader::new(Base64::new(first))) } else { Box::new(first) };
@@ -146,6 +147,21 @@ mod tests {
             assert_eq!((&*release.name, release.revision, &*release.status), ("web", 7, "deployed"));
             assert_eq!(release.manifest, "---\napiVersion: v1\n");
             assert_eq!(release.hooks, ["kind: Job\n"]);
+        }
+    }
+
+    /// Tiller wrote releases unpacked at first (helm v2, `pkg/storage/driver/util.go`).
+    #[test]
+    fn messages_that_are_not_packed_are_read() {
+        let message = b"\x0a\x03web\x2a\x08kind: A\n\x38\x02";
+        for data in [
+            encode(message),
+            encode(encode(message).as_bytes()),
+            encode(&gzip(message)),
+            encode(encode(&gzip(message)).as_bytes()),
+        ] {
+            let release = v2(&data).unwrap();
+            assert_eq!((&*release.name, &*release.manifest, release.revision), ("web", "kind: A\n", 2));
         }
     }
 

@@ -4,8 +4,13 @@
 //! |---|---|
 //! | name, info, manifest, hooks, version, namespace | 1, 2, 5, 6, 7, 8 |
 //! | `Info.status`, `Status.code`, `Hook.manifest` | 1, 1, 4 |
+//!
+//! Source: helm v2, `_proto/hapi/release/{release,info,status,hook}.proto`; packed as `pkg/storage/driver/util.go` does.
 
 use super::Release;
+
+/// What a message begins with: the key of its first field, the name, of wire type 2.
+pub(super) const FIRST: u8 = 1 << 3 | 2;
 
 /// Why bytes are no such message.
 #[derive(Debug, thiserror::Error)]

@@ -12,8 +12,8 @@ mod entry;
 mod kustomize;
 mod managed;
 mod metric;
-mod policy;
-mod reference;
+pub(crate) mod policy;
+pub(crate) mod reference;
 pub(crate) mod release;
 mod template;
 mod terraform;
@@ -47,7 +47,7 @@ pub struct Unrendered {
 /// What was looked at, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Texts: files, standard input, rendered output.
+    /// Texts: files and standard input.
     pub texts: u64,
     /// Bytes of these.
     pub bytes: u64,
@@ -214,7 +214,7 @@ impl Scan<'_> {
         object::visit(&document.root, &mut |object| {
             self.report.counts.objects += 1;
             match origin {
-                Origin::Plain => self.plain(name, &object, place_of(object.at), hint),
+                Origin::Plain => self.plain(name, &object, place_of(object.at), template, hint),
                 Origin::Within { evidence, confidence, place } => {
                     let evidence = with_template(evidence, template);
                     self.object(&object, place.clone(), Lines::Holder, evidence, *confidence);
@@ -227,7 +227,14 @@ impl Scan<'_> {
     }
 
     /// An object of a file: a manifest, or one that a cluster has shown.
-    fn plain(&mut self, name: &Arc<str>, object: &Object<'_, '_>, place: Place, hint: &Hint) {
+    fn plain(
+        &mut self,
+        name: &Arc<str>,
+        object: &Object<'_, '_>,
+        place: Place,
+        template: Option<&str>,
+        hint: &Hint,
+    ) {
         if release::scan(self, name, object) {
             return;
         }
@@ -237,7 +244,7 @@ impl Scan<'_> {
             self.object(object, place, Lines::Own, Evidence::Live, Confidence::Low);
         } else {
             let evidence = match &hint.rendered_by {
-                Some(by) => Evidence::Rendered { by: by.clone(), template: None },
+                Some(by) => Evidence::Rendered { by: by.clone(), template: template.map(str::to_owned) },
                 None => Evidence::Manifest,
             };
             self.object(object, place, Lines::Own, evidence, Confidence::High);

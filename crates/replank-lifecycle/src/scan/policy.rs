@@ -6,25 +6,10 @@
 
 use super::{Lines, Scan, Use};
 use crate::finding::{Beside, Confidence, Evidence};
+use crate::judge::Measure;
 use crate::object::Object;
+use crate::rule::{self, Named, Old, POLICY_RULES, Rule, Sort};
 use crate::source::{At, Node, Place};
-use crate::table::{Gvk, Row};
-
-/// Which versions a rule is about.
-enum Versions<'n> {
-    /// All of a group: roles know no versions.
-    All,
-    /// These.
-    Named(Vec<&'n str>),
-}
-
-/// One rule of either sort.
-struct Rule<'n, 't> {
-    node: &'n Node<'t>,
-    groups: Vec<&'n str>,
-    versions: Versions<'n>,
-    resources: Vec<&'n str>,
-}
 
 pub(super) fn scan(
     scan: &mut Scan<'_>,
@@ -33,129 +18,68 @@ pub(super) fn scan(
     lines: Lines,
     confidence: Confidence,
 ) {
-    let place = |field: At| lines.place(place, field);
-    match (object.api_version.split_once('/').map(|(group, _)| group), object.kind) {
-        (Some("rbac.authorization.k8s.io"), "Role" | "ClusterRole") => {
-            let rules: Vec<_> = rules(object.node.get("rules"), false);
-            each(scan, object, &place, confidence, &rules, |beside| Evidence::Rule { beside });
+    let measure = scan.measure;
+    each(measure, object, &mut |sort, old, at| {
+        scan.used(Use {
+            api_version: &old.row.gvk.api_version(),
+            kind: &old.row.gvk.kind,
+            name: "",
+            namespace: object.namespace,
+            holder: Some(format!("{} {}", object.kind, object.name)),
+            place: lines.place(place, at),
+            evidence: match sort {
+                Sort::Role => Evidence::Rule { beside: old.beside },
+                Sort::Webhook | Sort::Policy => Evidence::Webhook { beside: old.beside },
+            },
+            confidence: match (old.beside, old.named) {
+                (Beside::There, _) => Confidence::Low,
+                // In a cluster, too, it is written as it stands.
+                (Beside::Missing, Named::Itself) => confidence.max(Confidence::Medium),
+                // Which kinds of the group are meant, nobody says.
+                (Beside::Missing, Named::All) => Confidence::Medium,
+            },
+        });
+    });
+}
+
+/// Hands on what an object's rules name that is old, with the place of the rule.
+pub(crate) fn each<'m>(
+    measure: &'m Measure,
+    object: &Object<'_, '_>,
+    hand_on: &mut dyn FnMut(Sort, &Old<'m>, At),
+) {
+    let Some(sort) = rule::sort_of(object.api_version, object.kind) else { return };
+    for list in lists(sort, object.node) {
+        let rules: Vec<Rule<'_>> = list.iter().map(|node| read(sort, node)).collect();
+        for old in rule::old(measure, sort, &rules) {
+            hand_on(sort, &old, list[old.rule].at);
         }
-        (
-            Some("admissionregistration.k8s.io"),
-            "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration",
-        ) => {
-            for webhook in object.node.get("webhooks").map(Node::items).unwrap_or_default() {
-                let rules: Vec<_> = rules(webhook.get("rules"), true);
-                each(scan, object, &place, confidence, &rules, |beside| Evidence::Webhook { beside });
-            }
-        }
-        (
-            Some("admissionregistration.k8s.io"),
-            "ValidatingAdmissionPolicy" | "MutatingAdmissionPolicy" | "ValidatingAdmissionPolicyBinding",
-        ) => {
-            let rules: Vec<_> = rules(object.node.path(&["spec", "matchConstraints", "resourceRules"]), true);
-            each(scan, object, &place, confidence, &rules, |beside| Evidence::Webhook { beside });
-        }
-        (_, _) => {}
     }
 }
 
-fn rules<'n, 't>(list: Option<&'n Node<'t>>, with_versions: bool) -> Vec<Rule<'n, 't>> {
-    let texts = |node: &'n Node<'t>, key: &str| -> Vec<&'n str> {
-        // The core group is the empty text.
+/// Lists of rules that are about the same requests.
+fn lists<'n, 't>(sort: Sort, object: &'n Node<'t>) -> Vec<&'n [Node<'t>]> {
+    let items = |node: Option<&'n Node<'t>>| node.map(Node::items).unwrap_or_default();
+    match sort {
+        Sort::Role => vec![items(object.get("rules"))],
+        Sort::Webhook => {
+            items(object.get("webhooks")).iter().map(|webhook| items(webhook.get("rules"))).collect()
+        }
+        Sort::Policy => POLICY_RULES.iter().map(|path| items(object.path(path))).collect(),
+    }
+}
+
+fn read<'n>(sort: Sort, node: &'n Node<'_>) -> Rule<'n> {
+    // The core group is the empty text.
+    let texts = |key: &str| -> Vec<&'n str> {
         let items = node.get(key).map(Node::items).unwrap_or_default();
         items.iter().map(|item| item.text().unwrap_or_default()).collect()
     };
-    let rule = |node: &'n Node<'t>| Rule {
-        node,
-        groups: texts(node, "apiGroups"),
-        versions: if with_versions { Versions::Named(texts(node, "apiVersions")) } else { Versions::All },
-        resources: texts(node, "resources"),
-    };
-    list.map(Node::items).unwrap_or_default().iter().map(rule).collect()
-}
-
-fn each(
-    scan: &mut Scan<'_>,
-    object: &Object<'_, '_>,
-    place: &dyn Fn(At) -> Place,
-    confidence: Confidence,
-    rules: &[Rule<'_, '_>],
-    evidence: impl Fn(Beside) -> Evidence,
-) {
-    for rule in rules {
-        let mut named: Vec<Gvk> = Vec::new();
-        for group in &rule.groups {
-            for row in old_rows(scan, rule, group) {
-                let successor = scan.measure.table.replacement(&row, scan.measure.range.target);
-                let beside = match successor {
-                    Some(gvk) if rules.iter().any(|rule| rule.covers(gvk)) => Beside::There,
-                    Some(_) | None => Beside::Missing,
-                };
-                if named.contains(&row.gvk) {
-                    continue;
-                }
-                named.push(row.gvk.clone());
-                scan.used(Use {
-                    api_version: &row.gvk.api_version(),
-                    kind: &row.gvk.kind,
-                    name: "",
-                    namespace: object.namespace,
-                    holder: Some(format!("{} {}", object.kind, object.name)),
-                    place: place(rule.node.at),
-                    evidence: evidence(beside),
-                    confidence: match beside {
-                        Beside::There => Confidence::Low,
-                        Beside::Missing => confidence.max(Confidence::Medium),
-                    },
-                });
-            }
-        }
-    }
-}
-
-/// The rows that a rule names in a group, if nothing that it names for a resource is served at the target.
-fn old_rows(scan: &Scan<'_>, rule: &Rule<'_, '_>, group: &str) -> Vec<Row> {
-    let mut old = Vec::new();
-    for resource in &rule.resources {
-        let resource = resource.split('/').next().unwrap_or_default();
-        // Everything of a group: old only where the whole group is.
-        if resource == "*" || resource.is_empty() {
-            continue;
-        }
-        let rows: Vec<&Row> = scan
-            .measure
-            .table
-            .lookup_resource(group, None, resource)
-            .filter(|row| rule.versions.has(&row.gvk.version))
-            .collect();
-        let is_old = |row: &&Row| !scan.measure.is_served(&row.gvk.api_version(), &row.gvk.kind);
-        if rows.iter().all(is_old)
-            && let Some(newest) = rows.iter().max_by_key(|row| row.removed)
-        {
-            old.push((*newest).clone());
-        }
-    }
-    old
-}
-
-impl Versions<'_> {
-    fn has(&self, version: &str) -> bool {
-        match self {
-            Self::All => true,
-            Self::Named(versions) => versions.iter().any(|named| *named == version || *named == "*"),
-        }
-    }
-}
-
-impl Rule<'_, '_> {
-    /// Whether it names a version of a kind.
-    fn covers(&self, gvk: &Gvk) -> bool {
-        let resource = crate::table::plural(&gvk.kind);
-        self.groups.iter().any(|group| *group == gvk.group || *group == "*")
-            && self.versions.has(&gvk.version)
-            && self.resources.iter().any(|named| {
-                let named = named.split('/').next().unwrap_or_default();
-                named == resource || named == "*"
-            })
+    Rule {
+        groups: texts("apiGroups"),
+        versions: texts("apiVersions"),
+        resources: texts("resources"),
+        verbs: texts(if sort == Sort::Role { "verbs" } else { "operations" }),
+        names: texts("resourceNames"),
     }
 }

@@ -8,7 +8,8 @@ use crate::finding::{Confidence, Evidence};
 use crate::object::Object;
 use crate::source::Place;
 
-const FIELDS: [(&str, &str); 3] = [
+/// Fields of a spec that name the version of another object.
+pub(crate) const FIELDS: [(&str, &str); 3] = [
     ("scaleTargetRef", "spec.scaleTargetRef"),
     ("targetRef", "spec.targetRef"),
     ("workloadRef", "spec.workloadRef"),

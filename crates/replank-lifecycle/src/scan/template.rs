@@ -89,7 +89,7 @@ fn of_versions(
             evidence: Evidence::Template { branch },
             confidence: match branch {
                 Branch::Only => Confidence::Medium,
-                Branch::ByCapability | Branch::OneOf => Confidence::Low,
+                Branch::ByCapability | Branch::OneOf | Branch::LeftOut => Confidence::Low,
             },
         });
     }

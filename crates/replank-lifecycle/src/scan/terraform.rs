@@ -1,8 +1,9 @@
 //! `terraform show -json`: what a state or plan would apply.
 //!
 //! The provider's typed resources have no version field: each is tied to one by its type's name. The table below has those
-//! that are tied to a version that ends (registry.terraform.io, hashicorp/kubernetes; types ending in `_v1` and the like
-//! replace them).
+//! that are tied to a version that ends: the types of `kubernetes/provider.go` whose resource asks a client of such a version
+//! (hashicorp/terraform-provider-kubernetes, v1.13 to v3.2, the same in all of them; types ending in `_v1` and the like replace
+//! them). Those of webhook configurations ask the API server which version it serves, and are tied to none.
 
 use std::sync::Arc;
 
@@ -12,15 +13,19 @@ use crate::source::{Node, Place};
 
 /// Types and what they send.
 const TYPED: [(&str, &str, &str); 8] = [
-    ("kubernetes_ingress", "networking.k8s.io/v1beta1", "Ingress"),
-    ("kubernetes_ingress_class_v1beta1", "networking.k8s.io/v1beta1", "IngressClass"),
+    ("kubernetes_ingress", "extensions/v1beta1", "Ingress"),
+    ("kubernetes_certificate_signing_request", "certificates.k8s.io/v1beta1", "CertificateSigningRequest"),
     ("kubernetes_cron_job", "batch/v1beta1", "CronJob"),
     ("kubernetes_csi_driver", "storage.k8s.io/v1beta1", "CSIDriver"),
     ("kubernetes_pod_disruption_budget", "policy/v1beta1", "PodDisruptionBudget"),
     ("kubernetes_pod_security_policy", "policy/v1beta1", "PodSecurityPolicy"),
     ("kubernetes_pod_security_policy_v1beta1", "policy/v1beta1", "PodSecurityPolicy"),
-    ("kubernetes_horizontal_pod_autoscaler_v2beta2", "autoscaling/v2beta2", "HorizontalPodAutoscaler"),
+    AUTOSCALER,
 ];
+
+/// What an autoscaler's type sends.
+const AUTOSCALER: (&str, &str, &str) =
+    ("kubernetes_horizontal_pod_autoscaler_v2beta2", "autoscaling/v2beta2", "HorizontalPodAutoscaler");
 
 /// Modules within modules.
 const NESTING_MAX: u32 = 32;
@@ -80,9 +85,7 @@ fn of_resource(scan: &mut Scan<'_>, name: &Arc<str>, resource: &Node<'_>) {
             }),
         },
         _ => {
-            let Some((_, api_version, kind)) = TYPED.iter().find(|(named, ..)| *named == of_type) else {
-                return;
-            };
+            let Some((api_version, kind)) = sent(of_type, values) else { return };
             let metadata = values.get("metadata").and_then(|metadata| metadata.items().first());
             let text = |key: &str| metadata.and_then(|metadata| metadata.text_of(key));
             scan.report.counts.objects += 1;
@@ -96,6 +99,28 @@ fn of_resource(scan: &mut Scan<'_>, name: &Arc<str>, resource: &Node<'_>) {
                 evidence,
                 confidence: Confidence::High,
             });
+        }
+    }
+}
+
+/// The version and kind that a type of the provider sends.
+fn sent<'n>(of_type: &str, values: &'n Node<'_>) -> Option<(&'n str, &'n str)> {
+    let is_given = |key: &str| {
+        let spec = values.get("spec").and_then(|spec| spec.items().first());
+        spec.and_then(|spec| spec.get(key)).is_some_and(|list| !list.items().is_empty())
+    };
+    match of_type {
+        // They look for the object at the version that they name (resource_kubernetes_labels.go).
+        "kubernetes_labels" | "kubernetes_annotations" => {
+            Some((values.text_of("api_version")?, values.text_of("kind")?))
+        }
+        // Version 1 has neither of these (useV2Beta2 in resource_kubernetes_horizontal_pod_autoscaler.go).
+        "kubernetes_horizontal_pod_autoscaler" if is_given("metric") || is_given("behavior") => {
+            Some((AUTOSCALER.1, AUTOSCALER.2))
+        }
+        _ => {
+            let (_, api_version, kind) = TYPED.iter().find(|(named, ..)| *named == of_type)?;
+            Some((*api_version, *kind))
         }
     }
 }

@@ -68,6 +68,7 @@ const SPEC: Want = Want::Keys(&[
     ("targetRef", Want::All),
     ("workloadRef", Want::All),
     ("matchConstraints", Want::All),
+    ("matchResources", Want::All),
 ]);
 
 /// Of any object, whatever its kind: the kind may come last.

@@ -1,9 +1,13 @@
 //! Arguments of `scan`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use replank_lifecycle::release::Release;
+use replank_model::time::Span;
+
+use crate::cli::limit;
 
 /// Arguments of `scan`.
 #[derive(Args, Debug)]
@@ -48,6 +52,10 @@ pub(crate) struct ScanArgs {
     #[arg(long)]
     pub(crate) render: bool,
 
+    /// How long a program may take over one chart or kustomization. Then it is ended, and the files are scanned as they are.
+    #[arg(long, value_name = "DURATION", requires = "render", default_value = "2m", value_parser = limit)]
+    pub(crate) render_timeout: Span,
+
     /// Writes what was found anew, in place: comments, order, quotes and line ends stay, and lines that need not change. What a
     /// person has to decide is left, and told. Standard input comes out fixed.
     #[arg(long, conflicts_with = "render")]
@@ -69,6 +77,13 @@ pub(crate) struct ScanArgs {
     /// Form of the findings; docs/scan.md describes them.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = ScanFormat::Table)]
     pub(crate) output: ScanFormat,
+}
+
+impl ScanArgs {
+    /// As the clock of the machine counts.
+    pub(super) fn render_timeout(&self) -> Duration {
+        Duration::from_millis(self.render_timeout.as_millis().unsigned_abs())
+    }
 }
 
 /// Which findings fail.

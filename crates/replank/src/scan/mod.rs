@@ -195,15 +195,17 @@ fn found(args: &ScanArgs, measure: &Measure, printer: &mut Printer) -> Result<Fo
     let is_stdin = |path: &&PathBuf| **path == Path::new("-");
     let files: Vec<PathBuf> = paths.iter().filter(|path| !is_stdin(path)).cloned().collect();
     let ignore = if args.no_gitignore { Ignore::Nothing } else { Ignore::Git };
-    let mut walk = files::walk(&files, ignore).map_err(Failure::usage)?;
+    let walk = files::walk(&files, ignore).map_err(Failure::usage)?;
     let mut report = Report::default();
     if paths.iter().any(|path| is_stdin(&path)) {
         report.append(stdin(measure)?);
     }
-    let rendered = if args.render { render::render(&mut walk, measure, printer) } else { Report::default() };
+    let rendered = args.render.then(|| render::render(&walk, measure, args.render_timeout(), printer));
     let threads = args.threads.map(usize::from).unwrap_or_else(cores);
     report.append(files::scan_files(measure, &walk.files, threads));
-    render::add(&mut report, rendered);
+    if let Some(rendered) = rendered {
+        render::join(&mut report, rendered);
+    }
     let Walk { unread, left_out, files, .. } = walk;
     report.unread.extend(unread);
     let report = report.finish(measure);

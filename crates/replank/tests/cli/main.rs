@@ -18,6 +18,7 @@ mod place;
 mod place_audit;
 mod place_data;
 mod place_usage;
+mod render;
 mod repeat;
 mod scale;
 mod scan;

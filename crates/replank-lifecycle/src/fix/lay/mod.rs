@@ -6,6 +6,7 @@
 
 mod block;
 mod flow;
+mod grown;
 mod hand;
 mod write;
 
@@ -161,6 +162,7 @@ impl<'t> Lay<'t> {
             Style::BlockList | Style::FlowList if has_same_items(node, tree) => {
                 tree.items().iter().try_for_each(|item| self.node(item))
             }
+            Style::BlockList | Style::FlowList if has_same_items_first(node, tree) => self.grown(node, tree),
             Style::BlockList => Err(InTheWay("a list has to get longer or shorter")),
             Style::FlowMap | Style::FlowList => {
                 let text = self.flow(tree, None)?;
@@ -212,6 +214,16 @@ impl<'t> Lay<'t> {
         let rewritten = node.style == Style::BlockText || node.range.is_empty();
         !rewritten || self.origins.is_unchanged(value)
     }
+}
+
+/// Whether a list has the items that are written, and others behind them.
+fn has_same_items_first(node: &NodeAt, tree: &Tree) -> bool {
+    let What::List(items) = &tree.what else { return false };
+    let (old, new) = items.split_at(node.items.len().min(items.len()));
+    !node.items.is_empty()
+        && old.len() == node.items.len()
+        && old.iter().zip(&node.items).all(|(item, from)| item.from == Some(*from))
+        && new.iter().all(|item| item.from.is_none())
 }
 
 fn has_same_items(node: &NodeAt, tree: &Tree) -> bool {

@@ -1,0 +1,150 @@
+//! Charts and kustomizations, rendered by the programs that people use for it, where these are there.
+//!
+//! What cannot be rendered is scanned as the files that it is, and that is told: a program that fails, hangs or prints half of
+//! it takes no finding away.
+
+mod join;
+mod program;
+
+use std::path::{Path, PathBuf};
+
+use replank_lifecycle::Measure;
+use replank_lifecycle::files::Walk;
+use replank_lifecycle::scan::{self, Counts, Hint, Report};
+
+pub(super) use join::join;
+use program::{HELM, KUSTOMIZE, Limits, Renderer};
+
+use crate::printer::Printer;
+
+/// What a directory is to a renderer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    Chart,
+    Kustomization,
+}
+
+/// What came of one directory.
+struct Rendered {
+    directory: PathBuf,
+    of: Of,
+    /// Its findings, at lines of what was printed.
+    report: Report,
+    /// Whether all that was printed can be read.
+    is_whole: bool,
+    /// Lines of what was printed that say which template comes next.
+    sources: Vec<(u32, String)>,
+}
+
+impl Rendered {
+    /// The template that a line of what was printed comes from. The chart's name comes first.
+    fn source_at(&self, line: u32) -> Option<&str> {
+        let before = self.sources.partition_point(|(of, _)| *of <= line);
+        before.checked_sub(1).map(|last| &*self.sources[last].1)
+    }
+}
+
+/// Helm writes above each document which template it comes from.
+fn sources(text: &str) -> Vec<(u32, String)> {
+    let of = |(line, number): (&str, u32)| Some((number, line.strip_prefix("# Source: ")?.trim().to_owned()));
+    text.lines().zip(1..).filter_map(of).collect()
+}
+
+/// What was rendered on a walk.
+pub(super) struct AllRendered(Vec<Rendered>);
+
+/// Renders what was found on the walk, within such a time for each directory.
+pub(super) fn render(
+    walk: &Walk,
+    measure: &Measure,
+    within: std::time::Duration,
+    printer: &mut Printer,
+) -> AllRendered {
+    let mut rendering = Rendering { measure, limits: Limits::within(within), all: Vec::new(), printer };
+    if !walk.charts.is_empty() {
+        if HELM.is_there() {
+            // Charts within a chart are rendered with it.
+            let is_part =
+                |chart: &&PathBuf| !walk.charts.iter().any(|other| chart.starts_with(other.join("charts")));
+            let charts = walk.charts.iter().filter(is_part);
+            charts.for_each(|chart| rendering.one(&HELM, chart, Of::Chart));
+        } else {
+            rendering.printer.warning("helm is not on the PATH: templates of charts are read as text");
+        }
+    }
+    if !walk.kustomizations.is_empty() {
+        match KUSTOMIZE.iter().find(|renderer| renderer.is_there()) {
+            Some(renderer) => {
+                walk.kustomizations.iter().for_each(|of| rendering.one(renderer, of, Of::Kustomization));
+            }
+            None => rendering.printer.warning(
+                "neither kustomize nor kubectl is on the PATH: kustomizations are scanned as the files that they are",
+            ),
+        }
+    }
+    AllRendered(rendering.all)
+}
+
+struct Rendering<'r> {
+    measure: &'r Measure,
+    limits: Limits,
+    all: Vec<Rendered>,
+    printer: &'r mut Printer,
+}
+
+impl Rendering<'_> {
+    fn one(&mut self, renderer: &Renderer, directory: &Path, of: Of) {
+        let name = name_of(directory);
+        match renderer.run(directory, self.limits) {
+            Ok(text) => {
+                let mut report = self.scanned(renderer, directory, of, &text);
+                let is_whole = report.unread.is_empty();
+                if !is_whole {
+                    self.printer.warning(&format!(
+                        "what {} prints of {name} cannot be read wholly: it is scanned as the files that it is, too",
+                        renderer.name()
+                    ));
+                }
+                // What was counted is what lies there.
+                report.counts = Counts::default();
+                let (directory, sources) = (directory.to_owned(), sources(&text));
+                self.all.push(Rendered { directory, of, report, is_whole, sources });
+            }
+            Err(why) => {
+                let instead = match of {
+                    Of::Chart => "its templates are read as text",
+                    Of::Kustomization => "is scanned as the files that it is",
+                };
+                self.printer.warning(&format!("{name} cannot be rendered, and {instead}: {why}"));
+            }
+        }
+    }
+
+    fn scanned(&self, renderer: &Renderer, directory: &Path, of: Of, text: &str) -> Report {
+        let hint = Hint { rendered_by: Some(renderer.name()), in_chart: false };
+        let mut report = scan::scan(self.measure, &name_of(directory).as_str().into(), text, &hint);
+        let head = head_of(directory, of);
+        for unread in &mut report.unread {
+            unread.why =
+                format!("line {} of what {} prints: {}", unread.place.line, renderer.name(), unread.why);
+            unread.place.source = head.as_str().into();
+            (unread.place.line, unread.place.column) = (1, 1);
+        }
+        report
+    }
+}
+
+/// What messages call a path, as the walk does.
+fn name_of(path: &Path) -> String {
+    path.strip_prefix(".").unwrap_or(path).to_string_lossy().into_owned()
+}
+
+/// The file that makes a directory what it is.
+fn head_of(directory: &Path, of: Of) -> String {
+    let names: &[&str] = match of {
+        Of::Chart => &["Chart.yaml"],
+        Of::Kustomization => &["kustomization.yaml", "kustomization.yml", "Kustomization"],
+    };
+    let name = names.iter().find(|name| directory.join(name).exists()).unwrap_or(&names[0]);
+    name_of(&directory.join(name))
+}

@@ -111,6 +111,7 @@ impl Pilot for Migration {
                 | Kind::HorizontalPodAutoscaler
                 | Kind::PodDisruptionBudget
                 | Kind::PersistentVolumeClaim
+                | Kind::CustomResourceDefinition
                 | Kind::Service
                 | Kind::EndpointSlice
                 | Kind::Pod

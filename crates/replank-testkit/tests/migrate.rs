@@ -14,6 +14,15 @@ const SEEDS: u64 = 300;
 
 #[test]
 fn both_ways_keep_every_service_served_whatever_happens_meanwhile() {
+    play_all(Case::of);
+}
+
+#[test]
+fn a_rollout_takes_over_without_a_gap_whatever_happens_meanwhile() {
+    play_all(Case::rollout);
+}
+
+fn play_all(case_of: fn(u64) -> Case) {
     let seeds = match setting("REPLANK_SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..setting("REPLANK_MIGRATIONS").unwrap_or(SEEDS),
@@ -22,7 +31,7 @@ fn both_ways_keep_every_service_served_whatever_happens_meanwhile() {
     let (mut refused, mut restarts, mut commands) = (0, 0, 0);
     let mut effects: BTreeMap<String, usize> = BTreeMap::new();
     for seed in seeds {
-        let case = Case::of(seed);
+        let case = case_of(seed);
         let played = play(&case, None);
         assert_eq!(played.breaches, [], "REPLANK_SEED={seed}: {case:?}, {played:?}");
         assert_eq!(played.end, Some(End::Done), "REPLANK_SEED={seed}");
@@ -42,33 +51,41 @@ fn both_ways_keep_every_service_served_whatever_happens_meanwhile() {
 
 #[test]
 fn each_way_is_taken_where_it_ought_to_be() {
-    for seed in 0..12 {
-        let case = Case::of(seed);
+    for case in (0..12).map(Case::of).chain((0..6).map(Case::rollout)) {
         let path = match case.way {
             Way::Keep => Path::Keep,
             Way::Twin => Path::Twin,
+            Way::Rollout(_) => Path::Rollout,
         };
-        assert_eq!(judged(&case), Ok(path), "seed {seed}");
+        assert_eq!(judged(&case), Ok(path), "{case:?}");
     }
 }
 
 #[test]
 fn a_naive_delete_and_recreate_is_caught() {
-    for seed in 0..40 {
-        let case = Case::of(seed);
+    for case in (0..40).map(Case::of).chain((0..40).map(Case::rollout)) {
         let breaches = naive(&case);
         assert!(
             breaches.iter().any(|breach| breach.what.contains("no ready endpoint")),
-            "REPLANK_SEED={seed}: nothing was noticed of {case:?}"
+            "nothing was noticed of {case:?}"
         );
     }
 }
 
 #[test]
 fn a_migration_that_is_called_off_goes_back_or_is_finished() {
+    call_all_off(Case::of);
+}
+
+#[test]
+fn a_hand_over_to_a_rollout_that_is_called_off_goes_back_or_is_finished() {
+    call_all_off(Case::rollout);
+}
+
+fn call_all_off(case_of: fn(u64) -> Case) {
     let mut ends = BTreeMap::new();
     for seed in 0..60 {
-        let case = Case::of(seed);
+        let case = case_of(seed);
         let after = 1 + usize::try_from(seed / 2 % 7).expect("small");
         let intent = if seed % 4 < 2 { Intent::Cancelled } else { Intent::Undo };
         let played = play(&case, Some((after, intent)));
@@ -87,8 +104,12 @@ fn a_migration_that_is_called_off_goes_back_or_is_finished() {
 #[test]
 fn a_twin_that_finds_no_room_goes_again_and_everything_is_as_before() {
     // Each node has one pod, and no room for another.
-    for seed in (1..13).step_by(2) {
-        let case = Case { cpu_milli: 1_500, races: Races::None, restarts: Restarts::Never, ..Case::of(seed) };
+    for (seed, case) in (1..13)
+        .step_by(2)
+        .map(|seed| (seed, Case::of(seed)))
+        .chain((0..6).map(|seed| (seed, Case::rollout(seed))))
+    {
+        let case = Case { cpu_milli: 1_500, races: Races::None, restarts: Restarts::Never, ..case };
         let nodes = u64::try_from(case.replicas).expect("a few");
         let case = Case { nodes, scaled_by_hand: false, has_history: false, ..case };
         let played = play(&case, None);

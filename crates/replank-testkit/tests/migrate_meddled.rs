@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use replank_core::decision::End;
 use replank_core::intent::Intent;
-use replank_core::migrate::{Copy, Goal, Wait};
+use replank_core::migrate::{Copy, Goal, ScaleDown, Wait};
 use replank_core::waiting::WaitingOn;
 use replank_model::object::Object;
 use replank_model::selector::LabelSelector;
 use replank_model::time::Span;
-use replank_testkit::migrate::{Case, Races, Restarts, Stage, is_there};
+use replank_testkit::migrate::{Case, Races, Restarts, Stage, is_there, wants};
 use serde_json::{Value, json};
 
 const RECORD: &str = "replank-migration-deployment-web";
@@ -23,6 +23,11 @@ fn case(seed: u64) -> Case {
         ready_ms: 5_000,
         ..Case::of(seed)
     }
+}
+
+/// The same, handed over to a Rollout.
+fn rollout(seed: u64) -> Case {
+    Case { races: Races::None, restarts: Restarts::Never, scaled_by_hand: false, ..Case::rollout(seed) }
 }
 
 fn selector(case: &Case) -> Goal {
@@ -135,5 +140,66 @@ fn a_new_deployment_that_never_gets_ready_is_taken_back_when_somebody_says_so() 
         stage.pass(Span::from_minutes(10));
         assert_eq!(stage.breaches(), [], "seed {seed}");
         assert_eq!(stage.left(&json!({"app": "web", "tier": "front"})), Vec::<String>::new(), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_rollout_that_somebody_deletes_after_the_hand_over_is_made_again() {
+    for seed in 0..6 {
+        let case = Case { ready_ms: 5_000, ..rollout(seed) };
+        let mut stage = Stage::begin(&case, Goal::Rollout(ScaleDown::Never));
+        assert!(stage.until(|world| wants(world, "web") == Some(0)), "seed {seed}");
+        stage.delete("Rollout", "web");
+        if seed % 2 == 0 {
+            stage.start_anew();
+        }
+        assert!(matches!(wait(stage.end()), Wait::NoEndpoints { .. }), "seed {seed}");
+        assert!(stage.rollout().is_some(), "seed {seed}: nobody made it again");
+        stage.pass(Span::from_minutes(10));
+        stage.intend(Intent::Cancelled);
+        assert_eq!(stage.end(), Some(End::Done), "seed {seed}");
+        assert_eq!(stage.left(&case.wanted()), Vec::<String>::new(), "seed {seed}");
+    }
+}
+
+#[test]
+fn argo_scales_no_further_down_when_a_service_is_without_endpoints() {
+    for who in [ScaleDown::OnSuccess, ScaleDown::Progressively] {
+        let case = Case { ready_ms: 30_000, replicas: 5, ..rollout(3) };
+        let mut stage = Stage::begin(&case, Goal::Rollout(who));
+        let mut begun = false;
+        while !begun {
+            stage.pass(Span::from_secs(1));
+            begun = stage.rollout().is_some();
+        }
+        let service = ("v1", "Service", "web");
+        stage.patch(service, &json!({"spec": {"selector": {"app": "nobody"}}}));
+        assert!(matches!(wait(stage.end()), Wait::NoEndpoints { .. }), "{who}");
+        let held = stage.rollout().expect("it is there");
+        assert_eq!(held["spec"]["workloadRef"]["scaleDown"], "never", "{who}");
+        stage.pass(Span::from_minutes(30));
+        let web = stage.deployment("web").expect("it is there");
+        assert_eq!(web.spec.replicas, Some(5), "{who}: nobody who serves is taken away");
+        stage.patch(service, &json!({"spec": {"selector": {"app": "web"}}}));
+        stage.pass(Span::from_minutes(1));
+        stage.intend(Intent::Cancelled);
+        assert!(matches!(stage.end(), Some(End::Cancelled(_))), "{who}");
+        stage.pass(Span::from_minutes(10));
+        assert!(stage.rollout().is_none(), "{who}");
+        assert_eq!(stage.left(&case.wanted()), Vec::<String>::new(), "{who}");
+    }
+}
+
+#[test]
+fn a_deployment_that_somebody_deletes_beside_its_rollout_is_made_again() {
+    for seed in 0..6 {
+        let case = Case { ready_ms: 5_000, ..rollout(seed) };
+        let mut stage = Stage::begin(&case, Goal::Rollout(ScaleDown::Never));
+        assert!(stage.until(|world| wants(world, "web") == Some(0)), "seed {seed}");
+        stage.delete("Deployment", "web");
+        assert_eq!(stage.end(), Some(End::Done), "seed {seed}");
+        stage.pass(Span::from_minutes(10));
+        assert_eq!(stage.breaches(), [], "seed {seed}");
+        assert_eq!(stage.left(&case.wanted()), Vec::<String>::new(), "seed {seed}");
     }
 }

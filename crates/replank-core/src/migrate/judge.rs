@@ -10,17 +10,20 @@ use replank_model::selector::Selector;
 use replank_model::text::{Name, Text};
 use replank_model::view::View;
 
+use super::argo::ScaleDown;
 use super::gitops::{self, Keeper, Reconciliation};
 use super::record::{self, BYTES_MAX};
-use super::{serving, target};
+use super::{Goal, argo, serving, target};
 
-/// How a Deployment comes by another selector.
+/// How a Deployment comes by another selector, or another keeper of its pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Path {
     /// Deleted with its ReplicaSet orphaned and made again with a selector that takes the ReplicaSet over: the pods stay.
     Keep,
     /// A copy under another name serves while the Deployment is made anew.
     Twin,
+    /// An Argo Rollout takes over beside it.
+    Rollout,
 }
 
 impl Path {
@@ -30,11 +33,12 @@ impl Path {
         match self {
             Self::Keep => "keep",
             Self::Twin => "twin",
+            Self::Rollout => "rollout",
         }
     }
 
     pub(super) fn of(text: &str) -> Option<Self> {
-        [Self::Keep, Self::Twin].into_iter().find(|path| path.as_str() == text)
+        [Self::Keep, Self::Twin, Self::Rollout].into_iter().find(|path| path.as_str() == text)
     }
 }
 
@@ -124,6 +128,18 @@ pub enum Hindrance {
         /// The ConfigMap.
         name: Name,
     },
+    /// The cluster has no kind Rollout.
+    NoRollouts,
+    /// The cluster's Rollouts cannot do what is asked.
+    OldRollouts {
+        /// What is asked.
+        asked: ScaleDown,
+    },
+    /// There is a Rollout of the Deployment's name, or one that takes its template from it.
+    Rollout {
+        /// Its name.
+        name: Name,
+    },
     /// The name is too long to be the value of a label.
     LongName {
         /// Letters it has.
@@ -165,11 +181,28 @@ impl fmt::Display for Hindrance {
                 write!(f, "Deployment {deployment} would take over ReplicaSet {set} meanwhile")
             }
             Self::Claim { claim } => {
-                write!(f, "claim {claim} can be mounted by one node only, so a twin's pods would wait for it")
+                write!(
+                    f,
+                    "claim {claim} can be mounted by one node only, so pods beside these would wait for it"
+                )
             }
             Self::Name { name } => write!(f, "there is another Deployment {name}, the name of the twin"),
             Self::Record { name } => {
                 write!(f, "there is another ConfigMap {name}, in which it would be written down: rename that")
+            }
+            Self::NoRollouts => write!(
+                f,
+                "there is no CustomResourceDefinition {}: install Argo Rollouts first, or show it among the objects",
+                argo::definition()
+            ),
+            Self::OldRollouts { asked: ScaleDown::Never } => {
+                f.write_str("its Argo Rollouts know no workloadRef: 1.0 and later do")
+            }
+            Self::OldRollouts { asked: asked @ (ScaleDown::OnSuccess | ScaleDown::Progressively) } => {
+                write!(f, "its Argo Rollouts know no scaleDown: {asked}: 1.7 and later do")
+            }
+            Self::Rollout { name } => {
+                write!(f, "there is a Rollout {name} already, of its name or with its template")
             }
             Self::LongName { letters } => {
                 write!(f, "its name has {letters} letters, and a twin's label holds 63")
@@ -181,15 +214,20 @@ impl fmt::Display for Hindrance {
 /// What was found about the ways.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judgement {
-    /// What forbids both.
+    /// What forbids all.
     pub both: Vec<Hindrance>,
-    /// What forbids to keep the pods.
-    pub keep: Vec<Hindrance>,
-    /// What forbids a twin.
-    pub twin: Vec<Hindrance>,
+    /// The ways that lead to what is wanted, the best first, and what forbids each.
+    pub ways: Vec<(Path, Vec<Hindrance>)>,
 }
 
 impl Judgement {
+    /// What forbids a way; nothing where it does not lead there at all.
+    #[must_use]
+    pub fn against(&self, path: Path) -> &[Hindrance] {
+        let found = self.ways.iter().find(|(way, _)| *way == path);
+        found.map_or(&[], |(_, hindrances)| hindrances)
+    }
+
     /// The way to take.
     ///
     /// # Errors
@@ -198,27 +236,26 @@ impl Judgement {
         if !self.both.is_empty() {
             return Err(self.both.clone());
         }
-        let open = |path: Path| match path {
-            Path::Keep => self.keep.is_empty(),
-            Path::Twin => self.twin.is_empty(),
+        let is_meant = |path: Path| match choice {
+            Choice::Auto => true,
+            Choice::Only(only) => path == only,
         };
-        let of = |path: Path| match path {
-            Path::Keep => &self.keep,
-            Path::Twin => &self.twin,
-        };
-        match choice {
-            Choice::Only(path) if open(path) => Ok(path),
-            Choice::Only(path) => Err(of(path).clone()),
-            Choice::Auto if open(Path::Keep) => Ok(Path::Keep),
-            Choice::Auto if open(Path::Twin) => Ok(Path::Twin),
-            Choice::Auto => Err(self.keep.iter().chain(&self.twin).cloned().collect()),
+        let ways: Vec<_> = self.ways.iter().filter(|(path, _)| is_meant(*path)).collect();
+        match ways.iter().find(|(_, hindrances)| hindrances.is_empty()) {
+            Some((path, _)) => Ok(*path),
+            None => Err(ways.into_iter().flat_map(|(_, hindrances)| hindrances.clone()).collect()),
         }
     }
 }
 
-/// Judges the ways from a Deployment to what it is to be ([`target::after`]).
+/// Judges the ways from a Deployment to what it is to be.
 #[must_use]
-pub fn judge(view: &View, live: &Deployment, after: &Deployment) -> Judgement {
+pub fn judge(view: &View, live: &Deployment, goal: &Goal) -> Judgement {
+    let after = &target::after(live, goal);
+    if let Goal::Rollout(scale_down) = goal {
+        let ways = vec![(Path::Rollout, rollout(view, live, *scale_down))];
+        return Judgement { both: any(view, live, after), ways };
+    }
     let selector = match compiled(after) {
         Ok(selector) => selector,
         Err(why) => {
@@ -226,11 +263,10 @@ pub fn judge(view: &View, live: &Deployment, after: &Deployment) -> Judgement {
             return Judgement { both, ..Judgement::default() };
         }
     };
-    Judgement {
-        both: both(view, live, after, &selector),
-        keep: keep(view, live, after, &selector),
-        twin: twin(view, live),
-    }
+    let mut both = any(view, live, after);
+    both.extend(selecting(view, live, after, &selector));
+    let ways = vec![(Path::Keep, keep(view, live, after, &selector)), (Path::Twin, twin(view, live))];
+    Judgement { both, ways }
 }
 
 fn compiled(deployment: &Deployment) -> Result<Selector, Text> {
@@ -242,7 +278,8 @@ fn compiled(deployment: &Deployment) -> Result<Selector, Text> {
     Ok(selector)
 }
 
-fn both(view: &View, live: &Deployment, after: &Deployment, selector: &Selector) -> Vec<Hindrance> {
+/// What forbids whatever is wanted.
+fn any(view: &View, live: &Deployment, after: &Deployment) -> Vec<Hindrance> {
     let mut found = Vec::new();
     if let Some(owner) = live.meta.controller() {
         found.push(Hindrance::Owned { kind: owner.kind.clone(), name: owner.name.clone() });
@@ -253,6 +290,19 @@ fn both(view: &View, live: &Deployment, after: &Deployment, selector: &Selector)
         }
         Some((_, Reconciliation::Paused)) | None => {}
     }
+    if record::is_taken(view, &live.meta.key()) {
+        found.push(Hindrance::Record { name: record::record_key(&live.meta.key()).name });
+    }
+    let bytes = target::text(live).len() + target::text(after).len();
+    if bytes > BYTES_MAX {
+        found.push(Hindrance::Size { bytes, limit: BYTES_MAX });
+    }
+    found
+}
+
+/// What forbids another selector.
+fn selecting(view: &View, live: &Deployment, after: &Deployment, selector: &Selector) -> Vec<Hindrance> {
+    let mut found = Vec::new();
     if live.spec.selector == after.spec.selector {
         found.push(Hindrance::SameSelector);
     }
@@ -261,13 +311,20 @@ fn both(view: &View, live: &Deployment, after: &Deployment, selector: &Selector)
         found.push(Hindrance::Template { selector: formatted(after) });
     }
     found.extend(unselected(view, live, after));
-    if record::is_taken(view, &live.meta.key()) {
-        found.push(Hindrance::Record { name: record::record_key(&live.meta.key()).name });
-    }
-    let bytes = target::text(live).len() + target::text(after).len();
-    if bytes > BYTES_MAX {
-        found.push(Hindrance::Size { bytes, limit: BYTES_MAX });
-    }
+    found
+}
+
+/// What forbids to hand over to a Rollout.
+fn rollout(view: &View, live: &Deployment, asked: ScaleDown) -> Vec<Hindrance> {
+    let mut found = match argo::unknown(view, asked) {
+        Some(argo::Unknown::Kind) => vec![Hindrance::NoRollouts],
+        Some(argo::Unknown::Member) => vec![Hindrance::OldRollouts { asked }],
+        None => Vec::new(),
+    };
+    let key = live.meta.key();
+    let of_name = argo::find(view, &key).map(|_| key.name.clone());
+    found.extend(of_name.or_else(|| argo::referring(view, &key)).map(|name| Hindrance::Rollout { name }));
+    found.extend(claims(view, live));
     found
 }
 
@@ -316,8 +373,8 @@ fn keep(view: &View, live: &Deployment, after: &Deployment, selector: &Selector)
     found
 }
 
-fn twin(view: &View, live: &Deployment) -> Vec<Hindrance> {
-    const LABEL_MAX: usize = 63;
+/// Claims of its pods that pods on another node cannot mount beside them.
+fn claims(view: &View, live: &Deployment) -> Vec<Hindrance> {
     let mut found = Vec::new();
     let namespace = &live.meta.namespace;
     for volume in &live.spec.template.spec.volumes {
@@ -334,6 +391,12 @@ fn twin(view: &View, live: &Deployment) -> Vec<Hindrance> {
             found.push(Hindrance::Claim { claim });
         }
     }
+    found
+}
+
+fn twin(view: &View, live: &Deployment) -> Vec<Hindrance> {
+    const LABEL_MAX: usize = 63;
+    let mut found = claims(view, live);
     let letters = live.meta.name.as_str().len();
     if letters > LABEL_MAX {
         found.push(Hindrance::LongName { letters });

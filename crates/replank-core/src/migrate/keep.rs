@@ -60,7 +60,7 @@ fn settle(turn: &mut Turn<'_>, stand: &Stand, live: &Deployment, set: Option<&Re
     if !stand.is_back
         && let Some(missing) = serving::unserved(turn.view, live, &stand.record.served)
     {
-        return turn.wait_for(Copy::New, live, missing);
+        return turn.wait_for(Copy::New, live.meta.creation_timestamp, missing);
     }
     // A deletion that was decided on before it was called off may be on its way: the record has to outlive it.
     if !stand.is_back || turn.is_quiet() {
@@ -92,7 +92,7 @@ fn leave(turn: &mut Turn<'_>, stand: &Stand, live: &Deployment, set: Option<&Rep
         return None;
     }
     if let Some(missing) = serving::unserved(turn.view, live, &stand.record.served) {
-        return turn.wait_for(Copy::Old, live, missing);
+        return turn.wait_for(Copy::Old, live.meta.creation_timestamp, missing);
     }
     match turn.may_delete(stand) {
         Ok(true) => turn.delete(live, Dependents::Orphaned),

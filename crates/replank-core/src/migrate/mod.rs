@@ -1,17 +1,19 @@
-//! Migration of a Deployment to another selector, without a moment at which nobody serves.
+//! Migration of a Deployment to another selector, or to an Argo Rollout, without a moment at which nobody serves.
 //!
 //! `spec.selector` of a served version cannot be changed (apps/v1, `ValidateDeploymentUpdate`), so the object has to go and come
-//! again. Two ways lead there ([`judge`]): the pods are kept ([`keep`]), or a twin stands in for them ([`twin`]). Every decision
-//! wants whatever is not yet so; what must outlive a restart stands in the cluster ([`record`]), with the whole manifest that there
-//! was and the one there is to be, so that each moment has its way back.
+//! again. Two ways lead there ([`judge`]): the pods are kept ([`keep`]), or a twin stands in for them ([`twin`]). A Rollout takes over
+//! beside the Deployment ([`rollout`]). Every decision wants whatever is not yet so; what must outlive a restart stands in the
+//! cluster ([`record`]), with the whole manifest that there was and the one there is to be, so that each moment has its way back.
 //!
 //! Nothing is deleted that serves, unless others are seen to serve in its place. If a Service that had ready endpoints is seen
 //! without any, nothing more is deleted: what is missing is made, the record says so, and a person decides.
 
+mod argo;
 mod gitops;
 mod judge;
 mod keep;
 mod record;
+mod rollout;
 mod serving;
 mod target;
 #[cfg(test)]
@@ -35,6 +37,7 @@ use crate::decision::{Decision, End};
 use crate::intent::Intent;
 use crate::sent::Sent;
 
+pub use argo::ScaleDown;
 pub use gitops::{Keeper, Reconciliation};
 pub use judge::{Choice, Hindrance, Judgement, Path, judge};
 pub use record::{TWIN_OF, record_key};
@@ -62,6 +65,8 @@ pub enum Goal {
     Selector(LabelSelector),
     /// As a manifest says, with as many replicas as there are.
     Manifest(Arc<Deployment>),
+    /// Handed over to an Argo Rollout of its name, which takes its template from it; it stays, and wants no pods.
+    Rollout(ScaleDown),
 }
 
 /// What a migration is told besides.
@@ -69,7 +74,7 @@ pub enum Goal {
 pub struct Options {
     /// On whose behalf.
     pub run: RunId,
-    /// How long a twin may take to serve before it goes again, and a new object before the migration is said to be blocked.
+    /// How long a twin or a Rollout may take to serve before it goes again, and a new object before the migration is said to be blocked.
     pub patience: Span,
 }
 

@@ -15,6 +15,7 @@ use replank_model::time::Time;
 use replank_model::view::View;
 use serde_json::{Map, Value, json};
 
+use super::argo::ScaleDown;
 use super::judge::Path;
 use super::target;
 use crate::mark::{EXPIRES, RUN, SINCE};
@@ -30,6 +31,8 @@ pub(super) const BYTES_MAX: usize = 1024 * 1024 - 16 * 1024;
 
 /// Members of the ConfigMap's data.
 mod member {
+    /// Who scales the Deployment down, where a Rollout takes over.
+    pub(super) const SCALE_DOWN: &str = "scaleDown";
     /// By which way.
     pub(super) const PATH: &str = "way";
     /// The manifest that there was.
@@ -51,6 +54,8 @@ pub(super) struct Record {
     pub(super) since: Time,
     pub(super) expires: Time,
     pub(super) path: Path,
+    /// Who scales the Deployment down, where a Rollout takes over.
+    pub(super) scale_down: ScaleDown,
     /// The manifest that there was.
     pub(super) before: Deployment,
     /// The manifest that there is to be.
@@ -76,6 +81,7 @@ impl Record {
         let mut data = Map::new();
         let mut put = |name: &str, text: String| drop(data.insert(name.to_owned(), text.into()));
         put(member::PATH, self.path.as_str().to_owned());
+        put(member::SCALE_DOWN, self.scale_down.as_str().to_owned());
         put(member::BEFORE, target::text(&self.before).to_string());
         put(member::AFTER, target::text(&self.after).to_string());
         put(member::SERVED, served.join(","));
@@ -128,6 +134,7 @@ impl Record {
             since: time(SINCE)?,
             expires: time(EXPIRES)?,
             path: Path::of(text(member::PATH)?)?,
+            scale_down: ScaleDown::of(text(member::SCALE_DOWN)?)?,
             before: target::read(text(member::BEFORE)?)?,
             after: target::read(text(member::AFTER)?)?,
             set: text(member::SET).map(Name::from),

@@ -68,11 +68,19 @@ pub fn autoscalers_of<'a>(
     namespace: &Namespace,
     name: &Name,
 ) -> Vec<&'a Arc<HorizontalPodAutoscaler>> {
+    autoscalers_of_kind(view, namespace, Kind::Deployment.as_str(), name)
+}
+
+/// Autoscalers of an object of that kind and name, sorted by name.
+pub(super) fn autoscalers_of_kind<'a>(
+    view: &'a View,
+    namespace: &Namespace,
+    kind: &str,
+    name: &Name,
+) -> Vec<&'a Arc<HorizontalPodAutoscaler>> {
     let scales = |autoscaler: &HorizontalPodAutoscaler| {
         let target = &autoscaler.spec.scale_target_ref;
-        autoscaler.meta.namespace == *namespace
-            && &*target.kind == Kind::Deployment.as_str()
-            && target.name == *name
+        autoscaler.meta.namespace == *namespace && &*target.kind == kind && target.name == *name
     };
     let all = view.horizontal_pod_autoscalers.sorted().into_iter().map(|(_, autoscaler)| autoscaler);
     all.filter(|autoscaler| scales(autoscaler)).collect()
@@ -84,9 +92,9 @@ pub(super) fn sets_of<'a>(view: &'a View, owner: &Uid) -> Vec<&'a Arc<ReplicaSet
     all.filter(|set| set.meta.controller().is_some_and(|controller| controller.uid == *owner)).collect()
 }
 
-/// Pods of a Deployment that are neither ended nor on their way out.
-pub(super) fn pods_of<'a>(view: &'a View, deployment: &Uid) -> Vec<&'a Arc<Pod>> {
-    let sets = sets_of(view, deployment);
+/// Pods of the ReplicaSets of an owner that are neither ended nor on their way out.
+pub(super) fn pods_of<'a>(view: &'a View, owner: &Uid) -> Vec<&'a Arc<Pod>> {
+    let sets = sets_of(view, owner);
     let pods = sets.into_iter().flat_map(|set| view.pods_of(&set.meta.uid));
     pods.filter_map(|ix| view.pods.get(*ix)).filter(|pod| pod.is_active()).collect()
 }
@@ -111,11 +119,22 @@ pub(super) fn missing(view: &View, deployment: &Deployment, served: &BTreeSet<Na
     if !is_seen || available < wanted {
         return Some(Missing::Pods { available: if is_seen { available } else { 0 }, wanted });
     }
-    let pods: BTreeSet<Uid> =
-        pods_of(view, &deployment.meta.uid).into_iter().map(|pod| pod.meta.uid.clone()).collect();
-    let labels = &deployment.spec.template.meta.labels;
-    let mut services: BTreeSet<Key> = still_there(view, &deployment.meta.namespace, served).collect();
-    let selecting = services_of(view, &deployment.meta.namespace, labels).into_iter();
+    let (meta, labels) = (&deployment.meta, &deployment.spec.template.meta.labels);
+    missing_of(view, &meta.uid, &meta.namespace, (labels, wanted), served)
+}
+
+/// Whether as many pods of an owner's ReplicaSets as are wanted are ready endpoints of every Service that selects their labels, and of
+/// those that served when the migration began.
+pub(super) fn missing_of(
+    view: &View,
+    owner: &Uid,
+    namespace: &Namespace,
+    (labels, wanted): (&Labels, i32),
+    served: &BTreeSet<Name>,
+) -> Option<Missing> {
+    let pods: BTreeSet<Uid> = pods_of(view, owner).into_iter().map(|pod| pod.meta.uid.clone()).collect();
+    let mut services: BTreeSet<Key> = still_there(view, namespace, served).collect();
+    let selecting = services_of(view, namespace, labels).into_iter();
     services.extend(selecting.map(|service| service.meta.key()));
     services.into_iter().find_map(|service| {
         let ready = ready_among(view, &service, &pods);

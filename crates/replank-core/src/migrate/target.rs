@@ -35,6 +35,11 @@ pub fn after(live: &Deployment, goal: &Goal) -> Deployment {
             wanted
         }
         Goal::Manifest(manifest) => with_defaults(manifest),
+        Goal::Rollout(_) => {
+            let mut wanted = live.clone();
+            wanted.spec.replicas = Some(0);
+            wanted
+        }
     };
     wanted.meta.name = live.meta.name.clone();
     wanted.meta.namespace = live.meta.namespace.clone();

@@ -7,7 +7,7 @@ use replank_model::selector::LabelSelector;
 use replank_model::view::View;
 use serde_json::{Value, json};
 
-use super::{Choice, Goal, Hindrance, Judgement, Keeper, Path, Reconciliation, after, judge};
+use super::{Choice, Goal, Hindrance, Judgement, Keeper, Path, Reconciliation, ScaleDown, after, judge};
 
 fn deployment(labels: &Value) -> Value {
     json!({"apiVersion": "apps/v1", "kind": "Deployment",
@@ -45,7 +45,7 @@ fn judged(with: &[Value], change: impl FnOnce(&mut Value), labels: impl Into<Val
     change(&mut web);
     let view = view(&[&[web, set()], with].concat());
     let live = live(&view);
-    judge(&view, &live, &after(&live, &goal(&labels.into())))
+    judge(&view, &live, &goal(&labels.into()))
 }
 
 fn fewer() -> Value {
@@ -58,7 +58,7 @@ fn fewer_labels_keep_the_pods_and_others_need_a_twin() {
     let other = judged(&[], |_| {}, json!({"app": "web", "release": "2"}));
     assert_eq!(other.path(Choice::Auto), Ok(Path::Twin));
     assert_eq!(
-        other.keep,
+        other.against(Path::Keep),
         [
             Hindrance::NotTakenOver { set: "web-1".into(), selector: "app=web,release=2".into() },
             Hindrance::OtherPods
@@ -89,7 +89,7 @@ fn a_manifest_is_compared_with_its_defaults() {
     manifest["spec"]["selector"] = json!({"matchLabels": fewer()});
     let Ok(Object::Deployment(manifest)) = Object::from_json(manifest) else { panic!("a Deployment") };
     let live = live(&view);
-    let found = judge(&view, &live, &after(&live, &Goal::Manifest(manifest)));
+    let found = judge(&view, &live, &Goal::Manifest(manifest));
     assert_eq!(found.path(Choice::Auto), Ok(Path::Keep), "{found:?}");
 }
 
@@ -101,10 +101,10 @@ fn a_rival_that_would_take_the_pods_over_forbids_to_leave_them_alone() {
     rival["spec"]["selector"] = json!({"matchLabels": fewer()});
     let found = judged(&[rival.clone()], |_| {}, fewer());
     let deployment = Key::new("shop", "rival");
-    assert_eq!(found.keep, [Hindrance::Rival { deployment, set: "web-1".into() }]);
+    assert_eq!(found.against(Path::Keep), [Hindrance::Rival { deployment, set: "web-1".into() }]);
     assert_eq!(found.path(Choice::Auto), Ok(Path::Twin));
     rival["metadata"]["namespace"] = "other".into();
-    assert_eq!(judged(&[rival], |_| {}, fewer()).keep, []);
+    assert_eq!(judged(&[rival], |_| {}, fewer()).against(Path::Keep), []);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_service_or_budget_that_would_lose_the_pods_forbids_both_ways() {
     manifest["spec"]["selector"] = json!({"matchLabels": fewer()});
     let Ok(Object::Deployment(manifest)) = Object::from_json(manifest) else { panic!("a Deployment") };
     let live = live(&view);
-    let found = judge(&view, &live, &after(&live, &Goal::Manifest(manifest)));
+    let found = judge(&view, &live, &Goal::Manifest(manifest));
     let lost: Vec<_> = found.both.iter().map(ToString::to_string).collect();
     assert_eq!(lost.len(), 2, "{lost:?}");
     assert!(lost[0].starts_with("Service shop/web selects its pods"), "{lost:?}");
@@ -141,8 +141,8 @@ fn a_claim_of_one_node_forbids_a_twin() {
             json!([{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]);
     };
     let found = judged(&[claim("ReadWriteOnce")], mounts, fewer());
-    assert_eq!(found.twin, [Hindrance::Claim { claim: Key::new("shop", "data") }]);
-    assert_eq!(judged(&[claim("ReadWriteMany")], mounts, fewer()).twin, []);
+    assert_eq!(found.against(Path::Twin), [Hindrance::Claim { claim: Key::new("shop", "data") }]);
+    assert_eq!(judged(&[claim("ReadWriteMany")], mounts, fewer()).against(Path::Twin), []);
 }
 
 #[test]
@@ -186,4 +186,75 @@ fn what_somebody_else_makes_is_changed_there() {
     let found = judged(&[], owned, fewer());
     assert_eq!(found.both, [Hindrance::Owned { kind: "Site".into(), name: "s".into() }]);
     assert!(found.path(Choice::Auto).is_err());
+}
+
+/// The definition of Rollouts with these members in their `workloadRef`, or without a schema.
+fn rollouts(version: &str, members: Option<&[&str]>) -> Value {
+    let mut served = json!({"name": version, "served": true, "storage": true});
+    if let Some(members) = members {
+        let mut properties = json!({"replicas": {"type": "integer"}});
+        if !members.is_empty() {
+            let known: serde_json::Map<String, Value> =
+                members.iter().map(|name| ((*name).to_owned(), json!({"type": "string"}))).collect();
+            properties["workloadRef"] = json!({"properties": known});
+        }
+        served["schema"] = json!({"openAPIV3Schema": {"properties": {"spec": {"properties": properties}}}});
+    }
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "rollouts.argoproj.io"},
+        "spec": {"group": "argoproj.io", "names": {"plural": "rollouts", "kind": "Rollout"}, "scope": "Namespaced",
+            "versions": [served]}})
+}
+
+fn handed(with: &[Value], scale_down: ScaleDown) -> Judgement {
+    let web = deployment(&json!({"app": "web", "tier": "front"}));
+    let view = view(&[&[web, set()], with].concat());
+    judge(&view, &live(&view), &Goal::Rollout(scale_down))
+}
+
+#[test]
+fn a_cluster_without_rollouts_or_with_old_ones_takes_no_hand_over() {
+    let against = |with: &[Value], asked| handed(with, asked).against(Path::Rollout).to_vec();
+    assert_eq!(against(&[], ScaleDown::Never), [Hindrance::NoRollouts]);
+    assert_eq!(against(&[rollouts("v1alpha0", None)], ScaleDown::Never), [Hindrance::NoRollouts]);
+    for asked in [ScaleDown::Never, ScaleDown::OnSuccess, ScaleDown::Progressively] {
+        assert_eq!(against(&[rollouts("v1alpha1", None)], asked), [], "{asked}");
+        let new = rollouts("v1alpha1", Some(&["kind", "name", "scaleDown"]));
+        assert_eq!(against(&[new], asked), [], "{asked}");
+        let without = rollouts("v1alpha1", Some(&[]));
+        assert_eq!(against(&[without], asked), [Hindrance::OldRollouts { asked }], "{asked}");
+    }
+    let old = || rollouts("v1alpha1", Some(&["kind", "name"]));
+    assert_eq!(against(&[old()], ScaleDown::Never), [], "it leaves the member out");
+    let asked = ScaleDown::OnSuccess;
+    assert_eq!(against(&[old()], asked), [Hindrance::OldRollouts { asked }]);
+}
+
+#[test]
+fn a_rollout_that_is_there_already_forbids_another() {
+    let rollout = |name: &str, of: &str| {
+        json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": name, "namespace": "shop"},
+            "spec": {"workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": of}}})
+    };
+    let against = |found: Value| {
+        let found = handed(&[rollouts("v1alpha1", None), found], ScaleDown::Never);
+        found.against(Path::Rollout).to_vec()
+    };
+    let name = |name: &str| [Hindrance::Rollout { name: name.into() }];
+    assert_eq!(against(rollout("web", "another")), name("web"));
+    assert_eq!(against(rollout("another", "web")), name("another"));
+    assert_eq!(against(rollout("another", "third")), []);
+}
+
+#[test]
+fn a_selector_that_stays_the_same_forbids_no_hand_over_and_one_node_s_claim_does() {
+    let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "shop"},
+        "spec": {"accessModes": ["ReadWriteOnce"]}});
+    let mut web = deployment(&json!({"app": "web", "tier": "front"}));
+    web["spec"]["template"]["spec"]["volumes"] =
+        json!([{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]);
+    let view = view(&[web, set(), claim, rollouts("v1alpha1", None)]);
+    let found = judge(&view, &live(&view), &Goal::Rollout(ScaleDown::Never));
+    assert_eq!(found.both, []);
+    assert_eq!(found.against(Path::Rollout), [Hindrance::Claim { claim: Key::new("shop", "data") }]);
 }

@@ -10,11 +10,12 @@ use replank_model::text::{Name, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
+use super::argo::ScaleDown;
 use super::judge::{self, Hindrance, Path};
 use super::record::{self, Record, TWIN_OF};
 use super::serving::{self, Missing};
 use super::wait::{Copy, Wait};
-use super::{EXPIRY, Options, Request, ended, target};
+use super::{EXPIRY, Goal, Options, Request, argo, ended, rollout, target};
 use crate::command::{Command, CommandKey, Dependents, Effect};
 use crate::decision::{Decision, End};
 use crate::intent::Intent;
@@ -137,9 +138,7 @@ impl<'a> Turn<'a> {
             return Some(refused(vec![Wait::Gone], self));
         };
         let after = target::after(&live, &self.request.goal);
-        if live.spec.selector == after.spec.selector
-            && (self.memory.has_begun || target::makes_the_same(&after, &live.spec.template))
-        {
+        if self.is_done(&live, &after) {
             return Some(End::Done);
         }
         match self.intent {
@@ -157,7 +156,7 @@ impl<'a> Turn<'a> {
             self.wait(Wait::Leaving { copy: Copy::Old, sets: 0, pods: 0 });
             return None;
         }
-        let path = match judge::judge(self.view, &live, &after).path(self.request.choice) {
+        let path = match judge::judge(self.view, &live, &self.request.goal).path(self.request.choice) {
             Ok(path) => path,
             Err(found) => return Some(refused(found.into_iter().map(Wait::Hindered).collect(), self)),
         };
@@ -173,6 +172,17 @@ impl<'a> Turn<'a> {
         self.memory.quiet = Some(self.now + QUIET);
         self.lay(&record, &live);
         None
+    }
+
+    /// Whether there is nothing left to do, though no record says so.
+    fn is_done(&self, live: &Deployment, after: &Deployment) -> bool {
+        match &self.request.goal {
+            Goal::Rollout(_) => rollout::is_handed_over(self.view, live),
+            Goal::Selector(_) | Goal::Manifest(_) => {
+                live.spec.selector == after.spec.selector
+                    && (self.memory.has_begun || target::makes_the_same(after, &live.spec.template))
+            }
+        }
     }
 
     /// It was called off, and nothing is seen of it: what is on its way must have come, or be too late.
@@ -197,7 +207,11 @@ impl<'a> Turn<'a> {
             path,
             set: match path {
                 Path::Keep => judge::present_set(self.view, live).map(|set| set.meta.name.clone()),
-                Path::Twin => None,
+                Path::Twin | Path::Rollout => None,
+            },
+            scale_down: match &self.request.goal {
+                Goal::Rollout(scale_down) => *scale_down,
+                Goal::Selector(_) | Goal::Manifest(_) => ScaleDown::Never,
             },
             before: target::bare(live),
             after,
@@ -218,6 +232,14 @@ impl<'a> Turn<'a> {
         let key = self.key("twin", Kind::Deployment, &twin.meta.name, before);
         self.memory.quiet = Some(self.now + QUIET);
         self.send("the twin to be made", key, Effect::Create { object: twin.into() });
+    }
+
+    /// Makes the Rollout.
+    pub(super) fn make_rollout(&mut self, stand: &Stand, rollout: Object) {
+        let before = stand.holder.meta.uid.as_str();
+        let key = self.key("rollout", Kind::Other, &rollout.meta().name, before);
+        self.memory.quiet = Some(self.now + QUIET);
+        self.send("the Rollout to be made", key, Effect::Create { object: rollout });
     }
 
     /// Takes the record away: it is over. It is deleted first, so that it is gone with its finalizer.
@@ -247,6 +269,7 @@ impl<'a> Turn<'a> {
         match stand.record.path {
             Path::Keep => super::keep::step(self, &stand),
             Path::Twin => super::twin::step(self, &stand),
+            Path::Rollout => rollout::step(self, &stand),
         }
     }
 
@@ -258,10 +281,14 @@ impl<'a> Turn<'a> {
         };
         match self.intent {
             Intent::Undo => true,
-            Intent::Cancelled => !live.is_some_and(is_new),
+            Intent::Cancelled => match record.path {
+                Path::Keep | Path::Twin => !live.is_some_and(is_new),
+                Path::Rollout => live.is_some_and(wants_pods),
+            },
             Intent::Run | Intent::Paused => match (record.path, live) {
                 (Path::Twin, Some(live)) if is_the_original(live, record) => self.gives_up(record, live),
-                (Path::Twin | Path::Keep, Some(_) | None) => false,
+                (Path::Rollout, Some(live)) if wants_pods(live) => self.gives_up_rollout(record, live),
+                (Path::Twin | Path::Keep | Path::Rollout, Some(_) | None) => false,
             },
         }
     }
@@ -278,8 +305,21 @@ impl<'a> Turn<'a> {
             None => Some(Missing::Pods { available: 0, wanted }),
         };
         let wait = missing.map(|missing| as_wait(Copy::Twin, missing));
+        self.is_out_of_patience(until, wait.as_ref())
+    }
+
+    /// Whether the Rollout is no good: it does not come to serve.
+    fn gives_up_rollout(&mut self, record: &Record, live: &Deployment) -> bool {
+        let found = argo::find(self.view, &self.request.deployment);
+        let missing = rollout::missing(self, found.as_ref(), live, &record.served);
+        let until = record.since + self.options.patience;
+        let wait = missing.map(|missing| as_wait(Copy::Rollout, missing));
+        self.is_out_of_patience(until, wait.as_ref())
+    }
+
+    fn is_out_of_patience(&mut self, until: Time, wait: Option<&Wait>) -> bool {
         if self.memory.given_up.is_none() && self.now >= until {
-            self.memory.given_up.clone_from(&wait);
+            self.memory.given_up = wait.cloned();
         }
         if self.now < until && wait.is_some() {
             self.wake_at(until);
@@ -372,16 +412,33 @@ impl<'a> Turn<'a> {
     }
 
     /// Says what is missing until a Deployment serves; after the patience that is the end. The old one serves on, or the twin does.
-    pub(super) fn wait_for(&mut self, copy: Copy, of: &Deployment, missing: Missing) -> Option<End> {
+    pub(super) fn wait_for(&mut self, copy: Copy, made: Option<Time>, missing: Missing) -> Option<End> {
         let wait = as_wait(copy, missing);
-        let since = of.meta.creation_timestamp.unwrap_or(self.now);
-        let until = since + self.options.patience;
-        if copy != Copy::Twin && self.now >= until {
+        let until = made.unwrap_or(self.now) + self.options.patience;
+        // What stands in goes again when the patience is over; beside what is to stay a person decides.
+        let is_to_stay = match copy {
+            Copy::Old | Copy::New => true,
+            Copy::Rollout => {
+                self.view.deployments.by_key(&self.request.deployment).is_none_or(|live| !wants_pods(live))
+            }
+            Copy::Twin => false,
+        };
+        if is_to_stay && self.now >= until {
             return Some(End::Blocked(vec![self.waiting(wait)]));
         }
         self.wake_at(until);
         self.wait(wait);
         None
+    }
+
+    /// Says what is missing until a Deployment serves, for as long as it takes.
+    pub(super) fn wait_on_missing(&mut self, copy: Copy, missing: Missing) {
+        self.wait(as_wait(copy, missing));
+    }
+
+    /// How long anything may take to serve.
+    pub(super) fn patience(&self) -> Span {
+        self.options.patience
     }
 
     /// Somebody else has made what is there.
@@ -409,7 +466,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    fn wake_at(&mut self, at: Time) {
+    pub(super) fn wake_at(&mut self, at: Time) {
         let at = at.max(self.now);
         self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
     }
@@ -434,17 +491,23 @@ impl<'a> Turn<'a> {
     pub(super) fn replace(&mut self, what: &str, object: Object) {
         let meta = object.meta();
         let key = self.key(what, object.kind(), &meta.name, meta.uid.as_str());
-        let words = format!("{} {} to be changed", object.kind(), meta.name);
+        let words = format!("{} {} to be changed", object.kind_name(), meta.name);
         self.send(&words, key, Effect::Replace { object });
     }
 
     /// Deletes a Deployment.
     pub(super) fn delete(&mut self, deployment: &Deployment, dependents: Dependents) {
-        let meta = &deployment.meta;
-        let key = self.key("delete", Kind::Deployment, &meta.name, meta.uid.as_str());
-        let object = Object::from(deployment.clone()).reference();
-        let effect = Effect::Delete { object, version: meta.resource_version, dependents };
-        self.send(&format!("Deployment {} to be deleted", meta.name), key, effect);
+        self.delete_object(&deployment.clone().into(), dependents);
+    }
+
+    /// Deletes an object.
+    pub(super) fn delete_object(&mut self, object: &Object, dependents: Dependents) {
+        let meta = object.meta();
+        let key = self.key("delete", object.kind(), &meta.name, meta.uid.as_str());
+        let words = format!("{} {} to be deleted", object.kind_name(), meta.name);
+        let effect =
+            Effect::Delete { object: object.reference(), version: meta.resource_version, dependents };
+        self.send(&words, key, effect);
     }
 
     fn send(&mut self, what: &str, key: CommandKey, effect: Effect) {
@@ -473,6 +536,10 @@ pub(super) fn is_the_original(live: &Deployment, record: &Record) -> bool {
     live.spec.selector == record.before.spec.selector
         && !live.meta.is_terminating()
         && live.meta.creation_timestamp.is_some_and(|made| made < record.since)
+}
+
+fn wants_pods(live: &Deployment) -> bool {
+    live.spec.replicas.unwrap_or(1) > 0
 }
 
 fn as_wait(copy: Copy, missing: Missing) -> Wait {

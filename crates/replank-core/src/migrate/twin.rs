@@ -64,7 +64,7 @@ fn hand_over(turn: &mut Turn<'_>, stand: &Stand, twin: &Deployment, live: &Deplo
         return None;
     }
     if let Some(missing) = serving::missing(turn.view, twin, &stand.record.served) {
-        return turn.wait_for(Copy::Twin, twin, missing);
+        return turn.wait_for(Copy::Twin, twin.meta.creation_timestamp, missing);
     }
     match turn.may_delete(stand) {
         Ok(true) => {}
@@ -120,7 +120,7 @@ fn settle(turn: &mut Turn<'_>, stand: &Stand, twin: Option<&Deployment>, live: &
             return None;
         }
         if let Some(missing) = serving::missing(turn.view, live, &stand.record.served) {
-            return turn.wait_for(Copy::New, live, missing);
+            return turn.wait_for(Copy::New, live.meta.creation_timestamp, missing);
         }
     }
     for autoscaler in &followed {

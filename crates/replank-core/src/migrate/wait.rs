@@ -56,6 +56,11 @@ pub enum Wait {
         /// Pods that are left.
         pods: u32,
     },
+    /// Argo Rollouts scales the Deployment down.
+    ScaledDown {
+        /// Pods that the Deployment still wants.
+        replicas: i32,
+    },
     /// A Service that had ready endpoints has none: nothing more is deleted.
     NoEndpoints {
         /// The Service.
@@ -71,7 +76,7 @@ pub enum Wait {
     Hindered(Hindrance),
 }
 
-/// One of the Deployments of a migration.
+/// One of those that serve in a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Copy {
     /// The one that is to go.
@@ -80,6 +85,8 @@ pub enum Copy {
     Twin,
     /// The one that is to stay.
     New,
+    /// The Rollout that takes over.
+    Rollout,
 }
 
 impl Copy {
@@ -90,6 +97,7 @@ impl Copy {
             Self::Old => "the old Deployment",
             Self::Twin => "the twin",
             Self::New => "the new Deployment",
+            Self::Rollout => "the Rollout",
         }
     }
 }
@@ -105,7 +113,9 @@ impl Wait {
     #[must_use]
     pub fn hope(&self) -> Hope {
         match self {
-            Self::Orphaning | Self::Adoption { .. } | Self::Leaving { .. } => Hope::Moving,
+            Self::Orphaning | Self::Adoption { .. } | Self::Leaving { .. } | Self::ScaledDown { .. } => {
+                Hope::Moving
+            }
             Self::Rollout { .. } | Self::Available { .. } | Self::Endpoints { .. } => Hope::Possible,
             Self::NoEndpoints { .. } | Self::Foreign | Self::Gone | Self::Hindered(_) => Hope::None,
         }
@@ -128,6 +138,9 @@ impl fmt::Display for Wait {
             }
             Self::Leaving { copy, sets, pods } => {
                 write!(f, "what {copy} leaves: {sets} ReplicaSets and {pods} pods on their way out")
+            }
+            Self::ScaledDown { replicas } => {
+                write!(f, "Argo Rollouts to scale the Deployment down, which still wants {replicas}")
             }
             Self::NoEndpoints { service, since } => {
                 write!(f, "a person: Service {service} was seen without a ready endpoint at {since}")

@@ -12,6 +12,7 @@ use super::nodes::{self, NodeLifecycle};
 use super::operators::{self, Operators};
 use super::pod_gc::PodGc;
 use super::quotas::Quotas;
+use super::rollouts::{self, Rollouts};
 use super::taint_eviction::{self, TaintEviction};
 use super::volumes::{self, Volumes};
 use super::workflows::{self, Workflows};
@@ -44,6 +45,8 @@ pub(crate) enum ControlDue {
     Volumes(volumes::Due),
     /// Pods of workflows.
     Workflow(workflows::Due),
+    /// A Rollout.
+    Rollout(rollouts::Due),
 }
 
 /// All of them.
@@ -60,6 +63,7 @@ pub(crate) struct Control {
     operators: Operators,
     volumes: Volumes,
     workflows: Workflows,
+    rollouts: Rollouts,
 }
 
 impl Control {
@@ -76,6 +80,7 @@ impl Control {
             operators: Operators::default(),
             volumes: Volumes::new(timings),
             workflows: Workflows::default(),
+            rollouts: Rollouts::default(),
         }
     }
 
@@ -89,6 +94,7 @@ impl Control {
     pub(crate) fn assume_operators(&mut self) {
         self.operators.assume();
         self.workflows.assume();
+        self.rollouts.assume();
     }
 
     /// Says what the targets of autoscalers are asked to do over time.
@@ -96,9 +102,9 @@ impl Control {
         self.autoscaling.load(ctx, loads);
     }
 
-    /// What had to be assumed about Workflows so far.
+    /// What had to be assumed about Workflows and Rollouts so far.
     pub(crate) fn assumptions(&self) -> impl Iterator<Item = Assumption> + '_ {
-        self.workflows.assumptions()
+        self.workflows.assumptions().chain(self.rollouts.assumptions())
     }
 
     /// Tells each of a change.
@@ -114,6 +120,7 @@ impl Control {
         self.operators.watch(ctx, change);
         self.volumes.watch(ctx, change);
         self.workflows.watch(ctx, change);
+        self.rollouts.watch(ctx, change);
     }
 
     /// A kubelet has renewed its lease for the last time.
@@ -142,6 +149,7 @@ impl Control {
             ControlDue::Operators(due) => self.operators.handle(ctx, due),
             ControlDue::Volumes(due) => self.volumes.handle(ctx, due),
             ControlDue::Workflow(due) => self.workflows.handle(ctx, due),
+            ControlDue::Rollout(due) => self.rollouts.handle(ctx, due),
         }
     }
 }

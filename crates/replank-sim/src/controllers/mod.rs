@@ -27,6 +27,7 @@ mod pods;
 mod queue;
 pub(crate) mod quotas;
 mod replica_set;
+pub(crate) mod rollouts;
 mod stateful_set;
 pub(crate) mod taint_eviction;
 pub(crate) mod volumes;

@@ -92,7 +92,7 @@ pub fn rehearse_migration(
     migration: Migration,
     limit: Span,
 ) -> MigrationResult {
-    let assumptions = super::complete(&mut view);
+    let mut assumptions = super::complete(&mut view);
     supply_namespace(&mut view, &of.namespace);
     let start = settings.start;
     let mut world = World::new(settings, view);
@@ -105,6 +105,7 @@ pub fn rehearse_migration(
     world.put_in_charge(Box::new(migration));
     while world.end().is_none() && world.step_until(start + limit) {}
     let notes = notes.borrow();
+    assumptions.extend(world.assumptions());
     let left = self::pods(world.view(), of);
     let decided = world.decision().map_or(&[][..], |decision| decision.waiting.as_slice());
     let ready = |service: &Name| ready_endpoints(world.view(), &beside(of, service));
@@ -262,14 +263,20 @@ fn words(command: &Command, of: &Key) -> String {
             format!("deletes {} {} and leaves what it owns", object.kind, object.key.name)
         }
         Effect::Delete { object, dependents: Dependents::Collected, .. } => {
-            format!("deletes {} {} with all that it owns", object.kind, object.key.name)
+            // No other untyped object is deleted.
+            let kind = if object.kind == Kind::Other { "Rollout" } else { object.kind.as_str() };
+            format!("deletes {kind} {} with all that it owns", object.key.name)
         }
         Effect::Replace { object: Object::HorizontalPodAutoscaler(autoscaler) } => {
-            let target = &autoscaler.spec.scale_target_ref.name;
-            format!("has HorizontalPodAutoscaler {} scale {target}", autoscaler.meta.name)
+            let target = &autoscaler.spec.scale_target_ref;
+            let (kind, name) = (&target.kind, &target.name);
+            format!("has HorizontalPodAutoscaler {} scale {kind} {name}", autoscaler.meta.name)
         }
         Effect::Replace { object: object @ Object::Deployment(deployment) } => {
             format!("sizes {} to {}", name(object), deployment.spec.replicas.unwrap_or(1))
+        }
+        Effect::Replace { object: Object::Other(other) } => {
+            format!("changes {} {}", other.kind, other.meta.name)
         }
         other => format!("{other:?}"),
     }

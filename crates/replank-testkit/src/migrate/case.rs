@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use replank_core::migrate::ScaleDown;
+
 use crate::sched_random::Random;
 
 /// Which way the selectors allow.
@@ -11,6 +13,8 @@ pub enum Way {
     Keep,
     /// It asks for a label that the pods do not have.
     Twin,
+    /// It stays the same, and a Rollout takes over.
+    Rollout(ScaleDown),
 }
 
 /// When the process starts anew.
@@ -102,6 +106,17 @@ impl Case {
         }
     }
 
+    /// A case of a hand-over to a Rollout: all who can scale the Deployment down come up with all restarts.
+    #[must_use]
+    pub fn rollout(seed: u64) -> Self {
+        let who = match seed % 3 {
+            0 => ScaleDown::Never,
+            1 => ScaleDown::OnSuccess,
+            _ => ScaleDown::Progressively,
+        };
+        Self { way: Way::Rollout(who), seed, ..Self::of(seed / 3 * 2) }
+    }
+
     /// The Deployment with a template of that image.
     #[must_use]
     pub fn deployment(&self, image: &str) -> Value {
@@ -125,6 +140,7 @@ impl Case {
         match self.way {
             Way::Keep => json!({"app": "web"}),
             Way::Twin => json!({"app": "web", "release": "second"}),
+            Way::Rollout(_) => json!({"app": "web", "tier": "front"}),
         }
     }
 
@@ -141,6 +157,17 @@ impl Case {
         };
         (0..self.nodes).map(node).collect()
     }
+}
+
+/// The definition of Rollouts, as much of it as counts.
+#[must_use]
+pub fn definition() -> Value {
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "rollouts.argoproj.io", "uid": "rollouts"},
+        "spec": {"group": "argoproj.io", "names": {"plural": "rollouts", "kind": "Rollout"}, "scope": "Namespaced",
+            "versions": [{"name": "v1alpha1", "served": true, "storage": true, "subresources": {"status": {},
+                "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.HPAReplicas",
+                    "labelSelectorPath": ".status.selector"}}}]}})
 }
 
 fn number(random: &mut Random, limit: u64) -> usize {

@@ -6,7 +6,7 @@ mod play;
 mod stage;
 mod watch;
 
-pub use case::{Case, Races, Restarts, Way};
+pub use case::{Case, Races, Restarts, Way, definition};
 pub use play::{Played, judged, naive, play, without_endpoints};
-pub use stage::{Stage, is_there};
+pub use stage::{Stage, is_there, wants};
 pub use watch::{Breach, Watch};

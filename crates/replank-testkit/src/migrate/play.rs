@@ -21,8 +21,8 @@ use replank_sim::api::{self, Api, ApiError, DeleteOptions, Propagation};
 use replank_sim::{CloudTimings, KubeletModel, Settings, World};
 use serde_json::{Value, json};
 
-use super::case::{Case, Races, Restarts, Way};
-use super::watch::{Breach, Watch, around, left, pods};
+use super::case::{Case, Races, Restarts, Way, definition};
+use super::watch::{Breach, Watch, around, followed, handed_over, left, pods};
 
 /// Until when everything has come up.
 const SETTLED: Span = Span::from_minutes(60);
@@ -59,6 +59,7 @@ pub(super) fn world(case: &Case) -> World {
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "uid": "ns"},
         "spec": {"finalizers": ["kubernetes"]}});
     let objects = case.nodes().into_iter().chain([namespace]);
+    let objects = objects.chain(matches!(case.way, Way::Rollout(_)).then(definition));
     let view: View = objects
         .map(|object| replank_model::object::Object::from_json(object).expect("an object").into())
         .collect();
@@ -66,6 +67,7 @@ pub(super) fn world(case: &Case) -> World {
     let settings =
         Settings { start, seed: case.seed, kubelet: KubeletModel::Fake, cloud: CloudTimings::default() };
     let mut world = World::new(settings, view);
+    world.assume_operators();
     for object in &case.around {
         world.request(|api| api.apply_json(object.clone())).expect("it is accepted");
     }
@@ -89,6 +91,9 @@ pub(super) fn world(case: &Case) -> World {
 }
 
 fn request(case: &Case) -> Request {
+    if let Way::Rollout(who) = case.way {
+        return Request { deployment: key(), goal: Goal::Rollout(who), choice: Choice::Auto };
+    }
     let selector: LabelSelector =
         serde_json::from_value(json!({"matchLabels": case.wanted()})).expect("a selector");
     Request { deployment: key(), goal: Goal::Selector(selector), choice: Choice::Auto }
@@ -136,7 +141,13 @@ pub fn play(case: &Case, called_off: Option<(usize, Intent)>) -> Played {
     };
     let wanted = if is_as_before { json!({"app": "web", "tier": "front"}) } else { case.wanted() };
     left(world.view(), &wanted).into_iter().for_each(&mut found);
-    if around(world.view()) != around_before {
+    let is_handed_over = matches!(case.way, Way::Rollout(_)) && !is_as_before;
+    if is_handed_over {
+        handed_over(world.view()).into_iter().for_each(&mut found);
+    }
+    let around_after = around(world.view());
+    let around_wanted = if is_handed_over { followed(around_before) } else { around_before };
+    if around_after != around_wanted {
         found(format!("others are not as before: {:?}", around(world.view())));
     }
     if case.way == Way::Keep && !case.scaled_by_hand && pods(world.view()) != pods_before {
@@ -244,7 +255,7 @@ impl<'a> Play<'a> {
         world.request(|api| {
             let written = match about.kind {
                 Kind::Deployment => api.modify::<Deployment>(&about.key, |it| touch(&mut it.meta)).map(drop),
-                Kind::Other => touch_record(api, &about.key, &number),
+                Kind::Other => touch_other(api, &about.key, &number),
                 Kind::HorizontalPodAutoscaler => {
                     api.modify::<HorizontalPodAutoscaler>(&about.key, |it| touch(&mut it.meta)).map(drop)
                 }
@@ -256,9 +267,13 @@ impl<'a> Play<'a> {
     }
 }
 
-/// What `kubectl replace --force` does: deletes it, with all that it owns, and makes it again at once.
+/// What `kubectl replace --force` does: deletes it, with all that it owns, and makes it again at once. For a Rollout: what its
+/// documentation shows, a Deployment that is scaled to nothing beside a Rollout that refers to it.
 #[must_use]
 pub fn naive(case: &Case) -> Vec<Breach> {
+    if let Way::Rollout(_) = case.way {
+        return naive_rollout(case);
+    }
     let mut world = world(case);
     let watch = Watch::of(world.view());
     world.observe(Box::new(watch.clone()));
@@ -273,10 +288,29 @@ pub fn naive(case: &Case) -> Vec<Breach> {
     watch.breaches()
 }
 
-/// An annotation more on the ConfigMap in which the migration writes.
-fn touch_record(api: &mut Api, key: &Key, number: &str) -> Result<(), ApiError> {
-    let record = api.resource_type("v1", "ConfigMap")?;
-    let address = Address::new(record, Some(key.namespace.clone()), Some(key.name.clone()));
+fn naive_rollout(case: &Case) -> Vec<Breach> {
+    let mut world = world(case);
+    let watch = Watch::of(world.view());
+    world.observe(Box::new(watch.clone()));
+    let rollout = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"replicas": case.replicas, "strategy": {"canary": {}},
+            "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}});
+    world.request(|api| api.apply_json(rollout)).expect("it is accepted");
+    let scaled = world.request(|api| api.modify::<Deployment>(&key(), |web| web.spec.replicas = Some(0)));
+    scaled.expect("it is there");
+    let end = world.now() + AFTERWARDS;
+    world.run_until(end);
+    watch.breaches()
+}
+
+/// An annotation more on the ConfigMap in which the migration writes, or on the Rollout.
+fn touch_other(api: &mut Api, key: &Key, number: &str) -> Result<(), ApiError> {
+    let is_rollout = key.name.as_str() == "web";
+    let (api_version, kind) =
+        if is_rollout { ("argoproj.io/v1alpha1", "Rollout") } else { ("v1", "ConfigMap") };
+    let resource = api.resource_type(api_version, kind)?;
+    let address = Address::new(resource, Some(key.namespace.clone()), Some(key.name.clone()));
     let patch = json!({"metadata": {"annotations": {"touched": number}}});
     api.patch_json(&address, PatchType::Merge, &patch, api::json::Effect::Real).map(drop)
 }
@@ -292,6 +326,5 @@ fn manifest(deployment: &Deployment) -> Value {
 pub fn judged(case: &Case) -> Result<Path, Vec<replank_core::migrate::Hindrance>> {
     let world = world(case);
     let live = world.view().deployments.by_key(&key()).cloned().expect("it is there");
-    let after = replank_core::migrate::after(&live, &request(case).goal);
-    replank_core::migrate::judge(world.view(), &live, &after).path(Choice::Auto)
+    replank_core::migrate::judge(world.view(), &live, &request(case).goal).path(Choice::Auto)
 }

@@ -107,6 +107,14 @@ impl Stage {
         changed.expect("it is changed");
     }
 
+    /// The Rollout, as JSON.
+    #[must_use]
+    pub fn rollout(&self) -> Option<Value> {
+        let key = Key::new("shop", "web");
+        let found = self.world.view().other("argoproj.io", "Rollout", &key)?;
+        Some(replank_model::object::render(&Object::Other(found.clone())))
+    }
+
     /// What was broken so far.
     #[must_use]
     pub fn breaches(&self) -> Vec<Breach> {
@@ -118,6 +126,13 @@ impl Stage {
     pub fn left(&self, wanted: &Value) -> Vec<String> {
         left(self.world.view(), wanted)
     }
+}
+
+/// Pods that the Deployment of that name wants; `None` where there is none.
+#[must_use]
+pub fn wants(world: &World, name: &str) -> Option<i32> {
+    let found = world.view().deployments.by_key(&Key::new("shop", name))?;
+    Some(found.spec.replicas.unwrap_or(1))
 }
 
 /// Whether there is a Deployment of that name.

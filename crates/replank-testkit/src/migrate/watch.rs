@@ -133,6 +133,45 @@ pub(super) fn around(view: &View) -> BTreeMap<String, Value> {
     .collect()
 }
 
+/// The same where a Rollout has taken over: autoscalers scale it.
+pub(super) fn followed(mut around: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+    for said in around.values_mut() {
+        if let Some(target) = said.pointer_mut("/spec/scaleTargetRef") {
+            target["apiVersion"] = "argoproj.io/v1alpha1".into();
+            target["kind"] = "Rollout".into();
+        }
+    }
+    around
+}
+
+/// What is wrong with a hand-over that is done: the Deployment wants no pods, the Rollout has all of its own, and nobody else has any.
+pub(super) fn handed_over(view: &View) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let all: Vec<Value> = [Kind::Deployment, Kind::Other, Kind::ReplicaSet]
+        .into_iter()
+        .flat_map(|kind| view.objects_of(kind))
+        .map(|object| render(&object))
+        .collect();
+    let number = |value: &Value, path: &str| value.pointer(path).and_then(Value::as_i64);
+    let of =
+        |kind: &str| all.iter().find(|value| value["kind"] == kind && text(value, "/metadata/name") == "web");
+    if of("Deployment").and_then(|web| number(web, "/spec/replicas")) != Some(0) {
+        wrong.push("the Deployment wants pods".to_owned());
+    }
+    let Some(rollout) = of("Rollout") else { return vec!["there is no Rollout".to_owned()] };
+    let wanted = number(rollout, "/spec/replicas");
+    if wanted == Some(0) || number(rollout, "/status/availableReplicas") != wanted {
+        wrong.push(format!("the Rollout is not available: {rollout}"));
+    }
+    let is_its = |set: &Value| set.pointer("/metadata/ownerReferences/0/kind") == Some(&"Rollout".into());
+    let sets = all.iter().filter(|value| value["kind"] == "ReplicaSet" && !is_its(value));
+    wrong.extend(
+        sets.filter(|set| number(set, "/spec/replicas") != Some(0))
+            .map(|set| format!("{} still wants pods", text(set, "/metadata/name"))),
+    );
+    wrong
+}
+
 /// What is wrong with how it is left, when the Deployment is to select `wanted`.
 pub(super) fn left(view: &View, wanted: &Value) -> Vec<String> {
     let mut wrong = Vec::new();

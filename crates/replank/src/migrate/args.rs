@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use replank_core::migrate::{Choice, Path};
+use replank_core::migrate::{Choice, Path, ScaleDown};
 use replank_model::selector::LabelSelector;
 use replank_model::text::Namespace;
 use replank_model::time::{Span, Time};
@@ -30,18 +30,26 @@ pub(crate) struct MigrateArgs {
     pub(crate) namespace: Namespace,
 
     /// The labels that it is to select, such as app=web,tier=front. Those that its template lacks are added to it.
-    #[arg(long, value_name = "LABELS", value_parser = selector, conflicts_with = "manifest", required_unless_present = "manifest")]
+    #[arg(long, value_name = "LABELS", value_parser = selector, conflicts_with = "manifest", required_unless_present_any = ["manifest", "to_rollout"])]
     pub(crate) selector: Option<LabelSelector>,
 
     /// The Deployment as it is to be, in a file; `-` is standard input. It gets as many replicas as there are.
     #[arg(short = 'f', long, value_name = "FILE")]
     pub(crate) manifest: Option<PathBuf>,
 
+    /// Hand it over to an Argo Rollout of its name that takes its template from it (workloadRef).
+    #[arg(long, conflicts_with_all = ["selector", "manifest", "path"])]
+    pub(crate) to_rollout: bool,
+
+    /// Who scales the Deployment to nothing when the Rollout serves.
+    #[arg(long, value_enum, value_name = "WHO", conflicts_with_all = ["selector", "manifest"], default_value_t = WhoScales::Never)]
+    pub(crate) scale_down: WhoScales,
+
     /// By which way.
     #[arg(long, value_enum, value_name = "WAY", default_value_t = Way::Auto)]
     pub(crate) path: Way,
 
-    /// How long a twin, or the new Deployment, may take to serve.
+    /// How long a twin, a Rollout or the new Deployment may take to serve.
     #[arg(long, value_name = "SPAN", default_value = "30m")]
     pub(crate) patience: Span,
 
@@ -80,6 +88,27 @@ pub(crate) enum Way {
     Keep,
     /// A copy serves meanwhile.
     Twin,
+}
+
+/// `spec.workloadRef.scaleDown` of the Rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WhoScales {
+    /// Replank does, when every Service has the Rollout's pods.
+    Never,
+    /// Argo Rollouts does, when the Rollout is healthy.
+    Onsuccess,
+    /// Argo Rollouts does, as pods of the Rollout get ready.
+    Progressively,
+}
+
+impl WhoScales {
+    pub(super) fn scale_down(self) -> ScaleDown {
+        match self {
+            Self::Never => ScaleDown::Never,
+            Self::Onsuccess => ScaleDown::OnSuccess,
+            Self::Progressively => ScaleDown::Progressively,
+        }
+    }
 }
 
 impl Way {

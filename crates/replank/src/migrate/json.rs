@@ -33,6 +33,7 @@ struct Hindrances {
     both: Vec<String>,
     keep: Vec<String>,
     twin: Vec<String>,
+    rollout: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -90,8 +91,9 @@ pub(super) fn json(report: &Report) -> Result<String, Failure> {
         new_selector: &report.after,
         hindrances: Hindrances {
             both: words(&judgement.both),
-            keep: words(&judgement.keep),
-            twin: words(&judgement.twin),
+            keep: words(judgement.against(Path::Keep)),
+            twin: words(judgement.against(Path::Twin)),
+            rollout: words(judgement.against(Path::Rollout)),
         },
         way: report.path.as_ref().ok().map(|path: &Path| path.as_str()),
         rehearsal,

@@ -1,4 +1,4 @@
-//! `replank migrate`: a Deployment gets another selector without a gap, rehearsed.
+//! `replank migrate`: a Deployment gets another selector, or is handed over to a Rollout, without a gap, rehearsed.
 
 mod args;
 mod json;
@@ -39,6 +39,8 @@ struct Report {
     deployment: Key,
     before: String,
     after: String,
+    /// Whether it keeps its selector, and a Rollout takes over.
+    is_handed_over: bool,
     judgement: Judgement,
     /// The way that was taken, or what forbids it.
     path: Result<Path, Vec<Hindrance>>,
@@ -62,13 +64,15 @@ pub(crate) fn run(args: &MigrateArgs, printer: &mut Printer) -> Result<Exit, Fai
     let snapshot::Cluster { view, now } = snapshot::read_at(sources, &args.read, args.now, printer)?;
     let live = live(&view, &key)?;
     let after = migrate::after(&live, &goal);
-    let judgement = migrate::judge(&view, &live, &after);
+    let judgement = migrate::judge(&view, &live, &goal);
     let choice = args.path.choice();
     let path = judgement.path(choice);
+    let is_handed_over = matches!(goal, Goal::Rollout(_));
     let result = path.is_ok().then(|| rehearse(args, view, now, &key, (goal, choice)));
     let name = snapshot::name(&args.snapshots);
     let (before, after) = (selector(&live), selector(&after));
-    let report = Report { name, now, deployment: key, before, after, judgement, path, result };
+    let report =
+        Report { name, now, deployment: key, before, after, is_handed_over, judgement, path, result };
     let text = match args.output {
         Format::Text => text::text(&report, printer.look()),
         Format::Json => json::json(&report)?,
@@ -113,8 +117,12 @@ fn goal(args: &MigrateArgs, key: &Key, printer: &mut Printer) -> Result<Goal, Fa
     if let Some(selector) = &args.selector {
         return Ok(Goal::Selector(selector.clone()));
     }
+    if args.to_rollout {
+        return Ok(Goal::Rollout(args.scale_down.scale_down()));
+    }
     let Some(path) = &args.manifest else {
-        return Err(Failure::usage_message("nothing says what it is to be").next("pass --selector or -f"));
+        return Err(Failure::usage_message("nothing says what it is to be")
+            .next("pass --selector, -f or --to-rollout"));
     };
     let manifest = input::manifest(path, &args.namespace, printer)?;
     let found = manifest.workloads.iter().find_map(|object| match object {

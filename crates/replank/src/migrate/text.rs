@@ -23,7 +23,11 @@ pub(super) fn text(report: &Report, look: Look) -> String {
         Tone::Faint,
     );
     page.labelled(BESIDE, "selects", &report.before);
-    page.labelled(BESIDE, "is to select", &report.after);
+    if report.is_handed_over {
+        page.labelled(BESIDE, "is to be", "handed over to a Rollout that takes its template from it");
+    } else {
+        page.labelled(BESIDE, "is to select", &report.after);
+    }
     ways(&mut page, report);
     if let Some(result) = &report.result {
         steps(&mut page, result);
@@ -59,8 +63,9 @@ fn ways(page: &mut Page, report: &Report) {
     if !report.judgement.both.is_empty() {
         return;
     }
-    way(page, Path::Keep, &report.judgement.keep, report);
-    way(page, Path::Twin, &report.judgement.twin, report);
+    for (path, hindrances) in &report.judgement.ways {
+        way(page, *path, hindrances, report);
+    }
 }
 
 fn way(page: &mut Page, path: Path, hindrances: &[Hindrance], report: &Report) {
@@ -70,6 +75,9 @@ fn way(page: &mut Page, path: Path, hindrances: &[Hindrance], report: &Report) {
             let what = match path {
                 Path::Keep => "deleted with what it owns left alone, then made again: the pods stay",
                 Path::Twin => "a copy serves while it is made anew: all pods are new",
+                Path::Rollout => {
+                    "a Rollout takes over beside it, and it stays without pods: all pods are new"
+                }
             };
             let what = if is_taken { format!("taken: {what}") } else { format!("open: {what}") };
             page.labelled(BESIDE, path.as_str(), &what);
@@ -128,13 +136,16 @@ fn services(page: &mut Page, services: &[Served]) {
 fn pods(page: &mut Page, report: &Report, result: &MigrationResult) {
     page.heading("Pods", &format!("{} of {} kept", result.kept, result.pods));
     page.labelled(BESIDE, "at most", &format!("{} at one moment", count(result.pods_max, "pod")));
-    let absent =
-        format!("{} without a Deployment of that name: nobody rolls it meanwhile", span(result.absent));
-    page.labelled(BESIDE, "away", &absent);
+    if report.path != Ok(Path::Rollout) {
+        let absent = span(result.absent);
+        let absent = format!("{absent} without a Deployment of that name: nobody rolls it meanwhile");
+        page.labelled(BESIDE, "away", &absent);
+    }
     for autoscaler in &result.autoscalers {
         let what = match report.path {
             Ok(Path::Keep) => "finds nothing to scale while it is away",
             Ok(Path::Twin) => "scales the twin while it is away, and the Deployment again afterwards",
+            Ok(Path::Rollout) => "scales the Rollout instead",
             Err(_) => continue,
         };
         page.labelled(BESIDE, "autoscaler", &format!("{autoscaler} {what}"));

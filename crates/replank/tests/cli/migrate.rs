@@ -36,6 +36,20 @@ fn a_twin_serves_where_they_cannot_be() {
 }
 
 #[test]
+fn a_rollout_takes_over() {
+    for who in ["never", "onsuccess", "progressively"] {
+        let ran = migrate(&["deployment/web", "--to-rollout", "--scale-down", who, "-o", "json"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let report = ran.json();
+        assert_eq!(report["way"], "rollout");
+        assert_eq!(report["rehearsal"]["ending"], "done");
+        assert!(report["rehearsal"]["services"][0]["fewest"].as_u64() >= Some(4), "{report}");
+        assert_eq!(report["hindrances"]["rollout"], serde_json::json!([]));
+        assert!(report["rehearsal"]["assumptions"].to_string().contains("Argo Rollouts"), "{report}");
+    }
+}
+
+#[test]
 fn what_argo_cd_keeps_is_left_alone() {
     let ran = migrate(&["deployment/ledger", "--selector", "app=ledger,component=books"]);
     assert_eq!(ran.code, Some(4), "{ran:?}");
@@ -44,13 +58,15 @@ fn what_argo_cd_keeps_is_left_alone() {
 
 #[test]
 fn mistakes_are_usage_errors() {
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["deployment/web"], "--selector"),
         (&["web", "--selector", "app=web"], "names no object"),
         (&["daemonset/web", "--selector", "app=web"], "a daemonset cannot be migrated"),
         (&["deployment/shop", "--selector", "app=web"], "there is no Deployment shop/shop"),
         (&["deployment/web", "--selector", "app"], "is no label"),
         (&["deployment/web", "--selector", "app=web", "-f", "x.yaml"], "cannot be used with"),
+        (&["deployment/web", "--selector", "app=web", "--to-rollout"], "cannot be used with"),
+        (&["deployment/web", "--selector", "app=web", "--scale-down", "never"], "cannot be used with"),
     ];
     for (arguments, words) in cases {
         let error = migrate(arguments).usage_error();

@@ -16,6 +16,10 @@ pub(crate) struct Account {
     pub(crate) sent: Sent,
     /// Nodes that an interruption takes away, as of this decision.
     pub(crate) interrupted: BTreeSet<NodeName>,
+    /// Those of them that are let go of: a run that wants one may have it as it is, cordoned; else its cordon is taken off.
+    pub(crate) released: BTreeSet<NodeName>,
+    /// Nodes that the run wants its mark on, as of this decision.
+    pub(crate) marked: BTreeSet<NodeName>,
     /// Whether the number of nodes is kept to what is needed.
     pub(crate) is_scaled: bool,
     /// Groups that the run takes in hand, as of this decision: their tags may not say so yet.

@@ -183,6 +183,9 @@ impl Core {
                 led.run.came_to_end(decision.end.is_some());
             }
         }
+        if let Some(interrupt) = &mut self.interrupt {
+            decision = decision.then(interrupt.lift(&self.view, now, account));
+        }
         if let Some(scale) = &mut self.scale {
             let last = scale.decide(&self.view, now, account, &decision.waiting);
             decision = decision.then(last);

@@ -105,6 +105,7 @@ impl Run {
 
     pub(crate) fn decide(&mut self, view: &View, now: Time, account: &mut Account) -> Decision {
         account.rolled.clear();
+        account.marked.clear();
         if self.admission == Admission::Open {
             let blocking = self.refused_for(view);
             self.admission =

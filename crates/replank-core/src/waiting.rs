@@ -8,7 +8,7 @@ use replank_model::text::{GroupName, InstanceId, MessageId, NodeName, RunId, Tex
 use replank_model::time::{Span, Time};
 
 use crate::drain::Refused;
-use crate::interrupt::Cause;
+use crate::interrupt::{Cause, LetGo};
 use crate::makers::Maker;
 use crate::mark::{Ailment, Illness};
 use crate::migrate::Wait;
@@ -347,6 +347,15 @@ pub enum WaitingOn {
         /// Pods that are still to go.
         pods: u32,
     },
+    /// A node that was to be taken away runs on, and is let go of: its cordon is taken off, unless a run takes it over as it is.
+    LetGo {
+        /// What was to take it away.
+        by: Cause,
+        /// Why it is not waited for any more.
+        why: LetGo,
+        /// Pods that are still on it, those aside that stay on every node.
+        pods: u32,
+    },
     /// An instance that something was said about is no node, or none that is known.
     Unregistered {
         /// Until when it is looked for.
@@ -462,6 +471,7 @@ impl WaitingOn {
             Self::Over => "over",
             Self::Deadline { .. } => "deadline",
             Self::Interrupted { .. } => "interrupted",
+            Self::LetGo { .. } => "letGo",
             Self::Unregistered { .. } => "unregistered",
             Self::Volumes { .. } => "volumes",
             Self::NoGroup { .. } => "noGroup",
@@ -493,6 +503,7 @@ impl WaitingOn {
             | Self::Cordon { .. }
             | Self::Leaving { .. }
             | Self::Interrupted { .. }
+            | Self::LetGo { .. }
             | Self::Unregistered { .. }
             | Self::NewNodes { .. }
             | Self::NotNeeded { .. }
@@ -669,6 +680,9 @@ impl fmt::Display for WaitingOn {
                     Some(until) => write!(f, "{by}, over at {until}; {pods} to go"),
                     None => write!(f, "{by}; {pods} to go"),
                 }
+            }
+            Self::LetGo { by, why, pods } => {
+                write!(f, "nothing more: {by}, {why}; {} on it", counted(*pods, "pod"))
             }
             Self::Unregistered { until } => write!(f, "no node of it is known, looked for until {until}"),
             Self::Volumes { volumes, until } => {

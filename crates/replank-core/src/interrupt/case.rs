@@ -317,7 +317,7 @@ impl Case {
     /// time.
     pub(super) fn waits_for_another(&self, desk: &Desk<'_>, ready: &ReadyNodes) -> bool {
         let Some(known) = &self.known else { return false };
-        let since = self.causes.values().map(|told| told.since).min().unwrap_or(desk.now);
+        let since = self.told_since();
         let has_hook = self.hook(desk.options, desk.view).is_some();
         let is_asked = has_hook && matches!(self.by(), Cause::Scheduled | Cause::Rebalance);
         let has_time = self.certain.is_none_or(|certain| certain > since + LAUNCH_MAX + LAUNCH_MAX);
@@ -336,6 +336,29 @@ impl Case {
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
+    /// Since when anything is known of what takes it away.
+    pub(super) fn told_since(&self) -> Time {
+        self.causes.values().map(|told| told.since).min().expect("a case has a cause")
+    }
+
+    /// When it is gone for certain, whatever is done, where that is known.
+    pub(super) fn certain(&self) -> Option<Time> {
+        self.certain
+    }
+
+    /// Whether its instance is up and neither its group nor anybody else is seen to end it; one that is not listed may be.
+    pub(super) fn runs_on(&self) -> bool {
+        self.known.as_ref().is_none_or(|known| {
+            known.state.is_alive() && (known.lifecycle.is_counted() || is_apart(known.lifecycle))
+        })
+    }
+
+    /// Its node, if that bears our mark.
+    pub(super) fn marked_node(&self, options: &Options) -> Option<&Node> {
+        let node = self.node.as_deref()?;
+        mark::of(node).is_some_and(|found| found.run == options.run).then_some(node)
+    }
+
     /// Since when its node has borne our mark, or has been closed by a run.
     pub(super) fn marked_since(&self, options: &Options) -> Option<Time> {
         let node = self.node.as_ref()?;
@@ -343,11 +366,9 @@ impl Case {
         (found.run == options.run || node.spec.unschedulable).then_some(found.mark.since)
     }
 
-    /// Whether it has an end, or has not been under way for long.
+    /// Whether it has not been under way for long: the end of a run waits for that, and no longer.
     pub(super) fn is_pressing(&self, desk: &mut Desk<'_>) -> bool {
-        let Some(since) = self.marked_since(desk.options).filter(|_| self.until.is_none()) else {
-            return true;
-        };
+        let Some(since) = self.marked_since(desk.options) else { return true };
         let long = since + desk.options.patience;
         if desk.now < long {
             desk.wake_at(long);

@@ -54,6 +54,12 @@ pub(super) fn finish(desk: &mut Desk<'_>, case: &Case, beats: &BTreeSet<CommandK
 }
 
 fn end(desk: &mut Desk<'_>, case: &Case, node: &Node, pods: u32) {
+    // A hook of somebody else's is theirs to complete, and an instance that is not listed cannot be ended.
+    let is_ours = if case.held_since().is_some() { !case.actions.is_empty() } else { case.known.is_some() };
+    if case.by() != Cause::Down && (pods > 0 || !is_ours) {
+        let on = WaitingOn::Interrupted { by: case.by(), until: case.until, pods };
+        desk.wait(Subject::Node(node.name()), on);
+    }
     if case.held_since().is_some() {
         complete(desk, case);
         return;

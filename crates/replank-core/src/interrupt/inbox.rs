@@ -75,13 +75,19 @@ fn delete(desk: &mut Desk<'_>, message: &Message) {
     desk.send(Subject::Message(message.id.clone()), "deletion of a message", key, effect);
 }
 
+/// Keeps a message from others. Where the queue will not hide it for longer it comes back, to us or to somebody else, and is looked at anew: what has been
+/// done is seen on nodes and groups, and is not done again.
 fn hold(desk: &mut Desk<'_>, message: &Message) {
+    let most = message.hidden_until_max();
+    if message.hidden_until >= most {
+        return;
+    }
     let from = message.hidden_until - HOLD_BEFORE;
     if desk.now < from {
         desk.wake_at(from);
         return;
     }
-    let until = desk.now + HOLD_FOR;
+    let until = (desk.now + HOLD_FOR).min(most);
     let effect = Effect::HoldMessage { message: message.id.clone(), receipt: message.receipt.clone(), until };
     let key = desk.key("hold", format!("{}/{}", message.id, message.hidden_until));
     desk.send_silently(key, effect);

@@ -24,11 +24,14 @@
 //!    group launches another.
 //! 6. Only when the instance is seen to go are the messages deleted.
 //!
+//! What is not sure to come is not waited for without an end: a case whose instance runs on is let go of ([`LetGo`]), and is told with its reason.
+//!
 //! # Messages
 //!
 //! What is about no instance of the cluster is kept for [`KEEP`], since instances and nodes are seen later than messages, and then
 //! deleted. What cannot be read is named and left to the queue's dead letters. A message is held for as long as it is needed,
-//! so that it is not received by somebody else, or counted as one that nobody can handle.
+//! so that it is not received by somebody else, or counted as one that nobody can handle; that is twelve hours at most, then it comes back
+//! and is looked at anew. What was begun meanwhile stands on the node.
 
 pub mod body;
 mod case;
@@ -38,6 +41,7 @@ mod drain;
 mod finish;
 mod inbox;
 mod launch;
+mod let_go;
 pub mod notice;
 #[cfg(test)]
 mod tests;
@@ -47,6 +51,7 @@ use std::sync::Arc;
 
 use replank_model::object::Object;
 use replank_model::object::cloud::{Instance, Lifecycle, LifecycleHook, Transition};
+use replank_model::object::node::Node;
 use replank_model::text::{GroupName, InstanceId, MessageId, NodeName, RunId, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
@@ -63,6 +68,7 @@ use case::{Case, cases};
 pub use cause::Cause;
 use desk::Desk;
 use inbox::Inbox;
+pub use let_go::LetGo;
 use notice::{HealthStatus, News};
 
 /// How long a message about an instance that is not known, or is no node, is kept: several times what it takes a node to register.
@@ -177,8 +183,8 @@ impl Interrupt {
         }
     }
 
-    /// Whether an interruption is under way that has an end, or that has not been under way for long: a recommendation can be open for
-    /// ever, and a run is not to wait for that.
+    /// Whether an interruption has not been under way for long: the end of a run waits for that, and no longer. A hook may be kept waiting for two days,
+    /// and a change be scheduled for next month.
     pub(crate) fn is_pressing(&self) -> bool {
         self.cache.is_pressing
     }
@@ -186,8 +192,9 @@ impl Interrupt {
     /// What is done about interruptions now. Tells the account which nodes they take away.
     pub(crate) fn decide(&mut self, view: &View, now: Time, account: &mut Account) -> Decision {
         self.cache.refresh(&self.options, view);
-        let cases = cases(&mut self.cache, &self.options, view, now);
+        let all = cases(&mut self.cache, &self.options, view, now);
         let mut desk = Desk::new(now, view, &self.options, &mut account.sent);
+        let (cases, over) = apart(&mut desk, all);
         for case in &cases {
             case.mark(&mut desk);
         }
@@ -195,18 +202,35 @@ impl Interrupt {
             case.relieve(&mut desk);
         }
         account.interrupted = cases.iter().filter_map(Case::node_name).collect();
+        account.released = self.cache.released(&self.options, view, &account.interrupted, &over);
+        account.marked.clear();
+        account.interrupted.extend(account.released.iter().cloned());
         drain::drain(&mut desk, &cases, &mut self.cache.healths, &mut self.cache.room, &account.interrupted);
         for case in &cases {
             let emptied = self.cache.emptied(case, now);
             finish::finish(&mut desk, case, &self.cache.beats, emptied);
         }
+        over.iter().for_each(|(case, why)| let_go::say(&mut desk, case, *why));
         self.cache.is_pressing = cases.iter().any(|case| case.is_pressing(&mut desk));
         let mut open = launch::launches(&mut desk, &self.cache);
         open.extend(cases.iter().flat_map(|case| case.messages.iter().cloned()));
+        // Until the mark is seen to be off, the message says whose it is.
+        let marked = over.iter().filter(|(case, _)| case.marked_node(&self.options).is_some());
+        open.extend(marked.flat_map(|(case, _)| case.messages.iter().cloned()));
         open.extend(self.cache.calls_off());
         self.cache.inbox.settle(&mut desk, &open);
-        self.cache.lift(&mut desk, &cases);
         self.cache.forget(&cases);
+        desk.finish()
+    }
+
+    /// Takes the marks off nodes that are let go of, and that the run does not take over with its own: between two cordons pods would come.
+    pub(crate) fn lift(&mut self, view: &View, now: Time, account: &mut Account) -> Decision {
+        let mut desk = Desk::new(now, view, &self.options, &mut account.sent);
+        for name in account.released.difference(&account.marked) {
+            if let Some(node) = view.node(name) {
+                desk.lift(node);
+            }
+        }
         desk.finish()
     }
 }
@@ -272,17 +296,25 @@ impl Cache {
         notices.map(|(message, _)| message.id.clone()).collect()
     }
 
-    /// Takes the marks off nodes that nothing takes away any more.
-    fn lift(&self, desk: &mut Desk<'_>, cases: &[Case]) {
-        let kept: BTreeSet<NodeName> = cases.iter().filter_map(Case::node_name).collect();
+    /// Nodes that bear a mark of ours and that nothing takes away any more, or that are let go of.
+    fn released(
+        &self,
+        options: &Options,
+        view: &View,
+        kept: &BTreeSet<NodeName>,
+        over: &[(Case, LetGo)],
+    ) -> BTreeSet<NodeName> {
+        let mut released: BTreeSet<NodeName> =
+            over.iter().filter_map(|(case, _)| case.marked_node(options)).map(Node::name).collect();
         for name in self.marked.iter().filter(|name| !kept.contains(*name)) {
-            let Some(node) = desk.view.node(name) else { continue };
-            let instance = desk.view.instances().get(&groups::instance_id_of(node));
+            let Some(node) = view.node(name) else { continue };
+            let instance = view.instances().get(&groups::instance_id_of(node));
             // One that is on its way out keeps its mark.
             if instance.is_some_and(|instance| instance.is_counted()) {
-                desk.lift(node);
+                released.insert(name.clone());
             }
         }
+        released
     }
 
     fn emptied(&mut self, case: &Case, now: Time) -> Option<Time> {
@@ -307,6 +339,21 @@ impl Cache {
             self.room = None;
         }
     }
+}
+
+/// The cases that go on, and those that are let go of, and why; looks again when the next one is.
+fn apart(desk: &mut Desk<'_>, all: Vec<Case>) -> (Vec<Case>, Vec<(Case, LetGo)>) {
+    let (mut cases, mut over) = (Vec::new(), Vec::new());
+    for case in all {
+        match let_go::standing(&case, desk.options, desk.now) {
+            Ok(why) => over.push((case, why)),
+            Err(at) => {
+                at.into_iter().for_each(|at| desk.wake_at(at));
+                cases.push(case);
+            }
+        }
+    }
+    (cases, over)
 }
 
 fn is_held(instance: &Instance) -> bool {

@@ -9,8 +9,9 @@ use replank_model::text::{InstanceId, MessageId};
 use replank_model::time::{Span, Time};
 use serde_json::{Value, json};
 
-use super::Options;
+use super::{Cause, LetGo, Options};
 use crate::command::{Command, Effect, Outcome};
+use crate::decision::End;
 use crate::groups::GroupBy;
 use crate::plan::Plan;
 use crate::waiting::{Subject, WaitingOn};
@@ -65,6 +66,10 @@ fn event(kind: &str, source: &str, detail: &Value) -> String {
 
 fn spot(instance: &str) -> String {
     event("EC2 Spot Instance Interruption Warning", "aws.ec2", &json!({"instance-id": instance}))
+}
+
+fn rebalance(instance: &str) -> String {
+    event("EC2 Instance Rebalance Recommendation", "aws.ec2", &json!({"instance-id": instance}))
 }
 
 fn health(status: &str, instances: &[&str]) -> String {
@@ -136,13 +141,33 @@ impl Frame {
     }
 
     fn message(&mut self, id: &str, body: &str) {
+        self.message_of(id, body, 1);
+    }
+
+    /// A message that was sent and received at a moment.
+    fn message_of(&mut self, id: &str, body: &str, seconds: i64) {
         let message = Message {
             id: id.into(),
             receipt: format!("{id}#1").into(),
             body: body.into(),
-            sent: at(1),
+            sent: at(seconds),
+            received: at(seconds),
             hidden_until: at(1_000_000),
             received_count: 1,
+        };
+        self.core.observe(Delta::Message(message.into()));
+    }
+
+    /// A message that is hidden from others until a moment, as it is when it was received the so-manieth time.
+    fn received(&mut self, body: &str, received: i64, hidden_until: i64, count: u32) {
+        let message = Message {
+            id: "m".into(),
+            receipt: format!("m#{count}").into(),
+            body: body.into(),
+            sent: at(1),
+            received: at(received),
+            hidden_until: at(hidden_until),
+            received_count: count,
         };
         self.core.observe(Delta::Message(message.into()));
     }
@@ -457,4 +482,122 @@ fn poison_is_named_and_stops_nothing() {
     assert!(is_of(&sent, "cordon/web-1") && !is_of(&sent, "delete/bad"), "{sent:?}");
     let on = frame.wait(&Subject::Message(MessageId::from("bad")));
     assert!(on.is_some_and(|on| on.to_string().contains("after 60 bytes")));
+}
+
+#[test]
+fn a_recommendation_is_given_up_when_pods_cannot_be_moved_for_an_hour_and_its_node_takes_pods_again() {
+    let mut objects = two_nodes();
+    objects.push(budget("shop", 2, 2));
+    let mut frame = serving(objects);
+    frame.message("m", &rebalance("i-1"));
+    assert!(is_of(&frame.settle(2), "cordon/web-1"));
+    assert!(frame.settle(3599).is_empty(), "the budget may allow it yet");
+    let sent = frame.settle(3600);
+    assert!(is_of(&sent, "lift/web-1") && !is_of(&sent, "delete/m"), "until it is seen: {sent:?}");
+    let why = LetGo::GivenUp { since: at(0) };
+    let on = frame.wait(&Subject::Node("web-1".into()));
+    assert_eq!(on, Some(WaitingOn::LetGo { by: Cause::Rebalance, why, pods: 1 }));
+    frame.core.observe(Delta::Put(mark::lifted(&frame.node("web-1")).into()));
+    let sent = frame.settle(3602);
+    assert!(is_of(&sent, "delete/m") && !is_of(&sent, "cordon"), "{sent:?}");
+    // Another one is heeded.
+    frame.core.observe(Delta::MessageGone(MessageId::from("m")));
+    frame.message_of("n", &rebalance("i-1").replace(&at(0).to_string(), &at(4000).to_string()), 4001);
+    assert!(is_of(&frame.settle(4002), "cordon/web-1"));
+}
+
+#[test]
+fn a_recommendation_waits_for_batch_pods_and_an_hour_more() {
+    let mut job = pod("crunch-1", "web-1", "crunch");
+    job["metadata"]["annotations"] = json!({"replank.dev/batch-wait": "2h"});
+    let objects = vec![node("web-1", "i-1"), node("web-2", "i-2"), job.clone(), budget("crunch", 1, 1)];
+    let mut frame = serving(objects);
+    frame.message("m", &rebalance("i-1"));
+    frame.settle(2);
+    assert!(frame.settle(10_799).is_empty());
+    assert!(is_of(&frame.settle(10_800), "lift/web-1"));
+    // Where it ends in time the instance is ended, however long that took.
+    let mut frame = serving(vec![node("web-1", "i-1"), node("web-2", "i-2"), job.clone()]);
+    frame.message("m", &rebalance("i-1"));
+    frame.settle(2);
+    frame.gone(&job);
+    let sent = frame.settle(7000);
+    assert!(is_of(&sent, "terminate/i-1") && !is_of(&sent, "lift"), "{sent:?}");
+}
+
+#[test]
+fn no_recommendation_is_heeded_for_longer_than_its_message_can_be_kept() {
+    let mut job = pod("crunch-1", "web-1", "crunch");
+    job["metadata"]["annotations"] = json!({"replank.dev/batch-wait": "30h"});
+    let mut frame = serving(vec![node("web-1", "i-1"), node("web-2", "i-2"), job]);
+    frame.message("m", &rebalance("i-1"));
+    frame.settle(2);
+    assert!(frame.settle(43_199).is_empty());
+    assert!(is_of(&frame.settle(43_200), "lift/web-1"));
+}
+
+#[test]
+fn an_instance_that_runs_on_long_after_it_was_to_be_gone_is_let_go_of() {
+    // What names its node comes back whatever is evicted.
+    let mut frame = serving(vec![node("web-1", "i-1"), node("web-2", "i-2")]);
+    frame.message("m", &spot("i-1"));
+    frame.settle(2);
+    let mut back = pod("pinned-1", "web-1", "pinned");
+    back["metadata"]["creationTimestamp"] = json!(at(95).to_string());
+    frame.core.observe(Delta::Put(object(back)));
+    let sent = frame.settle(100);
+    assert!(!is_of(&sent, "pinned-1"), "it came after the last moment, and another would come: {sent:?}");
+    assert!(frame.settle(3719).is_empty());
+    let sent = frame.settle(3720);
+    assert!(is_of(&sent, "lift/web-1"), "{sent:?}");
+    let why = LetGo::Spared { until: at(120) };
+    let on = frame.wait(&Subject::Node("web-1".into()));
+    assert_eq!(on, Some(WaitingOn::LetGo { by: Cause::Spot, why, pods: 1 }));
+    frame.core.observe(Delta::Put(mark::lifted(&frame.node("web-1")).into()));
+    assert!(is_of(&frame.settle(3722), "delete/m"));
+}
+
+#[test]
+fn a_message_is_held_for_twelve_hours_at_most_and_what_was_begun_goes_on_when_it_comes_back() {
+    let mut job = pod("crunch-1", "web-1", "crunch");
+    job["metadata"]["annotations"] = json!({"replank.dev/batch-wait": "20h"});
+    let mut frame = serving(vec![node("web-1", "i-1"), node("web-2", "i-2"), job]);
+    let body = health("upcoming", &["i-1"]);
+    frame.received(&body, 1, 31, 1);
+    let held_until = |sent: &[Command]| {
+        let held = sent.iter().find_map(|command| match &command.effect {
+            Effect::HoldMessage { until, .. } => Some(*until),
+            _ => None,
+        });
+        held.map(|until| (until - at(0)).as_millis() / 1000)
+    };
+    let sent = frame.settle(21);
+    assert_eq!(held_until(&sent), Some(141), "{sent:?}");
+    frame.received(&body, 1, 43_190, 1);
+    let sent = frame.settle(43_185);
+    assert_eq!(held_until(&sent), Some(43_201), "not a second more: {sent:?}");
+    frame.received(&body, 1, 43_201, 1);
+    assert!(frame.settle(43_200).is_empty(), "no visibility timeout is longer");
+    frame.core.observe(Delta::MessageGone(MessageId::from("m")));
+    assert!(frame.settle(43_202).is_empty(), "the mark says what is under way");
+    frame.received(&body, 43_203, 43_233, 2);
+    let sent = frame.settle(43_230);
+    assert_eq!(held_until(&sent), Some(43_350), "{sent:?}");
+    assert_eq!(sent.len(), 1, "nothing is done twice: {sent:?}");
+}
+
+#[test]
+fn the_end_of_a_run_waits_an_hour_for_an_interruption_and_no_longer() {
+    let job = pod("crunch-1", "web-1", "crunch");
+    let mut frame = serving(vec![node("web-1", "i-1"), node("web-2", "i-2"), job]);
+    frame.hook(7200);
+    frame.message("m", &terminating("i-1", "EC2"));
+    frame.instance("i-1", Some("web-1"), Lifecycle::TerminatingWait);
+    frame.settle(2);
+    assert_eq!(frame.core.decide(at(3601)).end, None);
+    let decision = frame.core.decide(at(3602));
+    assert_eq!(decision.end, Some(End::Done));
+    assert!(decision.waiting.iter().any(|waiting| matches!(waiting.on, WaitingOn::Interrupted { .. })));
+    frame.settle(7300);
+    assert!(is_of(&frame.settle(10_900), "heartbeat"), "it goes on all the same");
 }

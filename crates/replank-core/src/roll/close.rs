@@ -20,6 +20,7 @@ use super::retain;
 use super::turn::{Track, Turn, Watched};
 use super::zones;
 use crate::command::{Effect, Mark, NodeRole, Replacement};
+use crate::interrupt::Cause;
 use crate::mark::{self, Before, Moment, Until};
 use crate::plan::Retained;
 use crate::waiting::{Subject, WaitingOn};
@@ -73,16 +74,38 @@ pub(super) fn hand_over<'n>(
     is_busy
 }
 
-/// Whether instances are being ended, which is said.
-pub(super) fn is_leaving(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
-    let leaving = track.lane.leaving.len() + track.lane.loose_leaving.len();
-    let instances = u32::try_from(leaving).unwrap_or(u32::MAX);
-    // One that is interrupted may be held for its batch pods; it ends by itself all the same.
+/// Whether instances are being ended, which is said; those that are interrupted are waited for until they are gone.
+fn is_leaving(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
+    // One may be held for its batch pods; it ends by itself all the same.
     turn.is_moving |= !track.lane.leaving.is_disjoint(&turn.fleet.interrupted);
-    if turn.watch(track, Watched::Leaving, leaving > 0).is_some() {
+    say_leaving(turn, track)
+}
+
+/// Whether instances are being ended, which is said. Those that are not gone when any should be are not waited for, nor are those that others take
+/// away and that are still up.
+pub(super) fn say_leaving(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
+    let leaving = track.lane.leaving.len() + track.lane.loose_leaving.len();
+    let interrupted = track.lane.leaving.intersection(&turn.fleet.interrupted);
+    let kept = interrupted.filter(|name| is_taken_away(turn, name)).count();
+    turn.watch(track, Watched::Leaving, leaving > kept);
+    if leaving > 0 {
+        let instances = u32::try_from(leaving).unwrap_or(u32::MAX);
         turn.wait(track.subject(), WaitingOn::Leaving { instances });
     }
     leaving > 0
+}
+
+/// Whether a node is drained because others take its instance away, at a moment that may be far off.
+fn is_taken_away(turn: &Turn<'_>, name: &NodeName) -> bool {
+    let found = turn.view.node(name).and_then(|node| mark::of(node));
+    found.is_some_and(|found| match found.mark.role {
+        NodeRole::Interrupted { by, .. } => by != Cause::Down,
+        NodeRole::Doomed
+        | NodeRole::Draining { .. }
+        | NodeRole::Skipped
+        | NodeRole::Surplus
+        | NodeRole::Retained => false,
+    })
 }
 
 fn is_arriving(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {

@@ -28,6 +28,8 @@ pub(super) struct Fleet {
     pub(super) expiries: BTreeSet<(Time, NodeName)>,
     /// Nodes that an interruption takes away: capacity that is leaving, and not the run's to act on.
     pub(super) interrupted: BTreeSet<NodeName>,
+    /// Those of them that are let go of: old ones are the run's again.
+    released: BTreeSet<NodeName>,
     dirty_nodes: BTreeSet<NodeName>,
     dirty_instances: BTreeSet<InstanceId>,
     is_stale: bool,
@@ -189,15 +191,18 @@ impl Fleet {
 
     /// Makes everything be looked at anew.
     pub(super) fn forget(&mut self) {
-        let interrupted = std::mem::take(&mut self.interrupted);
-        *self = Self { is_stale: true, interrupted, ..Self::default() };
+        let (interrupted, released) =
+            (std::mem::take(&mut self.interrupted), std::mem::take(&mut self.released));
+        *self = Self { is_stale: true, interrupted, released, ..Self::default() };
     }
 
-    /// Says which nodes an interruption takes away.
-    pub(super) fn set_interrupted(&mut self, nodes: &BTreeSet<NodeName>) {
-        if self.interrupted != *nodes {
-            self.dirty_nodes.extend(self.interrupted.symmetric_difference(nodes).cloned());
-            self.interrupted.clone_from(nodes);
+    /// Says which nodes an interruption takes away, and which of them are let go of.
+    pub(super) fn set_interrupted(&mut self, nodes: &BTreeSet<NodeName>, released: &BTreeSet<NodeName>) {
+        for (known, said) in [(&mut self.interrupted, nodes), (&mut self.released, released)] {
+            if known != said {
+                self.dirty_nodes.extend(known.symmetric_difference(said).cloned());
+                known.clone_from(said);
+            }
         }
     }
 
@@ -238,8 +243,9 @@ impl Fleet {
 
     fn look_at_node(&mut self, view: &View, scope: &Scope, name: &NodeName) {
         let new = view.node(name).and_then(|node| {
-            let mut member = member(view, scope, node)?;
-            if self.interrupted.contains(name) {
+            let is_released = self.released.contains(name);
+            let mut member = member(view, scope, node, is_released)?;
+            if self.interrupted.contains(name) && !(is_released && member.is_old()) {
                 member.stand = Stand::Leaving;
             }
             self.node_of.insert(member.instance.clone(), name.clone());

@@ -26,7 +26,7 @@ use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 
 use super::clear;
-use super::close::{awaits_launch, beyond, hand_over, is_leaving, release, restore, retire, surplus};
+use super::close::{awaits_launch, beyond, hand_over, release, restore, retire, say_leaving, surplus};
 use super::evict::{Spare, Works, came_back};
 use super::load::{Bound, Load};
 use super::member::Stand;
@@ -156,7 +156,7 @@ pub(super) fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> Halt {
         for name in queue_of(track).chain(&track.lane.held).chain(reopened) {
             release(turn, name);
         }
-        is_leaving(turn, track);
+        say_leaving(turn, track);
         if let Some(at) = halted_at(track) {
             if goes_back {
                 track.lane.retained.iter().for_each(|name| release(turn, name));

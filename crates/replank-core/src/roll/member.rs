@@ -180,8 +180,9 @@ pub(super) struct Rank {
     created: Option<Time>,
 }
 
-/// What a node is to the run; `None` if it is of no group of the run's.
-pub(super) fn member(view: &View, scope: &Scope, node: &Node) -> Option<Member> {
+/// What a node is to the run; `None` if it is of no group of the run's. The mark of one that is released counts for nothing: whoever laid it is about to take
+/// it off.
+pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool) -> Option<Member> {
     let id = groups::instance_id_of(node);
     let instance = view.instances().get(&id);
     let is_chosen = scope.plan.nodes.has(node, group_of(scope, node, instance).as_ref());
@@ -191,7 +192,7 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node) -> Option<Member> 
     {
         return None;
     }
-    let found = mark::of(node);
+    let found = mark::of(node).filter(|_| !is_released);
     let expires = found.as_ref().filter(|found| found.run == scope.run).map(|found| found.mark.expires);
     let stand = stand(view, scope, node, instance, &group, is_chosen, found);
     // What was in the target group before is held to the same as a new node.

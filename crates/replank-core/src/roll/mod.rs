@@ -161,7 +161,7 @@ impl Roll {
         self.cache = Cache::new();
     }
 
-    /// Has an end that was come to looked into again: something else is wanted now.
+    /// Has an end that was come to looked into again: something else is wanted now, or it was not told.
     pub(crate) fn reopen(&mut self) {
         self.end = None;
     }
@@ -190,7 +190,7 @@ impl Cache {
         (now, intent): (Time, Intent),
         account: &mut Account,
     ) -> Decision {
-        self.fleet.set_interrupted(&account.interrupted);
+        self.fleet.set_interrupted(&account.interrupted, &account.released);
         self.refresh(scope, view);
         let tracks = tracks(view, scope, &self.fleet);
         if scope.plan.stage_health().is_some() && self.vitals.is_none() {
@@ -227,10 +227,11 @@ impl Cache {
             advance(&mut turn, &tracks, &mut gear)
         };
         let rested = turn.rested;
-        let rolled = std::mem::take(&mut turn.rolled);
+        let (rolled, marked) = (std::mem::take(&mut turn.rolled), std::mem::take(&mut turn.marked));
         let (commands, waiting, wake_at) = turn.finish();
         self.rested = rested;
         account.rolled = rolled;
+        account.marked = marked;
         if !is_halted && !is_halting {
             self.blockers = blocking(&waiting);
         }
@@ -453,7 +454,7 @@ fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>], gear: &mut Gear<'_>, blocke
 /// The nodes that a plan would replace as things are.
 pub(crate) fn old_nodes(view: &View, plan: &Plan, options: &Options) -> BTreeSet<NodeName> {
     let scope = Scope { plan: Arc::new(plan.clone()), run: RunId::default(), options: options.clone() };
-    let members = view.nodes.unordered().filter_map(|(_, node)| member::member(view, &scope, node));
+    let members = view.nodes.unordered().filter_map(|(_, node)| member::member(view, &scope, node, false));
     members.filter(member::Member::is_old).map(|member| member.name).collect()
 }
 

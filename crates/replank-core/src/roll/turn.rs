@@ -42,6 +42,8 @@ pub(super) struct Turn<'a> {
     pub(super) is_scaled: bool,
     /// Groups that the run takes in hand.
     pub(super) rolled: BTreeSet<GroupName>,
+    /// Nodes that are to bear its mark.
+    pub(super) marked: BTreeSet<NodeName>,
 }
 
 /// What is remembered of a group: see [`Turn::watch`].
@@ -248,6 +250,7 @@ impl<'a> Turn<'a> {
             is_moving: false,
             is_scaled: false,
             rolled: BTreeSet::new(),
+            marked: BTreeSet::new(),
         }
     }
 
@@ -311,6 +314,7 @@ impl<'a> Turn<'a> {
 
     /// Marks a node.
     pub(super) fn mark(&mut self, member: &Member, what: &str, key: CommandKey, mark: Mark) {
+        self.marked.insert(member.name.clone());
         let effect = Effect::Cordon { node: member.target(), version: member.version, mark };
         self.send(Subject::Node(member.name.clone()), what, key, effect);
     }

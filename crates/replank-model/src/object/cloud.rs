@@ -389,10 +389,24 @@ pub struct Message {
     pub body: Text,
     /// When it was sent.
     pub sent: Time,
+    /// When this process received it, with this receipt.
+    pub received: Time,
     /// Until when nobody else receives it.
     pub hidden_until: Time,
     /// How often it has been received, by whomever.
     pub received_count: u32,
+}
+
+impl Message {
+    /// How long a message can be hidden from others after it was received, however often that is asked for (ChangeMessageVisibility: 43,200
+    /// seconds). Then it is received again.
+    pub const HIDDEN_MAX: Span = Span::from_minutes(12 * 60);
+
+    /// Until when it can be hidden from others.
+    #[must_use]
+    pub fn hidden_until_max(&self) -> Time {
+        self.received + Self::HIDDEN_MAX
+    }
 }
 
 /// Where an instance is in its life (EC2 InstanceStateName).

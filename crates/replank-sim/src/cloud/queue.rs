@@ -93,6 +93,7 @@ impl Queue {
             receipt: Text::default(),
             body: Text::from(body),
             sent: now,
+            received: now,
             hidden_until: now,
             received_count: 0,
         };
@@ -125,7 +126,8 @@ impl Queue {
         *place = Place::Received;
         message.received_count += 1;
         message.receipt = Text::from(format!("{}#{}", message.id, message.received_count));
-        message.hidden_until = ctx.api.now() + VISIBILITY;
+        message.received = ctx.api.now();
+        message.hidden_until = message.received + VISIBILITY;
         self.deliveries.push(Delta::Message(message.clone().into()));
         ctx.agenda.at(message.hidden_until, Event::Cloud(CloudDue::Visible(number)));
     }
@@ -157,6 +159,12 @@ impl Queue {
     ) -> Result<(), Refusal> {
         let number = self.received(id, receipt)?;
         let message = &mut self.messages[number].message;
+        if until > message.hidden_until_max() {
+            let seconds = Message::HIDDEN_MAX.as_millis() / 1000;
+            let message =
+                format!("the total visibility timeout of {id} would be beyond the limit of {seconds} s");
+            return Err(Refusal::Failed { code: 400, message: Text::from(message) });
+        }
         message.hidden_until = until;
         self.deliveries.push(Delta::Message(message.clone().into()));
         let number = u32::try_from(number).expect("few messages");

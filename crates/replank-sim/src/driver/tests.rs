@@ -208,3 +208,24 @@ fn an_exclusion_is_written_once_and_taken_back_by_the_uncordon() {
     assert_eq!(released.meta.labels.value(mark::EXCLUDE), None);
     assert_eq!(released.meta.annotations.value(mark::EXCLUDED), None);
 }
+
+#[test]
+fn no_message_is_hidden_for_more_than_twelve_hours_and_it_comes_back_with_another_receipt() {
+    let mut stage = Stage::new(vec![node("n1", "a")]);
+    stage.world.post("{}");
+    stage.world.pass(Span::from_secs(6));
+    let hold = |stage: &mut Stage, receipt: &str, hours: i64| {
+        let until = stage.world.now() + Span::from_minutes(hours * 60);
+        stage.order(Effect::HoldMessage { message: "m-0000".into(), receipt: receipt.into(), until })
+    };
+    assert_eq!(hold(&mut stage, "m-0000#1", 6), Ok(()));
+    stage.world.pass(Span::from_minutes(5 * 60));
+    // It was received a few seconds after it was sent: twelve hours from now are five too many.
+    let refused = hold(&mut stage, "m-0000#1", 12);
+    assert!(matches!(&refused, Err(Refusal::Failed { code: 400, message }) if message.contains("43200")));
+    assert_eq!(hold(&mut stage, "m-0000#1", 6), Ok(()));
+    stage.world.pass(Span::from_secs(6 * 3600 + 5));
+    let gone = hold(&mut stage, "m-0000#1", 1);
+    assert!(matches!(gone, Err(Refusal::Failed { .. })), "{gone:?}");
+    assert_eq!(hold(&mut stage, "m-0000#2", 11), Ok(()), "it was received again a moment ago");
+}

@@ -59,6 +59,7 @@ use replank_sim::{Observer, Sent, World};
 use crate::clusters::How;
 
 pub use promised::Promised;
+pub(crate) use rest::ROLE;
 pub use sights::{Met, Sights};
 use truth::Truth;
 
@@ -235,7 +236,7 @@ impl Checkers {
     /// Nothing has befallen the cluster for long: what must be so then. `last` is what was done all the same.
     pub fn rested(&mut self, world: &World, last: Option<&Sent>) {
         let mut found = Found { at: world.now(), list: &mut self.found };
-        rest::check(&self.truth, world, last, &mut self.sights, &mut found);
+        rest::check(&self.truth, world, last, &mut found);
     }
 
     /// Whether a command leaves everything as it is.

@@ -41,8 +41,8 @@ pub enum Met {
     Heartbeat,
     /// Another instance was asked for before one was gone.
     Relieved,
-    /// A node that may be taken away waits, and says for what, to the end.
-    WaitsInVain,
+    /// What was to take a node away was let go of.
+    LetGo,
     /// An autoscaler asked for another number of replicas.
     Rescaled,
 }
@@ -111,6 +111,9 @@ impl Sights {
         for waiting in &decision.waiting {
             let kind = waiting.on.kind();
             *self.waits.entry(kind).or_default() += 1;
+            if kind == "letGo" {
+                self.met.insert(Met::LetGo);
+            }
             if kind == "batch" && self.batch.insert(waiting.what.to_string()) {
                 self.batch_waits += 1;
             }

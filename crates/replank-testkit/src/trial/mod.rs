@@ -13,6 +13,7 @@ use std::rc::Rc;
 use replank_core::command::{CommandKey, Effect};
 use replank_core::decision::End;
 use replank_core::plan::{OnFailure, Plan};
+use replank_core::waiting::Waiting;
 use replank_core::{Core, Options, interrupt};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
@@ -53,6 +54,8 @@ pub struct Trial {
     pub trace: TraceHash,
     /// Commands in order: when each was given, its key, what it was.
     pub commands: Vec<(Time, CommandKey, Effect)>,
+    /// What the last decision of the run waited for.
+    pub waiting: Vec<Waiting>,
     /// Events of the simulation.
     pub events: u64,
     /// How long it took in the cluster's time.
@@ -194,6 +197,7 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
             .iter()
             .map(|sent| (sent.at, sent.command.key.clone(), sent.command.effect.clone()))
             .collect(),
+        waiting: last.waiting,
         events: world.events() - before,
         took,
     }

@@ -2,18 +2,19 @@
 
 use std::cell::RefCell;
 
+use replank_model::object::node::Node;
 use replank_model::time::{Span, Time};
 use replank_sim::{Sent, World};
 
 use super::neighbour::Acts;
-use crate::check::Checkers;
+use crate::check::{Checkers, ROLE};
 
 /// So long nothing is done by us in a cluster that is at rest.
 const REST: Span = Span::from_minutes(3 * 60);
 /// So long it may take to come there: the longest that a batch pod is waited for, and hooks that hold.
 pub(super) const SETTLES_WITHIN: Span = Span::from_minutes(10 * 60);
 
-/// Looks on until there were no effects for [`REST`], or for as long as it may take; the checkers look at what is left.
+/// Looks on until there were no effects for [`REST`] and no interruption is open, or for as long as it may take; the checkers look at what is left.
 pub(super) fn come_to_rest(
     world: &mut World,
     acts: &mut Acts,
@@ -24,6 +25,8 @@ pub(super) fn come_to_rest(
     let limit = calm + SETTLES_WITHIN + REST;
     loop {
         let until = (last_effect(world).map_or(calm, |sent| sent.at.max(calm)) + REST).min(limit);
+        // A batch pod may be waited for longer than that.
+        let until = if world.now() >= until && is_open(world) { limit } else { until };
         if world.now() >= until {
             break;
         }
@@ -31,6 +34,12 @@ pub(super) fn come_to_rest(
     }
     let last = last_effect(world).filter(|sent| sent.at + REST > world.now());
     checkers.borrow_mut().rested(world, last);
+}
+
+/// Whether a message is neither deleted nor given up, or a node bears the mark of an interruption.
+fn is_open(world: &World) -> bool {
+    let is_marked = |node: &Node| node.meta.annotations.value(ROLE) == Some("interrupted");
+    world.messages_left() > 0 || world.view().nodes.unordered().any(|(_, node)| is_marked(node))
 }
 
 fn last_effect(world: &World) -> Option<&Sent> {

@@ -76,7 +76,7 @@ impl Table {
             ("a completed lifecycle action", sights.met.contains(&Met::Completed)),
             ("a heartbeat", sights.met.contains(&Met::Heartbeat)),
             ("another instance asked for beforehand", sights.met.contains(&Met::Relieved)),
-            ("a node that waits to the end", sights.met.contains(&Met::WaitsInVain)),
+            ("a node that was let go of", sights.met.contains(&Met::LetGo)),
             ("an autoscaler that scaled", sights.met.contains(&Met::Rescaled)),
         ];
         for (what, seen) in seen {

@@ -1,0 +1,96 @@
+//! Cases that are let go of though their instances run on: every case comes to an end.
+//!
+//! What a group holds ends by its hook, what is taken away at a moment that is known ends then. Two kinds of cases end here:
+//!
+//! - A recommendation, which may never come true: pods are moved off its node for [`Options::patience`], and those that are batch pods waited for beforehand, as
+//!   long as no visibility timeout of a queue is longer. What is left on the node then has a budget, a want of room or a person in its way, and a node that is closed
+//!   for ever is of no use to anybody.
+//! - What was announced for a moment and has not happened: the instance runs on, long after.
+//!
+//! The node's mark is taken off, and its cordon, so that it takes pods again; a run that wants the node takes it over as it is, cordoned. The message is deleted
+//! when that is seen. Should the instance be taken away after all, a message says so then, or its group does.
+
+use std::fmt;
+
+use replank_model::object::cloud::Message;
+use replank_model::time::{Span, Time};
+
+use super::case::{Case, MARGIN};
+use super::desk::Desk;
+use super::{Cause, Options};
+use crate::batch::wait::wait_of;
+use crate::waiting::{Subject, WaitingOn};
+
+/// How long a recommendation is heeded at most: as long as its message can be kept from others.
+const HEEDED_MAX: Span = Message::HIDDEN_MAX;
+
+/// Why a case is let go of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LetGo {
+    /// Its instance might have been taken away, and nobody knows when; not all of its pods could be moved.
+    GivenUp {
+        /// Since when it was known.
+        since: Time,
+    },
+    /// Its instance was to be gone by now, and runs on.
+    Spared {
+        /// When it was to be gone.
+        until: Time,
+    },
+}
+
+impl fmt::Display for LetGo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::GivenUp { since } => write!(f, "known since {since}, is given up"),
+            Self::Spared { until } => write!(f, "announced for {until}, has not come"),
+        }
+    }
+}
+
+/// Why a case is let go of at a moment, if it is; or when it will be, where that is known.
+pub(super) fn standing(case: &Case, options: &Options, now: Time) -> Result<LetGo, Option<Time>> {
+    // Its group ends it; or it is on its way down.
+    if case.held_since().is_some() || case.by() == Cause::Down || !case.runs_on() {
+        return Err(None);
+    }
+    let (at, why) = match case.certain() {
+        Some(until) => (until + options.patience, LetGo::Spared { until }),
+        None => {
+            let since = case.told_since();
+            (heeded_until(case, options, since), LetGo::GivenUp { since })
+        }
+    };
+    if at <= now { Ok(why) } else { Err(Some(at)) }
+}
+
+/// Until when a recommendation is heeded.
+fn heeded_until(case: &Case, options: &Options, since: Time) -> Time {
+    let most = since + HEEDED_MAX;
+    // A change that is scheduled will come, though nobody knows when.
+    if case.by() == Cause::Scheduled {
+        return most;
+    }
+    // What was let go of, or comes too late, is not begun.
+    if case.marked_node(options).is_none() {
+        return since + options.patience;
+    }
+    // Only its instance's end is still to come.
+    if case.pods_left() == 0 {
+        return most;
+    }
+    let batch = case.load.batch.iter().map(|batch| {
+        let pod = &batch.bound.pod;
+        since + wait_of(pod, options.plan.batch.wait) + options.patience
+    });
+    let leaving = case.load.leaving.iter().map(|leaving| leaving.due + MARGIN);
+    batch.chain(leaving).chain([since + options.patience]).max().map_or(most, |until| until.min(most))
+}
+
+/// Says that it is let go of, and why.
+pub(super) fn say(desk: &mut Desk<'_>, case: &Case, why: LetGo) {
+    if let Some(node) = case.marked_node(desk.options) {
+        let on = WaitingOn::LetGo { by: case.by(), why, pods: case.pods_left() };
+        desk.wait(Subject::Node(node.name()), on);
+    }
+}

@@ -25,6 +25,9 @@
 //! byte order mark, JSON by the bracket and quote that a document begins with. Documents of both sorts may follow
 //! each other in one file. The files of a directory are read sorted by name, each once by whatever path.
 //!
+//! **Older API versions are brought to those that the model reads** by the [`convert::Converter`] that is handed in; what
+//! cannot be is a problem, and its neighbours are read all the same.
+//!
 //! **Lists are taken apart on the way**: `List` and typed lists, nested ones, bare arrays as `jq '.items'` makes
 //! them. Only one item is held at a time, so a list may be larger than memory; of YAML the text of one document
 //! is held. Items of typed lists get the kind and version that the API server leaves out in them.
@@ -35,6 +38,7 @@
 //! make this crate panic (tests/random.rs, tests/bounds.rs).
 
 pub mod check;
+pub mod convert;
 pub mod document;
 mod json;
 pub mod limits;

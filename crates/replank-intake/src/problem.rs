@@ -203,6 +203,14 @@ pub enum ProblemKind {
         /// Kind, name, path, and what was expected.
         message: String,
     },
+    /// An object of an API version that is not read, and that could not be brought to the one that is.
+    #[error("{object} could not be brought to the version in which it is read: {why}")]
+    OldVersion {
+        /// Version, kind, namespace and name.
+        object: String,
+        /// Why not.
+        why: String,
+    },
     /// An object that is there in two states.
     #[error("{object} is there in two states, and the one at {taken} was taken, by {why}")]
     Duplicate {
@@ -328,6 +336,9 @@ impl ProblemKind {
             }
             ProblemKind::Projection { .. } => {
                 "correct the value, or save the object again with `kubectl get … -o yaml`"
+            }
+            ProblemKind::OldVersion { .. } => {
+                "correct it, or write it in the newer version (`replank scan` names it)"
             }
             ProblemKind::Duplicate { .. } => "leave the older one out, or pass one dump of one moment",
             ProblemKind::ApiError { .. } => "run the command that wrote this again, and look at its error",

@@ -9,7 +9,8 @@ use replank_model::text::Text;
 use replank_model::time::Time;
 use serde_json::Value;
 
-use crate::check::identify;
+use crate::check::{Identity, identify};
+use crate::convert::{AsWritten, Conversion, Converted, Converter, Stands};
 use crate::document::{Document, Found};
 use crate::limits::Limits;
 use crate::now::{Basis, Now, NowFinder};
@@ -59,6 +60,8 @@ pub struct Summary {
     pub objects: BTreeMap<String, u64>,
     /// Objects that were there again, the same or in another state.
     pub duplicates: u64,
+    /// Objects that were written in older words than those in which they are read, mostly an older API version.
+    pub converted: BTreeMap<Conversion, u64>,
     /// All problems.
     pub problems: u64,
     /// Those of them because of which something is missing.
@@ -90,7 +93,15 @@ fn group(object: &Object) -> &str {
 }
 
 impl Snapshot {
-    /// Loads everything that the sources hold.
+    /// Loads everything that the sources hold, each object read as it was written.
+    ///
+    /// # Errors
+    /// As [`Snapshot::load_with`].
+    pub fn load(sources: Vec<Source>, options: &Options) -> Result<Self, Fatal> {
+        Self::load_with(sources, options, &mut AsWritten)
+    }
+
+    /// Loads everything that the sources hold, objects of older API versions by way of a converter.
     ///
     /// An object that is there more than once is taken in the state with the highest `resourceVersion`, then the
     /// highest `generation`, then the JSON text that sorts last: so the order of sources and documents never
@@ -98,8 +109,13 @@ impl Snapshot {
     ///
     /// # Errors
     /// Where a source cannot be found or opened, or where there is not one object in any of them.
-    pub fn load(sources: Vec<Source>, options: &Options) -> Result<Self, Fatal> {
+    pub fn load_with(
+        sources: Vec<Source>,
+        options: &Options,
+        converter: &mut dyn Converter,
+    ) -> Result<Self, Fatal> {
         let mut loading = Loading {
+            converter,
             projector: Projector::default(),
             objects: BTreeMap::new(),
             now: NowFinder::new(options.not_after),
@@ -114,7 +130,8 @@ impl Snapshot {
     }
 }
 
-struct Loading {
+struct Loading<'c> {
+    converter: &'c mut dyn Converter,
     projector: Projector,
     objects: BTreeMap<Slot, (Object, Place)>,
     now: NowFinder,
@@ -122,13 +139,16 @@ struct Loading {
     problems: Vec<Problem>,
 }
 
-impl Loading {
+impl Loading<'_> {
     fn document(&mut self, mut document: Document) {
         self.summary.documents += 1;
         if let Err(kind) = identify(&document.value) {
             return self.problem(document.problem(kind));
         }
         self.now.see(&document.value);
+        if !self.convert(&mut document) {
+            return;
+        }
         settle_namespace(&mut document.value);
         let value = std::mem::take(&mut document.value);
         match self.projector.object(value) {
@@ -138,6 +158,25 @@ impl Loading {
                 self.problem(document.problem(kind));
             }
         }
+    }
+
+    /// Brings a document to the version in which its kind is read; whether it is to be read at all.
+    fn convert(&mut self, document: &mut Document) -> bool {
+        let (why, stands) = match self.converter.convert(&mut document.value) {
+            Converted::AsWritten => return true,
+            Converted::To(conversion) => {
+                *self.summary.converted.entry(conversion).or_default() += 1;
+                return true;
+            }
+            Converted::Not { why, stands } => (why, stands),
+        };
+        let object = identify(&document.value).map_or_else(|_| String::new(), |identity| in_words(&identity));
+        let problem = document.problem(ProblemKind::OldVersion { object, why });
+        match stands {
+            Stands::Read => self.problem(Problem { lost: Lost::Nothing, ..problem }),
+            Stands::Unknown => self.problem(problem),
+        }
+        stands == Stands::Read
     }
 
     fn object(&mut self, object: Object, document: &Document) {
@@ -189,6 +228,12 @@ impl Loading {
         let now = now.map(|time| Now { time, basis: Basis::Given }).or_else(|| self.now.now());
         Ok(Snapshot { objects, now, summary: self.summary, problems: self.problems })
     }
+}
+
+/// `extensions/v1beta1 Deployment shop/web`
+fn in_words(identity: &Identity<'_>) -> String {
+    let namespace = identity.namespace.map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    format!("{} {} {namespace}{}", identity.api_version, identity.kind, identity.name)
 }
 
 /// Which of two states of one object is taken, and by what.

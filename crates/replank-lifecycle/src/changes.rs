@@ -9,8 +9,13 @@ const SELECTOR: &str =
     "spec.selector is required and cannot be changed afterwards (was: the template's labels)";
 const STRUCTURAL: &str = "every schema must be structural; missing types need a decision";
 
-/// What else changes on the way from a version to its successor. Nothing for kinds whose fields are the same.
-pub fn changes(used: &Gvk) -> Vec<&'static str> {
+/// What else changes on the way from a version to the one that is written instead (without one: to the last of its
+/// successors). Nothing for kinds whose fields are the same.
+pub fn changes(used: &Gvk, to: Option<&Gvk>) -> Vec<&'static str> {
+    // At targets before 1.19 an Ingress gets another group and keeps its fields.
+    if used.kind == "Ingress" && to.is_some_and(|to| to.version == used.version) {
+        return Vec::new();
+    }
     match (&*used.group, &*used.version, &*used.kind) {
         ("extensions", _, "Deployment") => vec![
             SELECTOR,
@@ -102,10 +107,17 @@ mod tests {
     #[test]
     fn only_versions_that_end_have_changes() {
         for row in Table::embedded().rows() {
-            if !changes(&row.gvk).is_empty() {
+            if !changes(&row.gvk, None).is_empty() {
                 assert!(row.removed.is_some(), "{}", row.gvk);
             }
         }
+    }
+
+    #[test]
+    fn an_ingress_that_changes_its_group_alone_keeps_its_fields() {
+        let old = Gvk::of("extensions/v1beta1", "Ingress");
+        let to = |version: &str| changes(&old, Some(&Gvk::of(version, "Ingress"))).len();
+        assert_eq!((to("networking.k8s.io/v1beta1"), to("networking.k8s.io/v1")), (0, 3));
     }
 
     #[test]
@@ -115,7 +127,7 @@ mod tests {
         let with: Vec<String> = table
             .rows()
             .iter()
-            .filter(|row| !changes(&row.gvk).is_empty())
+            .filter(|row| !changes(&row.gvk, None).is_empty())
             .map(|row| row.gvk.to_string())
             .collect();
         for expected in [

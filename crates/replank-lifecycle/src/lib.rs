@@ -2,7 +2,7 @@
 //!
 //! [`table`] is the data, [`calendar`] the support of versions on EKS; [`source`] reads texts into documents; [`scan`] finds in
 //! them what the table says is deprecated or gone ([`finding`]). [`convert`] brings an object ([`tree`]) from one version to
-//! another, [`schema`] refuses what is not of the types that 1.36 serves, and [`fix`] lays the change onto the text. Nothing
+//! another ([`reading`] those of a snapshot, as it is read), [`schema`] refuses what is not of the types that 1.36 serves, and [`fix`] lays the change onto the text. Nothing
 //! here talks to a cluster, and nothing is written.
 
 pub mod calendar;
@@ -14,6 +14,7 @@ pub mod fix;
 mod helm;
 mod judge;
 mod object;
+pub mod reading;
 pub mod release;
 mod rule;
 pub mod scan;

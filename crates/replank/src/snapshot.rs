@@ -3,14 +3,17 @@
 use std::ffi::{OsStr, OsString};
 
 use clap::Args;
+use replank_intake::convert::Conversion;
 use replank_intake::now::Now;
 use replank_intake::problem::{Lost, Problem};
 use replank_intake::snapshot::{Options, Snapshot, Summary};
 use replank_intake::source::Source;
+use replank_lifecycle::reading::Reader;
 use replank_model::delta::Delta;
 use replank_model::text::Text;
 use replank_model::time::Time;
 use replank_model::view::View;
+use replank_sim::{Assumption, Source as AssumedBy};
 
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -45,6 +48,8 @@ pub(crate) struct Cluster {
     pub(crate) view: View,
     /// When it was.
     pub(crate) now: Time,
+    /// Objects that were written in older API versions than those in which they were read.
+    pub(crate) older: Option<Assumption>,
 }
 
 /// Arguments as sources.
@@ -80,7 +85,8 @@ pub(crate) fn read_at(
         return Err(Failure::usage_message("nothing in the snapshot tells when it was taken")
             .next("say it: --now 2026-11-20T09:52:00Z"));
     };
-    Ok(Cluster { view: into_view(snapshot)?, now })
+    let older = older(&snapshot.summary);
+    Ok(Cluster { view: into_view(snapshot)?, now, older })
 }
 
 /// Reads a cluster whose moment does not matter.
@@ -105,7 +111,9 @@ fn load(
     moment: Moment,
     printer: &mut Printer,
 ) -> Result<Snapshot, Failure> {
-    let snapshot = Snapshot::load(sources, options).map_err(Failure::usage)?;
+    let mut reader = Reader::default();
+    let mut snapshot = Snapshot::load_with(sources, options, &mut reader).map_err(Failure::usage)?;
+    reader.settle(&mut snapshot.objects);
     tell(&snapshot, moment, printer);
     if args.strict && snapshot.summary.losses > 0 {
         let lost = usize::try_from(snapshot.summary.losses).unwrap_or(usize::MAX);
@@ -135,6 +143,9 @@ fn tell(snapshot: &Snapshot, moment: Moment, printer: &mut Printer) {
     if let (Moment::Told, Some(now)) = (moment, snapshot.now) {
         printer.story(&format!("the snapshot's moment is {}: {}", now.time, now.basis));
     }
+    if let Some(Assumption { about, value, .. }) = older(summary) {
+        printer.story(&format!("{about}: {value}"));
+    }
     for empty in &summary.empty_sources {
         printer.warning(&format!("{empty} is empty"));
     }
@@ -161,6 +172,31 @@ fn in_numbers(summary: &Summary) -> String {
         count(of("Pod"), "pod"),
         count(of("PodDisruptionBudget"), "disruption budget"),
     )
+}
+
+/// Versions that are named; the others are counted.
+const OLDER_SHOWN: usize = 6;
+
+/// Objects of older API versions, and what they were read as: what an older version took for granted is written out.
+fn older(summary: &Summary) -> Option<Assumption> {
+    let number = |objects: u64| usize::try_from(objects).unwrap_or(usize::MAX);
+    let all: u64 = summary.converted.values().sum();
+    if all == 0 {
+        return None;
+    }
+    let in_words = |(conversion, objects): (&Conversion, &u64)| match number(*objects) {
+        1 => conversion.to_string(),
+        objects => format!("{conversion} ({})", grouped(objects)),
+    };
+    let mut named: Vec<String> = summary.converted.iter().take(OLDER_SHOWN).map(in_words).collect();
+    if let Some(others) = summary.converted.len().checked_sub(OLDER_SHOWN).filter(|others| *others > 0) {
+        named.push(format!("{others} more"));
+    }
+    Some(Assumption {
+        about: "older API versions".to_owned(),
+        value: format!("{} read as newer ones: {}", count(number(all), "object"), named.join(", ")),
+        source: AssumedBy::Default,
+    })
 }
 
 /// What could not be read first, then what was read with a doubt.

@@ -3,8 +3,11 @@
 //! A kubelet that is given an argument that it does not know exits at once (`unknown flag`), and so a node never joins that a launch
 //! template still gives it.
 
+use replank_model::object::cloud::LaunchTemplate;
+use replank_model::text::Text;
+
 use super::minor::Minor;
-use crate::audit::is_label_refused;
+use crate::audit::{is_label_kept_by_hand, is_label_refused};
 
 /// An argument that kubelets have had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +93,17 @@ pub fn refused_labels<'a>(keys: impl IntoIterator<Item = &'a str>, to: Minor) ->
         return Vec::new();
     }
     keys.into_iter().filter(|key| is_label_refused(key)).map(str::to_owned).collect()
+}
+
+/// Labels of a launch template, learnt from nodes of one version, that kubelets of a later one do not set: those before 1.16 may have, and whoever
+/// has read the group's user data knows that nobody asks for them any more.
+#[must_use]
+pub fn lost_labels(template: &LaunchTemplate, from: Minor, to: Minor) -> Vec<Text> {
+    if from >= LABELS_SINCE || to < LABELS_SINCE {
+        return Vec::new();
+    }
+    let keys = template.labels.pairs().iter().map(|(key, _)| key);
+    keys.filter(|key| is_label_kept_by_hand(key)).cloned().collect()
 }
 
 /// `--name=value` and `--name value`, wherever they stand.

@@ -179,6 +179,31 @@ impl Family {
         })
     }
 
+    /// Whether two older versions have the same fields, with the same defaults: then nothing but the version is written.
+    pub(super) fn has_same_fields(self, from: &Gvk, to: &Gvk) -> bool {
+        match self {
+            Self::Ingress => from.version == "v1beta1" && to.version == "v1beta1",
+            Self::Same => true,
+            Self::Deployment
+            | Self::DaemonSet
+            | Self::StatefulSet
+            | Self::ReplicaSet
+            | Self::CronJob
+            | Self::PodDisruptionBudget
+            | Self::HorizontalPodAutoscaler
+            | Self::CustomResourceDefinition
+            | Self::Webhooks
+            | Self::CertificateSigningRequest
+            | Self::AccessReview
+            | Self::EndpointSlice
+            | Self::Event
+            | Self::PriorityLevel
+            | Self::ResourceClaim
+            | Self::ResourceSlice
+            | Self::RuntimeClass => false,
+        }
+    }
+
     /// From any version to the newest.
     pub(super) fn up(self, object: &mut Tree, from: &Gvk, work: &mut Work<'_>) -> Result<(), Hold> {
         match self {
@@ -190,8 +215,8 @@ impl Family {
             Self::CronJob => cron_job::up(object, work),
             Self::PodDisruptionBudget => pdb::up(object, from, work),
             Self::HorizontalPodAutoscaler => hpa::up(object, from),
-            Self::CustomResourceDefinition => custom_resource::up(object, from),
-            Self::Webhooks => webhook::up(object, from),
+            Self::CustomResourceDefinition => custom_resource::up(object, from, work),
+            Self::Webhooks => webhook::up(object, from, work),
             Self::CertificateSigningRequest => csr::up(object, from, work),
             Self::AccessReview => access_review::up(object, from),
             Self::EndpointSlice => endpoint_slice::up(object, from, work),

@@ -38,10 +38,21 @@ use crate::release::Release;
 use crate::table::{Gvk, Product, Table};
 use crate::tree::Tree;
 
+/// What a conversion is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A server of the newer version is to take the object: what it demands must be there.
+    Write,
+    /// An object that a server has is read. What only the newer version demands, and what changes nothing of what the object
+    /// does, is not missed.
+    Read,
+}
+
 /// What a converter works with.
 pub(crate) struct Work<'w> {
     /// The version of Kubernetes that is to take the object.
     target: Release,
+    purpose: Purpose,
     notes: &'w mut Vec<Note>,
 }
 
@@ -57,6 +68,22 @@ impl Work<'_> {
 /// # Errors
 /// Where a person has to decide; the object is as it was.
 pub fn convert(table: &Table, object: &mut Tree, to: &Gvk, target: Release) -> Result<Vec<Note>, Hold> {
+    convert_for(Purpose::Write, table, object, to, target)
+}
+
+/// Whether one is a version of the same kind as the other, and there is a way between them.
+pub(crate) fn leads(from: &Gvk, to: &Gvk) -> bool {
+    Family::between(from, to).is_some()
+}
+
+/// Converts an object for a purpose.
+pub(crate) fn convert_for(
+    purpose: Purpose,
+    table: &Table,
+    object: &mut Tree,
+    to: &Gvk,
+    target: Release,
+) -> Result<Vec<Note>, Hold> {
     let api_version = object.get("apiVersion").and_then(Tree::as_text).unwrap_or_default();
     let kind = object.get("kind").and_then(Tree::as_text).unwrap_or_default();
     let from = Gvk::of(api_version, kind);
@@ -66,9 +93,11 @@ pub fn convert(table: &Table, object: &mut Tree, to: &Gvk, target: Release) -> R
     }
     let family = Family::between(&from, to).ok_or_else(|| no_way(table, &from, to))?;
     let mut made = object.clone();
-    let mut work = Work { target, notes: &mut notes };
-    family.up(&mut made, &from, &mut work)?;
-    family.down(&mut made, to, &mut work)?;
+    let mut work = Work { target, purpose, notes: &mut notes };
+    if !family.has_same_fields(&from, to) {
+        family.up(&mut made, &from, &mut work)?;
+        family.down(&mut made, to, &mut work)?;
+    }
     made.set("apiVersion", Tree::text(&to.api_version()));
     *object = made;
     Ok(notes)

@@ -115,7 +115,10 @@ impl fmt::Display for Note {
         match self {
             Self::Dropped { path, why } => write!(f, "{path} is dropped: {why}"),
             Self::SelectorWritten => {
-                f.write_str("spec.selector is the template's labels, as it was; it cannot be changed later")
+                f.write_str(
+                    "spec.selector is the template's labels, as a server took it when it made the object; where labels were added \
+                     since, the object in the cluster has another one, which cannot be changed (replank migrate does it)",
+                )
             }
             Self::GroupBeside { group, to } => {
                 write!(f, "{to} is granted beside {group}, which may go once nobody asks for it there")

@@ -10,19 +10,35 @@
 
 use std::collections::BTreeSet;
 
-use super::{Hold, default};
+use super::{Hold, Purpose, Work, default};
 use crate::table::Gvk;
 use crate::tree::Tree;
 
-pub(super) fn up(object: &mut Tree, from: &Gvk) -> Result<(), Hold> {
+pub(super) fn up(object: &mut Tree, from: &Gvk, work: &Work<'_>) -> Result<(), Hold> {
     if from.version == "v1" {
         return Ok(());
     }
     let Some(webhooks) = object.get_mut("webhooks") else { return Ok(()) };
+    if work.purpose == Purpose::Write {
+        demanded(webhooks)?;
+    }
+    for webhook in webhooks.items_mut() {
+        let versions = || Tree::list(vec![Tree::text("v1beta1")]);
+        defaults(webhook, "Ignore", "Exact", 30);
+        default(webhook, "admissionReviewVersions", versions(), &["timeoutSeconds"]);
+        if webhook.get("admissionReviewVersions").is_none_or(Tree::is_empty) {
+            webhook.set("admissionReviewVersions", versions());
+        }
+    }
+    Ok(())
+}
+
+/// What `v1` demands, and only who runs the webhook can say.
+fn demanded(webhooks: &Tree) -> Result<(), Hold> {
     let mut names = BTreeSet::new();
-    for (at, webhook) in webhooks.items_mut().iter_mut().enumerate() {
-        let name = webhook.text_at(&["name"]).unwrap_or_default().to_owned();
-        if !names.insert(name.clone()) {
+    for (at, webhook) in webhooks.items().iter().enumerate() {
+        let name = webhook.text_at(&["name"]).unwrap_or_default();
+        if !names.insert(name) {
             return Err(Hold::NoCounterpart {
                 path: format!("webhooks[{at}].name"),
                 says: format!("`{name}` once more"),
@@ -36,12 +52,6 @@ pub(super) fn up(object: &mut Tree, from: &Gvk) -> Result<(), Hold> {
             Some("None" | "NoneOnDryRun") => {}
             Some(says) => return Err(Hold::NoCounterpart { path, says: says.to_owned(), needed }),
             None => return Err(Hold::Absent { path, why: needed }),
-        }
-        let versions = || Tree::list(vec![Tree::text("v1beta1")]);
-        defaults(webhook, "Ignore", "Exact", 30);
-        default(webhook, "admissionReviewVersions", versions(), &["timeoutSeconds"]);
-        if webhook.get("admissionReviewVersions").is_none_or(Tree::is_empty) {
-            webhook.set("admissionReviewVersions", versions());
         }
     }
     Ok(())

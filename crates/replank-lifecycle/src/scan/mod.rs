@@ -293,7 +293,10 @@ fn finding(measure: &Measure, judged: judge::Judged<'_>, used: Use<'_>) -> Findi
     let introduced = replacement.as_ref().and_then(|gvk| measure.table.lookup_gvk(gvk)?.introduced);
     let current = measure.range.current.filter(|_| row.product == crate::table::Product::Kubernetes);
     // Who only names a kind has none of its fields.
-    let changes = if used.holder.is_some() { Vec::new() } else { changes::changes(&row.gvk) };
+    let changes = match used.holder {
+        Some(_) => Vec::new(),
+        None => changes::changes(&row.gvk, replacement.as_ref()),
+    };
     Finding {
         severity,
         place: used.place,

@@ -83,7 +83,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
         }
         None => {
             printer.story("no plan was given: looked at as if every node group were rolled like with like");
-            let snapshot::Cluster { mut view, now } = cluster;
+            let snapshot::Cluster { mut view, now, older: _ } = cluster;
             count_budgets(&mut view, now);
             let learnt = groups::of_label(&view, &args.read.group_label);
             let options = Options { started: now, group_by: GroupBy::Label(args.read.group_label.clone()) };

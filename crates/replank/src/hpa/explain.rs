@@ -53,7 +53,7 @@ pub(super) fn run(args: &HpaExplainArgs, printer: &mut Printer) -> Result<Exit, 
     }
     let given = given_metrics(args)?;
     let sources = snapshot::sources(&args.snapshots);
-    let Cluster { view, now } = snapshot::read_at(sources, &args.read, args.now, printer)?;
+    let Cluster { view, now, .. } = snapshot::read_at(sources, &args.read, args.now, printer)?;
     let hpa = find(&view, &args.name, &args.namespace)?;
     let settings =
         Settings { start: now, seed: 1, kubelet: KubeletModel::Fake, cloud: CloudTimings::default() };

@@ -138,7 +138,7 @@ impl Stage {
     /// The cluster of a snapshot.
     fn copy(args: &HpaSimulateArgs, printer: &mut Printer) -> Result<Self, Failure> {
         let sources = snapshot::sources(&args.snapshots);
-        let Cluster { mut view, now } = snapshot::read_at(sources, &args.read, args.now, printer)?;
+        let Cluster { mut view, now, older } = snapshot::read_at(sources, &args.read, args.now, printer)?;
         let by = GroupBy::Label(args.read.group_label.clone());
         let mut learnt = groups::of_label(&view, &args.read.group_label);
         let scaled = args.scaled.apply(&view, &by, &mut learnt, !args.no_autoscaler, printer)?;
@@ -157,7 +157,11 @@ impl Stage {
             length: Span::ZERO,
             loads: Vec::new(),
             autoscaler: scaled.autoscaler,
-            assumed: scaled.assumptions.iter().map(|one| format!("{}: {}", one.about, one.value)).collect(),
+            assumed: older
+                .iter()
+                .chain(&scaled.assumptions)
+                .map(|one| format!("{}: {}", one.about, one.value))
+                .collect(),
         })
     }
 

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &LeftoverArgs, printer: &mut Printer) -> Result<Exit, Fa
     let groups = args.groups.as_deref().map(groups::read).transpose()?;
     let with_groups = groups.is_some();
     let sources = snapshot::sources(&args.snapshots);
-    let snapshot::Cluster { mut view, now } = snapshot::read_at(sources, &args.read, args.now, printer)?;
+    let snapshot::Cluster { mut view, now, .. } = snapshot::read_at(sources, &args.read, args.now, printer)?;
     for group in groups.into_iter().flatten() {
         view.apply(Delta::Group(group.into()));
     }

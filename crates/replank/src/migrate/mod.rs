@@ -61,14 +61,17 @@ pub(crate) fn run(args: &MigrateArgs, printer: &mut Printer) -> Result<Exit, Fai
     }
     let goal = goal(args, &key, printer)?;
     let sources = snapshot::sources(&args.snapshots);
-    let snapshot::Cluster { view, now } = snapshot::read_at(sources, &args.read, args.now, printer)?;
+    let snapshot::Cluster { view, now, older } = snapshot::read_at(sources, &args.read, args.now, printer)?;
     let live = live(&view, &key)?;
     let after = migrate::after(&live, &goal);
     let judgement = migrate::judge(&view, &live, &goal);
     let choice = args.path.choice();
     let path = judgement.path(choice);
     let is_handed_over = matches!(goal, Goal::Rollout(_));
-    let result = path.is_ok().then(|| rehearse(args, view, now, &key, (goal, choice)));
+    let mut result = path.is_ok().then(|| rehearse(args, view, now, &key, (goal, choice)));
+    if let Some(result) = &mut result {
+        result.assumptions.splice(0..0, older);
+    }
     let name = snapshot::name(&args.snapshots);
     let (before, after) = (selector(&live), selector(&after));
     let report =

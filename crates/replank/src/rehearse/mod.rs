@@ -67,6 +67,8 @@ pub(crate) struct Scene {
     pub(crate) facts: Vec<Facts>,
     /// What had to be assumed of its groups.
     pub(crate) assumption: Option<Assumption>,
+    /// Objects that were written in older API versions.
+    pub(crate) older: Option<Assumption>,
     /// What had to be assumed of the autoscaler.
     pub(crate) assumptions: Vec<Assumption>,
     /// Who keeps the number of nodes to what is needed, where somebody does.
@@ -75,7 +77,7 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) fn new(name: String, cluster: Cluster, plan: Plan, label: &Text) -> Result<Self, Failure> {
-        let Cluster { mut view, now } = cluster;
+        let Cluster { mut view, now, older } = cluster;
         count_budgets(&mut view, now);
         let Grouped { groups, by, assumption } = groups::choose(&view, &plan, label, now)?;
         Ok(Self {
@@ -90,6 +92,7 @@ impl Scene {
             until: None,
             demands: Vec::new(),
             assumption,
+            older,
             assumptions: Vec::new(),
             autoscaler: None,
             facts: Vec::new(),

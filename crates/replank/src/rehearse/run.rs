@@ -176,7 +176,7 @@ impl<'a> Prepared<'a> {
                 cloud: self.durations.cloud(),
             },
             assumptions: {
-                let told = scene.assumption.iter().chain(&scene.assumptions).cloned();
+                let told = scene.older.iter().chain(&scene.assumption).chain(&scene.assumptions).cloned();
                 told.chain(self.durations.assumptions()).collect()
             },
         };

@@ -225,3 +225,26 @@ fn a_backup_is_never_written_over() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), dump);
     assert_eq!(std::fs::read_to_string(place.0.join("releases.yaml.bak")).unwrap(), "of before");
 }
+
+/// The manifests of the examples, before and after: what their pages tell is what is done.
+#[test]
+fn the_examples_are_fixed_to_what_lies_beside_them() {
+    for (example, current, target) in [("upgrade", "1.33", "1.36"), ("upgrade-2020", "1.15", "1.18")] {
+        let place = Place::new(example);
+        let directory = super::common::root().join("examples").join(example);
+        let files: Vec<String> = std::fs::read_dir(directory.join("deploy"))
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        for name in &files {
+            place.write(name, &std::fs::read_to_string(directory.join("deploy").join(name)).unwrap());
+        }
+        let output = run(&place.0, &["--fix", "--current", current, "--target-version", target]);
+        assert_eq!(output.status.code(), Some(0), "{example}: {}", text(&output.stdout));
+        assert!(text(&output.stderr).contains("changed"), "{example}: {}", text(&output.stderr));
+        for name in &files {
+            let fixed = std::fs::read_to_string(directory.join("fixed").join(name)).unwrap();
+            assert_eq!(std::fs::read_to_string(place.0.join(name)).unwrap(), fixed, "{example}/{name}");
+        }
+    }
+}

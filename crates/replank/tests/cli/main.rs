@@ -13,6 +13,7 @@ mod interrupt;
 mod leftover;
 mod load;
 mod migrate;
+mod older_versions;
 mod output;
 mod place;
 mod place_audit;

@@ -92,3 +92,99 @@ fn what_does_not_go_together_is_a_usage_error() {
     );
     assert!(upgrade(&["1.34", "-o", "markdown"]).usage_error().contains("a change request is of one roll"));
 }
+
+/// A cluster of 1.15 on its way to 1.18, with such manifests and user data.
+fn in_2020(manifests: &str, user_data: &str, more: &[&str]) -> Value {
+    const HOME: &str = "examples/upgrade-2020";
+    let kubelet = |group: &str| format!("{group}={HOME}/user-data/{group}{user_data}.sh");
+    let words = [
+        "rehearse",
+        &format!("{HOME}/cluster.yaml"),
+        "--upgrade-to",
+        "1.18",
+        "--group-label",
+        "nodegroup",
+        "--eks",
+        &format!("{HOME}/eks/cluster.json"),
+        "--scan",
+        &format!("{HOME}/{manifests}"),
+        "--kubelet",
+        &kubelet("web"),
+        "--kubelet",
+        &kubelet("jobs"),
+        "-o",
+        "json",
+    ]
+    .iter()
+    .chain(more)
+    .map(|word| (*word).to_owned())
+    .collect::<Vec<_>>();
+    replank(&words).json()
+}
+
+#[test]
+fn a_cluster_of_1_15_comes_to_1_18_once_its_manifests_and_kubelets_are_ready() {
+    let before = in_2020("deploy", "", &[]);
+    assert_eq!(
+        (steps(&before)[0].as_str(), &before["verdict"]),
+        ("controlPlane notBegun", &json!("blocked"))
+    );
+    let why = before["steps"][0]["why"].to_string();
+    assert!(why.contains("extensions/v1beta1 Deployment") && why.contains("deploy/web.yaml"), "{why}");
+    assert!(
+        !why.contains("as the cluster showed it"),
+        "in what version a dump shows an object says nothing of who writes it: {why}"
+    );
+
+    let forced = in_2020("deploy", "", &["--as-if-cleared"]);
+    let fails = forced["steps"][0]["fails"].to_string();
+    assert!(fails.contains("apps/v1beta1 Deployment cannot be applied any more"), "{fails}");
+    let rolls = |value: &Value| -> Vec<String> {
+        let all = value["steps"].as_array().unwrap();
+        all.iter()
+            .filter(|step| step["kind"] == "roll")
+            .map(|step| format!("{} {}", step["came"].as_str().unwrap(), step["why"]))
+            .collect()
+    };
+    assert!(rolls(&forced)[0].contains("node-role.kubernetes.io/jobs"), "{:?}", rolls(&forced));
+
+    let after = in_2020("fixed", "-after", &[]);
+    assert!(steps(&after).iter().all(|step| step.ends_with(" done")), "{after}");
+    assert_eq!(rolls(&after).len(), 4, "no kubelet of 1.15 is taken by 1.18: both groups are rolled twice");
+    let all = after["steps"].as_array().unwrap();
+    assert!(all.iter().all(|step| step["fails"] == json!([]) && step["budgetViolations"] == 0), "{after}");
+}
+
+#[test]
+fn what_selects_a_label_that_new_kubelets_do_not_set_finds_no_new_node() {
+    let text =
+        std::fs::read_to_string(super::common::root().join("examples/upgrade-2020/cluster.yaml")).unwrap();
+    let changed = text.replace(
+        "nodeSelector: {\"nodegroup\": \"web\"}",
+        "nodeSelector: {\"node-role.kubernetes.io/web\": \"\"}",
+    );
+    assert_ne!(changed, text);
+    let path = super::common::scratch("selects-a-role/cluster.yaml", changed);
+    let user_data = "web=examples/upgrade-2020/user-data/web-after.sh";
+    let ran = replank(&[
+        "upgrade",
+        "plan",
+        &path,
+        "--to",
+        "1.16",
+        "--from",
+        "1.15",
+        "--group-label",
+        "nodegroup",
+        "--kubelet",
+        user_data,
+        "-o",
+        "json",
+    ]);
+    let value = ran.json();
+    let all = value["steps"].as_array().unwrap();
+    let web = all.iter().find(|step| step["group"] == "web").unwrap();
+    let found: Vec<&str> =
+        web["findings"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
+    assert_eq!(found, ["roll-blocked"], "{web}");
+}

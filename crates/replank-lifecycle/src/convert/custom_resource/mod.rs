@@ -3,7 +3,7 @@
 
 mod structural;
 
-use super::{Hold, default};
+use super::{Hold, Purpose, Work, default};
 use crate::table::Gvk;
 use crate::tree::{Entry, Tree};
 
@@ -14,11 +14,13 @@ const OF_VERSIONS: [(&str, &str); 3] = [
     ("additionalPrinterColumns", "additionalPrinterColumns"),
 ];
 
-pub(super) fn up(object: &mut Tree, from: &Gvk) -> Result<(), Hold> {
+pub(super) fn up(object: &mut Tree, from: &Gvk, work: &Work<'_>) -> Result<(), Hold> {
     if from.version == "v1" {
         return Ok(());
     }
-    approved(object)?;
+    if work.purpose == Purpose::Write {
+        approved(object)?;
+    }
     let Some(spec) = object.get_mut("spec") else { return Ok(()) };
     default(spec, "scope", Tree::text("Namespaced"), &["group", "names"]);
     let preserves = match spec.get("preserveUnknownFields").map(Tree::as_bool) {
@@ -52,7 +54,7 @@ pub(super) fn up(object: &mut Tree, from: &Gvk) -> Result<(), Hold> {
             structural::preserve(schema);
         }
     }
-    if wrong.is_empty() {
+    if wrong.is_empty() || work.purpose == Purpose::Read {
         return Ok(());
     }
     wrong.truncate(PATHS_MAX);

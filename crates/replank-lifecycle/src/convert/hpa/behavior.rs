@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{BEHAVIOR, annotate, unannotate};
+use super::{BEHAVIOR, annotate, annotation, unannotate};
 use crate::tree::{Entry, Tree};
 
 const FIELDS: [&str; 9] = [
@@ -19,9 +19,8 @@ const FIELDS: [&str; 9] = [
 ];
 
 pub(super) fn from_annotation(object: &mut Tree) {
-    let text = object.path(&["metadata", "annotations"]).and_then(|all| all.text_at(&[BEHAVIOR]));
     // What is no behavior, the API server passes over; it stays as it is.
-    let Some(Ok(value)) = text.map(serde_json::from_str::<Value>) else { return };
+    let Some(Ok(value)) = annotation(object, BEHAVIOR).map(serde_json::from_str::<Value>) else { return };
     let Some(behavior) = named(&value) else { return };
     let has_own = object.path(&["spec", "behavior"]).is_some();
     unannotate(object, BEHAVIOR);

@@ -77,6 +77,11 @@ fn v2beta1_down(object: &mut Tree) -> Result<(), Hold> {
     Ok(())
 }
 
+/// The text of an annotation.
+fn annotation<'t>(object: &'t Tree, key: &str) -> Option<&'t str> {
+    object.path(&["metadata", "annotations"])?.text_at(&[key])
+}
+
 /// Puts an annotation on.
 fn annotate(object: &mut Tree, key: &str, text: &str) {
     if let Some(metadata) = object.map_of("metadata", &["kind"])

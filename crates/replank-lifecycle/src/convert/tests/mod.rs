@@ -229,3 +229,13 @@ fn what_an_older_version_cannot_say_is_held() {
     let kept = converted(&zero, "flowcontrol.apiserver.k8s.io/v1beta3").unwrap();
     assert_eq!(converted(&kept, "flowcontrol.apiserver.k8s.io/v1").unwrap(), zero);
 }
+
+#[test]
+fn an_ingress_that_changes_its_group_alone_keeps_every_field() {
+    let old = json!({
+        "apiVersion": "extensions/v1beta1", "kind": "Ingress", "metadata": {"name": "a"},
+        "spec": {"rules": [{"http": {"paths": [{"path": "/", "backend": {"serviceName": "a", "servicePort": 80}}]}}]},
+    });
+    let new = converted(&old, "networking.k8s.io/v1beta1").unwrap();
+    assert_eq!((&new["apiVersion"], &new["spec"]), (&json!("networking.k8s.io/v1beta1"), &old["spec"]));
+}

@@ -41,20 +41,20 @@ pub(crate) fn take(
     let facts = facts(&way.eks)?;
     let kubelets = kubelets(&way.kubelet)?;
     let calendar = calendar::read(&way.calendar)?;
-    let (name, view, now) = match snapshots.is_empty() {
+    let (name, view, now, older) = match snapshots.is_empty() {
         true => {
             let name = "what EKS says, without a snapshot".to_owned();
-            (name, View::default(), now.unwrap_or_else(moment::now))
+            (name, View::default(), now.unwrap_or_else(moment::now), None)
         }
         false => {
-            let Cluster { mut view, now } =
+            let Cluster { mut view, now, older } =
                 snapshot::read_at(snapshot::sources(snapshots), read, now, printer)?;
             count_budgets(&mut view, now);
-            (snapshot::name(snapshots), view, now)
+            (snapshot::name(snapshots), view, now, older)
         }
     };
     let label = read.group_label.clone();
-    Ok(Taken { name, view, now, label, facts, kubelets, calendar, options: options(to, way) })
+    Ok(Taken { name, view, now, older, label, facts, kubelets, calendar, options: options(to, way) })
 }
 
 /// How it is to be done.

@@ -24,6 +24,7 @@ use replank_model::delta::Delta;
 use replank_model::text::Text;
 use replank_model::time::Time;
 use replank_model::view::View;
+use replank_sim::Assumption;
 
 use super::args::{UpgradeFormat, UpgradePlanArgs};
 use crate::exit::Exit;
@@ -88,6 +89,8 @@ pub(crate) struct Taken {
     pub(crate) view: View,
     /// The moment.
     pub(crate) now: Time,
+    /// Objects that were written in older API versions.
+    pub(crate) older: Option<Assumption>,
     /// What makes nodes a group.
     pub(crate) label: Text,
     /// What EKS says.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use replank_core::plan::{Plan, Target};
+use replank_core::upgrade::kubelet;
+use replank_core::upgrade::minor::Minor;
 use replank_core::upgrade::plan::{Rehearsed, UpgradePlan};
 use replank_model::text::{GroupName, Text};
 use replank_sim::rehearse::{RehearsalResult, Verdict};
@@ -38,13 +40,38 @@ pub(super) fn rehearse(
             let target =
                 Target { kubernetes_version: draft.to.to_string().parse().ok(), ..Target::default() };
             let plan = Plan::of_groups(format!("upgrade-{}", roll.group), vec![name], target);
-            let cluster = Cluster { view: taken.view.clone(), now: taken.now };
-            let scene = Scene::new(taken.name.clone(), cluster, plan, &taken.label)?;
+            let cluster = Cluster { view: taken.view.clone(), now: taken.now, older: None };
+            let mut scene = Scene::new(taken.name.clone(), cluster, plan, &taken.label)?;
+            drop(take_off_lost_labels(&mut scene, taken, &roll.group, roll.from, roll.to));
             let result = rehearse::once(&scene, seed, interrupt);
             rehearsed.insert(roll.group.clone(), of(&result));
         }
     }
     Ok(rehearsed)
+}
+
+/// Takes the labels off a group's launch template that its new kubelets do not set, where its user data is known: what selects them finds no new node.
+/// What was taken off.
+pub(crate) fn take_off_lost_labels(
+    scene: &mut Scene,
+    taken: &Taken,
+    group: &Text,
+    from: Minor,
+    to: Minor,
+) -> Vec<Text> {
+    if !taken.kubelets.contains_key(group) {
+        return Vec::new();
+    }
+    let mut lost = Vec::new();
+    for learnt in scene.groups.iter_mut().filter(|learnt| learnt.group.name.text() == group) {
+        for template in &mut learnt.group.templates {
+            for key in kubelet::lost_labels(template, from, to) {
+                template.labels = template.labels.without(&key);
+                lost.push(key);
+            }
+        }
+    }
+    lost
 }
 
 /// What came of it.

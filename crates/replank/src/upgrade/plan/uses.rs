@@ -70,6 +70,10 @@ pub(crate) fn find(
 
 /// What Kubernetes itself does not serve by then; products have versions of their own.
 fn of(finding: &Finding, to: Minor) -> Option<ApiUse> {
+    // The version in which a dump shows an object is what kubectl asked for: stored once, the object is served at every other one as well.
+    if matches!((&finding.evidence, finding.confidence), (Evidence::Live, Confidence::Low)) {
+        return None;
+    }
     match &finding.product {
         Product::Kubernetes => {}
         Product::Named(_) => return None,

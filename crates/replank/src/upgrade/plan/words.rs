@@ -32,6 +32,18 @@ pub(crate) fn title(what: &What) -> String {
     }
 }
 
+/// The same of a step that was carried out: what moved is told beside it, and is more where add-ons were restarted meanwhile.
+pub(crate) fn title_done(what: &What) -> String {
+    match what {
+        What::Roll { group, from, to, nodes: _, pods: _ } => format!("roll {group} {from} to {to}"),
+        What::ControlPlane(_)
+        | What::Bake { .. }
+        | What::LeftTo { .. }
+        | What::KubeProxy { .. }
+        | What::Addon { .. } => title(what),
+    }
+}
+
 /// One word, for a program.
 pub(crate) const fn kind(what: &What) -> &'static str {
     match what {

@@ -22,7 +22,7 @@ use replank_sim::rehearse::{Quiet, RehearsalResult, Verdict};
 use replank_sim::{CloudTimings, Durations, KubeletModel, Settings};
 
 use super::super::plan::Taken;
-use super::super::plan::rolls::blockers;
+use super::super::plan::rolls::{blockers, take_off_lost_labels};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::rehearse::{self, Scene};
@@ -100,7 +100,7 @@ impl<'a> Chain<'a> {
             control_plane: None,
             unready: unready(&taken.view),
             durations: Arc::new(Durations::learn(&taken.view, taken.now)),
-            told: BTreeSet::new(),
+            told: taken.older.iter().map(|older| format!("{}: {}", older.about, older.value)).collect(),
         }
     }
 
@@ -143,8 +143,8 @@ impl<'a> Chain<'a> {
                 Ok(passed)
             }
             What::Bake { .. } => self.quiet(self.options.bake, |_| Ok(())),
-            What::Roll { group, to, .. } => {
-                let mut passed = self.roll(group, *to, interrupt)?;
+            What::Roll { group, from, to, .. } => {
+                let mut passed = self.roll(group, *from, *to, interrupt)?;
                 if passed.came == Came::Done {
                     passed.came = came(&mut why);
                 }
@@ -239,7 +239,13 @@ impl<'a> Chain<'a> {
         })
     }
 
-    fn roll(&mut self, group: &Text, to: Minor, interrupt: &Interrupt) -> Result<Passed, Failure> {
+    fn roll(
+        &mut self,
+        group: &Text,
+        from: Minor,
+        to: Minor,
+        interrupt: &Interrupt,
+    ) -> Result<Passed, Failure> {
         let name = GroupName::from(group.clone());
         let known = rehearse::groups::of_label(&self.view, &self.taken.label);
         if !known.iter().any(|learnt| learnt.group.name == name) {
@@ -248,8 +254,13 @@ impl<'a> Chain<'a> {
         }
         let target = Target { kubernetes_version: to.to_string().parse().ok(), ..Target::default() };
         let plan = Plan::of_groups(format!("upgrade-{group}-{to}"), vec![name], target);
-        let cluster = Cluster { view: self.view.clone(), now: self.now };
-        let scene = Scene::new(self.taken.name.clone(), cluster, plan, &self.taken.label)?;
+        let cluster = Cluster { view: self.view.clone(), now: self.now, older: None };
+        let mut scene = Scene::new(self.taken.name.clone(), cluster, plan, &self.taken.label)?;
+        for key in take_off_lost_labels(&mut scene, self.taken, group, from, to) {
+            self.told.insert(format!(
+                "new nodes of {group} are without the label {key}: kubelets of {to} do not set it, and nobody else is known to"
+            ));
+        }
         let (result, objects) = rehearse::once_and_after(&scene, self.next_seed(), interrupt);
         self.now += result.virtual_duration;
         self.view = view_of(objects);

@@ -43,7 +43,7 @@ pub(super) fn text(rehearsed: &Rehearsed, look: Look) -> String {
     page.heading("Steps", "each begins with what the one before has left");
     for (index, step) in plan.steps.iter().enumerate() {
         page.gap();
-        let title = words::title(&step.what);
+        let title = words::title_done(&step.what);
         match rehearsed.passed.get(index) {
             Some(passed) => write_step(&mut page, index + 1, &title, passed, rehearsed),
             None => page.beside(

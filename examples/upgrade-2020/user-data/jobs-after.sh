@@ -1,0 +1,4 @@
+#!/bin/bash
+set -o xtrace
+/etc/eks/bootstrap.sh shop \
+  --kubelet-extra-args '--node-labels=nodegroup=jobs'

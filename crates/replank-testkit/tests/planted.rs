@@ -151,6 +151,16 @@ fn a_pod_that_is_deleted_while_it_could_be_moved_off_an_interrupted_instance_is_
     is_caught(Bug::EarlyRescue, 11);
 }
 
+#[test]
+fn a_node_that_is_let_go_of_while_it_may_be_taken_away_is_caught() {
+    is_caught(Bug::EarlyLetGo, 10);
+}
+
+#[test]
+fn a_mark_that_outlives_what_was_to_take_its_node_away_is_caught() {
+    is_caught(Bug::KeptMarks, 16);
+}
+
 /// Two runs did the same at the same times; else where they part.
 fn assert_same(one: &Trial, other: &Trial, what: &str) {
     let pairs = one.commands.iter().zip(&other.commands);

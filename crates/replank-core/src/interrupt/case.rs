@@ -27,8 +27,10 @@ const DOWN_FOR: Span = Span::from_secs(120);
 const HOOK_TIMEOUT: Span = Span::from_minutes(60);
 /// How long another instance is waited for: no launch takes as long.
 const LAUNCH_MAX: Span = Span::from_minutes(15);
-/// Longest life of a mark: the ceiling of any hook, and a day.
+/// Longest life of a mark: the ceiling of any hook, and a day. A change may be scheduled for later: then the mark is renewed.
 const MARK_LIFE: Span = Span::from_minutes(3 * 24 * 60);
+/// How long before its expiry a mark is renewed.
+const RENEW_BEFORE: Span = Span::from_minutes(24 * 60);
 /// Kept between the last that is done for a pod and the end of its instance.
 pub(super) const MARGIN: Span = Span::from_secs(5);
 
@@ -385,14 +387,22 @@ impl Case {
         }
         let role = NodeRole::Interrupted { by: self.by(), until: self.certain };
         let found = mark::of(node).filter(|found| found.run == desk.options.run);
-        if found.as_ref().is_some_and(|found| found.mark.role == role) {
-            return;
-        }
+        let renewed = match &found {
+            Some(found) if found.mark.role == role => {
+                let due = found.mark.expires - RENEW_BEFORE;
+                if desk.now < due {
+                    desk.wake_at(due);
+                    return;
+                }
+                format!("/{}", found.mark.expires)
+            }
+            Some(_) | None => String::new(),
+        };
         let since = found.map_or(desk.now, |found| found.mark.since);
         let mark = Mark { role, since, expires: desk.now + MARK_LIFE };
         let effect = Effect::Cordon { node: target(node), version: node.meta.resource_version, mark };
         let until = self.certain.map(|until| until.to_string()).unwrap_or_default();
-        let key = desk.key("cordon", format!("{}/{}/{until}", node.meta.uid, self.by()));
+        let key = desk.key("cordon", format!("{}/{}/{until}{renewed}", node.meta.uid, self.by()));
         desk.send(Subject::Node(node.name()), "cordon", key, effect);
     }
 

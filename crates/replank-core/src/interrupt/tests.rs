@@ -601,3 +601,20 @@ fn the_end_of_a_run_waits_an_hour_for_an_interruption_and_no_longer() {
     frame.settle(7300);
     assert!(is_of(&frame.settle(10_900), "heartbeat"), "it goes on all the same");
 }
+
+#[test]
+fn a_mark_is_renewed_while_a_change_is_still_to_come() {
+    let mut objects = two_nodes();
+    objects.push(budget("shop", 2, 2));
+    let mut frame = serving(objects);
+    let days = |days: i64| days * 86_400;
+    let body = health("upcoming", &["i-1"]).replace(&at(days(1)).to_string(), &at(days(9)).to_string());
+    frame.message("m", &body);
+    frame.settle(2);
+    let first = mark::of(&frame.node("web-1")).expect("it is marked").mark;
+    assert!(!is_of(&frame.settle(days(2)), "cordon"));
+    assert!(is_of(&frame.settle(days(2) + 2), "cordon/web-1"), "a day before it expires");
+    let second = mark::of(&frame.node("web-1")).expect("it is marked").mark;
+    assert_eq!((second.since, second.role), (first.since, first.role));
+    assert_eq!(second.expires, at(days(5) + 2));
+}

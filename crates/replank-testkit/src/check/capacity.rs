@@ -25,12 +25,14 @@ pub(super) struct Capacity {
     able: BTreeMap<NodeName, (bool, Option<Time>)>,
     /// Nodes that were given up by us: old ones from which a pod was moved, new ones that are to go again.
     given_up: BTreeSet<NodeName>,
+    /// Those that others are to take away.
+    taken: BTreeSet<NodeName>,
 }
 
 impl Capacity {
     pub(super) fn begin(promised: &Promised, truth: &Truth) -> Self {
         let able = truth.nodes.values().map(|node| (node.name(), (is_able(promised, truth, node), None)));
-        Self { able: able.collect(), given_up: BTreeSet::new() }
+        Self { able: able.collect(), given_up: BTreeSet::new(), taken: BTreeSet::new() }
     }
 
     /// Something changed: what depends on it is looked at again.
@@ -127,12 +129,19 @@ impl Capacity {
             }
             // What takes such a node away is nobody's here: no node that the run loses.
             NodeRole::Interrupted { .. } => {}
-            NodeRole::Doomed | NodeRole::Draining { .. } | NodeRole::Skipped | NodeRole::Retained => {}
+            NodeRole::Doomed => {
+                // Others do not take it away after all. The run has it as it has all old nodes before their turn comes: closed, Ready, with what is on it.
+                if self.taken.remove(node) {
+                    self.given_up.remove(node);
+                }
+            }
+            NodeRole::Draining { .. } | NodeRole::Skipped | NodeRole::Retained => {}
         }
     }
 
     /// Others take a node away: it is counted no more.
     pub(super) fn given_up(&mut self, node: &NodeName) {
+        self.taken.insert(node.clone());
         self.given_up.insert(node.clone());
     }
 

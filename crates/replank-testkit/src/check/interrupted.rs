@@ -26,7 +26,7 @@ const SPOT_NOTICE: Span = Span::from_secs(120);
 /// The most that is kept of a pod's grace at the end of its instance, and what is kept beside it.
 const GRACE_MAX: Span = Span::from_secs(60);
 const MARGIN: Span = Span::from_secs(5);
-/// How long a hook is kept waiting for pods that are no batch pods.
+/// How long a hook is kept waiting for pods that are no batch pods, and how long an instance is looked after that may be taken away, or ought to be gone.
 const PATIENCE: Span = Span::from_minutes(60);
 /// No hook holds for longer.
 const HOOKS_MAX: Span = Span::from_minutes(48 * 60);
@@ -47,8 +47,12 @@ pub(super) struct Interrupted {
 
 #[derive(Clone, Copy, Debug)]
 struct Taken {
+    /// Since when that is known.
+    since: Time,
     /// When it is gone, whatever is done.
     until: Option<Time>,
+    /// Whether it was let go of, and runs on.
+    is_let_go: bool,
 }
 
 impl Interrupted {
@@ -61,7 +65,8 @@ impl Interrupted {
         };
         let before = self.taken.get(id).copied();
         let until = before.and_then(|before| before.until).into_iter().chain(until).min();
-        self.taken.insert(id.clone(), Taken { until });
+        let since = before.filter(|before| !before.is_let_go).map_or(at, |before| before.since);
+        self.taken.insert(id.clone(), Taken { since, until, is_let_go: false });
         self.last = Some((id.clone(), before));
     }
 
@@ -146,6 +151,16 @@ impl Interrupted {
                 let instance = truth.nodes.get(&node.name).and_then(|node| truth.instance_of(node));
                 if instance.is_some_and(|instance| !self.is_going(truth, &instance.id)) {
                     found.broken(Promise::S3, format!("node {} is cordoned, and nobody takes it", node.name));
+                }
+            }
+            Effect::Uncordon { node, .. } => {
+                let instance = truth.nodes.get(&node.name).and_then(|node| truth.instance_of(node));
+                let taken = instance.and_then(|instance| self.taken.get_mut(&instance.id));
+                let Some(taken) = taken else { return };
+                taken.is_let_go = true;
+                if found.at + ROUNDING < taken.until.unwrap_or(taken.since) + PATIENCE {
+                    let what = format!("node {} is let go of, and may yet be taken away", node.name);
+                    found.broken(Promise::S5, what);
                 }
             }
             Effect::Relieve { instance, .. } => {

@@ -23,14 +23,14 @@ use replank_model::object::Object;
 use replank_model::object::cloud::{GroupSize, Instance, Lifecycle, Transition};
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
-use replank_model::text::{GroupName, RunId};
+use replank_model::text::{GroupName, NodeName, RunId};
 use replank_model::time::{Span, Time};
 use replank_sim::{ImageFault, ImageName, Pilot};
 use serde_json::json;
 
 use super::{Cores, everything};
 use crate::check::Promise;
-use crate::clusters::Cluster;
+use crate::clusters::{Cluster, How};
 
 /// What is done wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,11 +79,15 @@ pub enum Bug {
     EarlyRelease,
     /// A pod is deleted for the sake of an interruption, while there is time to move it.
     EarlyRescue,
+    /// A node that may be taken away is let go of while its pods can still be moved.
+    EarlyLetGo,
+    /// A node that is let go of keeps its mark.
+    KeptMarks,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::PlainDelete,
         Self::EarlyEnd,
         Self::EarlyBatch,
@@ -106,13 +110,17 @@ impl Bug {
         Self::KeptTags,
         Self::EarlyRelease,
         Self::EarlyRescue,
+        Self::EarlyLetGo,
+        Self::KeptMarks,
     ];
 
     /// The cluster of a seed in which it has its chance.
     #[must_use]
     pub fn cluster(self, seed: u64) -> Cluster {
         let mut cluster = match self {
-            Self::EarlyRelease | Self::EarlyRescue => Cluster::elastic(seed),
+            Self::EarlyRelease | Self::EarlyRescue | Self::EarlyLetGo | Self::KeptMarks => {
+                Cluster::elastic(seed)
+            }
             _ => Cluster::of(seed),
         };
         self.make_room(&mut cluster);
@@ -122,7 +130,9 @@ impl Bug {
     /// In whose name it is done.
     fn run(self) -> RunId {
         match self {
-            Self::EarlyRelease | Self::EarlyRescue => RunId::from("interruptions"),
+            Self::EarlyRelease | Self::EarlyRescue | Self::EarlyLetGo | Self::KeptMarks => {
+                RunId::from("interruptions")
+            }
             _ => RunId::from("trial"),
         }
     }
@@ -144,6 +154,12 @@ impl Bug {
                 plan.care.blocking_findings = BlockingFindings::Refuse;
                 cluster.manifests.push(json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
                     "metadata": {"name": "never", "namespace": "shop"}, "spec": {"selector": {}, "maxUnavailable": 0}}));
+            }
+            Self::EarlyLetGo | Self::KeptMarks => {
+                // No group holds what is only likely to be taken away.
+                cluster.groups.iter_mut().for_each(|group| group.hooks.clear());
+                let strikes = cluster.elastic.iter_mut().flat_map(|elastic| &mut elastic.strikes);
+                strikes.for_each(|strike| strike.how = How::Rebalance);
             }
             Self::PlainDelete
             | Self::EarlyEnd
@@ -177,6 +193,7 @@ impl Bug {
             | Self::EarlyTarget
             | Self::WantsLess
             | Self::EarlyRelease
+            | Self::EarlyLetGo
             | Self::WrongInstance => Promise::S5,
             Self::Twice => Promise::S6,
             Self::Meddling => Promise::S7,
@@ -184,6 +201,7 @@ impl Bug {
             Self::Heedless => Promise::H1,
             Self::HalfBack => Promise::H2,
             Self::Endless => Promise::L1,
+            Self::KeptMarks => Promise::L4,
         }
     }
 }
@@ -204,6 +222,8 @@ pub struct Buggy {
     done: BTreeSet<CommandKey>,
     /// Groups that were raised.
     raised: BTreeSet<GroupName>,
+    /// Nodes that were let go of.
+    let_go: BTreeSet<NodeName>,
     /// Workloads that core has restarted, and when.
     restarted: Vec<(WorkloadTarget, Time)>,
 }
@@ -221,6 +241,7 @@ impl Buggy {
             wrongs: Vec::new(),
             done: BTreeSet::new(),
             raised: BTreeSet::new(),
+            let_go: BTreeSet::new(),
             restarted: Vec::new(),
         }
     }
@@ -259,7 +280,8 @@ impl Buggy {
             Bug::KeptTags => self.keep_tags(decision),
             Bug::EarlyRelease => self.release_early(decision),
             Bug::EarlyRescue => self.rescue_early(decision),
-            Bug::Heedless | Bug::Meddling | Bug::Rash | Bug::Endless => {}
+            Bug::EarlyLetGo => self.let_go_early(decision),
+            Bug::Heedless | Bug::Meddling | Bug::Rash | Bug::Endless | Bug::KeptMarks => {}
         }
         for effect in std::mem::take(&mut self.wrongs) {
             let key = CommandKey(format!("bug/{effect:?}").into());
@@ -481,6 +503,32 @@ impl Buggy {
         }
     }
 
+    /// Nodes that may be taken away, each once.
+    fn let_go_early(&mut self, decision: &Decision) {
+        let waits = |waiting: &Waiting| match (&waiting.what, &waiting.on) {
+            (Subject::Node(name), WaitingOn::Interrupted { until: None, .. }) => Some(name.clone()),
+            (_, _) => None,
+        };
+        for name in decision.waiting.iter().filter_map(waits) {
+            let Some(node) = self.core.view().node(&name).cloned() else { continue };
+            let is_ours = mark::of(&node).is_some_and(|found| found.run == self.bug.run());
+            if is_ours && self.let_go.insert(name.clone()) {
+                let target = NodeTarget { name, uid: node.meta.uid.clone() };
+                self.wrongs.push(Effect::Uncordon { node: target, version: node.meta.resource_version });
+            }
+        }
+    }
+
+    /// Leaves out what lets nodes go.
+    fn keep_marks(&self, decision: &mut Decision) {
+        let all = decision.commands.len();
+        let lifts = |command: &Command| {
+            command.run == self.bug.run() && matches!(command.effect, Effect::Uncordon { .. })
+        };
+        decision.commands.retain(|command| !lifts(command));
+        self.fired.set(self.fired.get() + all - decision.commands.len());
+    }
+
     /// Marks old nodes without cordoning them; core is shown what it asked for ([`shown`]).
     fn leave_open(&mut self, decision: &mut Decision) {
         for command in &mut decision.commands {
@@ -540,6 +588,9 @@ impl Pilot for Buggy {
         }
         if self.bug == Bug::Endless && decision.end.take().is_some() {
             self.fired.set(self.fired.get() + 1);
+        }
+        if self.bug == Bug::KeptMarks {
+            self.keep_marks(&mut decision);
         }
         if decision.end.is_none() {
             self.go_wrong(now, &mut decision);

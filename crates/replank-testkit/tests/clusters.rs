@@ -36,7 +36,7 @@ const FLOORS: [Floor; 10] = [
 ];
 
 /// What the clusters under load must be hard enough for.
-const ELASTIC_FLOORS: [Floor; 9] = [
+const ELASTIC_FLOORS: [Floor; 11] = [
     Floor { what: "an instance that was taken away", percent: 40 },
     Floor { what: "one that was taken away after the run", percent: 20 },
     Floor { what: "a pod that was rescued", percent: 40 },
@@ -46,6 +46,8 @@ const ELASTIC_FLOORS: [Floor; 9] = [
     Floor { what: "another instance asked for beforehand", percent: 5 },
     Floor { what: "an autoscaler that scaled", percent: 30 },
     Floor { what: "a node that was let go of", percent: 3 },
+    Floor { what: "nodes that the autoscaler added", percent: 8 },
+    Floor { what: "nodes that the autoscaler took away", percent: 4 },
 ];
 
 fn main() -> ExitCode {

@@ -161,6 +161,16 @@ fn a_mark_that_outlives_what_was_to_take_its_node_away_is_caught() {
     is_caught(Bug::KeptMarks, 16);
 }
 
+#[test]
+fn an_autoscaler_that_meddles_with_what_a_run_has_in_hand_is_caught() {
+    is_caught(Bug::Meddler, 10);
+}
+
+#[test]
+fn an_autoscaler_that_evicts_a_batch_pod_is_caught() {
+    is_caught(Bug::Thrift, 11);
+}
+
 /// Two runs did the same at the same times; else where they part.
 fn assert_same(one: &Trial, other: &Trial, what: &str) {
     let pairs = one.commands.iter().zip(&other.commands);

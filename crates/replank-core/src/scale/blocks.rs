@@ -15,6 +15,7 @@ use replank_model::view::{Ix, View};
 use super::options::DownOptions;
 use crate::budget::Ledger;
 use crate::drain::{BatchKind, SAFE_TO_EVICT, batch_kind, daemon_set, is_daemon, is_unrecorded};
+use crate::schedule::predicate::tolerates_cordon;
 use crate::waiting::WaitingOn;
 
 /// Annotation: volumes of the node that a pod may lose, by name.
@@ -64,6 +65,8 @@ pub enum Blocks {
     Budget(WaitingOn),
     /// Its Workflow has not recorded its result yet.
     Unrecorded,
+    /// No cordon keeps it off: what is made in its place may be put onto the same node, again and again.
+    BearsCordon,
 }
 
 impl fmt::Display for Blocks {
@@ -89,6 +92,7 @@ impl fmt::Display for Blocks {
             }
             Self::Budget(on) => budget(f, on),
             Self::Unrecorded => f.write_str("has ended, and its Workflow has not recorded that"),
+            Self::BearsCordon => f.write_str("tolerates a cordon: what is made in its place may come back"),
         }
     }
 }
@@ -114,6 +118,10 @@ pub(super) fn fate(view: &View, options: &DownOptions, cutoff: i32, pod: &Pod, n
     }
     if pod.is_mirror() || pod.is_terminating() || (is_daemon(pod) && daemon_set(view, pod).is_some()) {
         return PodFate::Goes;
+    }
+    // That it may be evicted does not keep its successor off.
+    if pod.meta.controller().is_some() && tolerates_cordon(&pod.spec.tolerations, false) {
+        return PodFate::Keeps(Blocks::BearsCordon);
     }
     let safe = pod.meta.annotations.value(SAFE_TO_EVICT);
     if safe == Some("true") {

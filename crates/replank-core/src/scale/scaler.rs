@@ -387,7 +387,8 @@ fn kept_by(why: Blocks) -> WaitingOn {
         | Blocks::NotSafe
         | Blocks::LocalStorage(_)
         | Blocks::FewReplicas { .. }
-        | Blocks::Unrecorded) => WaitingOn::KeepsNode { why: Box::new(why) },
+        | Blocks::Unrecorded
+        | Blocks::BearsCordon) => WaitingOn::KeepsNode { why: Box::new(why) },
     }
 }
 

@@ -55,6 +55,16 @@ impl Batches {
         }
     }
 
+    /// The autoscaler ends a pod: one that runs to an end, or says that it is not to be moved, keeps its node.
+    pub(super) fn ended_by_autoscaler(pod: &Pod, found: &mut Found<'_>) {
+        if is_said_to_be_batch(pod) && !is_over(pod) && pod.meta.deletion_timestamp.is_none() {
+            found.broken(
+                Promise::S2,
+                format!("batch pod {} is ended for the sake of fewer nodes", pod.meta.key()),
+            );
+        }
+    }
+
     fn waited(&self, promised: &Promised, pod: &Pod, held: Option<Time>, found: &mut Found<'_>) {
         let key = pod.meta.key();
         let cordoned = pod.node.as_ref().and_then(|node| self.cordoned.get(node)).copied();
@@ -77,6 +87,15 @@ fn asked(pod: &Pod) -> Option<Span> {
 
 /// As docs/plan.md lists them.
 fn is_batch(promised: &Promised, pod: &Pod) -> bool {
+    let by_plan = promised
+        .batch_selector
+        .as_ref()
+        .is_some_and(|selector| selector.matches(|key| pod.meta.labels.value(key)));
+    by_plan || is_said_to_be_batch(pod)
+}
+
+/// Whether a pod is of a Job or a Workflow, or says that it is not to be moved: then it is batch without any plan.
+fn is_said_to_be_batch(pod: &Pod) -> bool {
     let managed = pod.meta.owner_references.iter().filter(|owner| owner.controller == Some(true));
     let by_owner = managed.map(|owner| (&*owner.kind, &*owner.api_version)).any(|(kind, version)| {
         (kind == "Job" && version.starts_with("batch/"))
@@ -85,9 +104,5 @@ fn is_batch(promised: &Promised, pod: &Pod) -> bool {
     let annotation = |key: &str| pod.meta.annotations.value(key);
     let by_annotation = annotation("cluster-autoscaler.kubernetes.io/safe-to-evict") == Some("false")
         || annotation("karpenter.sh/do-not-disrupt").is_some_and(|value| value != "false");
-    let by_plan = promised
-        .batch_selector
-        .as_ref()
-        .is_some_and(|selector| selector.matches(|key| pod.meta.labels.value(key)));
-    by_owner || by_annotation || by_plan
+    by_owner || by_annotation
 }

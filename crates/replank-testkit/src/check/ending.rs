@@ -45,6 +45,8 @@ pub(super) enum By {
     WayBack,
     /// Others take it away: no load balancer is waited for.
     Interruption,
+    /// The autoscaler's, which knows of no load balancer.
+    Autoscaler,
 }
 
 impl Ending {
@@ -97,8 +99,9 @@ impl Ending {
         if !node.spec.unschedulable {
             found.broken(Promise::S5, format!("node {name} is ended and not cordoned"));
         }
-        if by != By::Interruption {
-            self.kept(promised, &name, found);
+        match by {
+            By::Run | By::WayBack => self.kept(promised, &name, found),
+            By::Interruption | By::Autoscaler => {}
         }
         let ends_stuck = promised.ends_stuck || by == By::WayBack;
         let mut has_stuck = false;

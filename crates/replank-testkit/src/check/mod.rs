@@ -20,7 +20,8 @@
 //! | L2 | when nothing befalls the cluster any more, there are no effects | [`rest`] |
 //! | L4 | nothing is left in a queue then | [`rest`] |
 //!
-//! What is done in the name of interruptions is held to S1, S2, S3 and S5 as well, in the time that is left: [`interrupted`].
+//! What is done in the name of interruptions is held to S1, S2, S3 and S5 as well, in the time that is left: [`interrupted`]; what the autoscaler does, to
+//! these and S4: [`scaled`].
 //!
 //! **What nobody can know.** The API server decides on a budget's status, which its controller writes some milliseconds
 //! after a pod stopped being ready; core sees nodes and pods up to two seconds late. What somebody else did within such a time
@@ -39,6 +40,7 @@ mod promised;
 mod refusal;
 mod remains;
 mod rest;
+mod scaled;
 mod sights;
 mod size;
 mod truth;
@@ -63,6 +65,7 @@ pub(crate) use rest::ROLE;
 pub use sights::{Met, Sights};
 use truth::Truth;
 
+const ORIGINAL: &str = "replank.dev/original-size";
 /// How late core may see things: the longest lag of a watch, a second for whole seconds, and a command's way.
 const SEEN_WITHIN: Span = Span::from_millis(3_200);
 
@@ -129,6 +132,7 @@ pub struct Checkers {
     former: back::Former,
     refusal: refusal::Refusal,
     interrupted: interrupted::Interrupted,
+    scaled: scaled::Scaled,
     sights: Sights,
     /// Workloads that were restarted, by which run; the way back is another than the way there.
     restarted: BTreeSet<(RunId, Uid)>,
@@ -173,6 +177,7 @@ impl Checkers {
             budget: budget::Budgets::default(),
             batch: batch::Batches::default(),
             interrupted: interrupted::Interrupted::default(),
+            scaled: scaled::Scaled::default(),
             restarted: BTreeSet::new(),
             is_over: false,
             found: Vec::new(),
@@ -268,6 +273,7 @@ impl Checkers {
                 self.sights.object(new.as_ref());
             }
             Change::Group { new: Some(group), .. } => {
+                self.scaled.group(at, group);
                 size::check(&self.promised, &self.truth, group, &mut found);
             }
             Change::Instance { old, new } => {
@@ -291,6 +297,33 @@ impl Checkers {
     fn decided(&mut self, at: Time, decision: &Decision) {
         self.gate.look(at, &self.promised, &self.truth, &mut self.sights);
         self.sights.decided(at, decision);
+    }
+
+    /// Somebody keeps the number of nodes to what is needed, from the beginning on.
+    pub fn scaled(&mut self) {
+        self.promised.is_scaled = true;
+    }
+
+    /// Something was done in the name of the autoscaler.
+    fn autoscaled(&mut self, at: Time, sent: &Sent) {
+        let mut found = Found { at, list: &mut self.found };
+        self.scaled.executed(&mut self.promised, &self.truth, sent, &mut self.sights, &mut found);
+        match &sent.command.effect {
+            Effect::Evict { pod, .. } => {
+                let Some(pod) = self.truth.pod(&pod.key, &pod.uid).cloned() else { return };
+                self.budget.ended(&self.truth, &pod, &mut self.sights, &mut found);
+                batch::Batches::ended_by_autoscaler(&pod, &mut found);
+            }
+            Effect::Terminate { instance, node, .. } => {
+                let end = ending::End { id: instance, target: node.as_ref(), by: ending::By::Autoscaler };
+                self.ending.ended(&self.promised, &self.truth, &end, &mut self.sights, &mut found);
+            }
+            Effect::Cordon { node, mark, .. } => {
+                self.marks.cordoned(&self.truth, &node.name, mark, at, &mut found);
+                self.capacity.given_up(&node.name);
+            }
+            _ => {}
+        }
     }
 
     /// Something was done in the name of interruptions.
@@ -324,7 +357,8 @@ impl Checkers {
     fn executed(&mut self, at: Time, sent: &Sent) {
         self.sights.executed(sent);
         let is_interruption = **sent.command.run.text() == *interrupted::RUN;
-        if !is_interruption {
+        let is_autoscaler = **sent.command.run.text() == *scaled::RUN;
+        if !is_interruption && !is_autoscaler {
             self.refusal.executed(&mut Found { at, list: &mut self.found });
         }
         if !matches!(sent.result, Some((_, Ok(())))) {
@@ -333,6 +367,10 @@ impl Checkers {
         self.marks.executed(&self.truth, sent);
         if is_interruption {
             self.rescued(at, sent);
+            return;
+        }
+        if is_autoscaler {
+            self.autoscaled(at, sent);
             return;
         }
         let is_way_back = sent.command.run.text().ends_with("-back");
@@ -384,6 +422,11 @@ impl Checkers {
             Effect::ForceDelete { pod, .. } => {
                 if let Some(left) = self.truth.pod(&pod.key, &pod.uid) {
                     self.ending.forced(&self.promised, &self.truth, left, &mut found);
+                }
+            }
+            Effect::UntagGroup { group, key } if **key == *ORIGINAL => {
+                if let Some(group) = self.truth.groups.get(group) {
+                    self.promised.left_to_autoscaler(at, group);
                 }
             }
             Effect::Uncordon { .. }

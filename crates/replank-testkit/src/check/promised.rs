@@ -3,15 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_core::plan::{
-    BarePods, BlockingFindings, ChosenBy, Health, LocalStorage, OnDeadline, Plan, Retained, Singletons,
-    StuckAction,
+    BarePods, BlockingFindings, Budget, ChosenBy, Health, LocalStorage, OnDeadline, Plan, Retained,
+    Singletons, StuckAction,
 };
 use replank_model::int_or_string::IntOrString;
-use replank_model::object::cloud::{GroupSize, Instance};
+use replank_model::object::cloud::{GroupSize, Instance, NodeGroup};
 use replank_model::selector::Selector;
 use replank_model::text::{GroupName, InstanceId, NodeName};
-use replank_model::time::Span;
+use replank_model::time::{Span, Time};
 use replank_model::view::View;
+
+/// Within this time an autoscaler has written down what it has added to a group that a run has in hand: it looks every ten seconds, at what it sees
+/// some seconds late.
+const ADOPTED_WITHIN: Span = Span::from_secs(60);
 
 /// See the module's page.
 #[derive(Clone, Debug)]
@@ -49,6 +53,12 @@ pub struct Promised {
     pub(super) is_way_back: bool,
     /// Instances that were there before the run.
     pub(super) instances: BTreeSet<InstanceId>,
+    /// Nodes of a group at any moment, as the plan says.
+    budget: Budget,
+    /// Sizes that groups had to have shortly before, since an autoscaler added to them or took from them.
+    lately: Vec<(Time, GroupName, GroupSize)>,
+    /// Whether somebody keeps the number of nodes to what is needed.
+    pub(super) is_scaled: bool,
     /// How long an instance is kept after its node was taken out of load balancers, where that is asked for.
     pub(super) kept: Option<Span>,
 }
@@ -105,6 +115,39 @@ impl Promised {
         self.health = None;
         self.stage_health = None;
         self.is_way_back = true;
+    }
+
+    /// An autoscaler adds nodes to a group or takes some away: the run is to leave it as large as that. What has to stay Ready is less where there
+    /// are fewer nodes, and no more where there are more: those have to come up first.
+    pub(super) fn resized(&mut self, at: Time, group: &GroupName, by: i64) {
+        let Some(limits) = self.groups.get_mut(group) else { return };
+        let before = limits.before;
+        self.lately.push((at, group.clone(), before));
+        let desired = u32::try_from((i64::from(before.desired) + by).max(0)).expect("few");
+        let next = Limits::within(&self.budget, GroupSize { desired, ..before }, limits.kept);
+        *limits = Limits {
+            before: next.before,
+            needed: next.needed.min(limits.needed),
+            surge: next.surge.max(limits.surge),
+            ..*limits
+        };
+    }
+
+    /// A run ends with nodes in its groups that it has launched and that are in use, and leaves them to the autoscaler, which takes them away when
+    /// they are not: from then on they are the group's, and no surge.
+    pub(super) fn left_to_autoscaler(&mut self, at: Time, group: &NodeGroup) {
+        let wanted = self.groups.get(&group.name).map(|limits| limits.before.desired);
+        if let Some(wanted) = wanted.filter(|wanted| self.is_scaled && group.size.desired > *wanted) {
+            self.resized(at, &group.name, i64::from(group.size.desired) - i64::from(wanted));
+        }
+    }
+
+    /// What a group's tag may say of its size: what it had to have until just now, too, for the autoscaler writes down what it has added when that
+    /// is seen.
+    pub(super) fn may_be_written(&self, at: Time, group: &GroupName, before: GroupSize) -> Vec<String> {
+        let lately = self.lately.iter().filter(|(then, of, _)| of == group && *then + ADOPTED_WITHIN >= at);
+        let sizes = lately.map(|(_, _, size)| *size).chain([before]);
+        sizes.map(|size| format!("{}/{}/{}", size.min, size.max, size.desired)).collect()
     }
 
     /// Whether an instance came up during the run, in a group that the run is about.
@@ -174,6 +217,9 @@ impl Promised {
             restarts: plan.care.singletons == Singletons::Surge,
             is_way_back: false,
             instances: view.instances().keys().cloned().collect(),
+            budget: plan.budget.clone(),
+            lately: Vec::new(),
+            is_scaled: false,
             kept: plan.care.load_balancer.exclude.then_some(plan.care.load_balancer.deregistration_delay),
         }
     }
@@ -187,17 +233,22 @@ fn stage_health(plan: &Plan) -> Option<Health> {
 
 impl Limits {
     fn of(plan: &Plan, before: GroupSize) -> Self {
-        let surge = of_nodes(&plan.budget.surge, before.desired, true);
-        let missing = match of_nodes(&plan.budget.max_unavailable, before.desired, false) {
+        let kept = if plan.care.retain.capacity == Retained::Cordoned { before.desired } else { 0 };
+        Self::within(&plan.budget, before, kept)
+    }
+
+    fn within(budget: &Budget, before: GroupSize, kept: u32) -> Self {
+        let surge = of_nodes(&budget.surge, before.desired, true);
+        let missing = match of_nodes(&budget.max_unavailable, before.desired, false) {
             0 if surge == 0 => 1,
             missing => missing,
         };
         Self {
             before,
             surge,
-            kept: if plan.care.retain.capacity == Retained::Cordoned { before.desired } else { 0 },
+            kept,
             needed: before.desired.saturating_sub(missing),
-            needed_in_zone: plan.budget.min_ready_per_zone,
+            needed_in_zone: budget.min_ready_per_zone,
         }
     }
 }

@@ -72,8 +72,10 @@ impl Ended<'_> {
         let annotations = &node.meta.annotations;
         let ours: Vec<&str> =
             annotations.iter().map(|(key, _)| key).filter(|key| key.starts_with(OURS)).collect();
-        // What others take away bears another's mark, which goes with it: see [`super::rest`].
-        if ours.is_empty() || annotations.value(RUN) == Some(super::interrupted::RUN) {
+        // What others take away bears another's mark, which goes with it (see [`super::rest`]), and so does what the autoscaler drains.
+        if ours.is_empty()
+            || matches!(annotations.value(RUN), Some(super::interrupted::RUN | super::scaled::RUN))
+        {
             return;
         }
         if !self.is_run(annotations.value(RUN)) {

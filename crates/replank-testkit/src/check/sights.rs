@@ -45,6 +45,10 @@ pub enum Met {
     LetGo,
     /// An autoscaler asked for another number of replicas.
     Rescaled,
+    /// The autoscaler of nodes raised a group.
+    NodesAdded,
+    /// It took a node away.
+    NodesTaken,
 }
 
 /// Counts of what was seen.

@@ -21,6 +21,9 @@ const HOOKED: u64 = 40;
 /// Of a hundred clusters the events of so many are lost for a while.
 const LOSES: u64 = 12;
 
+/// So many of a hundred clusters have an autoscaler of nodes.
+const SCALED: u64 = 40;
+
 /// What the target of an autoscaler is asked to do: points since the beginning of the run.
 type Asked = (Key, Vec<(Span, f64)>);
 
@@ -33,6 +36,8 @@ pub struct Elastic {
     pub strikes: Vec<Strike>,
     /// How the queue for events about instances delivers, from when on.
     pub queue: Vec<(Span, Delivery)>,
+    /// Flags of an autoscaler of nodes, where there is one.
+    pub autoscaler: Option<Vec<String>>,
 }
 
 /// Something befalls an instance, or the queue.
@@ -116,7 +121,9 @@ impl Cluster {
         cluster.manifests.extend(autoscalers);
         let mut strikes: Vec<Strike> = (0..1 + random.below(5)).map(|_| strike(random)).collect();
         strikes.sort_by_key(|strike| (strike.at, strike.pick));
-        cluster.elastic = Some(Elastic { curves, strikes, queue: queue(random) });
+        let queue = queue(random);
+        let autoscaler = random.percent(SCALED).then(|| flags(random));
+        cluster.elastic = Some(Elastic { curves, strikes, queue, autoscaler });
         cluster
     }
 }
@@ -138,6 +145,21 @@ fn queue(random: &mut Random) -> Vec<(Span, Delivery)> {
         all.push((minutes(random, 60), Delivery::Lost(minutes(random, 20))));
     }
     all
+}
+
+/// An autoscaler that is in more of a hurry than usual, so that it acts while the run goes on.
+fn flags(random: &mut Random) -> Vec<String> {
+    let mut flags = vec![
+        format!("--scale-down-unneeded-time={}m", 1 + random.below(10)),
+        format!("--scale-down-delay-after-add={}m", random.below(10)),
+    ];
+    if random.percent(25) {
+        flags.push("--balance-similar-node-groups".to_owned());
+    }
+    if random.percent(25) {
+        flags.push(format!("--expander={}", random.one(&["least-waste", "most-pods", "least-nodes"])));
+    }
+    flags
 }
 
 fn strike(random: &mut Random) -> Strike {

@@ -83,11 +83,15 @@ pub enum Bug {
     EarlyLetGo,
     /// A node that is let go of keeps its mark.
     KeptMarks,
+    /// The autoscaler cordons nodes of a group that a run has in hand.
+    Meddler,
+    /// It evicts a batch pod for the sake of fewer nodes.
+    Thrift,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::PlainDelete,
         Self::EarlyEnd,
         Self::EarlyBatch,
@@ -112,15 +116,20 @@ impl Bug {
         Self::EarlyRescue,
         Self::EarlyLetGo,
         Self::KeptMarks,
+        Self::Meddler,
+        Self::Thrift,
     ];
 
     /// The cluster of a seed in which it has its chance.
     #[must_use]
     pub fn cluster(self, seed: u64) -> Cluster {
         let mut cluster = match self {
-            Self::EarlyRelease | Self::EarlyRescue | Self::EarlyLetGo | Self::KeptMarks => {
-                Cluster::elastic(seed)
-            }
+            Self::EarlyRelease
+            | Self::EarlyRescue
+            | Self::EarlyLetGo
+            | Self::KeptMarks
+            | Self::Meddler
+            | Self::Thrift => Cluster::elastic(seed),
             _ => Cluster::of(seed),
         };
         self.make_room(&mut cluster);
@@ -133,6 +142,7 @@ impl Bug {
             Self::EarlyRelease | Self::EarlyRescue | Self::EarlyLetGo | Self::KeptMarks => {
                 RunId::from("interruptions")
             }
+            Self::Meddler | Self::Thrift => RunId::from("autoscaler"),
             _ => RunId::from("trial"),
         }
     }
@@ -174,6 +184,8 @@ impl Bug {
             | Self::KeptTags
             | Self::EarlyRelease
             | Self::EarlyRescue
+            | Self::Meddler
+            | Self::Thrift
             | Self::Endless => {}
         }
     }
@@ -183,9 +195,11 @@ impl Bug {
     pub fn breaks(self) -> Promise {
         match self {
             Self::PlainDelete | Self::EarlyRescue => Promise::S1,
-            Self::EarlyBatch => Promise::S2,
+            Self::EarlyBatch | Self::Thrift => Promise::S2,
             Self::NoExpiry => Promise::S3,
-            Self::EarlyDrain | Self::OverSurge | Self::LostSize | Self::KeptTags => Promise::S4,
+            Self::EarlyDrain | Self::OverSurge | Self::LostSize | Self::KeptTags | Self::Meddler => {
+                Promise::S4
+            }
             Self::EarlyEnd
             | Self::OpenNodes
             | Self::EarlyForce
@@ -256,7 +270,7 @@ impl Buggy {
                 }
             }
             Bug::EarlyEnd => self.end_early(decision),
-            Bug::EarlyBatch => self.evict_batch(decision),
+            Bug::EarlyBatch | Bug::Thrift => self.evict_batch(decision),
             Bug::EarlyDrain => self.drain_early(decision),
             Bug::OpenNodes => self.leave_open(decision),
             Bug::EarlyForce => self.force_early(decision),
@@ -281,6 +295,7 @@ impl Buggy {
             Bug::EarlyRelease => self.release_early(decision),
             Bug::EarlyRescue => self.rescue_early(decision),
             Bug::EarlyLetGo => self.let_go_early(decision),
+            Bug::Meddler => self.meddle(now, decision),
             Bug::Heedless | Bug::Meddling | Bug::Rash | Bug::Endless | Bug::KeptMarks => {}
         }
         for effect in std::mem::take(&mut self.wrongs) {
@@ -491,6 +506,18 @@ impl Buggy {
                 let action = Action { group, hook: hook.name.clone(), instance, token: None, to: Place::Ec2 };
                 self.wrongs.push(Effect::CompleteAction { action });
             }
+        }
+    }
+
+    /// Nodes whose drain the run begins, as if nobody needed them.
+    fn meddle(&mut self, now: Time, decision: &Decision) {
+        let is_start = |command: &&Command| matches!(&command.effect, Effect::Cordon { mark, .. } if matches!(mark.role, NodeRole::Draining { .. }));
+        for command in decision.commands.iter().filter(is_start) {
+            let Effect::Cordon { node, version, .. } = &command.effect else { continue };
+            let expires = now + Span::from_minutes(60);
+            let mark = Mark { role: NodeRole::Draining { from: now }, since: now, expires };
+            let (node, version) = (node.clone(), *version);
+            self.wrongs.push(Effect::Cordon { node, version, mark });
         }
     }
 

@@ -13,6 +13,7 @@ use std::rc::Rc;
 use replank_core::command::{CommandKey, Effect};
 use replank_core::decision::End;
 use replank_core::plan::{OnFailure, Plan};
+use replank_core::scale::Autoscaler;
 use replank_core::waiting::Waiting;
 use replank_core::{Core, Options, interrupt};
 use replank_model::delta::Delta;
@@ -97,6 +98,8 @@ pub struct Cores {
     options: Options,
     /// Whether interruptions are handled, too.
     interruptions: bool,
+    /// Whether the number of nodes is kept to what is needed, too.
+    autoscaler: Option<Autoscaler>,
 }
 
 impl Cores {
@@ -118,11 +121,22 @@ impl Cores {
         change(&mut plan);
         let interruptions = self.interruptions.then(|| interrupt::Options::beside(Some(&plan)));
         let core = Core::new(plan, RunId::from("trial"), self.options.clone());
-        match interruptions {
+        let core = match interruptions {
             Some(options) => core.with_interruptions(options),
+            None => core,
+        };
+        match &self.autoscaler {
+            Some(settings) => core.with_autoscaler(settings.clone()),
             None => core,
         }
     }
+}
+
+fn autoscaler(flags: &[String]) -> Autoscaler {
+    let mut settings = Autoscaler::default();
+    let unknown = settings.options.read(flags.iter().map(String::as_str)).expect("flags that can be read");
+    assert!(unknown.is_empty(), "flags that are not known: {unknown:?}");
+    settings
 }
 
 fn settings(cluster: &Cluster, start: Time) -> Settings {
@@ -157,7 +171,13 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
         world.image_fault(whose, Some(*fault));
     }
     let options = Options { started: start.floor_seconds(), group_by: Cluster::group_by() };
-    let cores = Cores { plan: cluster.plan.clone(), options, interruptions: cluster.elastic.is_some() };
+    let autoscaler =
+        cluster.elastic.as_ref().and_then(|elastic| elastic.autoscaler.as_deref()).map(autoscaler);
+    if autoscaler.is_some() {
+        checkers.borrow_mut().scaled();
+    }
+    let interruptions = cluster.elastic.is_some();
+    let cores = Cores { plan: cluster.plan.clone(), options, interruptions, autoscaler };
     let core = cores.fresh();
     world.put_in_charge(pilot(cores, core));
     let nodes = world.view().nodes.len();
@@ -180,7 +200,7 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
     checkers.borrow_mut().finish(world.now(), world.end(), &last);
     let took = world.now() - start;
     if let Some(elastic) = cluster.elastic.as_ref().filter(|_| world.end().is_some()) {
-        rest::come_to_rest(&mut world, &mut acts, &checkers, start + elastic.ends());
+        rest::come_to_rest(&mut world, &mut acts, &checkers, elastic, start);
     }
     let checkers = checkers.borrow();
     Trial {

@@ -2,12 +2,15 @@
 
 use std::cell::RefCell;
 
+use replank_model::object::batch::CronJob;
+use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::time::{Span, Time};
 use replank_sim::{Sent, World};
 
 use super::neighbour::Acts;
 use crate::check::{Checkers, ROLE};
+use crate::clusters::Elastic;
 
 /// So long nothing is done by us in a cluster that is at rest.
 const REST: Span = Span::from_minutes(3 * 60);
@@ -19,9 +22,16 @@ pub(super) fn come_to_rest(
     world: &mut World,
     acts: &mut Acts,
     checkers: &RefCell<Checkers>,
-    faults_end: Time,
+    elastic: &Elastic,
+    start: Time,
 ) {
-    let calm = world.now().max(faults_end);
+    let calm = world.now().max(start + elastic.ends());
+    if elastic.autoscaler.is_some() {
+        while world.now() < calm {
+            acts.step(world, calm);
+        }
+        suspend(world);
+    }
     let limit = calm + SETTLES_WITHIN + REST;
     loop {
         let until = (last_effect(world).map_or(calm, |sent| sent.at.max(calm)) + REST).min(limit);
@@ -40,6 +50,15 @@ pub(super) fn come_to_rest(
 fn is_open(world: &World) -> bool {
     let is_marked = |node: &Node| node.meta.annotations.value(ROLE) == Some("interrupted");
     world.messages_left() > 0 || world.view().nodes.unordered().any(|(_, node)| is_marked(node))
+}
+
+/// Scheduled work is load that never ends, and an autoscaler follows it: each start brings a node, which goes again.
+fn suspend(world: &mut World) {
+    let all: Vec<Key> = world.view().cron_jobs.sorted().iter().map(|(_, one)| one.meta.key()).collect();
+    for key in all {
+        let written = world.request(|api| api.modify::<CronJob>(&key, |one| one.spec.suspend = Some(true)));
+        written.expect("the CronJob was just listed");
+    }
 }
 
 fn last_effect(world: &World) -> Option<&Sent> {

@@ -78,6 +78,8 @@ impl Table {
             ("another instance asked for beforehand", sights.met.contains(&Met::Relieved)),
             ("a node that was let go of", sights.met.contains(&Met::LetGo)),
             ("an autoscaler that scaled", sights.met.contains(&Met::Rescaled)),
+            ("nodes that the autoscaler added", sights.met.contains(&Met::NodesAdded)),
+            ("nodes that the autoscaler took away", sights.met.contains(&Met::NodesTaken)),
         ];
         for (what, seen) in seen {
             *self.saw.entry(what).or_default() += usize::from(seen);

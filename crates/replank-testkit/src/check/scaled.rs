@@ -1,0 +1,89 @@
+//! What is done in the name of the autoscaler: within what a run has in hand nothing goes, batch pods keep their nodes, groups are raised within their
+//! bounds and shrink instance by instance.
+//!
+//! Of budgets and of the ends of instances holds what holds for a run. What it adds to a group of the run is no surge: the run is to leave the
+//! group so much larger, and what it takes away before, so much smaller ([`Promised::resized`]).
+
+use std::collections::BTreeMap;
+
+use replank_core::command::{Effect, NodeTarget, Replacement};
+use replank_model::object::cloud::NodeGroup;
+use replank_model::text::GroupName;
+use replank_model::time::Time;
+use replank_sim::Sent;
+
+use super::sights::{Met, Sights};
+use super::truth::Truth;
+use super::{Found, Promise, Promised, SEEN_WITHIN};
+
+/// In whose name nodes are added and taken away.
+pub(super) const RUN: &str = "autoscaler";
+const ORIGINAL: &str = "replank.dev/original-size";
+
+/// Since when groups are in a run's hands.
+#[derive(Debug, Default)]
+pub(super) struct Scaled {
+    held: BTreeMap<GroupName, Time>,
+}
+
+impl Scaled {
+    /// A group has changed.
+    pub(super) fn group(&mut self, at: Time, group: &NodeGroup) {
+        if group.tags.contains_key(ORIGINAL) {
+            self.held.entry(group.name.clone()).or_insert(at);
+        } else {
+            self.held.remove(&group.name);
+        }
+    }
+
+    /// Something was done. Budgets, batch pods, marks and the ends of instances are looked at besides.
+    pub(super) fn executed(
+        &self,
+        promised: &mut Promised,
+        truth: &Truth,
+        sent: &Sent,
+        sights: &mut Sights,
+        found: &mut Found<'_>,
+    ) {
+        match &sent.command.effect {
+            Effect::Resize { group, from, to } => {
+                if to.desired < from.desired {
+                    found.broken(Promise::S5, format!("group {group} is shrunk from {from} to {to}"));
+                // Beside a run's surge it needs a maximum that holds both: how far that may go is looked at with the group.
+                } else if to.min != from.min || to.max != from.max && !self.held.contains_key(group) {
+                    let what = format!("the autoscaler changes bounds of {group}: {from} to {to}");
+                    found.broken(Promise::S4, what);
+                }
+                sights.met.insert(Met::NodesAdded);
+                promised.resized(found.at, group, i64::from(to.desired) - i64::from(from.desired));
+            }
+            Effect::Terminate { group, node, replacement, .. } => {
+                sights.met.insert(Met::NodesTaken);
+                if *replacement == Replacement::Decrement {
+                    promised.resized(found.at, group, -1);
+                }
+                if let Some(node) = node {
+                    self.touched(truth, node, sent, "ends", found);
+                }
+            }
+            Effect::Cordon { node, .. } => self.touched(truth, node, sent, "cordons", found),
+            Effect::DeletePod { pod, .. } => {
+                found.broken(Promise::S1, format!("plain deletion of pod {} by the autoscaler", pod.key));
+            }
+            _ => {}
+        }
+    }
+
+    /// No node goes of a group that a run has in hand. What was decided when nobody could know of that yet is not held against it.
+    fn touched(&self, truth: &Truth, node: &NodeTarget, sent: &Sent, does: &str, found: &mut Found<'_>) {
+        let instance = truth.nodes.get(&node.name).and_then(|node| truth.instance_of(node));
+        let Some(group) = instance.map(|instance| &instance.group) else { return };
+        if self.held.get(group).is_some_and(|since| *since + SEEN_WITHIN < sent.at) {
+            let name = &node.name;
+            found.broken(
+                Promise::S4,
+                format!("the autoscaler {does} node {name} of {group}, which a run has in hand"),
+            );
+        }
+    }
+}

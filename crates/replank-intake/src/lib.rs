@@ -37,6 +37,7 @@
 //! **Everything is bounded** ([`limits::Limits`]): input, document, nesting, values, what aliases repeat. No bytes
 //! make this crate panic (tests/random.rs, tests/bounds.rs).
 
+pub mod base64;
 pub mod check;
 pub mod convert;
 pub mod document;

@@ -6,13 +6,14 @@ use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use replank_intake::base64::encode;
 use replank_lifecycle::Measure;
 use replank_lifecycle::finding::{Finding, Range};
 use replank_lifecycle::scan::{Hint, Report, scan};
 use replank_lifecycle::table::Table;
 
 /// Fewer would mean that files are not read.
-const CASES_MIN: usize = 150;
+const CASES_MIN: usize = 260;
 
 struct Case {
     name: String,
@@ -89,6 +90,36 @@ fn the_table_is_what_finds() {
     }
 }
 
+/// Thousands of documents in one file, one of them broken, in every form of line ends: each has its own line.
+#[test]
+fn thousands_of_documents_have_their_lines() {
+    const DOCUMENTS: usize = 5000;
+    const BROKEN: usize = 2500;
+    let table = Table::embedded();
+    let document = |number: usize| match number {
+        BROKEN => "apiVersion: v1\nkind: [\nmetadata: {name: x}\n".to_owned(),
+        number => format!("apiVersion: batch/v1beta1\nkind: CronJob\nmetadata: {{name: a{number}}}\n"),
+    };
+    let text = (0..DOCUMENTS).map(document).collect::<Vec<_>>().join("---\n");
+    let range = Range { current: None, target: "1.36".parse().unwrap() };
+    let measure = Measure { table, range, products: BTreeMap::new() };
+    for (form, text) in
+        [("plain", text.clone()), ("crlf", text.replace('\n', "\r\n")), ("bom", format!("\u{feff}{text}"))]
+    {
+        let report = scan(&measure, &"x.yaml".into(), &text, &Hint::default()).finish(&measure);
+        let found: Vec<(u32, String)> =
+            report.findings.iter().map(|finding| (finding.place.line, finding.name.clone())).collect();
+        let expected: Vec<(u32, String)> = (0..DOCUMENTS)
+            .filter(|number| *number != BROKEN)
+            .map(|number| (number as u32 * 4 + 1, format!("a{number}")))
+            .collect();
+        assert!(found == expected, "{form}: {} of {}", found.len(), expected.len());
+        let unread: Vec<u32> = report.unread.iter().map(|unread| unread.place.line).collect();
+        assert_eq!(unread.len(), 1, "{form}");
+        assert!((BROKEN as u32 * 4 + 1..=BROKEN as u32 * 4 + 4).contains(&unread[0]), "{form}: {unread:?}");
+    }
+}
+
 fn measure(case: &Case, table: &Table) -> Measure {
     let target = case.option("target").unwrap_or("1.37").parse().unwrap();
     let current = case.option("current").map(|current| current.parse().unwrap());
@@ -159,14 +190,14 @@ fn dump(storage: &str, status: &str, manifest: &str) -> String {
         "chart": {"templates": [{"name": "a", "data": "eA=="}]},
         "manifest": manifest,
     });
-    let v3 = base64(&gzip(v3.to_string().as_bytes()));
-    let v2 = base64(&gzip(&tiller(manifest)));
+    let v3 = encode(&gzip(v3.to_string().as_bytes()));
+    let v2 = encode(&gzip(&tiller(manifest)));
     let name = "sh.helm.release.v1.web.v3";
     let (kind, labels, name, data) = match storage {
-        "secret" => ("Secret", "owner: helm, status: deployed", name, base64(v3.as_bytes())),
+        "secret" => ("Secret", "owner: helm, status: deployed", name, encode(v3.as_bytes())),
         "configmap" => ("ConfigMap", "owner: helm", name, v3),
         "tiller-configmap" => ("ConfigMap", "OWNER: TILLER", "web.v3", v2),
-        "tiller-secret" => ("Secret", "OWNER: TILLER", "web.v3", base64(v2.as_bytes())),
+        "tiller-secret" => ("Secret", "OWNER: TILLER", "web.v3", encode(v2.as_bytes())),
         other => panic!("no storage {other}"),
     };
     format!(
@@ -198,18 +229,4 @@ fn tiller(manifest: &str) -> Vec<u8> {
     message.extend(bytes(5, manifest.as_bytes()));
     message.extend([0x38, 0x03]);
     message
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let word =
-            chunk.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for index in 0..4 {
-            let symbol = ALPHABET[(word >> (18 - 6 * index)) as usize & 63];
-            text.push(if index <= chunk.len() { char::from(symbol) } else { '=' });
-        }
-    }
-    text
 }

@@ -1,7 +1,8 @@
 //! The scan's reader against `replank-intake`, which reads the same texts into whole trees by other code: both must see the
 //! same objects. Over public manifests, where `REPLANK_DATA` names a directory with `manifests`, and over random documents.
 
-use std::path::{Path, PathBuf};
+mod public;
+
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -71,31 +72,10 @@ fn push(root: &Node<'_>, seen: &mut Seen) {
     }
 }
 
-fn files(directory: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files(&path, found);
-        } else if path
-            .extension()
-            .is_some_and(|ending| ["yaml", "yml", "json"].iter().any(|known| ending == *known))
-        {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn public_manifests_are_seen_as_intake_sees_them() {
-    let Some(data) = std::env::var_os("REPLANK_DATA") else {
-        eprintln!("SKIPPED: REPLANK_DATA names no directory with public manifests");
-        return;
-    };
-    let mut found = Vec::new();
-    files(&Path::new(&data).join("manifests"), &mut found);
-    assert!(found.len() > 300, "{} files", found.len());
-    for file in found {
-        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+    let Some(found) = public::manifests() else { return };
+    for (file, text) in found {
         // Templates are for the scan to read.
         if !text.contains("{{") {
             assert_eq!(by_scan(&text), by_intake(&text), "{}", file.display());

@@ -17,6 +17,7 @@ mod printer;
 mod progress;
 mod rehearse;
 mod report;
+mod sarif;
 mod scale;
 mod scan;
 mod snapshot;

@@ -18,7 +18,8 @@ rules! {
     AddonIncompatible = "addon-incompatible", "an add-on for which EKS offers no version that goes with the next one";
     ControllerVersion = "controller-version", "a controller of one's own that is not made for the next version";
     WebhookExact = "webhook-exact", "an admission webhook that sees one API version only, and is passed by at others";
-    KubeletRefuses = "kubelet-refuses", "labels and arguments with which kubelets of the next version do not start";
+    KubeletRefuses = "kubelet-refuses", "labels, arguments and feature gates with which kubelets of the next version do not start";
+    DockerGone = "docker-gone", "pods that talk to the Docker of their node, which nodes of 1.24 and later do not have";
     ImageGone = "image-gone", "nodes of a machine image that EKS does not make for the next version";
     Insight = "insight", "what EKS' upgrade insights say";
     SubnetAddresses = "subnet-addresses", "subnets without the free addresses that a new control plane needs";

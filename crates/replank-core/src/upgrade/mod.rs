@@ -9,6 +9,7 @@
 //! | [`routes`] | when are nodes rolled, and what does that cost |
 //! | [`addons`] | which version of an add-on goes with which control plane |
 //! | [`controllers`] | what was installed besides, and what is it made for |
+//! | [`docker`] | which pods talk to the Docker of their node |
 //! | [`kubelet`] | with what do later kubelets not start |
 //! | [`rollback`] | how long is there a way back |
 //! | [`usage`] | which API versions are used that go on the way (a scan's findings, handed in) |
@@ -20,6 +21,7 @@
 pub mod addon_version;
 pub mod addons;
 pub mod controllers;
+pub mod docker;
 pub mod facts;
 pub mod finding;
 pub mod kubelet;

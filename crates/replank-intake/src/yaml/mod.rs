@@ -28,7 +28,6 @@
 //! | `"one⏎two"`, the second line not indented | refused, as YAML says | kubectl reads it |
 //! | `{a: 1}` as a whole document | accepted | kubectl takes a leading `{` for JSON, and fails |
 
-pub(crate) mod binary;
 pub(crate) mod build;
 mod node;
 mod resume;

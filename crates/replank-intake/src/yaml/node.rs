@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde_json::Value;
 use serde_saphyr::granit_parser::{Marker, ScalarStyle, Tag as YamlTag};
 
+use crate::base64;
 use crate::problem::{ProblemKind, Template};
-use crate::yaml::binary;
 use crate::yaml::scalar::{self, Scalar, Tag};
 
 /// What ends the reading of a document.
@@ -131,7 +131,7 @@ pub(super) fn scalar_node<'t>(
     let tag = match name.as_deref() {
         Some("merge") if text == "<<" => return Ok(Node::Merge),
         Some("binary") => {
-            let Some(decoded) = binary::decode(&text).and_then(|bytes| String::from_utf8(bytes).ok()) else {
+            let Some(decoded) = base64::decode(&text).and_then(|bytes| String::from_utf8(bytes).ok()) else {
                 return Err(Wrong::not_json(
                     at,
                     "`!!binary` that is not base64 of utf-8 text",

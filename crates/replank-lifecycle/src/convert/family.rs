@@ -35,7 +35,7 @@ pub(super) enum Family {
 
 /// Kinds all of whose versions have the same fields, by group. `extensions` and `apps` go together, and so do the groups of
 /// policies and Ingresses.
-const SAME: &[(&[&str], &[&str], &[&str])] = &[
+pub(super) const SAME: &[(&[&str], &[&str], &[&str])] = &[
     (&["extensions", "networking.k8s.io"], &["v1beta1", "v1"], &["NetworkPolicy"]),
     (&["networking.k8s.io"], &["v1beta1", "v1"], &["IngressClass"]),
     (&["networking.k8s.io"], &["v1alpha1", "v1beta1", "v1"], &["IPAddress", "ServiceCIDR"]),

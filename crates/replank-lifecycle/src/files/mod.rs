@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(crate) use gitignore::{is_below, matches_name as glob};
-pub use text::from_bytes;
+pub use text::{Decoded, Wrong, from_bytes};
 pub use walk::{Ignore, Walk, WalkError, walk};
 
 use crate::judge::Measure;
@@ -71,9 +71,19 @@ fn scan_file(measure: &Measure, file: &File) -> Report {
 
 fn scan_bytes(measure: &Measure, name: &Arc<str>, bytes: Vec<u8>, hint: &Hint) -> Report {
     match from_bytes(bytes) {
-        Ok(text) => scan::scan(measure, name, &text, hint),
+        Ok(decoded) => scan_decoded(measure, name, &decoded, hint),
         Err(why) => unread(name, why),
     }
+}
+
+/// Scans a text, and tells what is wrong with it.
+pub fn scan_decoded(measure: &Measure, name: &Arc<str>, decoded: &Decoded, hint: &Hint) -> Report {
+    let mut report = scan::scan(measure, name, &decoded.text, hint);
+    if let Some(Wrong { line, why }) = &decoded.wrong {
+        let place = Place { source: name.clone(), line: *line, column: 1 };
+        report.unread.push(Unread { place, why: why.clone() });
+    }
+    report
 }
 
 fn unread(name: &Arc<str>, why: String) -> Report {

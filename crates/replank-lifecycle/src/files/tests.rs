@@ -143,8 +143,32 @@ fn a_link_to_its_own_parent_is_followed_once() {
 
 #[test]
 fn text_is_told_by_its_first_bytes() {
-    assert_eq!(from_bytes(vec![0xff, 0xfe, b'a', 0, b'b', 0]), Ok("ab".into()));
-    assert_eq!(from_bytes(b"ab".to_vec()), Ok("ab".into()));
-    assert!(from_bytes(vec![b'a', 0xc3]).unwrap_err().contains("byte 1"));
+    let text = |bytes: &[u8]| from_bytes(bytes.to_vec()).map(|decoded| decoded.text);
+    assert_eq!(text(&[0xff, 0xfe, b'a', 0, b'b', 0]), Ok("ab".into()));
+    assert_eq!(text(b"ab"), Ok("ab".into()));
+    assert!(text(&[b'a', 0xc3, 0]).unwrap_err().contains("byte 1"));
     assert!(from_bytes(vec![0x1f, 0x8b, 0]).unwrap_err().contains("gzip"));
+}
+
+/// Windows-1252: a comment in it hides nothing. What is no text at all is told.
+#[test]
+fn bytes_of_another_encoding_hide_nothing() {
+    let decoded = from_bytes(
+        b"# caf\xe9\n---\napiVersion: batch/v1beta1\nkind: CronJob\nmetadata: {name: f\xfcr}\n".to_vec(),
+    )
+    .unwrap();
+    assert_eq!(decoded.wrong.as_ref().map(|wrong| wrong.line), Some(1));
+    let report =
+        scan_decoded(&crate::scan::tests::measure("1.36"), &Arc::from("x.yaml"), &decoded, &Hint::default());
+    let found: Vec<(u32, &str)> =
+        report.findings.iter().map(|finding| (finding.place.line, &*finding.name)).collect();
+    assert_eq!(found, [(3, "f\u{fffd}r")]);
+    assert_eq!(report.unread.len(), 1);
+    assert!(
+        report.unread[0].why.starts_with("not utf-8: byte 5 does not belong in text"),
+        "{:?}",
+        report.unread
+    );
+    assert!(from_bytes(b"\x7fELF\x00\xff\xff".to_vec()).is_err());
+    assert_eq!(from_bytes("ü".into()), Ok(Decoded { text: "ü".to_owned(), wrong: None }));
 }

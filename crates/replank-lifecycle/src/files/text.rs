@@ -7,11 +7,29 @@ use flate2::read::MultiGzDecoder;
 /// Bytes that one file may unpack to: dumps of the largest clusters are below it.
 const UNPACKED_MAX: u64 = 8 << 30;
 
+/// A text as far as its bytes are one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    /// The text.
+    pub text: String,
+    /// Where bytes stand that do not belong there, and what becomes of them.
+    pub wrong: Option<Wrong>,
+}
+
+/// Bytes in a text that are none of UTF-8: mostly a comment or a name in an older encoding (Windows-1252, Latin-1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// The line of the first of them.
+    pub line: u32,
+    /// In words.
+    pub why: String,
+}
+
 /// The text of a file. gzip is told by its first bytes, UTF-16 (as PowerShell's `>` writes) by its byte order mark.
 ///
 /// # Errors
 /// In words, where it is no text.
-pub fn from_bytes(bytes: Vec<u8>) -> Result<String, String> {
+pub fn from_bytes(bytes: Vec<u8>) -> Result<Decoded, String> {
     let bytes = if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut unpacked = Vec::new();
         MultiGzDecoder::new(&*bytes)
@@ -28,12 +46,28 @@ pub fn from_bytes(bytes: Vec<u8>) -> Result<String, String> {
             .map(|decoded| decoded.unwrap_or(char::REPLACEMENT_CHARACTER))
             .collect()
     };
-    match bytes.as_slice() {
-        [0xff, 0xfe, ..] => Ok(utf16(u16::from_le_bytes)),
-        [0xfe, 0xff, ..] => Ok(utf16(u16::from_be_bytes)),
-        _ => String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            format!("not utf-8: byte {at} does not belong in text")
-        }),
+    let text = match bytes.as_slice() {
+        [0xff, 0xfe, ..] => utf16(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => utf16(u16::from_be_bytes),
+        _ => match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => return older(error.as_bytes(), error.utf8_error().valid_up_to()),
+        },
+    };
+    Ok(Decoded { text, wrong: None })
+}
+
+/// Bytes of which not all are UTF-8. Versions and kinds are ASCII in any encoding of the West, and so are found all the same.
+fn older(bytes: &[u8], at: usize) -> Result<Decoded, String> {
+    if bytes.contains(&0) {
+        return Err(format!("not utf-8: byte {at} does not belong in text"));
     }
+    let newlines = bytes[..at].iter().filter(|byte| **byte == b'\n').count();
+    let wrong = Wrong {
+        line: u32::try_from(newlines).unwrap_or(u32::MAX).saturating_add(1),
+        why: format!(
+            "not utf-8: byte {at} does not belong in text. kubectl refuses it; here it counts as some letter"
+        ),
+    };
+    Ok(Decoded { text: String::from_utf8_lossy(bytes).into_owned(), wrong: Some(wrong) })
 }

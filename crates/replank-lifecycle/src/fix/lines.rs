@@ -16,8 +16,15 @@ pub struct Hunk {
 /// Products of lines up to which the longest common sequence is looked for; beyond it, lines go and come as a whole.
 const COMPARED_MAX: usize = 4_000_000;
 
+/// A text with its edits made, and its hunks.
+pub(super) fn edited(text: &str, mut edits: Vec<Edit>) -> (String, Vec<Hunk>) {
+    edits.sort_by_key(|edit| edit.range.start);
+    let hunks = hunks(text, &edits);
+    (apply(text, 0..text.len(), &edits), hunks)
+}
+
 /// The hunks of edits, in order.
-pub(super) fn hunks(text: &str, edits: &[Edit]) -> Vec<Hunk> {
+fn hunks(text: &str, edits: &[Edit]) -> Vec<Hunk> {
     let mut hunks = Vec::new();
     let (mut at, mut line) = (0, 1);
     for (start, end) in spans(text, edits) {

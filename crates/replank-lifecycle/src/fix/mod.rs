@@ -60,10 +60,14 @@ pub fn fix(
             Found::Unread(_) | Found::Template { .. } => {}
         });
     }
-    let Fixing { mut edits, changes, left, .. } = fixing;
-    edits.sort_by_key(|edit| edit.range.start);
-    let hunks = lines::hunks(text, &edits);
-    Fixed { text: apply(text, 0..text.len(), &edits), changes, left, hunks }
+    let Fixing { edits, changes, left, .. } = fixing;
+    let (text, hunks) = lines::edited(text, edits);
+    Fixed { text, changes, left, hunks }
+}
+
+/// The notation that a document is written in.
+fn notation_of(text: &str) -> Notation {
+    if source::is_json(text) { Notation::Json } else { Notation::Yaml }
 }
 
 struct Fixing<'f> {
@@ -91,8 +95,7 @@ impl Fixing<'_> {
             return;
         }
         let range = document.range.clone();
-        let is_json = source::is_json(&self.text[range.clone()]);
-        let notation = if is_json { Notation::Json } else { Notation::Yaml };
+        let notation = notation_of(&self.text[range.clone()]);
         // Flow notation of YAML may begin like JSON.
         let read = tree::read(self.text, range.clone(), notation)
             .or_else(|why| tree::read(self.text, range.clone(), Notation::Yaml).map_err(|_| why));

@@ -49,10 +49,9 @@ pub fn fix_releases(measure: &Measure, schema: &Schema, name: &Arc<str>, text: &
         Found::Document(document) => fixing.document(&document),
         Found::Unread(_) | Found::Template { .. } => {}
     });
-    let Fixing { mut edits, releases, left, .. } = fixing;
-    edits.sort_by_key(|edit| edit.range.start);
-    let hunks = lines::hunks(text, &edits);
-    FixedReleases { text: apply(text, 0..text.len(), &edits), releases, left, hunks }
+    let Fixing { edits, releases, left, .. } = fixing;
+    let (text, hunks) = lines::edited(text, edits);
+    FixedReleases { text, releases, left, hunks }
 }
 
 struct Fixing<'f> {
@@ -114,8 +113,7 @@ impl Fixing<'_> {
             return;
         }
         let range = document.range.clone();
-        let is_json = source::is_json(&self.text[range.clone()]);
-        let notation = if is_json { Notation::Json } else { Notation::Yaml };
+        let notation = super::notation_of(&self.text[range.clone()]);
         match self.rewrite(range, notation, &of_document) {
             Ok(made) => {
                 self.edits.extend(made.edits);

@@ -1,4 +1,4 @@
-//! Base64, byte by byte as it is asked for.
+//! Base64 as a stream, byte by byte as it is asked for: releases are large, and packed twice.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -85,23 +85,10 @@ impl<R: Read> Read for Base64<R> {
     }
 }
 
-/// The other way.
-pub(super) fn encode(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let word =
-            chunk.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for index in 0..4 {
-            let symbol = ALPHABET[(word >> (18 - 6 * index)) as usize & 63];
-            text.push(if index <= chunk.len() { char::from(symbol) } else { '=' });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
+    use replank_intake::base64::encode;
+
     use super::*;
 
     fn decode(text: &str) -> io::Result<Vec<u8>> {

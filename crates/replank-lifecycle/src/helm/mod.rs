@@ -122,8 +122,8 @@ mod tests {
     use flate2::Compression;
     use flate2::write::GzEncoder;
 
-    use super::base64::encode;
     use super::*;
+    use replank_intake::base64::encode;
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());

@@ -9,7 +9,9 @@ use flate2::write::GzEncoder;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::base64::{Base64, encode};
+use replank_intake::base64::encode;
+
+use super::base64::Base64;
 use super::{GZIP, ReleaseError, UNPACKED_MAX};
 
 /// What Helm 3 keeps of a release, and how it was packed.

@@ -3,6 +3,7 @@
 //! That tells which versions a template can come to, and not which it comes to. Where one document has several versions in
 //! branches, or asks what the cluster serves, the finding says so.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Hint, Origin, Scan, Use};
@@ -15,7 +16,10 @@ const PUT_IN: &str = "TEMPLATED-VALUE";
 
 /// A whole file, of which every document that has directives is a template.
 pub(super) fn whole(scan: &mut Scan<'_>, name: &Arc<str>, text: &str, hint: &Hint) {
-    source::read_templates(name, text, &mut |found| scan.found(name, text, found, &Origin::Plain, hint));
+    let marked = without_markers_in_directives(text);
+    source::read_templates(name, text, &marked, &mut |found| {
+        scan.found(name, text, found, &Origin::Plain, hint);
+    });
 }
 
 /// One document, from its line on.
@@ -147,6 +151,23 @@ fn taken_out(text: &str) -> String {
     plain
 }
 
+/// The text, byte for byte, with blanks for markers of documents within directives: in a comment over several lines, say.
+fn without_markers_in_directives(text: &str) -> Cow<'_, str> {
+    let mut marked = Cow::Borrowed(text);
+    let mut at = 0;
+    while let Some((start, open, close)) = next_directive(&text[at..]) {
+        let start = at + start;
+        at = start + end_of(&text[start..], open, close);
+        for marker in ["\n---", "\n..."] {
+            for (newline, _) in text[start..at].match_indices(marker) {
+                let marker = start + newline + 1;
+                marked.to_mut().replace_range(marker..marker + 3, "   ");
+            }
+        }
+    }
+    marked
+}
+
 /// Whether a line has nothing but directives.
 fn is_directives(line: &str) -> bool {
     let mut rest = line;
@@ -182,6 +203,10 @@ mod tests {
         assert_eq!(
             taken_out(text),
             "\nkind: X\n\nname: TEMPLATED-VALUE-web\nlabels:\n  \n\n\nkey: \"TEMPLATED-VALUE\"\n"
+        );
+        assert_eq!(
+            without_markers_in_directives("a\n---\n{{/*\n---\nx */}}\n---\n"),
+            "a\n---\n{{/*\n   \nx */}}\n---\n"
         );
         assert_eq!(taken_out("{% if a %}{% set b %}\nkind: {{ k }}"), "\nkind: TEMPLATED-VALUE");
     }

@@ -78,9 +78,15 @@ pub fn read<'t>(name: &Arc<str>, text: &'t str, each: &mut dyn FnMut(Found<'t>))
     }
 }
 
-/// Reads a text that is known to be a template: what has directives is not even tried as YAML.
-pub(crate) fn read_templates<'t>(name: &Arc<str>, text: &'t str, each: &mut dyn FnMut(Found<'t>)) {
-    for part in Parts::new(text) {
+/// Reads a text that is known to be a template: what has directives is not even tried as YAML. `marked` is the same text, byte
+/// for byte, but for markers that are none, as they stand within a directive.
+pub(crate) fn read_templates<'t>(
+    name: &Arc<str>,
+    text: &'t str,
+    marked: &str,
+    each: &mut dyn FnMut(Found<'t>),
+) {
+    for part in Parts::new(marked) {
         if is_template(&text[part.range.clone()]) {
             each(Found::Template { range: part.range, line: part.line, unread: None });
         } else {

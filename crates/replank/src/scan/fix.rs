@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use replank_lifecycle::Measure;
-use replank_lifecycle::files::File;
+use replank_lifecycle::files::{Decoded, File};
 use replank_lifecycle::fix::{self, Change, Fixed, Hunk, Left};
 use replank_lifecycle::scan::Hint;
 use replank_lifecycle::schema::Schema;
@@ -198,7 +198,11 @@ fn stdin(
     schema: &Schema,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
-    let text = super::stdin_text()?;
+    let Decoded { text, wrong } = super::stdin_text()?;
+    if let Some(wrong) = wrong {
+        return Err(Failure::usage_message(format!("standard input, line {}: {}", wrong.line, wrong.why))
+            .next("write it in utf-8: iconv -f windows-1252 -t utf-8"));
+    }
     let name: Arc<str> = "<stdin>".into();
     let of = if args.helm_release {
         of_releases(measure, schema, &name, text)

@@ -15,10 +15,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use replank_lifecycle::Measure;
-use replank_lifecycle::files::{self, File, Ignore, Walk};
+use replank_lifecycle::files::{self, Decoded, File, Ignore, Walk};
 use replank_lifecycle::finding::{Confidence, Finding, Range, Severity};
 use replank_lifecycle::release::Release;
-use replank_lifecycle::scan::{self, Counts, Hint, Report, Unrendered};
+use replank_lifecycle::scan::{Counts, Hint, Report, Unrendered};
 use replank_lifecycle::source::Unread;
 use replank_lifecycle::table::{DATA_NEWEST, Product, Table};
 use replank_lifecycle::waiver::{Waived, Waivers};
@@ -240,10 +240,10 @@ fn scanned(
 }
 
 fn stdin(measure: &Measure) -> Result<Report, Failure> {
-    Ok(scan::scan(measure, &"<stdin>".into(), &stdin_text()?, &Hint::default()))
+    Ok(files::scan_decoded(measure, &"<stdin>".into(), &stdin_text()?, &Hint::default()))
 }
 
-fn stdin_text() -> Result<String, Failure> {
+fn stdin_text() -> Result<Decoded, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
         Failure::internal(anyhow::Error::new(error).context("standard input cannot be read"))

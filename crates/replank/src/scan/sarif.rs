@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::Scanned;
 use super::table::{how, step, who};
-use crate::check::sarif::{SCHEMA, uri};
 use crate::failure::Failure;
+use crate::sarif::{log, uri};
 
 const RULES: [(Severity, &str, &str); 3] = [
     (Severity::Gone, "api-gone", "An API version that the cluster no longer serves"),
@@ -17,21 +17,8 @@ const RULES: [(Severity, &str, &str); 3] = [
 pub(super) fn sarif(scanned: &Scanned) -> Result<String, Failure> {
     let rules: Vec<Value> =
         RULES.iter().map(|(_, id, title)| json!({"id": id, "shortDescription": {"text": title}})).collect();
-    let all = json!({
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [{
-            "tool": {"driver": {
-                "name": "replank",
-                "version": env!("CARGO_PKG_VERSION"),
-                "informationUri": env!("CARGO_PKG_REPOSITORY"),
-                "rules": rules,
-            }},
-            "results": scanned.findings.iter().map(result).collect::<Vec<_>>(),
-        }],
-    });
-    let text = serde_json::to_string_pretty(&all).map_err(Failure::internal)?;
-    Ok(text + "\n")
+    let results: Vec<Value> = scanned.findings.iter().map(result).collect();
+    log(&rules, &results)
 }
 
 fn result(finding: &Finding) -> Value {

@@ -92,7 +92,8 @@ pub(crate) struct WayArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) scan: Vec<PathBuf>,
 
-    /// Arguments of a group's kubelets: its user data, a NodeConfig.
+    /// Arguments of a group's kubelets: its user data, a NodeConfig; in base64, too, and as `aws ec2
+    /// describe-launch-template-versions` prints it.
     #[arg(long, value_name = "GROUP=FILE", value_parser = kubelet)]
     pub(crate) kubelet: Vec<(String, PathBuf)>,
 

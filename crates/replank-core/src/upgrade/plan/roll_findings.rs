@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use replank_model::object::meta::Key;
 
+use super::super::docker;
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
-use super::super::kubelet::{LABELS_SINCE, Refused, refused, refused_labels};
+use super::super::kubelet::{LABELS_SINCE, Refused, Values, refused, refused_labels};
 use super::super::minor::{Hop, Minor};
 use super::super::routes::Roll;
 use super::super::survey::Nodes;
@@ -23,6 +24,7 @@ const WITHOUT_AL2: Minor = Minor(33);
 pub(super) fn find(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
     let mut findings = checked(input, roll);
     findings.extend(refusals(input, roll));
+    findings.extend(without_docker(input, roll));
     if !findings.iter().any(|finding| finding.rule == Rule::ImageGone) {
         findings.extend(image(input, roll));
     }
@@ -115,22 +117,59 @@ fn refusals(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
             ),
         );
     }
-    for one in input.kubelets.get(&roll.group).map(|text| refused(text, roll.to)).unwrap_or_default() {
+    for (line, one) in input.kubelets.get(&roll.group).map(|text| refused(text, roll.to)).unwrap_or_default()
+    {
         match one {
             Refused::Label(key) => {
-                let (reason, remedy) = label(&key, "its user data");
+                let (reason, remedy) = label(&key, &format!("line {line} of its user data"));
                 push(reason, remedy);
             }
             Refused::Flag(gone) => push(
                 format!(
-                    "its user data gives kubelets --{}, with which they do not start since {}: no new node would join",
-                    gone.flag, gone.since
+                    "line {line} of its user data gives kubelets --{}{}, with which they do not start since {}: no new node would join",
+                    gone.flag,
+                    match gone.values {
+                        Values::Only(value) => format!("={value}"),
+                        Values::Any | Values::AllBut(_) => String::new(),
+                    },
+                    gone.since
                 ),
                 gone.instead.to_owned(),
+            ),
+            Refused::Gate(gate) => push(
+                format!(
+                    "line {line} of its user data sets the feature gate {}, which kubelets do not know since {}: they do not start, and no \
+                     new node would join",
+                    gate.name, gate.since
+                ),
+                "take it out: what it was about is always so by then, or is gone with it".to_owned(),
             ),
         }
     }
     findings
+}
+
+/// Who talks to the Docker of nodes that are the last to have one.
+fn without_docker(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
+    if roll.from >= docker::GONE_SINCE || roll.to < docker::GONE_SINCE {
+        return Vec::new();
+    }
+    docker::users(input.view, &roll.group, &input.run.group_by)
+        .into_iter()
+        .map(|(kind, key, path)| Finding {
+            rule: Rule::DockerGone,
+            severity: Severity::Warning,
+            object: ObjectName::new(kind, key),
+            reason: format!(
+                "its pods mount {path}, and nodes of {} and later have no Docker: where {} is rolled they find nothing there",
+                docker::GONE_SINCE,
+                roll.group
+            ),
+            remedy: "take the mount out: images are built without Docker (BuildKit, kaniko), what containers do is asked of the kubelet or the \
+                     container runtime's own socket (/run/containerd/containerd.sock)"
+                .to_owned(),
+        })
+        .collect()
 }
 
 /// Labels that kubelets of a group may have set while they were allowed to, where nobody has said what their arguments are. Later kubelets cannot

@@ -451,6 +451,67 @@ fn labels_and_arguments_that_new_kubelets_refuse_block_the_roll() {
 }
 
 #[test]
+fn feature_gates_and_values_that_new_kubelets_refuse_block_the_roll() {
+    let of = |from: &str, to: u64| {
+        let version = Minor::of(from).expect("a version").to_string();
+        let mut stage = Stage::new(to, vec![web(from)]).eks(cluster(&version));
+        stage.kubelets = BTreeMap::from([(
+            "web".into(),
+            "#!/bin/bash
+/etc/eks/bootstrap.sh x --container-runtime containerd --kubelet-extra-args '--cloud-provider=aws'
+             kubelet --feature-gates=CSIMigrationAWS=true,RotateKubeletServerCertificate=true
+"
+            .to_owned(),
+        )]);
+        stage.found(Rule::KubeletRefuses)
+    };
+    let found = of("v1.26.9-eks-1", 27);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found.iter().any(|text| text.contains("line 2 of its user data gives kubelets --cloud-provider=aws"))
+    );
+    assert!(
+        found
+            .iter()
+            .any(|text| text.contains("line 3 of its user data sets the feature gate CSIMigrationAWS")),
+        "{found:?}"
+    );
+    assert_eq!(of("v1.25.9-eks-1", 26), [""; 0], "they know all of it");
+}
+
+#[test]
+fn who_talks_to_docker_is_told_before_the_last_nodes_go_that_have_it() {
+    let of = |from: &str, to: u64, runtime: &str, path: &str| {
+        let mut node = web(from);
+        node["status"]["nodeInfo"]["containerRuntimeVersion"] = json!(runtime);
+        let mut builder = daemon_set("builder", "x:1");
+        builder["spec"]["template"]["spec"]["volumes"] = json!([{"name": "a", "hostPath": {"path": path}}]);
+        let version = Minor::of(from).expect("a version").to_string();
+        Stage::new(to, vec![node, builder, daemon_set("other", "x:1")])
+            .eks(cluster(&version))
+            .found(Rule::DockerGone)
+    };
+    let docker = "docker://20.10.25";
+    let found = of("v1.23.17-eks-1", 24, docker, "/var/run/docker.sock");
+    assert_eq!(
+        found,
+        [
+            "roll web 1.23 to 1.24 | warning DaemonSet kube-system/builder: its pods mount /var/run/docker.sock, and nodes of 1.24 and later \
+             have no Docker: where web is rolled they find nothing there"
+        ]
+    );
+    assert_eq!(of("v1.23.17-eks-1", 24, "", "/run/docker.sock/").len(), 1, "nobody says what runs there");
+    assert_eq!(of("v1.23.17-eks-1", 24, docker, "/var/log"), [""; 0]);
+    assert_eq!(
+        of("v1.23.17-eks-1", 24, "containerd://1.6.19", "/var/run/docker.sock"),
+        [""; 0],
+        "it is gone already"
+    );
+    assert_eq!(of("v1.22.17-eks-1", 23, docker, "/var/run/docker.sock"), [""; 0], "it stays");
+    assert_eq!(of("v1.24.17-eks-1", 25, "", "/var/run/docker.sock"), [""; 0], "it went before");
+}
+
+#[test]
 fn labels_of_nodes_block_where_their_old_kubelets_may_have_set_them() {
     let of = |kubelet: &str, to: u64, arguments: Option<&str>| {
         let labels = json!({"eks.amazonaws.com/nodegroup": "web", "kubernetes.io/role": "web", "beta.kubernetes.io/arch": "amd64"});

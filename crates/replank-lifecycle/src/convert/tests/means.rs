@@ -33,7 +33,7 @@ pub(super) fn needs_a_person(object: &Value) -> bool {
                 && spec_schema.get("x-kubernetes-int-or-string").is_none();
             untyped || (spec.get("versions").is_none() && spec.get("version").is_none())
         }
-        "ValidatingWebhookConfiguration" => {
+        "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
             list(&object["webhooks"]).iter().any(|of| of["sideEffects"] == "Unknown")
         }
         "CertificateSigningRequest" => {
@@ -89,15 +89,21 @@ pub(super) fn means(object: &Value) -> Value {
         "PodDisruptionBudget" => budget(version, spec),
         "HorizontalPodAutoscaler" => autoscaler(version, object),
         "CustomResourceDefinition" => definition(version, spec),
-        "ValidatingWebhookConfiguration" => webhooks(version, object),
+        "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => webhooks(version, object),
         "CertificateSigningRequest" => {
             json!([spec["signerName"], or(&spec["usages"], json!(["digital signature", "key encipherment"]))])
         }
-        "SubjectAccessReview" => json!([spec["user"], or(&spec["groups"], or(&spec["group"], json!([])))]),
+        "SubjectAccessReview" | "LocalSubjectAccessReview" => {
+            json!([spec["user"], or(&spec["groups"], or(&spec["group"], json!([])))])
+        }
         "EndpointSlice" => Value::Array(list(&object["endpoints"]).iter().map(endpoint).collect()),
         "Event" => json!([object["action"], object["reason"], object["type"], object["series"]["count"]]),
         "PriorityLevelConfiguration" => level(version, object),
         "ResourceClaim" => Value::Array(list(&spec["devices"]["requests"]).iter().map(request).collect()),
+        "ResourceClaimTemplate" => {
+            let requests = &spec["spec"]["devices"]["requests"];
+            Value::Array(list(requests).iter().map(request).collect())
+        }
         "ResourceSlice" => Value::Array(list(&spec["devices"]).iter().map(device).collect()),
         _ => spec.clone(),
     }

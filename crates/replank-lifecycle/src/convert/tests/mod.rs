@@ -3,6 +3,7 @@
 
 mod means;
 mod random;
+mod rows;
 
 use std::collections::BTreeSet;
 
@@ -21,7 +22,7 @@ fn converted(object: &Value, to: &str) -> Result<Value, Hold> {
 }
 
 /// The newest version of every kind that has converters, and its older ones.
-const KINDS: [(&str, &str, &[&str]); 19] = [
+const KINDS: [(&str, &str, &[&str]); 22] = [
     ("Deployment", "apps/v1", &["extensions/v1beta1", "apps/v1beta1", "apps/v1beta2"]),
     ("DaemonSet", "apps/v1", &["extensions/v1beta1", "apps/v1beta2"]),
     ("StatefulSet", "apps/v1", &["apps/v1beta1", "apps/v1beta2"]),
@@ -42,25 +43,36 @@ const KINDS: [(&str, &str, &[&str]); 19] = [
         "admissionregistration.k8s.io/v1",
         &["admissionregistration.k8s.io/v1beta1"],
     ),
+    (
+        "MutatingWebhookConfiguration",
+        "admissionregistration.k8s.io/v1",
+        &["admissionregistration.k8s.io/v1beta1"],
+    ),
     ("CertificateSigningRequest", "certificates.k8s.io/v1", &["certificates.k8s.io/v1beta1"]),
     ("SubjectAccessReview", "authorization.k8s.io/v1", &["authorization.k8s.io/v1beta1"]),
+    ("LocalSubjectAccessReview", "authorization.k8s.io/v1", &["authorization.k8s.io/v1beta1"]),
     ("EndpointSlice", "discovery.k8s.io/v1", &["discovery.k8s.io/v1beta1"]),
     ("Event", "events.k8s.io/v1", &["events.k8s.io/v1beta1"]),
     (
         "PriorityLevelConfiguration",
         "flowcontrol.apiserver.k8s.io/v1",
         &[
+            "flowcontrol.apiserver.k8s.io/v1alpha1",
             "flowcontrol.apiserver.k8s.io/v1beta1",
             "flowcontrol.apiserver.k8s.io/v1beta2",
             "flowcontrol.apiserver.k8s.io/v1beta3",
         ],
     ),
-    ("ResourceClaim", "resource.k8s.io/v1", &["resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2"]),
-    ("ResourceSlice", "resource.k8s.io/v1", &["resource.k8s.io/v1alpha3", "resource.k8s.io/v1beta1"]),
+    ("ResourceClaim", "resource.k8s.io/v1", DEVICES),
+    ("ResourceClaimTemplate", "resource.k8s.io/v1", DEVICES),
+    ("ResourceSlice", "resource.k8s.io/v1", DEVICES),
 ];
 
+/// Older versions of dynamic resource allocation, with the same objects under other fields.
+const DEVICES: &[&str] = &["resource.k8s.io/v1alpha3", "resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2"];
+
 fn any_object() -> impl Strategy<Value = (usize, usize, Value)> {
-    (0..KINDS.len(), 0..3_usize).prop_flat_map(|(kind, version)| {
+    (0..KINDS.len(), 0..12_usize).prop_flat_map(|(kind, version)| {
         let (name, _, versions) = KINDS[kind];
         let version = version % versions.len();
         random::object(name, versions[version]).prop_map(move |object| (kind, version, object))

@@ -41,14 +41,15 @@ pub(super) fn object(kind: &'static str, api_version: &'static str) -> BoxedStra
         "PodDisruptionBudget" => budget(),
         "HorizontalPodAutoscaler" => autoscaler(api_version),
         "CustomResourceDefinition" => definition(),
-        "ValidatingWebhookConfiguration" => webhooks(),
+        "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => webhooks(),
         "CertificateSigningRequest" => csr(),
         "EndpointSlice" => slice(),
         "Event" => event(),
         "PriorityLevelConfiguration" => level(api_version),
         "ResourceClaim" => claim(api_version),
+        "ResourceClaimTemplate" => claim(api_version).prop_map(|claim| json!({"spec": claim})).boxed(),
         "ResourceSlice" => devices(api_version),
-        "SubjectAccessReview" => with(
+        "SubjectAccessReview" | "LocalSubjectAccessReview" => with(
             json!({}),
             members(vec![("group", one_of(&[json!(["a"]), json!([])])), ("user", one_of(&[json!("jo")]))]),
         )
@@ -56,7 +57,7 @@ pub(super) fn object(kind: &'static str, api_version: &'static str) -> BoxedStra
         .boxed(),
         _ => Just(json!({"spec": {"podSelector": {}}})).boxed(),
     };
-    let needs_name = kind != "SubjectAccessReview";
+    let needs_name = !matches!(kind, "SubjectAccessReview" | "LocalSubjectAccessReview");
     body.prop_map(move |body| {
         let mut object = json!({"apiVersion": api_version, "kind": kind});
         if needs_name {
@@ -456,7 +457,7 @@ fn level(api_version: &str) -> BoxedStrategy<Value> {
 }
 
 fn claim(api_version: &str) -> BoxedStrategy<Value> {
-    let flat = api_version.ends_with("v1beta1");
+    let flat = api_version.ends_with("v1alpha3") || api_version.ends_with("v1beta1");
     let exactly = with(
         json!({"deviceClassName": "d"}),
         members(vec![("count", one_of(&[json!(2)])), ("allocationMode", one_of(&[json!("ExactCount")]))]),
@@ -482,12 +483,21 @@ fn devices(api_version: &str) -> BoxedStrategy<Value> {
         ("attributes", one_of(&[json!({"model": {"string": "big"}})])),
         ("capacity", Just(json!({"memory": capacity})).boxed()),
     ]);
+    let flat = api_version.ends_with("v1beta2");
     vec(device, 0..3)
-        .prop_map(|devices| {
+        .prop_map(move |devices| {
             let devices: Vec<Value> = devices
                 .into_iter()
                 .enumerate()
-                .map(|(at, of)| json!({"name": format!("d{at}"), "basic": of}))
+                .map(|(at, mut of)| {
+                    let name = json!(format!("d{at}"));
+                    if flat {
+                        of["name"] = name;
+                        of
+                    } else {
+                        json!({"name": name, "basic": of})
+                    }
+                })
                 .collect();
             let pool = json!({"name": "p", "generation": 1, "resourceSliceCount": 1});
             json!({"spec": {"driver": "a.b", "nodeName": "n", "pool": pool, "devices": devices}})

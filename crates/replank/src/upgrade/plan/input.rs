@@ -15,6 +15,7 @@ use replank_sim::rehearse::count_budgets;
 use serde_json::Value;
 
 use super::Taken;
+use super::user_data::user_data;
 use crate::failure::Failure;
 use crate::moment;
 use crate::printer::Printer;
@@ -88,7 +89,14 @@ pub(crate) fn facts(files: &[PathBuf]) -> Result<Facts, Failure> {
 
 /// Arguments of kubelets, by group.
 fn kubelets(given: &[(String, PathBuf)]) -> Result<BTreeMap<Text, String>, Failure> {
-    given.iter().map(|(group, path)| Ok((Text::from(group.as_str()), text(path)?))).collect()
+    let one = |(group, path): &(String, PathBuf)| {
+        let given = user_data(&text(path)?).map_err(|why| {
+            Failure::usage_message(format!("{}: {why}", path.display()))
+                .next("aws ec2 describe-launch-template-versions --launch-template-id ID --versions N > FILE")
+        })?;
+        Ok((Text::from(group.as_str()), given))
+    };
+    given.iter().map(one).collect()
 }
 
 fn text(path: &Path) -> Result<String, Failure> {

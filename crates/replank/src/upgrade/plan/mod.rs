@@ -5,6 +5,7 @@ mod json;
 mod markdown;
 pub(crate) mod rolls;
 mod text;
+mod user_data;
 pub(crate) mod uses;
 pub(crate) mod words;
 

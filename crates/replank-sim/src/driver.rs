@@ -108,6 +108,9 @@ impl Pilot for Migration {
             kind,
             Kind::Deployment
                 | Kind::ReplicaSet
+                | Kind::StatefulSet
+                | Kind::DaemonSet
+                | Kind::ReplicationController
                 | Kind::HorizontalPodAutoscaler
                 | Kind::PodDisruptionBudget
                 | Kind::PersistentVolumeClaim

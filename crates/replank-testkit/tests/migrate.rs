@@ -22,6 +22,16 @@ fn a_rollout_takes_over_without_a_gap_whatever_happens_meanwhile() {
     play_all(Case::rollout);
 }
 
+#[test]
+fn kinds_that_own_their_pods_keep_them_whatever_happens_meanwhile() {
+    play_all(Case::pods);
+}
+
+#[test]
+fn a_migration_of_such_a_kind_that_is_called_off_goes_back_or_is_finished() {
+    call_all_off(Case::pods);
+}
+
 fn play_all(case_of: fn(u64) -> Case) {
     let seeds = match setting("REPLANK_SEED") {
         Some(seed) => seed..seed + 1,
@@ -51,7 +61,7 @@ fn play_all(case_of: fn(u64) -> Case) {
 
 #[test]
 fn each_way_is_taken_where_it_ought_to_be() {
-    for case in (0..12).map(Case::of).chain((0..6).map(Case::rollout)) {
+    for case in (0..12).map(Case::of).chain((0..6).map(Case::rollout)).chain((0..6).map(Case::pods)) {
         let path = match case.way {
             Way::Keep => Path::Keep,
             Way::Twin => Path::Twin,
@@ -63,7 +73,7 @@ fn each_way_is_taken_where_it_ought_to_be() {
 
 #[test]
 fn a_naive_delete_and_recreate_is_caught() {
-    for case in (0..40).map(Case::of).chain((0..40).map(Case::rollout)) {
+    for case in (0..40).map(Case::of).chain((0..40).map(Case::rollout)).chain((0..40).map(Case::pods)) {
         let breaches = naive(&case);
         assert!(
             breaches.iter().any(|breach| breach.what.contains("no ready endpoint")),

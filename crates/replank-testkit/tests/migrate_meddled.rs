@@ -1,7 +1,5 @@
 //! Migrations into which somebody meddles at the worst moment: what is lost is made again, what is not sure is waited for.
 
-use std::sync::Arc;
-
 use replank_core::decision::End;
 use replank_core::intent::Intent;
 use replank_core::migrate::{Copy, Goal, ScaleDown, Wait};
@@ -42,8 +40,7 @@ fn manifest(case: &Case, change: impl FnOnce(&mut Value)) -> Goal {
     manifest["spec"]["selector"]["matchLabels"] = case.wanted();
     manifest["spec"]["template"]["metadata"]["labels"]["release"] = "second".into();
     change(&mut manifest);
-    let Ok(Object::Deployment(manifest)) = Object::from_json(manifest) else { panic!("a Deployment") };
-    Goal::Manifest(Arc::clone(&manifest))
+    Goal::Manifest(Object::from_json(manifest).expect("a Deployment"))
 }
 
 fn wait(end: Option<End>) -> Wait {

@@ -100,10 +100,10 @@ pub(crate) enum Command {
     #[command(after_help = Exit::table())]
     Leftover(LeftoverArgs),
 
-    /// Rehearses how a Deployment gets another selector, which cannot be changed, without a moment at which nobody serves. Touches nothing.
+    /// Rehearses how a workload gets another selector, which cannot be changed, without a moment at which nobody serves. Touches nothing.
     ///
-    /// The pods are kept where the new selector matches their ReplicaSet; else a copy serves while the Deployment is made anew. SNAPSHOT is
-    /// what `kubectl get … -A -o json` (or `-o yaml`) prints. docs/migrate.md says how it goes about it.
+    /// The pods are kept where the new selector matches them; else a copy serves while a Deployment is made anew, and other kinds are
+    /// refused. --to-rollout hands a Deployment over to an Argo Rollout. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints. docs/migrate.md says how it goes about it.
     #[command(after_help = Exit::table())]
     Migrate(MigrateArgs),
 

@@ -2,18 +2,19 @@
 
 use std::fmt;
 
+use replank_model::labels::Labels;
 use replank_model::object::Kind;
-use replank_model::object::meta::Key;
+use replank_model::object::meta::{Key, Meta};
 use replank_model::object::volume::AccessMode;
 use replank_model::object::workload::{Deployment, ReplicaSet};
-use replank_model::selector::Selector;
-use replank_model::text::{Name, Text};
+use replank_model::selector::{LabelSelector, Selector};
+use replank_model::text::{Name, Namespace, Text};
 use replank_model::view::View;
 
 use super::argo::ScaleDown;
 use super::gitops::{self, Keeper, Reconciliation};
 use super::record::{self, BYTES_MAX};
-use super::{Goal, argo, serving, target};
+use super::{Goal, Migrated, argo, serving, target};
 
 /// How a Deployment comes by another selector, or another keeper of its pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -135,6 +136,27 @@ pub enum Hindrance {
         /// What is asked.
         asked: ScaleDown,
     },
+    /// No Rollout takes its template from such an object.
+    NoRolloutOf {
+        /// Its kind.
+        kind: Kind,
+    },
+    /// The new selector does not match a pod's labels, so that it would not be taken over.
+    PodLabels {
+        /// The pod.
+        pod: Name,
+        /// The selector.
+        selector: Text,
+    },
+    /// The claim templates are others: pods that are kept have claims of the old ones.
+    OtherClaims,
+    /// Something else would take pods over while nobody owns them.
+    PodRival {
+        /// Its kind.
+        kind: Kind,
+        /// Its name.
+        key: Key,
+    },
     /// There is a Rollout of the Deployment's name, or one that takes its template from it.
     Rollout {
         /// Its name.
@@ -201,6 +223,14 @@ impl fmt::Display for Hindrance {
             Self::OldRollouts { asked: asked @ (ScaleDown::OnSuccess | ScaleDown::Progressively) } => {
                 write!(f, "its Argo Rollouts know no scaleDown: {asked}: 1.7 and later do")
             }
+            Self::NoRolloutOf { kind } => {
+                write!(f, "Rollouts take the place of Deployments, not of a {kind}")
+            }
+            Self::PodLabels { pod, selector } => {
+                write!(f, "the new selector {selector} does not match the labels of pod {pod}")
+            }
+            Self::OtherClaims => f.write_str("its pods would have other volume claims"),
+            Self::PodRival { kind, key } => write!(f, "{kind} {key} would take its pods over meanwhile"),
             Self::Rollout { name } => {
                 write!(f, "there is a Rollout {name} already, of its name or with its template")
             }
@@ -252,25 +282,29 @@ impl Judgement {
 #[must_use]
 pub fn judge(view: &View, live: &Deployment, goal: &Goal) -> Judgement {
     let after = &target::after(live, goal);
+    let bytes = target::text(live).len() + target::text(after).len();
     if let Goal::Rollout(scale_down) = goal {
         let ways = vec![(Path::Rollout, rollout(view, live, *scale_down))];
-        return Judgement { both: any(view, live, after), ways };
+        return Judgement { both: any(view, Migrated::Deployment, &live.meta, bytes), ways };
     }
-    let selector = match compiled(after) {
+    let selector = match compiled(after.spec.selector.as_ref()) {
         Ok(selector) => selector,
         Err(why) => {
             let both = vec![Hindrance::Selector { why }];
             return Judgement { both, ..Judgement::default() };
         }
     };
-    let mut both = any(view, live, after);
-    both.extend(selecting(view, live, after, &selector));
+    let mut both = any(view, Migrated::Deployment, &live.meta, bytes);
+    let labels = (&live.spec.template.meta.labels, &after.spec.template.meta.labels);
+    both.extend(selecting((live.spec.selector.as_ref(), after.spec.selector.as_ref()), &selector, labels.1));
+    both.extend(unselected(view, &live.meta.namespace, labels));
     let ways = vec![(Path::Keep, keep(view, live, after, &selector)), (Path::Twin, twin(view, live))];
     Judgement { both, ways }
 }
 
-fn compiled(deployment: &Deployment) -> Result<Selector, Text> {
-    let Some(selector) = &deployment.spec.selector else { return Err(Text::from("it is missing")) };
+/// A selector that selects something, and not everything.
+pub(super) fn compiled(selector: Option<&LabelSelector>) -> Result<Selector, Text> {
+    let Some(selector) = selector else { return Err(Text::from("it is missing")) };
     let selector = selector.compile().map_err(|error| Text::from(error.to_string()))?;
     if selector.is_empty() {
         return Err(Text::from("it selects everything"));
@@ -278,22 +312,21 @@ fn compiled(deployment: &Deployment) -> Result<Selector, Text> {
     Ok(selector)
 }
 
-/// What forbids whatever is wanted.
-fn any(view: &View, live: &Deployment, after: &Deployment) -> Vec<Hindrance> {
+/// What forbids whatever is wanted, where as many bytes are to be written down.
+pub(super) fn any(view: &View, kind: Migrated, live: &Meta, bytes: usize) -> Vec<Hindrance> {
     let mut found = Vec::new();
-    if let Some(owner) = live.meta.controller() {
+    if let Some(owner) = live.controller() {
         found.push(Hindrance::Owned { kind: owner.kind.clone(), name: owner.name.clone() });
     }
-    match gitops::keeper(view, &live.meta) {
+    match gitops::keeper(view, live) {
         Some((keeper, state @ (Reconciliation::Acting | Reconciliation::Unknown))) => {
             found.push(Hindrance::Kept { keeper, state });
         }
         Some((_, Reconciliation::Paused)) | None => {}
     }
-    if record::is_taken(view, &live.meta.key()) {
-        found.push(Hindrance::Record { name: record::record_key(&live.meta.key()).name });
+    if record::is_taken(view, kind.kind(), &live.key()) {
+        found.push(Hindrance::Record { name: record::record_key(kind.kind(), &live.key()).name });
     }
-    let bytes = target::text(live).len() + target::text(after).len();
     if bytes > BYTES_MAX {
         found.push(Hindrance::Size { bytes, limit: BYTES_MAX });
     }
@@ -301,16 +334,18 @@ fn any(view: &View, live: &Deployment, after: &Deployment) -> Vec<Hindrance> {
 }
 
 /// What forbids another selector.
-fn selecting(view: &View, live: &Deployment, after: &Deployment, selector: &Selector) -> Vec<Hindrance> {
+pub(super) fn selecting(
+    (old, new): (Option<&LabelSelector>, Option<&LabelSelector>),
+    selector: &Selector,
+    labels: &Labels,
+) -> Vec<Hindrance> {
     let mut found = Vec::new();
-    if live.spec.selector == after.spec.selector {
+    if old == new {
         found.push(Hindrance::SameSelector);
     }
-    let labels = &after.spec.template.meta.labels;
     if !selector.matches(|key| labels.value(key)) {
-        found.push(Hindrance::Template { selector: formatted(after) });
+        found.push(Hindrance::Template { selector: Text::from(LabelSelector::formatted(new)) });
     }
-    found.extend(unselected(view, live, after));
     found
 }
 
@@ -329,9 +364,11 @@ fn rollout(view: &View, live: &Deployment, asked: ScaleDown) -> Vec<Hindrance> {
 }
 
 /// Services and budgets that would lose the pods.
-fn unselected(view: &View, live: &Deployment, after: &Deployment) -> Vec<Hindrance> {
-    let (old, new) = (&live.spec.template.meta.labels, &after.spec.template.meta.labels);
-    let namespace = &live.meta.namespace;
+pub(super) fn unselected(
+    view: &View,
+    namespace: &Namespace,
+    (old, new): (&Labels, &Labels),
+) -> Vec<Hindrance> {
     let services = serving::services_of(view, namespace, old).into_iter();
     let services = services
         .filter(|service| !serving::selects(service, new))
@@ -367,7 +404,8 @@ fn keep(view: &View, live: &Deployment, after: &Deployment, selector: &Selector)
     let rivals = view.deployments.sorted().into_iter().map(|(_, rival)| rival).filter(|rival| {
         rival.meta.namespace == live.meta.namespace
             && rival.meta.uid != live.meta.uid
-            && compiled(rival).is_ok_and(|selector| selector.matches(|key| labels.value(key)))
+            && compiled(rival.spec.selector.as_ref())
+                .is_ok_and(|selector| selector.matches(|key| labels.value(key)))
     });
     found.extend(rivals.map(|rival| Hindrance::Rival { deployment: rival.meta.key(), set: name.clone() }));
     found
@@ -411,5 +449,5 @@ fn twin(view: &View, live: &Deployment) -> Vec<Hindrance> {
 
 fn formatted(deployment: &Deployment) -> Text {
     let selector = deployment.spec.selector.as_ref();
-    Text::from(replank_model::selector::LabelSelector::formatted(selector))
+    Text::from(LabelSelector::formatted(selector))
 }

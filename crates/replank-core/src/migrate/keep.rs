@@ -64,7 +64,7 @@ fn settle(turn: &mut Turn<'_>, stand: &Stand, live: &Deployment, set: Option<&Re
     }
     // A deletion that was decided on before it was called off may be on its way: the record has to outlive it.
     if !stand.is_back || turn.is_quiet() {
-        turn.lift(stand);
+        turn.lift(&stand.holder);
     }
     None
 }
@@ -80,11 +80,11 @@ fn leave(turn: &mut Turn<'_>, stand: &Stand, live: &Deployment, set: Option<&Rep
     // What was judged is no longer so where somebody has rolled it since: the record goes, and it is judged anew.
     if is_another || live.spec.template != stand.other.spec.template {
         if turn.is_quiet() {
-            turn.lift(stand);
+            turn.lift(&stand.holder);
         }
         return None;
     }
-    if let Some(end) = turn.stands(stand) {
+    if let Some(end) = turn.stands(&stand.leave) {
         return Some(end);
     }
     if let Some(wait) = unsettled(turn.view, live) {
@@ -92,9 +92,9 @@ fn leave(turn: &mut Turn<'_>, stand: &Stand, live: &Deployment, set: Option<&Rep
         return None;
     }
     if let Some(missing) = serving::unserved(turn.view, live, &stand.record.served) {
-        return turn.wait_for(Copy::Old, live.meta.creation_timestamp, missing);
+        return turn.wait_for(Copy::Old, Some(stand.record.since), missing);
     }
-    match turn.may_delete(stand) {
+    match turn.may_delete(&stand.leave) {
         Ok(true) => turn.delete(live, Dependents::Orphaned),
         Ok(false) => {}
         Err(end) => return Some(end),

@@ -1,7 +1,8 @@
-//! Migration of a Deployment to another selector, or to an Argo Rollout, without a moment at which nobody serves.
+//! Migration of a workload to another selector, or of a Deployment to an Argo Rollout, without a moment at which nobody serves.
 //!
-//! `spec.selector` of a served version cannot be changed (apps/v1, `ValidateDeploymentUpdate`), so the object has to go and come
-//! again. Two ways lead there ([`judge`]): the pods are kept ([`keep`]), or a twin stands in for them ([`twin`]). A Rollout takes over
+//! `spec.selector` of a served version cannot be changed (apps/v1, `ValidateDeploymentUpdate` and its kin), so the object has to go
+//! and come again. Two ways lead there ([`judge`]): the pods are kept ([`keep`], [`pods`] for kinds that own their pods themselves),
+//! or a twin stands in for a Deployment's ([`twin`]). A Rollout takes over
 //! beside the Deployment ([`rollout`]). Every decision wants whatever is not yet so; what must outlive a restart stands in the
 //! cluster ([`record`]), with the whole manifest that there was and the one there is to be, so that each moment has its way back.
 //!
@@ -12,9 +13,13 @@ mod argo;
 mod gitops;
 mod judge;
 mod keep;
+mod pods;
+#[cfg(test)]
+mod pods_tests;
 mod record;
 mod rollout;
 mod serving;
+mod subject;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -22,11 +27,10 @@ mod turn;
 mod twin;
 mod wait;
 
-use std::sync::Arc;
-
 use replank_model::delta::Delta;
+use replank_model::labels::Labels;
+use replank_model::object::Object;
 use replank_model::object::meta::Key;
-use replank_model::object::workload::Deployment;
 use replank_model::selector::LabelSelector;
 use replank_model::text::RunId;
 use replank_model::time::{Span, Time};
@@ -41,7 +45,8 @@ pub use argo::ScaleDown;
 pub use gitops::{Keeper, Reconciliation};
 pub use judge::{Choice, Hindrance, Judgement, Path, judge};
 pub use record::{TWIN_OF, record_key};
-pub use serving::{autoscalers_of, ready_endpoints, services_of};
+pub use serving::{autoscalers_of, autoscalers_of_kind, ready_endpoints, services_of};
+pub use subject::Migrated;
 pub use target::{after, twin_name};
 pub use wait::{Copy, Wait};
 
@@ -50,21 +55,23 @@ use turn::{Memory, Turn};
 /// What is to be migrated, and to what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// The Deployment.
-    pub deployment: Key,
+    /// Its kind.
+    pub kind: Migrated,
+    /// Its namespace and name.
+    pub key: Key,
     /// What it is to be.
     pub goal: Goal,
     /// By which way.
     pub choice: Choice,
 }
 
-/// What a Deployment is to be.
+/// What an object is to be.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Goal {
     /// As it is, with another selector. Labels that it asks for and the template lacks are added to the template.
     Selector(LabelSelector),
     /// As a manifest says, with as many replicas as there are.
-    Manifest(Arc<Deployment>),
+    Manifest(Object),
     /// Handed over to an Argo Rollout of its name, which takes its template from it; it stays, and wants no pods.
     Rollout(ScaleDown),
 }
@@ -141,6 +148,36 @@ impl Migration {
     pub fn view(&self) -> &View {
         &self.view
     }
+}
+
+/// Judges the ways from an object to what it is to be; kinds that are not migrated have none.
+#[must_use]
+pub fn judged(view: &View, kind: Migrated, live: &Object, goal: &Goal) -> Judgement {
+    match live {
+        Object::Deployment(deployment) => judge(view, deployment, goal),
+        other => pods::judge(view, kind, other, goal),
+    }
+}
+
+/// An object as it is to be: a manifest without anything that only the API server or a controller writes.
+#[must_use]
+pub fn wanted(live: &Object, goal: &Goal) -> Object {
+    match live {
+        Object::Deployment(deployment) => after(deployment, goal).into(),
+        other => subject::after(other, goal),
+    }
+}
+
+/// The selector of an object; `None` for kinds that are not migrated.
+#[must_use]
+pub fn selector_of(object: &Object) -> Option<&LabelSelector> {
+    subject::selector(object)
+}
+
+/// The labels of an object's pods; `None` for kinds that are not migrated.
+#[must_use]
+pub fn labels_of(object: &Object) -> Option<&Labels> {
+    subject::parts(object).map(|parts| &parts.template.meta.labels)
 }
 
 /// The end of a decision.

@@ -10,14 +10,14 @@ use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
 use replank_model::object::workload::Deployment;
 use replank_model::object::{Kind, Object, render};
-use replank_model::text::{Name, RunId};
+use replank_model::text::{Name, RunId, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
 use serde_json::{Map, Value, json};
 
 use super::argo::ScaleDown;
 use super::judge::Path;
-use super::target;
+use super::{subject, target};
 use crate::mark::{EXPIRES, RUN, SINCE};
 
 /// Label of a twin, of its pods and of what its controller makes: the Deployment that it stands in for.
@@ -47,9 +47,60 @@ mod member {
     pub(super) const STOPPED: &str = "stopped";
 }
 
+/// A manifest as it stands in a record.
+pub(super) trait Written: Clone {
+    /// Its text.
+    fn text(&self) -> Text;
+
+    /// From its text; `None` if it cannot be read.
+    fn read(text: &str) -> Option<Self>;
+
+    /// Namespace and name.
+    fn key(&self) -> Key;
+
+    /// Its kind.
+    fn kind(&self) -> Kind;
+}
+
+impl Written for Deployment {
+    fn text(&self) -> Text {
+        target::text(self)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        target::read(text)
+    }
+
+    fn key(&self) -> Key {
+        self.meta.key()
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Deployment
+    }
+}
+
+impl Written for Object {
+    fn text(&self) -> Text {
+        Text::from(render(&subject::bare(self)).to_string())
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        Object::from_json(serde_json::from_str(text).ok()?).ok()
+    }
+
+    fn key(&self) -> Key {
+        self.meta().key()
+    }
+
+    fn kind(&self) -> Kind {
+        Object::kind(self)
+    }
+}
+
 /// What stands there.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Record {
+pub(super) struct Record<W = Deployment> {
     pub(super) run: RunId,
     pub(super) since: Time,
     pub(super) expires: Time,
@@ -57,9 +108,9 @@ pub(super) struct Record {
     /// Who scales the Deployment down, where a Rollout takes over.
     pub(super) scale_down: ScaleDown,
     /// The manifest that there was.
-    pub(super) before: Deployment,
+    pub(super) before: W,
     /// The manifest that there is to be.
-    pub(super) after: Deployment,
+    pub(super) after: W,
     /// The ReplicaSet of the pods that are kept, on the way that keeps them.
     pub(super) set: Option<Name>,
     /// The Services that had ready endpoints when it began.
@@ -70,20 +121,20 @@ pub(super) struct Record {
 
 /// The ConfigMap in which a migration writes.
 #[must_use]
-pub fn record_key(of: &Key) -> Key {
-    let name = format!("replank-migration-{}-{}", Kind::Deployment.as_str().to_lowercase(), of.name);
+pub fn record_key(kind: Kind, of: &Key) -> Key {
+    let name = format!("replank-migration-{}-{}", kind.as_str().to_lowercase(), of.name);
     Key { namespace: of.namespace.clone(), name: Name::from(name) }
 }
 
-impl Record {
+impl<W: Written> Record<W> {
     fn data(&self) -> Map<String, Value> {
         let served: Vec<&str> = self.served.iter().map(Name::as_str).collect();
         let mut data = Map::new();
         let mut put = |name: &str, text: String| drop(data.insert(name.to_owned(), text.into()));
         put(member::PATH, self.path.as_str().to_owned());
         put(member::SCALE_DOWN, self.scale_down.as_str().to_owned());
-        put(member::BEFORE, target::text(&self.before).to_string());
-        put(member::AFTER, target::text(&self.after).to_string());
+        put(member::BEFORE, self.before.text().to_string());
+        put(member::AFTER, self.after.text().to_string());
         put(member::SERVED, served.join(","));
         if let Some(set) = &self.set {
             put(member::SET, set.to_string());
@@ -96,7 +147,7 @@ impl Record {
 
     /// The ConfigMap with the record, to be made.
     pub(super) fn object(&self) -> Object {
-        let key = record_key(&self.before.meta.key());
+        let key = record_key(self.before.kind(), &self.before.key());
         let value = json!({"apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": key.name.as_str(), "namespace": key.namespace.as_str(),
                 "finalizers": [FINALIZER],
@@ -135,8 +186,8 @@ impl Record {
             expires: time(EXPIRES)?,
             path: Path::of(text(member::PATH)?)?,
             scale_down: ScaleDown::of(text(member::SCALE_DOWN)?)?,
-            before: target::read(text(member::BEFORE)?)?,
-            after: target::read(text(member::AFTER)?)?,
+            before: W::read(text(member::BEFORE)?)?,
+            after: W::read(text(member::AFTER)?)?,
             set: text(member::SET).map(Name::from),
             served: text(member::SERVED)?
                 .split(',')
@@ -162,19 +213,19 @@ fn read_back(value: Value) -> Object {
     }
 }
 
-fn holder<'a>(view: &'a View, of: &Key) -> Option<&'a Arc<Other>> {
-    view.other("", "ConfigMap", &record_key(of))
+fn holder<'a>(view: &'a View, kind: Kind, of: &Key) -> Option<&'a Arc<Other>> {
+    view.other("", "ConfigMap", &record_key(kind, of))
 }
 
-/// The record about a Deployment, and the ConfigMap that bears it.
-pub(super) fn find(view: &View, of: &Key) -> Option<(Record, Arc<Other>)> {
-    let holder = holder(view, of)?;
+/// The record about an object, and the ConfigMap that bears it.
+pub(super) fn find<W: Written>(view: &View, kind: Kind, of: &Key) -> Option<(Record<W>, Arc<Other>)> {
+    let holder = holder(view, kind, of)?;
     Some((Record::read(holder)?, holder.clone()))
 }
 
 /// Whether there is a ConfigMap of that name which bears no record.
-pub(super) fn is_taken(view: &View, of: &Key) -> bool {
-    holder(view, of).is_some_and(|holder| Record::read(holder).is_none())
+pub(super) fn is_taken(view: &View, kind: Kind, of: &Key) -> bool {
+    holder(view, kind, of).is_some_and(|holder| Record::<Object>::read(holder).is_none())
 }
 
 /// Whether a Deployment is the twin of that one.

@@ -83,7 +83,7 @@ fn take_over(
             }
             // Neither of the two has pods: what is missing is made.
             None if size(live) == 0 => {}
-            Some(_) | None => return turn.stands(stand),
+            Some(_) | None => return turn.stands(&stand.leave),
         }
     }
     let to_follow = serving::autoscalers_of(turn.view, &live.meta.namespace, &live.meta.name);
@@ -109,7 +109,7 @@ fn take_over(
     if let Some(missing) = missing(turn, Some(rollout), live, &stand.record.served) {
         return turn.wait_for(Copy::Rollout, rollout.made(), missing);
     }
-    match turn.may_delete(stand) {
+    match turn.may_delete(&stand.leave) {
         Ok(true) => {}
         Ok(false) => return None,
         Err(end) => return Some(end),
@@ -127,7 +127,7 @@ fn take_over(
         turn.wait(Wait::Leaving { copy: Copy::Old, sets: 0, pods: u32::try_from(pods).unwrap_or(u32::MAX) });
         return None;
     }
-    turn.lift(stand);
+    turn.lift(&stand.holder);
     None
 }
 
@@ -181,7 +181,7 @@ fn give_back(
         turn.wait(leaving(turn, Copy::Rollout, &live.meta.key()));
         return None;
     }
-    match turn.may_delete(stand) {
+    match turn.may_delete(&stand.leave) {
         Ok(true) => {}
         Ok(false) => return None,
         Err(end) => return Some(end),
@@ -197,7 +197,7 @@ fn give_back(
     }
     // One that nobody has seen yet may be on its way: the record has to outlive it.
     if turn.is_still() {
-        turn.lift(stand);
+        turn.lift(&stand.holder);
     }
     None
 }

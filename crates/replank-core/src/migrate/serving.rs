@@ -72,7 +72,8 @@ pub fn autoscalers_of<'a>(
 }
 
 /// Autoscalers of an object of that kind and name, sorted by name.
-pub(super) fn autoscalers_of_kind<'a>(
+#[must_use]
+pub fn autoscalers_of_kind<'a>(
     view: &'a View,
     namespace: &Namespace,
     kind: &str,
@@ -146,8 +147,18 @@ pub(super) fn missing_of(
 pub(super) fn unserved(view: &View, deployment: &Deployment, served: &BTreeSet<Name>) -> Option<Missing> {
     let pods: BTreeSet<Uid> =
         pods_of(view, &deployment.meta.uid).into_iter().map(|pod| pod.meta.uid.clone()).collect();
-    still_there(view, &deployment.meta.namespace, served).find_map(|service| {
-        let ready = ready_among(view, &service, &pods);
+    unserved_by(view, &pods, &deployment.meta.namespace, served)
+}
+
+/// The first Service of those that served when the migration began which has none of these pods among its ready endpoints.
+pub(super) fn unserved_by(
+    view: &View,
+    pods: &BTreeSet<Uid>,
+    namespace: &Namespace,
+    served: &BTreeSet<Name>,
+) -> Option<Missing> {
+    still_there(view, namespace, served).find_map(|service| {
+        let ready = ready_among(view, &service, pods);
         (ready == 0).then_some(Missing::Endpoints { service, ready, wanted: 1 })
     })
 }

@@ -34,7 +34,9 @@ pub fn after(live: &Deployment, goal: &Goal) -> Deployment {
             wanted.spec.selector = Some(selector.clone());
             wanted
         }
-        Goal::Manifest(manifest) => with_defaults(manifest),
+        Goal::Manifest(Object::Deployment(manifest)) => with_defaults(manifest),
+        // The manifest of another kind asks nothing of a Deployment.
+        Goal::Manifest(_) => live.clone(),
         Goal::Rollout(_) => {
             let mut wanted = live.clone();
             wanted.spec.replicas = Some(0);

@@ -89,7 +89,7 @@ fn a_manifest_is_compared_with_its_defaults() {
     manifest["spec"]["selector"] = json!({"matchLabels": fewer()});
     let Ok(Object::Deployment(manifest)) = Object::from_json(manifest) else { panic!("a Deployment") };
     let live = live(&view);
-    let found = judge(&view, &live, &Goal::Manifest(manifest));
+    let found = judge(&view, &live, &Goal::Manifest(Object::Deployment(manifest)));
     assert_eq!(found.path(Choice::Auto), Ok(Path::Keep), "{found:?}");
 }
 
@@ -123,7 +123,7 @@ fn a_service_or_budget_that_would_lose_the_pods_forbids_both_ways() {
     manifest["spec"]["selector"] = json!({"matchLabels": fewer()});
     let Ok(Object::Deployment(manifest)) = Object::from_json(manifest) else { panic!("a Deployment") };
     let live = live(&view);
-    let found = judge(&view, &live, &Goal::Manifest(manifest));
+    let found = judge(&view, &live, &Goal::Manifest(Object::Deployment(manifest)));
     let lost: Vec<_> = found.both.iter().map(ToString::to_string).collect();
     assert_eq!(lost.len(), 2, "{lost:?}");
     assert!(lost[0].starts_with("Service shop/web selects its pods"), "{lost:?}");

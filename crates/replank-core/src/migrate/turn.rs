@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use replank_model::labels::Labels;
 use replank_model::object::cluster::Other;
-use replank_model::object::meta::Key;
+use replank_model::object::meta::{Key, Meta};
 use replank_model::object::workload::{Deployment, ReplicaSet};
 use replank_model::object::{Kind, Object};
 use replank_model::text::{Name, Text};
@@ -12,10 +13,10 @@ use replank_model::view::View;
 
 use super::argo::ScaleDown;
 use super::judge::{self, Hindrance, Path};
-use super::record::{self, Record, TWIN_OF};
+use super::record::{self, Record, TWIN_OF, Written};
 use super::serving::{self, Missing};
 use super::wait::{Copy, Wait};
-use super::{EXPIRY, Goal, Options, Request, argo, ended, rollout, target};
+use super::{EXPIRY, Goal, Migrated, Options, Request, argo, ended, pods, rollout, target};
 use crate::command::{Command, CommandKey, Dependents, Effect};
 use crate::decision::{Decision, End};
 use crate::intent::Intent;
@@ -46,11 +47,11 @@ pub(super) struct Memory {
 pub(super) struct Turn<'a> {
     pub(super) now: Time,
     pub(super) view: &'a View,
-    request: &'a Request,
+    pub(super) request: &'a Request,
     options: &'a Options,
-    intent: Intent,
+    pub(super) intent: Intent,
     sent: &'a mut Sent,
-    memory: &'a mut Memory,
+    pub(super) memory: &'a mut Memory,
     commands: Vec<Command>,
     waits: Vec<Waiting>,
     wake: Option<Time>,
@@ -99,21 +100,10 @@ impl<'a> Turn<'a> {
 
     pub(super) fn decide(mut self) -> Decision {
         self.memory.quiet.get_or_insert(self.now + QUIET);
-        let found = record::find(self.view, &self.request.deployment);
-        let is_first = self.memory.intent.is_none();
-        let is_turned = self.memory.intent.replace(self.intent).is_some_and(|last| last != self.intent);
-        if is_turned || is_first && found.is_some() {
-            self.memory.hold = Some(self.now + QUIET);
-        }
-        let end = match found {
-            None => self.begin(),
-            Some((record, _)) if record.run != self.options.run && record.expires > self.now => {
-                let on = WaitingOn::OtherRun { run: record.run, until: record.expires };
-                Some(End::Refused(vec![Waiting { what: self.subject(), on }]))
-            }
-            Some((record, holder)) => {
-                self.memory.has_begun = true;
-                self.go_on(record, holder)
+        let end = match self.request.kind {
+            Migrated::Deployment => self.with(Self::begin, Self::go_on),
+            Migrated::StatefulSet | Migrated::DaemonSet | Migrated::ReplicaSet => {
+                self.with(pods::begin, pods::go_on)
             }
         };
         match end {
@@ -125,29 +115,68 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// By what is written down: it is begun, or goes on.
+    fn with<W: Written>(
+        &mut self,
+        begin: impl FnOnce(&mut Self) -> Option<End>,
+        go_on: impl FnOnce(&mut Self, Record<W>, Arc<Other>) -> Option<End>,
+    ) -> Option<End> {
+        let found = record::find::<W>(self.view, self.request.kind.kind(), &self.request.key);
+        let is_first = self.memory.intent.is_none();
+        let is_turned = self.memory.intent.replace(self.intent).is_some_and(|last| last != self.intent);
+        if is_turned || is_first && found.is_some() {
+            self.memory.hold = Some(self.now + QUIET);
+        }
+        match found {
+            None => begin(self),
+            Some((record, _)) if record.run != self.options.run && record.expires > self.now => {
+                let on = WaitingOn::OtherRun { run: record.run, until: record.expires };
+                Some(End::Refused(vec![Waiting { what: self.subject(), on }]))
+            }
+            Some((record, holder)) => {
+                self.memory.has_begun = true;
+                go_on(self, record, holder)
+            }
+        }
+    }
+
+    /// The object, whichever it is.
+    pub(super) fn live(&self) -> Option<Object> {
+        self.view.object(self.request.kind.kind(), &self.request.key)
+    }
+
+    /// The end that refuses to begin.
+    pub(super) fn refused(&self, hindrances: Vec<Wait>) -> End {
+        End::Refused(hindrances.into_iter().map(|wait| self.waiting(wait)).collect())
+    }
+
+    /// Whether whoever is in charge lets it begin; else what comes of the decision.
+    pub(super) fn may_begin(&mut self) -> Result<(), Option<End>> {
+        match self.intent {
+            Intent::Run => Ok(()),
+            Intent::Cancelled | Intent::Undo => Err(self.called_off()),
+            Intent::Paused => {
+                self.wait_on(WaitingOn::Paused);
+                Err(None)
+            }
+        }
+    }
+
     /// Nothing is written down: it is not begun, or over.
     fn begin(&mut self) -> Option<End> {
         if let Some(wait) = self.twins_remains() {
             self.wait(wait);
             return None;
         }
-        let refused = |hindrances: Vec<Wait>, turn: &Self| {
-            End::Refused(hindrances.into_iter().map(|wait| turn.waiting(wait)).collect())
-        };
-        let Some(live) = self.view.deployments.by_key(&self.request.deployment).cloned() else {
-            return Some(refused(vec![Wait::Gone], self));
+        let Some(live) = self.view.deployments.by_key(&self.request.key).cloned() else {
+            return Some(self.refused(vec![Wait::Gone]));
         };
         let after = target::after(&live, &self.request.goal);
         if self.is_done(&live, &after) {
             return Some(End::Done);
         }
-        match self.intent {
-            Intent::Run => {}
-            Intent::Cancelled | Intent::Undo => return self.called_off(),
-            Intent::Paused => {
-                self.wait_on(WaitingOn::Paused);
-                return None;
-            }
+        if let Err(end) = self.may_begin() {
+            return end;
         }
         if let Some(wait) = &self.memory.given_up {
             return Some(End::RolledBack(vec![self.waiting(wait.clone())]));
@@ -158,7 +187,7 @@ impl<'a> Turn<'a> {
         }
         let path = match judge::judge(self.view, &live, &self.request.goal).path(self.request.choice) {
             Ok(path) => path,
-            Err(found) => return Some(refused(found.into_iter().map(Wait::Hindered).collect(), self)),
+            Err(found) => return Some(self.refused(found.into_iter().map(Wait::Hindered).collect())),
         };
         if let Some(wait) = unsettled(self.view, &live) {
             self.wait(wait);
@@ -167,10 +196,9 @@ impl<'a> Turn<'a> {
         let record = self.record(&live, after, path);
         if record.bytes() > record::BYTES_MAX {
             let size = Hindrance::Size { bytes: record.bytes(), limit: record::BYTES_MAX };
-            return Some(refused(vec![Wait::Hindered(size)], self));
+            return Some(self.refused(vec![Wait::Hindered(size)]));
         }
-        self.memory.quiet = Some(self.now + QUIET);
-        self.lay(&record, &live);
+        self.lay(&record, &live.meta);
         None
     }
 
@@ -197,14 +225,7 @@ impl<'a> Turn<'a> {
 
     fn record(&self, live: &Deployment, after: Deployment, path: Path) -> Record {
         let labels = &live.spec.template.meta.labels;
-        let services = serving::services_of(self.view, &live.meta.namespace, labels).into_iter();
-        let served = services.map(|service| service.meta.key());
-        let served = served.filter(|service| serving::ready_endpoints(self.view, service) > 0);
         Record {
-            run: self.options.run.clone(),
-            since: self.now,
-            expires: self.now + EXPIRY,
-            path,
             set: match path {
                 Path::Keep => judge::present_set(self.view, live).map(|set| set.meta.name.clone()),
                 Path::Twin | Path::Rollout => None,
@@ -213,16 +234,39 @@ impl<'a> Turn<'a> {
                 Goal::Rollout(scale_down) => *scale_down,
                 Goal::Selector(_) | Goal::Manifest(_) => ScaleDown::Never,
             },
-            before: target::bare(live),
+            ..self.record_of((target::bare(live), after), path, labels)
+        }
+    }
+
+    /// What is to be written down, of pods with these labels.
+    pub(super) fn record_of<W: Written>(
+        &self,
+        (before, after): (W, W),
+        path: Path,
+        labels: &Labels,
+    ) -> Record<W> {
+        let namespace = &self.request.key.namespace;
+        let services = serving::services_of(self.view, namespace, labels).into_iter();
+        let served = services.map(|service| service.meta.key());
+        let served = served.filter(|service| serving::ready_endpoints(self.view, service) > 0);
+        Record {
+            run: self.options.run.clone(),
+            since: self.now,
+            expires: self.now + EXPIRY,
+            path,
+            scale_down: ScaleDown::Never,
+            before,
             after,
+            set: None,
             served: served.map(|service| service.name).collect(),
             stopped: None,
         }
     }
 
     /// Writes down what is begun.
-    fn lay(&mut self, record: &Record, live: &Deployment) {
-        let key = self.key("begin", Kind::Deployment, &live.meta.name, live.meta.uid.as_str());
+    pub(super) fn lay<W: Written>(&mut self, record: &Record<W>, live: &Meta) {
+        self.memory.quiet = Some(self.now + QUIET);
+        let key = self.key("begin", self.request.kind.kind(), &live.name, live.uid.as_str());
         self.send("what there is to be written down", key, Effect::Create { object: record.object() });
     }
 
@@ -243,21 +287,21 @@ impl<'a> Turn<'a> {
     }
 
     /// Takes the record away: it is over. It is deleted first, so that it is gone with its finalizer.
-    pub(super) fn lift(&mut self, stand: &Stand) {
-        let meta = &stand.holder.meta;
+    pub(super) fn lift(&mut self, holder: &Arc<Other>) {
+        let meta = &holder.meta;
         if meta.is_terminating() {
-            self.replace("end", record::released(&stand.holder));
+            self.replace("end", record::released(holder));
             return;
         }
         let key = self.key("over", Kind::Other, &meta.name, meta.uid.as_str());
-        let object = Object::Other(stand.holder.clone()).reference();
+        let object = Object::Other(holder.clone()).reference();
         let effect =
             Effect::Delete { object, version: meta.resource_version, dependents: Dependents::Collected };
         self.send("the record to be taken away", key, effect);
     }
 
     fn go_on(&mut self, record: Record, holder: Arc<Other>) -> Option<End> {
-        let live = self.view.deployments.by_key(&self.request.deployment).cloned();
+        let live = self.view.deployments.by_key(&self.request.key).cloned();
         let is_back = self.is_back(&record, live.as_deref());
         let (wanted, other) = if is_back {
             (record.before.clone(), record.after.clone())
@@ -300,7 +344,7 @@ impl<'a> Turn<'a> {
         }
         let until = record.since + self.options.patience;
         let wanted = live.spec.replicas.unwrap_or(1);
-        let missing = match self.view.deployments.by_key(&target::twin_key(&self.request.deployment)) {
+        let missing = match self.view.deployments.by_key(&target::twin_key(&self.request.key)) {
             Some(twin) => serving::missing(self.view, twin, &record.served),
             None => Some(Missing::Pods { available: 0, wanted }),
         };
@@ -310,7 +354,7 @@ impl<'a> Turn<'a> {
 
     /// Whether the Rollout is no good: it does not come to serve.
     fn gives_up_rollout(&mut self, record: &Record, live: &Deployment) -> bool {
-        let found = argo::find(self.view, &self.request.deployment);
+        let found = argo::find(self.view, &self.request.key);
         let missing = rollout::missing(self, found.as_ref(), live, &record.served);
         let until = record.since + self.options.patience;
         let wait = missing.map(|missing| as_wait(Copy::Rollout, missing));
@@ -328,8 +372,8 @@ impl<'a> Turn<'a> {
     }
 
     /// Whether anything that serves may be deleted.
-    fn leave(&mut self, record: &Record, holder: &Arc<Other>) -> Leave {
-        let namespace = &record.before.meta.namespace;
+    pub(super) fn leave<W: Written>(&mut self, record: &Record<W>, holder: &Arc<Other>) -> Leave {
+        let namespace = &record.before.key().namespace;
         let is_dead = |name: &&Name| {
             let key = Key { namespace: namespace.clone(), name: (*name).clone() };
             self.view.services.by_key(&key).is_some() && serving::ready_endpoints(self.view, &key) == 0
@@ -355,8 +399,8 @@ impl<'a> Turn<'a> {
 
     /// What is left of a twin that is gone itself.
     pub(super) fn twins_remains(&self) -> Option<Wait> {
-        let of = &self.request.deployment;
-        let is_its = |labels: &replank_model::labels::Labels| labels.value(TWIN_OF) == Some(of.name.as_str());
+        let of = &self.request.key;
+        let is_its = |labels: &Labels| labels.value(TWIN_OF) == Some(of.name.as_str());
         let sets = self
             .view
             .replica_sets
@@ -371,8 +415,8 @@ impl<'a> Turn<'a> {
     }
 
     /// Asks for leave to delete; where it is not given, says why. `Err` is the end.
-    pub(super) fn may_delete(&mut self, stand: &Stand) -> Result<bool, End> {
-        match &stand.leave {
+    pub(super) fn may_delete(&mut self, leave: &Leave) -> Result<bool, End> {
+        match leave {
             Leave::Given => Ok(self.is_quiet()),
             Leave::Paused => {
                 self.wait_on(WaitingOn::Paused);
@@ -387,8 +431,8 @@ impl<'a> Turn<'a> {
     }
 
     /// The end, where a Service was seen without an endpoint: a person decides, and until then nothing is begun.
-    pub(super) fn stands(&self, stand: &Stand) -> Option<End> {
-        match &stand.leave {
+    pub(super) fn stands(&self, leave: &Leave) -> Option<End> {
+        match leave {
             Leave::Stopped(wait) => Some(End::Blocked(vec![self.waiting(wait.clone())])),
             Leave::Given | Leave::Paused | Leave::Stopping(_) => None,
         }
@@ -412,14 +456,14 @@ impl<'a> Turn<'a> {
     }
 
     /// Says what is missing until a Deployment serves; after the patience that is the end. The old one serves on, or the twin does.
-    pub(super) fn wait_for(&mut self, copy: Copy, made: Option<Time>, missing: Missing) -> Option<End> {
+    pub(super) fn wait_for(&mut self, copy: Copy, since: Option<Time>, missing: Missing) -> Option<End> {
         let wait = as_wait(copy, missing);
-        let until = made.unwrap_or(self.now) + self.options.patience;
+        let until = since.unwrap_or(self.now) + self.options.patience;
         // What stands in goes again when the patience is over; beside what is to stay a person decides.
         let is_to_stay = match copy {
             Copy::Old | Copy::New => true,
             Copy::Rollout => {
-                self.view.deployments.by_key(&self.request.deployment).is_none_or(|live| !wants_pods(live))
+                self.view.deployments.by_key(&self.request.key).is_none_or(|live| !wants_pods(live))
             }
             Copy::Twin => false,
         };
@@ -447,7 +491,7 @@ impl<'a> Turn<'a> {
     }
 
     fn subject(&self) -> Subject {
-        Subject::Object(Text::from(format!("{} {}", Kind::Deployment, self.request.deployment)))
+        Subject::Object(Text::from(format!("{} {}", self.request.kind.kind(), self.request.key)))
     }
 
     fn waiting(&self, wait: Wait) -> Waiting {
@@ -473,7 +517,7 @@ impl<'a> Turn<'a> {
 
     fn key(&self, effect: &str, kind: Kind, name: &Name, incarnation: &str) -> CommandKey {
         let run = &self.options.run;
-        let namespace = &self.request.deployment.namespace;
+        let namespace = &self.request.key.namespace;
         CommandKey(Text::from(format!("{run}/migrate-{effect}/{kind}/{namespace}/{name}/{incarnation}")))
     }
 
@@ -482,9 +526,14 @@ impl<'a> Turn<'a> {
         let mut object = stand.wanted.clone();
         object.spec.replicas = replicas;
         let direction = if stand.is_back { "back" } else { "make" };
-        let before = stand.holder.meta.uid.as_str();
-        let key = self.key(direction, Kind::Deployment, &object.meta.name, before);
-        self.send("the Deployment to be made again", key, Effect::Create { object: object.into() });
+        self.make(direction, object.into(), &stand.holder);
+    }
+
+    /// Makes an object.
+    pub(super) fn make(&mut self, direction: &str, object: Object, holder: &Other) {
+        let key = self.key(direction, object.kind(), &object.meta().name, holder.meta.uid.as_str());
+        let words = format!("{} {} to be made again", object.kind_name(), object.meta().name);
+        self.send(&words, key, Effect::Create { object });
     }
 
     /// Replaces an object with another state of it.

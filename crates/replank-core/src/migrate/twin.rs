@@ -35,7 +35,7 @@ pub(super) fn step(turn: &mut Turn<'_>, stand: &Stand) -> Option<End> {
     if live.spec.selector != stand.other.spec.selector {
         return Some(turn.foreign());
     }
-    if let Some(end) = turn.stands(stand) {
+    if let Some(end) = turn.stands(&stand.leave) {
         return Some(end);
     }
     match twin {
@@ -66,7 +66,7 @@ fn hand_over(turn: &mut Turn<'_>, stand: &Stand, twin: &Deployment, live: &Deplo
     if let Some(missing) = serving::missing(turn.view, twin, &stand.record.served) {
         return turn.wait_for(Copy::Twin, twin.meta.creation_timestamp, missing);
     }
-    match turn.may_delete(stand) {
+    match turn.may_delete(&stand.leave) {
         Ok(true) => {}
         Ok(false) => return None,
         Err(end) => return Some(end),
@@ -139,7 +139,7 @@ fn settle(turn: &mut Turn<'_>, stand: &Stand, twin: Option<&Deployment>, live: &
         turn.wait(wait);
         return None;
     }
-    match turn.may_delete(stand) {
+    match turn.may_delete(&stand.leave) {
         Ok(true) => {}
         Ok(false) => return None,
         Err(end) => return Some(end),
@@ -147,7 +147,7 @@ fn settle(turn: &mut Turn<'_>, stand: &Stand, twin: Option<&Deployment>, live: &
     match twin {
         Some(twin) => turn.delete(twin, Dependents::Collected),
         // One that nobody has seen yet may be on its way: the record has to outlive it.
-        None if !has_stayed || turn.is_still() => turn.lift(stand),
+        None if !has_stayed || turn.is_still() => turn.lift(&stand.holder),
         None => {}
     }
     None

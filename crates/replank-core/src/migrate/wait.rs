@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use replank_model::object::Kind;
 use replank_model::object::meta::Key;
 use replank_model::text::Name;
 use replank_model::time::Time;
@@ -20,12 +19,17 @@ pub enum Wait {
         /// Pods that there are to be.
         wanted: i32,
     },
-    /// The garbage collector takes the Deployment's name off its ReplicaSets; then it goes.
+    /// The garbage collector takes the object's name off what it owns; then it goes.
     Orphaning,
     /// The new Deployment has not taken its pods' ReplicaSet over yet.
     Adoption {
         /// The ReplicaSet.
         set: Name,
+    },
+    /// The new object has not taken its pods over yet.
+    PodAdoption {
+        /// Pods that are nobody's.
+        pods: u32,
     },
     /// Pods are not available yet.
     Available {
@@ -68,9 +72,9 @@ pub enum Wait {
         /// Since when, as it is written.
         since: Time,
     },
-    /// The Deployment is neither what it was nor what it is to be: somebody else has made it.
+    /// The object is neither what it was nor what it is to be: somebody else has made it.
     Foreign,
-    /// The Deployment is not there, and nothing in the cluster says that a migration took it away.
+    /// The object is not there, and nothing in the cluster says that a migration took it away.
     Gone,
     /// It is the case that forbids the way.
     Hindered(Hindrance),
@@ -94,9 +98,9 @@ impl Copy {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Old => "the old Deployment",
+            Self::Old => "the old object",
             Self::Twin => "the twin",
-            Self::New => "the new Deployment",
+            Self::New => "the new object",
             Self::Rollout => "the Rollout",
         }
     }
@@ -113,9 +117,11 @@ impl Wait {
     #[must_use]
     pub fn hope(&self) -> Hope {
         match self {
-            Self::Orphaning | Self::Adoption { .. } | Self::Leaving { .. } | Self::ScaledDown { .. } => {
-                Hope::Moving
-            }
+            Self::Orphaning
+            | Self::Adoption { .. }
+            | Self::PodAdoption { .. }
+            | Self::Leaving { .. }
+            | Self::ScaledDown { .. } => Hope::Moving,
             Self::Rollout { .. } | Self::Available { .. } | Self::Endpoints { .. } => Hope::Possible,
             Self::NoEndpoints { .. } | Self::Foreign | Self::Gone | Self::Hindered(_) => Hope::None,
         }
@@ -128,8 +134,9 @@ impl fmt::Display for Wait {
             Self::Rollout { updated, wanted } => {
                 write!(f, "its rollout: {updated} of {wanted} pods have the present template")
             }
-            Self::Orphaning => f.write_str("the garbage collector, which lets its ReplicaSets go first"),
+            Self::Orphaning => f.write_str("the garbage collector, which lets what it owns go first"),
             Self::Adoption { set } => write!(f, "ReplicaSet {set} to be taken over by the new Deployment"),
+            Self::PodAdoption { pods } => write!(f, "{pods} pods to be taken over by the new object"),
             Self::Available { copy, available, wanted } => {
                 write!(f, "pods of {copy}: {available} of {wanted} available")
             }
@@ -148,10 +155,8 @@ impl fmt::Display for Wait {
             Self::Foreign => f.write_str(
                 "a person: its selector is neither the former nor the wanted one, so somebody else made it",
             ),
-            Self::Gone => write!(
-                f,
-                "a person: there is no such {}, and no record says that a migration took it away",
-                Kind::Deployment
+            Self::Gone => f.write_str(
+                "a person: there is no such object, and no record says that a migration took it away",
             ),
             Self::Hindered(hindrance) => write!(f, "a person: {hindrance}"),
         }

@@ -6,10 +6,12 @@ use std::rc::Rc;
 
 use replank_core::command::{Command, Dependents, Effect};
 use replank_core::decision::End;
-use replank_core::migrate::{Migration, autoscalers_of, ready_endpoints, record_key, services_of};
+use replank_core::migrate::{
+    Migrated, Migration, autoscalers_of_kind, labels_of, ready_endpoints, record_key, services_of,
+};
 use replank_model::delta::Delta;
 use replank_model::object::cluster::NamespaceObject;
-use replank_model::object::meta::{Key, Meta};
+use replank_model::object::meta::{Key, Meta, OwnerReference};
 use replank_model::object::{Kind, Object};
 use replank_model::text::{Name, Namespace, Uid};
 use replank_model::time::{Span, Time};
@@ -34,15 +36,15 @@ pub struct MigrationResult {
     pub steps: Vec<Step>,
     /// The Services that send to the pods.
     pub services: Vec<Served>,
-    /// The autoscalers of the Deployment.
+    /// The autoscalers of the object.
     pub autoscalers: Vec<Name>,
     /// Pods at the beginning.
     pub pods: usize,
     /// Of these, there at the end.
     pub kept: usize,
-    /// Most pods at one moment, of the Deployment and its twin.
+    /// Most pods at one moment, of the object and what stands in for it.
     pub pods_max: usize,
-    /// How long there was no Deployment of that name: nobody scaled or rolled it meanwhile.
+    /// How long there was no such object of that name: nobody scaled or rolled it meanwhile.
     pub absent: Span,
     /// What had to be assumed.
     pub assumptions: Vec<Assumption>,
@@ -88,25 +90,26 @@ impl Served {
 pub fn rehearse_migration(
     mut view: View,
     settings: Settings,
-    of: &Key,
+    (kind, of): (Migrated, &Key),
     migration: Migration,
     limit: Span,
 ) -> MigrationResult {
+    let kind = kind.kind();
     let mut assumptions = super::complete(&mut view);
     supply_namespace(&mut view, &of.namespace);
     let start = settings.start;
     let mut world = World::new(settings, view);
     world.assume_operators();
-    let pods = pods(world.view(), of);
-    let notes = Rc::new(RefCell::new(Notes::begin(world.view(), of, start, pods.len())));
-    let autoscalers = autoscalers_of(world.view(), &of.namespace, &of.name);
+    let pods = pods(world.view(), kind, of);
+    let notes = Rc::new(RefCell::new(Notes::begin(world.view(), (kind, of), start, pods.len())));
+    let autoscalers = autoscalers_of_kind(world.view(), &of.namespace, kind.as_str(), &of.name);
     let autoscalers = autoscalers.into_iter().map(|autoscaler| autoscaler.meta.name.clone()).collect();
     world.observe(Box::new(Shared(notes.clone())));
     world.put_in_charge(Box::new(migration));
     while world.end().is_none() && world.step_until(start + limit) {}
     let notes = notes.borrow();
     assumptions.extend(world.assumptions());
-    let left = self::pods(world.view(), of);
+    let left = self::pods(world.view(), kind, of);
     let decided = world.decision().map_or(&[][..], |decision| decision.waiting.as_slice());
     let ready = |service: &Name| ready_endpoints(world.view(), &beside(of, service));
     let services = notes.services.iter().map(|(service, (before, fewest))| Served {
@@ -143,9 +146,16 @@ fn beside(of: &Key, name: &Name) -> Key {
     Key { namespace: of.namespace.clone(), name: name.clone() }
 }
 
-/// Uids of the pods of a Deployment, of its twin, and of ReplicaSets that are nobody's meanwhile: those that the Services of its
-/// pods could send to.
-fn pods(view: &View, of: &Key) -> BTreeSet<Uid> {
+/// Uids of the pods of an object; of a Deployment also those of its twin, of its Rollout, and of ReplicaSets that are nobody's
+/// meanwhile: those that the Services of its pods could send to.
+fn pods(view: &View, kind: Kind, of: &Key) -> BTreeSet<Uid> {
+    if kind != Kind::Deployment {
+        let pods = view.pods.unordered().map(|(_, pod)| pod).filter(|pod| {
+            let is_its = |owner: &OwnerReference| &*owner.kind == kind.as_str() && owner.name == of.name;
+            pod.meta.namespace == of.namespace && pod.is_active() && pod.meta.controller().is_some_and(is_its)
+        });
+        return pods.map(|pod| pod.meta.uid.clone()).collect();
+    }
     let twin = replank_core::migrate::twin_name(&of.name);
     let is_its = |set: &replank_model::object::workload::ReplicaSet| {
         let names = format!("{}-", of.name);
@@ -162,6 +172,7 @@ fn pods(view: &View, of: &Key) -> BTreeSet<Uid> {
 
 /// What is noted while it goes on.
 struct Notes {
+    kind: Kind,
     of: Key,
     start: Time,
     steps: Vec<Step>,
@@ -173,16 +184,16 @@ struct Notes {
 }
 
 impl Notes {
-    fn begin(view: &View, of: &Key, start: Time, pods_max: usize) -> Self {
-        let deployment = view.deployments.by_key(of);
-        let services = deployment.map_or_else(Vec::new, |deployment| {
-            services_of(view, &of.namespace, &deployment.spec.template.meta.labels)
-        });
+    fn begin(view: &View, (kind, of): (Kind, &Key), start: Time, pods_max: usize) -> Self {
+        let live = view.object(kind, of);
+        let labels = live.as_ref().and_then(labels_of);
+        let services = labels.map_or_else(Vec::new, |labels| services_of(view, &of.namespace, labels));
         let services = services.into_iter().map(|service| {
             let ready = ready_endpoints(view, &service.meta.key());
             (service.meta.name.clone(), (ready, ready))
         });
         Self {
+            kind,
             of: of.clone(),
             start,
             steps: Vec::new(),
@@ -206,8 +217,10 @@ impl Notes {
                     *fewest = ready_endpoints(view, &key).min(*fewest);
                 }
             }
-            Kind::Pod => self.pods_max = self.pods_max.max(pods(view, &self.of).len()),
-            Kind::Deployment if object.meta().name == self.of.name => self.came_or_went(at, new.as_ref()),
+            Kind::Pod => self.pods_max = self.pods_max.max(pods(view, self.kind, &self.of).len()),
+            kind if kind == self.kind && object.meta().name == self.of.name => {
+                self.came_or_went(at, new.as_ref());
+            }
             _ => {}
         }
     }
@@ -226,7 +239,11 @@ impl Notes {
     fn executed(&mut self, at: Time, sent: &Sent) {
         let refused = sent.result.as_ref().and_then(|(_, result)| result.as_ref().err());
         let refused = refused.map(ToString::to_string);
-        self.steps.push(Step { at: at - self.start, what: words(&sent.command, &self.of), refused });
+        self.steps.push(Step {
+            at: at - self.start,
+            what: words(&sent.command, self.kind, &self.of),
+            refused,
+        });
     }
 }
 
@@ -243,9 +260,9 @@ impl Observer for Shared {
 }
 
 /// What a command of a migration does.
-fn words(command: &Command, of: &Key) -> String {
+fn words(command: &Command, kind: Kind, of: &Key) -> String {
     let name = |object: &Object| format!("{} {}", object.kind_name(), object.meta().name);
-    let record = record_key(of).name;
+    let record = record_key(kind, of).name;
     let is_record = |object: &Object| object.kind() == Kind::Other && object.meta().name == record;
     match &command.effect {
         Effect::Create { object } if is_record(object) => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use replank_core::migrate::ScaleDown;
+use replank_core::migrate::{Migrated, ScaleDown};
 
 use crate::sched_random::Random;
 
@@ -42,6 +42,8 @@ pub enum Races {
 pub struct Case {
     /// The seed, which makes the world's draws, too.
     pub seed: u64,
+    /// What is migrated.
+    pub kind: Migrated,
     /// Which way the selectors allow.
     pub way: Way,
     /// Pods.
@@ -92,6 +94,7 @@ impl Case {
         }
         Self {
             seed,
+            kind: Migrated::Deployment,
             way,
             replicas,
             nodes: 3 + random.below(5),
@@ -115,6 +118,67 @@ impl Case {
             _ => ScaleDown::Progressively,
         };
         Self { way: Way::Rollout(who), seed, ..Self::of(seed / 3 * 2) }
+    }
+
+    /// A case of a kind that owns its pods itself: all three come up with all restarts. Nobody scales it by hand, which would have it
+    /// judged anew at each turn.
+    #[must_use]
+    pub fn pods(seed: u64) -> Self {
+        let kind = match seed % 3 {
+            0 => Migrated::StatefulSet,
+            1 => Migrated::DaemonSet,
+            _ => Migrated::ReplicaSet,
+        };
+        let mut case = Self { kind, seed, scaled_by_hand: false, ..Self::of(seed / 3 * 2) };
+        // A ReplicaSet makes no new pods of another template, and nobody scales a DaemonSet.
+        case.has_history &= kind != Migrated::ReplicaSet;
+        for object in &mut case.around {
+            if let Some(target) = object.pointer_mut("/spec/scaleTargetRef/kind") {
+                *target = kind.kind().as_str().into();
+            }
+        }
+        if kind == Migrated::StatefulSet {
+            case.around.push(json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"},
+                "provisioner": "ebs.csi.aws.com", "volumeBindingMode": "WaitForFirstConsumer"}));
+        }
+        if kind == Migrated::DaemonSet {
+            case.around.retain(|object| object["kind"] != "HorizontalPodAutoscaler");
+        }
+        case
+    }
+
+    /// The object with a template of that image.
+    #[must_use]
+    pub fn manifest(&self, image: &str) -> Value {
+        let mut manifest = self.deployment(image);
+        manifest["kind"] = self.kind.kind().as_str().into();
+        let spec = manifest["spec"].as_object_mut().expect("a spec");
+        match self.kind {
+            Migrated::Deployment => {}
+            Migrated::StatefulSet => {
+                spec.remove("strategy");
+                // With the set its claims would go, were they not let go of.
+                let policy = json!({"whenDeleted": "Delete", "whenScaled": "Retain"});
+                spec.insert("persistentVolumeClaimRetentionPolicy".into(), policy);
+                spec.insert(
+                    "volumeClaimTemplates".into(),
+                    json!([{"metadata": {"name": "data"},
+                    "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast",
+                        "resources": {"requests": {"storage": "1Gi"}}}}]),
+                );
+                spec.insert("serviceName".into(), "web".into());
+                spec.insert(
+                    "podManagementPolicy".into(),
+                    if self.seed.is_multiple_of(2) { "Parallel" } else { "OrderedReady" }.into(),
+                );
+            }
+            Migrated::DaemonSet => {
+                spec.remove("strategy");
+                spec.remove("replicas");
+            }
+            Migrated::ReplicaSet => drop(spec.remove("strategy")),
+        }
+        manifest
     }
 
     /// The Deployment with a template of that image.

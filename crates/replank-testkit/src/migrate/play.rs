@@ -1,17 +1,15 @@
 //! Playing one case.
 
-use std::sync::Arc;
-
 use replank_core::command::Effect;
 use replank_core::decision::End;
 use replank_core::intent::Intent;
-use replank_core::migrate::{Choice, Goal, Migration, Options, Path, Request};
+use replank_core::migrate::{Choice, Goal, Migrated, Migration, Options, Path, Request};
 use replank_model::labels::TextMap;
 use replank_model::object::Kind;
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
 use replank_model::object::meta::{Key, Meta};
 use replank_model::object::network::Service;
-use replank_model::object::workload::Deployment;
+use replank_model::object::workload::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use replank_model::selector::LabelSelector;
 use replank_model::text::RunId;
 use replank_model::time::{Span, Time};
@@ -19,10 +17,10 @@ use replank_model::view::View;
 use replank_sim::api::json::{Address, Method, PatchType, Request as Call};
 use replank_sim::api::{self, Api, ApiError, DeleteOptions, Propagation};
 use replank_sim::{CloudTimings, KubeletModel, Settings, World};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::case::{Case, Races, Restarts, Way, definition};
-use super::watch::{Breach, Watch, around, followed, handed_over, left, pods};
+use super::watch::{Breach, Watch, around, claims, followed, handed_over, left, pods};
 
 /// Until when everything has come up.
 const SETTLED: Span = Span::from_minutes(60);
@@ -72,14 +70,14 @@ pub(super) fn world(case: &Case) -> World {
         world.request(|api| api.apply_json(object.clone())).expect("it is accepted");
     }
     let first = if case.has_history { "web:1" } else { "web:2" };
-    world.request(|api| api.apply_json(case.deployment(first))).expect("it is accepted");
+    world.request(|api| api.apply_json(case.manifest(first))).expect("it is accepted");
     world.run_until(start + Span::from_minutes(20));
     if case.has_history {
-        let patch = json!({"spec": {"template": case.deployment("web:2")["spec"]["template"]}});
+        let patch = json!({"spec": {"template": case.manifest("web:2")["spec"]["template"]}});
         let answer = world.request(|api| {
             api.handle(&Call {
                 method: Method::Patch,
-                path: "/apis/apps/v1/namespaces/shop/deployments/web".into(),
+                path: format!("/apis/apps/v1/namespaces/shop/{}/web", case.kind.kind().plural()),
                 content_type: "application/merge-patch+json".into(),
                 body: patch,
             })
@@ -92,11 +90,11 @@ pub(super) fn world(case: &Case) -> World {
 
 fn request(case: &Case) -> Request {
     if let Way::Rollout(who) = case.way {
-        return Request { deployment: key(), goal: Goal::Rollout(who), choice: Choice::Auto };
+        return Request { kind: case.kind, key: key(), goal: Goal::Rollout(who), choice: Choice::Auto };
     }
     let selector: LabelSelector =
         serde_json::from_value(json!({"matchLabels": case.wanted()})).expect("a selector");
-    Request { deployment: key(), goal: Goal::Selector(selector), choice: Choice::Auto }
+    Request { kind: case.kind, key: key(), goal: Goal::Selector(selector), choice: Choice::Auto }
 }
 
 /// Plays a case to its end. `called_off`: after how many commands that were carried out a person wants something else.
@@ -106,6 +104,9 @@ pub fn play(case: &Case, called_off: Option<(usize, Intent)>) -> Played {
     let watch = Watch::of(world.view());
     world.observe(Box::new(watch.clone()));
     let (pods_before, around_before) = (pods(world.view()), around(world.view()));
+    let claims_before = claims(world.view());
+    let has_claims = case.kind == Migrated::StatefulSet;
+    assert_eq!(has_claims, !claims_before.is_empty(), "a StatefulSet has volumes");
     let begun = world.now();
     let options = Options { run: RunId::from("migration"), patience: Span::from_minutes(30) };
     world.put_in_charge(Box::new(Migration::new(request(case), options)));
@@ -140,7 +141,7 @@ pub fn play(case: &Case, called_off: Option<(usize, Intent)>) -> Played {
         }
     };
     let wanted = if is_as_before { json!({"app": "web", "tier": "front"}) } else { case.wanted() };
-    left(world.view(), &wanted).into_iter().for_each(&mut found);
+    left(world.view(), case.kind.kind(), &wanted).into_iter().for_each(&mut found);
     let is_handed_over = matches!(case.way, Way::Rollout(_)) && !is_as_before;
     if is_handed_over {
         handed_over(world.view()).into_iter().for_each(&mut found);
@@ -152,6 +153,9 @@ pub fn play(case: &Case, called_off: Option<(usize, Intent)>) -> Played {
     }
     if case.way == Way::Keep && !case.scaled_by_hand && pods(world.view()) != pods_before {
         found("pods are not the same".to_owned());
+    }
+    if claims(world.view()) != claims_before {
+        found("claims are not the same".to_owned());
     }
     Played { end, breaches, commands, refused, restarts: play.restarted, done, took }
 }
@@ -255,6 +259,11 @@ impl<'a> Play<'a> {
         world.request(|api| {
             let written = match about.kind {
                 Kind::Deployment => api.modify::<Deployment>(&about.key, |it| touch(&mut it.meta)).map(drop),
+                Kind::StatefulSet => {
+                    api.modify::<StatefulSet>(&about.key, |it| touch(&mut it.meta)).map(drop)
+                }
+                Kind::DaemonSet => api.modify::<DaemonSet>(&about.key, |it| touch(&mut it.meta)).map(drop),
+                Kind::ReplicaSet => api.modify::<ReplicaSet>(&about.key, |it| touch(&mut it.meta)).map(drop),
                 Kind::Other => touch_other(api, &about.key, &number),
                 Kind::HorizontalPodAutoscaler => {
                     api.modify::<HorizontalPodAutoscaler>(&about.key, |it| touch(&mut it.meta)).map(drop)
@@ -277,12 +286,11 @@ pub fn naive(case: &Case) -> Vec<Breach> {
     let mut world = world(case);
     let watch = Watch::of(world.view());
     world.observe(Box::new(watch.clone()));
-    let live = world.view().deployments.by_key(&key()).cloned().expect("it is there");
-    let selector = request(case).goal;
-    let after = replank_core::migrate::after(&live, &selector);
+    let live = world.view().object(case.kind.kind(), &key()).expect("it is there");
+    let after = replank_core::migrate::wanted(&live, &request(case).goal);
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-    world.request(|api| api.delete(Kind::Deployment, &key(), &options)).expect("it goes");
-    world.request(|api| api.apply_json(manifest(&after))).expect("it comes again");
+    world.request(|api| api.delete(case.kind.kind(), &key(), &options)).expect("it goes");
+    world.request(|api| api.apply_json(replank_model::object::render(&after))).expect("it comes again");
     let end = world.now() + AFTERWARDS;
     world.run_until(end);
     watch.breaches()
@@ -315,16 +323,12 @@ fn touch_other(api: &mut Api, key: &Key, number: &str) -> Result<(), ApiError> {
     api.patch_json(&address, PatchType::Merge, &patch, api::json::Effect::Real).map(drop)
 }
 
-fn manifest(deployment: &Deployment) -> Value {
-    replank_model::object::render(&Arc::new(deployment.clone()).into())
-}
-
 /// The way that core takes by itself.
 ///
 /// # Errors
 /// What forbids both.
 pub fn judged(case: &Case) -> Result<Path, Vec<replank_core::migrate::Hindrance>> {
     let world = world(case);
-    let live = world.view().deployments.by_key(&key()).cloned().expect("it is there");
-    replank_core::migrate::judge(world.view(), &live, &request(case).goal).path(Choice::Auto)
+    let live = world.view().object(case.kind.kind(), &key()).expect("it is there");
+    replank_core::migrate::judged(world.view(), case.kind, &live, &request(case).goal).path(Choice::Auto)
 }

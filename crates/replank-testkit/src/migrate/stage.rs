@@ -31,7 +31,8 @@ impl Stage {
         let watch = Watch::of(world.view());
         world.observe(Box::new(watch.clone()));
         let options = Options { run: RunId::from("migration"), patience: Span::from_minutes(30) };
-        let request = Request { deployment: Key::new("shop", "web"), goal, choice: Choice::Auto };
+        let (kind, key) = (case.kind, Key::new("shop", "web"));
+        let request = Request { kind, key, goal, choice: Choice::Auto };
         world.put_in_charge(Box::new(Migration::new(request, options)));
         Self { world, watch }
     }
@@ -124,7 +125,7 @@ impl Stage {
     /// What is wrong with how it is left.
     #[must_use]
     pub fn left(&self, wanted: &Value) -> Vec<String> {
-        left(self.world.view(), wanted)
+        left(self.world.view(), Kind::Deployment, wanted)
     }
 }
 

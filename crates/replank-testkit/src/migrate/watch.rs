@@ -117,6 +117,13 @@ pub(super) fn pods(view: &View) -> BTreeSet<String> {
     pods.iter().filter(stays).map(|pod| pod.meta().uid.to_string()).collect()
 }
 
+/// Uids of the claims of volumes that are there and not on their way out.
+pub(super) fn claims(view: &View) -> BTreeSet<String> {
+    let claims = view.objects_of(Kind::PersistentVolumeClaim);
+    let stays = |claim: &&Object| claim.meta().deletion_timestamp.is_none();
+    claims.iter().filter(stays).map(|claim| claim.meta().uid.to_string()).collect()
+}
+
 /// What others have said of autoscalers, budgets and Services: the same before and after.
 pub(super) fn around(view: &View) -> BTreeMap<String, Value> {
     let kinds = [Kind::HorizontalPodAutoscaler, Kind::PodDisruptionBudget, Kind::Service];
@@ -172,12 +179,12 @@ pub(super) fn handed_over(view: &View) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with how it is left, when the Deployment is to select `wanted`.
-pub(super) fn left(view: &View, wanted: &Value) -> Vec<String> {
+/// What is wrong with how it is left, when the object of that kind is to select `wanted`.
+pub(super) fn left(view: &View, kind: Kind, wanted: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
-    let deployments: Vec<Value> = view.objects_of(Kind::Deployment).iter().map(render).collect();
-    match deployments.iter().find(|deployment| text(deployment, "/metadata/name") == "web") {
-        None => wrong.push("the Deployment is not there".to_owned()),
+    let objects: Vec<Value> = view.objects_of(kind).iter().map(render).collect();
+    match objects.iter().find(|object| text(object, "/metadata/name") == "web") {
+        None => wrong.push(format!("the {kind} is not there")),
         Some(web) => {
             if web.pointer("/spec/selector/matchLabels") != Some(wanted) {
                 wrong.push(format!("it selects {}", web["spec"]["selector"]));
@@ -186,19 +193,27 @@ pub(super) fn left(view: &View, wanted: &Value) -> Vec<String> {
                 wrong.push("its annotations are lost".to_owned());
             }
             let number = |path| web.pointer(path).and_then(Value::as_i64).unwrap_or(0);
-            if number("/status/availableReplicas") != number("/spec/replicas") {
-                wrong.push(format!(
-                    "{} of {} available",
-                    number("/status/availableReplicas"),
-                    number("/spec/replicas")
-                ));
+            let (available, wanted) = if kind == Kind::DaemonSet {
+                (number("/status/numberAvailable"), number("/status/desiredNumberScheduled"))
+            } else {
+                (number("/status/availableReplicas"), number("/spec/replicas"))
+            };
+            if available != wanted {
+                wrong.push(format!("{available} of {wanted} available"));
             }
         }
     }
     let maps = view.objects_of(Kind::Other);
     let maps = maps.iter().filter(|object| object.kind_name() == "ConfigMap");
     wrong.extend(maps.map(|map| format!("ConfigMap {} is left", map.meta().name)));
-    let others = [Kind::Deployment, Kind::ReplicaSet, Kind::Pod];
+    let others = [
+        Kind::Deployment,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::ReplicaSet,
+        Kind::ControllerRevision,
+        Kind::Pod,
+    ];
     for object in others.into_iter().flat_map(|kind| view.objects_of(kind)) {
         let value = render(&object);
         let meta = &value["metadata"];
@@ -212,7 +227,8 @@ pub(super) fn left(view: &View, wanted: &Value) -> Vec<String> {
         let is_owned =
             meta.get("ownerReferences").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
         let has_pods = value.pointer("/spec/replicas").and_then(Value::as_i64) != Some(0);
-        if object.kind() != Kind::Deployment && !is_owned && has_pods {
+        let is_top = object.kind() == kind && object.meta().name.as_str() == "web";
+        if !is_top && !is_owned && has_pods {
             wrong.push(format!("{} is nobody's", object.reference()));
         }
     }

@@ -17,7 +17,7 @@ use crate::snapshot::ReadArgs;
 #[derive(Args, Debug)]
 #[group(skip)]
 pub(crate) struct MigrateArgs {
-    /// The Deployment, as deployment/web.
+    /// The object: deployment/web, statefulset/db, daemonset/agent or replicaset/web.
     #[arg(value_name = "KIND/NAME")]
     pub(crate) object: String,
 
@@ -25,7 +25,7 @@ pub(crate) struct MigrateArgs {
     #[arg(value_name = "SNAPSHOT")]
     pub(crate) snapshots: Vec<OsString>,
 
-    /// Namespace of the Deployment.
+    /// Namespace of the object.
     #[arg(short = 'n', long, value_name = "NAMESPACE", default_value = "default")]
     pub(crate) namespace: Namespace,
 
@@ -33,7 +33,7 @@ pub(crate) struct MigrateArgs {
     #[arg(long, value_name = "LABELS", value_parser = selector, conflicts_with = "manifest", required_unless_present_any = ["manifest", "to_rollout"])]
     pub(crate) selector: Option<LabelSelector>,
 
-    /// The Deployment as it is to be, in a file; `-` is standard input. It gets as many replicas as there are.
+    /// The object as it is to be, in a file; `-` is standard input. It gets as many replicas as there are.
     #[arg(short = 'f', long, value_name = "FILE")]
     pub(crate) manifest: Option<PathBuf>,
 

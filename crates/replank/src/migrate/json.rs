@@ -8,6 +8,7 @@ use replank_sim::rehearse::{Served, Step};
 use serde::Serialize;
 
 use super::Report;
+use super::writers::Writer;
 use crate::failure::Failure;
 
 /// The version of the form.
@@ -20,7 +21,9 @@ struct Form<'a> {
     version: &'static str,
     snapshot: &'a str,
     moment: Time,
-    deployment: String,
+    kind: &'static str,
+    object: String,
+    writers: &'a [Writer],
     selector: &'a str,
     new_selector: &'a str,
     hindrances: Hindrances,
@@ -86,7 +89,9 @@ pub(super) fn json(report: &Report) -> Result<String, Failure> {
         version: VERSION,
         snapshot: &report.name,
         moment: report.now,
-        deployment: report.deployment.to_string(),
+        kind: report.kind.kind().as_str(),
+        object: report.key.to_string(),
+        writers: &report.writers,
         selector: &report.before,
         new_selector: &report.after,
         hindrances: Hindrances {

@@ -1,16 +1,17 @@
-//! `replank migrate`: a Deployment gets another selector, or is handed over to a Rollout, without a gap, rehearsed.
+//! `replank migrate`: a workload gets another selector, or a Deployment is handed over to a Rollout, without a gap, rehearsed.
 
 mod args;
 mod json;
 mod text;
+mod writers;
 
 use std::sync::Arc;
 
 use replank_core::decision::End;
-use replank_core::migrate::{self, Choice, Goal, Hindrance, Judgement, Migration, Options, Path, Request};
+use replank_core::migrate::{self, Goal, Hindrance, Judgement, Migrated, Migration, Options, Path, Request};
+use replank_model::object::Object;
 use replank_model::object::meta::Key;
-use replank_model::object::workload::Deployment;
-use replank_model::object::{Kind, Object};
+use replank_model::selector::LabelSelector;
 use replank_model::text::{Name, RunId};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
@@ -25,6 +26,7 @@ use crate::snapshot::{self, HOW_TO_SNAPSHOT};
 
 use args::Format;
 pub(crate) use args::MigrateArgs;
+use writers::Writer;
 
 /// After the patience of both ways, and what it takes besides.
 const LIMIT: Span = Span::from_minutes(24 * 60);
@@ -36,7 +38,10 @@ struct Report {
     name: String,
     /// When it was.
     now: Time,
-    deployment: Key,
+    kind: Migrated,
+    key: Key,
+    /// Who writes it in versions that are gone.
+    writers: Vec<Writer>,
     before: String,
     after: String,
     /// Whether it keeps its selector, and a Rollout takes over.
@@ -53,29 +58,41 @@ struct Report {
 /// # Errors
 /// Where what was asked for is not right, or the machine fails.
 pub(crate) fn run(args: &MigrateArgs, printer: &mut Printer) -> Result<Exit, Failure> {
-    let key = key(args)?;
+    let (kind, key) = object(args)?;
     if args.snapshots.is_empty() {
         return Err(
             Failure::usage_message("no snapshot of a cluster to rehearse it on").next(HOW_TO_SNAPSHOT)
         );
     }
-    let goal = goal(args, &key, printer)?;
+    let goal = goal(args, (kind, &key), printer)?;
     let sources = snapshot::sources(&args.snapshots);
     let snapshot::Cluster { view, now, older } = snapshot::read_at(sources, &args.read, args.now, printer)?;
-    let live = live(&view, &key)?;
-    let after = migrate::after(&live, &goal);
-    let judgement = migrate::judge(&view, &live, &goal);
+    let live = live(&view, kind, &key)?;
+    let after = migrate::wanted(&live, &goal);
+    let judgement = migrate::judged(&view, kind, &live, &goal);
     let choice = args.path.choice();
     let path = judgement.path(choice);
     let is_handed_over = matches!(goal, Goal::Rollout(_));
-    let mut result = path.is_ok().then(|| rehearse(args, view, now, &key, (goal, choice)));
+    let writers = writers::of(&live);
+    let (before, after) = (selector(&live), selector(&after));
+    let request = Request { kind, key: key.clone(), goal, choice };
+    let mut result = path.is_ok().then(|| rehearse(args, view, now, request));
     if let Some(result) = &mut result {
         result.assumptions.splice(0..0, older);
     }
-    let name = snapshot::name(&args.snapshots);
-    let (before, after) = (selector(&live), selector(&after));
-    let report =
-        Report { name, now, deployment: key, before, after, is_handed_over, judgement, path, result };
+    let report = Report {
+        name: snapshot::name(&args.snapshots),
+        now,
+        kind,
+        key,
+        writers,
+        before,
+        after,
+        is_handed_over,
+        judgement,
+        path,
+        result,
+    };
     let text = match args.output {
         Format::Text => text::text(&report, printer.look()),
         Format::Json => json::json(&report)?,
@@ -84,8 +101,15 @@ pub(crate) fn run(args: &MigrateArgs, printer: &mut Printer) -> Result<Exit, Fai
     Ok(exit(&report))
 }
 
+/// Whether there is nothing to move: the object has the selector already, and is one under every version.
+fn is_nothing_to_move(report: &Report) -> bool {
+    report.judgement.both == [Hindrance::SameSelector]
+}
+
 fn exit(report: &Report) -> Exit {
-    let Some(result) = &report.result else { return Exit::Blocked };
+    let Some(result) = &report.result else {
+        return if is_nothing_to_move(report) { Exit::Passes } else { Exit::Blocked };
+    };
     let has_gap = result.services.iter().any(replank_sim::rehearse::Served::was_without);
     match &result.end {
         Some(End::Done) if has_gap => Exit::Findings,
@@ -96,12 +120,11 @@ fn exit(report: &Report) -> Exit {
     }
 }
 
-fn selector(deployment: &Deployment) -> String {
-    replank_model::selector::LabelSelector::formatted(deployment.spec.selector.as_ref())
+fn selector(object: &Object) -> String {
+    LabelSelector::formatted(migrate::selector_of(object))
 }
 
-fn key(args: &MigrateArgs) -> Result<Key, Failure> {
-    const KINDS: [&str; 4] = ["deployment", "deployments", "deploy", "deployments.apps"];
+fn object(args: &MigrateArgs) -> Result<(Migrated, Key), Failure> {
     let (kind, name) = match args.object.split_once('/') {
         Some((kind, name)) if !name.is_empty() && !name.contains('/') => (kind, name),
         Some(_) | None => {
@@ -109,14 +132,25 @@ fn key(args: &MigrateArgs) -> Result<Key, Failure> {
                 .next("write KIND/NAME, as in deployment/web"));
         }
     };
-    if !KINDS.contains(&&*kind.to_lowercase()) {
-        return Err(Failure::usage_message(format!("a {kind} cannot be migrated"))
-            .next("Deployments can: write deployment/NAME"));
+    let kind = kind.to_lowercase();
+    let found = match &*kind {
+        "deployment" | "deployments" | "deploy" | "deployments.apps" => Migrated::Deployment,
+        "statefulset" | "statefulsets" | "sts" | "statefulsets.apps" => Migrated::StatefulSet,
+        "daemonset" | "daemonsets" | "ds" | "daemonsets.apps" => Migrated::DaemonSet,
+        "replicaset" | "replicasets" | "rs" | "replicasets.apps" => Migrated::ReplicaSet,
+        other => {
+            return Err(Failure::usage_message(format!("a {other} cannot be migrated"))
+                .next("write deployment/NAME, statefulset/NAME, daemonset/NAME or replicaset/NAME"));
+        }
+    };
+    if args.to_rollout && found != Migrated::Deployment {
+        return Err(Failure::usage_message(format!("a Rollout cannot take the place of a {}", found.kind()))
+            .next("Deployments can be handed over: write deployment/NAME"));
     }
-    Ok(Key { namespace: args.namespace.clone(), name: Name::from(name) })
+    Ok((found, Key { namespace: args.namespace.clone(), name: Name::from(name) }))
 }
 
-fn goal(args: &MigrateArgs, key: &Key, printer: &mut Printer) -> Result<Goal, Failure> {
+fn goal(args: &MigrateArgs, (kind, key): (Migrated, &Key), printer: &mut Printer) -> Result<Goal, Failure> {
     if let Some(selector) = &args.selector {
         return Ok(Goal::Selector(selector.clone()));
     }
@@ -128,26 +162,20 @@ fn goal(args: &MigrateArgs, key: &Key, printer: &mut Printer) -> Result<Goal, Fa
             .next("pass --selector, -f or --to-rollout"));
     };
     let manifest = input::manifest(path, &args.namespace, printer)?;
-    let found = manifest.workloads.iter().find_map(|object| match object {
-        Object::Deployment(deployment) if deployment.meta.key() == *key => Some(deployment.clone()),
-        _ => None,
-    });
+    let is_it = |object: &&Object| object.kind() == kind.kind() && object.meta().key() == *key;
+    let found = manifest.workloads.iter().find(is_it).cloned();
     found.map(Goal::Manifest).ok_or_else(|| {
-        Failure::usage_message(format!("there is no {} {key} in {}", Kind::Deployment, manifest.name))
-            .next("pass the manifest of the Deployment that is named, with its namespace")
+        Failure::usage_message(format!("there is no {} {key} in {}", kind.kind(), manifest.name))
+            .next("pass the manifest of the object that is named, with its namespace")
     })
 }
 
-fn live(view: &View, key: &Key) -> Result<Arc<Deployment>, Failure> {
-    view.deployments.by_key(key).cloned().ok_or_else(|| {
-        let named: Vec<String> = view
-            .deployments
-            .sorted()
-            .into_iter()
-            .filter(|(_, other)| other.meta.name == key.name)
-            .map(|(_, other)| other.meta.namespace.to_string())
-            .collect();
-        let failure = Failure::usage_message(format!("there is no {} {key}", Kind::Deployment));
+fn live(view: &View, kind: Migrated, key: &Key) -> Result<Object, Failure> {
+    let kind = kind.kind();
+    view.object(kind, key).ok_or_else(|| {
+        let named = view.objects_of(kind).into_iter().filter(|other| other.meta().name == key.name);
+        let named: Vec<String> = named.map(|other| other.meta().namespace.to_string()).collect();
+        let failure = Failure::usage_message(format!("there is no {kind} {key}"));
         match named.as_slice() {
             [] => failure.next("name one that is in the snapshot"),
             some => failure.next(format!("there is one in {}: pass -n", some.join(", "))),
@@ -155,13 +183,7 @@ fn live(view: &View, key: &Key) -> Result<Arc<Deployment>, Failure> {
     })
 }
 
-fn rehearse(
-    args: &MigrateArgs,
-    view: View,
-    now: Time,
-    key: &Key,
-    (goal, choice): (Goal, Choice),
-) -> MigrationResult {
+fn rehearse(args: &MigrateArgs, view: View, now: Time, request: Request) -> MigrationResult {
     let durations = Arc::new(Durations::learn(&view, now));
     let settings = Settings {
         start: now,
@@ -169,10 +191,10 @@ fn rehearse(
         kubelet: KubeletModel::Learnt(durations.clone()),
         cloud: durations.cloud(),
     };
+    let (kind, key) = (request.kind, request.key.clone());
     let run = RunId::new(format!("migration-of-{}", key.name));
-    let request = Request { deployment: key.clone(), goal, choice };
     let migration = Migration::new(request, Options { run, patience: args.patience });
-    let mut result = rehearse_migration(view, settings, key, migration, LIMIT);
+    let mut result = rehearse_migration(view, settings, (kind, &key), migration, LIMIT);
     result.assumptions.extend(durations.assumptions());
     result
 }

@@ -5,7 +5,7 @@ use replank_core::migrate::{Hindrance, Path};
 use replank_model::time::Span;
 use replank_sim::rehearse::{MigrationResult, Served};
 
-use super::Report;
+use super::{Report, is_nothing_to_move};
 use crate::report::words::{count, span};
 use crate::report::{Cell, Lean, Look, Page, Tone};
 
@@ -19,7 +19,7 @@ pub(super) fn text(report: &Report, look: Look) -> String {
     page.heading("Migration", &verdict);
     page.wrapped(
         2,
-        &format!("Deployment {} in {} at {}", report.deployment, report.name, report.now),
+        &format!("{} {} in {} at {}", report.kind.kind(), report.key, report.name, report.now),
         Tone::Faint,
     );
     page.labelled(BESIDE, "selects", &report.before);
@@ -27,6 +27,15 @@ pub(super) fn text(report: &Report, look: Look) -> String {
         page.labelled(BESIDE, "is to be", "handed over to a Rollout that takes its template from it");
     } else {
         page.labelled(BESIDE, "is to select", &report.after);
+    }
+    for writer in &report.writers {
+        let what = format!("{} writes it as {}: change what it writes", writer.who, writer.version);
+        page.labelled(BESIDE, "written by", &what);
+    }
+    if is_nothing_to_move(report) {
+        page.heading("Ways", "");
+        page.labelled(BESIDE, "apply", "the selector stays the same: apply the manifest as it is");
+        return page.into_text();
     }
     ways(&mut page, report);
     if let Some(result) = &report.result {
@@ -39,6 +48,9 @@ pub(super) fn text(report: &Report, look: Look) -> String {
 }
 
 fn verdict(report: &Report) -> (String, Tone) {
+    if is_nothing_to_move(report) {
+        return ("nothing to move".to_owned(), Tone::Good);
+    }
     let Some(result) = &report.result else { return ("no way is open".to_owned(), Tone::Bad) };
     let took = span(result.took);
     let without: Vec<&Served> = result.services.iter().filter(|service| service.was_without()).collect();
@@ -138,7 +150,8 @@ fn pods(page: &mut Page, report: &Report, result: &MigrationResult) {
     page.labelled(BESIDE, "at most", &format!("{} at one moment", count(result.pods_max, "pod")));
     if report.path != Ok(Path::Rollout) {
         let absent = span(result.absent);
-        let absent = format!("{absent} without a Deployment of that name: nobody rolls it meanwhile");
+        let (kind, nobody) = (report.kind.kind(), "nobody rolls it meanwhile");
+        let absent = format!("{absent} without a {kind} of that name: {nobody}");
         page.labelled(BESIDE, "away", &absent);
     }
     for autoscaler in &result.autoscalers {

@@ -49,6 +49,58 @@ fn a_rollout_takes_over() {
     }
 }
 
+const KINDS: &str = "examples/migrate/kinds.yaml";
+
+fn migrate_kinds(arguments: &[&str]) -> super::common::Ran {
+    replank(&[&["migrate"], arguments, &[KINDS, "-n", "shop", "--now", "2026-11-20T10:00:00Z"]].concat())
+}
+
+#[test]
+fn a_stateful_set_keeps_its_pods_or_is_refused() {
+    let ran = migrate_kinds(&["sts/db", "--selector", "app=db", "-o", "json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let report = ran.json();
+    assert_eq!((&report["kind"], &report["way"]), (&"StatefulSet".into(), &"keep".into()));
+    let rehearsal = &report["rehearsal"];
+    assert_eq!((&rehearsal["podsKept"], &rehearsal["pods"]), (&2.into(), &2.into()), "{report}");
+    assert_eq!(rehearsal["services"][0]["fewest"], 2, "{report}");
+    let ran = migrate_kinds(&["sts/db", "--selector", "app=db,release=second", "-o", "json"]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    let why = ran.json()["hindrances"]["keep"].to_string();
+    assert!(why.contains("does not match the labels of pod db-"), "{why}");
+}
+
+#[test]
+fn objects_of_old_versions_are_the_same_under_the_new() {
+    let ran = migrate_kinds(&["ds/agent", "--selector", "app=agent", "-o", "json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let report = ran.json();
+    let assumed = report["rehearsal"]["assumptions"].to_string();
+    assert!(assumed.contains("DaemonSet of extensions/v1beta1 as apps/v1"), "{assumed}");
+    assert_eq!(
+        report["writers"][0],
+        serde_json::json!({"who": "kubectl apply", "version": "extensions/v1beta1"})
+    );
+    assert_eq!((&report["way"], &report["rehearsal"]["podsKept"]), (&"keep".into(), &3.into()), "{report}");
+    let ran = migrate_kinds(&["deployment/cart", "--selector", "app=cart", "-o", "json"]);
+    let report = ran.json();
+    assert_eq!((&report["way"], &report["rehearsal"]["podsKept"]), (&"keep".into(), &1.into()), "{report}");
+    assert_eq!(report["writers"][0]["who"], "helm", "{report}");
+}
+
+#[test]
+fn the_same_selector_leaves_nothing_to_move_but_the_writer() {
+    for (object, same) in [("ds/agent", "app=agent,version=v1"), ("deployment/cart", "app=cart,version=v1")] {
+        let ran = migrate_kinds(&[object, "--selector", same]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.stdout.starts_with("Migration  nothing to move"), "{ran:?}");
+        assert!(ran.stdout.contains("writes it as extensions/v1beta1"), "{ran:?}");
+    }
+    let ran = migrate_kinds(&["rs/cart-6b7d", "--selector", "app=cart"]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    assert!(ran.stdout.contains("Deployment cart makes it"), "{ran:?}");
+}
+
 #[test]
 fn what_argo_cd_keeps_is_left_alone() {
     let ran = migrate(&["deployment/ledger", "--selector", "app=ledger,component=books"]);
@@ -58,10 +110,11 @@ fn what_argo_cd_keeps_is_left_alone() {
 
 #[test]
 fn mistakes_are_usage_errors() {
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 9] = [
         (&["deployment/web"], "--selector"),
         (&["web", "--selector", "app=web"], "names no object"),
-        (&["daemonset/web", "--selector", "app=web"], "a daemonset cannot be migrated"),
+        (&["job/web", "--selector", "app=web"], "a job cannot be migrated"),
+        (&["daemonset/web", "--to-rollout"], "a Rollout cannot take the place of a DaemonSet"),
         (&["deployment/shop", "--selector", "app=web"], "there is no Deployment shop/shop"),
         (&["deployment/web", "--selector", "app"], "is no label"),
         (&["deployment/web", "--selector", "app=web", "-f", "x.yaml"], "cannot be used with"),

@@ -115,6 +115,25 @@ fn what_kubelets_refuse_blocks_the_roll() {
     assert_eq!(value["blockedSteps"], json!([]), "1.34 still takes it");
 }
 
+/// As `aws ec2 describe-launch-template-versions` prints it.
+#[test]
+fn user_data_is_taken_out_of_a_launch_template() {
+    let of = |data: &[&str]| {
+        let version = |data: &&str| json!({"LaunchTemplateData": {"UserData": data}});
+        let template = json!({"LaunchTemplateVersions": data.iter().map(version).collect::<Vec<_>>()});
+        let file = scratch(&format!("upgrade/template-{}.json", data.len()), template.to_string());
+        of_example(&["--to", "1.36", "--kubelet", &format!("web={file}"), "-o", "json"])
+    };
+    // `kubelet --pod-infra-container-image=x/pause:3.5`
+    let packed = "a3ViZWxldCAtLXBvZC1pbmZyYS1jb250YWluZXItaW1hZ2U9eC9wYXVzZTozLjU=";
+    assert_eq!(of(&[packed]).json()["blockedSteps"], json!([12]));
+    let several = of(&[packed, "a3ViZWxldCAtLXY9MiAtLW5vZGUtaXA9MTAuMC4wLjE="]).usage_error();
+    assert!(
+        several.contains("it has 2 different user data: save one version of one launch template"),
+        "{several}"
+    );
+}
+
 #[test]
 fn a_plan_can_be_made_of_what_eks_says_alone() {
     let words: Vec<&str> =

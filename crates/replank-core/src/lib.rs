@@ -119,10 +119,10 @@ impl Core {
         self
     }
 
-    /// Whether there is something to be decided when no run is, or when it is over.
+    /// Whether there is something to be decided when no run is, or when it is over: instances are interrupted then, too.
     #[must_use]
     pub fn stands_by(&self) -> bool {
-        self.scale.is_some()
+        self.interrupt.is_some() || self.scale.is_some()
     }
 
     /// Takes in an observation. Those of one kind come in order; kinds may lag behind each other.

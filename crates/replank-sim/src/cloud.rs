@@ -37,7 +37,7 @@ use replank_model::view::{Change, View};
 use rustc_hash::FxHashMap;
 
 pub use events::Told;
-pub use market::{Capacity, Hazard, Rate};
+pub use market::{Capacity, Hazard, Rate, SpotEvent};
 pub use timing::{CloudTimings, Range};
 
 use crate::api::DeleteOptions;
@@ -349,13 +349,7 @@ impl Cloud {
     /// Puts on the agenda what is going to meet an instance.
     fn threaten(&mut self, ctx: &mut Ctx<'_>, instance: &Instance, first: usize) {
         let instance_type = self.type_of(ctx.view(), instance);
-        let threatened = Threatened {
-            id: &instance.id,
-            group: &instance.group,
-            instance_type: &instance_type,
-            zone: &instance.zone,
-            market: instance.market,
-        };
+        let threatened = threatened(instance, &instance_type);
         let blows = self.markets.plan(ctx.draws, &threatened, ctx.api.now(), first);
         for (at, number) in blows {
             ctx.agenda.at(at, Event::Cloud(CloudDue::Hazard(number)));
@@ -363,10 +357,11 @@ impl Cloud {
     }
 
     fn strike(&mut self, ctx: &mut Ctx<'_>, number: u32) {
-        let Some(plan) = self.markets.due(number) else { return };
-        let instance = ctx.view().instances().get(&plan.instance).cloned();
+        let instance = ctx.view().instances().get(self.markets.target(number)).cloned();
         let Some(instance) = instance.filter(|instance| instance.state.is_alive()) else { return };
-        let told = match plan.blow {
+        let instance_type = self.type_of(ctx.view(), &instance);
+        let Some(blow) = self.markets.due(number, &threatened(&instance, &instance_type)) else { return };
+        let told = match blow {
             Blow::Recommended => Told::Rebalance,
             Blow::Taken => Told::Spot,
             Blow::Retired(notice) => Told::Retirement(ctx.api.now().floor_seconds() + notice),
@@ -511,6 +506,17 @@ impl Cloud {
             self.instances.push(id.clone());
             next
         })
+    }
+}
+
+/// An instance as hazards see it.
+fn threatened<'a>(instance: &'a Instance, instance_type: &'a str) -> Threatened<'a> {
+    Threatened {
+        id: &instance.id,
+        group: &instance.group,
+        instance_type,
+        zone: &instance.zone,
+        market: instance.market,
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Moment {
 }
 
 /// How the target of an autoscaler is at a moment.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TargetMoment {
     /// What it is asked to do, one number for each load of the autoscaler.
     pub loads: Vec<f64>,

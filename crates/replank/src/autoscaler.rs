@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use replank_core::groups::{GroupBy, LearntGroup};
+use replank_core::plan::Plan;
 use replank_core::scale::{self, Autoscaler, own_autoscaler};
 use replank_model::view::View;
 use replank_sim::{Assumption, Source};
@@ -21,7 +22,7 @@ pub(crate) struct AutoscalerArgs {
     pub(crate) autoscaler: Option<String>,
 
     /// Bounds, tags and types of groups: the JSON of `aws autoscaling describe-auto-scaling-groups` or `aws eks describe-nodegroup`.
-    /// May be given several times.
+    /// May be given several times, and counts more than the plan's nodeGroups.
     #[arg(long, value_name = "FILE")]
     pub(crate) groups: Vec<PathBuf>,
 
@@ -41,19 +42,21 @@ pub(crate) struct Scaled {
 }
 
 impl AutoscalerArgs {
-    /// Gives groups what the cloud says of them, and sets the autoscaler: where it is asked for, or, if `finds` says so, where the snapshot has one.
+    /// Gives groups what the cloud says of them (where it says nothing, what the plan does), and sets the autoscaler: where it is asked for, or,
+    /// if `finds` says so, where the snapshot has one.
     ///
     /// # Errors
     /// Where a file or a flag is not right.
     pub(crate) fn apply(
         &self,
-        view: &View,
-        by: &GroupBy,
+        (view, by): (&View, &GroupBy),
+        plan: Option<&Plan>,
         groups: &mut Vec<LearntGroup>,
         finds: bool,
         printer: &mut Printer,
     ) -> Result<Scaled, Failure> {
-        let facts = input::groups(&self.groups)?;
+        let said = plan.map_or(&[][..], |plan| &plan.node_groups);
+        let facts = scale::completed(input::groups(&self.groups)?, said);
         let own = own_autoscaler(view);
         let flags: Vec<String> =
             self.autoscaler.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect();
@@ -61,13 +64,20 @@ impl AutoscalerArgs {
             if facts.is_empty() {
                 return Ok(Scaled { autoscaler: None, assumptions: Vec::new(), facts });
             }
-            scale::furnish(groups, view, by, &facts, &scale::Options::default(), false);
+            let furnished = scale::furnish(groups, view, by, &facts, &scale::Options::default(), false);
+            furnished.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
             return Ok(Scaled { autoscaler: None, assumptions: Vec::new(), facts });
         }
         let settings = input::settings(&flags, view, printer)?;
         let prices = input::prices(self.prices.as_deref(), &settings.options)?;
         let priorities = input::priorities(view, &settings.options, printer);
         let furnished = scale::furnish(groups, view, by, &facts, &settings.options, true);
+        furnished.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
+        let hint = if plan.is_some() {
+            "pass --groups, or say it in the plan's nodeGroups"
+        } else {
+            "pass --groups"
+        };
         let mut assumptions = vec![Assumption {
             about: "the number of nodes".to_owned(),
             value: format!("kept to what is needed by Replank's autoscaler, set by {}", settings.origin),
@@ -78,7 +88,7 @@ impl AutoscalerArgs {
             value: match assumed {
                 scale::Assumed::Bounds(_) => {
                     format!(
-                        "no bounds are known: from 0 to {} nodes, EKS' quota (pass --groups)",
+                        "no bounds are known: from 0 to {} nodes, EKS' quota ({hint})",
                         scale::SIMULATED_MAX
                     )
                 }

@@ -414,8 +414,9 @@ pub(crate) struct RehearseArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) load: Option<PathBuf>,
 
-    /// Takes instances away: CSV with the columns time, target, kind, count and notice. docs/load.md.
-    #[arg(long, value_name = "FILE")]
+    /// Takes instances away: a file, CSV with the columns time, target, kind, count and notice, or shares of the spot instances that an hour
+    /// takes, such as spot=5%/h,rebalance=10%/h,zone:eu-west-1a=20%/h. docs/load.md.
+    #[arg(long, value_name = "FILE|RATES")]
     pub(crate) interruptions: Option<PathBuf>,
 
     /// Seed of everything that is drawn: the same input and seed give the same rehearsal.

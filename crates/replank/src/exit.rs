@@ -57,7 +57,7 @@ impl Exit {
                 "usage: an argument, a file or a plan is not right; nothing was rehearsed or placed"
             }
             Self::Findings => {
-                "completed with findings: every node was replaced, and something should be changed; something asked about does not fit; a check found something; something was left; a scan found API versions that are gone; the support of a version ends within the time that was given; something should be looked at before a step of an upgrade; the sync of an autoscaler that was explained fails, in part or as a whole; a migration leaves a gap"
+                "completed with findings: every node was replaced, and something should be changed; something asked about does not fit; a check found something; something was left; a scan found API versions that are gone; the support of a version ends within the time that was given; something should be looked at before a step of an upgrade; the sync of an autoscaler that was explained fails, in part or as a whole, or one that was replayed cannot scale at the end; a migration leaves a gap"
             }
             Self::Blocked => {
                 "blocked: not every node could be replaced, a step of an upgrade may not begin, or a migration cannot be carried through; the report names what blocks"

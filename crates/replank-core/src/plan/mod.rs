@@ -67,6 +67,8 @@ use replank_model::selector::Selector;
 use replank_model::text::{GroupName, Text};
 use replank_model::time::Span;
 
+use crate::scale::Facts;
+
 pub use care::{
     BlockingFindings, Care, Health, LoadBalancer, Retain, Retained, Singletons, Stage, StuckAction,
     StuckTerminating, Waves,
@@ -116,6 +118,8 @@ pub struct Plan {
     pub progress_deadline: Span,
     /// Longest time for the whole run.
     pub deadline: Span,
+    /// What is said of node groups that no node can show; nothing of a run depends on it.
+    pub node_groups: Vec<Facts>,
 }
 
 /// Which nodes are chosen: all conditions must hold.
@@ -342,6 +346,7 @@ impl Plan {
             on_failure: OnFailure::Pause,
             progress_deadline: Span::from_minutes(60),
             deadline: Span::from_minutes(7 * 24 * 60),
+            node_groups: Vec::new(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! From JSON to a plan, field by field.
 
 mod care;
+mod node_groups;
 
 use replank_model::int_or_string::{IntOrString, Rounding};
 use replank_model::object::affinity::{Taint, TaintEffect};
@@ -77,6 +78,7 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
         word(at, &[("refuse", BarePods::Refuse), ("evict", BarePods::Evict)], errors)
     });
     let care = care::care(&mut fields, errors);
+    let node_groups = fields.read("nodeGroups", errors, node_groups::node_groups);
     let on_failure = fields.read("onFailure", errors, |at, errors| {
         word(at, &[("pause", OnFailure::Pause), ("rollback", OnFailure::Rollback)], errors)
     });
@@ -109,6 +111,7 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
         on_failure: on_failure.unwrap_or(default.on_failure),
         progress_deadline: progress_deadline.unwrap_or(default.progress_deadline),
         deadline: deadline.unwrap_or(default.deadline),
+        node_groups: node_groups.unwrap_or_default(),
     };
     let standstill = plan.standstill();
     if errors.0.is_empty() && plan.deadline <= standstill {

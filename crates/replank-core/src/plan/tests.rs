@@ -1,4 +1,5 @@
 use replank_model::int_or_string::IntOrString;
+use replank_model::object::cloud::GroupSize;
 use replank_model::time::Span;
 use serde_json::{Value, json};
 
@@ -19,7 +20,9 @@ fn whole() -> Value {
         "stuckTerminating": {"after": "10m", "action": "replaceNode"}, "singletons": "surge",
         "loadBalancer": {"exclude": true, "deregistrationDelay": "300s"}, "blockingFindings": "refuse",
         "localStorage": "refuse", "barePods": "evict", "onFailure": "pause",
-        "progressDeadline": "30m", "deadline": "96h"}})
+        "progressDeadline": "30m", "deadline": "96h",
+        "nodeGroups": [{"name": "web", "max": 9, "instanceTypes": ["m6i.large", "m6a.large"], "capacityType": "spot",
+            "zones": ["b", "a"], "tags": {"team": "shop", "empty": ""}}, {"name": "batch", "min": 2, "max": 4}]}})
 }
 
 fn with_spec(spec: &Value) -> Value {
@@ -54,6 +57,14 @@ fn every_field_is_read() {
     assert_eq!((plan.batch.wait, plan.batch.on_deadline), (Span::from_minutes(360), OnDeadline::Skip));
     assert_eq!((plan.local_storage, plan.bare_pods), (LocalStorage::Refuse, BarePods::Evict));
     assert_eq!(plan.deadline, Span::from_minutes(96 * 60));
+    let sizes: Vec<_> = plan.node_groups.iter().map(|group| (group.name.as_str(), group.size)).collect();
+    let size = |min, max| Some(GroupSize { min, max, desired: min });
+    assert_eq!(sizes, [("web", size(0, 9)), ("batch", size(2, 4))]);
+    let web = &plan.node_groups[0];
+    assert_eq!((web.types.len(), web.market), (2, Some(crate::scale::Market::Spot)));
+    assert_eq!(web.zones, ["a", "b"]);
+    let tags: Vec<(&str, &str)> = web.tags.iter().map(|(key, value)| (&**key, &**value)).collect();
+    assert_eq!(tags, [("empty", ""), ("team", "shop")]);
     let health = Health { crash_looping_max: 1, stuck_terminating_max: 0, not_ready_max: 3 };
     assert_eq!(plan.care.health, Some(health));
     assert_eq!(plan.care.windows.0[0].to_string(), "Mon,Tue,Wed,Thu,Fri 01:00 for 4h0m0s (Asia/Tokyo)");
@@ -106,7 +117,7 @@ fn every_error_is_reported_at_once_with_path_and_remedy() {
          write \"30s\" if seconds are meant\n\
          spec.batch.onDeadline: found \"kill\", expected pause, evict or skip\n\
          spec.orders: found the unknown field \"orders\", expected bake, barePods, batch, blockingFindings, budget, canary, \
-         deadline, groups, health, kubeletVersion, loadBalancer, localStorage, onFailure, order, pace, progressDeadline, \
+         deadline, groups, health, kubeletVersion, loadBalancer, localStorage, nodeGroups, onFailure, order, pace, progressDeadline, \
          retain, selector, singletons, stuckTerminating, target, waves or windows; \
          did you mean \"order\"?"
     );
@@ -314,4 +325,28 @@ fn what_is_wrong_with_waves_windows_and_the_like() {
     }
     let both = json!({"groups": ["web"], "canary": {"nodes": 1}, "waves": [1, "100%"]});
     assert!(errors(&with_spec(&both)).contains("waves beside a canary"));
+}
+
+#[test]
+fn what_is_wrong_with_node_groups_is_named() {
+    let told = |value: Value| errors_of("nodeGroups", &value);
+    assert!(told(json!([{"max": 3}])).contains("spec.nodeGroups[0].name: found nothing"));
+    assert!(
+        told(json!([{"name": "a", "min": 4, "max": 3}]))
+            .contains("spec.nodeGroups[0].min: found 4 beside a max of 3")
+    );
+    assert!(
+        told(json!([{"name": "a", "min": 4}])).contains("spec.nodeGroups[0].min: found a min without a max")
+    );
+    assert!(
+        told(json!([{"name": "a"}, {"name": "a"}]))
+            .contains("spec.nodeGroups[1].name: found \"a\" a second time")
+    );
+    assert!(told(json!([{"name": "a", "capacityType": "SPOT"}])).contains("expected spot or on-demand"));
+    let tag = told(json!([{"name": "a", "tags": {"x": true}}]));
+    assert!(
+        tag.contains("spec.nodeGroups[0].tags.x: found the truth value true") && tag.contains("quotes"),
+        "{tag}"
+    );
+    assert!(told(json!([{"name": "a", "types": []}])).contains("the unknown field \"types\""));
 }

@@ -100,7 +100,30 @@ pub fn merged(all: Vec<Facts>) -> Vec<Facts> {
     by_name.into_values().collect()
 }
 
+/// What somebody says of groups where nobody else has said it: what `told` has counts, and what it lacks is taken from `beneath`, groups among it.
+#[must_use]
+pub fn completed(mut told: Vec<Facts>, beneath: &[Facts]) -> Vec<Facts> {
+    for more in beneath {
+        let own = more.name.text();
+        let is_meant =
+            |known: &&mut Facts| known.name == more.name || known.auto_scaling.as_ref() == Some(own);
+        match told.iter_mut().find(is_meant) {
+            Some(known) => known.complete(more),
+            None => told.push(more.clone()),
+        }
+    }
+    told.sort_by(|a, b| a.name.cmp(&b.name));
+    told
+}
+
 impl Facts {
+    fn complete(&mut self, beneath: &Facts) {
+        let (size, auto_scaling) = (self.size, self.auto_scaling.clone());
+        self.add(beneath.clone());
+        self.size = size.or(beneath.size);
+        self.auto_scaling = auto_scaling;
+    }
+
     fn add(&mut self, more: Facts) {
         self.auto_scaling =
             self.auto_scaling.take().or(more.auto_scaling).or_else(|| Some(more.name.text().clone()));
@@ -284,6 +307,35 @@ mod tests {
             assert_eq!(web.tag("k8s.io/cluster-autoscaler/enabled").map(|value| &**value), Some("true"));
             assert!(!web.is_suspended && web.instances.len() == 1);
         }
+    }
+
+    #[test]
+    fn what_the_cloud_says_counts_more_than_what_a_plan_says() {
+        let asg = json!({"AutoScalingGroups": [{"AutoScalingGroupName": "eks-web-1234", "MinSize": 1, "MaxSize": 9, "DesiredCapacity": 3,
+            "Tags": [{"Key": "eks:nodegroup-name", "Value": "web"}, {"Key": "team", "Value": "a"}]}]});
+        let size = |max| Some(GroupSize { min: 0, max, desired: 0 });
+        let tags = vec![("team".into(), "b".into()), ("cost".into(), "c".into())];
+        let plan = [
+            Facts {
+                name: "web".into(),
+                size: size(4),
+                types: vec!["m5.large".into()],
+                tags,
+                ..Facts::default()
+            },
+            Facts { name: "batch".into(), size: size(2), ..Facts::default() },
+        ];
+        let all = completed(merged(read(&asg).unwrap()), &plan);
+        let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["batch", "web"]);
+        let web = &all[1];
+        assert_eq!(web.size, Some(GroupSize { min: 1, max: 9, desired: 3 }));
+        assert_eq!((web.types.len(), web.auto_scaling.as_deref()), (1, Some("eks-web-1234")));
+        assert_eq!(
+            [web.tag("team"), web.tag("cost")].map(|tag| tag.map(|tag| &**tag)),
+            [Some("a"), Some("c")]
+        );
+        assert_eq!(all[0].size, size(2));
     }
 
     #[test]

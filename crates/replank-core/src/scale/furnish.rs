@@ -8,6 +8,7 @@ use replank_model::view::View;
 use super::facts::Facts;
 use super::group::{Assumed, Bounds, Group, Groups, Origin};
 use super::options::Options;
+use super::tags::BadTag;
 use crate::groups::{GroupBy, LearntGroup};
 
 /// The maximum of a simulated group of which nobody told one: EKS' quota for nodes of a managed node group.
@@ -20,6 +21,8 @@ pub struct Furnished {
     pub facts: Vec<Facts>,
     /// What was assumed of groups that the autoscaler may change.
     pub assumed: Vec<Assumed>,
+    /// Tags that cannot be read.
+    pub bad_tags: Vec<BadTag>,
 }
 
 /// Gives groups what is said of them, and adds those without nodes. Where `grows` is set, groups of which nobody said how large they may be may grow
@@ -61,7 +64,7 @@ pub fn furnish(
     let empty = known.all.iter().filter(|group| group.origin == Origin::Computed);
     groups.extend(empty.map(|group| LearntGroup { group: made(group, &facts), instances: Vec::new() }));
     groups.sort_by(|a, b| a.group.name.cmp(&b.group.name));
-    Furnished { facts, assumed: known.assumed }
+    Furnished { facts, assumed: known.assumed, bad_tags: known.bad_tags }
 }
 
 fn tags(told: &Facts) -> TextMap {

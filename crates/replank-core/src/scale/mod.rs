@@ -44,7 +44,7 @@ pub use backoff::{Backoff, Request, Scope, State};
 pub use blocks::Blocks;
 pub use down::{Down, Event, Hold, Keep, Unneeded, down};
 pub use expander::{Choice, Decided, Expander, choose};
-pub use facts::{Facts, FactsError, merged, read as read_facts};
+pub use facts::{Facts, FactsError, completed, merged, read as read_facts};
 pub use found::{OwnAutoscaler, own_autoscaler, priorities_text};
 pub use furnish::{Furnished, SIMULATED_MAX, furnish};
 pub use group::{Assumed, Bounds, Group, Groups, LeftOut, Market, Origin, UNKNOWN_MAX};

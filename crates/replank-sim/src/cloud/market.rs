@@ -82,8 +82,10 @@ impl fmt::Display for Rate {
 /// What takes instances away at a rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hazard {
-    /// Spot instances are taken back, so many an hour.
+    /// Something befalls spot instances, so many an hour. What is said of a type or a zone holds there in place of what is said of any.
     Spot {
+        /// What.
+        event: SpotEvent,
         /// Of this type; of any.
         instance_type: Option<Text>,
         /// In this zone; in any.
@@ -100,6 +102,15 @@ pub enum Hazard {
         /// How many.
         rate: Rate,
     },
+}
+
+/// What befalls spot instances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpotEvent {
+    /// They are taken back.
+    Interruption,
+    /// They may be, soon: a rebalance recommendation, from which nothing follows.
+    Rebalance,
 }
 
 impl Hazard {
@@ -120,13 +131,30 @@ impl Hazard {
     fn replaces(&self, other: &Self) -> bool {
         match (self, other) {
             (
-                Self::Spot { instance_type: own_type, zone: own_zone, .. },
-                Self::Spot { instance_type, zone, .. },
-            ) => own_type == instance_type && own_zone == zone,
+                Self::Spot { event: own_event, instance_type: own_type, zone: own_zone, .. },
+                Self::Spot { event, instance_type, zone, .. },
+            ) => own_event == event && own_type == instance_type && own_zone == zone,
             (Self::Retirement { group: own, .. }, Self::Retirement { group, .. }) => own == group,
             (Self::Spot { .. }, Self::Retirement { .. }) | (Self::Retirement { .. }, Self::Spot { .. }) => {
                 false
             }
+        }
+    }
+
+    /// Whether it holds, for what both are about, in place of another that says the same of more.
+    fn is_narrower(&self, than: &Self) -> bool {
+        match (self, than) {
+            (
+                Self::Spot { event: own_event, instance_type: own_type, zone: own_zone, .. },
+                Self::Spot { event, instance_type, zone, .. },
+            ) => {
+                let same = own_type == instance_type && own_zone == zone;
+                let within = (instance_type.is_none() || instance_type == own_type)
+                    && (zone.is_none() || zone == own_zone);
+                own_event == event && within && !same
+            }
+            (Self::Spot { .. } | Self::Retirement { .. }, Self::Retirement { .. })
+            | (Self::Retirement { .. }, Self::Spot { .. }) => false,
         }
     }
 
@@ -167,11 +195,11 @@ pub(super) enum Blow {
 }
 
 /// A blow to come: position of the hazard, whom it meets, what it is.
-#[derive(Clone, Debug)]
-pub(super) struct Plan {
+#[derive(Debug)]
+struct Plan {
     hazard: usize,
-    pub(super) instance: InstanceId,
-    pub(super) blow: Blow,
+    instance: InstanceId,
+    blow: Blow,
 }
 
 /// Shortages and hazards, as a script has said so far.
@@ -228,7 +256,10 @@ impl Markets {
             }
             let Some(at) = strikes(draws, one.id, (number, known), now) else { continue };
             match &known.hazard {
-                Hazard::Spot { .. } => {
+                Hazard::Spot { event: SpotEvent::Rebalance, .. } => {
+                    blows.push((at, number, Blow::Recommended))
+                }
+                Hazard::Spot { event: SpotEvent::Interruption, .. } => {
                     let key = format!("{}/{number}/early", one.id);
                     let draw = |count| draws.draw(&key, Purpose::Hazard, count);
                     let early = at - draw(1).between(RECOMMENDED_BEFORE.0, RECOMMENDED_BEFORE.1);
@@ -252,10 +283,20 @@ impl Markets {
         self.hazards.len().saturating_sub(1)
     }
 
-    /// A blow that is due, unless its hazard is over.
-    pub(super) fn due(&self, number: u32) -> Option<Plan> {
+    /// The instance that a blow is to meet.
+    pub(super) fn target(&self, number: u32) -> &InstanceId {
+        &self.plans[number as usize].instance
+    }
+
+    /// A blow that is due on its target, unless its hazard is over, or another holds in its place.
+    pub(super) fn due(&self, number: u32, one: &Threatened<'_>) -> Option<Blow> {
         let plan = &self.plans[number as usize];
-        (!self.hazards[plan.hazard].is_over).then(|| plan.clone())
+        let known = &self.hazards[plan.hazard];
+        let is_narrower = |other: &Hazarded| {
+            !other.is_over && other.hazard.is_narrower(&known.hazard) && other.hazard.threatens(one)
+        };
+        let holds = !known.is_over && !self.hazards.iter().any(is_narrower);
+        holds.then_some(plan.blow)
     }
 }
 
@@ -301,23 +342,56 @@ mod tests {
         let now = Time::from_millis(0);
         let mut markets = Markets::default();
         let rate = |text: &str| Rate::read(text).expect("a rate");
-        let spot = |text: &str| Hazard::Spot { instance_type: None, zone: None, rate: rate(text) };
+        let spot = |text: &str| Hazard::Spot {
+            event: SpotEvent::Interruption,
+            instance_type: None,
+            zone: None,
+            rate: rate(text),
+        };
         markets.begin(spot("10%"), now);
         let mut within_an_hour = 0;
         let mut planned = Vec::new();
         for number in 0..2_000 {
             let id = InstanceId::from(format!("i-{number}"));
             for (at, plan) in markets.plan(&draws, &threatened(&id, &group, &zone), now, 0) {
-                let is_taken = markets.due(plan).expect("it is not over").blow == Blow::Taken;
+                let blow = markets.due(plan, &threatened(&id, &group, &zone));
+                let is_taken = blow.expect("it is not over") == Blow::Taken;
                 within_an_hour += usize::from(is_taken && at - now <= Span::from_minutes(60));
                 planned.push(plan);
             }
         }
         assert!((160..240).contains(&within_an_hour), "{within_an_hour} of 2000 at 10% an hour");
         markets.begin(spot("0%"), now + Span::from_minutes(1));
-        assert!(planned.iter().all(|plan| markets.due(*plan).is_none()), "another rate holds");
         let id = InstanceId::from("i-new");
+        let any = threatened(&id, &group, &zone);
+        assert!(planned.iter().all(|plan| markets.due(*plan, &any).is_none()), "another rate holds");
         assert_eq!(markets.plan(&draws, &threatened(&id, &group, &zone), now, 0), []);
+    }
+
+    #[test]
+    fn what_is_said_of_a_zone_holds_there_in_place_of_what_is_said_of_any() {
+        let (draws, group, now) = (Draws::new(3), GroupName::from("web"), Time::from_millis(0));
+        let spot = |event, zone: Option<&str>, rate: &str| Hazard::Spot {
+            event,
+            instance_type: None,
+            zone: zone.map(Zone::from),
+            rate: Rate::read(rate).expect("a rate"),
+        };
+        let mut markets = Markets::default();
+        markets.begin(spot(SpotEvent::Interruption, None, "100%"), now);
+        markets.begin(spot(SpotEvent::Rebalance, None, "100%"), now);
+        markets.begin(spot(SpotEvent::Interruption, Some("a"), "0%"), now);
+        let blows = |zone: &str, markets: &mut Markets| {
+            let (id, zone) = (InstanceId::from(format!("i-{zone}")), Zone::from(zone));
+            let one = threatened(&id, &group, &zone);
+            let planned = markets.plan(&draws, &one, now, 0);
+            let mut due: Vec<Blow> =
+                planned.iter().filter_map(|(_, number)| markets.due(*number, &one)).collect();
+            due.dedup();
+            (due.contains(&Blow::Taken), due.contains(&Blow::Recommended))
+        };
+        assert_eq!(blows("a", &mut markets), (false, true), "none is taken there, and recommendations go on");
+        assert_eq!(blows("b", &mut markets), (true, true));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! `kubectl get` of the usual kinds leaves out ControllerRevisions, custom resources and their definitions. A simulated control
 //! plane that took them for absent would restart StatefulSets, and could not count the pods of custom resources.
 
+mod templates;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -30,6 +32,7 @@ const COUNTED_WITHIN: Span = Span::from_secs(2);
 
 /// Completes a view, and tells what is assumed with it.
 pub(crate) fn complete(view: &mut View) -> Vec<Assumption> {
+    templates::fill(view);
     let revisions = supply_revisions(view);
     complete_owners(view);
     revisions.into_iter().chain(assumptions(view)).collect()

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use replank_model::object::Object;
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
+use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::text::{Text, Uid};
@@ -48,6 +49,9 @@ pub struct AutoscalerFigures {
     /// How long there was more to do than target and tolerance allow.
     #[serde(rename = "overMs", serialize_with = "super::millis")]
     pub over: Span,
+    /// How long nothing told how much there was to do, over the target: pods ask for nothing that a share could be of.
+    #[serde(rename = "unknownMs", serialize_with = "super::millis")]
+    pub unknown: Span,
     /// How long was looked at.
     #[serde(rename = "watchedMs", serialize_with = "super::millis")]
     pub watched: Span,
@@ -61,6 +65,8 @@ pub struct AutoscalerFigures {
     /// How long the one that waited the longest was without a node, those that still wait among them.
     #[serde(rename = "longestPendingMs", serialize_with = "super::millis")]
     pub longest: Span,
+    /// What keeps it from scaling at the end, if anything does: its conditions AbleToScale and ScalingActive, where they are False.
+    pub failing: Vec<String>,
 }
 
 /// Looks at the autoscalers from time to time, at their pods always.
@@ -201,11 +207,24 @@ impl Tally {
             ready_min: of.ready,
             needed_max: of.needed,
             over: of.over,
+            unknown: of.unknown,
             watched: of.length,
             worst_load_over_target: Some(of.worst).filter(|worst| worst.is_finite()),
             pending_max: of.pending,
             pending: of.waited,
             longest: self.longest.max(open),
+            failing: failing(&hpa.status.conditions),
         })
     }
+}
+
+/// What keeps an autoscaler from scaling, as its conditions tell it.
+#[must_use]
+pub fn failing(conditions: &[Condition]) -> Vec<String> {
+    let is_failing = |condition: &&Condition| {
+        matches!(&*condition.r#type, "AbleToScale" | "ScalingActive")
+            && condition.status == ConditionStatus::False
+    };
+    let told = |of: &Condition| format!("{} is False at the end: {}: {}", of.r#type, of.reason, of.message);
+    conditions.iter().filter(is_failing).map(told).collect()
 }

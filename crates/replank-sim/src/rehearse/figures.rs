@@ -111,6 +111,7 @@ fn budgets(notes: &Recorder) -> Vec<BudgetFigures> {
             desired_healthy: count.desired,
             min_healthy: count.min,
             violations: count.violations,
+            undercut_by_interruptions: count.undercut_by_interruptions,
         })
         .collect()
 }

@@ -30,7 +30,7 @@ use serde::Serializer;
 pub(crate) use complete::complete;
 pub use complete::count_budgets;
 pub use connections::{ConnectionFigures, Demand, DemandError};
-pub use elasticity::AutoscalerFigures;
+pub use elasticity::{AutoscalerFigures, failing};
 pub use happened::HappeningEntry;
 pub use interruptions::{InterruptionFigures, InterruptionKind};
 pub use migration::{MigrationResult, Served, Step, rehearse_migration};

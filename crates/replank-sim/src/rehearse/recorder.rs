@@ -70,8 +70,22 @@ pub(super) struct BudgetCount {
     pub(super) min: i32,
     /// Evictions of ours that left fewer healthy pods than must stay.
     pub(super) violations: usize,
+    /// Pods that an interrupted instance would have taken with it, deleted just before, that left fewer healthy pods than must stay.
+    pub(super) undercut_by_interruptions: usize,
     /// Whether a pod that it covers was evicted, or asked for.
     pub(super) touched: bool,
+}
+
+impl BudgetCount {
+    /// Where it is counted that an effect has left fewer healthy pods than must stay. A deletion asks no budget, and is sent for pods
+    /// whose instance is about to take them with it: nobody could have kept them. An eviction that goes so far is a violation.
+    fn undercut(&mut self, effect: &Effect) -> &mut usize {
+        if matches!(effect, Effect::DeletePod { .. }) {
+            &mut self.undercut_by_interruptions
+        } else {
+            &mut self.violations
+        }
+    }
 }
 
 impl Recorder {
@@ -143,6 +157,7 @@ impl Recorder {
             desired: status.desired_healthy,
             min: status.current_healthy,
             violations: 0,
+            undercut_by_interruptions: 0,
             touched: false,
         });
         count.desired = status.desired_healthy;
@@ -171,8 +186,9 @@ impl Recorder {
                 count.touched = true;
                 if matches!(result, Some(Ok(()))) && pod.is_ready() {
                     let healthy = view.pods_of_budget(*budget).filter(|ix| serves(&view.pods[*ix])).count();
-                    count.violations +=
-                        usize::from(i32::try_from(healthy).unwrap_or(i32::MAX) < count.desired);
+                    if i32::try_from(healthy).unwrap_or(i32::MAX) < count.desired {
+                        *count.undercut(&sent.command.effect) += 1;
+                    }
                 }
             }
         }

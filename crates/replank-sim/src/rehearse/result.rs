@@ -199,6 +199,9 @@ pub struct BudgetFigures {
     pub min_healthy: i32,
     /// Evictions of ours after which there were fewer healthy pods than must stay.
     pub violations: usize,
+    /// Pods that an interrupted instance would have taken with it, deleted just before its end, after which there were fewer healthy pods than must
+    /// stay: involuntary, and no violation.
+    pub undercut_by_interruptions: usize,
 }
 
 /// One workload.

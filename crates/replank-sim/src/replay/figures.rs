@@ -9,6 +9,8 @@ use super::{Moment, TargetMoment};
 pub struct Figures {
     /// How long there was more to do than the autoscaler tolerates.
     pub over: Span,
+    /// How long nothing told how much there was to do, over the target: pods ask for nothing that a share could be of.
+    pub unknown: Span,
     /// How long in all.
     pub length: Span,
     /// The most that there was to do, over the target; infinite where nobody did the work.
@@ -40,6 +42,7 @@ impl Default for Figures {
     fn default() -> Self {
         Self {
             over: Span::ZERO,
+            unknown: Span::ZERO,
             length: Span::ZERO,
             worst: 0.0,
             needed: 0.0,
@@ -61,6 +64,9 @@ impl Figures {
         self.length += until;
         if now.is_over {
             self.over += until;
+        }
+        if now.pressure.is_none() {
+            self.unknown += until;
         }
         if now.pending > 0 {
             self.waited += until;
@@ -126,6 +132,9 @@ mod tests {
         assert_eq!((figures.replicas, figures.ready, figures.changes), ((2, 4), 2, (1, 1)));
         assert_eq!((figures.pod_hours, figures.mean, figures.worst), (3.0, 3.0, 2.0));
         assert_eq!((figures.pending, figures.waited, figures.nodes), (2, Span::from_minutes(15), (3, 3)));
-        assert_eq!(figures.needed, 4.0);
+        assert_eq!((figures.needed, figures.unknown), (4.0, Span::ZERO));
+        let mut silent = moments.clone();
+        silent[1].targets[0].pressure = None;
+        assert_eq!(super::figures(&silent, 0).unknown, Span::from_minutes(15));
     }
 }

@@ -7,7 +7,7 @@ use super::read::Args;
 use super::what::{
     Act, Befalls, CloudSays, Delivery, Hand, Meta, PodDoes, Protection, Supply, Way, What, after,
 };
-use crate::cloud::Hazard;
+use crate::cloud::{Hazard, SpotEvent};
 use crate::kubelet::{ImageFault, ImageName};
 
 /// One form of a line. Words in capitals stand for something; all others stand for themselves.
@@ -166,10 +166,20 @@ static FAULTS: &[Form] = &[
     form(
         "spot instances of TYPE in ZONE are taken back at RATE an hour",
         "such a share of them, drawn for each instance and hour; half of the warnings come with a rebalance recommendation up to a quarter of an \
-         hour before. Type and zone may be `any`; `0%` ends it",
+         hour before. Type and zone may be `any`; what is said of a type or a zone holds there in place of what is said of any; `0%` ends it",
         |args| {
             let (instance_type, zone) = (args.any_text(), args.any_zone());
-            What::Hazard(Hazard::Spot { instance_type, zone, rate: args.rate() })
+            let event = SpotEvent::Interruption;
+            What::Hazard(Hazard::Spot { event, instance_type, zone, rate: args.rate() })
+        },
+    ),
+    form(
+        "spot instances of TYPE in ZONE may be taken back at RATE an hour",
+        "likewise, with rebalance recommendations, from which nothing follows by itself",
+        |args| {
+            let (instance_type, zone) = (args.any_text(), args.any_zone());
+            let event = SpotEvent::Rebalance;
+            What::Hazard(Hazard::Spot { event, instance_type, zone, rate: args.rate() })
         },
     ),
     form(

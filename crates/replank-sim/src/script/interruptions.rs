@@ -7,7 +7,7 @@
 //! 30m,ip-10-0-2-9.ec2.internal,retirement,,2h
 //! ```
 //!
-//! docs/interruptions.md describes it for people who write one.
+//! docs/load.md describes it for people who write one.
 
 use replank_model::text::{GroupName, Zone};
 use replank_model::time::Span;

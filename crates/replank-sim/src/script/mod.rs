@@ -14,6 +14,7 @@ mod form;
 mod happen;
 mod interruptions;
 mod names;
+mod rates;
 mod read;
 mod send;
 mod time;
@@ -23,11 +24,12 @@ use std::fmt;
 
 use replank_model::time::Time;
 
-pub use crate::cloud::{Capacity, Hazard, Rate};
+pub use crate::cloud::{Capacity, Hazard, Rate, SpotEvent};
 pub use form::{Form, forms};
 pub use happen::happen;
 pub use interruptions::{TableError, Target, interruptions};
 pub use names::{AsGiven, Launched, Names};
+pub use rates::{RateError, rates};
 pub use read::{moment_and_words, what_of};
 pub use send::{NotPossible, send};
 pub use time::{When, span};
@@ -51,6 +53,8 @@ pub enum Origin {
     Script,
     /// A table of interruptions: see [`interruptions`].
     Interruptions,
+    /// Interruptions at a rate: see [`rates`].
+    Rates,
 }
 
 /// One thing that happens.

@@ -62,6 +62,7 @@ fn words_become_what_they_say() {
         (
             "at 1m: spot instances of m6i.large in any are taken back at 2.5% an hour",
             What::Hazard(Hazard::Spot {
+                event: crate::cloud::SpotEvent::Interruption,
                 instance_type: Some("m6i.large".into()),
                 zone: None,
                 rate: Rate::read("2.5%").expect("a rate"),

@@ -99,10 +99,14 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
         line(&mut text, format_args!("  batch: {} waited for, {} ended early", batch.waited, batch.killed));
     }
     for budget in &result.budgets {
+        let involuntary = match budget.undercut_by_interruptions {
+            0 => String::new(),
+            number => format!(", {number} by interruptions"),
+        };
         line(
             &mut text,
             format_args!(
-                "  budget {}/{}: {} must stay healthy, at least {} did, {} violations",
+                "  budget {}/{}: {} must stay healthy, at least {} did, {} violations{involuntary}",
                 budget.namespace, budget.name, budget.desired_healthy, budget.min_healthy, budget.violations
             ),
         );

@@ -78,6 +78,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
         args.snapshots.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     match plan {
         Some(plan) => {
+            let facts = scale::completed(facts, &plan.node_groups);
             let scene = Scene::new(name, cluster, plan, &args.read.group_label)?;
             Ok(of_scene(Scene { facts, ..scene }, names))
         }

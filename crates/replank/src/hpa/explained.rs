@@ -95,7 +95,7 @@ fn metric(page: &mut Page, index: usize, step: &MetricStep) {
         }
         Err(fault) => {
             page.heading(&format!("Metric {}", index + 1), &page.paint("cannot be had", Tone::Bad));
-            page.labelled(AT, fault.reason, &fault.cause);
+            page.wrapped(2, &format!("{}: {}", fault.reason, fault.cause), Tone::Bad);
         }
     }
 }

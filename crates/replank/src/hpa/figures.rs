@@ -84,15 +84,9 @@ mod tests {
     use super::*;
 
     fn moment(seconds: i64, replicas: i32, ready: usize, pressure: f64) -> Moment {
-        let target = TargetMoment {
-            loads: vec![f64::from(replicas)],
-            replicas,
-            ready,
-            pending: usize::try_from(replicas).unwrap() - ready,
-            pressure: Some(pressure),
-            needed: Some(pressure * ready as f64),
-            is_over: pressure > 1.1,
-        };
+        let pending = usize::try_from(replicas).unwrap() - ready;
+        let target =
+            TargetMoment { replicas, ready, pending, is_over: pressure > 1.1, ..TargetMoment::default() };
         Moment { at: Time::from_millis(seconds * 1_000), nodes: 3, targets: vec![target] }
     }
 

@@ -141,7 +141,7 @@ impl Stage {
         let Cluster { mut view, now, older } = snapshot::read_at(sources, &args.read, args.now, printer)?;
         let by = GroupBy::Label(args.read.group_label.clone());
         let mut learnt = groups::of_label(&view, &args.read.group_label);
-        let scaled = args.scaled.apply(&view, &by, &mut learnt, !args.no_autoscaler, printer)?;
+        let scaled = args.scaled.apply((&view, &by), None, &mut learnt, !args.no_autoscaler, printer)?;
         for learnt in learnt {
             view.apply(Delta::Group(learnt.group.into()));
             for instance in learnt.instances {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Context;
 use replank_model::object::meta::Key;
 use replank_model::time::Span;
+use replank_sim::rehearse::failing;
 use replank_sim::replay::figures;
 use serde_json::{Value, json};
 
@@ -91,7 +92,9 @@ pub(super) fn run(
         HpaFormat::Json => json(&simulation)?,
     };
     printer.data(&data)?;
-    Ok(Exit::Passes)
+    let statuses = simulation.variants.iter().flat_map(|variant| &variant.statuses);
+    let is_failing = statuses.into_iter().any(|status| !failing(&status.conditions).is_empty());
+    Ok(if is_failing { Exit::Findings } else { Exit::Passes })
 }
 
 /// One row for each stretch, autoscaler and variant.
@@ -174,7 +177,8 @@ fn of_autoscaler(simulation: &Simulation, key: &Key, target: usize) -> Value {
             json!({"type": if told.is_warning { "Warning" } else { "Normal" }, "reason": told.reason, "message": told.message,
                 "count": told.count, "first": told.first, "last": told.last})
         });
-        json!({"name": variant.name, "overMs": figures.over.as_millis(), "worstLoadOverTarget": finite(Some(figures.worst)),
+        json!({"name": variant.name, "overMs": figures.over.as_millis(),
+            "unknownMs": figures.unknown.as_millis(), "worstLoadOverTarget": finite(Some(figures.worst)),
             "replicasMin": figures.replicas.0, "replicasMax": figures.replicas.1, "replicasMean": figures.mean,
             "podHours": figures.pod_hours, "scaleUps": figures.changes.0, "scaleDowns": figures.changes.1,
             "pendingMax": figures.pending, "pendingMs": figures.waited.as_millis(), "nodesMin": figures.nodes.0,

@@ -1,8 +1,9 @@
 //! A replay for a person: figures side by side, a chart of each variant, rows.
 
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
-use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
+use replank_model::time::Span;
+use replank_sim::rehearse::failing;
 use replank_sim::replay::{Figures, figures};
 
 use super::chart::{LEGEND, chart, top};
@@ -93,10 +94,15 @@ fn side_by_side(page: &mut Page, all: &[(String, Figures)]) {
     let rows = vec![
         head,
         row("time over target", &|of| {
+            if is_unknown(of) {
+                return "not known: pods ask for nothing".to_owned();
+            }
             let part = of.over.as_secs_f64() / of.length.as_secs_f64().max(1.0) * 100.0;
             format!("{} ({part:.1}%)", span(of.over))
         }),
-        row("most load over target", &|of| percent(of.worst)),
+        row("most load over target", &|of| {
+            if is_unknown(of) { "not known".to_owned() } else { percent(of.worst) }
+        }),
         row("replicas", &|of| format!("{} to {}, {:.1} on average", of.replicas.0, of.replicas.1, of.mean)),
         row("pod hours", &|of| format!("{:.1}", of.pod_hours)),
         row("changes", &|of| format!("{} up, {} down", of.changes.0, of.changes.1)),
@@ -111,6 +117,11 @@ fn side_by_side(page: &mut Page, all: &[(String, Figures)]) {
     ];
     let leans: Vec<Lean> = (0..=all.len()).map(|_| Lean::Left).collect();
     page.table(&leans, &rows);
+}
+
+/// Whether nothing ever told how much there was to do, over the target.
+fn is_unknown(of: &Figures) -> bool {
+    of.unknown > Span::ZERO && of.unknown == of.length
 }
 
 fn percent(ratio: f64) -> String {
@@ -233,15 +244,8 @@ fn amount(load: f64) -> String {
 
 /// Warnings of the autoscaler, if there were any.
 fn told(page: &mut Page, variant: &Variant, key: &Key, target: usize) {
-    let conditions = variant.statuses.get(target).into_iter().flat_map(|status| &status.conditions);
-    let is_unwell = |condition: &&Condition| {
-        matches!(&*condition.r#type, "AbleToScale" | "ScalingActive")
-            && condition.status == ConditionStatus::False
-    };
-    for condition in conditions.filter(is_unwell) {
-        let text =
-            format!("{} is False at the end: {}: {}", condition.r#type, condition.reason, condition.message);
-        page.wrapped(2, &text, Tone::Bad);
+    if let Some(status) = variant.statuses.get(target) {
+        failing(&status.conditions).iter().for_each(|text| page.wrapped(2, text, Tone::Bad));
     }
     let all: Vec<_> = variant.told.iter().filter(|told| told.autoscaler == *key && told.is_warning).collect();
     for told in all.iter().take(TOLD_MAX) {

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use anyhow::Context;
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
-use replank_model::text::NodeName;
+use replank_model::object::cloud::Market;
+use replank_model::text::{NodeName, Zone};
 use replank_model::time::{Span, Time};
-use replank_sim::script::{Befalls, CloudSays, Happening, Target, What, interruptions};
+use replank_sim::script::{Befalls, CloudSays, Happening, Target, What, interruptions, rates};
 
 use super::Scene;
 use crate::cli::RehearseArgs;
@@ -15,20 +16,27 @@ use crate::hpa::trace::Trace;
 
 /// So long it goes on after the last interruption: longer than the two minutes of a spot instance and the usual launch of another.
 const AFTERMATH: Span = Span::from_minutes(20);
-const FORM: &str = "docs/load.md describes the form: time,target,kind and one row for each interruption";
+const FORM: &str = "docs/load.md describes the forms: a file with time,target,kind and one row for each interruption, or rates such as spot=5%/h";
 
 /// Files, read before the snapshot: most mistakes are found in no time.
 pub(super) struct Besides {
     load: Option<Trace>,
-    /// The name of a table of interruptions, and its text.
-    table: Option<(String, String)>,
+    taken: Option<Taken>,
+}
+
+/// How instances are taken away.
+enum Taken {
+    /// One by one: the name of a table, and its text.
+    Table(String, String),
+    /// At rates, as they were given.
+    Rates(String),
 }
 
 impl Besides {
     pub(super) fn read(args: &RehearseArgs) -> Result<Self, Failure> {
         let load = args.load.as_deref().map(Trace::read).transpose()?;
-        let table = args.interruptions.as_deref().map(table).transpose()?;
-        Ok(Self { load, table })
+        let taken = args.interruptions.as_deref().map(taken).transpose()?;
+        Ok(Self { load, taken })
     }
 
     /// Adds it to what is rehearsed.
@@ -48,24 +56,62 @@ impl Besides {
             load.has_targets(&scene.loads, &scene.view, "take a snapshot that has it")?;
             scene.until = Some(scene.now + load.length());
         }
-        if let Some((name, text)) = &self.table {
-            let rows = interruptions(text, &|target| meant(scene, target)).map_err(|error| {
-                Failure::usage(anyhow::Error::new(error).context(format!("{name} is not right"))).next(FORM)
-            })?;
-            let last = rows.iter().map(|row| ends(row, scene.now)).max();
-            scene.until = scene.until.max(last.map(|last| last + AFTERMATH));
-            scene.script = std::mem::take(&mut scene.script).and(rows);
+        match &self.taken {
+            None => Ok(()),
+            Some(Taken::Table(name, text)) => table(scene, name, text),
+            Some(Taken::Rates(text)) => at_rates(scene, text),
         }
-        Ok(())
     }
 }
 
-fn table(path: &Path) -> Result<(String, String), Failure> {
+/// What is no file and names something by `=` is meant as rates.
+fn taken(path: &Path) -> Result<Taken, Failure> {
     let name = path.display().to_string();
+    if name.contains('=') && !path.exists() {
+        return Ok(Taken::Rates(name));
+    }
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("{name} cannot be read"))
         .map_err(|error| Failure::usage(error).next(FORM))?;
-    Ok((name, text))
+    Ok(Taken::Table(name, text))
+}
+
+fn table(scene: &mut Scene, name: &str, text: &str) -> Result<(), Failure> {
+    let rows = interruptions(text, &|target| meant(scene, target)).map_err(|error| {
+        Failure::usage(anyhow::Error::new(error).context(format!("{name} is not right"))).next(FORM)
+    })?;
+    let last = rows.iter().map(|row| ends(row, scene.now)).max();
+    scene.until = scene.until.max(last.map(|last| last + AFTERMATH));
+    scene.script = std::mem::take(&mut scene.script).and(rows);
+    Ok(())
+}
+
+/// As long as there is something to be seen: a rate has no last row.
+fn at_rates(scene: &mut Scene, text: &str) -> Result<(), Failure> {
+    let groups = scene.groups.iter().map(|learnt| &learnt.group);
+    let mut zones: Vec<Zone> = groups.flat_map(|group| group.zones.iter().cloned()).collect();
+    zones.sort();
+    zones.dedup();
+    let all = rates(text, &zones).map_err(|error| {
+        Failure::usage(anyhow::Error::new(error).context("--interruptions is not right")).next(FORM)
+    })?;
+    let has_spot = scene.groups.iter().any(|learnt| {
+        let templates = learnt.group.templates.iter();
+        templates.map(|template| Market::of(&template.labels)).any(|market| market == Market::Spot)
+            || learnt.instances.iter().any(|instance| instance.market == Market::Spot)
+    });
+    if !has_spot {
+        return Err(Failure::usage_message(format!(
+            "--interruptions {text}: no group of {} has spot instances, and a rate is of nothing else",
+            scene.name
+        ))
+        .next(
+            "nodes say so by their label eks.amazonaws.com/capacityType or karpenter.sh/capacity-type; in a file, kind \
+             ended or retirement takes others, too",
+        ));
+    }
+    scene.script = std::mem::take(&mut scene.script).and(all);
+    Ok(())
 }
 
 /// When what a row begins has come to its end.

@@ -79,6 +79,7 @@ fn fields_of(path: &str, value: Value) -> BTreeSet<String> {
         "/" => plan["unknown-field"] = value,
         "/spec" => plan["spec"]["unknown-field"] = value,
         "/spec/windows[]" => plan["spec"]["windows"] = json!([{"unknown-field": value}]),
+        "/spec/nodeGroups[]" => plan["spec"]["nodeGroups"] = json!([{"unknown-field": value}]),
         _ => plan["spec"][path.trim_start_matches("spec.")] = json!({"unknown-field": value}),
     }
     let errors = Plan::read(&plan).expect_err("the field is unknown").0;
@@ -92,7 +93,7 @@ fn fields_of(path: &str, value: Value) -> BTreeSet<String> {
 fn every_field_is_documented_and_no_other() {
     let mut read = fields_of("", json!(1));
     let groups = ["target", "budget", "canary", "pace", "batch", "health", "windows[]", "retain"];
-    let more = ["stuckTerminating", "loadBalancer"];
+    let more = ["stuckTerminating", "loadBalancer", "nodeGroups[]"];
     let paths = groups.iter().chain(&more).map(|group| format!("spec.{group}"));
     for path in paths.chain(["spec".to_owned()]) {
         let path = path.as_str();

@@ -129,7 +129,8 @@ pub(crate) fn run(
     let demands = connections::read(&args.connections)?;
     let besides = Besides::read(args)?;
     let mut scene = Scene { script, demands, ..scene(args, printer)? };
-    let scaled = args.scaled.apply(&scene.view, &scene.group_by, &mut scene.groups, false, printer)?;
+    let (view, by) = (&scene.view, &scene.group_by);
+    let scaled = args.scaled.apply((view, by), Some(&scene.plan), &mut scene.groups, false, printer)?;
     (scene.autoscaler, scene.assumptions, scene.facts) =
         (scaled.autoscaler, scaled.assumptions, scaled.facts);
     connections::check(&scene)?;

@@ -6,6 +6,9 @@ use replank_sim::rehearse::{AutoscalerFigures, RehearsalResult};
 use super::page::{Page, Tone};
 use super::words::{count, span};
 
+/// What is said of a load that nothing can be compared with.
+const UNKNOWN: &str = "not known: the pods ask for nothing that a share could be of";
+
 /// Column of the text beside a label.
 const AT: usize = 14;
 
@@ -22,6 +25,7 @@ pub(super) fn write(page: &mut Page, result: &RehearsalResult) {
         page.labelled(AT, "replicas", &replicas(of));
         page.labelled(AT, "over target", &over(of));
         page.labelled(AT, "pending", &pending(of));
+        of.failing.iter().for_each(|told| page.wrapped(2, told, Tone::Bad));
     }
 }
 
@@ -34,6 +38,9 @@ pub(super) fn replicas(of: &AutoscalerFigures) -> String {
 }
 
 pub(super) fn over(of: &AutoscalerFigures) -> String {
+    if of.unknown > Span::ZERO && of.unknown == of.watched {
+        return UNKNOWN.to_owned();
+    }
     if of.over == Span::ZERO {
         return "never more load than target and tolerance allow".to_owned();
     }
@@ -42,12 +49,16 @@ pub(super) fn over(of: &AutoscalerFigures) -> String {
         Some(worst) => format!("{:.0}% at most", worst * 100.0),
         None => "nobody did the work for a while".to_owned(),
     };
-    format!("{} ({share:.1}%), {worst}", span(of.over))
+    let unknown = match of.unknown {
+        Span::ZERO => String::new(),
+        time => format!("; not known for {}", span(time)),
+    };
+    format!("{} ({share:.1}%), {worst}{unknown}", span(of.over))
 }
 
 pub(super) fn pending(of: &AutoscalerFigures) -> String {
-    if of.longest == Span::ZERO {
-        return "never a pod".to_owned();
+    if of.longest < Span::from_secs(1) {
+        return "never a pod for a second".to_owned();
     }
     let most = match of.pending_max {
         0 => "none for long".to_owned(),

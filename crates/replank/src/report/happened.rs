@@ -15,14 +15,15 @@ pub(super) fn write(page: &mut Page, happenings: &[HappeningEntry], start: Time)
         return;
     }
     let of = |origin: Origin| happenings.iter().filter(|entry| entry.origin == origin).count();
-    let lines = match (of(Origin::Script), of(Origin::Interruptions)) {
-        (lines, 0) => format!("{} of the script", count(lines, "line")),
-        (0, rows) => format!("{} of the interruptions", count(rows, "row")),
-        (lines, rows) => {
-            format!("{} of the script, {} of the interruptions", count(lines, "line"), count(rows, "row"))
-        }
-    };
-    page.heading("Besides", &lines);
+    let told = [
+        (of(Origin::Script), "line", "the script"),
+        (of(Origin::Interruptions), "row", "the interruptions"),
+        (of(Origin::Rates), "rate", "interruptions"),
+    ];
+    let told = told.into_iter().filter(|(number, ..)| *number > 0);
+    let told: Vec<String> =
+        told.map(|(number, noun, of)| format!("{} of {of}", count(number, noun))).collect();
+    page.heading("Besides", &told.join(", "));
     for entry in happenings {
         let what = match &entry.refused {
             Some(why) => format!("{}: had no effect, {why}", entry.what),

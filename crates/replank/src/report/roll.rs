@@ -97,6 +97,22 @@ fn budgets(page: &mut Page, budgets: &[BudgetFigures]) {
     page.gap();
     page.table(&[Lean::Left, Lean::Right, Lean::Right, Lean::Right], &rows);
     more(page, sorted.len(), "budgets with more room than these");
+    for budget in sorted.iter().filter(|budget| budget.undercut_by_interruptions > 0) {
+        page.wrapped(2, &involuntary(budget), Tone::Warning);
+    }
+}
+
+/// What nobody could have kept is no violation, and is told all the same.
+fn involuntary(budget: &BudgetFigures) -> String {
+    let pods = budget.undercut_by_interruptions;
+    let (were, them) = if pods == 1 { ("was", "it") } else { ("were", "them") };
+    format!(
+        "{}/{} was undercut by interruptions: {} {were} deleted with fewer healthy ones than had to stay then, in the last moments of an instance that \
+         would have taken {them} with it. This is involuntary, and no violation.",
+        budget.namespace,
+        budget.name,
+        count(pods, "pod"),
+    )
 }
 
 /// Workloads that were short of pods for a moment; the others are counted.

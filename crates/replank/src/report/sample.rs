@@ -112,6 +112,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
         desired_healthy: desired,
         min_healthy: min,
         violations,
+        undercut_by_interruptions: 0,
     };
     let workload = |kind: &str, name: &str, desired, min| WorkloadFigures {
         kind: Text::from(kind),
@@ -218,11 +219,13 @@ fn autoscaler(name: &str, max: i32, over: i64, worst: Option<f64>) -> Autoscaler
         ready_min: 4,
         needed_max: 18.4,
         over: Span::from_secs(over),
+        unknown: Span::ZERO,
         watched: Span::from_secs(10_800),
         worst_load_over_target: worst,
         pending_max: if over > 0 { 3 } else { 0 },
         pending: Span::from_secs(over / 2),
         longest: Span::from_secs(over / 3),
+        failing: Vec::new(),
     }
 }
 

@@ -65,7 +65,7 @@ fn what_happened_besides_and_what_clients_lose() {
          shop/cart  Deployment cart, 4 to 12 replicas\n  \
          replicas    4 to 12, 9 at the end; 18.4 needed at most, more than its maximum; at least 4 ready\n  \
          over target never more load than target and tolerance allow\n  \
-         pending     never a pod\n  \
+         pending     never a pod for a second\n  \
          shop/frontend  Deployment frontend, 4 to 24 replicas\n  \
          replicas    4 to 24, 9 at the end; 18.4 needed at most; at least 4 ready\n  \
          over target 4m15s (2.4%), 143% at most\n  \

@@ -68,3 +68,42 @@ fn mistakes_are_named() {
     let broken = scratch("elastic-broken.json", "{");
     assert!(replank(&["rehearse", "--groups", &broken]).usage_error().contains("is no JSON"));
 }
+
+#[test]
+fn bounds_tags_and_types_come_from_the_plan_where_no_file_says_them() {
+    let plan = |name: &str, groups: &str| {
+        let head = "apiVersion: replank.dev/v1alpha1\nkind: NodeRoll\nmetadata: {name: p}";
+        scratch(name, format!("{head}\nspec: {{groups: [web], nodeGroups: [{groups}]}}\n"))
+    };
+    let load = scratch("elastic-load.csv", "time,load\n0,3.2\n5m,3.2\n10m,6.4\n2h,6.4\n");
+    let told = |words: &[&str]| {
+        let fixed = ["rehearse", SNAPSHOT, "--autoscaler", "--load", &load, "-o", "json"];
+        replank(&[&fixed[..], words].concat())
+    };
+    let pending = |value: &Value| value["autoscalers"][0]["pendingMs"].as_i64().expect("a number");
+    let full = plan("elastic-plan-full.yaml", "{name: web, min: 1, max: 2}");
+    let free = plan(
+        "elastic-plan-free.yaml",
+        "{name: web, min: 1, max: 9, tags: {k8s.io/cluster-autoscaler/node-template/taint/role: web}}, \
+         {name: spare, max: 3, instanceTypes: [m6i.large], zones: [ap-northeast-1a], tags: {team: shop}}",
+    );
+    let (grown, held) = (told(&["-f", &free]), told(&["-f", &full]).json());
+    // Which group, which tag; it counts as absent, and the rest goes on.
+    let bad = "group web: tag k8s.io/cluster-autoscaler/node-template/taint/role";
+    assert!(grown.stderr.contains(bad), "{}", grown.stderr);
+    let grown = grown.json();
+    assert!(pending(&grown) < 20 * 60_000, "{}", grown["autoscalers"]);
+    assert!(pending(&held) > 60 * 60_000, "the plan lets it have no third node: {}", held["autoscalers"]);
+    let assumed = |value: &Value| value["assumptions"].to_string();
+    assert!(!assumed(&grown).contains("no bounds are known"), "{}", assumed(&grown));
+    assert!(assumed(&grown).contains("worked out for m6i.large"), "spare has no node: {}", assumed(&grown));
+    let over = told(&["-f", &free, "--groups", &groups("elastic-over.json", 2)]).json();
+    let full = over["findings"].to_string();
+    assert!(full.contains("(spare 3, web 2)"), "a file counts more than the plan: {full}");
+    let silent = told(&["--roll", "web"]).json();
+    assert!(
+        assumed(&silent).contains("pass --groups, or say it in the plan's nodeGroups"),
+        "{}",
+        assumed(&silent)
+    );
+}

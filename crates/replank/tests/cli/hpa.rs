@@ -147,3 +147,41 @@ fn what_is_wrong_is_said_with_what_to_do_next() {
     let error = replank(&["hpa", "explain", "api", SNAPSHOT, "--now", NOW]).usage_error();
     assert!(error.contains("next: the snapshot has shop/web"), "{error}");
 }
+
+#[test]
+fn pods_without_requests_are_named_and_nothing_is_made_up_of_their_load() {
+    let without = |path: &str| {
+        let text = std::fs::read_to_string(super::common::root().join(path)).unwrap();
+        let is_of_requests =
+            |line: &&str| ["resources:", "requests:", "limits:"].iter().any(|word| line.contains(word));
+        let kept: Vec<&str> = text.lines().filter(|line| !is_of_requests(line)).collect();
+        assert!(kept.len() < text.lines().count(), "the example has requests");
+        kept.join("\n")
+    };
+    let file = scratch("without-requests.yaml", without(MANIFEST));
+    let ran = replank(&["hpa", "simulate", "-f", &file, "--load", LOAD]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    let told: String = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        told.contains("time over target not known: pods ask for nothing most load over target not known"),
+        "{told}"
+    );
+    assert!(told.contains("ScalingActive is False at the end: FailedGetResourceMetric"), "{told}");
+    assert!(told.contains("missing request for cpu in container web of Pod web-"), "{told}");
+    let value = replank(&["hpa", "simulate", "-f", &file, "--load", LOAD, "-o", "json"]).json();
+    let variant = &value["autoscalers"][0]["variants"][0];
+    assert_eq!(
+        (&variant["unknownMs"], &variant["overMs"]),
+        (&(12 * 3_600_000).into(), &0.into()),
+        "{variant}"
+    );
+
+    let file = scratch("without-requests-snapshot.yaml", without(SNAPSHOT));
+    let ran = replank(&["rehearse", &file, "--roll", "web", "--load", LOAD, "-o", "json"]);
+    let of = ran.json()["autoscalers"][0].clone();
+    assert_eq!(of["unknownMs"], of["watchedMs"], "{of}");
+    assert!(of["failing"][0].as_str().is_some_and(|told| told.contains("missing request for cpu")), "{of}");
+    let report = replank(&["rehearse", &file, "--roll", "web", "--load", LOAD]).stdout;
+    assert!(report.contains("over target not known: the pods ask for nothing"), "{report}");
+    assert!(report.contains("ScalingActive is False at the end: FailedGetResourceMetric"), "{report}");
+}

@@ -46,6 +46,71 @@ fn load_and_interruptions_go_on_after_the_roll_and_are_counted() {
 }
 
 #[test]
+fn rates_take_the_same_spot_instances_for_one_seed_and_more_for_a_higher_rate() {
+    let elastic = "examples/elastic/snapshot.yaml";
+    let load = scratch("load-flat.csv", "time,storefront:cpu\n0,10\n3h,10\n");
+    let told = |rates: &str, seed: &str| {
+        let arguments = ["rehearse", elastic, "--roll", "base", "--load", &load, "--interruptions", rates];
+        replank(&[&arguments[..], &["--seed", seed, "-o", "json"]].concat()).json()
+    };
+    let taken = |told: &serde_json::Value| {
+        let all = told["interruptions"].as_array().expect("a list").clone();
+        all.into_iter()
+            .map(|one| (one["kind"].clone(), one["node"].clone(), one["at"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let high = told("spot=60%/h", "1");
+    assert_eq!(taken(&high), taken(&told("spot=60%/h", "1")), "the same seed");
+    assert_ne!(taken(&high), taken(&told("spot=60%/h", "2")), "another seed");
+    assert_eq!(high["happenings"][0]["origin"], "rates");
+    assert_eq!(
+        (&high["happenings"][0]["what"], &high["happenings"][0]["refused"]),
+        (&"spot instances of any in any are taken back at 60% an hour".into(), &serde_json::Value::Null)
+    );
+    // Six spot nodes and those in their place, three hours: 10.8 of them are to be expected.
+    let spots = taken(&high).iter().filter(|(kind, ..)| kind == "spot").count();
+    assert!((5..=18).contains(&spots), "{spots} of six at 60% an hour, in three hours");
+    for one in high["interruptions"].as_array().expect("a list").iter().filter(|one| one["kind"] == "spot") {
+        assert_eq!(one["group"], "spot");
+        let ended = one["endedMs"].as_i64().unwrap_or(0);
+        assert!(ended <= 3 * 60_000, "two minutes of notice, and what a shutdown takes: {one}");
+    }
+    let zone = told("spot=0%/h,zone:eu-west-1a=80%/h", "1");
+    let zones: Vec<_> =
+        zone["interruptions"].as_array().expect("a list").iter().map(|one| one["zone"].clone()).collect();
+    assert!(!zones.is_empty() && zones.iter().all(|zone| zone == "eu-west-1a"), "{zones:?}");
+    let soft = told("rebalance=80%/h", "1");
+    let kinds = taken(&soft);
+    assert!(kinds.iter().any(|(kind, ..)| kind == "rebalance"), "{kinds:?}");
+    assert!(
+        kinds.iter().all(|(kind, ..)| kind != "spot"),
+        "nothing follows from a recommendation: {kinds:?}"
+    );
+}
+
+#[test]
+fn rates_that_are_wrong_are_told_with_their_place() {
+    let elastic = "examples/elastic/snapshot.yaml";
+    let told = |snapshot: &str, group: &str, rates: &str| {
+        replank(&["rehearse", snapshot, "--roll", group, "--interruptions", rates]).usage_error()
+    };
+    let unit = told(elastic, "base", "spot=5%/m");
+    assert!(
+        unit.contains("--interruptions is not right") && unit.contains("\"m\" is no unit of a rate"),
+        "{unit}"
+    );
+    assert!(unit.contains("docs/load.md describes the forms"), "{unit}");
+    let zone = told(elastic, "base", "zone:a=5%/h");
+    assert!(
+        zone.contains("there is no zone \"a\": the cluster's are eu-west-1a, eu-west-1b, eu-west-1c"),
+        "{zone}"
+    );
+    let none = told(SHOP, "web", "spot=5%/h");
+    assert!(none.contains("has spot instances, and a rate is of nothing else"), "{none}");
+    assert!(none.contains("eks.amazonaws.com/capacityType"), "{none}");
+}
+
+#[test]
 fn what_is_wrong_is_told_before_anything_is_rehearsed() {
     let load = scratch("load-right.csv", LOAD);
     let told = |arguments: &[&str]| replank(&[&["rehearse"], arguments].concat()).usage_error();
@@ -62,4 +127,29 @@ fn what_is_wrong_is_told_before_anything_is_rehearsed() {
     assert!(wrong.contains("line 2: there is no node and no node group \"wbe\""), "{wrong}");
     let absent = told(&["--interruptions", "no-such.csv"]);
     assert!(absent.contains("no-such.csv cannot be read") && absent.contains("docs/load.md"), "{absent}");
+}
+
+#[test]
+fn events_that_are_cut_in_half_are_named_and_the_rest_goes_on() {
+    let warning = r#"{"version": "0", "detail-type": "EC2 Spot Instance Interruption Warning", "source": "aws.ec2", "detail": {"instance-"#;
+    let script = scratch(
+        "half.txt",
+        format!(
+            "at 30s: queue receives {warning}\nat 31s: queue receives hello\nat 2m: 1 spot instances of group spot are taken back\n"
+        ),
+    );
+    let arguments = ["rehearse", "examples/elastic/snapshot.yaml", "--roll", "base", "--script", &script];
+    let told = replank(&[&arguments[..], &["-o", "json"]].concat()).json();
+    let waits = told["waits"].as_array().expect("a list");
+    let bad: Vec<&str> = waits
+        .iter()
+        .filter(|wait| wait["kind"] == "poison")
+        .filter_map(|wait| wait["reason"].as_str())
+        .collect();
+    assert_eq!(bad.len(), 2, "{bad:?}");
+    assert!(bad[0].contains("it is not JSON: EOF while parsing a string"), "{bad:?}");
+    assert_eq!(told["interruptions"][0]["podsLost"], 0);
+    assert_eq!(told["nodes"]["replaced"], told["nodes"]["total"]);
+    let report = replank(&arguments).stdout;
+    assert!(report.contains("a person: messages that cannot be read"), "{report}");
 }

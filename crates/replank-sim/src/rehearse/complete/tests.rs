@@ -116,3 +116,37 @@ fn a_budget_without_a_status_is_counted_and_another_is_left_alone() {
     assert_eq!(status("new"), (2, 2, 0));
     assert_eq!(status("old"), (7, 0, 0));
 }
+
+#[test]
+fn what_was_written_by_hand_is_not_rolled_out_when_it_is_scaled() {
+    let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "web:1"}]}});
+    let hashed =
+        json!({"metadata": {"labels": {"app": "web", "pod-template-hash": "1"}}, "spec": template["spec"]});
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop", "uid": "web", "generation": 1},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template},
+        "status": {"observedGeneration": 1, "replicas": 2}});
+    let set = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+        "metadata": {"name": "web-1", "namespace": "shop", "uid": "web-1", "labels": {"app": "web", "pod-template-hash": "1"},
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "web", "controller": true}]},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web", "pod-template-hash": "1"}}, "template": hashed},
+        "status": {"replicas": 2}});
+    let mut view = view(vec![deployment, set]);
+    complete(&mut view);
+    let settings = Settings {
+        start: Time::from_millis(0),
+        seed: 0,
+        kubelet: KubeletModel::Fake,
+        cloud: CloudTimings::default(),
+    };
+    let mut world = World::new(settings, view);
+    let key = Key { namespace: "shop".into(), name: "web".into() };
+    let wanted = json!({"spec": {"replicas": 5}});
+    let method = crate::api::json::Method::Patch;
+    crate::script::send(&mut world, method, Kind::Deployment, &key, "/scale", wanted).expect("it is scaled");
+    world.run_until(Time::from_millis(0) + Span::from_secs(30));
+    let sets = world.view().replica_sets.sorted();
+    let told: Vec<(&str, Option<i32>)> =
+        sets.iter().map(|(_, set)| (set.meta.name.as_str(), set.spec.replicas)).collect();
+    assert_eq!(told, [("web-1", Some(5))], "a scaled Deployment keeps its ReplicaSet");
+}

@@ -97,6 +97,13 @@ pub(super) fn noticed(result: &RehearsalResult) -> String {
             format!("**{} undercut, of {all} concerned.**\n", are(violated, "disruption budget"))
         }
     });
+    let involuntary: usize = result.budgets.iter().map(|budget| budget.undercut_by_interruptions).sum();
+    if involuntary > 0 {
+        text.push_str(&format!(
+            "{} deleted though its budget allowed none, in the last moments of an instance that would have taken it: involuntary.\n",
+            are(involuntary, "pod")
+        ));
+    }
     text.push_str(&match (result.batch.waited, result.batch.killed) {
         (0, 0) => "No batch pod is concerned.\n".to_owned(),
         (waited, 0) => {

@@ -5,6 +5,7 @@ pub mod big;
 pub mod check;
 pub mod clusters;
 pub mod dynamics;
+pub mod finding;
 pub mod interruptions;
 pub mod migrate;
 pub mod on_core;

@@ -257,7 +257,7 @@ impl Markets {
             let Some(at) = strikes(draws, one.id, (number, known), now) else { continue };
             match &known.hazard {
                 Hazard::Spot { event: SpotEvent::Rebalance, .. } => {
-                    blows.push((at, number, Blow::Recommended))
+                    blows.push((at, number, Blow::Recommended));
                 }
                 Hazard::Spot { event: SpotEvent::Interruption, .. } => {
                     let key = format!("{}/{number}/early", one.id);

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::rc::Rc;
 
 use replank_core::command::Effect;
@@ -32,21 +31,7 @@ pub enum Fault {
 }
 
 /// One case of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// When.
-    pub at: Time,
-    /// What.
-    pub fault: Fault,
-    /// Of whom, and how.
-    pub what: String,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} at {}: {}", self.fault, self.at, self.what)
-    }
-}
+pub type Finding = crate::finding::Finding<Fault>;
 
 /// See the module's page.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,9 @@
 //! What becomes of every instance that something was told about, as the cluster shows it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::sync::Arc;
-
 use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use replank_core::command::{Command, CommandKey, Effect};
 use replank_core::decision::Decision;
@@ -41,21 +39,7 @@ pub enum Fault {
 }
 
 /// One case of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// When.
-    pub at: Time,
-    /// What.
-    pub fault: Fault,
-    /// Of whom, and how.
-    pub what: String,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} at {}: {}", self.fault, self.at, self.what)
-    }
-}
+pub type Finding = crate::finding::Finding<Fault>;
 
 /// What is known of an instance that something was told about.
 #[derive(Clone, Debug)]

@@ -92,8 +92,8 @@ pub(super) fn run(
         HpaFormat::Json => json(&simulation)?,
     };
     printer.data(&data)?;
-    let statuses = simulation.variants.iter().flat_map(|variant| &variant.statuses);
-    let is_failing = statuses.into_iter().any(|status| !failing(&status.conditions).is_empty());
+    let mut statuses = simulation.variants.iter().flat_map(|variant| &variant.statuses);
+    let is_failing = statuses.any(|status| !failing(&status.conditions).is_empty());
     Ok(if is_failing { Exit::Findings } else { Exit::Passes })
 }
 

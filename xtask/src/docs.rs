@@ -47,6 +47,8 @@ const PAGES: &[&str] = &[
     "examples/elastic/README.md",
     "examples/job-site/README.md",
     "examples/roles/README.md",
+    "examples/upgrade-2020/README.md",
+    "examples/upgrade/README.md",
 ];
 /// Columns of output in pages: what a code block of a wide page shows without scrolling.
 const COLUMNS: &str = "100";

@@ -18,6 +18,8 @@ pub enum Certainty {
 pub enum User {
     /// A manifest, a chart or a release, which can no longer be applied.
     Source,
+    /// An object that refers to another one by it, and finds nothing any more: what an autoscaler scales.
+    Reference,
     /// Somebody who writes or reads objects at this version, and fails from then on.
     Writer,
     /// A role or a webhook that names it, and does not meet its successor.

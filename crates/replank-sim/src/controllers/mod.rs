@@ -12,7 +12,7 @@ mod cron_job;
 mod daemon_set;
 mod deployment;
 pub(crate) mod disruption;
-mod endpoint_slice;
+pub(crate) mod endpoint_slice;
 pub(crate) mod garbage;
 mod hash;
 pub(crate) mod history;

@@ -5,7 +5,7 @@
 
 mod templates;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_core::budget::{asks_for_scale, failed_sync};
@@ -13,6 +13,7 @@ use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::{Key, Meta, OwnerReference, Raw};
+use replank_model::object::network::EndpointSlice;
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::text::{Namespace, Uid};
@@ -21,14 +22,15 @@ use replank_model::view::View;
 use serde_json::json;
 
 use crate::cloud::CloudTimings;
+use crate::controllers::endpoint_slice::SERVICE_NAME;
 use crate::controllers::history;
 use crate::controllers::operators::{self, is_kept_up};
 use crate::durations::{Assumption, Source};
 use crate::kubelet::KubeletModel;
 use crate::world::{Settings, World};
 
-/// After which the disruption controller has looked at every budget once.
-const COUNTED_WITHIN: Span = Span::from_secs(2);
+/// After which every controller has looked at everything once.
+const SETTLED_WITHIN: Span = Span::from_secs(2);
 
 /// Completes a view, and tells what is assumed with it.
 pub(crate) fn complete(view: &mut View) -> Vec<Assumption> {
@@ -53,7 +55,7 @@ pub fn count_budgets(view: &mut View, now: Time) {
     let settings =
         Settings { start: now, seed: 0, kubelet: KubeletModel::Fake, cloud: CloudTimings::default() };
     let mut world = World::new(settings, view.clone());
-    world.run_until(now + COUNTED_WITHIN);
+    world.run_until(now + SETTLED_WITHIN);
     for key in keys {
         let known = view.find::<PodDisruptionBudget>(&key).cloned();
         let counted = world.view().find::<PodDisruptionBudget>(&key);
@@ -62,6 +64,40 @@ pub fn count_budgets(view: &mut View, now: Time) {
             view.apply(Delta::from(PodDisruptionBudget { status, ..PodDisruptionBudget::clone(&known) }));
         }
     }
+}
+
+/// Has the EndpointSlices made of Services that have none, as the cluster's own controller would have: a dump may leave them out, and clusters
+/// before 1.17 have Endpoints only. Without them a Service would be taken for one that serves nobody.
+pub(crate) fn supply_endpoint_slices(
+    view: &mut View,
+    services: &BTreeSet<Key>,
+    now: Time,
+) -> Option<Assumption> {
+    let service_of = |slice: &EndpointSlice| {
+        let name = slice.meta.labels.value(SERVICE_NAME)?;
+        Some(Key::new(slice.meta.namespace.clone(), name))
+    };
+    let known: BTreeSet<Key> =
+        view.endpoint_slices.unordered().filter_map(|(_, slice)| service_of(slice)).collect();
+    let without: BTreeSet<Key> = services.difference(&known).cloned().collect();
+    if without.is_empty() {
+        return None;
+    }
+    let settings =
+        Settings { start: now, seed: 0, kubelet: KubeletModel::Fake, cloud: CloudTimings::default() };
+    let mut world = World::new(settings, view.clone());
+    world.run_until(now + SETTLED_WITHIN);
+    for (_, slice) in world.view().endpoint_slices.sorted() {
+        if service_of(slice).is_some_and(|service| without.contains(&service)) {
+            view.apply(Delta::from(slice.clone()));
+        }
+    }
+    let named: Vec<String> = without.iter().map(ToString::to_string).collect();
+    Some(Assumption {
+        about: format!("EndpointSlices of Service {}", named.join(", ")),
+        value: "not in the snapshot: made from its pods, as the controller makes them".to_owned(),
+        source: Source::Default,
+    })
 }
 
 fn supply_revisions(view: &mut View) -> Option<Assumption> {

@@ -18,7 +18,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use serde::Serialize;
 
-use super::millis;
+use super::{complete, millis};
 use crate::driver::Sent;
 use crate::durations::Assumption;
 use crate::world::{Observer, Settings, World};
@@ -98,6 +98,8 @@ pub fn rehearse_migration(
     let mut assumptions = super::complete(&mut view);
     supply_namespace(&mut view, &of.namespace);
     let start = settings.start;
+    let services = serving(&view, kind, of);
+    assumptions.extend(complete::supply_endpoint_slices(&mut view, &services, start));
     let mut world = World::new(settings, view);
     world.assume_operators();
     let pods = pods(world.view(), kind, of);
@@ -131,6 +133,14 @@ pub fn rehearse_migration(
         absent: notes.absent + notes.gone_since.map_or(Span::ZERO, |since| world.now() - since),
         assumptions,
     }
+}
+
+/// The Services that send to the pods of an object.
+fn serving(view: &View, kind: Kind, of: &Key) -> BTreeSet<Key> {
+    let live = view.object(kind, of);
+    let labels = live.as_ref().and_then(labels_of);
+    let services = labels.map_or_else(Vec::new, |labels| services_of(view, &of.namespace, labels));
+    services.into_iter().map(|service| service.meta.key()).collect()
 }
 
 /// Objects of a namespace that a dump leaves out would be refused.
@@ -185,12 +195,9 @@ struct Notes {
 
 impl Notes {
     fn begin(view: &View, (kind, of): (Kind, &Key), start: Time, pods_max: usize) -> Self {
-        let live = view.object(kind, of);
-        let labels = live.as_ref().and_then(labels_of);
-        let services = labels.map_or_else(Vec::new, |labels| services_of(view, &of.namespace, labels));
-        let services = services.into_iter().map(|service| {
-            let ready = ready_endpoints(view, &service.meta.key());
-            (service.meta.name.clone(), (ready, ready))
+        let services = serving(view, kind, of).into_iter().map(|service| {
+            let ready = ready_endpoints(view, &service);
+            (service.name, (ready, ready))
         });
         Self {
             kind,

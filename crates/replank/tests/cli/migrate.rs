@@ -126,3 +126,30 @@ fn mistakes_are_usage_errors() {
         assert!(error.contains(words), "{arguments:?}: {error}");
     }
 }
+
+/// Clusters before 1.17 have Endpoints only, and a dump may leave EndpointSlices out: that says nothing of who serves.
+#[test]
+fn a_service_without_endpoint_slices_in_the_snapshot_is_watched_all_the_same() {
+    let ran = super::common::replank(&[
+        "migrate",
+        "deployment/cart",
+        "examples/upgrade-2020/cluster.yaml",
+        "-n",
+        "shop",
+        "-f",
+        "examples/upgrade-2020/fixed/cart.yaml",
+        "-o",
+        "json",
+    ]);
+    let value = ran.json();
+    let rehearsal = &value["rehearsal"];
+    let service = &rehearsal["services"][0];
+    assert_eq!(
+        (&service["service"], &service["before"], &service["after"]),
+        (&"cart".into(), &2.into(), &2.into()),
+        "{value}"
+    );
+    assert!(service["fewest"].as_u64() > Some(0), "{value}");
+    let told = rehearsal["assumptions"].to_string();
+    assert!(told.contains("EndpointSlices of Service shop/cart: not in the snapshot"), "{told}");
+}

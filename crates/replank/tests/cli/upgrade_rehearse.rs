@@ -139,6 +139,12 @@ fn a_cluster_of_1_15_comes_to_1_18_once_its_manifests_and_kubelets_are_ready() {
     let forced = in_2020("deploy", "", &["--as-if-cleared"]);
     let fails = forced["steps"][0]["fails"].to_string();
     assert!(fails.contains("apps/v1beta1 Deployment cannot be applied any more"), "{fails}");
+    assert!(
+        fails.contains(
+            "extensions/v1beta1 Deployment is not found any more: examples/upgrade-2020/deploy/cart.yaml:34"
+        ),
+        "{fails}"
+    );
     let rolls = |value: &Value| -> Vec<String> {
         let all = value["steps"].as_array().unwrap();
         all.iter()
@@ -147,6 +153,11 @@ fn a_cluster_of_1_15_comes_to_1_18_once_its_manifests_and_kubelets_are_ready() {
             .collect()
     };
     assert!(rolls(&forced)[0].contains("node-role.kubernetes.io/jobs"), "{:?}", rolls(&forced));
+    assert_eq!(
+        rolls(&forced)[2],
+        "done []",
+        "what kubelets refuse stands before the first roll of a group alone"
+    );
 
     let after = in_2020("fixed", "-after", &[]);
     assert!(steps(&after).iter().all(|step| step.ends_with(" done")), "{after}");

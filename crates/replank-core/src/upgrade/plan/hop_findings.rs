@@ -67,8 +67,8 @@ fn apis(uses: &[ApiUse], hop: Hop, is_first: bool) -> Vec<Finding> {
 fn of_api(api: &str, uses: &[&ApiUse], hop: Hop) -> Option<Finding> {
     let first = uses.first()?;
     let blocks = |one: &&&ApiUse| match (one.user, one.certainty) {
-        (User::Source | User::Writer, Certainty::Sure | Certainty::Likely) => true,
-        (User::Source | User::Writer, Certainty::WorthALook) | (User::Rule, _) => false,
+        (User::Source | User::Reference | User::Writer, Certainty::Sure | Certainty::Likely) => true,
+        (User::Source | User::Reference | User::Writer, Certainty::WorthALook) | (User::Rule, _) => false,
     };
     let is_gone = first.removed <= hop.from;
     let severity = match uses.iter().any(|one| blocks(&one)) {

@@ -12,7 +12,7 @@ use super::back::{self, Back};
 use super::hop_findings::{self, AtHop};
 use super::roll_findings;
 use super::{Input, Options, Step, Takes, What};
-use crate::upgrade::finding::Finding;
+use crate::upgrade::finding::{Finding, Rule};
 
 /// What EKS calls the add-on that has rules of its own.
 pub(super) const KUBE_PROXY: &str = "kube-proxy";
@@ -92,8 +92,18 @@ impl Order<'_> {
             nodes: roll.nodes,
             pods: roll.pods,
         };
-        let findings = roll_findings::find(self.input, roll);
+        let mut findings = roll_findings::find(self.input, roll);
+        // What new kubelets refuse is cleared before the group's first roll, and told there.
+        findings.retain(|finding| finding.rule != Rule::KubeletRefuses || !self.is_told(finding));
         self.push(what, findings, takes, Back::Nodes { group: roll.group.clone() });
+    }
+
+    /// Whether the same has been found before an earlier step.
+    fn is_told(&self, finding: &Finding) -> bool {
+        let mut earlier = self.steps.iter().flat_map(|step| &step.findings);
+        earlier.any(|told| {
+            (told.rule, &told.object, &told.reason) == (finding.rule, &finding.object, &finding.reason)
+        })
     }
 
     /// Nodes that others look after: when they would not go with the next step, and at the end.

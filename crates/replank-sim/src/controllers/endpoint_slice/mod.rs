@@ -22,7 +22,7 @@ use crate::api::{ApiError, DeleteOptions};
 use desired::{Desired, Group, PortsKey, families, ports_key};
 
 /// Label with the Service's name.
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
+pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";
 /// Label with who keeps a slice.
 const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 /// Label of the slices of a Service without an address.

@@ -150,3 +150,33 @@ fn what_was_written_by_hand_is_not_rolled_out_when_it_is_scaled() {
         sets.iter().map(|(_, set)| (set.meta.name.as_str(), set.spec.replicas)).collect();
     assert_eq!(told, [("web-1", Some(5))], "a scaled Deployment keeps its ReplicaSet");
 }
+
+#[test]
+fn a_service_without_endpoint_slices_gets_those_of_its_pods() {
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "n"},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+    let pod = |name: &str, ready: &str| {
+        json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": {"app": "web"}},
+            "spec": {"nodeName": "n", "containers": [{"name": "c"}]},
+            "status": {"phase": "Running", "podIP": format!("10.0.0.{}", name.len()), "conditions": [{"type": "Ready", "status": ready}]}})
+    };
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop", "uid": "s"},
+        "spec": {"clusterIP": "172.20.0.9", "selector": {"app": "web"}, "ports": [{"port": 80}]}});
+    let objects = vec![
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "uid": "shop"}}),
+        node,
+        pod("a", "True"),
+        pod("bb", "False"),
+        service,
+    ];
+    let mut cluster = view(objects);
+    let key = Key::new("shop", "web");
+    let services = BTreeSet::from([key.clone()]);
+    let now: Time = "2026-11-20T09:00:00Z".parse().expect("a time");
+    let told = supply_endpoint_slices(&mut cluster, &services, now).expect("it has none");
+    assert_eq!(told.about, "EndpointSlices of Service shop/web");
+    let ready = replank_core::migrate::ready_endpoints(&cluster, &key);
+    assert_eq!(ready, 1, "one of the two pods is ready");
+    assert!(supply_endpoint_slices(&mut cluster, &services, now).is_none(), "it has some by now");
+}

@@ -104,8 +104,8 @@ fn user(evidence: &Evidence) -> User {
         | Evidence::Template { .. }
         | Evidence::HelmRelease { .. }
         | Evidence::Terraform { .. }
-        | Evidence::Live
-        | Evidence::Reference { .. } => User::Source,
+        | Evidence::Live => User::Source,
+        Evidence::Reference { .. } => User::Reference,
         Evidence::LastApplied { .. }
         | Evidence::Manager { .. }
         | Evidence::Requested

@@ -324,6 +324,7 @@ impl<'a> Chain<'a> {
         gone.map(|one| {
             let how = match one.user {
                 User::Source => "cannot be applied any more",
+                User::Reference => "is not found any more",
                 User::Writer => "fails from here on",
                 User::Rule => "does not meet its successor",
             };

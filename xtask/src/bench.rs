@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Measures this binary instead of building one, so that two can be compared.
     #[arg(long)]
     binary: Option<PathBuf>,
-    /// Measures scans of a generated tree of manifests instead.
+    /// Measures scans of a generated tree of manifests and of a dump of Helm's releases instead.
     #[arg(long)]
     scan: bool,
 }
@@ -66,7 +66,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.scan {
         println!("{}", machine());
         println!("load before: {}\n", load());
-        return crate::bench_scan::run(&binary);
+        crate::bench_scan::run(&binary)?;
+        return crate::bench_helm::run(&binary);
     }
     let dir = crate::root().join("target").join("bench");
     std::fs::create_dir_all(&dir)?;

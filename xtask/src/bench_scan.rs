@@ -36,17 +36,17 @@ impl Notation {
 }
 
 /// Draws that are the same on every machine (Marsaglia, xorshift).
-struct Draws(u64);
+pub(crate) struct Draws(pub(crate) u64);
 
 impl Draws {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 >> 33).unwrap_or(0) % bound
     }
 
-    fn words(&mut self, count: usize) -> String {
+    pub(crate) fn words(&mut self, count: usize) -> String {
         const WORDS: [&str; 16] = [
             "operator",
             "manages",
@@ -75,7 +75,7 @@ pub(crate) fn run(binary: &Path) -> Result<()> {
     for (notation, floor) in FLOORS {
         let (directory, bytes) = tree(notation)?;
         for threads in [1, 2] {
-            let (wall, peak_kib, findings) = measure(binary, &directory, threads)?;
+            let Measured { wall, peak_kib, findings } = measure(binary, &directory, threads)?;
             let speed = bytes as f64 / 1e6 / wall.as_secs_f64();
             let floor = match threads {
                 1 if speed >= floor => format!("{floor} MB/s: met"),
@@ -208,8 +208,14 @@ fn bundle(index: usize, length: usize, draws: &mut Draws) -> Result<String> {
     Ok(text)
 }
 
-/// Wall time, peak of memory and findings of one scan.
-fn measure(binary: &Path, directory: &Path, threads: usize) -> Result<(Duration, u64, usize)> {
+/// What one scan took and found.
+pub(crate) struct Measured {
+    pub(crate) wall: Duration,
+    pub(crate) peak_kib: u64,
+    pub(crate) findings: usize,
+}
+
+pub(crate) fn measure(binary: &Path, directory: &Path, threads: usize) -> Result<Measured> {
     let result = directory.with_extension("csv");
     let begun = Instant::now();
     let mut child = Command::new(binary)
@@ -229,7 +235,7 @@ fn measure(binary: &Path, directory: &Path, threads: usize) -> Result<(Duration,
         bail!("{}: {status}", binary.display());
     }
     let findings = std::fs::read_to_string(&result)?.lines().count().saturating_sub(1);
-    Ok((wall, peak_kib, findings))
+    Ok(Measured { wall, peak_kib, findings })
 }
 
 #[cfg(test)]

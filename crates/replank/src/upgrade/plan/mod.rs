@@ -15,7 +15,7 @@ use replank_core::Options as RunOptions;
 use replank_core::groups::GroupBy;
 use replank_core::upgrade::facts::Facts;
 use replank_core::upgrade::finding::Severity;
-use replank_core::upgrade::minor::Minor;
+use replank_core::upgrade::minor::{Minor, NoWay};
 use replank_core::upgrade::plan::{Input, Options, PlanError, Rehearsed, Scanned, UpgradePlan};
 use replank_core::upgrade::survey::Platform;
 use replank_core::upgrade::usage::ApiUse;
@@ -213,7 +213,10 @@ fn no_plan(error: PlanError) -> Failure {
         PlanError::NoControlPlane(_) => {
             "pass a snapshot, or --eks with what `aws eks describe-cluster` prints, or say it: --from 1.33"
         }
-        PlanError::NoWay(_) => "name a version that is not older: --to VERSION",
+        PlanError::NoWay(NoWay::Back { .. }) => "name a version that is not older: --to VERSION",
+        PlanError::NoWay(NoWay::Far { .. }) => {
+            "name a version that there is: `replank upgrade calendar --all` lists them"
+        }
     };
     Failure::usage(error).next(next)
 }

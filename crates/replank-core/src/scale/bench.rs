@@ -1,9 +1,7 @@
 //! A cluster with nodes that are not there yet: what would come of adding some.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use replank_model::delta::Delta;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, NodeName};
@@ -45,7 +43,7 @@ impl Probe {
 
 /// A cluster with nodes that are not there yet.
 pub(super) struct Bench<'a> {
-    view: Cow<'a, View>,
+    view: &'a View,
     pub(super) trial: Trial<'a>,
     pub(super) groups: &'a [Group],
     pub(super) templates: Vec<Template>,
@@ -64,8 +62,7 @@ impl<'a> Bench<'a> {
         classes: Classes,
         stocks: Vec<Stock>,
     ) -> Self {
-        let mut bench =
-            Self { view: Cow::Borrowed(view), trial, groups, templates, probes: Vec::new(), classes, stocks };
+        let mut bench = Self { view, trial, groups, templates, probes: Vec::new(), classes, stocks };
         bench.probes = (0..groups.len()).map(|group| bench.probes_of(group)).collect();
         bench
     }
@@ -87,7 +84,7 @@ impl<'a> Bench<'a> {
         }
         self.put(group, &fresh);
         let lets_in = self.classes.asking.iter().map(|(pod, kind)| {
-            let details = self.trial.details(&self.view, pod, std::slice::from_ref(&name));
+            let details = self.trial.details(self.view, pod, std::slice::from_ref(&name));
             details.first().is_some_and(|(_, detail)| lets_in(detail, *kind == Kind::Plain))
         });
         let lets_in = lets_in.collect();
@@ -106,7 +103,7 @@ impl<'a> Bench<'a> {
         let fresh = self.templates[group].fresh(&self.groups[group].zones[zone], PROBE);
         let name = fresh.node.name();
         self.put(group, &fresh);
-        let detail = self.trial.details(&self.view, pod, &[name]).into_iter().next();
+        let detail = self.trial.details(self.view, pod, &[name]).into_iter().next();
         self.trial.revert_to(mark);
         detail.map(|(_, detail)| (detail, fresh))
     }
@@ -116,12 +113,11 @@ impl<'a> Bench<'a> {
         if let Some(csi) = self.templates[group].csi_node(&name)
             && self.view.csi_nodes.by_key(&csi.meta.key()).is_none()
         {
-            // It stays when the node is taken back: nobody asks for it without the node.
-            self.view.to_mut().apply(Delta::Put(csi.into()));
+            self.trial.put_csi_node(name.clone(), csi);
         }
         self.trial.put_node(fresh.node.clone());
         for daemon in &fresh.daemons {
-            self.trial.assume(&self.view, daemon, &name, &VolumeDecisions::default());
+            self.trial.assume(self.view, daemon, &name, &VolumeDecisions::default());
         }
     }
 
@@ -133,18 +129,18 @@ impl<'a> Bench<'a> {
     }
 
     pub(super) fn assume(&mut self, pod: &Arc<Pod>, node: &NodeName, volumes: &VolumeDecisions) {
-        self.trial.assume(&self.view, pod, node, volumes);
+        self.trial.assume(self.view, pod, node, volumes);
     }
 
     /// Where the engine places a pod.
     pub(super) fn place(&mut self, pod: &Arc<Pod>) -> Option<(NodeName, VolumeDecisions)> {
-        let placed = self.trial.place(&self.view, pod, 0).ok()?;
+        let placed = self.trial.place(self.view, pod, 0).ok()?;
         Some((placed.node, placed.volumes))
     }
 
     /// Whether one node takes a pod, and what becomes of its claims there.
     pub(super) fn fits_on(&mut self, pod: &Arc<Pod>, node: &NodeName) -> bool {
-        let details = self.trial.details(&self.view, pod, std::slice::from_ref(node));
+        let details = self.trial.details(self.view, pod, std::slice::from_ref(node));
         details.first().is_some_and(|(_, detail)| detail.rejected.is_none() && detail.first.is_none())
     }
 

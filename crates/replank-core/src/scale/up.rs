@@ -128,8 +128,8 @@ pub fn up(given: Given<'_>, scheduler: &mut Scheduler) -> Up {
     if pending.asking.is_empty() {
         return up;
     }
-    let labels_matter =
-        view.pods.unordered().any(|(_, pod)| pod.node.is_some() && pod.is_active() && repels(pod));
+    let labels_matter = scheduler.knows_repelling()
+        && view.pods.unordered().any(|(_, pod)| pod.node.is_some() && pod.is_active() && repels(pod));
     let moulds = Arc::new(DaemonMoulds::of(view));
     let templates = groups.all.iter().map(|group| Template::of(group, options, &moulds)).collect();
     let mut trial = scheduler.trial();

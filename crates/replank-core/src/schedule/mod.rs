@@ -95,6 +95,12 @@ impl Scheduler {
         }
     }
 
+    /// Whether some pod that it knows, or has known lately, keeps others away by their labels.
+    #[must_use]
+    pub fn knows_repelling(&self) -> bool {
+        self.world.specs.any_repels()
+    }
+
     /// A scheduler that knows what the View knows.
     #[must_use]
     pub fn load(view: &View) -> Self {

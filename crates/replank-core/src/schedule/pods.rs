@@ -25,6 +25,8 @@ pub(super) struct SpecEntry {
     pub(super) ports: Box<[Port]>,
     /// Whether it has terms of attraction or repulsion.
     pub(super) has_terms: bool,
+    /// Whether it keeps other pods away.
+    pub(super) repels: bool,
     /// Claims that it uses by name.
     pub(super) claims: Box<[Name]>,
     /// Whether it has volumes that may be attached: claims, generic ephemeral ones, disks.
@@ -40,6 +42,9 @@ impl SpecEntry {
             usage: Usage::of_spec(spec, names),
             ports: ports::of(spec),
             has_terms: affinity.is_some_and(|a| a.pod_affinity.is_some() || a.pod_anti_affinity.is_some()),
+            repels: affinity
+                .and_then(|affinity| affinity.pod_anti_affinity.as_ref())
+                .is_some_and(|away| !away.required.is_empty()),
             claims: claims().map(|claim: &ClaimSource| claim.claim_name.clone()).collect(),
             has_volumes: sources().any(|source| {
                 source.persistent_volume_claim.is_some()
@@ -73,6 +78,11 @@ impl Specs {
             Some(id) => SpecId(id),
             None => SpecId(self.entries.insert(address, SpecEntry::new(spec, names))),
         }
+    }
+
+    /// Whether a pod of one of them keeps others away.
+    pub(super) fn any_repels(&self) -> bool {
+        self.entries.values().iter().any(|entry| entry.repels)
     }
 
     pub(super) fn len(&self) -> usize {

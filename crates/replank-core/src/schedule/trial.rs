@@ -5,6 +5,7 @@ use std::sync::Arc;
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
+use replank_model::object::volume::CsiNode;
 use replank_model::text::NodeName;
 use replank_model::view::View;
 
@@ -91,6 +92,8 @@ enum Undo {
     Remove(NodeName),
     /// Put a node back as it was.
     Restore(Arc<Node>),
+    /// Take it that a node's CSINode is not there.
+    NoCsiNode(NodeName),
 }
 
 /// A what-if question.
@@ -194,6 +197,12 @@ impl Trial<'_> {
         world.put_node(node);
     }
 
+    /// Takes the CSINode of a node to be there that the View does not have; one that is there counts more.
+    pub fn put_csi_node(&mut self, name: NodeName, csi: CsiNode) {
+        self.scheduler.world.suppose_csi_node(name.clone(), csi);
+        self.undo.push(Undo::NoCsiNode(name));
+    }
+
     /// Takes a node to be gone, with its pods. Whether there was one.
     pub fn remove_node(&mut self, name: &NodeName) -> bool {
         let world = &mut self.scheduler.world;
@@ -246,6 +255,7 @@ impl Trial<'_> {
             Undo::Restore(node) => {
                 self.scheduler.world.put_node(node);
             }
+            Undo::NoCsiNode(name) => self.scheduler.world.suppose_no_csi_node(&name),
         }
     }
 }

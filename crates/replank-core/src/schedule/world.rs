@@ -8,6 +8,7 @@ use replank_model::object::affinity::PodAffinity;
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
+use replank_model::object::volume::CsiNode;
 use replank_model::text::{Namespace, NodeName, Text};
 use rustc_hash::FxHashMap;
 
@@ -358,6 +359,22 @@ impl World {
         if !is_same && self.labels.looks_at_namespaces {
             self.compile_anew();
         }
+    }
+
+    /// Takes it that a node attaches this.
+    pub(super) fn suppose_csi_node(&mut self, name: NodeName, csi: CsiNode) {
+        if let Some(id) = self.nodes.find(&name) {
+            self.volumes.forget_node(id);
+        }
+        self.volumes.suppose(name, csi);
+    }
+
+    /// Takes it that nothing is known of what a node attaches, the View aside.
+    pub(super) fn suppose_no_csi_node(&mut self, name: &NodeName) {
+        if let Some(id) = self.nodes.find(name) {
+            self.volumes.forget_node(id);
+        }
+        self.volumes.suppose_no_longer(name);
     }
 
     /// Lets go of specs and classes that nothing uses any more, once there are many.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use replank_model::object::meta::{Key, Meta};
 use replank_model::object::pod::Pod;
 use replank_model::object::volume::{CsiNode, PersistentVolumeClaim};
-use replank_model::text::{Name, NodeName, Text};
+use replank_model::text::{Name, Text};
 use replank_model::view::View;
 
 use super::plan::{BETA_STORAGE_CLASS, claim_name};
@@ -28,14 +28,12 @@ impl Attached {
     /// Of a node with these pods.
     pub(super) fn of_node<'a>(
         view: &View,
-        name: &NodeName,
+        csi_node: Option<&CsiNode>,
         attachments: &[(Text, Name)],
         pods: impl Iterator<Item = &'a Pod>,
     ) -> Self {
         let mut attached = Self::default();
-        let Some(csi_node) = view.csi_nodes.by_key(&Key::cluster(name.text().clone())) else {
-            return attached;
-        };
+        let Some(csi_node) = csi_node else { return attached };
         attached.drivers = limits(csi_node);
         if attached.drivers.is_empty() {
             return attached;

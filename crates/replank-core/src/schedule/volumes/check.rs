@@ -1,6 +1,5 @@
 //! What a node says to a pod's volumes.
 
-use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::volume::VolumeSource;
 use replank_model::view::View;
@@ -142,8 +141,7 @@ fn stable(key: &str) -> &str {
 }
 
 fn is_migrated(world: &World, view: &View, kind: Kind, node: NodeId) -> bool {
-    let key = Key::cluster(world.nodes[node].name.text().clone());
-    let csi_node = view.csi_nodes.by_key(&key);
+    let csi_node = world.volumes.csi_node(view, &world.nodes[node].name);
     let plugins = csi_node.and_then(|node| node.meta.annotations.value(MIGRATED));
     plugins.is_some_and(|plugins| plugins.split(',').any(|plugin| plugin == kind.plugin()))
 }
@@ -175,7 +173,7 @@ impl World {
         let name = &self.nodes[node].name;
         let with_volumes = pods.filter(|pod| self.specs[pod.spec].has_volumes).map(|pod| &*pod.pod);
         let attachments = self.volumes.attachments.get(name).map_or(&[][..], Vec::as_slice);
-        Attached::of_node(view, name, attachments, with_volumes)
+        Attached::of_node(view, self.volumes.csi_node(view, name), attachments, with_volumes)
     }
 
     /// What is attached to a node that was looked up.

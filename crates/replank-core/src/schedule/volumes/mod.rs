@@ -10,8 +10,9 @@ mod plan;
 mod translate;
 
 use replank_model::object::meta::Key;
-use replank_model::object::volume::{VolumeAttachment, VolumeSource};
+use replank_model::object::volume::{CsiNode, VolumeAttachment, VolumeSource};
 use replank_model::text::{Name, Namespace, NodeName, Text};
+use replank_model::view::View;
 use rustc_hash::FxHashMap;
 
 pub(super) use attach::Attached;
@@ -39,11 +40,29 @@ pub(super) struct VolumeTables {
     promised: FxHashMap<Name, Key>,
     /// Nodes on which volumes will be made for claims of assumed pods.
     selected: FxHashMap<Key, NodeName>,
+    /// CSINodes of nodes that a trial takes to be there, and that the View does not have.
+    supposed: FxHashMap<NodeName, CsiNode>,
     /// Volumes that the cluster has attached to a node, with the driver.
     attachments: FxHashMap<NodeName, Vec<(Text, Name)>>,
 }
 
 impl VolumeTables {
+    /// Takes the CSINode of a node to be there.
+    pub(super) fn suppose(&mut self, name: NodeName, csi: CsiNode) {
+        self.supposed.insert(name, csi);
+    }
+
+    /// Takes it to be there no longer.
+    pub(super) fn suppose_no_longer(&mut self, name: &NodeName) {
+        self.supposed.remove(name);
+    }
+
+    /// What a node attaches: as the View has it, or else as a trial takes it to be.
+    fn csi_node<'a>(&'a self, view: &'a View, name: &NodeName) -> Option<&'a CsiNode> {
+        let known = view.csi_nodes.by_key(&Key::cluster(name.text().clone()));
+        known.map(|known| &**known).or_else(|| self.supposed.get(name))
+    }
+
     /// Counts users of claims, or with a negative sign no longer.
     pub(super) fn use_claims(&mut self, namespace: &Namespace, claims: &[Name], sign: i32) {
         for claim in claims {

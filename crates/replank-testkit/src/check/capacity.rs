@@ -25,7 +25,7 @@ pub(super) struct Capacity {
     able: BTreeMap<NodeName, (bool, Option<Time>)>,
     /// Nodes that were given up by us: old ones from which a pod was moved, new ones that are to go again.
     given_up: BTreeSet<NodeName>,
-    /// Those that others are to take away.
+    /// Those of them that others are to take away, and from which nothing was moved yet.
     taken: BTreeSet<NodeName>,
 }
 
@@ -137,6 +137,11 @@ impl Capacity {
             }
             NodeRole::Draining { .. } | NodeRole::Skipped | NodeRole::Retained => {}
         }
+    }
+
+    /// A pod was moved from a node for the sake of those who take it away: should they let go of it, it is an empty node, and counts no more.
+    pub(super) fn emptied(&mut self, node: &NodeName) {
+        self.taken.remove(node);
     }
 
     /// Others take a node away: it is counted no more.

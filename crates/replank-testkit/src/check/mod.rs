@@ -337,6 +337,9 @@ impl Checkers {
                 if matches!(sent.command.effect, Effect::Evict { .. }) {
                     self.budget.ended(&self.truth, &pod, &mut self.sights, &mut found);
                 }
+                if let Some(node) = &pod.node {
+                    self.capacity.emptied(node);
+                }
                 if !self.interrupted.is_last_moment(&self.truth, &pod, at) {
                     let held = self.interrupted.held_since(&self.truth, &pod);
                     self.batch.ended_by_interruption(&self.promised, &pod, held, &mut found);

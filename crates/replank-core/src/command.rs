@@ -124,10 +124,21 @@ pub enum NodeRole {
         by: Cause,
         /// When it is gone for certain, where that is known.
         until: Option<Time>,
+        /// Since when its pods are moved, where that was written down beforehand: always, where it may stay after all.
+        from: Option<Time>,
     },
 }
 
 impl NodeRole {
+    /// Whether pods may have been moved off a node of this role for the sake of what takes it away: should it stay, it is no capacity.
+    #[must_use]
+    pub fn depletes(self) -> bool {
+        match self {
+            Self::Interrupted { by, from, .. } => from.is_some() || !by.may_pass(),
+            Self::Doomed | Self::Draining { .. } | Self::Skipped | Self::Surplus | Self::Retained => false,
+        }
+    }
+
     /// The value of the annotation [`crate::mark::ROLE`].
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -28,6 +28,9 @@ pub const ROLE: &str = "replank.dev/role";
 pub const SINCE: &str = "replank.dev/since";
 /// Annotation on a node: when its drain begins.
 pub const DRAIN_FROM: &str = "replank.dev/drain-from";
+/// Annotation on a node that is no capacity, though it is Ready and its drain was not begun: pods were moved off it while it was interrupted, and it has been
+/// cordoned ever since.
+pub const DEPLETED: &str = "replank.dev/depleted";
 /// Annotation on a node that is interrupted: by what. The taint of this key says it too.
 pub const INTERRUPTED: &str = "replank.dev/interrupted";
 /// Annotation on a node that is interrupted: when it is gone for certain, where that is known.
@@ -97,7 +100,8 @@ pub fn of(node: &Node) -> Option<Found> {
                 Some(text) => Some(text.parse().ok()?),
                 None => None,
             };
-            NodeRole::Interrupted { by: Cause::of(annotations.value(INTERRUPTED)?)?, until }
+            let by = Cause::of(annotations.value(INTERRUPTED)?)?;
+            NodeRole::Interrupted { by, until, from: time(DRAIN_FROM) }
         }
         _ => return None,
     };
@@ -112,6 +116,7 @@ pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
         Some(owner) => owner == FOREIGN,
         None => node.spec.unschedulable && of(&node).is_none(),
     };
+    let is_depleted = is_depleted(&node) && mark.role.is_cordoned() && !mark.role.depletes();
     untold(&mut node);
     let annotations = cleared(&node.meta.annotations)
         .with(RUN, run.text().clone())
@@ -120,22 +125,29 @@ pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
         .with(EXPIRES, mark.expires.to_string());
     let annotations = match mark.role {
         NodeRole::Draining { from } => annotations.with(DRAIN_FROM, from.to_string()),
-        NodeRole::Interrupted { by, until } => {
+        NodeRole::Interrupted { by, until, from } => {
             node.spec.taints.push(told(by));
             let annotations = annotations.with(INTERRUPTED, by.as_str());
-            match until {
-                Some(until) => annotations.with(INTERRUPTED_UNTIL, until.to_string()),
-                None => annotations,
-            }
+            let times = [(INTERRUPTED_UNTIL, until), (DRAIN_FROM, from)];
+            let known = times.into_iter().filter_map(|(key, time)| Some((key, time?)));
+            known.fold(annotations, |all, (key, time)| all.with(key, time.to_string()))
         }
         NodeRole::Doomed | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained => annotations,
     };
+    let annotations = if is_depleted { annotations.with(DEPLETED, "true") } else { annotations };
     node.meta.annotations = if is_foreign { annotations.with(CORDON, FOREIGN) } else { annotations };
     node.spec.unschedulable = is_foreign || mark.role.is_cordoned();
     if !mark.role.is_cordoned() {
         included(&mut node);
     }
     node
+}
+
+/// Whether a node is no capacity because pods were moved off it while it was interrupted, and none can have come since.
+#[must_use]
+pub fn is_depleted(node: &Node) -> bool {
+    let has_been = || node.meta.annotations.contains_key(DEPLETED);
+    node.spec.unschedulable && (has_been() || of(node).is_some_and(|found| found.mark.role.depletes()))
 }
 
 /// The node as no target of load balancers; as it is where somebody has said already what it is to them.
@@ -212,7 +224,7 @@ fn untold(node: &mut Node) {
 }
 
 fn cleared(annotations: &Annotations) -> Annotations {
-    [RUN, ROLE, SINCE, DRAIN_FROM, EXPIRES, CORDON, INTERRUPTED, INTERRUPTED_UNTIL]
+    [RUN, ROLE, SINCE, DRAIN_FROM, DEPLETED, EXPIRES, CORDON, INTERRUPTED, INTERRUPTED_UNTIL]
         .iter()
         .fold(annotations.clone(), |all, key| all.without(key))
 }
@@ -238,8 +250,13 @@ mod tests {
             NodeRole::Skipped,
             NodeRole::Surplus,
             NodeRole::Retained,
-            NodeRole::Interrupted { by: Cause::Spot, until: Some(time("2026-01-01T00:02:00Z")) },
-            NodeRole::Interrupted { by: Cause::Rebalance, until: None },
+            NodeRole::Interrupted { by: Cause::Spot, until: Some(time("2026-01-01T00:02:00Z")), from: None },
+            NodeRole::Interrupted { by: Cause::Rebalance, until: None, from: None },
+            NodeRole::Interrupted {
+                by: Cause::Rebalance,
+                until: None,
+                from: Some(time("2026-01-01T00:01:00Z")),
+            },
         ];
         for role in roles {
             let node = laid(&Node::default(), &run, &mark(role));
@@ -247,6 +264,37 @@ mod tests {
             assert_eq!(node.spec.unschedulable, role.is_cordoned());
             assert_eq!(lifted(&node), Node::default());
         }
+    }
+
+    #[test]
+    fn a_node_that_was_interrupted_and_began_to_be_drained_is_no_capacity_until_it_takes_pods_again() {
+        let (others, run) = (RunId::from("interruptions"), RunId::from("run"));
+        let from = Some(time("2026-01-01T00:01:00Z"));
+        let interrupted = |by, from| {
+            laid(&Node::default(), &others, &mark(NodeRole::Interrupted { by, until: None, from }))
+        };
+        let doomed = |node| laid(&node, &run, &mark(NodeRole::Doomed));
+        assert!(!is_depleted(&doomed(interrupted(Cause::Rebalance, None))), "nothing was moved");
+        for by in [Cause::Rebalance, Cause::Spot] {
+            let doomed = doomed(interrupted(by, from));
+            assert!(is_depleted(&doomed));
+            let draining =
+                laid(&doomed, &run, &mark(NodeRole::Draining { from: time("2026-01-01T01:00:00Z") }));
+            assert!(is_depleted(&draining), "and so it stays");
+            let skipped = laid(&doomed, &run, &mark(NodeRole::Skipped));
+            assert!(!is_depleted(&skipped), "it takes pods again");
+            assert_eq!(lifted(&doomed), Node::default());
+            let mut by_hand = doomed.clone();
+            by_hand.spec.unschedulable = false;
+            assert!(
+                !is_depleted(&laid(&by_hand, &run, &mark(NodeRole::Doomed))),
+                "somebody has uncordoned it"
+            );
+        }
+        assert!(
+            is_depleted(&doomed(interrupted(Cause::Spot, None))),
+            "there was no time to write anything down"
+        );
     }
 
     #[test]

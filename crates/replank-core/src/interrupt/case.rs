@@ -203,7 +203,7 @@ fn marked(
     for name in &cache.marked {
         let Some(node) = view.node(name) else { continue };
         let Some(mark::Found { mark, .. }) = mark::of(node) else { continue };
-        let NodeRole::Interrupted { by, until } = mark.role else { continue };
+        let NodeRole::Interrupted { by, until, .. } = mark.role else { continue };
         let instance = crate::groups::instance_id_of(node);
         // What a group does is seen on the group.
         let is_seen = by.is_of_group() && !drafts.contains_key(&instance);
@@ -385,7 +385,7 @@ impl Case {
             // A run has drained it, and had it ended.
             return;
         }
-        let role = NodeRole::Interrupted { by: self.by(), until: self.certain };
+        let role = self.role(node, desk.now);
         let found = mark::of(node).filter(|found| found.run == desk.options.run);
         let renewed = match &found {
             Some(found) if found.mark.role == role => {
@@ -404,6 +404,38 @@ impl Case {
         let until = self.certain.map(|until| until.to_string()).unwrap_or_default();
         let key = desk.key("cordon", format!("{}/{}/{until}{renewed}", node.meta.uid, self.by()));
         desk.send(Subject::Node(node.name()), "cordon", key, effect);
+    }
+
+    /// What its node is, as far as is known: what was written of the beginning of its drain stays, whoever began it.
+    fn role(&self, node: &Node, now: Time) -> NodeRole {
+        let from = match mark::of(node).map(|found| found.mark.role) {
+            Some(NodeRole::Draining { from }) => Some(from).filter(|from| *from <= now),
+            Some(NodeRole::Interrupted { from, .. }) => from,
+            Some(NodeRole::Doomed | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained) | None => {
+                None
+            }
+        };
+        NodeRole::Interrupted { by: self.by(), until: self.certain, from }
+    }
+
+    /// Whether it is written on its node that pods are moved off it. A node that may stay after all is begun by a mark: should it stay, it is known to be no
+    /// capacity. One that is marked and full still is.
+    pub(super) fn is_begun(&self, options: &Options) -> bool {
+        self.marked_node(options).and_then(mark::of).is_none_or(|found| found.mark.role.depletes())
+    }
+
+    /// Writes on its node that pods are moved off it from now on.
+    pub(super) fn begin(&self, desk: &mut Desk<'_>) {
+        let Some(found) = self.marked_node(desk.options).and_then(mark::of) else { return };
+        let Some(node) = &self.node else { return };
+        let role = NodeRole::Interrupted { by: self.by(), until: self.certain, from: Some(desk.now) };
+        let effect = Effect::Cordon {
+            node: target(node),
+            version: node.meta.resource_version,
+            mark: Mark { role, ..found.mark },
+        };
+        let key = desk.key("drain", &node.meta.uid);
+        desk.send(Subject::Node(node.name()), "beginning of the drain", key, effect);
     }
 
     /// Asks its group for another instance, where a hook of ours will hold this one meanwhile.

@@ -52,6 +52,15 @@ impl Cause {
         Self::ALL.into_iter().find(|cause| cause.as_str() == text)
     }
 
+    /// Whether its instance may well stay: what takes away others comes within minutes, or has come.
+    #[must_use]
+    pub fn may_pass(self) -> bool {
+        match self {
+            Self::Scheduled | Self::Rebalance => true,
+            Self::Down | Self::Spot | Self::Reclaimed | Self::Terminating | Self::Retreating => false,
+        }
+    }
+
     /// Whether its group launches another in its place by itself: not after what comes without a hook or the group's doing.
     pub(super) fn is_of_group(self) -> bool {
         match self {

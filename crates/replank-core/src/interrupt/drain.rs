@@ -150,7 +150,13 @@ impl<'r> Works<'r> {
         match allowed {
             Ok(()) => {
                 self.ledger.charge(*ix, pod);
-                evict(desk, pod, key);
+                let is_begun = case.is_begun(desk.options);
+                if !is_begun {
+                    case.begin(desk);
+                }
+                if is_begun || is_last {
+                    evict(desk, pod, key);
+                }
             }
             Err(on) => desk.wait(Subject::Pod(pod.meta.key()), on),
         }

@@ -99,7 +99,7 @@ impl Spare {
     pub(super) fn of(turn: &Turn<'_>, tracks: &[Track<'_>]) -> Self {
         let mut spare = Self::beside_drains(turn, tracks);
         for (group, track) in spare.groups.iter_mut().zip(tracks) {
-            for member in track.lane.draining.iter().map(|name| turn.member(name)).filter(|m| m.is_ready) {
+            for member in track.lane.draining.iter().map(|name| turn.member(name)).filter(|m| m.serves()) {
                 *group.zones.entry(member.zone.clone()).or_default() += 1;
                 group.ready += 1;
             }
@@ -125,7 +125,7 @@ impl Spare {
     /// What there must be more of.
     pub(super) fn check(&self, track: usize, member: &Member) -> Result<(), WaitingOn> {
         let group = &self.groups[track];
-        if !member.is_ready {
+        if !member.serves() {
             return Ok(());
         }
         if group.ready <= group.needed {
@@ -152,7 +152,7 @@ impl Spare {
     /// A node counts no more, whether its group can do without it or not.
     fn give_up(&mut self, track: usize, member: &Member) {
         let group = &mut self.groups[track];
-        if let Some(in_zone) = group.zones.get_mut(&member.zone).filter(|_| member.is_ready) {
+        if let Some(in_zone) = group.zones.get_mut(&member.zone).filter(|_| member.serves()) {
             *in_zone = in_zone.saturating_sub(1);
             group.ready = group.ready.saturating_sub(1);
         }

@@ -13,7 +13,7 @@ use replank_model::time::Time;
 use replank_model::view::{Change, View};
 use rustc_hash::FxHashMap;
 
-use super::member::{Member, Rank, Scope, Stand, member};
+use super::member::{Member, Rank, Scope, Stand, Worth, member};
 use super::target;
 use crate::plan::ChosenBy;
 
@@ -276,7 +276,7 @@ impl Fleet {
         let count = |counter: &mut u32| if is_there { *counter += 1 } else { *counter -= 1 };
         let (counts_ready, is_alive, is_old) = match &member.stand {
             Stand::Bystander => {
-                if scope.plan.target.group.as_ref() == Some(&member.group) && !member.is_ready {
+                if scope.plan.target.group.as_ref() == Some(&member.group) && member.worth == Worth::Nothing {
                     count(&mut lane.broken);
                 }
                 (true, true, false)
@@ -343,7 +343,7 @@ impl Fleet {
             }
         };
         let is_new = matches!(member.stand, Stand::Usable | Stand::Arriving { .. });
-        for (by_zone, counts) in [(&mut lane.ready, counts_ready && member.is_ready), (&mut lane.new, is_new)]
+        for (by_zone, counts) in [(&mut lane.ready, counts_ready && member.serves()), (&mut lane.new, is_new)]
         {
             if counts {
                 tally(by_zone, &member.zone, is_there);

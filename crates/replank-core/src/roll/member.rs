@@ -69,11 +69,21 @@ pub(super) struct Member {
     pub(super) zone: Zone,
     pub(super) instance: InstanceId,
     pub(super) created: Option<Time>,
-    /// Ready; if it was in the group that others move into, it also takes pods and has its DaemonSet pods.
-    pub(super) is_ready: bool,
+    pub(super) worth: Worth,
     /// When its mark may be cleared by anybody, if it has one of ours.
     pub(super) expires: Option<Time>,
     pub(super) stand: Stand,
+}
+
+/// What a node is worth to its group, before the run begins to drain it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Worth {
+    /// Ready; if it was in the group that others move into, it also takes pods and has its DaemonSet pods.
+    Serves,
+    /// Ready, and pods were moved off it while it was interrupted: it costs the group nothing more.
+    Depleted,
+    /// It does not serve, whatever is done.
+    Nothing,
 }
 
 /// What a node is to the run.
@@ -118,6 +128,10 @@ pub(super) enum Stand {
 }
 
 impl Member {
+    pub(super) fn serves(&self) -> bool {
+        self.worth == Worth::Serves
+    }
+
     /// The node as commands name it.
     pub(super) fn target(&self) -> NodeTarget {
         NodeTarget { name: self.name.clone(), uid: self.uid.clone() }
@@ -129,7 +143,7 @@ impl Member {
             (Stand::Doomed { load, .. }, Order::LeastDisruption) => (load.budgeted, load.movers.len()),
             (_, Order::LeastDisruption | Order::Oldest | Order::ZoneByZone) => (0, 0),
         };
-        Rank { budgeted, movers, created: self.created }
+        Rank { is_whole: self.worth != Worth::Depleted, budgeted, movers, created: self.created }
     }
 
     /// Whether the plan replaces it.
@@ -175,6 +189,8 @@ impl Member {
 /// See [`Member::rank`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank {
+    /// What costs its group nothing comes first, in any order of the plan.
+    is_whole: bool,
     budgeted: u32,
     movers: usize,
     created: Option<Time>,
@@ -198,6 +214,11 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
     // What was in the target group before is held to the same as a new node.
     let is_settled = stand == Stand::Bystander && scope.plan.target.group.as_ref() == Some(&group);
     let serves = !is_settled || !node.spec.unschedulable && daemon::missing(view, node) == 0;
+    let worth = match node.is_ready() && serves {
+        false => Worth::Nothing,
+        true if mark::is_depleted(node) => Worth::Depleted,
+        true => Worth::Serves,
+    };
     Some(Member {
         name: node.name(),
         uid: node.meta.uid.clone(),
@@ -205,7 +226,7 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
         zone: groups::zone_of(node),
         instance: id,
         created: node.meta.creation_timestamp,
-        is_ready: node.is_ready() && serves,
+        worth,
         expires,
         stand,
         group,

@@ -247,7 +247,7 @@ fn raise_again(turn: &mut Turn<'_>, track: &Track<'_>) {
     let is_by_hand = track.is_moved_into() || retain::keeps_nodes(turn.scope);
     let mut wanted = if is_by_hand { before + left_to_move(turn, track) } else { 0 };
     if lane.leaving.is_empty() && lane.loose_leaving.is_empty() {
-        let draining = lane.draining.iter().filter(|name| turn.member(name).is_ready).count();
+        let draining = lane.draining.iter().filter(|name| turn.member(name).serves()).count();
         let ready = lane.ready_total() + u32::try_from(draining).unwrap_or(u32::MAX);
         let under_way = u32::try_from(lane.draining.len()).unwrap_or(u32::MAX);
         let is_short = ready <= track.needed(turn.scope);

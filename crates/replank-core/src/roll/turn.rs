@@ -145,14 +145,19 @@ impl<'a> Track<'a> {
         !self.sources.is_empty()
     }
 
-    /// The budget in numbers: shares of what the groups whose nodes go wanted before the run.
+    /// The budget in numbers: shares of what the groups whose nodes go wanted before the run. The surge is what was written down when the run began: were it
+    /// a share of a size to which an autoscaler adds, whoever takes the run's own nodes for added ones would make the run add more.
     pub(super) fn allowance(&self, scope: &Scope) -> Allowance {
         let nodes = if self.is_moved_into() {
             self.sources.iter().map(Source::wanted_before).sum()
         } else {
             size_before(self.original, self.group).desired
         };
-        scope.plan.budget.allowance(nodes)
+        let allowance = scope.plan.budget.allowance(nodes);
+        match &self.begun {
+            Some(begun) => Allowance { surge: begun.surge, ..allowance },
+            None => allowance,
+        }
     }
 
     /// Nodes that the group, and those whose nodes move into it, wanted together before the run.

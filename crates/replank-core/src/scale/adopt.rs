@@ -2,11 +2,12 @@
 //!
 //! A run ends as many instances without replacement as its group is larger than the size that the run wrote down. So whoever raises the
 //! group meanwhile has to raise that size as well, or the run would take the new nodes for its own surge. The group is raised first, and
-//! then the size: where a process dies between the two, the one after it sees a group that is larger than the run alone could have made it.
+//! then the size by as much. It is never read off how large the group is: that would take what the run keeps, or has yet to give back, for nodes
+//! that were added, and the run would raise the group once more. Where a process dies between the two, the run takes what was added for its
+//! surge, ends what of it is empty, and it is added anew if pods wait for it.
 
 use replank_model::object::cloud::GroupSize;
 use replank_model::text::Text;
-use replank_model::view::View;
 
 use super::group::Group;
 use super::held::Held;
@@ -16,11 +17,9 @@ use crate::mark::{self, size_text};
 
 /// What a group in a run's hands is to want in the end; `None` for any other.
 pub(super) fn in_the_end(given: Given<'_>, group: &Group) -> Option<u32> {
-    let Held::Run { original, wanted, .. } = group.held else { return None };
+    let Held::Run { original, .. } = group.held else { return None };
     let owed = given.state.owed.get(&group.name).copied().unwrap_or(0);
-    // Nodes that move into another group raise that one beyond the surge, too: there, only what was asked for here counts.
-    let wanted = if are_moving(given.view) { original.desired } else { wanted };
-    Some(wanted.max(owed))
+    Some(original.desired.max(owed))
 }
 
 /// Writes what groups are to want in the end, where that is more than is written.
@@ -36,11 +35,4 @@ pub(super) fn adoptions(given: Given<'_>) -> Vec<(Text, Effect)> {
         Some((key, tag))
     });
     due.collect()
-}
-
-/// Whether nodes of some group may be on their way into another.
-fn are_moving(view: &View) -> bool {
-    view.groups()
-        .values()
-        .any(|group| group.tags.contains_key(mark::ORIGINAL_SIZE) && !group.tags.contains_key(mark::BEGUN))
 }

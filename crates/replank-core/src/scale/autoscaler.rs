@@ -196,7 +196,9 @@ impl State {
     fn settle_debts(&mut self, groups: &Groups) {
         self.owed.retain(|name, desired| match groups.get(name).map(|group| group.held) {
             Some(Held::Run { original, .. }) => original.desired < *desired,
-            Some(Held::Free | Held::Closed) | None => false,
+            // Between a run and its way back nothing says how far it is.
+            Some(Held::Closed) => true,
+            Some(Held::Free) | None => false,
         });
     }
 }

@@ -1,5 +1,6 @@
 //! Rolls of groups that somebody makes larger meanwhile, and says so where the run reads how large they are to be in the end.
 
+use replank_core::command::Effect;
 use replank_core::decision::End;
 use replank_core::mark;
 use replank_model::object::cloud::GroupSize;
@@ -39,4 +40,28 @@ fn the_run_takes_its_surge_back_and_nothing_that_was_added_and_written_down() {
         assert_eq!(&*node.status.node_info.kubelet_version, "v1.36.0");
     }
     assert_eq!(stage.truth.nodes.len(), 5);
+}
+
+/// A surge that is a share would grow with what is added, and what the run raises the group by might be taken for added.
+#[test]
+fn the_surge_stays_what_it_was_when_the_run_began() {
+    let spec = json!({"target": {"kubernetesVersion": "1.36"}, "budget": {"surge": "34%"}});
+    let mut stage = Stage::new(plan(&["web"], spec), shop());
+    stage.group(&"web".into(), |group| group.size.max = 30);
+    stage.original.max = 30;
+    stage.run_until("the first drain", HOUR, |stage| {
+        stage.done.iter().any(|(_, command, _)| command.key.0.contains("/drain/"))
+    });
+    let before = stage.truth.groups()["web"].size.desired;
+    stage.group(&"web".into(), |group| {
+        group.size.desired += 17;
+        group.tags = group.tags.with(mark::ORIGINAL_SIZE, "0/30/20");
+    });
+    assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+    let raised = stage.done.iter().filter_map(|(_, command, _)| match &command.effect {
+        Effect::Resize { to, .. } => Some(to.desired),
+        _ => None,
+    });
+    assert!(raised.max().is_none_or(|most| most <= before + 17), "{}", stage.story());
+    assert_eq!(stage.truth.groups()["web"].size.desired, 20);
 }

@@ -15,7 +15,7 @@ use replank_model::object::workload::DaemonSet;
 use replank_model::text::{GroupName, InstanceId, NodeName};
 use replank_model::time::Time;
 
-use super::truth::{Truth, is_healthy, is_node_ready, manager};
+use super::truth::{Truth, daemon_set, is_healthy, is_node_ready};
 use super::{Found, Promise, Promised, SEEN_WITHIN, Sights};
 
 /// What is remembered of nodes.
@@ -248,7 +248,9 @@ impl Capacity {
 
 /// Ready; a new node takes pods, and its DaemonSets' pods are Ready, too.
 fn is_able(promised: &Promised, truth: &Truth, node: &Node) -> bool {
-    let has_agents = || truth.daemon_sets.values().all(|set| is_there(truth, set, node));
+    let name = node.name();
+    let has_agents =
+        || truth.daemon_sets.values().all(|set| !belongs(set, node) || truth.has_agent(set, &name));
     let is_usable = || !node.spec.unschedulable && has_agents();
     is_node_ready(node) && (promised.old.contains(&node.name()) || is_usable())
 }
@@ -256,22 +258,10 @@ fn is_able(promised: &Promised, truth: &Truth, node: &Node) -> bool {
 /// Whether a DaemonSet's pod became healthy or stopped being so.
 fn is_agents_news(old: Option<&Object>, new: Option<&Object>) -> bool {
     let healthy = |object: Option<&Object>| match object {
-        Some(Object::Pod(pod)) if manager(pod).is_some_and(|(kind, _, _)| kind == "DaemonSet") => {
-            is_healthy(pod)
-        }
+        Some(Object::Pod(pod)) => daemon_set(pod).is_some() && is_healthy(pod),
         Some(_) | None => false,
     };
     healthy(old) != healthy(new)
-}
-
-/// Whether a DaemonSet has a Ready pod on a node, does not belong there, or is Ready nowhere.
-fn is_there(truth: &Truth, set: &DaemonSet, node: &Node) -> bool {
-    let own =
-        |pod: &&Arc<Pod>| manager(pod).is_some_and(|(_, _, uid)| *uid == set.meta.uid) && is_healthy(pod);
-    let name = node.name();
-    !belongs(set, node)
-        || truth.pods_on(&name).any(|pod| own(&pod))
-        || !truth.pods.values().any(|pod| own(&pod))
 }
 
 /// The DaemonSets of these clusters have no selector of nodes; so taints alone keep them off.

@@ -1,6 +1,6 @@
 //! The truth, in tables of the checkers' own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_model::object::Object;
@@ -20,6 +20,10 @@ use replank_model::view::{Change, View};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Truth {
     pub(super) pods: BTreeMap<Key, Arc<Pod>>,
+    /// Pods by their node.
+    bound: BTreeMap<NodeName, BTreeSet<Key>>,
+    /// Nodes on which DaemonSets have healthy pods.
+    agents: BTreeMap<Uid, BTreeMap<NodeName, BTreeSet<Key>>>,
     pub(super) nodes: BTreeMap<NodeName, Arc<Node>>,
     pub(super) budgets: BTreeMap<Key, Arc<PodDisruptionBudget>>,
     pub(super) deployments: BTreeMap<Key, Arc<Deployment>>,
@@ -65,7 +69,15 @@ impl Truth {
         let Some(object) = new.or(old) else { return };
         let (key, is_there) = (object.meta().key(), new.is_some());
         match object {
-            Object::Pod(pod) => put(&mut self.pods, key, pod, is_there),
+            Object::Pod(pod) => {
+                if let Some(Object::Pod(old)) = old {
+                    self.sort(&key, old, false);
+                }
+                if new.is_some() {
+                    self.sort(&key, pod, true);
+                }
+                put(&mut self.pods, key, pod, is_there);
+            }
             Object::Node(node) => put(&mut self.nodes, node.name(), node, is_there),
             Object::PodDisruptionBudget(budget) => put(&mut self.budgets, key, budget, is_there),
             Object::Deployment(deployment) => put(&mut self.deployments, key, deployment, is_there),
@@ -75,6 +87,24 @@ impl Truth {
             Object::DaemonSet(set) => put(&mut self.daemon_sets, key, set, is_there),
             _ => {}
         }
+    }
+
+    /// Puts a pod where it is found by its node, or takes it off.
+    fn sort(&mut self, key: &Key, pod: &Pod, is_there: bool) {
+        let Some(node) = &pod.node else { return };
+        keep(&mut self.bound, node, key, is_there);
+        if let Some(set) = daemon_set(pod).filter(|_| is_healthy(pod)) {
+            let nodes = self.agents.entry(set.clone()).or_default();
+            keep(nodes, node, key, is_there);
+            if nodes.is_empty() {
+                self.agents.remove(set);
+            }
+        }
+    }
+
+    /// Whether a DaemonSet has a Ready pod on a node, or has none anywhere.
+    pub(super) fn has_agent(&self, set: &DaemonSet, node: &NodeName) -> bool {
+        self.agents.get(&set.meta.uid).is_none_or(|nodes| nodes.contains_key(node))
     }
 
     pub(super) fn pod(&self, key: &Key, uid: &Uid) -> Option<&Arc<Pod>> {
@@ -87,7 +117,7 @@ impl Truth {
     }
 
     pub(super) fn pods_on<'a>(&'a self, node: &'a NodeName) -> impl Iterator<Item = &'a Arc<Pod>> {
-        self.pods.values().filter(move |pod| pod.node.as_ref() == Some(node))
+        self.bound.get(node).into_iter().flatten().filter_map(|key| self.pods.get(key))
     }
 
     /// The node whose provider id ends in an instance's id.
@@ -101,7 +131,8 @@ impl Truth {
         instance: &InstanceId,
     ) -> impl Iterator<Item = &'a Arc<Pod>> + use<'a> {
         let name = self.node_of(instance).map(|node| node.name());
-        self.pods.values().filter(move |pod| name.is_some() && pod.node == name)
+        let bound = name.and_then(|name| self.bound.get(&name));
+        bound.into_iter().flatten().filter_map(|key| self.pods.get(key))
     }
 
     /// The instance behind a node.
@@ -116,6 +147,18 @@ fn put<K: Ord, T>(table: &mut BTreeMap<K, Arc<T>>, key: K, object: &Arc<T>, is_t
         table.insert(key, object.clone());
     } else {
         table.remove(&key);
+    }
+}
+
+/// Notes a pod under a node, or strikes it out.
+fn keep(table: &mut BTreeMap<NodeName, BTreeSet<Key>>, node: &NodeName, key: &Key, is_there: bool) {
+    if is_there {
+        table.entry(node.clone()).or_default().insert(key.clone());
+    } else if let Some(keys) = table.get_mut(node) {
+        keys.remove(key);
+        if keys.is_empty() {
+            table.remove(node);
+        }
     }
 }
 
@@ -145,4 +188,9 @@ pub(super) fn is_over(pod: &Pod) -> bool {
 pub(super) fn manager(pod: &Pod) -> Option<(&str, &str, &Uid)> {
     let owner = pod.meta.owner_references.iter().find(|owner| owner.controller == Some(true))?;
     Some((&owner.kind, owner.name.as_str(), &owner.uid))
+}
+
+/// The DaemonSet that a pod is of.
+pub(super) fn daemon_set(pod: &Pod) -> Option<&Uid> {
+    manager(pod).filter(|(kind, _, _)| *kind == "DaemonSet").map(|(_, _, uid)| uid)
 }

@@ -37,6 +37,9 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
             NodeRole::Draining { .. } => format!("begins {}", names.node(&node.name)),
             NodeRole::Skipped => format!("leaves out {}", names.node(&node.name)),
             NodeRole::Retained => format!("keeps {}", names.node(&node.name)),
+            NodeRole::Interrupted { by, from: Some(_), .. } if by.may_pass() => {
+                format!("begins {}", names.node(&node.name))
+            }
             NodeRole::Interrupted { .. } => format!("gives up {}", names.node(&node.name)),
             NodeRole::Doomed | NodeRole::Surplus => return None,
         },

@@ -190,12 +190,17 @@ impl Story {
                     (NodeRole::Skipped, false) => "leaves out ",
                     (NodeRole::Surplus, false) => "cordons as not needed ",
                     (NodeRole::Retained, false) => "keeps for a while ",
+                    (NodeRole::Interrupted { by, from: Some(_), .. }, false) if by.may_pass() => {
+                        "begins to drain "
+                    }
                     (NodeRole::Interrupted { .. }, false) => "gives up ",
                 };
                 let after = match mark.role {
                     NodeRole::Draining { from } if from > at => format!(", from {from} on"),
-                    NodeRole::Interrupted { by, until: Some(until) } => format!(": {by}, over at {until}"),
-                    NodeRole::Interrupted { by, until: None } => format!(": {by}"),
+                    NodeRole::Interrupted { by, until: Some(until), .. } => {
+                        format!(": {by}, over at {until}")
+                    }
+                    NodeRole::Interrupted { by, until: None, .. } => format!(": {by}"),
                     NodeRole::Draining { .. }
                     | NodeRole::Doomed
                     | NodeRole::Skipped

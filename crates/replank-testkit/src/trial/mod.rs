@@ -34,6 +34,9 @@ const AGES: Span = Span::from_minutes(60 * 24 * 365);
 /// More events than this in one run are no run but a loop.
 const EVENTS_MAX: u64 = 600_000;
 
+/// So many broken promises are enough: what goes on meanwhile may be a storm.
+const ENOUGH: usize = 200;
+
 /// What came of a run.
 #[derive(Clone, Debug)]
 pub struct Trial {
@@ -193,7 +196,9 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
     // What others take away is let go first, batch pods and all.
     let limit = if cluster.elastic.is_some() { limit + rest::SETTLES_WITHIN } else { limit };
     let before = world.events();
-    while world.end().is_none() && world.events() - before < EVENTS_MAX && world.now() < limit {
+    let is_enough = || checkers.borrow().found().len() >= ENOUGH;
+    while world.end().is_none() && world.events() - before < EVENTS_MAX && world.now() < limit && !is_enough()
+    {
         acts.step(&mut world, limit);
     }
     let last = world.decision().cloned().unwrap_or_default();

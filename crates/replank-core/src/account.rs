@@ -3,7 +3,7 @@
 //! Interruptions are decided first, then the run, then how many nodes there are to be. Each goes by the same observations and the same rules of disruption budgets
 //! ([`crate::budget`]); what it has asked for and nobody can see yet is here, and charged to whoever comes after it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::text::{GroupName, NodeName};
 
@@ -22,6 +22,8 @@ pub(crate) struct Account {
     pub(crate) marked: BTreeSet<NodeName>,
     /// Whether the number of nodes is kept to what is needed.
     pub(crate) is_scaled: bool,
+    /// What groups in the run's hands are to want in the end, where the autoscaler has added to them and has yet to write that down.
+    pub(crate) owed: BTreeMap<GroupName, u32>,
     /// Groups that the run takes in hand, as of this decision: their tags may not say so yet.
     pub(crate) rolled: BTreeSet<GroupName>,
 }

@@ -170,6 +170,7 @@ impl Core {
     pub fn decide(&mut self, now: Time) -> Decision {
         let account = &mut self.account;
         account.is_scaled = self.scale.is_some();
+        account.owed = self.scale.as_ref().map(|scale| scale.owed(&self.view)).unwrap_or_default();
         let mut decision = match &mut self.interrupt {
             Some(interrupt) => interrupt.decide(&self.view, now, account),
             None => Decision::default(),

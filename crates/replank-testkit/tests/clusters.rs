@@ -18,7 +18,7 @@ const CLUSTERS: u64 = 1_000;
 /// Of so many one is rolled a second time, its nodes moved into another group.
 const MOVING: u64 = 4;
 /// Of so many one is rolled a second time, under load, with instances that are taken away.
-const ELASTIC: u64 = 3;
+const ELASTIC: u64 = 1;
 /// Threads: rehearsals share nothing.
 const THREADS: usize = 2;
 /// What the clusters must be hard enough for.

@@ -408,20 +408,14 @@ impl Case {
 
     /// What its node is, as far as is known: what was written of the beginning of its drain stays, whoever began it.
     fn role(&self, node: &Node, now: Time) -> NodeRole {
-        let from = match mark::of(node).map(|found| found.mark.role) {
-            Some(NodeRole::Draining { from }) => Some(from).filter(|from| *from <= now),
-            Some(NodeRole::Interrupted { from, .. }) => from,
-            Some(NodeRole::Doomed | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained) | None => {
-                None
-            }
-        };
-        NodeRole::Interrupted { by: self.by(), until: self.certain, from }
+        NodeRole::Interrupted { by: self.by(), until: self.certain, from: begun_at(node, now) }
     }
 
     /// Whether it is written on its node that pods are moved off it. A node that may stay after all is begun by a mark: should it stay, it is known to be no
     /// capacity. One that is marked and full still is.
-    pub(super) fn is_begun(&self, options: &Options) -> bool {
-        self.marked_node(options).and_then(mark::of).is_none_or(|found| found.mark.role.depletes())
+    pub(super) fn is_begun(&self, now: Time) -> bool {
+        let begun = self.node.as_deref().and_then(|node| begun_at(node, now));
+        !self.by().may_pass() || begun.is_some()
     }
 
     /// Writes on its node that pods are moved off it from now on.
@@ -454,6 +448,15 @@ impl Case {
         };
         let key = desk.key("relieve", &self.instance);
         desk.send(Subject::Instance(self.instance.clone()), "request for another instance", key, effect);
+    }
+}
+
+/// When pods began to be moved off a node, as its mark says, whoever laid that.
+fn begun_at(node: &Node, now: Time) -> Option<Time> {
+    match mark::of(node)?.mark.role {
+        NodeRole::Draining { from } => Some(from).filter(|from| *from <= now),
+        NodeRole::Interrupted { from, .. } => from,
+        NodeRole::Doomed | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained => None,
     }
 }
 

@@ -150,7 +150,7 @@ impl<'r> Works<'r> {
         match allowed {
             Ok(()) => {
                 self.ledger.charge(*ix, pod);
-                let is_begun = case.is_begun(desk.options);
+                let is_begun = case.is_begun(desk.now);
                 if !is_begun {
                     case.begin(desk);
                 }

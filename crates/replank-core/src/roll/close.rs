@@ -23,6 +23,7 @@ use crate::command::{Effect, Mark, NodeRole, Replacement};
 use crate::interrupt::Cause;
 use crate::mark::{self, Before, Moment, Until};
 use crate::plan::Retained;
+use crate::sent::COMMAND_LIFE;
 use crate::waiting::{Subject, WaitingOn};
 
 /// Whether a group is as it is to be in the end, its bounds and tags aside; brings it there if it can.
@@ -177,7 +178,8 @@ pub(super) fn retire_needless(
 }
 
 /// Ends up to `count` new instances on which nothing runs, each with a place less in the group, but none in the zones of
-/// `but_in`; whether one is still to go. A node is cordoned first, and looked at again before its instance is ended.
+/// `but_in`; whether one is still to go. A node is cordoned first, and looked at again before its instance is ended: it may be used by then, or
+/// wanted, where another that was too much went first.
 pub(super) fn retire(
     turn: &mut Turn<'_>,
     track: &Track<'_>,
@@ -188,11 +190,15 @@ pub(super) fn retire(
 ) -> bool {
     let mut left = count;
     let mut is_busy = false;
+    // News of an instance that is on its way out may come before news of what its group wants, and the other way round.
+    let is_settled = track.group.is_some_and(|group| track.lane.alive(track.name) <= group.size.desired);
     for name in &track.lane.surplus {
         let member = turn.member(name);
         let Stand::Surplus { since, is_empty } = member.stand else { continue };
-        if !is_empty {
+        if !is_empty || left == 0 && is_settled {
             release(turn, name);
+        } else if left == 0 {
+            turn.wait(track.subject(), WaitingOn::Leaving { instances: 1 });
         } else if turn.now < since + QUIET {
             let until = since + QUIET;
             turn.wait_until(Subject::Node(name.clone()), WaitingOn::Quiet { until }, until);
@@ -261,6 +267,12 @@ pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
         return true;
     }
     if let Some(original) = track.original {
+        let own = format!("{}/", turn.scope.run);
+        if track.is_owed || turn.sent.is_resized(turn.now, track.name, &own) {
+            let on = WaitingOn::Effect { what: Text::from("size that somebody else has asked for") };
+            turn.wait_until(track.subject(), on, turn.now + COMMAND_LIFE);
+            return false;
+        }
         let kept_most = if turn.scope.plan.care.retain.capacity == Retained::Cordoned {
             track.begun.as_ref().map_or(0, |begun| begun.nodes)
         } else {

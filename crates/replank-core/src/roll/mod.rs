@@ -192,7 +192,7 @@ impl Cache {
     ) -> Decision {
         self.fleet.set_interrupted(&account.interrupted, &account.released);
         self.refresh(scope, view);
-        let tracks = tracks(view, scope, &self.fleet);
+        let tracks = tracks(view, scope, &self.fleet, &account.owed);
         if scope.plan.stage_health().is_some() && self.vitals.is_none() {
             self.vitals = Some(Vitals::of(view));
         }
@@ -291,8 +291,14 @@ fn ended_by(intent: Intent) -> Option<Halt> {
 }
 
 /// The groups that the run is about.
-fn tracks<'a>(view: &'a View, scope: &'a Scope, fleet: &'a Fleet) -> Vec<Track<'a>> {
-    let all = fleet.lanes.iter().map(|(name, lane)| Track::of(view, scope, name, lane));
+fn tracks<'a>(
+    view: &'a View,
+    scope: &'a Scope,
+    fleet: &'a Fleet,
+    owed: &BTreeMap<GroupName, u32>,
+) -> Vec<Track<'a>> {
+    let owed = |name| owed.get(name).copied();
+    let all = fleet.lanes.iter().map(|(name, lane)| Track::of(view, scope, (name, lane), owed(name)));
     all.filter(|track| match scope.plan.nodes.by {
         ChosenBy::Groups(_) => true,
         ChosenBy::Selector(_) => {

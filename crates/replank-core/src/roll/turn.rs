@@ -64,6 +64,8 @@ pub(super) struct Track<'a> {
     pub(super) group: Option<&'a NodeGroup>,
     /// Its size before the run, once that is written down.
     pub(super) original: Option<GroupSize>,
+    /// Whether somebody has added to it and has yet to write that down.
+    pub(super) is_owed: bool,
     /// What the run wrote when it had raised the group.
     pub(super) begun: Option<Begun>,
     /// What the run wrote when it ended without being done.
@@ -101,7 +103,13 @@ fn size_before(original: Option<GroupSize>, group: Option<&NodeGroup>) -> GroupS
 }
 
 impl<'a> Track<'a> {
-    pub(super) fn of(view: &'a View, scope: &'a Scope, name: &'a GroupName, lane: &'a Lane) -> Self {
+    /// `owed` is what the group is to want in the end, where that is more than is written on it.
+    pub(super) fn of(
+        view: &'a View,
+        scope: &'a Scope,
+        (name, lane): (&'a GroupName, &'a Lane),
+        owed: Option<u32>,
+    ) -> Self {
         let named = |name: &GroupName| view.groups().get(name).map(|group| &**group);
         let original = |group: Option<&NodeGroup>| group?.tags.value(mark::ORIGINAL_SIZE).and_then(read_size);
         let sources = match (&scope.plan.target.group, &scope.plan.nodes.by) {
@@ -116,9 +124,22 @@ impl<'a> Track<'a> {
         let begun = tag(mark::BEGUN).and_then(Begun::read).filter(|begun| begun.run == scope.run);
         let halted = tag(mark::HALTED).and_then(Halted::read).filter(|halted| halted.run == scope.run);
         let health_before = tag(mark::HEALTH).and_then(Before::read).filter(|before| before.run == scope.run);
-        let original = original(group);
-        let mut track =
-            Self { name, lane, group, original, begun, halted, health_before, retained_until: None, sources };
+        let original = original(group).map(|size| GroupSize {
+            desired: owed.map_or(size.desired, |owed| owed.max(size.desired)),
+            ..size
+        });
+        let mut track = Self {
+            name,
+            lane,
+            group,
+            original,
+            is_owed: owed.is_some(),
+            begun,
+            halted,
+            health_before,
+            retained_until: None,
+            sources,
+        };
         track.retained_until = track.until(&scope.run, mark::RETAINED);
         track
     }

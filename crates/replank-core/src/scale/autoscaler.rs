@@ -32,6 +32,7 @@ use crate::budget::{Healths, Ledger};
 use crate::command::{CommandKey, Outcome};
 use crate::decision::Decision;
 use crate::groups::GroupBy;
+use crate::mark::{self, read_size};
 use crate::schedule::Scheduler;
 use crate::waiting::{Subject, Waiting, WaitingOn};
 
@@ -136,6 +137,18 @@ impl Scale {
         if outcome.key.0.starts_with(&*prefix()) {
             cache.is_seen = false;
         }
+    }
+
+    /// What groups in a run's hands are to want in the end, where that is not written on them yet.
+    pub(crate) fn owed(&self, view: &View) -> BTreeMap<GroupName, u32> {
+        let state = self.cache.state.iter().flat_map(|state| &state.owed);
+        let unwritten = state.filter(|(name, desired)| {
+            let tags = view.groups().get(*name).map(|group| &group.tags);
+            let tags = tags.filter(|tags| tags.contains_key(mark::BEGUN));
+            let original = tags.and_then(|tags| tags.value(mark::ORIGINAL_SIZE)).and_then(read_size);
+            original.is_some_and(|original| original.desired < **desired)
+        });
+        unwritten.map(|(name, desired)| (name.clone(), *desired)).collect()
     }
 
     /// What is done about the number of nodes now. `waiting` is what the others wait for in this decision.

@@ -21,17 +21,30 @@ use super::{Found, Promise, Promised, SEEN_WITHIN, Sights};
 /// What is remembered of nodes.
 #[derive(Debug, Default)]
 pub(super) struct Capacity {
-    /// Whether a node is able to serve, and when it last stopped being so.
-    able: BTreeMap<NodeName, (bool, Option<Time>)>,
+    /// Whether a node is able to serve, and when that changed.
+    able: BTreeMap<NodeName, Able>,
     /// Nodes that were given up by us: old ones from which a pod was moved, new ones that are to go again.
     given_up: BTreeSet<NodeName>,
     /// Those of them that others are to take away, and from which nothing was moved yet.
     taken: BTreeSet<NodeName>,
 }
 
+/// Whether a node is able to serve.
+#[derive(Clone, Copy, Debug, Default)]
+struct Able {
+    is: bool,
+    /// When it last became so, if it was not from the beginning.
+    since: Option<Time>,
+    /// When it last stopped being so.
+    lost: Option<Time>,
+}
+
 impl Capacity {
     pub(super) fn begin(promised: &Promised, truth: &Truth) -> Self {
-        let able = truth.nodes.values().map(|node| (node.name(), (is_able(promised, truth, node), None)));
+        let able = truth.nodes.values().map(|node| {
+            let is = is_able(promised, truth, node);
+            (node.name(), Able { is, ..Able::default() })
+        });
         Self { able: able.collect(), given_up: BTreeSet::new(), taken: BTreeSet::new() }
     }
 
@@ -73,13 +86,14 @@ impl Capacity {
     }
 
     fn look(&mut self, at: Time, promised: &Promised, truth: &Truth, node: &Node) {
-        let is_able = is_able(promised, truth, node);
-        let lost = match self.able.get(&node.name()) {
-            Some((true, _)) if !is_able => Some(at),
-            Some((_, lost)) => *lost,
-            None => None,
-        };
-        self.able.insert(node.name(), (is_able, lost));
+        let is = is_able(promised, truth, node);
+        let able = self.able.entry(node.name()).or_default();
+        match (able.is, is) {
+            (true, false) => able.lost = Some(at),
+            (false, true) => able.since = Some(at),
+            (true, true) | (false, false) => {}
+        }
+        able.is = is;
     }
 
     /// An eviction of ours moves a pod.
@@ -163,6 +177,16 @@ impl Capacity {
         let Some(node) = truth.nodes.get(name).filter(|node| self.serves(truth, node)) else {
             return;
         };
+        // Until a moment ago it did not serve: whoever has not seen that takes it for one that costs nobody anything.
+        if self
+            .able
+            .get(name)
+            .and_then(|able| able.since)
+            .is_some_and(|since| since + SEEN_WITHIN >= found.at)
+        {
+            sights.unknowable += 1;
+            return;
+        }
         let Some(instance) = truth.instance_of(node) else { return };
         if promised.family.as_ref().is_some_and(|family| family.settled.contains(&instance.id)) {
             found.broken(Promise::S5, format!("{action} node {name}, which was in the target group before"));
@@ -210,7 +234,7 @@ impl Capacity {
         let others = nodes.filter(|node| node.name() != *name);
         others
             .filter_map(|node| {
-                let lost = self.able.get(&node.name()).and_then(|(_, lost)| *lost);
+                let lost = self.able.get(&node.name()).and_then(|able| able.lost);
                 let sure = self.serves(truth, node);
                 let lately = lost.is_some_and(|lost| lost + SEEN_WITHIN >= at) && self.is_open(node);
                 (sure || lately).then(|| (node.clone(), sure))
@@ -237,7 +261,7 @@ impl Capacity {
 
     fn serves(&self, truth: &Truth, node: &Node) -> bool {
         let is_alive = truth.instance_of(node).is_some_and(|instance| instance.state.is_alive());
-        let is_able = self.able.get(&node.name()).is_some_and(|(able, _)| *able);
+        let is_able = self.able.get(&node.name()).is_some_and(|able| able.is);
         is_alive && is_able && self.is_open(node)
     }
 

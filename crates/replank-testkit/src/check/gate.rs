@@ -41,6 +41,14 @@ struct Counts {
     unready: u32,
 }
 
+/// What there was at a moment.
+#[derive(Clone, Copy, Debug)]
+struct Lately {
+    counts: Counts,
+    /// What whoever sees things late took it for: a pod that recovers in the last moment is still counted by then.
+    seen_late: Counts,
+}
+
 /// What is wrong with a pod.
 #[derive(Clone, Debug)]
 struct Ill {
@@ -64,7 +72,7 @@ struct Passed {
 pub(super) struct Gate {
     ill: BTreeMap<Key, Ill>,
     /// Counts of the last moments, each with the moment at which it was taken.
-    lately: VecDeque<(Time, Counts)>,
+    lately: VecDeque<(Time, Lately)>,
     /// The least and the most that there was when each group was begun.
     before: BTreeMap<GroupName, (Counts, Counts)>,
     /// Until when the stages of groups are watched.
@@ -105,7 +113,8 @@ impl Gate {
         if promised.health.is_none() && promised.stage_health.is_none() {
             return;
         }
-        self.lately.push_back((at, counts));
+        let seen_late = count(self.ill.values(), at + SEEN_WITHIN, promised.stuck_after);
+        self.lately.push_back((at, Lately { counts, seen_late }));
         while self.lately.len() > 1 && self.lately[1].0 + SEEN_WITHIN < at {
             self.lately.pop_front();
         }
@@ -133,7 +142,7 @@ impl Gate {
     ) {
         match &sent.command.effect {
             Effect::TagGroup { group, key, .. } if **key == *BEFORE => {
-                let lately = || self.lately.iter().map(|(_, counts)| *counts);
+                let lately = || self.lately.iter().map(|(_, lately)| lately.counts);
                 let range = lately().reduce(least).zip(lately().reduce(most));
                 self.before.extend(range.map(|range| (group.clone(), range)));
             }
@@ -171,7 +180,7 @@ impl Gate {
         let (Some(health), true) = (promised.health, value.contains("why=unhealthy of=all")) else { return };
         let before = self.before.values().map(|(least, _)| *least).reduce(least);
         let was_so = before.is_some_and(|before| {
-            self.lately.iter().any(|(_, counts)| excess(*counts, &health, before).is_some())
+            self.lately.iter().any(|(_, lately)| excess(lately.seen_late, &health, before).is_some())
         });
         if !was_so {
             found.broken(Promise::H1, format!("the run halts without cause: {value}"));

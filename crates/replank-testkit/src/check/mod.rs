@@ -134,7 +134,8 @@ pub struct Checkers {
     interrupted: interrupted::Interrupted,
     scaled: scaled::Scaled,
     sights: Sights,
-    /// Workloads that were restarted, by which run; the way back is another than the way there.
+    /// Workloads that were restarted, by which run; the way back is another than the way there. Those are left out of which interruptions have ended
+    /// a pod since then.
     restarted: BTreeSet<(RunId, Uid)>,
     /// Whether the run is.
     is_over: bool,
@@ -253,7 +254,7 @@ impl Checkers {
     fn changed(&mut self, at: Time, change: &Change) {
         let mut found = Found { at, list: &mut self.found };
         self.budget.changed(at, change);
-        self.truth.apply(change);
+        self.truth.apply(at, change);
         self.gate.changed(at, (&self.promised, &self.truth), change, &mut self.sights);
         match change {
             Change::Object { old, new, .. } => {
@@ -339,6 +340,10 @@ impl Checkers {
                 }
                 if let Some(node) = &pod.node {
                     self.capacity.emptied(node);
+                }
+                // Where the one that is made in its place comes to be, no restart has decided: it may have to be moved once more.
+                if let Some(workload) = self.truth.workload_of(&pod) {
+                    self.restarted.retain(|(_, restarted)| *restarted != workload);
                 }
                 if !self.interrupted.is_last_moment(&self.truth, &pod, at) {
                     let held = self.interrupted.held_since(&self.truth, &pod);

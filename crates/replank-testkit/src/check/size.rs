@@ -142,7 +142,7 @@ pub(super) fn finish(
         let is_said = says_bounds(last, end, name);
         // More than before are in use: that is said, and the tag stays. What the plan keeps for a way back is wanted beside what was there before, be
         // all of that alive at the moment or not: one of the others may just have been taken away, and the group launches another for it.
-        let alive = truth.instances.values().filter(|one| one.group == *name && one.state.is_alive()).count();
+        let alive = truth.seen_alive(name, found.at);
         let more = size.desired.saturating_sub(before.desired);
         let is_kept = more > 0 && more <= retained(truth, name);
         let is_excused = is_said && (alive > before.desired as usize || is_kept);

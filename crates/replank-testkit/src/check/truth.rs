@@ -14,7 +14,10 @@ use replank_model::object::workload::{
     DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet,
 };
 use replank_model::text::{GroupName, InstanceId, Namespace, NodeName, Uid};
+use replank_model::time::Time;
 use replank_model::view::{Change, View};
+
+use super::SEEN_WITHIN;
 
 /// Everything that the checkers look at.
 #[derive(Clone, Debug, Default)]
@@ -33,18 +36,20 @@ pub(super) struct Truth {
     pub(super) daemon_sets: BTreeMap<Key, Arc<DaemonSet>>,
     pub(super) groups: BTreeMap<GroupName, Arc<NodeGroup>>,
     pub(super) instances: BTreeMap<InstanceId, Arc<Instance>>,
+    /// When instances of groups came to their end.
+    fallen: BTreeMap<InstanceId, (GroupName, Time)>,
 }
 
 impl Truth {
     pub(super) fn of(view: &View) -> Self {
         let mut truth = Self::default();
         for change in view.as_changes() {
-            truth.apply(&change);
+            truth.apply(Time::from_millis(0), &change);
         }
         truth
     }
 
-    pub(super) fn apply(&mut self, change: &Change) {
+    pub(super) fn apply(&mut self, at: Time, change: &Change) {
         match change {
             Change::Object { old, new, .. } => self.object(old.as_ref(), new.as_ref()),
             Change::Group { old, new } => {
@@ -55,6 +60,11 @@ impl Truth {
                 }
             }
             Change::Instance { old, new } => {
+                if let Some(old) = old.as_ref().filter(|old| old.state.is_alive())
+                    && !new.as_ref().is_some_and(|new| new.state.is_alive())
+                {
+                    self.fallen.insert(old.id.clone(), (old.group.clone(), at));
+                }
                 if let Some(instance) = new {
                     self.instances.insert(instance.id.clone(), instance.clone());
                 } else if let Some(instance) = old {
@@ -107,6 +117,13 @@ impl Truth {
         self.agents.get(&set.meta.uid).is_none_or(|nodes| nodes.contains_key(node))
     }
 
+    /// Instances of a group that are alive, or were until a moment that nobody can know of yet.
+    pub(super) fn seen_alive(&self, group: &GroupName, at: Time) -> usize {
+        let alive = self.instances.values().filter(|one| one.group == *group && one.state.is_alive());
+        let lately = self.fallen.values().filter(|(of, fell)| of == group && *fell + SEEN_WITHIN >= at);
+        alive.count() + lately.count()
+    }
+
     pub(super) fn pod(&self, key: &Key, uid: &Uid) -> Option<&Arc<Pod>> {
         self.pods.get(key).filter(|pod| pod.meta.uid == *uid)
     }
@@ -118,6 +135,15 @@ impl Truth {
 
     pub(super) fn pods_on<'a>(&'a self, node: &'a NodeName) -> impl Iterator<Item = &'a Arc<Pod>> {
         self.bound.get(node).into_iter().flatten().filter_map(|key| self.pods.get(key))
+    }
+
+    /// What has made the ReplicaSet of a pod.
+    pub(super) fn workload_of(&self, pod: &Pod) -> Option<Uid> {
+        let (_, name, uid) = manager(pod).filter(|(kind, _, _)| *kind == "ReplicaSet")?;
+        let key = Key { namespace: pod.meta.namespace.clone(), name: name.into() };
+        let set = self.replica_sets.get(&key).filter(|set| set.meta.uid == *uid)?;
+        let maker = set.meta.owner_references.iter().find(|owner| owner.controller == Some(true))?;
+        Some(maker.uid.clone())
     }
 
     /// The node whose provider id ends in an instance's id.

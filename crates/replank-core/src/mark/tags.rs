@@ -37,20 +37,27 @@ pub struct Begun {
     pub nodes: u32,
     /// By how many it raised the group.
     pub surge: u32,
+    /// How many more instances than before the group may want for the run's sake at any time: the surge, and nodes that are kept beside those in their
+    /// places, or move in from other groups.
+    pub extra: u32,
 }
 
 impl Begun {
     /// As it is written.
     #[must_use]
     pub fn to_text(&self) -> Text {
-        Text::from(format!("{} nodes={} surge={}", self.run, self.nodes, self.surge))
+        let Self { run, nodes, surge, extra } = self;
+        let extra = if extra == surge { String::new() } else { format!(" extra={extra}") };
+        Text::from(format!("{run} nodes={nodes} surge={surge}{extra}"))
     }
 
     /// As it is read; `None` for anything else.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        let (run, pairs) = pairs(text, &["nodes", "surge"]);
-        Some(Self { run, nodes: number(&pairs, "nodes")?, surge: number(&pairs, "surge")? })
+        let (run, pairs) = pairs(text, &["nodes", "surge", "extra"]);
+        let surge = number(&pairs, "surge")?;
+        let extra = number(&pairs, "extra").unwrap_or(surge);
+        Some(Self { run, nodes: number(&pairs, "nodes")?, surge, extra })
     }
 }
 
@@ -325,8 +332,10 @@ mod tests {
 
     #[test]
     fn tags_are_read_as_they_were_written() {
-        let begun = Begun { run: RunId::from("web to 1.36"), nodes: 16, surge: 2 };
-        assert_eq!(Begun::read(&begun.to_text()), Some(begun));
+        for extra in [2, 18] {
+            let begun = Begun { run: RunId::from("web to 1.36"), nodes: 16, surge: 2, extra };
+            assert_eq!(Begun::read(&begun.to_text()), Some(begun));
+        }
         assert_eq!(Begun::read("something else"), None);
         let ailment = Ailment { illness: Illness::StuckTerminating, whose: Whose::New, found: 3, max: 0 };
         let reasons = [

@@ -27,7 +27,7 @@ struct Stage {
 impl Stage {
     fn new() -> Self {
         let mut stage = Self { view: View::default(), eyes: Eyes::new(&run()) };
-        let begun = Begun { run: run(), nodes: 1, surge: 1 };
+        let begun = Begun { run: run(), nodes: 1, surge: 1, extra: 1 };
         let group = NodeGroup {
             name: "web".into(),
             size: size(3),

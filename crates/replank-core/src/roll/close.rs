@@ -310,7 +310,8 @@ pub(super) fn restore(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
         untag(turn, track.name, mark::ORIGINAL_TEMPLATE);
         return false;
     }
-    if track.begun.is_some() {
+    // The way back may have nothing to do where the run that it takes back had begun: that one's goes, too.
+    if track.begun.is_some() || turn.scope.is_way_back() && group.tags.contains_key(mark::BEGUN) {
         untag(turn, track.name, mark::BEGUN);
         return false;
     }

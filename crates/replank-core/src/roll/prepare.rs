@@ -124,7 +124,11 @@ pub(super) fn prepare(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
     if health::write_before(turn, track) {
         return Readiness::Preparing;
     }
-    begin(turn, track, group, &Begun { run: turn.scope.run.clone(), nodes, surge });
+    // What a run that went before has kept, and this one is to take back, is there already.
+    let beside = if retain::keeps_nodes(turn.scope) || track.is_moved_into() { nodes } else { 0 };
+    let there = track.original.map_or(0, |original| group.size.desired.saturating_sub(original.desired));
+    let extra = there.max(surge + beside);
+    begin(turn, track, group, &Begun { run: turn.scope.run.clone(), nodes, surge, extra });
     Readiness::Preparing
 }
 

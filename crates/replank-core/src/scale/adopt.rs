@@ -2,9 +2,8 @@
 //!
 //! A run ends as many instances without replacement as its group is larger than the size that the run wrote down. So whoever raises the
 //! group meanwhile has to raise that size as well, or the run would take the new nodes for its own surge. The group is raised first, and
-//! then the size by as much. It is never read off how large the group is: that would take what the run keeps, or has yet to give back, for nodes
-//! that were added, and the run would raise the group once more. Where a process dies between the two, the run takes what was added for its
-//! surge, ends what of it is empty, and it is added anew if pods wait for it.
+//! then the size: where a process dies between the two, the one after it sees a group that is larger than the run alone could have made it. The run
+//! says how large that is ([`mark::Begun::extra`]); what it may want itself is never taken for added.
 
 use replank_model::object::cloud::GroupSize;
 use replank_model::text::Text;
@@ -17,9 +16,9 @@ use crate::mark::{self, size_text};
 
 /// What a group in a run's hands is to want in the end; `None` for any other.
 pub(super) fn in_the_end(given: Given<'_>, group: &Group) -> Option<u32> {
-    let Held::Run { original, .. } = group.held else { return None };
+    let Held::Run { wanted, .. } = group.held else { return None };
     let owed = given.state.owed.get(&group.name).copied().unwrap_or(0);
-    Some(original.desired.max(owed))
+    Some(wanted.max(owed))
 }
 
 /// Writes what groups are to want in the end, where that is more than is written.

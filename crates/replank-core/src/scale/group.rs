@@ -15,10 +15,8 @@ use super::held::Held;
 use super::options::Options;
 use super::tags::{self, BadTag, OwnOptions};
 use super::template::{Ground, computed};
-use crate::command::NodeRole;
 use crate::groups::{GroupBy, from_nodes, group_of, instance_id_of, zone_of};
 use crate::makers::Maker;
-use crate::mark;
 
 /// EKS' label that says how a node was bought.
 pub(super) const LABEL_CAPACITY: &str = "eks.amazonaws.com/capacityType";
@@ -421,7 +419,7 @@ fn drafts<'a>(view: &View, by: &GroupBy, facts: &'a [Facts]) -> BTreeMap<GroupNa
         draft.zones.clone_from(&group.zones);
         draft.own_tags = group.tags.pairs().to_vec();
         draft.is_suspended = group.ways.is_launch_suspended;
-        draft.held = Held::of(group, retained(view, by, name));
+        draft.held = Held::of(group);
     }
     if view.groups().is_empty() {
         for learnt in from_nodes(view, by) {
@@ -507,15 +505,6 @@ pub(super) fn is_wanted(view: &View, node: &Node) -> bool {
         Some(instance) => instance.is_counted(),
         None => view.instances().is_empty(),
     }
-}
-
-/// Nodes of a group that a run has replaced and retains for a while.
-fn retained(view: &View, by: &GroupBy, name: &GroupName) -> u32 {
-    let kept = view.nodes.unordered().filter(|(_, node)| {
-        let is_kept = mark::of(node).is_some_and(|found| found.mark.role == NodeRole::Retained);
-        is_kept && group_of(node, by).as_ref() == Some(name)
-    });
-    u32::try_from(kept.count()).expect("fewer than 2^32 nodes fit in memory")
 }
 
 /// Instances that the View knows and that are no nodes yet.

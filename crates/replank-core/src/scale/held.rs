@@ -21,24 +21,21 @@ pub enum Held {
     Run {
         /// Its size as the run has written it down.
         original: GroupSize,
-        /// Instances that it wants for the run's sake, at most.
-        extra: u32,
         /// What it wants without the run, as far as that is known.
         wanted: u32,
     },
 }
 
 impl Held {
-    /// As a group's tags say. `kept` of its nodes have been replaced and are retained for a while.
-    pub(super) fn of(group: &NodeGroup, kept: u32) -> Self {
+    /// As a group's tags say.
+    pub(super) fn of(group: &NodeGroup) -> Self {
         let Some(original) = group.tags.value(mark::ORIGINAL_SIZE).and_then(read_size) else {
             return Self::Free;
         };
         match group.tags.value(mark::BEGUN).and_then(Begun::read) {
             Some(begun) => {
-                let extra = begun.surge + kept;
-                let wanted = original.desired.max(group.size.desired.saturating_sub(extra));
-                Self::Run { original, extra, wanted }
+                let wanted = original.desired.max(group.size.desired.saturating_sub(begun.extra));
+                Self::Run { original, wanted }
             }
             None => Self::Closed,
         }
@@ -95,19 +92,21 @@ mod tests {
     #[test]
     fn a_run_gives_the_autoscaler_no_more_room_than_the_group_had_before() {
         let free = group(3, 5, &[]);
-        assert_eq!(Held::of(&free, 0).room(free.size), 2);
+        assert_eq!(Held::of(&free).room(free.size), 2);
         let written = group(3, 5, &[(mark::ORIGINAL_SIZE, "0/5/3")]);
-        assert_eq!(Held::of(&written, 0), Held::Closed);
+        assert_eq!(Held::of(&written), Held::Closed);
         let begun = [(mark::ORIGINAL_SIZE, "0/5/3"), (mark::BEGUN, "run nodes=3 surge=1")];
         let raised = group(4, 5, &begun);
-        assert_eq!(Held::of(&raised, 0).room(raised.size), 2, "the surge takes none of it");
+        assert_eq!(Held::of(&raised).room(raised.size), 2, "the surge takes none of it");
         let given_up = group(3, 5, &begun);
-        assert_eq!(Held::of(&given_up, 0).room(given_up.size), 2);
+        assert_eq!(Held::of(&given_up).room(given_up.size), 2);
         let full = group(6, 6, &[(mark::ORIGINAL_SIZE, "0/5/5"), (mark::BEGUN, "run nodes=3 surge=1")]);
-        assert_eq!(Held::of(&full, 0).room(full.size), 0, "what the run raised the maximum by is the run's");
-        assert_eq!(Held::of(&full, 0).max(full.size), 5);
+        assert_eq!(Held::of(&full).room(full.size), 0, "what the run raised the maximum by is the run's");
+        assert_eq!(Held::of(&full).max(full.size), 5);
         let by_hand = group(6, 6, &begun);
-        assert_eq!(Held::of(&by_hand, 0).room(by_hand.size), 0, "somebody else has added two");
-        assert_eq!(Held::of(&by_hand, 2).room(by_hand.size), 2, "the run retains two");
+        assert_eq!(Held::of(&by_hand).room(by_hand.size), 0, "somebody else has added two");
+        let begun = [(mark::ORIGINAL_SIZE, "0/5/3"), (mark::BEGUN, "run nodes=3 surge=1 extra=4")];
+        let retaining = group(6, 6, &begun);
+        assert_eq!(Held::of(&retaining).room(retaining.size), 2, "the run may keep all three");
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Capacity {
     given_up: BTreeSet<NodeName>,
     /// Those of them that others are to take away, and from which nothing was moved yet.
     taken: BTreeSet<NodeName>,
+    /// Nodes whose drain was begun, and whose loss was looked at then.
+    begun: BTreeSet<NodeName>,
 }
 
 /// Whether a node is able to serve.
@@ -45,7 +47,7 @@ impl Capacity {
             let is = is_able(promised, truth, node);
             (node.name(), Able { is, ..Able::default() })
         });
-        Self { able: able.collect(), given_up: BTreeSet::new(), taken: BTreeSet::new() }
+        Self { able: able.collect(), ..Self::default() }
     }
 
     /// Something changed: what depends on it is looked at again.
@@ -63,6 +65,7 @@ impl Capacity {
                 // It was left out, or released: it takes pods again.
                 if !node.spec.unschedulable {
                     self.given_up.remove(&node.name());
+                    self.begun.remove(&node.name());
                 }
             }
             (Some(Object::Node(node)), None) => {
@@ -123,6 +126,10 @@ impl Capacity {
         found: &mut Found<'_>,
     ) {
         let Some(name) = truth.node_of(instance).map(|node| node.name()) else { return };
+        // One that was empty when its drain began, or whose pods went by themselves, takes none: it is no loss when it goes.
+        if self.begun.contains(&name) {
+            return;
+        }
         self.lose(promised, truth, &name, "the end of", sights, found);
     }
 
@@ -149,7 +156,12 @@ impl Capacity {
                     self.given_up.remove(node);
                 }
             }
-            NodeRole::Draining { .. } | NodeRole::Skipped | NodeRole::Retained => {}
+            NodeRole::Draining { .. } => {
+                if self.begun.insert(node.clone()) {
+                    self.lose(promised, truth, node, "the beginning of the drain of", sights, found);
+                }
+            }
+            NodeRole::Skipped | NodeRole::Retained => {}
         }
     }
 

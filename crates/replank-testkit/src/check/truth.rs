@@ -146,6 +146,11 @@ impl Truth {
         Some(maker.uid.clone())
     }
 
+    /// Pods of ReplicaSets that a workload has made.
+    pub(super) fn pods_of(&self, workload: &Uid) -> impl Iterator<Item = &Arc<Pod>> {
+        self.pods.values().filter(move |pod| self.workload_of(pod).is_some_and(|of| of == *workload))
+    }
+
     /// The node whose provider id ends in an instance's id.
     pub(super) fn node_of(&self, instance: &InstanceId) -> Option<&Arc<Node>> {
         let ends = |node: &&Arc<Node>| node.spec.provider_id.rsplit('/').next() == Some(instance.as_str());

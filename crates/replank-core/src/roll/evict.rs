@@ -150,7 +150,7 @@ impl Spare {
     }
 
     /// A node counts no more, whether its group can do without it or not.
-    fn give_up(&mut self, track: usize, member: &Member) {
+    pub(super) fn give_up(&mut self, track: usize, member: &Member) {
         let group = &mut self.groups[track];
         if let Some(in_zone) = group.zones.get_mut(&member.zone).filter(|_| member.serves()) {
             *in_zone = in_zone.saturating_sub(1);

@@ -48,7 +48,7 @@ pub(super) fn start(
     spare: &mut Spare,
     works: &mut Works<'_>,
 ) {
-    let mut places = Places::of(turn, tracks, drains);
+    let mut places = Places::of(turn, tracks, drains, spare);
     for (number, track) in tracks.iter().enumerate() {
         hold(turn, track);
         while let Some(from) = places.next(turn, tracks, number) {
@@ -74,7 +74,8 @@ struct Places {
 }
 
 impl Places {
-    fn of(turn: &mut Turn<'_>, tracks: &[Track<'_>], drains: &[Drain<'_>]) -> Self {
+    /// What is about to be drained is no capacity any more.
+    fn of(turn: &mut Turn<'_>, tracks: &[Track<'_>], drains: &[Drain<'_>], spare: &mut Spare) -> Self {
         let mut places = Self {
             active: vec![0; tracks.len()],
             last: drains.iter().map(|drain| drain.from).max(),
@@ -89,6 +90,7 @@ impl Places {
             let Stand::Doomed { since, .. } = member.stand else { continue };
             let Some(number) = tracks.iter().position(|track| turn.is_in(member, track)) else { continue };
             begin(turn, &name, since, from);
+            spare.give_up(number, member);
             places.take(number, name, from);
         }
         places

@@ -231,6 +231,22 @@ impl Capacity {
         }
     }
 
+    /// Whether enough nodes would surely serve without one. Those whose drain was begun stay closed when a run ends.
+    pub(super) fn can_spare(&self, promised: &Promised, truth: &Truth, name: &NodeName) -> bool {
+        let Some(instance) = truth.nodes.get(name).and_then(|node| truth.instance_of(node)) else {
+            return false;
+        };
+        let Some(limits) = promised.limits_of(&instance.group) else { return false };
+        let group = truth.instances.values().filter(|one| promised.is_kin(&one.group, &instance.group));
+        let others =
+            group.filter(|one| one.id != instance.id).filter_map(|one| truth.nodes.get(one.node.as_ref()?));
+        let serving: Vec<&Arc<Node>> =
+            others.filter(|node| self.serves(truth, node) && !self.begun.contains(&node.name())).collect();
+        let in_zone =
+            serving.iter().filter(|node| node.zone().map(|zone| &**zone) == Some(instance.zone.as_str()));
+        serving.len() >= limits.needed as usize && in_zone.count() >= limits.needed_in_zone as usize
+    }
+
     /// The other nodes of a group that serve, and whether they still do or did until just now.
     fn others(
         &self,

@@ -221,7 +221,7 @@ impl Checkers {
                     self.former.finish(&self.truth, last, &mut found);
                 }
                 let end = Some(end);
-                size::finish(&self.promised, &self.truth, end, last, &mut found);
+                size::finish(&self.promised, (&self.truth, &self.capacity), end, last, &mut found);
                 let (promised, marks, truth) = (&self.promised, &self.marks, &self.truth);
                 remains::Ended { promised, marks, truth, end, last }.check(&mut found);
             }

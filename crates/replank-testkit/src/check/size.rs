@@ -6,8 +6,10 @@ use replank_core::decision::{Decision, End};
 use replank_core::waiting::{Subject, WaitingOn};
 use replank_model::object::cloud::NodeGroup;
 use replank_model::object::node::Node;
-use replank_model::text::GroupName;
+use replank_model::text::{GroupName, NodeName};
 
+use super::capacity::Capacity;
+use super::ending::goes_with_its_node;
 use super::promised::Family;
 use super::truth::Truth;
 use super::{Found, Promise, Promised};
@@ -125,10 +127,25 @@ fn retained(truth: &Truth, group: &GroupName) -> u32 {
     u32::try_from(truth.nodes.values().filter(is_retained).count()).expect("few")
 }
 
+/// New nodes of a group on which nothing runs, those aside that somebody has closed: they are his.
+fn idle<'t>(
+    promised: &'t Promised,
+    truth: &'t Truth,
+    group: &'t GroupName,
+) -> impl Iterator<Item = NodeName> + 't {
+    let launched = truth
+        .instances
+        .values()
+        .filter(move |one| one.group == *group && one.state.is_alive() && promised.is_launched(one));
+    let nodes = launched.filter_map(|one| truth.nodes.get(one.node.as_ref()?));
+    let nodes = nodes.filter(|node| !node.spec.unschedulable).map(|node| node.name());
+    nodes.filter(|name| !truth.pods_on(name).any(|pod| !goes_with_its_node(truth, pod)))
+}
+
 /// The run is over: sizes are as they were, or it is said why not.
 pub(super) fn finish(
     promised: &Promised,
-    truth: &Truth,
+    (truth, capacity): (&Truth, &Capacity),
     end: Option<&End>,
     last: &Decision,
     found: &mut Found<'_>,
@@ -151,6 +168,14 @@ pub(super) fn finish(
                 Promise::S4,
                 format!("group {name} ends as {size} and was {before} ({alive} instances)"),
             );
+        }
+        if is_said && more > 0 {
+            for node in idle(promised, truth, name).filter(|node| capacity.can_spare(promised, truth, node)) {
+                found.broken(
+                    Promise::S4,
+                    format!("group {name} stays at {size}, was {before}, and nothing runs on {node}"),
+                );
+            }
         }
         let is_blocked = matches!(end, Some(End::Blocked(_) | End::RolledBack(_) | End::Cancelled(_)));
         for (tag, may_stay) in [(ORIGINAL, is_excused), (BEGUN, is_excused), (HALTED, is_blocked)] {

@@ -127,7 +127,7 @@ fn retained(truth: &Truth, group: &GroupName) -> u32 {
     u32::try_from(truth.nodes.values().filter(is_retained).count()).expect("few")
 }
 
-/// New nodes of a group on which nothing runs, those aside that somebody has closed: they are his.
+/// New nodes of a group on which nothing runs, those aside that somebody has closed: they are his. What a way back did not come to take away is none.
 fn idle<'t>(
     promised: &'t Promised,
     truth: &'t Truth,
@@ -138,7 +138,9 @@ fn idle<'t>(
         .values()
         .filter(move |one| one.group == *group && one.state.is_alive() && promised.is_launched(one));
     let nodes = launched.filter_map(|one| truth.nodes.get(one.node.as_ref()?));
-    let nodes = nodes.filter(|node| !node.spec.unschedulable).map(|node| node.name());
+    let nodes = nodes
+        .filter(|node| !node.spec.unschedulable && !promised.old.contains(&node.name()))
+        .map(|node| node.name());
     nodes.filter(|name| !truth.pods_on(name).any(|pod| !goes_with_its_node(truth, pod)))
 }
 
@@ -169,7 +171,8 @@ pub(super) fn finish(
                 format!("group {name} ends as {size} and was {before} ({alive} instances)"),
             );
         }
-        if is_said && more > 0 {
+        // Where the number of nodes is kept to what is needed, what is idle goes by that.
+        if is_said && more > retained(truth, name) && !promised.is_scaled {
             for node in idle(promised, truth, name).filter(|node| capacity.can_spare(promised, truth, node)) {
                 found.broken(
                     Promise::S4,

@@ -31,8 +31,9 @@ use neighbour::Acts;
 
 /// Longer than any trial.
 const AGES: Span = Span::from_minutes(60 * 24 * 365);
-/// More events than this in one run are no run but a loop.
+/// More events than this in one run, and so many in each hour of it, are no run but a loop.
 const EVENTS_MAX: u64 = 600_000;
+const EVENTS_PER_HOUR_MAX: u64 = 20_000;
 
 /// So many broken promises are enough: what goes on meanwhile may be a storm.
 const ENOUGH: usize = 200;
@@ -197,8 +198,12 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
     let limit = if cluster.elastic.is_some() { limit + rest::SETTLES_WITHIN } else { limit };
     let before = world.events();
     let is_enough = || checkers.borrow().found().len() >= ENOUGH;
-    while world.end().is_none() && world.events() - before < EVENTS_MAX && world.now() < limit && !is_enough()
-    {
+    let is_loop = |world: &World| {
+        let hours = (world.now() - start).as_secs() / 3_600 + 1;
+        let events = world.events() - before;
+        events > EVENTS_MAX && events > EVENTS_PER_HOUR_MAX.saturating_mul(hours.unsigned_abs())
+    };
+    while world.end().is_none() && world.now() < limit && !is_loop(&world) && !is_enough() {
         acts.step(&mut world, limit);
     }
     let last = world.decision().cloned().unwrap_or_default();

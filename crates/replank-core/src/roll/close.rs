@@ -126,11 +126,12 @@ pub(super) fn beyond(track: &Track<'_>) -> u32 {
 /// Instances of the run's own surge that are too much once no more nodes are replaced, be it that none is left or that the run has halted.
 ///
 /// A node that was left out half way keeps its place in the group, as an old one does that is left, and the one that was launched for it is too
-/// much. So is the surge where old nodes were taken away by somebody else, and the group has launched others in their places.
+/// much. So is the surge where old nodes were taken away by somebody else, and the group has launched others in their places; and what it has launched
+/// in the place of a node that was kept.
 pub(super) fn surplus(turn: &Turn<'_>, track: &Track<'_>) -> u32 {
     let left_out = u32::try_from(track.lane.skipped.len()).unwrap_or(u32::MAX);
     let own = if is_ours(turn, track) { u32::MAX } else { left_out.saturating_add(track.lane.old_left()) };
-    beyond(track).min(track.allowance(turn.scope).surge).min(own)
+    beyond(track).min(track.extra(turn.scope)).min(own)
 }
 
 /// Whether a group that is to give something back has yet to launch what it wants, which is said: somebody has taken an instance away. What comes up
@@ -156,9 +157,8 @@ pub(super) fn awaits_launch(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
 /// Whether this run has raised the group, and nobody else has changed its maximum: then what it wants beyond its size before the run is the run's surge, as far as that goes.
 fn is_ours(turn: &Turn<'_>, track: &Track<'_>) -> bool {
     let (Some(group), Some(original)) = (track.group, track.original) else { return false };
-    let surge = track.allowance(turn.scope).surge;
     let is_raised_by_us = track.begun.is_some() && !track.is_moved_into();
-    is_raised_by_us && group.size.max <= original.max.max(original.desired + surge)
+    is_raised_by_us && group.size.max <= original.max.max(original.desired + track.extra(turn.scope))
 }
 
 /// Ends new instances that came up in zones where nothing is left to do, once the zones that they were launched for have

@@ -181,6 +181,11 @@ impl<'a> Track<'a> {
         }
     }
 
+    /// How many more nodes than before the run the group may want for its sake.
+    pub(super) fn extra(&self, scope: &Scope) -> u32 {
+        self.begun.as_ref().map_or_else(|| self.allowance(scope).surge, |begun| begun.extra)
+    }
+
     /// Nodes that the group, and those whose nodes move into it, wanted together before the run.
     pub(super) fn wanted_before(&self) -> u32 {
         let sources: u32 = self.sources.iter().map(Source::wanted_before).sum();

@@ -256,15 +256,16 @@ impl Capacity {
         name: &NodeName,
         at: Time,
     ) -> Vec<(Arc<Node>, bool)> {
-        let alive =
-            truth.instances.values().filter(|one| promised.is_kin(&one.group, group) && one.state.is_alive());
+        let kin = truth.instances.values().filter(|one| promised.is_kin(&one.group, group));
+        let alive = kin.filter(|one| one.state.is_alive() || truth.fell_lately(&one.id, at));
         let nodes = alive.filter_map(|one| truth.nodes.get(one.node.as_ref()?));
         let others = nodes.filter(|node| node.name() != *name);
         others
             .filter_map(|node| {
-                let lost = self.able.get(&node.name()).and_then(|able| able.lost);
+                let able = self.able.get(&node.name()).copied().unwrap_or_default();
                 let sure = self.serves(truth, node);
-                let lately = lost.is_some_and(|lost| lost + SEEN_WITHIN >= at) && self.is_open(node);
+                let was_able = able.is || able.lost.is_some_and(|lost| lost + SEEN_WITHIN >= at);
+                let lately = was_able && self.is_open(node);
                 (sure || lately).then(|| (node.clone(), sure))
             })
             .collect()

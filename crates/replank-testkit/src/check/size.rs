@@ -173,7 +173,10 @@ pub(super) fn finish(
         }
         // Where the number of nodes is kept to what is needed, what is idle goes by that.
         if is_said && more > retained(truth, name) && !promised.is_scaled {
-            for node in idle(promised, truth, name).filter(|node| capacity.can_spare(promised, truth, node)) {
+            let is_seen =
+                |node: &NodeName| truth.is_quiet(node, found.at) && capacity.can_spare(promised, truth, node);
+            let idle: Vec<NodeName> = idle(promised, truth, name).filter(is_seen).collect();
+            for node in idle {
                 found.broken(
                     Promise::S4,
                     format!("group {name} stays at {size}, was {before}, and nothing runs on {node}"),

@@ -25,6 +25,8 @@ pub(super) struct Truth {
     pub(super) pods: BTreeMap<Key, Arc<Pod>>,
     /// Pods by their node.
     bound: BTreeMap<NodeName, BTreeSet<Key>>,
+    /// When something last happened to a pod of a node.
+    touched: BTreeMap<NodeName, Time>,
     /// Nodes on which DaemonSets have healthy pods.
     agents: BTreeMap<Uid, BTreeMap<NodeName, BTreeSet<Key>>>,
     pub(super) nodes: BTreeMap<NodeName, Arc<Node>>,
@@ -51,7 +53,16 @@ impl Truth {
 
     pub(super) fn apply(&mut self, at: Time, change: &Change) {
         match change {
-            Change::Object { old, new, .. } => self.object(old.as_ref(), new.as_ref()),
+            Change::Object { old, new, .. } => {
+                for object in old.iter().chain(new) {
+                    if let Object::Pod(pod) = object
+                        && let Some(node) = &pod.node
+                    {
+                        self.touched.insert(node.clone(), at);
+                    }
+                }
+                self.object(old.as_ref(), new.as_ref());
+            }
             Change::Group { old, new } => {
                 if let Some(group) = new {
                     self.groups.insert(group.name.clone(), group.clone());
@@ -115,6 +126,16 @@ impl Truth {
     /// Whether a DaemonSet has a Ready pod on a node, or has none anywhere.
     pub(super) fn has_agent(&self, set: &DaemonSet, node: &NodeName) -> bool {
         self.agents.get(&set.meta.uid).is_none_or(|nodes| nodes.contains_key(node))
+    }
+
+    /// Whether nothing has happened to the pods of a node that somebody may not have seen yet.
+    pub(super) fn is_quiet(&self, node: &NodeName, at: Time) -> bool {
+        self.touched.get(node).is_none_or(|touched| *touched + SEEN_WITHIN < at)
+    }
+
+    /// Whether an instance was alive until a moment that nobody can know of yet.
+    pub(super) fn fell_lately(&self, id: &InstanceId, at: Time) -> bool {
+        self.fallen.get(id).is_some_and(|(_, fell)| *fell + SEEN_WITHIN >= at)
     }
 
     /// Instances of a group that are alive, or were until a moment that nobody can know of yet.

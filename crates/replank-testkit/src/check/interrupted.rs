@@ -16,7 +16,7 @@ use replank_sim::Sent;
 use super::ending::{Ending, goes_with_its_node};
 use super::sights::{Met, Sights};
 use super::truth::Truth;
-use super::{Found, Promise};
+use super::{Found, Promise, SEEN_WITHIN};
 use crate::clusters::How;
 
 /// In whose name interruptions are handled.
@@ -215,7 +215,11 @@ impl Interrupted {
         let left = truth.pods_on(&name).filter(|pod| !goes_with_its_node(truth, pod));
         let (unseen, left): (Vec<_>, Vec<_>) = left.partition(|pod| ending.is_unseen(pod, found.at));
         sights.unknowable += unseen.len();
-        if !node.spec.unschedulable {
+        let is_new = node.meta.creation_timestamp.is_some_and(|made| made + SEEN_WITHIN >= found.at);
+        if !node.spec.unschedulable && is_new {
+            // It was let go as an instance that is no node, and became one just then.
+            sights.unknowable += 1;
+        } else if !node.spec.unschedulable {
             found.broken(Promise::S5, format!("node {name} is let go and not cordoned"));
         } else if let Some(pod) = left.first() {
             found.broken(Promise::S5, format!("node {name} is let go with pod {} on it", pod.meta.key()));

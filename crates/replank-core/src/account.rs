@@ -1,7 +1,7 @@
 //! What the modules of a decision share: what one uses, the others see at once.
 //!
 //! Interruptions are decided first, then the run, then how many nodes there are to be. Each goes by the same observations and the same rules of disruption budgets
-//! ([`crate::budget`]); what it has asked for and nobody can see yet is here, and charged to whoever comes after it.
+//! ([`replank_facts::budget`]); what it has asked for and nobody can see yet is here, and charged to whoever comes after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,38 +5,14 @@
 //! I/O, no threads and no randomness; the same calls give the same answers, in a rehearsal and live.
 
 mod account;
-pub mod audit;
-pub mod batch;
-pub mod budget;
-pub mod check;
-pub mod command;
-pub mod decision;
-pub mod drain;
-pub mod finding;
-pub mod groups;
-pub mod hpa;
-pub mod instance_types;
-pub mod intent;
+mod engines;
 pub mod interrupt;
-pub mod leftover;
-pub mod makers;
-pub mod mark;
 pub mod migrate;
-pub mod noticed;
-pub mod place;
-pub mod plan;
+mod noticed;
 mod roll;
 mod run;
 pub mod scale;
-pub mod schedule;
 mod sent;
-pub mod shutdown;
-pub mod singleton;
-pub mod stuck;
-#[cfg(test)]
-mod testing;
-pub mod upgrade;
-pub mod waiting;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -46,30 +22,21 @@ use replank_model::text::{NodeName, RunId};
 use replank_model::time::Time;
 use replank_model::view::View;
 
+use replank_facts::plan::{Plan, RunOptions};
+use replank_protocol::command::Outcome;
+use replank_protocol::decision::Decision;
+use replank_protocol::intent::Intent;
+
 use account::Account;
-use command::Outcome;
-use decision::Decision;
-use groups::GroupBy;
-use intent::Intent;
 use interrupt::Interrupt;
 use noticed::Eyes;
-use plan::Plan;
+pub use run::Preflight;
 use run::Run;
 use scale::{Autoscaler, Scale};
 
-/// What a run is told besides its plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// When the run began. After a restart the same moment: the plan's deadline is counted from it, and under an empty target
-    /// it tells old nodes from new ones.
-    pub started: Time,
-    /// How the group of a node is known whose instance is not.
-    pub group_by: GroupBy,
-}
-
 /// The nodes that a plan replaces as things are: those that it chooses and that are not yet what it wants.
 #[must_use]
-pub fn nodes_to_replace(view: &View, plan: &Plan, options: &Options) -> BTreeSet<NodeName> {
+pub fn nodes_to_replace(view: &View, plan: &Plan, options: &RunOptions) -> BTreeSet<NodeName> {
     roll::old_nodes(view, plan, options)
 }
 
@@ -94,9 +61,12 @@ struct Led {
 impl Core {
     /// A run of a plan that knows nothing yet.
     #[must_use]
-    pub fn new(plan: impl Into<Arc<Plan>>, run: RunId, options: Options) -> Self {
+    pub fn new(plan: impl Into<Arc<Plan>>, run: RunId, options: RunOptions, preflight: Preflight) -> Self {
         let eyes = Eyes::new(&run);
-        Self { led: Some(Led { run: Run::new(plan.into(), run, options), eyes }), ..Self::without_run() }
+        Self {
+            led: Some(Led { run: Run::new(plan.into(), run, options, preflight), eyes }),
+            ..Self::without_run()
+        }
     }
 
     /// Without a plan to run: what it does is what is put to it.

@@ -7,26 +7,30 @@
 use std::sync::Arc;
 
 use replank_model::object::cloud::NodeGroup;
-use replank_model::text::{GroupName, RunId, Text};
+use replank_model::text::{GroupName, RunId};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
-use crate::Options;
 use crate::account::Account;
-use crate::check::{self, Severity};
-use crate::decision::{Decision, End};
-use crate::intent::Intent;
-use crate::mark::{self, Begun, Halted};
-use crate::plan::{Base, BlockingFindings, Care, Chosen, ChosenBy, OnFailure, Plan, Target, Windows};
 use crate::roll::{Roll, goes_back};
-use crate::waiting::{Subject, Waiting, WaitingOn};
+use replank_facts::plan::RunOptions;
+use replank_facts::plan::{Base, BlockingFindings, Care, Chosen, ChosenBy, OnFailure, Plan, Target, Windows};
+use replank_protocol::decision::{Decision, End};
+use replank_protocol::intent::Intent;
+use replank_protocol::mark::{self, Begun, Halted};
+use replank_protocol::waiting::{Waiting, WaitingOn};
+
+/// What keeps a run from beginning, found in what was observed: one reason per object, in order. It is asked where the plan refuses to begin with
+/// blocking findings (promise S9); the rules themselves belong to whoever advises.
+pub type Preflight = fn(&View, &Plan, &RunOptions) -> Vec<Waiting>;
 
 /// See the module's page.
 #[derive(Debug)]
 pub(crate) struct Run {
     plan: Arc<Plan>,
     id: RunId,
-    options: Options,
+    options: RunOptions,
+    preflight: Preflight,
     intent: Intent,
     forward: Roll,
     back: Option<Back>,
@@ -55,12 +59,13 @@ struct Back {
 }
 
 impl Run {
-    pub(crate) fn new(plan: Arc<Plan>, id: RunId, options: Options) -> Self {
+    pub(crate) fn new(plan: Arc<Plan>, id: RunId, options: RunOptions, preflight: Preflight) -> Self {
         let forward = Roll::new(plan.clone(), id.clone(), options.clone());
         Self {
             plan,
             id,
             options,
+            preflight,
             intent: Intent::Run,
             forward,
             back: None,
@@ -71,7 +76,7 @@ impl Run {
 
     /// The same run, of which nothing is known yet.
     pub(crate) fn anew(&self) -> Self {
-        Self::new(self.plan.clone(), self.id.clone(), self.options.clone())
+        Self::new(self.plan.clone(), self.id.clone(), self.options.clone(), self.preflight)
     }
 
     pub(crate) fn intend(&mut self, intent: Intent) {
@@ -151,18 +156,7 @@ impl Run {
         if self.plan.care.blocking_findings == BlockingFindings::Proceed || has_begun {
             return Vec::new();
         }
-        let findings = check::run(view, Some(&self.plan), &self.options);
-        let blocking = findings.iter().filter(|finding| finding.severity == Severity::Blocking);
-        let mut waiting: Vec<Waiting> = blocking
-            .map(|finding| {
-                let what = Subject::Object(Text::from(finding.object.to_string()));
-                let rule = Text::from(finding.rule.id());
-                Waiting { what, on: WaitingOn::Finding { rule, reason: Text::from(&*finding.reason) } }
-            })
-            .collect();
-        waiting.sort_by(|a, b| a.what.cmp(&b.what));
-        waiting.dedup_by(|later, first| later.what == first.what);
-        waiting
+        (self.preflight)(view, &self.plan, &self.options)
     }
 
     fn current(&mut self) -> &mut Roll {
@@ -192,7 +186,7 @@ impl Run {
             on_failure: OnFailure::Pause,
             ..Plan::clone(&self.plan)
         };
-        let options = Options { started: halted.unwrap_or(now), ..self.options.clone() };
+        let options = RunOptions { started: halted.unwrap_or(now), ..self.options.clone() };
         // Bounds are given back on the way: where it ends well, they were in nobody's way.
         let lasts = |waiting: &Waiting| !matches!(waiting.on, WaitingOn::Bounds { .. });
         let why = why.into_iter().filter(lasts).collect();

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use replank_model::text::{GroupName, NodeName, Text};
 use replank_model::time::{Span, Time};
 
-use crate::command::{CommandKey, Outcome, PodTarget, Refusal};
-use crate::waiting::WaitingOn;
+use replank_protocol::command::{CommandKey, Outcome, PodTarget, Refusal};
+use replank_protocol::waiting::WaitingOn;
 
 /// How long a command may be carried out after it was sent: long enough for a busy API server, short enough that the View
 /// it was decided on is not far from the truth.

@@ -13,7 +13,7 @@ mod vectors {
 
 use std::process::ExitCode;
 
-use replank_testkit::recordings::{self, Coverage, Kind};
+use replank_oracle::recordings::{self, Coverage, Kind};
 
 fn main() -> ExitCode {
     recordings::main("replank-model", |kind| match kind {

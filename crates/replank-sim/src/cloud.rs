@@ -20,8 +20,6 @@ use group::Retry;
 use hooks::{Holds, Released};
 use market::{Blow, Markets, Threatened};
 use queue::Queue;
-use replank_core::command::Refusal;
-use replank_core::interrupt::notice::Action;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{
@@ -34,6 +32,8 @@ use replank_model::object::volume::{CsiNode, CsiNodeSpec};
 use replank_model::text::{GroupName, InstanceId, MessageId, Name, NodeName, Text, Zone};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
+use replank_protocol::command::Refusal;
+use replank_protocol::lifecycle::Action;
 use rustc_hash::FxHashMap;
 
 pub use events::Told;
@@ -551,5 +551,5 @@ fn ready_condition(status: ConditionStatus, reason: &str, now: Time) -> Conditio
 }
 
 fn instance_of_node(node: &Node) -> InstanceId {
-    replank_core::groups::instance_id_of(node)
+    replank_facts::groups::instance_id_of(node)
 }

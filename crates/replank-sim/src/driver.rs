@@ -10,15 +10,14 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use replank_core::Core;
-use replank_core::command::{Command, Outcome, Refusal};
-use replank_core::decision::{Decision, End};
-use replank_core::intent::Intent;
-use replank_core::migrate::Migration;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
+use replank_protocol::command::{Command, Outcome, Refusal};
+use replank_protocol::decision::{Decision, End};
+use replank_protocol::engine::Engine;
+use replank_protocol::intent::Intent;
 
 use crate::agenda::Agenda;
 use crate::cloud::Range;
@@ -26,102 +25,6 @@ use crate::draw::{Draws, Purpose};
 use crate::world::Event;
 
 pub(crate) use execute::execute;
-
-/// Whoever decides: core, or something around it that a test puts there.
-pub trait Pilot {
-    /// Takes in an observation.
-    fn observe(&mut self, delta: Delta);
-
-    /// Takes in what became of a command.
-    fn outcome(&mut self, outcome: Outcome);
-
-    /// Decides at a moment.
-    fn decide(&mut self, now: Time) -> Decision;
-
-    /// Takes in what whoever is in charge of the run wants.
-    fn intend(&mut self, intent: Intent);
-
-    /// Forgets everything, as another process that takes over; it is shown what there is right after.
-    fn start_anew(&mut self);
-
-    /// Whether it goes on deciding when its run is over.
-    fn stands_by(&self) -> bool {
-        false
-    }
-
-    /// Whether it is shown changes of such objects. Each watch costs events, so what no decision reads is left out.
-    fn watches(&self, kind: Kind) -> bool {
-        !UNWATCHED.contains(&kind)
-    }
-}
-
-impl Pilot for Core {
-    fn observe(&mut self, delta: Delta) {
-        Self::observe(self, delta);
-    }
-
-    fn outcome(&mut self, outcome: Outcome) {
-        Self::outcome(self, &outcome);
-    }
-
-    fn decide(&mut self, now: Time) -> Decision {
-        Self::decide(self, now)
-    }
-
-    fn intend(&mut self, intent: Intent) {
-        Self::intend(self, intent);
-    }
-
-    fn start_anew(&mut self) {
-        Self::start_anew(self);
-    }
-
-    fn stands_by(&self) -> bool {
-        Self::stands_by(self)
-    }
-}
-
-impl Pilot for Migration {
-    fn observe(&mut self, delta: Delta) {
-        Self::observe(self, delta);
-    }
-
-    fn outcome(&mut self, outcome: Outcome) {
-        Self::outcome(self, &outcome);
-    }
-
-    fn decide(&mut self, now: Time) -> Decision {
-        Self::decide(self, now)
-    }
-
-    fn intend(&mut self, intent: Intent) {
-        Self::intend(self, intent);
-    }
-
-    fn start_anew(&mut self) {
-        Self::start_anew(self);
-    }
-
-    /// What serves is read off EndpointSlices.
-    fn watches(&self, kind: Kind) -> bool {
-        matches!(
-            kind,
-            Kind::Deployment
-                | Kind::ReplicaSet
-                | Kind::StatefulSet
-                | Kind::DaemonSet
-                | Kind::ReplicationController
-                | Kind::HorizontalPodAutoscaler
-                | Kind::PodDisruptionBudget
-                | Kind::PersistentVolumeClaim
-                | Kind::CustomResourceDefinition
-                | Kind::Service
-                | Kind::EndpointSlice
-                | Kind::Pod
-                | Kind::Other
-        )
-    }
-}
 
 /// Longest time until a change is observed.
 const LAG_MAX: Span = Span::from_millis(2000);
@@ -152,9 +55,6 @@ pub(crate) enum Stream {
     Cloud,
 }
 
-/// Kinds that are not shown to whom nothing is said of: few decide on them.
-const UNWATCHED: [Kind; 3] = [Kind::EndpointSlice, Kind::ControllerRevision, Kind::VolumeAttachment];
-
 /// A command and what is known of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sent {
@@ -168,7 +68,7 @@ pub struct Sent {
 
 /// The connection between core and the world.
 pub(crate) struct Driver {
-    pilot: Box<dyn Pilot>,
+    engine: Box<dyn Engine>,
     queues: Vec<(Stream, VecDeque<Delta>)>,
     deliveries: u64,
     /// When core looks next.
@@ -185,11 +85,11 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// Connects a pilot: it is shown everything there is, and decides at once.
-    pub(crate) fn connect(mut pilot: Box<dyn Pilot>, view: &View, agenda: &mut Agenda<Event>) -> Self {
-        show_all(pilot.as_mut(), view);
+    /// Connects a engine: it is shown everything there is, and decides at once.
+    pub(crate) fn connect(mut engine: Box<dyn Engine>, view: &View, agenda: &mut Agenda<Event>) -> Self {
+        show_all(engine.as_mut(), view);
         let mut driver = Self {
-            pilot,
+            engine,
             queues: Vec::new(),
             deliveries: 0,
             decide_at: None,
@@ -207,7 +107,7 @@ impl Driver {
     pub(crate) fn watch(&mut self, agenda: &mut Agenda<Event>, draws: &Draws, change: &Change) {
         let Some((stream, delta)) = observed(change) else { return };
         if let Stream::Objects(kind) = stream
-            && !self.pilot.watches(kind)
+            && !self.engine.watches(kind)
         {
             return;
         }
@@ -238,7 +138,7 @@ impl Driver {
             .find(|(known, _)| *known == stream)
             .map(|(_, queue)| std::mem::take(queue));
         for delta in queue.into_iter().flatten() {
-            self.pilot.observe(delta);
+            self.engine.observe(delta);
         }
         self.decide_by(agenda, next_second(agenda.now()));
     }
@@ -250,7 +150,7 @@ impl Driver {
         }
         self.decide_at = None;
         let now = agenda.now().floor_seconds();
-        let mut decision = self.pilot.decide(now);
+        let mut decision = self.engine.decide(now);
         for command in std::mem::take(&mut decision.commands) {
             let number = u32::try_from(self.sent.len()).expect("fewer than 2^32 commands in one run");
             let span = THERE.draw(draws.draw(&command.key.0, Purpose::Command, 0));
@@ -285,28 +185,28 @@ impl Driver {
 
     /// Gives an intent; core looks at once. A run that is over is taken up again: what is still to be done is core's to say.
     pub(crate) fn intend(&mut self, agenda: &mut Agenda<Event>, intent: Intent) {
-        self.pilot.intend(intent);
+        self.engine.intend(intent);
         (self.end, self.ended) = (None, None);
         self.decide_by(agenda, next_second(agenda.now()));
     }
 
     /// Whether nothing is decided any more.
     fn rests(&self, now: Time) -> bool {
-        self.end.is_some() && !self.pilot.stands_by() && self.stays_until.is_none_or(|until| now > until)
+        self.end.is_some() && !self.engine.stands_by() && self.stays_until.is_none_or(|until| now > until)
     }
 
     /// Shows core a message.
     pub(crate) fn told(&mut self, agenda: &mut Agenda<Event>, delta: Delta) {
-        self.pilot.observe(delta);
+        self.engine.observe(delta);
         self.decide_by(agenda, next_second(agenda.now()));
     }
 
     /// Lets another process take over.
     pub(crate) fn start_anew(&mut self, view: &View, agenda: &mut Agenda<Event>) {
-        self.pilot.start_anew();
+        self.engine.start_anew();
         // What is on its way is in the list already.
         self.queues.iter_mut().for_each(|(_, queue)| queue.clear());
-        show_all(self.pilot.as_mut(), view);
+        show_all(self.engine.as_mut(), view);
         self.own_from = u32::try_from(self.sent.len()).expect("fewer than 2^32 commands in one run");
         self.decide_by(agenda, next_second(agenda.now()));
     }
@@ -318,7 +218,7 @@ impl Driver {
         let sent = &self.sent[number as usize];
         let (_, result) = sent.result.clone().expect("an answer follows an effect");
         let outcome = Outcome { key: sent.command.key.clone(), at: agenda.now().floor_seconds(), result };
-        self.pilot.outcome(outcome);
+        self.engine.outcome(outcome);
         self.decide_by(agenda, next_second(agenda.now()));
     }
 
@@ -332,15 +232,15 @@ impl Driver {
     }
 }
 
-fn show_all(pilot: &mut dyn Pilot, view: &View) {
+fn show_all(engine: &mut dyn Engine, view: &View) {
     for object in view.objects() {
-        pilot.observe(Delta::Put(object));
+        engine.observe(Delta::Put(object));
     }
     for group in view.groups().values() {
-        pilot.observe(Delta::Group(group.clone()));
+        engine.observe(Delta::Group(group.clone()));
     }
     for instance in view.instances().values() {
-        pilot.observe(Delta::Instance(instance.clone()));
+        engine.observe(Delta::Instance(instance.clone()));
     }
 }
 

@@ -25,7 +25,7 @@ mod world;
 
 pub use cloud::{CloudTimings, Range, Told};
 pub use draw::{Draw, Draws, Purpose};
-pub use driver::{Pilot, Sent};
+pub use driver::Sent;
 pub use durations::{Assumption, Durations, Source, Workload, workload_of};
 pub use kubelet::{ImageFault, ImageName, KubeletModel, PodAct};
 pub use ties::TieBreaker;

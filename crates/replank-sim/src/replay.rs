@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use replank_core::Core;
-use replank_core::hpa::{Config, Direction, Rules, requested};
 use replank_core::scale::Autoscaler;
+use replank_hpa::{Config, Direction, Rules, requested};
 use replank_model::object::Object;
 use replank_model::object::autoscaling::{HorizontalPodAutoscaler, MetricSpec, MetricTarget};
 use replank_model::object::meta::Key;

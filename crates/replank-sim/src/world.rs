@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use replank_core::decision::{Decision, End};
-use replank_core::groups::instance_id_of;
-use replank_core::hpa::{Rival, Scale, ScaleError};
-use replank_core::intent::Intent;
+use replank_facts::groups::instance_id_of;
+use replank_hpa::{Rival, Scale, ScaleError};
 use replank_model::delta::Delta;
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
 use replank_model::object::cloud::{Instance, Market};
@@ -15,6 +13,8 @@ use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName, Text, Zone};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
+use replank_protocol::decision::{Decision, End};
+use replank_protocol::intent::Intent;
 
 use crate::agenda::Agenda;
 use crate::api::Api;
@@ -23,7 +23,7 @@ use crate::controllers::autoscaling;
 use crate::controllers::control::{Control, ControlDue};
 use crate::controllers::{Controller, Ctx, WorkQueue, Workloads};
 use crate::draw::{Draws, Purpose};
-use crate::driver::{self, Driver, DriverDue, Pilot, Sent};
+use crate::driver::{self, Driver, DriverDue, Sent};
 use crate::durations::Assumption;
 use crate::kubelet::{self, ImageFault, ImageName, KubeletModel, Kubelets, PodAct};
 use crate::load::Load;
@@ -31,6 +31,7 @@ use crate::scheduling::{self, Scheduling};
 use crate::script::Delivery;
 use crate::ties::{SharedTies, TieBreaker};
 use crate::trace::{Trace, TraceHash};
+use replank_protocol::engine::Engine;
 
 /// What happens at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,7 +194,7 @@ impl World {
     }
 
     /// Puts somebody in charge: they are shown everything there is, late from then on, and what they command is done.
-    pub fn put_in_charge(&mut self, pilot: Box<dyn Pilot>) {
+    pub fn put_in_charge(&mut self, pilot: Box<dyn Engine>) {
         self.driver = Some(Driver::connect(pilot, self.api.view(), &mut self.agenda));
     }
 

@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::time::Instant;
 
-use replank_core::audit::{self, Finding, Options};
+use replank_advice::audit::{self, Finding, Options};
 use replank_intake::snapshot::{Options as Reading, Snapshot};
 use replank_intake::source::Source;
 use replank_model::delta::Delta;

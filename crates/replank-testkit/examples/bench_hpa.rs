@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use replank_core::hpa::{self, Config, Given, Memory, Metrics, Scale};
+use replank_hpa::{Config, Given, Memory, Metrics, Scale};
 use replank_model::object::Object;
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
 use replank_model::object::pod::Pod;
@@ -57,7 +57,7 @@ fn row(count: usize, metrics: usize, behavior: bool) {
                 now,
                 config: Config::default(),
             };
-            let outcome = hpa::judge(&given, std::mem::take(&mut memory)).close(|_| Ok(()));
+            let outcome = replank_hpa::judge(&given, std::mem::take(&mut memory)).close(|_| Ok(()));
             if let Some(to) = outcome.scaled_to {
                 replicas = to;
                 writes += 1;

@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use replank_core::schedule::Scheduler;
 use replank_model::delta::Delta;
 use replank_model::object::pod::{Container, Pod, PodSpec};
 use replank_model::object::resources::ResourceRequirements;
 use replank_model::text::NodeName;
 use replank_model::view::View;
-use replank_testkit::sched_load::{Fleet, Mix, Pods, node, scatter};
+use replank_oracle::sched_load::{Fleet, Mix, Pods, node, scatter};
+use replank_schedule::Scheduler;
 
 /// The product's allocator.
 #[global_allocator]

@@ -12,9 +12,9 @@ use replank_model::object::pod::Pod;
 use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
+use replank_oracle::sched_load::{Mix, node};
 use replank_sim::api::{DeleteOptions, Eviction};
 use replank_sim::{CloudTimings, KubeletModel, Settings, World};
-use replank_testkit::sched_load::{Mix, node};
 use serde_json::{Value, json};
 
 const REPLICAS: u64 = 50;

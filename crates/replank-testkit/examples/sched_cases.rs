@@ -8,8 +8,8 @@
 use std::io::{Write, stdout};
 
 use anyhow::{Context, bail};
-use replank_testkit::recordings::{Kind, Recording};
-use replank_testkit::sched_cases::{GROUPS, Mutator, case};
+use replank_oracle::recordings::{Kind, Recording};
+use replank_oracle::sched_cases::{GROUPS, Mutator, case};
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -8,9 +8,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use replank_core::decision::End;
+use replank_oracle::sched_random::setting;
+use replank_protocol::decision::End;
 use replank_testkit::clusters::Cluster;
-use replank_testkit::sched_random::setting;
 use replank_testkit::trial::{self, Floor, Table, Trial, reproduction};
 
 /// Clusters that are rolled.

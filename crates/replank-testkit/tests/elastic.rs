@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use replank_oracle::sched_random::{Random, setting};
 use replank_testkit::scenario::{Scenario, play};
-use replank_testkit::sched_random::{Random, setting};
 
 /// Clusters of a run.
 const CLUSTERS: u64 = 120;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use replank_core::decision::End;
-use replank_core::intent::Intent;
-use replank_core::migrate::{Path, Wait};
-use replank_core::waiting::WaitingOn;
+use replank_core::migrate::Path;
+use replank_oracle::sched_random::setting;
+use replank_protocol::decision::End;
+use replank_protocol::intent::Intent;
+use replank_protocol::migration::Wait;
+use replank_protocol::waiting::WaitingOn;
 use replank_testkit::migrate::{Case, Races, Restarts, Way, judged, naive, play, without_endpoints};
-use replank_testkit::sched_random::setting;
 
 /// Seeds of the long test.
 const SEEDS: u64 = 300;

@@ -1,12 +1,14 @@
 //! Migrations into which somebody meddles at the worst moment: what is lost is made again, what is not sure is waited for.
 
-use replank_core::decision::End;
-use replank_core::intent::Intent;
-use replank_core::migrate::{Copy, Goal, ScaleDown, Wait};
-use replank_core::waiting::WaitingOn;
+use replank_core::migrate::Goal;
 use replank_model::object::Object;
 use replank_model::selector::LabelSelector;
 use replank_model::time::Span;
+use replank_protocol::decision::End;
+use replank_protocol::hindrance::ScaleDown;
+use replank_protocol::intent::Intent;
+use replank_protocol::migration::{Copy, Wait};
+use replank_protocol::waiting::WaitingOn;
 use replank_testkit::migrate::{Case, Races, Restarts, Stage, is_there, wants};
 use serde_json::{Value, json};
 

@@ -3,9 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use replank_core::decision::End;
+use replank_oracle::sched_random::Random;
+use replank_protocol::decision::End;
 use replank_testkit::clusters::Cluster;
-use replank_testkit::sched_random::Random;
 use replank_testkit::trial::bugs::{Bug, Buggy};
 use replank_testkit::trial::forget::{Forgetful, Forgotten};
 use replank_testkit::trial::{self, Trial};

@@ -6,13 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use replank_core::budget::{Healths, Ledger};
-use replank_core::groups::GroupBy;
-use replank_core::place::DaemonMoulds;
 use replank_core::scale::{
     Down, Facts, Given, Groups, Hands, Options, Prices, Priorities, State, Template, Up, down, read_facts, up,
 };
-use replank_core::schedule::Scheduler;
+use replank_facts::budget::{Healths, Ledger};
+use replank_facts::fresh::DaemonMoulds;
+use replank_facts::groups::GroupBy;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::cloud::GroupSize;
@@ -22,7 +21,8 @@ use replank_model::object::pod::{Pod, PodPhase, PodStatus};
 use replank_model::text::{GroupName, NodeName};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_testkit::sched_random::{Random, setting};
+use replank_oracle::sched_random::{Random, setting};
+use replank_schedule::Scheduler;
 use serde_json::{Value, json};
 
 /// Clusters of a run.

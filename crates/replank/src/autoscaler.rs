@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use replank_core::groups::{GroupBy, LearntGroup};
-use replank_core::plan::Plan;
 use replank_core::scale::{self, Autoscaler, own_autoscaler};
+use replank_facts::groups::{GroupBy, LearntGroup};
+use replank_facts::plan::Plan;
 use replank_model::view::View;
 use replank_sim::{Assumption, Source};
 

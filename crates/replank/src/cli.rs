@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use replank_core::place::Pick;
-use replank_core::plan::VersionPrefix;
+use replank_advice::place::Pick;
+use replank_facts::plan::VersionPrefix;
 use replank_model::text::{GroupName, Namespace, RunId, Text};
 use replank_model::time::{Span, Time};
 

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use replank_core::schedule::Scheduler;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::view::View;
+use replank_schedule::Scheduler;
 use serde_json::Value;
 
 use crate::list::List;

@@ -11,13 +11,16 @@ use replank_model::view::View;
 
 use super::desk::{Desk, target};
 use super::inbox::happened;
-use super::notice::{Action, HealthStatus, News, Notice, Place, Taken};
-use super::{Cache, Cause, KEEP, Options, hooks_at};
-use crate::batch::wait::wait_of;
-use crate::command::{Effect, Mark, NodeRole};
-use crate::mark;
-use crate::roll::Load;
-use crate::waiting::Subject;
+use super::notice::{HealthStatus, News, Notice, Taken};
+use super::{Cache, KEEP, Options, hooks_at};
+use replank_facts::batch::wait::wait_of;
+use replank_facts::load::Load;
+use replank_protocol::cause::Cause;
+use replank_protocol::command::{Effect, Mark, NodeRole};
+use replank_protocol::lifecycle::Action;
+use replank_protocol::lifecycle::Place;
+use replank_protocol::mark;
+use replank_protocol::waiting::Subject;
 
 /// From the warning to the end of a spot instance.
 const SPOT_NOTICE: Span = Span::from_secs(120);
@@ -204,7 +207,7 @@ fn marked(
         let Some(node) = view.node(name) else { continue };
         let Some(mark::Found { mark, .. }) = mark::of(node) else { continue };
         let NodeRole::Interrupted { by, until, .. } = mark.role else { continue };
-        let instance = crate::groups::instance_id_of(node);
+        let instance = replank_facts::groups::instance_id_of(node);
         // What a group does is seen on the group.
         let is_seen = by.is_of_group() && !drafts.contains_key(&instance);
         let is_over = by == Cause::Scheduled && called_off.contains(&instance);

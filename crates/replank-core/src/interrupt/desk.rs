@@ -8,10 +8,10 @@ use replank_model::time::Time;
 use replank_model::view::View;
 
 use super::Options;
-use crate::command::{Command, CommandKey, Effect, NodeTarget};
-use crate::decision::Decision;
 use crate::sent::{About, COMMAND_LIFE, Offer, Sent};
-use crate::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::command::{Command, CommandKey, Effect, NodeTarget};
+use replank_protocol::decision::Decision;
+use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 
 /// See the module's page.
 pub(super) struct Desk<'a> {

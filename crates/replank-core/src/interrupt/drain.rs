@@ -10,11 +10,13 @@ use replank_model::view::View;
 
 use super::case::{Case, MARGIN, ReadyNodes};
 use super::desk::Desk;
-use crate::batch::wait::wait_of;
-use crate::budget::{Healths, Ledger};
-use crate::command::{CommandKey, Effect, PodTarget};
-use crate::roll::{Bound, Room, Search, is_about_to_be_placed, missing_replicas};
-use crate::waiting::{Subject, WaitingOn};
+use replank_facts::batch::wait::wait_of;
+use replank_facts::budget::{Healths, Ledger};
+use replank_facts::load::Bound;
+use replank_facts::load::missing_replicas;
+use replank_facts::room::{Room, Search, is_about_to_be_placed};
+use replank_protocol::command::{CommandKey, Effect, PodTarget};
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// What is kept at the end of a node for the end of a pod whose own grace is longer: half of what a spot instance has.
 const GRACE_MAX: Span = Span::from_secs(60);

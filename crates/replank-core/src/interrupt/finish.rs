@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use replank_model::object::node::Node;
 use replank_model::time::{Span, Time};
 
-use super::Cause;
 use super::case::Case;
 use super::desk::{Desk, target};
-use crate::command::{CommandKey, Effect, Replacement};
-use crate::waiting::{Subject, WaitingOn};
+use replank_protocol::cause::Cause;
+use replank_protocol::command::{CommandKey, Effect, Replacement};
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// From the cordon to the earliest end of an empty node: a pod that was bound before the cordon is seen by then.
 const QUIET: Span = Span::from_secs(5);

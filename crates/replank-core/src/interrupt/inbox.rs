@@ -10,8 +10,8 @@ use replank_model::time::{Span, Time};
 use super::body::{self, Body};
 use super::desk::Desk;
 use super::notice::Notice;
-use crate::command::Effect;
-use crate::waiting::{Subject, WaitingOn};
+use replank_protocol::command::Effect;
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// A message is held on to when it would be received by others so soon.
 const HOLD_BEFORE: Span = Span::from_secs(10);

@@ -6,11 +6,13 @@ use replank_model::object::cloud::{Instance, Lifecycle, Transition};
 use replank_model::text::{InstanceId, MessageId, Text};
 
 use super::desk::Desk;
-use super::notice::{Action, News, Place};
+use super::notice::News;
 use super::{Cache, KEEP, hooks_at};
-use crate::command::Effect;
-use crate::roll::daemons_missing;
-use crate::waiting::{Subject, WaitingOn};
+use replank_facts::daemon::missing as daemons_missing;
+use replank_protocol::command::Effect;
+use replank_protocol::lifecycle::Action;
+use replank_protocol::lifecycle::Place;
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// Completes what is to be completed. Returns the messages that are still needed.
 ///

@@ -15,38 +15,16 @@ use std::fmt;
 use replank_model::object::cloud::Message;
 use replank_model::time::{Span, Time};
 
+use super::Options;
 use super::case::{Case, MARGIN};
 use super::desk::Desk;
-use super::{Cause, Options};
-use crate::batch::wait::wait_of;
-use crate::waiting::{Subject, WaitingOn};
+use replank_facts::batch::wait::wait_of;
+use replank_protocol::cause::Cause;
+use replank_protocol::let_go::LetGo;
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// How long a recommendation is heeded at most: as long as its message can be kept from others.
 const HEEDED_MAX: Span = Message::HIDDEN_MAX;
-
-/// Why a case is let go of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LetGo {
-    /// Its instance might have been taken away, and nobody knows when; not all of its pods could be moved.
-    GivenUp {
-        /// Since when it was known.
-        since: Time,
-    },
-    /// Its instance was to be gone by now, and runs on.
-    Spared {
-        /// When it was to be gone.
-        until: Time,
-    },
-}
-
-impl fmt::Display for LetGo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::GivenUp { since } => write!(f, "known since {since}, is given up"),
-            Self::Spared { until } => write!(f, "announced for {until}, has not come"),
-        }
-    }
-}
 
 /// Why a case is let go of at a moment, if it is; or when it will be, where that is known.
 pub(super) fn standing(case: &Case, options: &Options, now: Time) -> Result<LetGo, Option<Time>> {

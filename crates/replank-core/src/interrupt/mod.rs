@@ -13,7 +13,7 @@
 //!
 //! 1. Every node is cordoned and marked, with a taint that says why.
 //! 2. Where the group has a termination hook of ours, and does not end the instance already, it is asked for another instance at
-//!    once, and holds this one meanwhile ([`crate::command::Effect::Relieve`]): what it wants is never lowered, nor raised. Without a hook
+//!    once, and holds this one meanwhile ([`replank_protocol::command::Effect::Relieve`]): what it wants is never lowered, nor raised. Without a hook
 //!    the group launches another when this one ends.
 //! 3. Where there is time, that other one is waited for. Pods are evicted as budgets and room allow, together with what everybody else has under way ([`crate::account`]). A pod that is
 //!    still there when just its grace is left is evicted without room and, if its budget refuses, deleted: the instance goes whether it
@@ -35,7 +35,6 @@
 
 pub mod body;
 mod case;
-mod cause;
 mod desk;
 mod drain;
 mod finish;
@@ -57,19 +56,18 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 
 use crate::account::Account;
-use crate::budget::Healths;
-use crate::command::{CommandKey, NodeRole, Outcome};
-use crate::decision::Decision;
-use crate::groups;
-use crate::mark;
-use crate::plan::{BarePods, LocalStorage, Plan, Target};
-use crate::roll::Room;
 use case::{Case, cases};
-pub use cause::Cause;
 use desk::Desk;
 use inbox::Inbox;
-pub use let_go::LetGo;
 use notice::{HealthStatus, News};
+use replank_facts::budget::Healths;
+use replank_facts::groups;
+use replank_facts::plan::{BarePods, LocalStorage, Plan, Target};
+use replank_facts::room::Room;
+use replank_protocol::command::{CommandKey, NodeRole, Outcome};
+use replank_protocol::decision::Decision;
+use replank_protocol::let_go::LetGo;
+use replank_protocol::mark;
 
 /// How long a message about an instance that is not known, or is no node, is kept: several times what it takes a node to register.
 pub const KEEP: Span = Span::from_minutes(5);

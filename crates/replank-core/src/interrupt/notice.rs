@@ -4,6 +4,7 @@ use std::fmt;
 
 use replank_model::text::{GroupName, InstanceId, Text};
 use replank_model::time::Time;
+use replank_protocol::lifecycle::Action;
 
 /// One event, as it was told. It may be told again, late, or after what it speaks of is over.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,32 +71,6 @@ impl News {
             Self::Health(health) => health.instances.iter().collect(),
         }
     }
-}
-
-/// A lifecycle action that a group waits for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Action {
-    /// The group.
-    pub group: GroupName,
-    /// Its hook.
-    pub hook: Text,
-    /// The instance.
-    pub instance: InstanceId,
-    /// The action's token, where it was told: a later action of the same hook has another one.
-    pub token: Option<Text>,
-    /// Where the instance goes, where it was told: before warm pools there was one place only.
-    pub to: Place,
-}
-
-/// Where an instance is, as a lifecycle action names it (`Origin`, `Destination`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// EC2: outside of the group.
-    Ec2,
-    /// The group, in service.
-    Group,
-    /// The group's warm pool.
-    WarmPool,
 }
 
 /// What becomes of an instance that is taken back (`instance-action`).

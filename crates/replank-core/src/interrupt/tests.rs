@@ -9,13 +9,17 @@ use replank_model::text::{InstanceId, MessageId};
 use replank_model::time::{Span, Time};
 use serde_json::{Value, json};
 
-use super::{Cause, LetGo, Options};
-use crate::command::{Command, Effect, Outcome};
-use crate::decision::End;
-use crate::groups::GroupBy;
-use crate::plan::Plan;
-use crate::waiting::{Subject, WaitingOn};
-use crate::{Core, mark};
+use super::Options;
+use crate::Core;
+use replank_facts::groups::GroupBy;
+use replank_facts::plan::Plan;
+use replank_protocol::cause::Cause;
+use replank_protocol::command::{Command, Effect, Outcome};
+use replank_protocol::decision::End;
+use replank_protocol::let_go::LetGo;
+use replank_protocol::lifecycle::Action;
+use replank_protocol::mark;
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// A core that handles interruptions, beside a run with nothing to do.
 struct Frame {
@@ -96,9 +100,10 @@ impl Frame {
         let plan = json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "p"},
             "spec": {"selector": {"matchLabels": {"of": "nobody"}}}});
         let plan = Plan::read(&plan).expect("a plan");
-        let options = crate::Options { started: at(0), group_by: GroupBy::default() };
+        let options = replank_facts::plan::RunOptions { started: at(0), group_by: GroupBy::default() };
         let interruptions = Options::beside(Some(&plan));
-        let core = Core::new(plan, "run".into(), options).with_interruptions(interruptions);
+        let core = Core::new(plan, "run".into(), options, replank_advice::preflight::blocking)
+            .with_interruptions(interruptions);
         let group = NodeGroup {
             name: "web".into(),
             size: GroupSize { min: 0, max: 9, desired: 2 },

@@ -10,6 +10,8 @@ use replank_model::object::{Object, render};
 use replank_model::text::{Name, Text, Uid};
 use replank_model::time::Time;
 use replank_model::view::View;
+use replank_protocol::hindrance::ScaleDown;
+use replank_protocol::migration::Copy;
 use serde_json::{Value, json};
 
 use super::gitops;
@@ -22,34 +24,6 @@ pub(super) const API_VERSION: &str = "argoproj.io/v1alpha1";
 pub(super) const KIND: &str = "Rollout";
 /// The definition that a cluster with Argo Rollouts has.
 const DEFINITION: &str = "rollouts.argoproj.io";
-
-/// Who scales the Deployment down when the Rollout serves (`spec.workloadRef.scaleDown`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ScaleDown {
-    /// Whoever hands over: Argo leaves it alone.
-    #[default]
-    Never,
-    /// Argo, when the Rollout is healthy.
-    OnSuccess,
-    /// Argo, as pods of the Rollout get ready: fewer pods at a time.
-    Progressively,
-}
-
-impl ScaleDown {
-    /// As Argo writes it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::OnSuccess => "onsuccess",
-            Self::Progressively => "progressively",
-        }
-    }
-
-    pub(super) fn of(text: &str) -> Option<Self> {
-        [Self::Never, Self::OnSuccess, Self::Progressively].into_iter().find(|one| one.as_str() == text)
-    }
-}
 
 /// What stands against a Rollout in a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,13 +193,6 @@ pub(super) fn rollout(live: &Deployment, replicas: i32, scale_down: ScaleDown) -
     put("revisionHistoryLimit", spec.revision_history_limit);
     put("progressDeadlineSeconds", spec.progress_deadline_seconds);
     read_back(value)
-}
-
-/// In words: `onsuccess` and the like are Argo's.
-impl std::fmt::Display for ScaleDown {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
-    }
 }
 
 /// The kind of the definition that is missing, for messages.

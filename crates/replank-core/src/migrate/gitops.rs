@@ -9,6 +9,8 @@ use replank_model::object::meta::{Key, Meta};
 use replank_model::object::{Object, render};
 use replank_model::text::Text;
 use replank_model::view::View;
+use replank_protocol::hindrance::Keeper;
+use replank_protocol::hindrance::Reconciliation;
 use serde_json::Value;
 
 /// Annotation by which Argo CD knows an object: `application:group/kind:namespace/name`.
@@ -22,47 +24,6 @@ const SKIP: &str = "argocd.argoproj.io/skip-reconcile";
 const KUSTOMIZE: &str = "kustomize.toolkit.fluxcd.io";
 /// Prefix of Flux' labels of an object from a HelmRelease.
 const HELM: &str = "helm.toolkit.fluxcd.io";
-
-/// What keeps an object as it stands in a repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Keeper {
-    /// Argo CD.
-    Application {
-        /// The Application, with its namespace where that is known.
-        name: Text,
-    },
-    /// Flux.
-    Kustomization {
-        /// The Kustomization.
-        key: Key,
-    },
-    /// Flux, by a Helm release.
-    HelmRelease {
-        /// The HelmRelease.
-        key: Key,
-    },
-}
-
-/// Whether it is held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reconciliation {
-    /// It is held, and changes nothing.
-    Paused,
-    /// It puts back what others change.
-    Acting,
-    /// Its own object is not among what was observed: it counts as acting.
-    Unknown,
-}
-
-impl fmt::Display for Keeper {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Application { name } => write!(f, "Argo CD Application {name}"),
-            Self::Kustomization { key } => write!(f, "Flux Kustomization {key}"),
-            Self::HelmRelease { key } => write!(f, "Flux HelmRelease {key}"),
-        }
-    }
-}
 
 /// Who keeps an object, and whether they are held.
 pub(super) fn keeper(view: &View, meta: &Meta) -> Option<(Keeper, Reconciliation)> {

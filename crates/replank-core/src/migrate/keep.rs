@@ -10,9 +10,10 @@ use replank_model::object::workload::{Deployment, ReplicaSet};
 use super::judge;
 use super::serving;
 use super::turn::{Stand, Turn, unsettled};
-use super::wait::{Copy, Wait};
-use crate::command::Dependents;
-use crate::decision::End;
+use replank_protocol::command::Dependents;
+use replank_protocol::decision::End;
+use replank_protocol::migration::Copy;
+use replank_protocol::migration::Wait;
 
 /// What is next.
 pub(super) fn step(turn: &mut Turn<'_>, stand: &Stand) -> Option<End> {

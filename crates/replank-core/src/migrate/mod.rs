@@ -25,7 +25,6 @@ mod target;
 mod tests;
 mod turn;
 mod twin;
-mod wait;
 
 use replank_model::delta::Delta;
 use replank_model::labels::Labels;
@@ -36,19 +35,17 @@ use replank_model::text::RunId;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
-use crate::command::Outcome;
-use crate::decision::{Decision, End};
-use crate::intent::Intent;
 use crate::sent::Sent;
+use replank_protocol::command::Outcome;
+use replank_protocol::decision::{Decision, End};
+use replank_protocol::hindrance::ScaleDown;
+use replank_protocol::intent::Intent;
 
-pub use argo::ScaleDown;
-pub use gitops::{Keeper, Reconciliation};
-pub use judge::{Choice, Hindrance, Judgement, Path, judge};
+pub use judge::{Choice, Judgement, Path, judge};
 pub use record::{TWIN_OF, record_key};
 pub use serving::{autoscalers_of, autoscalers_of_kind, ready_endpoints, services_of};
 pub use subject::Migrated;
 pub use target::{after, twin_name};
-pub use wait::{Copy, Wait};
 
 use turn::{Memory, Turn};
 

@@ -17,16 +17,18 @@ use replank_model::selector::Selector;
 use replank_model::text::{Text, Uid};
 use replank_model::view::View;
 
-use super::judge::{self, Hindrance, Judgement, Path};
+use super::judge::{self, Judgement, Path};
 use super::record::{Record, Written};
 use super::serving::{self, Missing};
 use super::subject::{self, parts, selector};
 use super::turn::{Leave, Turn};
-use super::wait::{Copy, Wait};
 use super::{Goal, Migrated};
-use crate::command::Dependents;
-use crate::decision::End;
-use crate::intent::Intent;
+use replank_protocol::command::Dependents;
+use replank_protocol::decision::End;
+use replank_protocol::hindrance::Hindrance;
+use replank_protocol::intent::Intent;
+use replank_protocol::migration::Copy;
+use replank_protocol::migration::Wait;
 
 /// Where a migration is, and where it goes.
 struct Stand {

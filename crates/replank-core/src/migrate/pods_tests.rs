@@ -4,9 +4,11 @@ use replank_model::object::Object;
 use replank_model::object::meta::Key;
 use replank_model::selector::LabelSelector;
 use replank_model::view::View;
+use replank_protocol::hindrance::Hindrance;
+use replank_protocol::hindrance::ScaleDown;
 use serde_json::{Value, json};
 
-use super::{Choice, Goal, Hindrance, Judgement, Migrated, Path, ScaleDown, judged};
+use super::{Choice, Goal, Judgement, Migrated, Path, judged};
 
 const KINDS: [Migrated; 3] = [Migrated::StatefulSet, Migrated::DaemonSet, Migrated::ReplicaSet];
 

@@ -15,10 +15,10 @@ use replank_model::time::Time;
 use replank_model::view::View;
 use serde_json::{Map, Value, json};
 
-use super::argo::ScaleDown;
 use super::judge::Path;
 use super::{subject, target};
-use crate::mark::{EXPIRES, RUN, SINCE};
+use replank_protocol::hindrance::ScaleDown;
+use replank_protocol::mark::{EXPIRES, RUN, SINCE};
 
 /// Label of a twin, of its pods and of what its controller makes: the Deployment that it stands in for.
 pub const TWIN_OF: &str = "replank.dev/twin-of";

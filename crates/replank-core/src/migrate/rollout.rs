@@ -14,12 +14,14 @@ use replank_model::object::meta::Key;
 use replank_model::object::workload::Deployment;
 use replank_model::text::Name;
 
-use super::argo::{self, Rollout, ScaleDown};
+use super::argo::{self, Rollout};
 use super::serving::{self, Missing};
 use super::turn::{Leave, Stand, Turn};
-use super::wait::{Copy, Wait};
-use crate::command::Dependents;
-use crate::decision::End;
+use replank_protocol::command::Dependents;
+use replank_protocol::decision::End;
+use replank_protocol::hindrance::ScaleDown;
+use replank_protocol::migration::Copy;
+use replank_protocol::migration::Wait;
 
 /// What is next.
 pub(super) fn step(turn: &mut Turn<'_>, stand: &Stand) -> Option<End> {

@@ -5,9 +5,13 @@ use replank_model::object::meta::Key;
 use replank_model::object::workload::Deployment;
 use replank_model::selector::LabelSelector;
 use replank_model::view::View;
+use replank_protocol::hindrance::Hindrance;
+use replank_protocol::hindrance::Keeper;
+use replank_protocol::hindrance::Reconciliation;
+use replank_protocol::hindrance::ScaleDown;
 use serde_json::{Value, json};
 
-use super::{Choice, Goal, Hindrance, Judgement, Keeper, Path, Reconciliation, ScaleDown, after, judge};
+use super::{Choice, Goal, Judgement, Path, after, judge};
 
 fn deployment(labels: &Value) -> Value {
     json!({"apiVersion": "apps/v1", "kind": "Deployment",

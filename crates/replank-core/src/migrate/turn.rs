@@ -11,17 +11,19 @@ use replank_model::text::{Name, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
-use super::argo::ScaleDown;
-use super::judge::{self, Hindrance, Path};
+use super::judge::{self, Path};
 use super::record::{self, Record, TWIN_OF, Written};
 use super::serving::{self, Missing};
-use super::wait::{Copy, Wait};
 use super::{EXPIRY, Goal, Migrated, Options, Request, argo, ended, pods, rollout, target};
-use crate::command::{Command, CommandKey, Dependents, Effect};
-use crate::decision::{Decision, End};
-use crate::intent::Intent;
 use crate::sent::{About, COMMAND_LIFE, Offer, Sent};
-use crate::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::command::{Command, CommandKey, Dependents, Effect};
+use replank_protocol::decision::{Decision, End};
+use replank_protocol::hindrance::Hindrance;
+use replank_protocol::hindrance::ScaleDown;
+use replank_protocol::intent::Intent;
+use replank_protocol::migration::Copy;
+use replank_protocol::migration::Wait;
+use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 
 /// How long what was sent may still come to be seen: it is carried out within its life, and watches lag by seconds.
 const QUIET: Span = Span::from_millis(COMMAND_LIFE.as_millis() + 10_000);

@@ -15,9 +15,10 @@ use super::record::{self, SCALES};
 use super::serving;
 use super::target;
 use super::turn::{Stand, Turn, is_the_original};
-use super::wait::{Copy, Wait};
-use crate::command::Dependents;
-use crate::decision::End;
+use replank_protocol::command::Dependents;
+use replank_protocol::decision::End;
+use replank_protocol::migration::Copy;
+use replank_protocol::migration::Wait;
 
 /// What is next.
 pub(super) fn step(turn: &mut Turn<'_>, stand: &Stand) -> Option<End> {

@@ -4,7 +4,7 @@ use replank_model::time::Time;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::command::{CommandKey, Mark, NodeRole, NodeTarget};
+use replank_protocol::command::{CommandKey, Mark, NodeRole, NodeTarget};
 
 fn run() -> RunId {
     RunId::from("run")

@@ -12,9 +12,9 @@ use replank_model::time::Time;
 
 use super::member::Member;
 use super::turn::Turn;
-use crate::command::Effect;
-use crate::mark;
-use crate::waiting::{Subject, WaitingOn};
+use replank_protocol::command::Effect;
+use replank_protocol::mark;
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// Whether a node has been taken out of load balancers, where the plan asks for that; it is, if not.
 pub(super) fn is_out(turn: &mut Turn<'_>, member: &Member) -> bool {

@@ -1,4 +1,4 @@
-//! What runs that are over have left on the nodes and groups of this one ([`crate::leftover`]): cleared before anything is begun.
+//! What runs that are over have left on the nodes and groups of this one ([`replank_facts::leftover`]): cleared before anything is begun.
 //!
 //! Nothing of a run is touched that still holds. Three things are not cleared but taken over: a group's size from before tells the true one
 //! until this run is over, too; so does its launch template from before, as long as it is the current one; and a node that is to be
@@ -10,9 +10,9 @@ use replank_model::text::NodeName;
 use super::close::release;
 use super::prepare::untag;
 use super::turn::{Track, Turn};
-use crate::leftover::{Holds, Leftover, State};
-use crate::mark;
-use crate::waiting::{Subject, WaitingOn};
+use replank_facts::leftover::{Holds, Leftover, State};
+use replank_protocol::mark;
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// Whether something of runs that are over is still to be cleared. The way back clears nothing: it goes by what the run wrote that it
 /// takes back.

@@ -13,18 +13,18 @@ use replank_model::time::Time;
 use super::balancer;
 use super::clear;
 use super::evict::{QUIET, Spare, end_instance};
-use super::load::Load;
 use super::member::{Scope, Stand};
 use super::prepare::{LATE_AFTER, MARK_LIFE, arrivals, last_failure, resize, untag};
 use super::retain;
 use super::turn::{Track, Turn, Watched};
 use super::zones;
-use crate::command::{Effect, Mark, NodeRole, Replacement};
-use crate::interrupt::Cause;
-use crate::mark::{self, Before, Moment, Until};
-use crate::plan::Retained;
 use crate::sent::COMMAND_LIFE;
-use crate::waiting::{Subject, WaitingOn};
+use replank_facts::load::Load;
+use replank_facts::plan::Retained;
+use replank_protocol::cause::Cause;
+use replank_protocol::command::{Effect, Mark, NodeRole, Replacement};
+use replank_protocol::mark::{self, Before, Moment, Until};
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// Whether a group is as it is to be in the end, its bounds and tags aside; brings it there if it can.
 pub(super) fn close(turn: &mut Turn<'_>, track: &Track<'_>, number: usize, spare: &mut Spare) -> bool {

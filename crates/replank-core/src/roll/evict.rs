@@ -32,22 +32,22 @@ use replank_model::view::View;
 use super::balancer;
 use super::close::beyond;
 use super::fleet::Lane;
-use super::load::{BatchPod, Bound, LeavingPod, Load};
 use super::member::{Member, Scope, Stand};
 use super::prepare::MARK_LIFE;
 use super::retain;
-use super::room::{Room, Search, is_about_to_be_placed};
 use super::singleton;
 use super::start;
 use super::stuck;
 use super::turn::{Track, Turn};
-use crate::batch::wait;
-use crate::budget::Ledger;
-use crate::command::{self, Effect, NodeRole, PodTarget, Replacement};
-use crate::drain::Otherwise;
-use crate::plan::OnDeadline;
-use crate::schedule::Mark;
-use crate::waiting::{Subject, WaitingOn};
+use replank_facts::batch::wait;
+use replank_facts::budget::Ledger;
+use replank_facts::drain::Otherwise;
+use replank_facts::load::{BatchPod, Bound, LeavingPod, Load, missing_replicas};
+use replank_facts::plan::OnDeadline;
+use replank_facts::room::{Room, Search, is_about_to_be_placed};
+use replank_protocol::command::{self, Effect, NodeRole, PodTarget, Replacement};
+use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_schedule::Mark;
 
 /// From the beginning of a drain to the earliest end of its instance: a pod that was bound before the cordon is seen by then,
 /// for watches lag by 2 s at most in a rehearsal and by less in quiet operation.
@@ -295,38 +295,6 @@ impl<'r> Works<'r> {
             }
         }
     }
-}
-
-/// For every owner of pods that are on their way out: one such pod, and how many its owner has still to make.
-pub(crate) fn missing_replicas<'a>(
-    view: &View,
-    leaving: impl Iterator<Item = &'a LeavingPod>,
-) -> Vec<(Arc<Pod>, usize)> {
-    let mut by_owner: BTreeMap<Uid, (Arc<Pod>, usize)> = BTreeMap::new();
-    for leaving in leaving {
-        if let Some(owner) = leaving.pod.meta.controller() {
-            by_owner.entry(owner.uid.clone()).or_insert_with(|| (leaving.pod.clone(), 0)).1 += 1;
-        }
-    }
-    let missing = by_owner.into_iter().map(|(owner, (pod, leaving))| {
-        let active = view.pods_of(&owner).iter().filter(|ix| view.pods[**ix].is_active()).count();
-        let missing = replicas_wanted(view, &pod).map_or(leaving, |wanted| wanted.saturating_sub(active));
-        (pod, missing.min(leaving))
-    });
-    missing.filter(|(_, missing)| *missing > 0).collect()
-}
-
-/// How many pods a pod's owner wants, where that is known.
-fn replicas_wanted(view: &View, pod: &Pod) -> Option<usize> {
-    let owner = pod.meta.controller()?;
-    let key = Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() };
-    let replicas = match &*owner.kind {
-        "ReplicaSet" => view.find::<ReplicaSet>(&key)?.spec.replicas,
-        "StatefulSet" => view.find::<StatefulSet>(&key)?.spec.replicas,
-        "ReplicationController" => view.find::<ReplicationController>(&key)?.spec.replicas,
-        _ => return None,
-    };
-    usize::try_from(replicas.unwrap_or(1)).ok()
 }
 
 /// The pods that are to be evicted from a node now: those that simply move, and batch pods past their deadline.

@@ -14,8 +14,8 @@ use replank_model::view::{Change, View};
 use rustc_hash::FxHashMap;
 
 use super::member::{Member, Rank, Scope, Stand, Worth, member};
-use super::target;
-use crate::plan::ChosenBy;
+use replank_facts::plan::ChosenBy;
+use replank_facts::target;
 
 /// See the module's page.
 #[derive(Debug, Default)]

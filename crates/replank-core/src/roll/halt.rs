@@ -28,19 +28,19 @@ use replank_model::time::{Span, Time};
 use super::clear;
 use super::close::{awaits_launch, beyond, hand_over, release, restore, retire, say_leaving, surplus};
 use super::evict::{Spare, Works, came_back};
-use super::load::{Bound, Load};
 use super::member::Stand;
-use super::places::Places;
 use super::prepare::{arrivals, set_template};
 use super::retain;
 use super::stuck;
-use super::target;
 use super::turn::{Track, Turn};
-use crate::command::{CommandKey, Effect};
-use crate::intent::Intent;
-use crate::mark::{self, Halt, Halted};
-use crate::plan::OnFailure;
-use crate::waiting::{Subject, WaitingOn};
+use replank_facts::load::{Bound, Load};
+use replank_facts::places::Places;
+use replank_facts::plan::OnFailure;
+use replank_facts::target;
+use replank_protocol::command::{CommandKey, Effect};
+use replank_protocol::intent::Intent;
+use replank_protocol::mark::{self, Halt, Halted};
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// How long after a halt what is refused is tried again. What is refused for longer than some minutes is refused for a reason
 /// that only a person can take away.

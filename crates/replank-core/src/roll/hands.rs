@@ -2,7 +2,7 @@
 
 use super::member::Stand;
 use super::turn::Turn;
-use crate::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// Says which of the chosen nodes are left to whoever made them: Karpenter, EKS Auto Mode, Fargate. They are in nobody's way:
 /// the run is done without them.

@@ -18,9 +18,9 @@ use super::member::{Stand, last_step};
 use super::prepare::{LATE_AFTER, tag, untag};
 use super::stage;
 use super::turn::{Track, Turn};
-use crate::mark::{self, Ailment, Before, Illness, Whose};
-use crate::plan::{Health, NOT_READY_AFTER};
-use crate::waiting::{Subject, WaitingOn};
+use replank_facts::plan::{Health, NOT_READY_AFTER};
+use replank_protocol::mark::{self, Ailment, Before, Illness, Whose};
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// Pods in a bad way, kept up to date change by change; a cache.
 #[derive(Debug, Default)]

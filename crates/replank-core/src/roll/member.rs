@@ -22,21 +22,21 @@ use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Uid, Zone};
 use replank_model::time::Time;
 use replank_model::view::View;
 
-use super::load::Load;
-use super::{daemon, target};
-use crate::Options;
-use crate::command::{NodeRole, NodeTarget};
-use crate::groups;
-use crate::makers::Maker;
-use crate::mark;
-use crate::plan::{Base, ChosenBy, Order, Plan};
+use replank_facts::groups;
+use replank_facts::load::Load;
+use replank_facts::plan::RunOptions;
+use replank_facts::plan::{Base, ChosenBy, Order, Plan};
+use replank_facts::{daemon, target};
+use replank_protocol::command::{NodeRole, NodeTarget};
+use replank_protocol::mark;
+use replank_protocol::provisioner::Maker;
 
 /// What decides about nodes, the same for the whole run.
 #[derive(Clone, Debug)]
 pub(super) struct Scope {
     pub(super) plan: Arc<Plan>,
     pub(super) run: RunId,
-    pub(super) options: Options,
+    pub(super) options: RunOptions,
 }
 
 impl Scope {

@@ -49,25 +49,20 @@
 mod balancer;
 mod clear;
 mod close;
-mod daemon;
 mod evict;
 mod fleet;
 mod halt;
 mod hands;
 mod health;
-mod load;
 mod member;
-mod places;
 mod prepare;
 mod progress;
 mod rest;
 mod retain;
-mod room;
 mod singleton;
 mod stage;
 mod start;
 mod stuck;
-mod target;
 mod turn;
 mod zones;
 
@@ -80,27 +75,24 @@ use replank_model::text::{GroupName, NodeName, RunId};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
-use crate::Options;
 use crate::account::Account;
-use crate::budget::{Healths, Ledger};
-use crate::decision::{Decision, End};
-use crate::intent::Intent;
-use crate::mark::Halt;
-use crate::plan::{ChosenBy, Plan};
-use crate::waiting::{Hope, Subject, Waiting, WaitingOn};
-pub(crate) use daemon::{is_eligible, missing as daemons_missing};
-pub(crate) use evict::missing_replicas;
 use evict::{Spare, Works};
 use fleet::{Fleet, Refreshed};
 pub(crate) use halt::goes_back;
 use health::Vitals;
-pub(crate) use load::{Bound, Load};
 use member::Scope;
-pub(crate) use places::Places;
 use prepare::Readiness;
 use progress::Outlook;
+use replank_facts::budget::{Healths, Ledger};
+use replank_facts::places::Places;
+use replank_facts::plan::RunOptions;
+use replank_facts::plan::{ChosenBy, Plan};
+use replank_facts::room::Room;
+use replank_protocol::decision::{Decision, End};
+use replank_protocol::intent::Intent;
+use replank_protocol::mark::Halt;
+use replank_protocol::waiting::{Hope, Subject, Waiting, WaitingOn};
 use rest::Rest;
-pub(crate) use room::{Room, Search, is_about_to_be_placed};
 use turn::{Track, Turn, Watched};
 
 /// A roll under way: the plan, and caches.
@@ -137,7 +129,7 @@ impl Cache {
 }
 
 impl Roll {
-    pub(crate) fn new(plan: Arc<Plan>, run: RunId, options: Options) -> Self {
+    pub(crate) fn new(plan: Arc<Plan>, run: RunId, options: RunOptions) -> Self {
         Self { scope: Scope { plan, run, options }, cache: Cache::new(), end: None }
     }
 
@@ -458,7 +450,7 @@ fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>], gear: &mut Gear<'_>, blocke
 }
 
 /// The nodes that a plan would replace as things are.
-pub(crate) fn old_nodes(view: &View, plan: &Plan, options: &Options) -> BTreeSet<NodeName> {
+pub(crate) fn old_nodes(view: &View, plan: &Plan, options: &RunOptions) -> BTreeSet<NodeName> {
     let scope = Scope { plan: Arc::new(plan.clone()), run: RunId::default(), options: options.clone() };
     let members = view.nodes.unordered().filter_map(|(_, node)| member::member(view, &scope, node, false));
     members.filter(member::Member::is_old).map(|member| member.name).collect()

@@ -43,15 +43,15 @@ use super::health;
 use super::member::{Member, Stand, last_step};
 use super::retain;
 use super::start;
-use super::target;
 use super::turn::{Track, Turn, Watched};
 use super::zones;
-use crate::command::{Effect, Mark, NodeRole};
-use crate::mark::{self, Begun, size_text};
-use crate::plan::Base;
 use crate::scale;
 use crate::sent::COMMAND_LIFE;
-use crate::waiting::{Subject, WaitingOn};
+use replank_facts::plan::Base;
+use replank_facts::target;
+use replank_protocol::command::{Effect, Mark, NodeRole};
+use replank_protocol::mark::{self, Begun, size_text};
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// An instance that is no Ready node after this long is late. Users report 30 to 145 s; a group whose instances take
 /// longer than a quarter of an hour has another trouble.

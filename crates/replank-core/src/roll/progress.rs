@@ -10,11 +10,11 @@
 use replank_model::time::Time;
 
 use super::evict::{Drain, batch_deadline, batch_is_over};
-use super::load::Load;
 use super::member::{Stand, last_step};
 use super::turn::{Track, Turn};
 use super::{rest, stage};
-use crate::waiting::{Hope, WaitingOn};
+use replank_facts::load::Load;
+use replank_protocol::waiting::{Hope, WaitingOn};
 
 /// What is to be made of a decision in which nothing is in motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,10 +21,10 @@ use super::halt::queue_of;
 use super::prepare::{tag, untag};
 use super::stage::{self, Standing};
 use super::turn::{Track, Turn};
-use crate::intent::Intent;
-use crate::mark::{self, Moment};
-use crate::plan::Standing as WindowStanding;
-use crate::waiting::{Subject, WaitingOn};
+use replank_facts::plan::Standing as WindowStanding;
+use replank_protocol::intent::Intent;
+use replank_protocol::mark::{self, Moment};
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// A rest that is over so soon is not worth two writes to each node.
 const SHORT: Span = Span::from_minutes(15);

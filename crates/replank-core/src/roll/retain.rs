@@ -10,15 +10,15 @@
 use replank_model::time::Time;
 
 use super::evict::end_instance;
-use super::load::Load;
 use super::member::{Member, Scope};
 use super::prepare::{MARK_LIFE, tag, untag};
 use super::start;
 use super::turn::{Track, Turn};
-use crate::command::{Mark, NodeRole, Replacement};
-use crate::mark::{self, Until};
-use crate::plan::Retained;
-use crate::waiting::WaitingOn;
+use replank_facts::load::Load;
+use replank_facts::plan::Retained;
+use replank_protocol::command::{Mark, NodeRole, Replacement};
+use replank_protocol::mark::{self, Until};
+use replank_protocol::waiting::WaitingOn;
 
 /// What is kept. On the way back, of what failed, nothing is.
 fn kept(scope: &Scope) -> Retained {

@@ -1,4 +1,4 @@
-//! Workloads of which no pod can be spared ([`crate::singleton`]), on nodes that are to be emptied.
+//! Workloads of which no pod can be spared ([`replank_facts::singleton`]), on nodes that are to be emptied.
 //!
 //! - `evict`: like any other; the workload is missing until its successor is Ready, and where a budget says never, the node waits.
 //! - `surge`: a rolling restart of its Deployment moves it. All old nodes are cordoned, so the new pod comes up on a node that
@@ -13,15 +13,15 @@ use replank_model::object::workload::Deployment;
 use replank_model::view::View;
 
 use super::evict::Works;
-use super::load::{Bound, Load};
 use super::member::{Member, Scope};
 use super::prepare::MARK_LIFE;
 use super::turn::Turn;
-use crate::command::{Effect, Mark, NodeRole, Restartable, WorkloadTarget};
-use crate::mark;
-use crate::plan::Singletons;
-use crate::singleton::{is_being_replaced, is_restarted_by, is_singleton, surging};
-use crate::waiting::{Subject, WaitingOn};
+use replank_facts::load::{Bound, Load};
+use replank_facts::plan::Singletons;
+use replank_facts::singleton::{is_being_replaced, is_restarted_by, is_singleton, surging};
+use replank_protocol::command::{Effect, Mark, NodeRole, Restartable, WorkloadTarget};
+use replank_protocol::mark;
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// The Deployment whose rolling restart is to move a pod.
 pub(super) fn moved_by<'v>(scope: &Scope, view: &'v View, bound: &Bound) -> Option<&'v Arc<Deployment>> {

@@ -8,9 +8,9 @@ use replank_model::time::{Span, Time};
 
 use super::prepare::{tag, untag};
 use super::turn::{Track, Turn};
-use crate::mark::{self, Until};
-use crate::plan::Stage;
-use crate::waiting::WaitingOn;
+use replank_facts::plan::Stage;
+use replank_protocol::mark::{self, Until};
+use replank_protocol::waiting::WaitingOn;
 
 /// How far a group is with its stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

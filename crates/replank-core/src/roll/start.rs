@@ -24,16 +24,16 @@ use replank_model::time::{Span, Time};
 use rustc_hash::FxHashMap;
 
 use super::evict::{Drain, Spare, Works, batch_is_over, wait_for};
-use super::load::Load;
 use super::member::{Member, Stand};
 use super::prepare::MARK_LIFE;
 use super::singleton;
 use super::stage;
 use super::turn::{Track, Turn};
-use crate::command::{Mark, NodeRole};
-use crate::drain::Otherwise;
-use crate::plan::{OnDeadline, Order, Standing};
-use crate::waiting::{Subject, WaitingOn};
+use replank_facts::drain::Otherwise;
+use replank_facts::load::Load;
+use replank_facts::plan::{OnDeadline, Order, Standing};
+use replank_protocol::command::{Mark, NodeRole};
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// Nodes of each zone that are considered at every decision.
 const LOOK_AHEAD: usize = 4;

@@ -1,6 +1,6 @@
 //! Pods that do not end on nodes that are being drained: what is said of them, and what the plan has done about them.
 //!
-//! A pod is waited for until it is past its grace by the plan's `stuckTerminating.after`. Then it is stuck ([`crate::stuck`]), and
+//! A pod is waited for until it is past its grace by the plan's `stuckTerminating.after`. Then it is stuck ([`replank_facts::stuck`]), and
 //!
 //! - `report` names it with what is known, and waits: a person decides;
 //! - `replaceNode` ends its instance once nothing but stuck pods is left on the node: cordoned, by id, and counted as any other
@@ -16,13 +16,14 @@
 use replank_model::object::cloud::InstanceState;
 
 use super::evict::Drain;
-use super::load::{LeavingPod, Load};
 use super::member::Scope;
 use super::turn::{Track, Turn};
-use crate::command::{Effect, PodTarget};
-use crate::plan::{Base, StuckAction};
-use crate::stuck::{self, Census};
-use crate::waiting::{Subject, WaitingOn};
+use replank_facts::load::{LeavingPod, Load};
+use replank_facts::plan::Base;
+use replank_facts::stuck::{self, Census};
+use replank_protocol::command::{Effect, PodTarget};
+use replank_protocol::policy::StuckAction;
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// What is done about stuck pods: what the plan says; on the way back their nodes are replaced at least.
 pub(super) fn action(scope: &Scope) -> StuckAction {

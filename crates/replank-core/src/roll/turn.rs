@@ -12,12 +12,12 @@ use super::fleet::{Fleet, Lane};
 use super::health::Vitals;
 use super::member::{Member, Scope};
 use super::prepare::LATE_AFTER;
-use crate::command::{Command, CommandKey, Effect, Mark, NodeRole};
-use crate::intent::Intent;
-use crate::mark::{self, Before, Begun, Halted, Moment, Until, read_size};
-use crate::plan::{Allowance, ChosenBy};
 use crate::sent::{About, COMMAND_LIFE, Offer, Sent};
-use crate::waiting::{Subject, Waiting, WaitingOn};
+use replank_facts::plan::{Allowance, ChosenBy};
+use replank_protocol::command::{Command, CommandKey, Effect, Mark, NodeRole};
+use replank_protocol::intent::Intent;
+use replank_protocol::mark::{self, Before, Begun, Halted, Moment, Until, read_size};
+use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 
 /// See the module's page.
 pub(super) struct Turn<'a> {

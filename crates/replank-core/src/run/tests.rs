@@ -3,11 +3,12 @@ use replank_model::object::Object;
 use replank_model::time::{Span, Time};
 use serde_json::{Value, json};
 
-use crate::decision::End;
-use crate::groups::GroupBy;
+use crate::Core;
 use crate::interrupt;
-use crate::plan::Plan;
-use crate::{Core, Options};
+use replank_facts::groups::GroupBy;
+use replank_facts::plan::Plan;
+use replank_facts::plan::RunOptions;
+use replank_protocol::decision::End;
 
 fn at(minutes: i64) -> Time {
     let start: Time = "2026-01-01T00:00:00Z".parse().expect("a time");
@@ -52,8 +53,9 @@ fn core() -> Core {
         "spec": {"selector": {"matchLabels": {"roll": "me"}}, "blockingFindings": "refuse"}});
     let plan = Plan::read(&plan).expect("a plan");
     let interruptions = interrupt::Options::beside(Some(&plan));
-    let options = Options { started: at(0), group_by: GroupBy::default() };
-    Core::new(plan, "run".into(), options).with_interruptions(interruptions)
+    let options = RunOptions { started: at(0), group_by: GroupBy::default() };
+    Core::new(plan, "run".into(), options, replank_advice::preflight::blocking)
+        .with_interruptions(interruptions)
 }
 
 #[test]

@@ -11,8 +11,8 @@ use replank_model::text::Text;
 use super::group::Group;
 use super::held::Held;
 use super::up::Given;
-use crate::command::Effect;
-use crate::mark::{self, size_text};
+use replank_protocol::command::Effect;
+use replank_protocol::mark::{self, size_text};
 
 /// What a group in a run's hands is to want in the end; `None` for any other.
 pub(super) fn in_the_end(given: Given<'_>, group: &Group) -> Option<u32> {

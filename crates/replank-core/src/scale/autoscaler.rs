@@ -3,7 +3,7 @@
 //! It looks at the cluster at the full ten seconds ([`LOOK`], Cluster Autoscaler's `--scan-interval`) if something has changed since its last look, or something
 //! falls due; in between it stands by what it asked for. A cluster in which nothing changes costs nothing.
 //!
-//! It has an engine of its own ([`crate::schedule::Scheduler`]) that follows every change: those of the run and of interruptions leave out the nodes on which they move
+//! It has an engine of its own ([`replank_schedule::Scheduler`]) that follows every change: those of the run and of interruptions leave out the nodes on which they move
 //! nothing, and to them an autoscaler would be blind.
 //!
 //! What it remembers is a cache, as with Cluster Autoscaler: a process that starts anew finds the nodes that go by their marks and those that come by
@@ -18,7 +18,6 @@ use replank_model::view::{Change, View};
 
 use super::RUN;
 use super::backoff::State;
-use super::facts::Facts;
 use super::group::Groups;
 use super::hands::Hands;
 use super::held::Held;
@@ -28,13 +27,14 @@ use super::priorities::Priorities;
 use super::scaler::Scaler;
 use super::up::Given;
 use crate::account::Account;
-use crate::budget::{Healths, Ledger};
-use crate::command::{CommandKey, Outcome};
-use crate::decision::Decision;
-use crate::groups::GroupBy;
-use crate::mark::{self, read_size};
-use crate::schedule::Scheduler;
-use crate::waiting::{Subject, Waiting, WaitingOn};
+use replank_facts::budget::{Healths, Ledger};
+use replank_facts::group_facts::Facts;
+use replank_facts::groups::GroupBy;
+use replank_protocol::command::{CommandKey, Outcome};
+use replank_protocol::decision::Decision;
+use replank_protocol::mark::{self, read_size};
+use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_schedule::Scheduler;
 
 /// From one look to the next.
 const LOOK: Span = Span::from_secs(10);

@@ -10,36 +10,11 @@ use replank_model::object::cloud::{self, LaunchFailure};
 use replank_model::text::{GroupName, NodeName, Text, Zone};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
+use replank_protocol::scaling::Market;
+use replank_protocol::scaling::Scope;
 
-use super::group::{Group, Groups, Market};
+use super::group::{Group, Groups};
 use super::options::Options;
-
-/// What failed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
-    /// A group as a whole: its instances did not become nodes in time, or the cloud refused for another reason.
-    Group(GroupName),
-    /// There is no capacity of an instance type in a zone (`InsufficientInstanceCapacity`).
-    Capacity {
-        /// The type.
-        instance_type: Text,
-        /// The zone.
-        zone: Zone,
-        /// The market.
-        market: Market,
-    },
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Group(group) => write!(f, "group {group}"),
-            Self::Capacity { instance_type, zone, market } => {
-                write!(f, "{instance_type} in {zone}, {market}")
-            }
-        }
-    }
-}
 
 /// How long something is not tried.
 #[derive(Clone, Debug, PartialEq, Eq)]

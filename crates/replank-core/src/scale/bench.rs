@@ -13,7 +13,7 @@ use super::estimate::Filled;
 use super::group::Group;
 use super::source::{Next, Stock};
 use super::template::{Fresh, Template};
-use crate::schedule::{Detail, Plugin, Trial, VolumeDecisions};
+use replank_schedule::{Detail, Plugin, Trial, VolumeDecisions};
 
 /// The number of a node that is asked and never added.
 const PROBE: u32 = u32::MAX;

@@ -1,7 +1,7 @@
 //! Which pods keep their node, whatever room there is elsewhere.
 //!
 //! Source: Cluster Autoscaler's FAQ, "What types of pods can prevent CA from removing a node?", and its drainability rules. Batch pods are
-//! our addition, as they are waited for everywhere else ([`crate::drain`]).
+//! our addition, as they are waited for everywhere else ([`replank_facts::drain`]).
 
 use std::fmt;
 
@@ -13,10 +13,12 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Ix, View};
 
 use super::options::DownOptions;
-use crate::budget::Ledger;
-use crate::drain::{BatchKind, SAFE_TO_EVICT, batch_kind, daemon_set, is_daemon, is_unrecorded};
-use crate::schedule::predicate::tolerates_cordon;
-use crate::waiting::WaitingOn;
+use replank_facts::budget::Ledger;
+use replank_facts::drain::{SAFE_TO_EVICT, batch_kind, daemon_set, is_daemon, is_unrecorded};
+use replank_protocol::policy::BatchKind;
+use replank_protocol::scaling::Blocks;
+use replank_protocol::waiting::WaitingOn;
+use replank_schedule::predicate::tolerates_cordon;
 
 /// Annotation: volumes of the node that a pod may lose, by name.
 const SAFE_VOLUMES: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
@@ -34,81 +36,6 @@ pub(super) enum PodFate {
     Moves,
     /// It keeps the node.
     Keeps(Blocks),
-}
-
-/// Why a pod keeps its node.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Blocks {
-    /// Nobody would make it again.
-    Bare,
-    /// Its controller is of a kind that is not known to make it again.
-    CustomController(Text),
-    /// It belongs to the system, and has no disruption budget.
-    System {
-        /// Until when that counts.
-        until: Time,
-    },
-    /// Its work would be lost, for it is a batch pod.
-    Batch(BatchKind),
-    /// It says so: `safe-to-evict=false`.
-    NotSafe,
-    /// It has data on the node, in this volume.
-    LocalStorage(Text),
-    /// Its controller has too few replicas.
-    FewReplicas {
-        /// How many it has.
-        replicas: i32,
-        /// How many it must have.
-        min: i32,
-    },
-    /// Its disruption budget does not let it go now.
-    Budget(WaitingOn),
-    /// Its Workflow has not recorded its result yet.
-    Unrecorded,
-    /// No cordon keeps it off: what is made in its place may be put onto the same node, again and again.
-    BearsCordon,
-}
-
-impl fmt::Display for Blocks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bare => f.write_str("has no controller: nobody would make it again"),
-            Self::CustomController(kind) => {
-                write!(f, "is made by a {kind} (--skip-nodes-with-custom-controller-pods)")
-            }
-            Self::System { until } => {
-                write!(
-                    f,
-                    "belongs to kube-system and has no disruption budget (until {until}; --skip-nodes-with-system-pods)"
-                )
-            }
-            Self::Batch(kind) => write!(f, "would lose its work: {kind} (--skip-nodes-with-batch-pods)"),
-            Self::NotSafe => f.write_str("says safe-to-evict=false"),
-            Self::LocalStorage(volume) => {
-                write!(f, "has data on the node, in volume {volume} (--skip-nodes-with-local-storage)")
-            }
-            Self::FewReplicas { replicas, min } => {
-                write!(f, "is one of {replicas} replicas, of which there must be {min} (--min-replica-count)")
-            }
-            Self::Budget(on) => budget(f, on),
-            Self::Unrecorded => f.write_str("has ended, and its Workflow has not recorded that"),
-            Self::BearsCordon => f.write_str("tolerates a cordon: what is made in its place may come back"),
-        }
-    }
-}
-
-fn budget(f: &mut fmt::Formatter<'_>, on: &WaitingOn) -> fmt::Result {
-    match on {
-        WaitingOn::Budget { budget, healthy, needed } => {
-            write!(f, "is kept by budget {budget}: {healthy} healthy, {needed} needed")
-        }
-        WaitingOn::BudgetUncounted { budget, message } => write!(f, "is kept by budget {budget}: {message}"),
-        WaitingOn::Budgets { budgets } => {
-            let names: Vec<String> = budgets.iter().map(ToString::to_string).collect();
-            write!(f, "is under several budgets, which the eviction API refuses: {}", names.join(", "))
-        }
-        _ => f.write_str("is kept by its budget"),
-    }
 }
 
 /// What becomes of a pod, budgets aside.

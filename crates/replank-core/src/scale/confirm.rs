@@ -12,8 +12,8 @@ use replank_model::object::pod::Pod;
 use replank_model::text::{NodeName, Text};
 
 use super::up::Given;
-use crate::place::anew;
-use crate::schedule::Scheduler;
+use replank_facts::pod_factory::anew;
+use replank_schedule::Scheduler;
 
 /// A pod that would find no place.
 pub(super) struct Misfit {

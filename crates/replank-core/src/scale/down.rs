@@ -19,19 +19,23 @@ use replank_model::time::Time;
 use replank_model::view::View;
 use rustc_hash::FxHashMap;
 
-use super::blocks::{Blocks, PodFate, charge, fate};
+use super::blocks::{PodFate, charge, fate};
 use super::confirm::misfit;
 use super::group::{Group, LeftOut, is_wanted};
 use super::hands::is_emptied;
 use super::held::Held;
-use super::limits::{Limit, Totals};
+use super::limits::Totals;
 use super::up::{Given, Up, is_starting};
 use super::usage::Usage;
-use crate::budget::Ledger;
-use crate::groups::instance_id_of;
-use crate::mark;
-use crate::plan::Standing;
-use crate::schedule::{Scheduler, Trial, Unschedulable};
+use replank_facts::budget::Ledger;
+use replank_facts::groups::instance_id_of;
+use replank_facts::plan::Standing;
+use replank_protocol::mark;
+use replank_protocol::scaling::Blocks;
+use replank_protocol::scaling::Event;
+use replank_protocol::scaling::Hold;
+use replank_protocol::scaling::Limit;
+use replank_schedule::{Scheduler, Trial, Unschedulable};
 
 /// Annotation of a node that is never taken away.
 const DISABLED: &str = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
@@ -64,84 +68,6 @@ pub struct Unneeded {
     pub since: Time,
     /// What it still waits for; `None` if it goes now.
     pub hold: Option<Hold>,
-}
-
-/// What a node that nobody needs waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Hold {
-    /// It must not have been needed for a while.
-    Until(Time),
-    /// Nothing goes for a while after a node was added, or taken away, or that failed.
-    After(Event, Time),
-    /// Nothing goes within a window.
-    Window {
-        /// When it ends.
-        until: Option<Time>,
-    },
-    /// Nothing goes while pods bring nodes.
-    ScaleUp,
-    /// As many go at once as may.
-    Enough {
-        /// That many.
-        most: u32,
-    },
-    /// As many with pods go at once as may.
-    EnoughDrains {
-        /// That many.
-        most: u32,
-    },
-    /// Nothing goes while so many nodes are not ready.
-    Unready {
-        /// Nodes that are not ready.
-        unready: i64,
-        /// All nodes.
-        all: i64,
-    },
-    /// `--scale-down-enabled=false`.
-    Disabled,
-}
-
-/// What nodes are taken away after, only when some time has passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A node was added.
-    Added,
-    /// A node was taken away.
-    Deleted,
-    /// Taking one away failed.
-    Failed,
-}
-
-impl fmt::Display for Hold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Until(until) => write!(f, "goes at {until}, if it is not needed until then"),
-            Self::After(Event::Added, until) => {
-                write!(f, "waits until {until}: a node was added (--scale-down-delay-after-add)")
-            }
-            Self::After(Event::Deleted, until) => {
-                write!(f, "waits until {until}: a node was taken away (--scale-down-delay-after-delete)")
-            }
-            Self::After(Event::Failed, until) => {
-                write!(f, "waits until {until}: taking a node away failed (--scale-down-delay-after-failure)")
-            }
-            Self::Window { until: Some(until) } => {
-                write!(f, "waits until {until}: nothing goes within the window")
-            }
-            Self::Window { until: None } => {
-                f.write_str("waits: nothing goes within the window, which has no end")
-            }
-            Self::ScaleUp => f.write_str("waits: pods bring nodes"),
-            Self::Enough { most } => write!(f, "waits: {most} go at once (--max-scale-down-parallelism)"),
-            Self::EnoughDrains { most } => {
-                write!(f, "waits: {most} with pods go at once (--max-drain-parallelism)")
-            }
-            Self::Unready { unready, all } => {
-                write!(f, "waits: {unready} of {all} nodes are not ready (--max-total-unready-percentage)")
-            }
-            Self::Disabled => f.write_str("waits: --scale-down-enabled=false"),
-        }
-    }
 }
 
 /// Why a node stays.
@@ -411,7 +337,7 @@ impl Tried<'_, '_, '_> {
         for (key, _) in fits {
             let Some(pod) = view.pods.by_key(key) else { continue };
             self.trial.take_away(view, key);
-            let anew = crate::place::anew(pod);
+            let anew = replank_facts::pod_factory::anew(pod);
             if let Ok(placed) = self.trial.place(view, &anew, 0) {
                 self.trial.assume(view, &anew, &placed.node, &placed.volumes);
                 self.awaited.entry(placed.node).or_insert_with(|| key.clone());
@@ -465,7 +391,7 @@ impl Tried<'_, '_, '_> {
         for pod in &one.moving {
             let key = pod.meta.key();
             self.trial.take_away(view, &key);
-            let anew = crate::place::anew(pod);
+            let anew = replank_facts::pod_factory::anew(pod);
             match self.trial.place(view, &anew, 0) {
                 Ok(placed) => {
                     self.trial.assume(view, &anew, &placed.node, &placed.volumes);

@@ -15,7 +15,7 @@ use super::bench::Bench;
 use super::classes::{Class, Kind};
 use super::slots::{Slot, Slots};
 use super::source::{Next, Stock, next};
-use crate::schedule::{Mark, VolumeDecisions};
+use replank_schedule::{Mark, VolumeDecisions};
 
 /// How exactly pods are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,11 +5,11 @@ use replank_model::labels::TextMap;
 use replank_model::object::cloud::{GroupSize, NodeGroup, TemplateVersion, Ways};
 use replank_model::view::View;
 
-use super::facts::Facts;
 use super::group::{Assumed, Bounds, Group, Groups, Origin};
 use super::options::Options;
 use super::tags::BadTag;
-use crate::groups::{GroupBy, LearntGroup};
+use replank_facts::group_facts::Facts;
+use replank_facts::groups::{GroupBy, LearntGroup};
 
 /// The maximum of a simulated group of which nobody told one: EKS' quota for nodes of a managed node group.
 pub const SIMULATED_MAX: u32 = 450;

@@ -10,62 +10,19 @@ use replank_model::object::node::Node;
 use replank_model::text::{GroupName, InstanceId, NodeName, Text, Zone};
 use replank_model::view::View;
 
-use super::facts::Facts;
 use super::held::Held;
 use super::options::Options;
 use super::tags::{self, BadTag, OwnOptions};
 use super::template::{Ground, computed};
-use crate::groups::{GroupBy, from_nodes, group_of, instance_id_of, zone_of};
-use crate::makers::Maker;
+use replank_facts::group_facts::Facts;
+use replank_facts::groups::{GroupBy, from_nodes, group_of, instance_id_of, zone_of};
+use replank_protocol::provisioner::Maker;
+use replank_protocol::scaling::Market;
 
 /// EKS' label that says how a node was bought.
 pub(super) const LABEL_CAPACITY: &str = "eks.amazonaws.com/capacityType";
 /// The maximum of a group of which nothing is known.
 pub const UNKNOWN_MAX: u32 = u32::MAX;
-
-/// How instances are bought.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Market {
-    /// At the list price.
-    #[default]
-    OnDemand,
-    /// On the spot market.
-    Spot,
-    /// Reserved for a time.
-    CapacityBlock,
-}
-
-impl Market {
-    /// From EKS' word.
-    #[must_use]
-    pub fn of_label(word: &str) -> Self {
-        match word {
-            "SPOT" => Self::Spot,
-            "CAPACITY_BLOCK" => Self::CapacityBlock,
-            _ => Self::OnDemand,
-        }
-    }
-
-    /// EKS' word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::OnDemand => "ON_DEMAND",
-            Self::Spot => "SPOT",
-            Self::CapacityBlock => "CAPACITY_BLOCK",
-        }
-    }
-}
-
-impl fmt::Display for Market {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::OnDemand => "on demand",
-            Self::Spot => "spot",
-            Self::CapacityBlock => "capacity block",
-        })
-    }
-}
 
 /// Where a group's bounds come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,11 +14,11 @@ use super::RUN;
 use super::blocks::{PodFate, fate};
 use super::options::Options;
 use crate::account::Account;
-use crate::command::NodeRole;
-use crate::drain::is_daemon;
-use crate::mark;
-use crate::place::anew;
-use crate::waiting::{Subject, Waiting, WaitingOn};
+use replank_facts::drain::is_daemon;
+use replank_facts::pod_factory::anew;
+use replank_protocol::command::NodeRole;
+use replank_protocol::mark;
+use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 
 /// See the module's page.
 #[derive(Clone, Debug, Default)]

@@ -1,13 +1,13 @@
 //! Groups that a run has in hand: what they want without it.
 //!
-//! A run that replaces a group's nodes writes the group's size down before it raises it ([`crate::mark::ORIGINAL_SIZE`]), and how much it raises it
-//! by ([`crate::mark::BEGUN`]). Until it is over, that size is what the group wants apart from the run: the autoscaler grows the group within it,
+//! A run that replaces a group's nodes writes the group's size down before it raises it ([`replank_protocol::mark::ORIGINAL_SIZE`]), and how much it raises it
+//! by ([`replank_protocol::mark::BEGUN`]). Until it is over, that size is what the group wants apart from the run: the autoscaler grows the group within it,
 //! and writes what it added into the same tag, so that the run leaves the group as large as it is needed ([`super::adopt`]). None of its nodes goes:
 //! new ones are not under-used and old ones are not unneeded, they are on their way in and out.
 
 use replank_model::object::cloud::{GroupSize, NodeGroup};
 
-use crate::mark::{self, Begun, read_size};
+use replank_protocol::mark::{self, Begun, read_size};
 
 /// In whose hands a group is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,60 +6,9 @@ use replank_model::object::node::Node;
 use replank_model::object::resources::{CPU, MEMORY};
 use replank_model::text::Text;
 use replank_model::view::View;
+use replank_protocol::scaling::Limit;
 
 use super::options::Options;
-
-/// A limit of the cluster that is reached.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Limit {
-    /// `--max-nodes-total`.
-    Nodes {
-        /// How many there are.
-        have: i64,
-        /// The limit.
-        max: i64,
-    },
-    /// `--cores-total`.
-    Cores {
-        /// How many there are.
-        have: i64,
-        /// The limit.
-        max: i64,
-    },
-    /// `--memory-total`.
-    MemoryGib {
-        /// How much there is.
-        have: i64,
-        /// The limit.
-        max: i64,
-    },
-    /// `--gpu-total`.
-    Gpus {
-        /// Which.
-        resource: Text,
-        /// How many there are.
-        have: i64,
-        /// The limit.
-        max: i64,
-    },
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Nodes { have, max } => {
-                write!(f, "the cluster has {have} nodes, --max-nodes-total says {max}")
-            }
-            Self::Cores { have, max } => write!(f, "the cluster has {have} cores, --cores-total says {max}"),
-            Self::MemoryGib { have, max } => {
-                write!(f, "the cluster has {have} GiB, --memory-total says {max}")
-            }
-            Self::Gpus { resource, have, max } => {
-                write!(f, "the cluster has {have} {resource}, --gpu-total says {max}")
-            }
-        }
-    }
-}
 
 /// What the cluster has of what is limited.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! How many nodes there are to be: pods that wait for a node bring some, nodes that nobody needs go.
 //!
 //! Flags, tags and annotations are those of Cluster Autoscaler. Whether a pod fits is asked of the engine that also plays the scheduler
-//! ([`crate::schedule`]), so that a node is not added on which the scheduler then places nothing. Everything here is a function of the
+//! ([`replank_schedule`]), so that a node is not added on which the scheduler then places nothing. Everything here is a function of the
 //! cluster, the groups ([`Groups`]), the settings ([`Options`]), what is remembered ([`State`]) and the time.
 
 mod adopt;
@@ -16,7 +16,6 @@ mod confirm;
 mod down;
 mod estimate;
 mod expander;
-mod facts;
 mod found;
 mod furnish;
 mod group;
@@ -40,22 +39,20 @@ mod wake;
 
 pub use autoscaler::Autoscaler;
 pub(crate) use autoscaler::Scale;
-pub use backoff::{Backoff, Request, Scope, State};
-pub use blocks::Blocks;
-pub use down::{Down, Event, Hold, Keep, Unneeded, down};
+pub use backoff::{Backoff, Request, State};
+pub use down::{Down, Keep, Unneeded, down};
 pub use expander::{Choice, Decided, Expander, choose};
-pub use facts::{Facts, FactsError, completed, merged, read as read_facts};
 pub use found::{OwnAutoscaler, own_autoscaler, priorities_text};
 pub use furnish::{Furnished, SIMULATED_MAX, furnish};
-pub use group::{Assumed, Bounds, Group, Groups, LeftOut, Market, Origin, UNKNOWN_MAX};
+pub use group::{Assumed, Bounds, Group, Groups, LeftOut, Origin, UNKNOWN_MAX};
 pub use hands::Hands;
 pub use held::Held;
-pub use limits::Limit;
 pub use options::{DownOptions, FlagError, Limits, NodesFlag, Options};
 pub use pending::NotAsked;
 pub use prices::{Price, Prices, PricesError};
 pub use priorities::{BadLine, CONFIG_KEY, CONFIG_MAP, Priorities};
-pub use refuse::{GroupWhy, Refusal};
+pub use refuse::Refusal;
+pub use replank_facts::group_facts::{Facts, FactsError, completed, merged, read as read_facts};
 pub use tags::{BadTag, OwnOptions, Tags};
 pub use template::{Fresh, Template};
 pub use up::{Given, NewNode, Round, Up, up};

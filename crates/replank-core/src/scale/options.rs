@@ -9,7 +9,7 @@ use replank_model::text::{GroupName, Text};
 use replank_model::time::Span;
 
 use super::expander::Expander;
-use crate::plan::{Window, Windows, zone};
+use replank_facts::plan::{Window, Windows, zone};
 
 /// Lower and upper limit of something in the whole cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

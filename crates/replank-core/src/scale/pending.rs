@@ -10,7 +10,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
 use super::options::Options;
-use crate::drain::is_daemon;
+use replank_facts::drain::is_daemon;
 
 /// Annotation of a pod: no node is added for it before it is so old (Cluster Autoscaler's FAQ, "How does scale-up work?").
 const DELAY: &str = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay";

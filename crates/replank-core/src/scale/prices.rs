@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use replank_model::text::Text;
+use replank_protocol::scaling::Market;
 use serde_json::Value;
-
-use super::group::Market;
 
 /// Micro-dollars (or millionths of any currency) an hour.
 pub type Price = i64;

@@ -6,12 +6,12 @@ use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::Time;
 
-use super::backoff::Scope;
 use super::bench::Bench;
 use super::held::Held;
-use super::limits::{Limit, Totals};
+use super::limits::Totals;
 use super::up::Given;
-use crate::place::words;
+use replank_facts::why::words;
+use replank_protocol::scaling::GroupWhy;
 
 /// Pods that ask the same and go on waiting.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,78 +20,6 @@ pub struct Refusal {
     pub pods: Vec<Key>,
     /// What each group says.
     pub groups: Vec<(GroupName, GroupWhy)>,
-}
-
-/// Why a group does not grow for a pod.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum GroupWhy {
-    /// None of its new nodes would take the pod.
-    Objects {
-        /// What a new node objects to, by zone; zones that object to the same are one.
-        zones: Vec<(Vec<Zone>, Vec<String>)>,
-    },
-    /// It would help, and is as large as it may be.
-    AtMaximum {
-        /// The maximum.
-        max: u32,
-    },
-    /// It would help, and the cluster is as large as it may be.
-    AtLimit(Limit),
-    /// It would help, and has failed a short while ago.
-    BackedOff {
-        /// What has failed.
-        scope: Scope,
-        /// Until when it is left alone.
-        until: Time,
-        /// What the cloud said.
-        why: Text,
-    },
-    /// It would help, and a run takes hold of it, or moves its nodes into another group.
-    InHand,
-    /// It would help, and its launches are suspended.
-    Suspended,
-    /// It would help, is empty, and `--scale-up-from-zero=false`.
-    Empty,
-    /// A new node would take the pod by itself; what is between the pods keeps it away.
-    BetweenPods {
-        /// What a new node objects to once all others are placed.
-        words: Vec<String>,
-    },
-    /// One choice adds no more than `--max-nodes-per-scaleup`.
-    EnoughAtOnce {
-        /// That many.
-        most: u32,
-    },
-}
-
-impl fmt::Display for GroupWhy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Objects { zones } => {
-                let all: Vec<String> = zones
-                    .iter()
-                    .map(|(names, words)| {
-                        let names: Vec<&str> = names.iter().map(Zone::as_str).collect();
-                        match zones.len() {
-                            1 => words.join(", "),
-                            _ => format!("in {}: {}", names.join(", "), words.join(", ")),
-                        }
-                    })
-                    .collect();
-                f.write_str(&all.join("; "))
-            }
-            Self::AtMaximum { max } => write!(f, "is at its maximum of {max}"),
-            Self::AtLimit(limit) => limit.fmt(f),
-            Self::BackedOff { scope, until, why } => write!(f, "left alone until {until}: {scope}: {why}"),
-            Self::InHand => f.write_str("is in the hands of a run"),
-            Self::Suspended => f.write_str("its launches are suspended"),
-            Self::Empty => f.write_str("has no node, and --scale-up-from-zero=false"),
-            Self::BetweenPods { words } => {
-                write!(f, "a new node would take it alone; with all others placed: {}", words.join(", "))
-            }
-            Self::EnoughAtOnce { most } => write!(f, "--max-nodes-per-scaleup={most} is reached"),
-        }
-    }
 }
 
 /// What groups say to the pods that are left.

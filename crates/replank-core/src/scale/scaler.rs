@@ -1,7 +1,7 @@
 //! From decisions to commands: groups are raised, nodes that nobody needs are cordoned, emptied and ended by their ids.
 //!
 //! A [`Scaler`] keeps nothing. Everything that has to outlive a restart stands on nodes and groups: a node that goes bears a
-//! mark ([`crate::mark`]), so that whoever comes after goes on with it. Budgets are a [`Ledger`] that is handed in, charged with what
+//! mark ([`replank_protocol::mark`]), so that whoever comes after goes on with it. Budgets are a [`Ledger`] that is handed in, charged with what
 //! everybody has sent.
 //!
 //! A run comes first. Where it takes hold of a group, nodes of it that are being emptied are let go of; they are the run's to replace.
@@ -18,20 +18,24 @@ use replank_model::view::Ix;
 use super::RUN;
 use super::adopt::{adoptions, in_the_end};
 use super::backoff::{Request, State, missing};
-use super::blocks::{Blocks, PodFate, charge, fate};
-use super::down::{Down, Hold, down};
+use super::blocks::{PodFate, charge, fate};
+use super::down::{Down, down};
 use super::group::Group;
 use super::hands::is_emptied;
 use super::held::Held;
 use super::up::{Given, Up, up};
 use super::wake::dues;
-use crate::budget::Ledger;
-use crate::command::{Command, CommandKey, Effect, Mark, NodeRole, NodeTarget, PodTarget, Replacement};
-use crate::groups::instance_id_of;
-use crate::mark;
-use crate::schedule::Scheduler;
 use crate::sent::{About, COMMAND_LIFE, Offer, Sent};
-use crate::waiting::{Subject, Waiting, WaitingOn};
+use replank_facts::budget::Ledger;
+use replank_facts::groups::instance_id_of;
+use replank_protocol::command::{
+    Command, CommandKey, Effect, Mark, NodeRole, NodeTarget, PodTarget, Replacement,
+};
+use replank_protocol::mark;
+use replank_protocol::scaling::Blocks;
+use replank_protocol::scaling::Hold;
+use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_schedule::Scheduler;
 
 /// A node's mark may be cleared by anybody so long after it was laid: longer than the longest drain with the longest grace.
 const MARK_LIFE: Span = Span::from_minutes(60);

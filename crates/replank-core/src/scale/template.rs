@@ -1,6 +1,6 @@
 //! The node that a group would add in a zone: what it offers, what it is labelled with, which DaemonSet pods start on it.
 //!
-//! Of a group with nodes it is what these have in common ([`crate::groups`]), without what belongs to the single node. Of one
+//! Of a group with nodes it is what these have in common ([`replank_facts::groups`]), without what belongs to the single node. Of one
 //! without nodes it is worked out from tags, EKS' labels and taints and the instance type, *less what EKS' images reserve*: Cluster
 //! Autoscaler takes the capacity for allocatable there, promises too much, and adds nodes on which the pods do not fit.
 
@@ -21,13 +21,13 @@ use replank_model::quantity::{Format, Quantity};
 use replank_model::text::{GroupName, NodeName, Text, Zone};
 use replank_model::view::View;
 
-use super::facts::Facts;
 use super::group::{Group, LABEL_CAPACITY, LeftOut};
 use super::options::Options;
 use super::tags::Tags;
-use crate::groups::zone_of;
-use crate::instance_types::{InstanceType, instance_type};
-use crate::place::DaemonMoulds;
+use replank_facts::fresh::DaemonMoulds;
+use replank_facts::group_facts::Facts;
+use replank_facts::groups::zone_of;
+use replank_facts::instance_types::{InstanceType, instance_type};
 
 /// Pods of a node of whose type nothing is known (kubelet's default, and Cluster Autoscaler's).
 const PODS_DEFAULT: i64 = 110;
@@ -193,7 +193,7 @@ fn less_reserved(capacity: &Resources) -> Resources {
     let pods = capacity.get(PODS).map_or(PODS_DEFAULT, Quantity::value);
     let like = InstanceType {
         name: "",
-        arch: crate::instance_types::Arch::Amd64,
+        arch: replank_facts::instance_types::Arch::Amd64,
         vcpu: cores,
         memory_mib: 0,
         pods_max: pods,

@@ -32,8 +32,8 @@ use super::priorities::Priorities;
 use super::refuse::{Refusal, refusals};
 use super::source::Stock;
 use super::template::{Template, is_startup};
-use crate::place::DaemonMoulds;
-use crate::schedule::{Scheduler, Trial};
+use replank_facts::fresh::DaemonMoulds;
+use replank_schedule::{Scheduler, Trial};
 
 /// Pods placed one by one, times groups, up to which every group is counted by the engine. Above, division ranks the groups, and the
 /// engine counts the one that is chosen: at 20 µs a pod this is under a second.

@@ -14,7 +14,7 @@ use replank_model::quantity::Quantity;
 
 use super::group::Group;
 use super::options::DownOptions;
-use crate::drain::is_daemon;
+use replank_facts::drain::is_daemon;
 
 /// Accelerators whose use alone counts where a node has some.
 const GPUS: [&str; 3] = ["nvidia.com/gpu", "amd.com/gpu", "aws.amazon.com/neuron"];

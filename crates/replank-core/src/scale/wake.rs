@@ -1,9 +1,10 @@
 //! When something falls due by the clock alone: nothing is looked at again before, unless something changes.
 
 use replank_model::time::Time;
+use replank_protocol::scaling::Blocks;
+use replank_protocol::scaling::Hold;
 
-use super::blocks::Blocks;
-use super::down::{Hold, Keep};
+use super::down::Keep;
 use super::pending::NotAsked;
 use super::scaler::Turn;
 use super::up::Given;

@@ -1,12 +1,12 @@
 //! The ordinary way of a roll.
 
-use replank_core::command::{Effect, Replacement};
-use replank_core::decision::End;
-use replank_core::mark;
-use replank_core::plan::ChosenBy;
+use replank_facts::plan::ChosenBy;
 use replank_model::object::cloud::GroupSize;
 use replank_model::selector::Selector;
 use replank_model::time::Span;
+use replank_protocol::command::{Effect, Replacement};
+use replank_protocol::decision::End;
+use replank_protocol::mark;
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, budget, node, plan, replica_set, web};

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use replank_core::decision::End;
-use replank_core::intent::Intent;
-use replank_core::mark;
-use replank_core::waiting::WaitingOn;
 use replank_model::object::Object;
 use replank_model::object::cloud::GroupSize;
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::time::{Span, Time};
+use replank_protocol::decision::End;
+use replank_protocol::intent::Intent;
+use replank_protocol::mark;
+use replank_protocol::waiting::WaitingOn;
 use serde_json::{Value, json};
 
 use crate::basics::shop;

@@ -1,10 +1,10 @@
 //! Rolls of groups that somebody makes larger meanwhile, and says so where the run reads how large they are to be in the end.
 
-use replank_core::command::Effect;
-use replank_core::decision::End;
-use replank_core::mark;
 use replank_model::object::cloud::GroupSize;
 use replank_model::time::Span;
+use replank_protocol::command::Effect;
+use replank_protocol::decision::End;
+use replank_protocol::mark;
 use serde_json::json;
 
 use crate::basics::shop;

@@ -1,10 +1,10 @@
 //! What whoever is in charge may want of a run at any moment: each ends in a stated, safe condition.
 
-use replank_core::decision::End;
-use replank_core::intent::Intent;
-use replank_core::mark;
 use replank_model::object::cloud::GroupSize;
 use replank_model::time::Span;
+use replank_protocol::decision::End;
+use replank_protocol::intent::Intent;
+use replank_protocol::mark;
 use serde_json::json;
 
 use crate::basics::shop;

@@ -1,14 +1,14 @@
 //! What a run that died has left: a later one waits for it while it holds, clears it when it does not, and completes.
 
-use replank_core::command::{Mark, NodeRole};
-use replank_core::decision::End;
-use replank_core::leftover;
-use replank_core::mark;
-use replank_core::waiting::WaitingOn;
+use replank_facts::leftover;
 use replank_model::object::cloud::GroupSize;
 use replank_model::object::node::Node;
 use replank_model::text::{RunId, Text};
 use replank_model::time::Span;
+use replank_protocol::command::{Mark, NodeRole};
+use replank_protocol::decision::End;
+use replank_protocol::mark;
+use replank_protocol::waiting::WaitingOn;
 use serde_json::json;
 
 use crate::basics::shop;

@@ -1,13 +1,13 @@
 //! Rolls into another group.
 
-use replank_core::command::{Effect, Replacement};
-use replank_core::decision::End;
-use replank_core::intent::Intent;
-use replank_core::mark;
-use replank_core::waiting::{Subject, WaitingOn};
 use replank_model::object::cloud::GroupSize;
 use replank_model::object::meta::Key;
 use replank_model::time::Span;
+use replank_protocol::command::{Effect, Replacement};
+use replank_protocol::decision::End;
+use replank_protocol::intent::Intent;
+use replank_protocol::mark;
+use replank_protocol::waiting::{Subject, WaitingOn};
 use serde_json::{Value, json};
 
 use crate::basics::shop;

@@ -1,11 +1,11 @@
 //! Clusters by chance: every run ends, and on the way keeps what it promises.
 
 use proptest::prelude::*;
-use replank_core::command::Effect;
-use replank_core::decision::End;
-use replank_core::waiting::WaitingOn;
 use replank_model::object::cloud::GroupSize;
 use replank_model::time::Span;
+use replank_protocol::command::Effect;
+use replank_protocol::decision::End;
+use replank_protocol::waiting::WaitingOn;
 use serde_json::{Value, json};
 
 use crate::stage::{Lag, Stage, budget, job_pod, node, plan, replica_set, start, web};

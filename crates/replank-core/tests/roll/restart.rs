@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use replank_advice::preflight;
 use replank_core::Core;
-use replank_core::command::{CommandKey, Effect};
-use replank_core::decision::{Decision, End};
-use replank_core::waiting::{Subject, WaitingOn};
 use replank_model::object::Kind;
 use replank_model::time::{Span, Time};
+use replank_protocol::command::{CommandKey, Effect};
+use replank_protocol::decision::{Decision, End};
+use replank_protocol::waiting::{Subject, WaitingOn};
 use serde_json::{Value, json};
 
 use crate::basics::shop;
@@ -148,7 +149,8 @@ fn a_core_made_from_what_is_known_decides_the_same() {
         for lag in LAGS {
             let mut stage = stage(spec.clone(), lag, with_batch);
             loop {
-                let mut fresh = Core::new(stage.plan.clone(), "run".into(), stage.options.clone());
+                let mut fresh =
+                    Core::new(stage.plan.clone(), "run".into(), stage.options.clone(), preflight::blocking);
                 let end = stage.tick();
                 for delta in everything(stage.core.view()) {
                     fresh.observe(delta);

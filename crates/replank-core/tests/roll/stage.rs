@@ -7,13 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use replank_core::command::{Command, CommandKey, Effect, Outcome, Refusal, Replacement};
-use replank_core::decision::{Decision, End};
-use replank_core::groups::{GroupBy, assumed_target, from_nodes};
-use replank_core::plan::{Plan, Retained};
-use replank_core::schedule::Scheduler;
-use replank_core::waiting::{Subject, WaitingOn};
-use replank_core::{Core, Options, mark, nodes_to_replace};
+use replank_advice::preflight;
+use replank_core::{Core, nodes_to_replace};
+use replank_facts::groups::{GroupBy, assumed_target, from_nodes};
+use replank_facts::plan::RunOptions;
+use replank_facts::plan::{Plan, Retained};
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
     GroupSize, Instance, InstanceState, Lifecycle, Market, NodeGroup, TemplateVersion,
@@ -28,6 +26,11 @@ use replank_model::object::{Kind, Object};
 use replank_model::text::{GroupName, InstanceId, NodeName, Text, Uid, Zone};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
+use replank_protocol::command::{Command, CommandKey, Effect, Outcome, Refusal, Replacement};
+use replank_protocol::decision::{Decision, End};
+use replank_protocol::mark;
+use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_schedule::Scheduler;
 use serde_json::{Value, json};
 
 /// From launch to registration, and to Ready.
@@ -126,7 +129,7 @@ pub(crate) struct Stage {
     /// Everything that ever waited, by kind of reason.
     pub(crate) seen: BTreeMap<&'static str, (Subject, WaitingOn)>,
     pub(crate) plan: Arc<Plan>,
-    pub(crate) options: Options,
+    pub(crate) options: RunOptions,
     /// Evictions of these pods are refused by something other than a budget.
     pub(crate) stubborn: BTreeSet<Key>,
     /// Groups that launch nothing.
@@ -160,7 +163,7 @@ impl Stage {
     pub(crate) fn new(plan: Plan, objects: Vec<Value>) -> Self {
         let mut truth: View = objects.into_iter().map(|value| Delta::Put(object(value))).collect();
         let mut learnt = from_nodes(&truth, &GroupBy::default());
-        let options = Options { started: start(), group_by: GroupBy::default() };
+        let options = RunOptions { started: start(), group_by: GroupBy::default() };
         let moving = nodes_to_replace(&truth, &plan, &options).len();
         learnt.extend(assumed_target(&learnt, &plan, moving, &options.group_by));
         for learnt in learnt {
@@ -172,7 +175,7 @@ impl Stage {
         let original = truth.groups().get("web").map(|group| group.size).unwrap_or_default();
         let mut zones = BTreeMap::new();
         for (_, node) in truth.nodes.sorted() {
-            *zones.entry(replank_core::groups::zone_of(node)).or_default() += 1;
+            *zones.entry(replank_facts::groups::zone_of(node)).or_default() += 1;
         }
         let sizes: BTreeMap<GroupName, GroupSize> =
             truth.groups().iter().map(|(name, group)| (name.clone(), group.size)).collect();
@@ -181,7 +184,7 @@ impl Stage {
         let wanted_before =
             sizes.iter().filter(|(name, _)| is_counted(name)).map(|(_, size)| size.desired).sum();
         let plan = Arc::new(plan);
-        let core = Core::new(plan.clone(), "run".into(), options.clone());
+        let core = Core::new(plan.clone(), "run".into(), options.clone(), preflight::blocking);
         let mut stage = Self {
             truth,
             core,
@@ -227,7 +230,7 @@ impl Stage {
 
     /// Replaces core by one that knows nothing but what there is.
     pub(crate) fn restart(&mut self) {
-        self.core = Core::new(self.plan.clone(), "run".into(), self.options.clone());
+        self.core = Core::new(self.plan.clone(), "run".into(), self.options.clone(), preflight::blocking);
         self.queues.clear();
         self.answers.clear();
         self.show_all();
@@ -236,7 +239,7 @@ impl Stage {
     /// Begins the plan anew under another name, as things are.
     pub(crate) fn run_again(&mut self, run: &str) {
         self.options.started = self.now;
-        self.core = Core::new(self.plan.clone(), run.into(), self.options.clone());
+        self.core = Core::new(self.plan.clone(), run.into(), self.options.clone(), preflight::blocking);
         self.sizes = self.truth.groups().iter().map(|(name, group)| (name.clone(), group.size)).collect();
         self.queues.clear();
         self.answers.clear();

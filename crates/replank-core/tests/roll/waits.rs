@@ -1,16 +1,16 @@
 //! Each reason for waiting, where it comes from and how it ends.
 
-use replank_core::command::Refusal;
-use replank_core::decision::End;
-use replank_core::drain::Refused;
-use replank_core::mark;
-use replank_core::waiting::{Subject, Waiting, WaitingOn};
 use replank_model::object::cloud::GroupSize;
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::time::Span;
+use replank_protocol::command::Refusal;
+use replank_protocol::decision::End;
+use replank_protocol::mark;
+use replank_protocol::policy::Refused;
+use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 use serde_json::{Value, json};
 
 use crate::basics::shop;
@@ -29,7 +29,7 @@ fn with(extra: Value) -> Value {
     spec
 }
 
-fn web_plan(extra: Value) -> replank_core::plan::Plan {
+fn web_plan(extra: Value) -> replank_facts::plan::Plan {
     plan(&["web"], with(extra))
 }
 

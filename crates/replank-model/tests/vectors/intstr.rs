@@ -1,7 +1,7 @@
 //! `util/intstr`: the share of a total.
 
 use replank_model::int_or_string::{IntOrString, Rounding};
-use replank_testkit::recordings::{self, Differences};
+use replank_oracle::recordings::{self, Differences};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

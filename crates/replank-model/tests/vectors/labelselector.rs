@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Context;
 use replank_model::selector::{FieldSelector, LabelSelector, Selector};
-use replank_testkit::recordings::{self, Differences};
+use replank_oracle::recordings::{self, Differences};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

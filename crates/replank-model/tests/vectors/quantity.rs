@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use replank_model::quantity::{Exactness, Format, Quantity};
-use replank_testkit::recordings::{self, Differences};
+use replank_oracle::recordings::{self, Differences};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};

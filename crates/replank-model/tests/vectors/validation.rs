@@ -2,7 +2,7 @@
 //! it does not know.
 
 use replank_model::validation::{Refusal, unknown_fields, validate};
-use replank_testkit::recordings::{self, Differences};
+use replank_oracle::recordings::{self, Differences};
 use serde_json::{Value, json};
 
 pub(crate) fn check(line: &str) -> anyhow::Result<Differences> {

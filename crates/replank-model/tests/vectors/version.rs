@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use replank_model::version::{self, Version, VersionError};
-use replank_testkit::recordings::{self, Differences};
+use replank_oracle::recordings::{self, Differences};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

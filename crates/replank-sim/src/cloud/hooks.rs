@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use replank_core::command::Refusal;
-use replank_core::interrupt::notice::Action;
 use replank_model::object::cloud::{LifecycleHook, Transition};
 use replank_model::text::{InstanceId, Text};
 use replank_model::time::Time;
+use replank_protocol::command::Refusal;
+use replank_protocol::lifecycle::Action;
 
 /// Instances that are held.
 #[derive(Debug, Default)]

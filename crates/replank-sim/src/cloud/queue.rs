@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use replank_core::command::Refusal;
 use replank_model::delta::Delta;
 use replank_model::object::cloud::Message;
 use replank_model::text::{MessageId, Text};
 use replank_model::time::{Span, Time};
+use replank_protocol::command::Refusal;
 
 use super::{CloudDue, Range};
 use crate::controllers::Ctx;

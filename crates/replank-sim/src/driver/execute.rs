@@ -2,10 +2,6 @@
 
 use std::sync::Arc;
 
-use replank_core::command::{
-    Command, Dependents, Effect, NodeTarget, PodTarget, Refusal, Replacement, Restartable, WorkloadTarget,
-};
-use replank_core::mark;
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
     GroupSize, Instance, InstanceState, LaunchTemplate, NodeGroup, TemplateVersion, Transition,
@@ -16,6 +12,10 @@ use replank_model::object::pod::PodTemplate;
 use replank_model::object::workload::{DaemonSet, Deployment, StatefulSet};
 use replank_model::object::{Kind, Object, ObjectRef, render};
 use replank_model::text::{GroupName, InstanceId, Text};
+use replank_protocol::command::{
+    Command, Dependents, Effect, NodeTarget, PodTarget, Refusal, Replacement, Restartable, WorkloadTarget,
+};
+use replank_protocol::mark;
 
 use crate::api::json::Address;
 use crate::api::{self, ApiError, DeleteOptions, Eviction, Propagation};

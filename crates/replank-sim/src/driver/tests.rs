@@ -3,12 +3,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use replank_core::command::{
-    Command, CommandKey, Effect, NodeTarget, Outcome, PodTarget, Refusal, Restartable, WorkloadTarget,
-};
-use replank_core::decision::Decision;
-use replank_core::intent::Intent;
-use replank_core::mark;
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{Instance, InstanceState, Lifecycle, Market};
 use replank_model::object::meta::Key;
@@ -16,12 +10,18 @@ use replank_model::object::workload::Deployment;
 use replank_model::object::{Kind, Object};
 use replank_model::text::{InstanceId, NodeName, RunId};
 use replank_model::time::{Span, Time};
+use replank_protocol::command::{
+    Command, CommandKey, Effect, NodeTarget, Outcome, PodTarget, Refusal, Restartable, WorkloadTarget,
+};
+use replank_protocol::decision::Decision;
+use replank_protocol::intent::Intent;
+use replank_protocol::mark;
 use serde_json::{Value, json};
 
-use super::Pilot;
 use crate::World;
 use crate::api::DeleteOptions;
 use crate::testing::{node, running, world};
+use replank_protocol::engine::Engine;
 
 /// Sends what it is given, once, and notes the answers.
 struct Hand {
@@ -30,7 +30,7 @@ struct Hand {
     sent: u32,
 }
 
-impl Pilot for Hand {
+impl Engine for Hand {
     fn intend(&mut self, _intent: Intent) {}
 
     fn start_anew(&mut self) {}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_core::groups::instance_id_of;
+use replank_facts::groups::instance_id_of;
 use replank_model::object::cloud::{NodeGroup, TemplateVersion};
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, NodeName, Text};

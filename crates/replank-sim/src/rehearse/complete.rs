@@ -8,7 +8,7 @@ mod templates;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use replank_core::budget::{asks_for_scale, failed_sync};
+use replank_facts::budget::{asks_for_scale, failed_sync};
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cluster::Other;

@@ -1,9 +1,9 @@
 //! From notes to the result.
 
-use replank_core::decision::End;
-use replank_core::waiting::{Waiting, WaitingOn};
 use replank_model::object::meta::Key;
 use replank_model::view::View;
+use replank_protocol::decision::End;
+use replank_protocol::waiting::{Waiting, WaitingOn};
 
 use super::recorder::Recorder;
 use super::result::{

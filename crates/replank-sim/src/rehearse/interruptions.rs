@@ -4,14 +4,14 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use replank_core::command::Effect;
-use replank_core::drain::is_daemon;
+use replank_facts::drain::is_daemon;
 use replank_model::object::Object;
 use replank_model::object::cloud::{Instance, InstanceState, Lifecycle};
 use replank_model::object::pod::Pod;
 use replank_model::text::{InstanceId, NodeName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
+use replank_protocol::command::Effect;
 use serde::{Serialize, Serializer};
 
 use crate::cloud::Told;

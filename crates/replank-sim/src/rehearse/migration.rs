@@ -4,8 +4,6 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use replank_core::command::{Command, Dependents, Effect};
-use replank_core::decision::End;
 use replank_core::migrate::{
     Migrated, Migration, autoscalers_of_kind, labels_of, ready_endpoints, record_key, services_of,
 };
@@ -16,6 +14,8 @@ use replank_model::object::{Kind, Object};
 use replank_model::text::{Name, Namespace, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
+use replank_protocol::command::{Command, Dependents, Effect};
+use replank_protocol::decision::End;
 use serde::Serialize;
 
 use super::{complete, millis};

@@ -19,12 +19,12 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use replank_core::decision::{Decision, End};
-use replank_core::groups::LearntGroup;
+use replank_facts::groups::LearntGroup;
 use replank_model::delta::Delta;
 use replank_model::text::{GroupName, NodeName};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
+use replank_protocol::decision::{Decision, End};
 use serde::Serializer;
 
 pub(crate) use complete::complete;
@@ -43,7 +43,9 @@ pub use starts::StartEntry;
 pub use timeline::{NodePhase, NodeTimeline, PhaseStart, Timeline};
 pub use waits::Wait;
 
-use crate::driver::{Pilot, Sent};
+use replank_protocol::engine::Engine;
+
+use crate::driver::Sent;
 use crate::durations::Assumption;
 use crate::load::Load;
 use crate::script::Launched;
@@ -115,7 +117,7 @@ const EVENTS_PER_LOOK: u32 = 2_000;
 impl Rehearsal {
     /// Sets the stage: the world, its recorder, and whoever is in charge.
     #[must_use]
-    pub fn new(setup: Setup, pilot: Box<dyn Pilot>) -> Self {
+    pub fn new(setup: Setup, pilot: Box<dyn Engine>) -> Self {
         let mut view = setup.view;
         let mut assumptions = setup.assumptions;
         assumptions.extend(complete(&mut view));

@@ -5,8 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_core::command::{Effect, PodTarget, Refusal};
-use replank_core::decision::Decision;
 use replank_model::object::Object;
 use replank_model::object::cloud::Instance;
 use replank_model::object::condition::{self, ConditionStatus};
@@ -16,6 +14,8 @@ use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::text::{GroupName, NodeName, Uid};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
+use replank_protocol::command::{Effect, PodTarget, Refusal};
+use replank_protocol::decision::Decision;
 use rustc_hash::FxHashMap;
 
 use super::result::{NoticedEntry, PodFigures};

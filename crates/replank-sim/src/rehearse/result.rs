@@ -3,9 +3,9 @@
 //! The form is versioned ([`RehearsalResult::version`]): members may be added within a version, none is taken away or given
 //! another meaning.
 
-use replank_core::decision::End;
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
+use replank_protocol::decision::End;
 use serde::Serialize;
 
 use super::connections::ConnectionFigures;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use replank_core::batch::starts::{self, Series};
-use replank_core::check::workload_of;
+use replank_facts::batch::starts::{self, Series};
+use replank_facts::workload::workload_of;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{NodeName, Text, Uid};
@@ -59,9 +59,9 @@ impl Starts {
         let Some(node) = pod.node.as_ref().filter(|node| self.nodes.contains_key(*node)) else { return };
         let (Some(owner), Some(of)) = (pod.meta.controller(), workload_of(view, pod)) else { return };
         // A Workflow is its own workload; what made it is on its label.
-        let cron = view
-            .other("argoproj.io", "Workflow", &of.key)
-            .and_then(|workflow| workflow.meta.labels.get(replank_core::batch::past::CRON_WORKFLOW).cloned());
+        let cron = view.other("argoproj.io", "Workflow", &of.key).and_then(|workflow| {
+            workflow.meta.labels.get(replank_facts::batch::past::CRON_WORKFLOW).cloned()
+        });
         let (kind, name) = match cron {
             Some(name) => (Text::from("CronWorkflow"), name),
             None => (of.kind.clone(), of.key.name.text().clone()),

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use replank_core::mark;
 use replank_model::object::Object;
 use replank_model::object::cloud::{Instance, InstanceState};
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, InstanceId, NodeName, Zone};
 use replank_model::time::Time;
 use replank_model::view::Change;
+use replank_protocol::mark;
 use serde::Serialize;
 
 /// Where a node is on its way.

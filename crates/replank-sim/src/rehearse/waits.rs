@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use replank_core::decision::Decision;
-use replank_core::waiting::{Subject, Waiting};
 use replank_model::time::{Span, Time};
+use replank_protocol::decision::Decision;
+use replank_protocol::waiting::{Subject, Waiting};
 use serde::Serialize;
 
 /// One thing that was waited for.

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use replank_core::schedule::VolumeDecisions;
 use replank_model::object::condition::ConditionStatus;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::text::{NodeName, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Ix, View};
+use replank_schedule::VolumeDecisions;
 
 use crate::controllers::condition::{condition, set};
 use crate::controllers::{Ctx, volumes};

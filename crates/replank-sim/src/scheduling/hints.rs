@@ -6,8 +6,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use replank_core::schedule::Plugin;
-use replank_core::schedule::predicate::{RequiredNodeAffinity, tolerates_cordon, untolerated_taint};
 use replank_model::object::affinity::{PodAffinityTerm, Toleration, UnsatisfiableAction};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -19,6 +17,8 @@ use replank_model::quantity::Quantity;
 use replank_model::selector::{LabelSelector, Selector};
 use replank_model::text::{Namespace, NodeName, Text};
 use replank_model::view::View;
+use replank_schedule::Plugin;
+use replank_schedule::predicate::{RequiredNodeAffinity, tolerates_cordon, untolerated_taint};
 
 use crate::controllers::volumes::claims_of;
 

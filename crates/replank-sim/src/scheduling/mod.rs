@@ -11,12 +11,12 @@ mod tests;
 
 use std::sync::Arc;
 
-use replank_core::schedule::{Placed, Scheduler, Unschedulable, VolumeDecisions};
 use replank_model::object::Object;
 use replank_model::object::pod::Pod;
 use replank_model::text::NodeName;
 use replank_model::time::Span;
 use replank_model::view::{Change, Ix, View};
+use replank_schedule::{Placed, Scheduler, Unschedulable, VolumeDecisions};
 
 use crate::controllers::Ctx;
 use crate::draw::Purpose;

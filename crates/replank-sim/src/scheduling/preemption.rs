@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_core::schedule::{Nomination, Preemption};
 use replank_model::object::Kind;
 use replank_model::object::condition::ConditionStatus;
 use replank_model::object::meta::Key;
@@ -13,6 +12,7 @@ use replank_model::object::pod::Pod;
 use replank_model::text::{NodeName, Uid};
 use replank_model::time::Span;
 use replank_model::view::{Ix, View};
+use replank_schedule::{Nomination, Preemption};
 
 use super::Due;
 use super::binding::Nominate;

@@ -1,7 +1,7 @@
 //! The forms that a line can have, each once: what is read, what a wrong line is told, and what docs/script.md explains.
 
-use replank_core::intent::Intent;
 use replank_model::object::cloud::Transition;
+use replank_protocol::intent::Intent;
 
 use super::read::Args;
 use super::what::{

@@ -1,11 +1,11 @@
 //! Lets something happen in a world.
 
-use replank_core::mark;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{LifecycleHook, Market, NodeGroup, Ways};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName, Zone};
+use replank_protocol::mark;
 use serde_json::{Value, json};
 
 use super::names::Names;

@@ -1,10 +1,10 @@
 //! Lines and what they come to, and what wrong ones are told.
 
-use replank_core::intent::Intent;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{Market, TerminationPolicy};
 use replank_model::object::meta::Key;
 use replank_model::time::{Span, Time};
+use replank_protocol::intent::Intent;
 
 use super::{
     Act, Capacity, Hand, Hazard, Meta, PodDoes, Process, Rate, Script, Supply, Way, What, When, forms,

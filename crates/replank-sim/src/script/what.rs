@@ -1,11 +1,11 @@
 //! What can happen.
 
-use replank_core::intent::Intent;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{TerminationPolicy, Transition};
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::Span;
+use replank_protocol::intent::Intent;
 use serde_json::Value;
 
 use crate::cloud::{Capacity, Hazard};

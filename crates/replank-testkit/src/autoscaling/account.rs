@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use replank_core::command::Effect;
 use replank_model::object::Object;
 use replank_model::object::cloud::{InstanceState, NodeGroup};
 use replank_model::object::meta::Key;
@@ -12,6 +11,7 @@ use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::text::Uid;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
+use replank_protocol::command::Effect;
 use replank_sim::{Observer, Sent};
 
 use super::stage::NODE_CPU_MILLI;

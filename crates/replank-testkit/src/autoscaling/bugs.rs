@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use replank_core::Core;
-use replank_core::command::{Command, CommandKey, Effect, Outcome, Replacement};
-use replank_core::decision::Decision;
-use replank_core::intent::Intent;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::cloud::GroupSize;
 use replank_model::object::render;
 use replank_model::text::GroupName;
 use replank_model::time::Time;
-use replank_sim::Pilot;
+use replank_protocol::command::{Command, CommandKey, Effect, Outcome, Replacement};
+use replank_protocol::decision::Decision;
+use replank_protocol::engine::Engine;
+use replank_protocol::intent::Intent;
 use serde_json::{Value, json};
 
 use super::account::Fault;
@@ -108,7 +108,7 @@ fn with_less(pod: &mut Value) -> bool {
     true
 }
 
-impl Pilot for Buggy {
+impl Engine for Buggy {
     fn observe(&mut self, delta: Delta) {
         if let Delta::Group(group) = &delta {
             self.sizes.insert(group.name.clone(), group.size);

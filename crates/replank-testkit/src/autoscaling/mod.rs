@@ -11,12 +11,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use replank_core::Core;
-use replank_sim::Pilot;
+use replank_protocol::engine::Engine;
 
 use account::{Account, Watching};
 
 /// Plays the stage of a seed with somebody around core in charge.
-pub fn play(seed: u64, pilot: impl FnOnce(Core) -> Box<dyn Pilot>) -> Account {
+pub fn play(seed: u64, pilot: impl FnOnce(Core) -> Box<dyn Engine>) -> Account {
     let mut world = stage::world(seed);
     let start = world.now();
     let account = Rc::new(RefCell::new(Account::begin(world.view())));

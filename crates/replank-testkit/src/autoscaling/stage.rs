@@ -7,8 +7,8 @@
 //! | pod `shop/giant`, 64 CPU | nowhere, now or on any new node |
 
 use replank_core::Core;
-use replank_core::groups::{self, GroupBy};
 use replank_core::scale::Autoscaler;
+use replank_facts::groups::{self, GroupBy};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::cloud::GroupSize;

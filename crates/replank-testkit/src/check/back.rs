@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use replank_core::decision::Decision;
-use replank_core::waiting::Subject;
 use replank_model::object::cloud::{Instance, LaunchTemplate, NodeGroup};
 use replank_model::text::{GroupName, NodeName};
+use replank_protocol::decision::Decision;
+use replank_protocol::waiting::Subject;
 
 use super::truth::Truth;
 use super::{Found, Promise, Promised};

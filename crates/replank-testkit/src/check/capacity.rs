@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use replank_core::command::NodeRole;
 use replank_model::object::Object;
 use replank_model::object::affinity::{TaintEffect, TolerationOperator};
 use replank_model::object::node::Node;
@@ -14,6 +13,7 @@ use replank_model::object::pod::Pod;
 use replank_model::object::workload::DaemonSet;
 use replank_model::text::{GroupName, InstanceId, NodeName};
 use replank_model::time::Time;
+use replank_protocol::command::NodeRole;
 
 use super::truth::{Truth, daemon_set, is_healthy, is_node_ready};
 use super::{Found, Promise, Promised, SEEN_WITHIN, Sights};

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_core::command::NodeTarget;
 use replank_model::object::cloud::{Instance, InstanceState};
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{InstanceId, NodeName, Uid};
 use replank_model::time::{Span, Time};
+use replank_protocol::command::NodeTarget;
 
 use super::moves::bears_cordons;
 use super::truth::{Truth, is_over, manager};

@@ -8,9 +8,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use replank_core::command::{Effect, NodeRole};
-use replank_core::decision::End;
-use replank_core::plan::Health;
+use replank_facts::plan::Health;
 use replank_model::object::Object;
 use replank_model::object::condition::Condition;
 use replank_model::object::meta::Key;
@@ -18,6 +16,8 @@ use replank_model::object::pod::{Pod, RestartPolicy};
 use replank_model::text::{GroupName, NodeName};
 use replank_model::time::{Span, Time};
 use replank_model::view::Change;
+use replank_protocol::command::{Effect, NodeRole};
+use replank_protocol::decision::End;
 use replank_sim::Sent;
 
 use super::sights::{Met, Sights};

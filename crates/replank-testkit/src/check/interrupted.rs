@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_core::command::{Effect, NodeRole};
 use replank_model::object::cloud::{Instance, Lifecycle, LifecycleHook, Transition};
 use replank_model::object::pod::Pod;
 use replank_model::text::InstanceId;
 use replank_model::time::{Span, Time};
+use replank_protocol::command::{Effect, NodeRole};
 use replank_sim::Sent;
 
 use super::ending::{Ending, goes_with_its_node};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use replank_core::command::{Effect, Mark};
 use replank_model::object::node::Node;
 use replank_model::text::{NodeName, RunId};
 use replank_model::time::Time;
+use replank_protocol::command::{Effect, Mark};
 use replank_sim::Sent;
 
 use super::truth::Truth;

@@ -50,12 +50,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::rc::Rc;
 
-use replank_core::command::Effect;
-use replank_core::decision::{Decision, End};
 use replank_model::object::Object;
 use replank_model::text::{InstanceId, RunId, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
+use replank_protocol::command::Effect;
+use replank_protocol::decision::{Decision, End};
 use replank_sim::{Observer, Sent, World};
 
 use crate::clusters::How;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_core::plan::{
+use replank_facts::plan::{
     BarePods, BlockingFindings, Budget, ChosenBy, Health, LocalStorage, OnDeadline, Plan, Retained,
-    Singletons, StuckAction,
+    Singletons,
 };
 use replank_model::int_or_string::IntOrString;
 use replank_model::object::cloud::{GroupSize, Instance, NodeGroup};
@@ -12,6 +12,7 @@ use replank_model::selector::Selector;
 use replank_model::text::{GroupName, InstanceId, NodeName};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
+use replank_protocol::policy::StuckAction;
 
 /// Within this time an autoscaler has written down what it has added to a group that a run has in hand: it looks every ten seconds, at what it sees
 /// some seconds late.

@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use replank_core::decision::End;
-use replank_core::waiting::{Subject, Waiting, WaitingOn};
 use replank_model::int_or_string::IntOrString;
 use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, RestartPolicy};
 use replank_model::object::policy::PodDisruptionBudget;
+use replank_protocol::decision::End;
+use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 
 use super::budget::{covering, covers, desired_healthy, replicas};
 use super::ending::goes_with_its_node;

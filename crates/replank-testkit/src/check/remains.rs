@@ -3,11 +3,11 @@
 //! Done is a run when nothing is retained any more: so what the plan retains is over by then, too. What may stay is said: a node that was
 //! left out keeps its mark, bounds that cannot be given back keep what tells of them.
 
-use replank_core::decision::{Decision, End};
 use replank_model::object::cloud::NodeGroup;
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName};
 use replank_model::time::Time;
+use replank_protocol::decision::{Decision, End};
 
 use super::marks::{EXCLUDE, Marks};
 use super::truth::Truth;

@@ -1,8 +1,8 @@
 //! L2 and L4: in a cluster that nothing befalls any more there are no effects, and nothing is left in a queue.
 
-use replank_core::command::Effect;
 use replank_model::object::cloud::Lifecycle;
 use replank_model::time::Span;
+use replank_protocol::command::Effect;
 use replank_sim::{Sent, World};
 
 use super::truth::{Truth, is_over};

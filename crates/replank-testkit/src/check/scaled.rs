@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use replank_core::command::{Effect, NodeTarget, Replacement};
 use replank_model::object::cloud::NodeGroup;
 use replank_model::text::GroupName;
 use replank_model::time::Time;
+use replank_protocol::command::{Effect, NodeTarget, Replacement};
 use replank_sim::Sent;
 
 use super::sights::{Met, Sights};

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_core::command::{Effect, Refusal};
-use replank_core::decision::Decision;
 use replank_model::object::Object;
 use replank_model::object::condition::ConditionStatus;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::text::Uid;
 use replank_model::time::Time;
+use replank_protocol::command::{Effect, Refusal};
+use replank_protocol::decision::Decision;
 use replank_sim::Sent;
 
 use super::truth::Truth;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use replank_core::decision::{Decision, End};
-use replank_core::waiting::{Subject, WaitingOn};
 use replank_model::object::cloud::NodeGroup;
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName};
+use replank_protocol::decision::{Decision, End};
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 use super::capacity::Capacity;
 use super::ending::goes_with_its_node;

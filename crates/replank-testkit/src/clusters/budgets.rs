@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::NAMESPACES;
 use super::workloads::Covered;
-use crate::sched_random::Random;
+use replank_oracle::sched_random::Random;
 
 /// Four workloads in five have a budget; a few have two; a few budgets cover more than one workload.
 pub(super) fn draw(random: &mut Random, covered: &[Covered]) -> Vec<Value> {

@@ -2,12 +2,12 @@
 //!
 //! Drawn from a stream of its own, so that clusters are what they were without it.
 
-use replank_core::plan::{Plan, Retain, Retained, Singletons, Waves, Window, Windows};
+use replank_facts::plan::{Plan, Retain, Retained, Singletons, Waves, Window, Windows};
 use replank_model::int_or_string::IntOrString;
 use replank_model::time::Span;
 use serde_json::{Value, json};
 
-use crate::sched_random::Random;
+use replank_oracle::sched_random::Random;
 
 /// Sets the stream apart from the cluster's.
 const CARE: u64 = 0x6361_7265;

@@ -10,7 +10,7 @@ use replank_sim::script::Delivery;
 use serde_json::{Value, json};
 
 use super::Cluster;
-use crate::sched_random::Random;
+use replank_oracle::sched_random::Random;
 
 /// Sets the stream apart from the cluster's.
 const ELASTIC: u64 = 0x656c_6173_7469_6300;

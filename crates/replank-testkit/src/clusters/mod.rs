@@ -14,15 +14,15 @@ mod trouble;
 mod workloads;
 
 pub use elastic::{Elastic, How, Strike};
-use replank_core::groups::{GroupBy, LearntGroup, assumed_target};
-use replank_core::plan::{ChosenBy, OnFailure, Plan};
+use replank_facts::groups::{GroupBy, LearntGroup, assumed_target};
+use replank_facts::plan::{ChosenBy, OnFailure, Plan};
 use replank_model::object::cloud::{Instance, NodeGroup};
 use replank_model::text::GroupName;
 use replank_model::time::{Span, Time};
 use serde_json::{Value, json};
 pub use trouble::Trouble;
 
-use crate::sched_random::Random;
+use replank_oracle::sched_random::Random;
 
 /// A cluster before anything runs on it, and what is to be done with it.
 #[derive(Clone, Debug)]

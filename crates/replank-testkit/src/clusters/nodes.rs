@@ -1,6 +1,6 @@
 //! Nodes, their groups, and what belongs to nodes.
 
-use replank_core::groups;
+use replank_facts::groups;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::cloud::{Instance, NodeGroup};
@@ -10,7 +10,7 @@ use replank_model::view::View;
 use serde_json::{Value, json};
 
 use super::BEGIN;
-use crate::sched_random::Random;
+use replank_oracle::sched_random::Random;
 
 /// All nodes.
 pub(super) struct Fleet {

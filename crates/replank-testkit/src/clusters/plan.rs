@@ -1,10 +1,10 @@
 //! Plans of all shapes.
 
-use replank_core::plan::Plan;
+use replank_facts::plan::Plan;
 use serde_json::{Value, json};
 
 use super::nodes::Fleet;
-use crate::sched_random::Random;
+use replank_oracle::sched_random::Random;
 
 pub(super) fn draw(random: &mut Random, fleet: &Fleet) -> Plan {
     let mut spec = json!({"target": target(random), "budget": budget(random),

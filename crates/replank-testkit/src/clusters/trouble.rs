@@ -2,14 +2,15 @@
 //!
 //! Drawn from a stream of its own, so that clusters are otherwise what they were without it.
 
-use replank_core::plan::{BlockingFindings, Health, OnFailure, Plan, StuckAction, StuckTerminating};
+use replank_facts::plan::{BlockingFindings, Health, OnFailure, Plan, StuckTerminating};
 use replank_model::time::Span;
+use replank_protocol::policy::StuckAction;
 use replank_sim::{ImageFault, ImageName};
 use serde_json::{Value, json};
 
 use super::Cluster;
 use super::nodes::{Fleet, OLD_IMAGE};
-use crate::sched_random::Random;
+use replank_oracle::sched_random::Random;
 
 /// Sets the stream apart from the cluster's.
 const TROUBLE: u64 = 0x7472_6f75_626c_6500;

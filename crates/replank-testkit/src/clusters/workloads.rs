@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::BEGIN;
 use super::nodes::{Fleet, Pool};
-use crate::sched_random::Random;
+use replank_oracle::sched_random::Random;
 
 /// What is to run.
 #[derive(Default)]

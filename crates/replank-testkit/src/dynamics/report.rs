@@ -10,7 +10,7 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::{Outcome, Scenario, compare, run};
-use crate::recordings::{lines, walk_recordings};
+use replank_oracle::recordings::{lines, walk_recordings};
 
 /// Names another directory than the repository's `testdata/transcripts`.
 const DIRECTORY_VARIABLE: &str = "REPLANK_TRANSCRIPTS";

@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use replank_core::command::{Command, CommandKey, Effect};
-use replank_core::decision::Decision;
 use replank_model::object::Object;
 use replank_model::object::cloud::{Instance, InstanceState, Lifecycle, Message};
 use replank_model::object::meta::Key;
@@ -15,6 +13,8 @@ use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::text::{InstanceId, MessageId, NodeName, Uid};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
+use replank_protocol::command::{Command, CommandKey, Effect};
+use replank_protocol::decision::Decision;
 use replank_sim::{Observer, Sent};
 
 use super::stage::Kind;
@@ -354,7 +354,7 @@ impl Account {
         if !is_done {
             let is_eviction = matches!(sent.command.effect, Effect::Evict { .. });
             let is_budget =
-                matches!(&sent.result, Some((_, Err(replank_core::command::Refusal::Budget { .. }))));
+                matches!(&sent.result, Some((_, Err(replank_protocol::command::Refusal::Budget { .. }))));
             if is_eviction && is_budget {
                 self.refused += 1;
                 if let Effect::Evict { pod, .. } = &sent.command.effect {

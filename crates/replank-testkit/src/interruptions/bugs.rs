@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use replank_core::Core;
-use replank_core::command::{Command, CommandKey, Effect, Outcome};
-use replank_core::decision::Decision;
-use replank_core::intent::Intent;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::cloud::Message;
 use replank_model::text::{InstanceId, MessageId, NodeName, RunId, Text};
 use replank_model::time::{Span, Time};
-use replank_sim::Pilot;
+use replank_protocol::command::{Command, CommandKey, Effect, Outcome};
+use replank_protocol::decision::Decision;
+use replank_protocol::engine::Engine;
+use replank_protocol::intent::Intent;
 use serde_json::Value;
 
 use super::account::Fault;
@@ -170,7 +170,7 @@ impl Buggy {
     }
 }
 
-impl Pilot for Buggy {
+impl Engine for Buggy {
     fn observe(&mut self, delta: Delta) {
         if let Delta::Put(Object::Node(node)) = &delta {
             let id = node.spec.provider_id.rsplit('/').next().unwrap_or_default();

@@ -15,7 +15,8 @@ use std::rc::Rc;
 
 use replank_core::Core;
 use replank_model::time::{Span, Time};
-use replank_sim::{Pilot, World};
+use replank_protocol::engine::Engine;
+use replank_sim::World;
 
 use account::{Account, Watching};
 use pilot::Steward;
@@ -45,7 +46,11 @@ pub fn play(stage: &Stage, restart: Option<Span>) -> Played {
 }
 
 /// Plays a stage with somebody around core in charge.
-pub fn play_with(stage: &Stage, restart: Option<Span>, pilot: impl FnOnce(Core) -> Box<dyn Pilot>) -> Played {
+pub fn play_with(
+    stage: &Stage,
+    restart: Option<Span>,
+    pilot: impl FnOnce(Core) -> Box<dyn Engine>,
+) -> Played {
     let mut world = stage.world();
     let start = world.now();
     let account = Rc::new(RefCell::new(Account::begin(world.view())));

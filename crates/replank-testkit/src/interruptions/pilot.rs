@@ -4,26 +4,26 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
 
-use replank_core::command::Outcome;
-use replank_core::decision::Decision;
-use replank_core::intent::Intent;
-use replank_core::waiting::{Subject, WaitingOn};
 use replank_model::delta::Delta;
 use replank_model::time::{Span, Time};
-use replank_sim::Pilot;
+use replank_protocol::command::Outcome;
+use replank_protocol::decision::Decision;
+use replank_protocol::engine::Engine;
+use replank_protocol::intent::Intent;
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 use super::account::Account;
 
 /// See the module's page.
 pub(super) struct Steward {
-    pilot: Box<dyn Pilot>,
+    pilot: Box<dyn Engine>,
     account: Rc<RefCell<Account>>,
     slowest_ms: Rc<RefCell<u128>>,
 }
 
 impl Steward {
     pub(super) fn new(
-        pilot: Box<dyn Pilot>,
+        pilot: Box<dyn Engine>,
         account: Rc<RefCell<Account>>,
         slowest_ms: Rc<RefCell<u128>>,
     ) -> Self {
@@ -31,7 +31,7 @@ impl Steward {
     }
 }
 
-impl Pilot for Steward {
+impl Engine for Steward {
     fn observe(&mut self, delta: Delta) {
         if let Delta::Message(message) = &delta {
             self.account.borrow_mut().delivered(message);

@@ -9,9 +9,11 @@
 //! Every node has a pod of a DaemonSet and, on the average, five of Deployments with twenty replicas each, of which a budget lets
 //! five be missing. Pods ask for 1 of a node's 8 CPU and take five seconds to stop.
 
-use replank_core::groups::{self, GroupBy};
-use replank_core::plan::Plan;
-use replank_core::{Core, Options, interrupt};
+use replank_advice::preflight;
+use replank_core::{Core, interrupt};
+use replank_facts::groups::{self, GroupBy};
+use replank_facts::plan::Plan;
+use replank_facts::plan::RunOptions;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::text::{InstanceId, RunId};
@@ -252,14 +254,15 @@ impl Stage {
     pub(super) fn core(&self) -> Core {
         let plan = if self.is_rolled { rolling() } else { resting() };
         let interruptions = interrupt::Options::beside(Some(&plan));
-        Core::new(plan, RunId::from("roll"), options()).with_interruptions(interruptions)
+        Core::new(plan, RunId::from("roll"), options(), preflight::blocking).with_interruptions(interruptions)
     }
 
     /// One core that handles interruptions only, and one that does nothing but roll.
     pub(super) fn apart(&self) -> (Core, Core) {
         let interruptions = interrupt::Options::beside(Some(&rolling()));
-        let one = Core::new(resting(), RunId::from("nothing"), options()).with_interruptions(interruptions);
-        (one, Core::new(rolling(), RunId::from("roll"), options()))
+        let one = Core::new(resting(), RunId::from("nothing"), options(), preflight::blocking)
+            .with_interruptions(interruptions);
+        (one, Core::new(rolling(), RunId::from("roll"), options(), preflight::blocking))
     }
 
     fn objects(&self) -> impl Iterator<Item = Value> {
@@ -301,8 +304,8 @@ impl Stage {
     }
 }
 
-fn options() -> Options {
-    Options { started: BEGIN + SETTLED, group_by: GroupBy::default() }
+fn options() -> RunOptions {
+    RunOptions { started: BEGIN + SETTLED, group_by: GroupBy::default() }
 }
 
 /// A plan that chooses nothing.

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use replank_core::migrate::{Migrated, ScaleDown};
+use replank_core::migrate::Migrated;
+use replank_protocol::hindrance::ScaleDown;
 
-use crate::sched_random::Random;
+use replank_oracle::sched_random::Random;
 
 /// Which way the selectors allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,5 @@
 //! Playing one case.
 
-use replank_core::command::Effect;
-use replank_core::decision::End;
-use replank_core::intent::Intent;
 use replank_core::migrate::{Choice, Goal, Migrated, Migration, Options, Path, Request};
 use replank_model::labels::TextMap;
 use replank_model::object::Kind;
@@ -14,6 +11,9 @@ use replank_model::selector::LabelSelector;
 use replank_model::text::RunId;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
+use replank_protocol::command::Effect;
+use replank_protocol::decision::End;
+use replank_protocol::intent::Intent;
 use replank_sim::api::json::{Address, Method, PatchType, Request as Call};
 use replank_sim::api::{self, Api, ApiError, DeleteOptions, Propagation};
 use replank_sim::{CloudTimings, KubeletModel, Settings, World};
@@ -327,7 +327,7 @@ fn touch_other(api: &mut Api, key: &Key, number: &str) -> Result<(), ApiError> {
 ///
 /// # Errors
 /// What forbids both.
-pub fn judged(case: &Case) -> Result<Path, Vec<replank_core::migrate::Hindrance>> {
+pub fn judged(case: &Case) -> Result<Path, Vec<replank_protocol::hindrance::Hindrance>> {
     let world = world(case);
     let live = world.view().object(case.kind.kind(), &key()).expect("it is there");
     replank_core::migrate::judged(world.view(), case.kind, &live, &request(case).goal).path(Choice::Auto)

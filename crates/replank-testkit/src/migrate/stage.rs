@@ -1,13 +1,13 @@
 //! One migration step by step, for tests in which somebody meddles at a chosen moment.
 
-use replank_core::decision::End;
-use replank_core::intent::Intent;
 use replank_core::migrate::{Choice, Goal, Migration, Options, Request};
 use replank_model::object::meta::Key;
 use replank_model::object::workload::Deployment;
 use replank_model::object::{Kind, Object};
 use replank_model::text::RunId;
 use replank_model::time::{Span, Time};
+use replank_protocol::decision::End;
+use replank_protocol::intent::Intent;
 use replank_sim::World;
 use replank_sim::api::json::{Address, PatchType};
 use replank_sim::api::{DeleteOptions, Propagation, json};

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use replank_core::groups::GroupBy;
 use replank_core::scale::{self, Given, Groups, Hands, Options, Prices, Priorities, State, Up, read_facts};
-use replank_core::schedule::Scheduler;
+use replank_facts::groups::GroupBy;
 use replank_model::delta::Delta;
 use replank_model::object::pod::Pod;
 use replank_model::object::{Object, Projector};
 use replank_model::text::{Name, Uid};
 use replank_model::time::Time;
 use replank_model::view::View;
+use replank_schedule::Scheduler;
 use serde_json::{Value, json};
 
 use crate::on_core::ran;

@@ -1,8 +1,9 @@
 //! The section `memory`: what the autoscaler remembers from earlier looks.
 
 use anyhow::{Context, bail};
-use replank_core::scale::{Market, Options, Request, Scope, State};
+use replank_core::scale::{Options, Request, State};
 use replank_model::time::{Span, Time};
+use replank_protocol::scaling::{Market, Scope};
 
 /// Lines such as `5m ago: no capacity of m6i.xlarge in a`, the oldest first.
 pub(super) fn read(lines: &[(usize, &str)], now: Time, options: &Options) -> anyhow::Result<State> {

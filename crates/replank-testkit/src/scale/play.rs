@@ -1,12 +1,12 @@
 //! From a story to what is decided.
 
 use anyhow::{Context, ensure};
-use replank_core::budget::{Healths, Ledger};
-use replank_core::groups::GroupBy;
 use replank_core::scale::{
     self, Given, Groups, Hands, Options, Prices, Priorities, merged, priorities_text, read_facts,
 };
-use replank_core::schedule::Scheduler;
+use replank_facts::budget::{Healths, Ledger};
+use replank_facts::groups::GroupBy;
+use replank_schedule::Scheduler;
 
 use super::file::Story;
 use super::{groups, memory, story};

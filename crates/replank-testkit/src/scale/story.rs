@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use replank_core::check::workload_of;
 use replank_core::scale::{Down, Groups, Keep, NotAsked, Refusal, Round, Up};
+use replank_facts::workload::workload_of;
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, NodeName, Zone};
 use replank_model::time::Time;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_core::command::{Effect, NodeRole, Replacement};
+use replank_protocol::command::{Effect, NodeRole, Replacement};
 use replank_sim::Sent;
 
 use super::names::Names;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_core::groups::instance_id_of;
+use replank_facts::groups::instance_id_of;
 use replank_model::object::Object;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;

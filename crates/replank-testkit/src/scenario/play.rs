@@ -7,12 +7,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, ensure};
-use replank_core::check::{self, Finding};
-use replank_core::decision::Decision;
-use replank_core::groups::{GroupBy, assumed_target, group_of};
-use replank_core::plan::{ChosenBy, Plan};
+use replank_advice::check::{self, Finding};
+use replank_advice::preflight;
 use replank_core::scale::{Autoscaler, Priorities, priorities_text};
-use replank_core::{Core, Options, interrupt, nodes_to_replace};
+use replank_core::{Core, interrupt, nodes_to_replace};
+use replank_facts::groups::{GroupBy, assumed_target, group_of};
+use replank_facts::plan::RunOptions;
+use replank_facts::plan::{ChosenBy, Plan};
 use replank_intake::document::Found;
 use replank_intake::limits::Limits;
 use replank_intake::read::read;
@@ -22,6 +23,7 @@ use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, RunId};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
+use replank_protocol::decision::Decision;
 use replank_sim::load::{Curve, Load, Measured};
 use replank_sim::rehearse::{Ending, FindingEntry, Rehearsal, RehearsalResult, Setup, Stop};
 use replank_sim::script::{Happening, What, When, happen};
@@ -75,7 +77,7 @@ fn tell(scenario: &Scenario, after: Option<usize>) -> anyhow::Result<(String, Op
         }
     };
     let mut stage = stage::set(scenario)?;
-    let options = Options { started: stage.start, group_by: GroupBy::default() };
+    let options = RunOptions { started: stage.start, group_by: GroupBy::default() };
     if let Some(plan) = &plan {
         let moving = nodes_to_replace(&stage.view, plan, &options).len();
         stage.groups.extend(assumed_target(&stage.groups, plan, moving, &options.group_by));
@@ -192,7 +194,7 @@ enum Due<'a> {
 impl Show {
     fn begin(
         plan: Option<Arc<Plan>>,
-        options: Options,
+        options: RunOptions,
         stage: Stage,
         scenario: &Scenario,
     ) -> anyhow::Result<Self> {
@@ -210,7 +212,7 @@ impl Show {
         let chosen = plan.as_ref().map(|plan| nodes_to_replace(&setup.view, plan, &options));
         let interruptions = interrupt::Options::beside(plan.as_deref());
         let mut core = match plan {
-            Some(plan) => Core::new(plan, RunId::from("run"), options),
+            Some(plan) => Core::new(plan, RunId::from("run"), options, preflight::blocking),
             None => Core::without_run(),
         };
         core = core.with_interruptions(interruptions);

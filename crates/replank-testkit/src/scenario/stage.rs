@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use anyhow::{Context, anyhow, ensure};
-use replank_core::groups::{GroupBy, LearntGroup, from_nodes};
+use replank_facts::groups::{GroupBy, LearntGroup, from_nodes};
 use replank_intake::document::Found;
 use replank_intake::limits::Limits;
 use replank_intake::read::read;

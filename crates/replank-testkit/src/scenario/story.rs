@@ -2,10 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_core::command::{Command, Dependents, Effect, NodeRole, Replacement};
-use replank_core::decision::Decision;
-use replank_core::mark;
-use replank_core::waiting::WaitingOn;
 use replank_model::object::Object;
 use replank_model::object::cloud::{GroupSize, Instance, InstanceState, LaunchTemplate, NodeGroup};
 use replank_model::object::cluster::Other;
@@ -15,6 +11,10 @@ use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::text::Uid;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
+use replank_protocol::command::{Command, Dependents, Effect, NodeRole, Replacement};
+use replank_protocol::decision::Decision;
+use replank_protocol::mark;
+use replank_protocol::waiting::WaitingOn;
 use replank_sim::{Observer, Sent};
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use replank_core::check::Finding;
+use replank_advice::check::Finding;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_sim::Sent;

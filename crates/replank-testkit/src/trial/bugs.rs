@@ -8,16 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use replank_core::Core;
-use replank_core::command::{
-    Command, CommandKey, Effect, Mark, NodeRole, NodeTarget, Outcome, PodTarget, Refusal, Replacement,
-    WorkloadTarget,
-};
-use replank_core::decision::{Decision, End};
-use replank_core::intent::Intent;
-use replank_core::interrupt::notice::{Action, Place};
-use replank_core::mark;
-use replank_core::plan::{BlockingFindings, Health, OnFailure, Singletons, StuckAction};
-use replank_core::waiting::{Subject, Waiting, WaitingOn};
+use replank_facts::plan::{BlockingFindings, Health, OnFailure, Singletons};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::cloud::{GroupSize, Instance, Lifecycle, Transition};
@@ -25,7 +16,18 @@ use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, NodeName, RunId};
 use replank_model::time::{Span, Time};
-use replank_sim::{ImageFault, ImageName, Pilot};
+use replank_protocol::command::{
+    Command, CommandKey, Effect, Mark, NodeRole, NodeTarget, Outcome, PodTarget, Refusal, Replacement,
+    WorkloadTarget,
+};
+use replank_protocol::decision::{Decision, End};
+use replank_protocol::engine::Engine;
+use replank_protocol::intent::Intent;
+use replank_protocol::lifecycle::{Action, Place};
+use replank_protocol::mark;
+use replank_protocol::policy::StuckAction;
+use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_sim::{ImageFault, ImageName};
 use serde_json::json;
 
 use super::{Cores, everything};
@@ -583,7 +585,7 @@ impl Buggy {
     }
 }
 
-impl Pilot for Buggy {
+impl Engine for Buggy {
     fn observe(&mut self, delta: Delta) {
         let delta = match (self.bug, delta) {
             (Bug::OpenNodes, Delta::Put(Object::Node(node))) => Delta::from(shown(&node)),

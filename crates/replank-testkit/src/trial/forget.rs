@@ -12,17 +12,17 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use replank_core::Core;
-use replank_core::command::{Command, CommandKey, Outcome};
-use replank_core::decision::Decision;
-use replank_core::intent::Intent;
-use replank_core::mark;
 use replank_model::delta::Delta;
 use replank_model::object::cloud::NodeGroup;
 use replank_model::time::{Span, Time};
-use replank_sim::Pilot;
+use replank_protocol::command::{Command, CommandKey, Outcome};
+use replank_protocol::decision::Decision;
+use replank_protocol::engine::Engine;
+use replank_protocol::intent::Intent;
+use replank_protocol::mark;
 
 use super::{Cores, everything};
-use crate::sched_random::Random;
+use replank_oracle::sched_random::Random;
 
 /// After which an effect has been seen: watches lag by two seconds.
 const SEEN_WITHIN: Span = Span::from_secs(5);
@@ -99,7 +99,7 @@ impl Forgetful {
     }
 }
 
-impl Pilot for Forgetful {
+impl Engine for Forgetful {
     fn observe(&mut self, delta: Delta) {
         self.core.observe(delta);
     }

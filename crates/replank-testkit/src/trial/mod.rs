@@ -10,18 +10,21 @@ mod table;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use replank_core::command::{CommandKey, Effect};
-use replank_core::decision::End;
-use replank_core::plan::{OnFailure, Plan};
+use replank_advice::preflight;
 use replank_core::scale::Autoscaler;
-use replank_core::waiting::Waiting;
-use replank_core::{Core, Options, interrupt};
+use replank_core::{Core, interrupt};
+use replank_facts::plan::RunOptions;
+use replank_facts::plan::{OnFailure, Plan};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::text::RunId;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_sim::{CloudTimings, KubeletModel, Pilot, Settings, TraceHash, World};
+use replank_protocol::command::{CommandKey, Effect};
+use replank_protocol::decision::End;
+use replank_protocol::engine::Engine;
+use replank_protocol::waiting::Waiting;
+use replank_sim::{CloudTimings, KubeletModel, Settings, TraceHash, World};
 
 pub use table::{Floor, Table};
 
@@ -74,7 +77,7 @@ pub fn run(cluster: &Cluster) -> Trial {
 }
 
 /// Rolls a cluster with somebody around core in charge. `pilot` is given what makes a core like the one it is given.
-pub fn run_with(cluster: &Cluster, pilot: impl FnOnce(Cores, Core) -> Box<dyn Pilot>) -> Trial {
+pub fn run_with(cluster: &Cluster, pilot: impl FnOnce(Cores, Core) -> Box<dyn Engine>) -> Trial {
     roll(cluster, settled(cluster), pilot)
 }
 
@@ -99,7 +102,7 @@ fn everything(view: &View) -> Vec<Delta> {
 #[derive(Clone, Debug)]
 pub struct Cores {
     plan: Plan,
-    options: Options,
+    options: RunOptions,
     /// Whether interruptions are handled, too.
     interruptions: bool,
     /// Whether the number of nodes is kept to what is needed, too.
@@ -124,7 +127,7 @@ impl Cores {
         let mut plan = self.plan.clone();
         change(&mut plan);
         let interruptions = self.interruptions.then(|| interrupt::Options::beside(Some(&plan)));
-        let core = Core::new(plan, RunId::from("trial"), self.options.clone());
+        let core = Core::new(plan, RunId::from("trial"), self.options.clone(), preflight::blocking);
         let core = match interruptions {
             Some(options) => core.with_interruptions(options),
             None => core,
@@ -166,7 +169,7 @@ fn settled(cluster: &Cluster) -> World {
     world
 }
 
-fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> Box<dyn Pilot>) -> Trial {
+fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> Box<dyn Engine>) -> Trial {
     let start = world.now();
     let promised = Promised::of(&cluster.plan, world.view());
     let checkers = Rc::new(RefCell::new(Checkers::begin(promised, world.view())));
@@ -174,7 +177,7 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
     for (whose, fault) in &cluster.troubles {
         world.image_fault(whose, Some(*fault));
     }
-    let options = Options { started: start.floor_seconds(), group_by: Cluster::group_by() };
+    let options = RunOptions { started: start.floor_seconds(), group_by: Cluster::group_by() };
     let autoscaler =
         cluster.elastic.as_ref().and_then(|elastic| elastic.autoscaler.as_deref()).map(autoscaler);
     if autoscaler.is_some() {

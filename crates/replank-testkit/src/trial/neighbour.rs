@@ -5,7 +5,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use replank_core::command::Effect;
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -13,6 +12,7 @@ use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::workload::Deployment;
 use replank_model::text::{NodeName, Text};
 use replank_model::time::{Span, Time};
+use replank_protocol::command::Effect;
 use replank_sim::api::{DeleteOptions, Eviction, EvictionRefusal};
 use replank_sim::script::{self, AsGiven, Delivery, What};
 use replank_sim::{PodAct, World};
@@ -20,7 +20,7 @@ use replank_sim::{PodAct, World};
 use super::strike;
 use crate::check::Checkers;
 use crate::clusters::{Cluster, Elastic, Neighbour, Strike};
-use crate::sched_random::Random;
+use replank_oracle::sched_random::Random;
 
 /// How long neighbours act.
 const FAULTS: Span = Span::from_minutes(60);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use replank_core::decision::End;
+use replank_protocol::decision::End;
 
 use super::Trial;
 use crate::check::Met;

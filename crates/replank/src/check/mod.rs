@@ -6,12 +6,12 @@ pub(crate) mod sarif;
 #[cfg(test)]
 mod tests;
 
-use replank_core::Options;
-use replank_core::check::{self, Finding};
-use replank_core::groups::{GroupBy, LearntGroup};
+use replank_advice::check::{self, Finding};
 use replank_core::nodes_to_replace;
-use replank_core::plan::Plan;
 use replank_core::scale::{self, Facts};
+use replank_facts::groups::{GroupBy, LearntGroup};
+use replank_facts::plan::Plan;
+use replank_facts::plan::RunOptions;
 use replank_model::delta::Delta;
 use replank_model::time::Time;
 use replank_model::view::View;
@@ -87,7 +87,8 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
             let snapshot::Cluster { mut view, now, older: _ } = cluster;
             count_budgets(&mut view, now);
             let learnt = groups::of_label(&view, &args.read.group_label);
-            let options = Options { started: now, group_by: GroupBy::Label(args.read.group_label.clone()) };
+            let options =
+                RunOptions { started: now, group_by: GroupBy::Label(args.read.group_label.clone()) };
             let findings = found(&view, &learnt, &facts, None, &options);
             let nodes = view.nodes.len();
             Ok(Checked { name, sources: names, now, plan: None, nodes, findings })
@@ -96,7 +97,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
 }
 
 fn of_scene(scene: Scene, sources: Vec<String>) -> Checked {
-    let options = Options { started: scene.now, group_by: scene.group_by.clone() };
+    let options = RunOptions { started: scene.now, group_by: scene.group_by.clone() };
     Checked {
         findings: found(&scene.view, &scene.groups, &scene.facts, Some(&scene.plan), &options),
         nodes: nodes_to_replace(&scene.view, &scene.plan, &options).len(),
@@ -113,7 +114,7 @@ pub(crate) fn found(
     groups: &[LearntGroup],
     facts: &[Facts],
     plan: Option<&Plan>,
-    options: &Options,
+    options: &RunOptions,
 ) -> Vec<FindingEntry> {
     let mut view = view.clone();
     let mut groups = groups.to_vec();

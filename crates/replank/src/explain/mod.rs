@@ -2,8 +2,8 @@
 
 mod page;
 
-use replank_core::plan::nearest;
-use replank_core::{audit, check};
+use replank_advice::{audit, check};
+use replank_facts::plan::nearest;
 use serde_json::{Value, json};
 
 use crate::cli::{ExplainArgs, ExplainFormat};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use replank_core::hpa::{self, Config, Given, Memory, Metrics, Outcome, Rival, Scale, ScaleError};
+use replank_hpa::{self, Config, Given, Memory, Metrics, Outcome, Rival, Scale, ScaleError};
 use replank_model::object::autoscaling::{HorizontalPodAutoscaler, MetricSpec, MetricStatus};
 use replank_model::object::meta::{Key, Meta};
 use replank_model::object::metrics::{
@@ -106,7 +106,7 @@ fn explain(world: &World, hpa: &HorizontalPodAutoscaler, given: Metrics, now: Ti
     }
     let given =
         Given { hpa, scale, pods: &pods, metrics: &metrics, rivals: &rivals, now, config: Config::default() };
-    let outcome = hpa::judge(&given, Memory::default()).close(|_| Ok(()));
+    let outcome = replank_hpa::judge(&given, Memory::default()).close(|_| Ok(()));
     Explained { hpa: hpa.clone(), now, sources, outcome }
 }
 

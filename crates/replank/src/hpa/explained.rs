@@ -1,6 +1,6 @@
 //! A sync in words and as JSON.
 
-use replank_core::hpa::{
+use replank_hpa::{
     Counted, Fault, Groups, Limited, MetricStep, PolicyKind, Proposal, Stabilized, Start, Working,
 };
 use replank_model::text::Name;
@@ -199,7 +199,7 @@ fn amount(milli: i64) -> String {
 
 fn windows(page: &mut Page, stabilized: &Stabilized) {
     page.heading("Windows", &format!("{} → {}", stabilized.wanted, stabilized.replicas));
-    let bound = |bound: &replank_core::hpa::Bound, what: &str| match bound.from {
+    let bound = |bound: &replank_hpa::Bound, what: &str| match bound.from {
         Some(from) => {
             format!("{what} {} in the last {}, asked for at {}", bound.replicas, span(bound.window), from.at)
         }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use anyhow::anyhow;
-use replank_core::hpa::problems;
+use replank_hpa::problems;
 use replank_intake::document::{Document, Found};
 use replank_intake::limits::Limits;
 use replank_intake::problem::{Lost, Problem};

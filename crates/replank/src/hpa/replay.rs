@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use replank_core::groups::GroupBy;
 use replank_core::scale::Autoscaler;
+use replank_facts::groups::GroupBy;
 use replank_model::delta::Delta;
 use replank_model::object::autoscaling::{HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus};
 use replank_model::object::meta::Key;

@@ -1,6 +1,6 @@
 //! What was left, for a program.
 
-use replank_core::leftover::{Leftover, State};
+use replank_facts::leftover::{Leftover, State};
 use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
 use serde::Serialize;

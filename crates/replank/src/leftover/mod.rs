@@ -7,7 +7,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use replank_core::leftover::{self, Leftover, On, State};
+use replank_facts::leftover::{self, Leftover, On, State};
 use replank_model::delta::Delta;
 use replank_model::text::RunId;
 use replank_model::time::Time;

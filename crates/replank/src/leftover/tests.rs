@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use replank_core::command::{Mark, NodeRole};
-use replank_core::mark;
 use replank_model::object::node::Node;
 use replank_model::object::{Object, cloud};
 use replank_model::view::View;
+use replank_protocol::command::{Mark, NodeRole};
+use replank_protocol::mark;
 use serde_json::{Value, json};
 
 use super::*;

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use replank_core::migrate::{Choice, Path, ScaleDown};
+use replank_core::migrate::{Choice, Path};
 use replank_model::selector::LabelSelector;
 use replank_model::text::Namespace;
 use replank_model::time::{Span, Time};
+use replank_protocol::hindrance::ScaleDown;
 
 use crate::snapshot::ReadArgs;
 

@@ -1,9 +1,10 @@
 //! The report, for a program.
 
-use replank_core::decision::End;
-use replank_core::migrate::{Hindrance, Path};
+use replank_core::migrate::Path;
 use replank_model::text::Name;
 use replank_model::time::Time;
+use replank_protocol::decision::End;
+use replank_protocol::hindrance::Hindrance;
 use replank_sim::rehearse::{Served, Step};
 use serde::Serialize;
 

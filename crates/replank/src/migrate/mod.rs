@@ -7,14 +7,15 @@ mod writers;
 
 use std::sync::Arc;
 
-use replank_core::decision::End;
-use replank_core::migrate::{self, Goal, Hindrance, Judgement, Migrated, Migration, Options, Path, Request};
+use replank_core::migrate::{self, Goal, Judgement, Migrated, Migration, Options, Path, Request};
 use replank_model::object::Object;
 use replank_model::object::meta::Key;
 use replank_model::selector::LabelSelector;
 use replank_model::text::{Name, RunId};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
+use replank_protocol::decision::End;
+use replank_protocol::hindrance::Hindrance;
 use replank_sim::rehearse::{MigrationResult, rehearse_migration};
 use replank_sim::{Durations, KubeletModel, Settings};
 

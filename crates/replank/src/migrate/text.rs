@@ -1,8 +1,9 @@
 //! The report, for a person.
 
-use replank_core::decision::End;
-use replank_core::migrate::{Hindrance, Path};
+use replank_core::migrate::Path;
 use replank_model::time::Span;
+use replank_protocol::decision::End;
+use replank_protocol::hindrance::Hindrance;
 use replank_sim::rehearse::{MigrationResult, Served};
 
 use super::{Report, is_nothing_to_move};

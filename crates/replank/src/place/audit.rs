@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_core::audit::{self, Finding, Options, Rule, Severity};
+use replank_advice::audit::{self, Finding, Options, Rule, Severity};
 use replank_model::view::View;
 use serde_json::{Value, json};
 
@@ -192,7 +192,7 @@ fn write_remedy(page: &mut Page, text: &str) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use replank_core::audit::ObjectName;
+    use replank_facts::finding::ObjectName;
     use replank_model::object::meta::Key;
 
     use super::*;

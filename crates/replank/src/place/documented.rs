@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Parser;
-use replank_core::groups::GroupBy;
-use replank_core::place::{Change, Inquiry, WhatIf};
+use replank_advice::place::{Change, Inquiry, WhatIf};
+use replank_facts::groups::GroupBy;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::affinity::{NodeSelectorOperator, NodeSelectorRequirement, Taint, TaintEffect};

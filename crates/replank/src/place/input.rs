@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use anyhow::anyhow;
-use replank_core::place::is_workload;
-use replank_core::plan::nearest;
+use replank_advice::place::is_workload;
+use replank_facts::plan::nearest;
 use replank_intake::document::{Document, Found};
 use replank_intake::limits::Limits;
 use replank_intake::problem::{Lost, Problem};

@@ -1,10 +1,10 @@
 //! Answers for a program; docs/place-json.md describes the form.
 
-use replank_core::place::{
+use replank_advice::place::{
     Answer, Change, Copies, DaemonRow, Fate, Inquiry, Misfit, Outcome, Queued, Remedy, Row, Wanted,
 };
-use replank_core::schedule::{Failure as Objection, Nomination, Verdict};
 use replank_model::object::pod::PodSpec;
+use replank_schedule::{Failure as Objection, Nomination, Verdict};
 use serde_json::{Map, Value, json};
 
 use super::pending::Stuck;
@@ -42,7 +42,7 @@ pub(super) fn pending(
 
 fn text(args: &PlaceArgs, inquiry: &Inquiry, (key, answers): (&str, Value)) -> Result<String, Failure> {
     let picks =
-        |picks: &[replank_core::place::Pick]| picks.iter().map(ToString::to_string).collect::<Vec<_>>();
+        |picks: &[replank_advice::place::Pick]| picks.iter().map(ToString::to_string).collect::<Vec<_>>();
     let mut all = Map::new();
     all.insert("version".to_owned(), Value::from(VERSION));
     all.insert("nodes".to_owned(), Value::from(inquiry.view().nodes.len()));
@@ -149,7 +149,7 @@ fn row(row: &Row, why: &Why) -> Value {
 
 fn objection(failure: &Objection, why: Option<&String>) -> Value {
     let reasons: Vec<String> = failure.reasons.iter().map(ToString::to_string).collect();
-    let plain = replank_core::place::plain(failure);
+    let plain = replank_facts::why::plain(failure);
     json!({
         "plugin": failure.plugin.name(),
         "code": failure.code.name(),

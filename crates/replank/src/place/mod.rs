@@ -13,12 +13,13 @@ mod documented;
 
 use std::ffi::{OsStr, OsString};
 
-use replank_core::groups::GroupBy;
-use replank_core::place::{
-    Answer, Copies, DaemonRow, Inquiry, Mould, Outcome, Remedy, Wanted, WhatIf, WhatIfError,
+use replank_advice::place::{
+    Answer, Copies, DaemonRow, Inquiry, Outcome, Remedy, Wanted, WhatIf, WhatIfError,
 };
-use replank_core::schedule::Verdict;
+use replank_facts::groups::GroupBy;
+use replank_facts::pod_factory::Mould;
 use replank_model::view::View;
+use replank_schedule::Verdict;
 
 use crate::cli::{PlaceArgs, PlaceFormat};
 use crate::exit::Exit;

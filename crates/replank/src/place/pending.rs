@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_core::place::{Fate, Inquiry, Queued, Remedy};
+use replank_advice::place::{Fate, Inquiry, Queued, Remedy};
 
 use super::{PlaceArgs, json, table, text};
 use crate::cli::PlaceFormat;

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use replank_core::check::{Workload, workload_of};
-use replank_core::place::{Inquiry, Mould, SubjectError};
-use replank_core::plan::nearest;
+use replank_advice::place::Inquiry;
+use replank_facts::plan::nearest;
+use replank_facts::pod_factory::{Mould, SubjectError};
+use replank_facts::workload::{Workload, workload_of};
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::{Kind, Object, render};

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use replank_core::place::{Row, plain};
-use replank_core::schedule::{Failure, Plugin, Scores, Verdict};
+use replank_advice::place::Row;
+use replank_facts::why::plain;
 use replank_model::text::NodeName;
+use replank_schedule::{Failure, Plugin, Scores, Verdict};
 
 use super::Why;
 use crate::cli::{PlaceArgs, PlaceFormat};

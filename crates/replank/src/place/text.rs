@@ -1,8 +1,8 @@
 //! Answers for a person.
 
-use replank_core::place::{Change, Copies, DaemonRow, Misfit, Outcome, Remedy, Wanted};
-use replank_core::schedule::{Nomination, Verdict};
+use replank_advice::place::{Change, Copies, DaemonRow, Misfit, Outcome, Remedy, Wanted};
 use replank_model::object::pod::PodSpec;
+use replank_schedule::{Nomination, Verdict};
 
 use super::table::{self, Marks};
 use super::{Found, Question, Why};
@@ -79,7 +79,13 @@ fn summary(outcome: &Outcome, nodes: usize) -> (String, Tone) {
     }
 }
 
-fn rows(page: &mut Page, args: &PlaceArgs, rows: &[replank_core::place::Row], marks: &Marks<'_>, why: &Why) {
+fn rows(
+    page: &mut Page,
+    args: &PlaceArgs,
+    rows: &[replank_advice::place::Row],
+    marks: &Marks<'_>,
+    why: &Why,
+) {
     if table::is_folded(rows.len(), args) {
         table::folded(page, rows, marks, why);
     } else {

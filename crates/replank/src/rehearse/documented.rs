@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use replank_core::plan::Plan;
+use replank_facts::plan::Plan;
 use replank_intake::source::Source;
 use replank_sim::script::{Script, forms};
 use serde_json::{Value, json};

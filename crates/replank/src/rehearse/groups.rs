@@ -1,8 +1,9 @@
 //! Node groups: which there are, and which a plan means.
 
-use replank_core::groups::{self, GroupBy, LearntGroup, group_of};
-use replank_core::plan::{ChosenBy, Plan, nearest};
-use replank_core::{Options, nodes_to_replace};
+use replank_core::nodes_to_replace;
+use replank_facts::groups::{self, GroupBy, LearntGroup, group_of};
+use replank_facts::plan::RunOptions;
+use replank_facts::plan::{ChosenBy, Plan, nearest};
 use replank_model::object::node::LABEL_EKS_NODEGROUP;
 use replank_model::text::{GroupName, Text};
 use replank_model::time::Time;
@@ -34,7 +35,7 @@ pub(crate) fn of_label(view: &View, label: &Text) -> Vec<LearntGroup> {
 /// one group that has the plan's name.
 pub(super) fn choose(view: &View, plan: &Plan, label: &Text, now: Time) -> Result<Grouped, Failure> {
     let mut grouped = choose_shown(view, plan, label)?;
-    let options = Options { started: now, group_by: grouped.by.clone() };
+    let options = RunOptions { started: now, group_by: grouped.by.clone() };
     let moving = nodes_to_replace(view, plan, &options).len();
     if let Some(target) = groups::assumed_target(&grouped.groups, plan, moving, &grouped.by) {
         grouped.assumption = Some(Assumption {

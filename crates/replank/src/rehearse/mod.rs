@@ -11,10 +11,10 @@ mod run;
 mod script;
 mod sweep;
 
-use replank_core::groups::{GroupBy, LearntGroup};
-use replank_core::plan::Plan;
 use replank_core::scale::Autoscaler;
-use replank_core::scale::Facts;
+use replank_facts::group_facts::Facts;
+use replank_facts::groups::{GroupBy, LearntGroup};
+use replank_facts::plan::Plan;
 use replank_model::object::Object;
 use replank_model::text::Text;
 use replank_model::time::Time;

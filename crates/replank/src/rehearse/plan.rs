@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use anyhow::anyhow;
-use replank_core::groups::LearntGroup;
-use replank_core::plan::{KIND, Plan, Target};
+use replank_facts::groups::LearntGroup;
+use replank_facts::plan::{KIND, Plan, Target};
 use replank_intake::document::{Document, Found};
 use replank_intake::limits::Limits;
 use replank_intake::problem::Problem;

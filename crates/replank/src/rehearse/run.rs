@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use replank_core::groups::group_of;
-use replank_core::plan::ChosenBy;
-use replank_core::{Core, Options, interrupt, nodes_to_replace};
+use replank_advice::preflight;
+use replank_core::{Core, interrupt, nodes_to_replace};
+use replank_facts::groups::group_of;
+use replank_facts::plan::ChosenBy;
+use replank_facts::plan::RunOptions;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::text::{GroupName, RunId};
@@ -182,7 +184,8 @@ impl<'a> Prepared<'a> {
         };
         let run = RunId::new(format!("rehearsal-of-{}", scene.plan.name));
         let interruptions = interrupt::Options::beside(Some(&scene.plan));
-        let mut core = Core::new(scene.plan.clone(), run, options(scene)).with_interruptions(interruptions);
+        let mut core = Core::new(scene.plan.clone(), run, options(scene), preflight::blocking)
+            .with_interruptions(interruptions);
         if let Some(autoscaler) = &scene.autoscaler {
             core = core.with_autoscaler(autoscaler.clone());
         }
@@ -202,8 +205,8 @@ fn usual_limit(scene: &Scene) -> Span {
     scene.until.map_or(usual, |until| usual.max(until - scene.now))
 }
 
-pub(super) fn options(scene: &Scene) -> Options {
-    Options { started: scene.now, group_by: scene.group_by.clone() }
+pub(super) fn options(scene: &Scene) -> RunOptions {
+    RunOptions { started: scene.now, group_by: scene.group_by.clone() }
 }
 
 /// Everything there is, the node groups as well.

@@ -1,6 +1,6 @@
 //! `replank rehearse --start-sweep`: when to begin, reckoned from schedules and from how long runs took.
 
-use replank_core::batch::sweep::{STEP, Stretch, Sweep, sweep};
+use replank_advice::sweep::{STEP, Stretch, Sweep, sweep};
 use replank_model::time::{Span, Time};
 use replank_sim::Durations;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! When to begin: a plot with a row a day, and the best and worst starts.
 
-use replank_core::batch::sweep::{Start, Stretch, Sweep};
+use replank_advice::sweep::{Start, Stretch, Sweep};
 use replank_model::time::{Span, Time};
 
 use super::page::{Cell, Lean, Look, Page, Tone};

@@ -1,6 +1,7 @@
 //! What would be added and taken away, for a program: docs/scale.md describes it.
 
-use replank_core::scale::{GroupWhy, Keep, Refusal, Round, UNKNOWN_MAX, Unneeded};
+use replank_core::scale::{Keep, Refusal, Round, UNKNOWN_MAX, Unneeded};
+use replank_protocol::scaling::GroupWhy;
 use serde_json::{Value, json};
 
 use super::Simulated;

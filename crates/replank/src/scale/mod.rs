@@ -4,12 +4,12 @@ pub(crate) mod input;
 mod json;
 mod text;
 
-use replank_core::budget::{Healths, Ledger};
-use replank_core::groups::GroupBy;
 use replank_core::scale::{self, Down, Given, Groups, Hands, State, Up};
-use replank_core::schedule::Scheduler;
+use replank_facts::budget::{Healths, Ledger};
+use replank_facts::groups::GroupBy;
 use replank_model::time::Time;
 use replank_model::view::View;
+use replank_schedule::Scheduler;
 use replank_sim::rehearse::count_budgets;
 
 use crate::cli::{ScaleArgs, ScaleCommand, ScaleFormat, SimulateArgs};

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use replank_core::check::workload_of;
-use replank_core::scale::{GroupWhy, NotAsked, Refusal, Round, Unneeded};
+use replank_core::scale::{NotAsked, Refusal, Round, Unneeded};
+use replank_facts::workload::workload_of;
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, Zone};
+use replank_protocol::scaling::GroupWhy;
 
 use super::Simulated;
 use crate::report::words::count;

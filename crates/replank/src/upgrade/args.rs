@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use replank_core::upgrade::routes::Way;
+use replank_advice::upgrade::routes::Way;
 use replank_lifecycle::calendar::Policy;
 use replank_lifecycle::release::Release;
 use replank_model::time::{Span, Time};

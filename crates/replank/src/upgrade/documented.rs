@@ -1,6 +1,6 @@
 //! docs/upgrade.md against the program.
 
-use replank_core::upgrade::finding::Rule;
+use replank_advice::upgrade::finding::Rule;
 
 const PAGE: &str = include_str!("../../../../docs/upgrade.md");
 

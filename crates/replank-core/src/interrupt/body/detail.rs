@@ -1,11 +1,13 @@
 //! One event, by its detail.
 
 use replank_model::text::{GroupName, InstanceId, Text};
+use replank_protocol::lifecycle::Action;
+use replank_protocol::lifecycle::Place;
 use serde_json::Value;
 
 use super::fields::{self, Fields};
 use super::{Body, Poison};
-use crate::interrupt::notice::{Action, Health, HealthStatus, News, Notice, Place, Reached, Taken};
+use crate::interrupt::notice::{Health, HealthStatus, News, Notice, Reached, Taken};
 
 /// An event in the envelope of EventBridge.
 pub(super) fn of_rule(envelope: Fields<'_>) -> Result<Body, Poison> {

@@ -1,9 +1,11 @@
 use proptest::prelude::*;
 use replank_model::time::Time;
+use replank_protocol::lifecycle::Action;
+use replank_protocol::lifecycle::Place;
 use serde_json::json;
 
 use super::*;
-use crate::interrupt::notice::{Action, HealthStatus, News, Place, Reached, Taken};
+use crate::interrupt::notice::{HealthStatus, News, Reached, Taken};
 
 const ID: &str = "i-0a1b2c3d4e5f60718";
 const OTHER: &str = "i-0f9e8d7c6b5a49382";

@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 
 use super::super::bench::Bench;
 use super::super::classes::Classes;
-use super::super::facts;
 use super::super::group::Groups;
 use super::super::options::Options;
 use super::super::source::Stock;
 use super::super::template::Template;
 use super::*;
-use crate::groups::GroupBy;
-use crate::place::DaemonMoulds;
-use crate::schedule::Scheduler;
+use replank_facts::fresh::DaemonMoulds;
+use replank_facts::group_facts as facts;
+use replank_facts::groups::GroupBy;
+use replank_schedule::Scheduler;
 
 /// Pods of one kind: cpu, memory, how many, and the zone that they select, if any.
 type Kinds = Vec<(u32, u32, usize, Option<u8>)>;

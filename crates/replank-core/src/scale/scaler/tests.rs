@@ -5,15 +5,15 @@ use replank_model::object::Object;
 use replank_model::view::View;
 use serde_json::{Value, json};
 
-use super::super::facts;
 use super::super::group::Groups;
 use super::super::hands::Hands;
 use super::super::options::Options;
 use super::super::prices::Prices;
 use super::super::priorities::Priorities;
 use super::*;
-use crate::budget::Healths;
-use crate::groups::{GroupBy, from_nodes};
+use replank_facts::budget::Healths;
+use replank_facts::group_facts as facts;
+use replank_facts::groups::{GroupBy, from_nodes};
 
 fn at(minutes: i64) -> Time {
     "2026-01-05T09:00:00Z".parse::<Time>().expect("a time") + Span::from_minutes(minutes)

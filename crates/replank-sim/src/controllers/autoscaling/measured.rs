@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use replank_core::hpa::{
+use replank_hpa::{
     self, Config, Direction, Given, Memory, Metrics, Outcome, Recommendation, Rival, Rules, Scale, ScaleError,
 };
 use replank_model::object::Object;
@@ -90,7 +90,7 @@ impl Measuring {
             now,
             config: Config::default(),
         };
-        let outcome = hpa::judge(&given, std::mem::take(&mut self.memory)).close(|replicas| {
+        let outcome = replank_hpa::judge(&given, std::mem::take(&mut self.memory)).close(|replicas| {
             let address = address.as_ref().map_err(ToString::to_string)?;
             let patch = json!({"spec": {"replicas": replicas}});
             let written = ctx.api.patch_scale(address, PatchType::Merge, &patch, Effect::Real);

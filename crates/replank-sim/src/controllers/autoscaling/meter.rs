@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use replank_core::hpa::Metrics;
+use replank_hpa::Metrics;
 use replank_model::object::autoscaling::{HorizontalPodAutoscaler, MetricIdentifier, MetricSpec};
 use replank_model::object::meta::Meta;
 use replank_model::object::metrics::{

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use replank_core::schedule::VolumeDecisions;
 use replank_model::labels::Annotations;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
@@ -14,6 +13,7 @@ use replank_model::object::volume::{
 use replank_model::quantity::Quantity;
 use replank_model::text::{Name, NodeName, Text};
 use replank_model::view::{Ix, View};
+use replank_schedule::VolumeDecisions;
 
 use super::provision;
 use super::reach::reaches;

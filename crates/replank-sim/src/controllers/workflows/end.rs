@@ -1,7 +1,7 @@
 //! How Workflows end: status, budget, pods that were kept until then, and what goes later (argo-workflows `operator.go` `markWorkflowPhase`,
 //! `workflow/gccontroller`).
 
-use replank_core::batch::retry::{self, number};
+use replank_facts::batch::retry::{self, number};
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::{Pod, PodPhase};

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use replank_core::batch::templates;
+use replank_facts::batch::templates;
 use replank_model::text::Namespace;
 use replank_model::view::View;
 use serde_json::{Value, json};

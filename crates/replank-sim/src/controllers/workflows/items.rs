@@ -1,7 +1,7 @@
 //! What a step is run for: once, or once for each item of a list (`withItems`, `withParam`, `withSequence`; argo-workflows `workflow/controller/steps.go`
 //! `expandStep`).
 
-use replank_core::batch::retry::number;
+use replank_facts::batch::retry::number;
 use serde_json::{Value, json};
 
 /// Items of one step at most: more are a mistake, or a matter of data that the snapshot does not have.

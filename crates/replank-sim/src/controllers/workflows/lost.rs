@@ -1,7 +1,7 @@
 //! Steps that failed or were lost, and their next attempts (`processNodeRetries`).
 
-use replank_core::batch::expression::LastRetry;
-use replank_core::batch::retry::{self, Retried, Strategy};
+use replank_facts::batch::expression::LastRetry;
+use replank_facts::batch::retry::{self, Retried, Strategy};
 use replank_model::object::Kind;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::{Pod, PodPhase};

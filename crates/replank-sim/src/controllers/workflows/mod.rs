@@ -7,7 +7,7 @@
 //!   finalizer is taken away, if the controller keeps pods by one. Until then its removal loses the result.
 //! - A pod that is gone unrecorded is a step in error, `pod deleted`; one that was evicted may have been read in time, as failed with the exit
 //!   code of its main container. Which of the two it is, is a race, and drawn. A pod that had not begun is just made again.
-//! - A step that failed or is in error is run again as its retry strategy says ([`replank_core::batch::retry`]): policy, expression, limit,
+//! - A step that failed or is in error is run again as its retry strategy says ([`replank_facts::batch::retry`]): policy, expression, limit,
 //!   backoff, other nodes. Where the expression cannot be worked out it is not run again.
 //! - Pods are deleted as `podGC` says; when the last step has ended, what came of it is written, the budget goes, and at last the Workflow, if it has a
 //!   `ttlStrategy` ([`end`]).
@@ -32,7 +32,7 @@ mod run;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use replank_core::batch::retry;
+use replank_facts::batch::retry;
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::{Pod, PodPhase};

@@ -1,6 +1,6 @@
 //! The pod of a step (argo-workflows `workflow/controller/workflowpod.go`): where it may run, what it requests, how long it may take.
 
-use replank_core::batch::retry::number;
+use replank_facts::batch::retry::number;
 use replank_model::object::Object;
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::OwnerReference;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use replank_core::shutdown::{Balancer, Path};
+use replank_facts::shutdown::{Balancer, Path};
 use replank_model::object::meta::Key;
 use replank_model::time::Span;
 

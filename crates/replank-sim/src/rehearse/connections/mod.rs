@@ -1,5 +1,5 @@
 //! Connections that a rehearsal would cut: what comes to a workload is given, and every pod and node that is ended on the way takes its
-//! leave as [`replank_core::shutdown`] has it, with the times of the simulated cluster.
+//! leave as [`replank_facts::shutdown`] has it, with the times of the simulated cluster.
 //!
 //! What is counted are upper bounds. Load comes evenly to the pods that are Ready, and senders learn in the last moment that a pod is none
 //! any more; clients do not try again.
@@ -10,9 +10,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use replank_core::groups::instance_id_of;
-use replank_core::mark;
-use replank_core::shutdown::{Leave, Listener, Lost, Path, Serving, Timing, node_timing, paths_of};
+use replank_facts::groups::instance_id_of;
+use replank_facts::shutdown::{Leave, Listener, Lost, Path, Serving, Timing, node_timing, paths_of};
 use replank_model::object::Object;
 use replank_model::object::cloud::{Instance, InstanceState};
 use replank_model::object::meta::Key;
@@ -21,6 +20,7 @@ use replank_model::object::pod::Pod;
 use replank_model::text::{NodeName, Text, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
+use replank_protocol::mark;
 use serde::Serialize;
 
 pub use demand::{Demand, DemandError};

@@ -1,6 +1,6 @@
 //! What is counted of pods and nodes that go.
 
-use replank_core::shutdown::Path;
+use replank_facts::shutdown::Path;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{
@@ -122,7 +122,7 @@ fn a_node_that_is_ended_as_a_target_takes_with_it_what_passes_through() {
         world.request(|api| api.apply_cloud(Delta::Instance(instance.into())));
         if let Some(before) = excluded {
             let label = |node: &mut Node| {
-                node.meta.labels = node.meta.labels.with(replank_core::mark::EXCLUDE, "true");
+                node.meta.labels = node.meta.labels.with(replank_protocol::mark::EXCLUDE, "true");
             };
             let key = Key::cluster(name.text().clone());
             world.request(|api| api.modify::<Node>(&key, label).map(drop)).expect("it is there");

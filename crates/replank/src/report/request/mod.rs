@@ -7,8 +7,8 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use replank_core::groups::LearntGroup;
-use replank_core::plan::{ChosenBy, Plan, TaintChange};
+use replank_facts::groups::LearntGroup;
+use replank_facts::plan::{ChosenBy, Plan, TaintChange};
 use replank_sim::rehearse::{Ending, RehearsalResult, Stop, Verdict};
 
 use super::About;

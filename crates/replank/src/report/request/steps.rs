@@ -1,10 +1,11 @@
 //! What the plan says will be done, how it is stopped and how it is taken back.
 
-use replank_core::plan::{
-    BlockingFindings, Health, OnDeadline, OnFailure, Order, Plan, Retained, Singletons, StuckAction,
+use replank_facts::plan::{
+    BlockingFindings, Health, OnDeadline, OnFailure, Order, Plan, Retained, Singletons,
 };
 use replank_model::int_or_string::{IntOrString, Rounding};
 use replank_model::time::Span;
+use replank_protocol::policy::StuckAction;
 use replank_sim::rehearse::RehearsalResult;
 
 use super::super::words::span;

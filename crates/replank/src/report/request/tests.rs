@@ -1,6 +1,6 @@
 //! The page as a whole, and what each part depends on.
 
-use replank_core::plan::{Care, OnFailure, Plan, Retain, Retained, Target};
+use replank_facts::plan::{Care, OnFailure, Plan, Retain, Retained, Target};
 use replank_model::time::Span;
 use replank_sim::rehearse::Verdict;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use replank_core::upgrade::facts::Facts;
-use replank_core::upgrade::minor::Minor;
-use replank_core::upgrade::plan::{ADDON, BAKE, HOP, Options};
+use replank_advice::upgrade::facts::Facts;
+use replank_advice::upgrade::minor::Minor;
+use replank_advice::upgrade::plan::{ADDON, BAKE, HOP, Options};
 use replank_lifecycle::release::Release;
 use replank_model::text::Text;
 use replank_model::time::Time;

@@ -1,9 +1,9 @@
 //! The plan for a program.
 
-use replank_core::upgrade::finding::Finding;
-use replank_core::upgrade::plan::{Back, Step, Takes, What};
-use replank_core::upgrade::routes::Route;
-use replank_core::upgrade::survey::{KnownBy, Nodes, Platform};
+use replank_advice::upgrade::finding::Finding;
+use replank_advice::upgrade::plan::{Back, Step, Takes, What};
+use replank_advice::upgrade::routes::Route;
+use replank_advice::upgrade::survey::{KnownBy, Nodes, Platform};
 use replank_lifecycle::calendar::Day;
 use replank_model::time::Span;
 use serde_json::{Value, json};

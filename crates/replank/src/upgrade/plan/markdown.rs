@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use replank_core::upgrade::finding::Finding;
-use replank_core::upgrade::plan::Step;
+use replank_advice::upgrade::finding::Finding;
+use replank_advice::upgrade::plan::Step;
 use replank_lifecycle::calendar::Day;
 
 use super::{Planned, words};

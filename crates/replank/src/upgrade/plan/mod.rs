@@ -11,14 +11,14 @@ pub(crate) mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_core::Options as RunOptions;
-use replank_core::groups::GroupBy;
-use replank_core::upgrade::facts::Facts;
-use replank_core::upgrade::finding::Severity;
-use replank_core::upgrade::minor::{Minor, NoWay};
-use replank_core::upgrade::plan::{Input, Options, PlanError, Rehearsed, Scanned, UpgradePlan};
-use replank_core::upgrade::survey::Platform;
-use replank_core::upgrade::usage::ApiUse;
+use replank_advice::upgrade::facts::Facts;
+use replank_advice::upgrade::finding::Severity;
+use replank_advice::upgrade::minor::{Minor, NoWay};
+use replank_advice::upgrade::plan::{Input, Options, PlanError, Rehearsed, Scanned, UpgradePlan};
+use replank_advice::upgrade::survey::Platform;
+use replank_advice::upgrade::usage::ApiUse;
+use replank_facts::groups::GroupBy;
+use replank_facts::plan::RunOptions;
 use replank_lifecycle::calendar::{Calendar, Day};
 use replank_lifecycle::release::Release;
 use replank_model::delta::Delta;

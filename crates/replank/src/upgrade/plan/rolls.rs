@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use replank_core::plan::{Plan, Target};
-use replank_core::upgrade::kubelet;
-use replank_core::upgrade::minor::Minor;
-use replank_core::upgrade::plan::{Rehearsed, UpgradePlan};
+use replank_advice::upgrade::kubelet;
+use replank_advice::upgrade::minor::Minor;
+use replank_advice::upgrade::plan::{Rehearsed, UpgradePlan};
+use replank_facts::plan::{Plan, Target};
 use replank_model::text::{GroupName, Text};
 use replank_sim::rehearse::{RehearsalResult, Verdict};
 

@@ -1,7 +1,7 @@
 //! The plan for a person.
 
-use replank_core::upgrade::finding::{Finding, Severity};
-use replank_core::upgrade::plan::{Step, What};
+use replank_advice::upgrade::finding::{Finding, Severity};
+use replank_advice::upgrade::plan::{Step, What};
 use replank_lifecycle::calendar::Day;
 
 use super::{Planned, words};

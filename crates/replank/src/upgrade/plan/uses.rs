@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use replank_core::upgrade::minor::Minor;
-use replank_core::upgrade::plan::{Scanned, UpgradePlan};
-use replank_core::upgrade::usage::{ApiUse, Certainty, User};
+use replank_advice::upgrade::minor::Minor;
+use replank_advice::upgrade::plan::{Scanned, UpgradePlan};
+use replank_advice::upgrade::usage::{ApiUse, Certainty, User};
 use replank_lifecycle::Measure;
 use replank_lifecycle::files::{self, Ignore};
 use replank_lifecycle::finding::{Confidence, Evidence, Finding, Range};

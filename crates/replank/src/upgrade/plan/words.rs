@@ -1,10 +1,10 @@
 //! Steps in words, for every form of the plan.
 
-use replank_core::upgrade::controllers::{Controller, Goes};
-use replank_core::upgrade::minor::Minor;
-use replank_core::upgrade::plan::{Back, Step, Takes, WayBack, What};
-use replank_core::upgrade::routes::Route;
-use replank_core::upgrade::survey::KnownBy;
+use replank_advice::upgrade::controllers::{Controller, Goes};
+use replank_advice::upgrade::minor::Minor;
+use replank_advice::upgrade::plan::{Back, Step, Takes, WayBack, What};
+use replank_advice::upgrade::routes::Route;
+use replank_advice::upgrade::survey::KnownBy;
 use replank_lifecycle::calendar::{Calendar, Day};
 use replank_lifecycle::release::Release;
 

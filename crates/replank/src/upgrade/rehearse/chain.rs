@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use replank_core::groups::{GroupBy, group_of};
-use replank_core::makers::Maker;
-use replank_core::plan::{Plan, Target};
-use replank_core::upgrade::minor::{Hop, Minor};
-use replank_core::upgrade::plan::{Options, Step, What};
-use replank_core::upgrade::skew;
-use replank_core::upgrade::usage::{ApiUse, User};
+use replank_advice::upgrade::minor::{Hop, Minor};
+use replank_advice::upgrade::plan::{Options, Step, What};
+use replank_advice::upgrade::skew;
+use replank_advice::upgrade::usage::{ApiUse, User};
+use replank_facts::groups::{GroupBy, group_of};
+use replank_facts::plan::{Plan, Target};
 use replank_model::delta::Delta;
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -17,6 +16,7 @@ use replank_model::object::{Kind, Object};
 use replank_model::text::{GroupName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
+use replank_protocol::provisioner::Maker;
 use replank_sim::api::ApiError;
 use replank_sim::rehearse::{Quiet, RehearsalResult, Verdict};
 use replank_sim::{CloudTimings, Durations, KubeletModel, Settings};

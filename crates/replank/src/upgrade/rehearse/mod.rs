@@ -4,7 +4,7 @@ mod chain;
 mod json;
 mod text;
 
-use replank_core::upgrade::plan::UpgradePlan;
+use replank_advice::upgrade::plan::UpgradePlan;
 use replank_lifecycle::release::Release;
 use replank_model::time::{Span, Time};
 use replank_sim::rehearse::Verdict;

@@ -1,0 +1,163 @@
+//! Pods that one node only can take: when it goes, they have no place.
+
+use std::fmt;
+
+use replank_model::object::meta::Key;
+use replank_model::object::node::Node;
+use replank_model::text::GroupName;
+
+use super::super::engine::{Answer, Engine};
+use super::super::rule::{Finding, Rule, Severity};
+use super::super::survey::{Subject, Survey};
+use replank_facts::finding::counted;
+use replank_schedule::{Plugin, predicate};
+
+pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
+    if survey.ground.nodes() < 2 {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for subject in survey.scheduled() {
+        let lands = subject.lands();
+        if survey.ground.nodes_of(&lands) != 1 {
+            continue;
+        }
+        let kind = survey.ground.kind(*lands.first().expect("one node is of some kind"));
+        let Some(node) = survey.view.nodes.by_key(&Key::cluster(&kind.nodes[0])) else { continue };
+        let cause = cause(survey, subject, node);
+        // A group that grows by itself makes another node like this one.
+        let is_info = cause == Cause::Volumes || kind.scaler.is_some();
+        findings.push(Finding {
+            rule: Rule::SingleNodeFits,
+            severity: if is_info { Severity::Info } else { Severity::Warning },
+            object: subject.name.clone(),
+            reason: format!("only node {} can take it: {cause}", node.meta.name),
+            remedy: remedy(subject, kind.group.as_ref(), &cause),
+        });
+    }
+    findings
+}
+
+/// What makes a node the only one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Cause {
+    /// Node selector and required affinity.
+    Selector,
+    /// Volumes that no other node reaches.
+    Volumes,
+    /// What the other nodes that are selected object to.
+    Objections(String),
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Selector => "its node selector and required affinity match no other",
+            Self::Volumes => "no other reaches its volumes",
+            Self::Objections(told) => told,
+        })
+    }
+}
+
+/// Labels that kubelets, clouds and autoscalers write: nobody gives them to a second node.
+const WRITTEN_BY_OTHERS: [&str; 4] = ["kubernetes.io/", "amazonaws.com/", "karpenter", "k8s.io/"];
+
+/// A second node that has what the pods ask for.
+fn remedy(subject: &Subject, group: Option<&GroupName>, cause: &Cause) -> String {
+    let selector = &subject.spec().node_selector;
+    let is_free = |key: &str| !WRITTEN_BY_OTHERS.iter().any(|part| key.contains(part));
+    match (cause, group) {
+        (Cause::Volumes, _) => format!(
+            "kubectl -n {} get pvc   # drain that node with this in mind: the pod waits until it is back",
+            subject.namespace()
+        ),
+        (Cause::Selector, _) if !selector.is_empty() && selector.iter().all(|(key, _)| is_free(key)) => {
+            let asked: Vec<String> = selector.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            format!("kubectl label nodes NODE {}   # a second node that may take it", asked.join(" "))
+        }
+        (Cause::Selector | Cause::Objections(_), Some(group)) => {
+            format!("let group {group} have a second node, or let the pods use nodes of other groups")
+        }
+        (Cause::Selector | Cause::Objections(_), None) => {
+            "let other nodes have what the pods ask for".to_owned()
+        }
+    }
+}
+
+fn cause(survey: &Survey<'_>, subject: &Subject, node: &Node) -> Cause {
+    let pod = &subject.samples[0].pod;
+    let selected =
+        survey.view.nodes.unordered().filter(|(_, node)| predicate::node_affinity_matches(pod, node));
+    let selected = selected.count();
+    if selected == 1 {
+        return Cause::Selector;
+    }
+    let others = || survey.ground.kinds().filter(|(_, kind)| kind.nodes[0] != node.name());
+    let by_volume = others().any(|(id, _)| match &subject.samples[0].answers[id.0] {
+        Answer::Fails(failures) => failures
+            .iter()
+            .all(|failure| matches!(failure.plugin, Plugin::VolumeBinding | Plugin::VolumeZone)),
+        Answer::Lands => false,
+    });
+    if by_volume {
+        return Cause::Volumes;
+    }
+    let others: Vec<_> = others()
+        .filter(|(_, kind)| predicate::node_affinity_matches(pod, &kind.sample))
+        .map(|(id, _)| id)
+        .collect();
+    let told = super::exposed::refusals(&survey.ground, subject, &others);
+    let all = counted(selected, "node");
+    Cause::Objections(format!("its selector matches {all}, and of the others {told}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::stage::{found, labelled, node, service, tainted};
+    use super::*;
+
+    #[test]
+    fn a_selector_that_one_node_meets_is_found_and_one_that_two_meet_is_not() {
+        let fast = json!({"spec": {"nodeSelector": {"disk": "fast"}}});
+        let nodes = |second: &str| {
+            vec![
+                labelled(node("n", "web", "a"), "disk", "fast"),
+                labelled(node("m", "web", "a"), "disk", second),
+            ]
+        };
+        assert_eq!(
+            found(Rule::SingleNodeFits, [nodes("slow"), service("db", &["n"], &fast)].concat()),
+            [
+                "warning single-node-fits Deployment shop/db: only node n can take it: its node selector and required affinity match no \
+                 other"
+            ]
+        );
+        assert_eq!(
+            found(Rule::SingleNodeFits, [nodes("fast"), service("db", &["n"], &fast)].concat()),
+            [""; 0]
+        );
+        assert_eq!(
+            found(
+                Rule::SingleNodeFits,
+                [vec![node("n", "web", "a")], service("db", &["n"], &json!({}))].concat()
+            ),
+            [""; 0],
+            "a cluster of one node"
+        );
+    }
+
+    #[test]
+    fn taints_can_leave_one_node_too() {
+        let nodes = vec![node("n", "web", "a"), tainted(node("m", "web", "a"), &["dedicated=db:NoSchedule"])];
+        let found = found(Rule::SingleNodeFits, [nodes, service("db", &["n"], &json!({}))].concat());
+        assert!(
+            found.len() == 1
+                && found[0].ends_with(
+                    "its selector matches 2 nodes, and of the others web (taint dedicated=db:NoSchedule)"
+                ),
+            "{found:?}"
+        );
+    }
+}

@@ -1,0 +1,33 @@
+//! What is found before a roll begins: everything that would block it, interrupt somebody or take long.
+//!
+//! [`run`] looks at a View, with a plan at the pods on the nodes that it replaces, without one at all of them. Every finding
+//! names one object, says why with numbers, and what to do in a form to be pasted. The rules are in [`Rule`]; each has a
+//! file of its own.
+
+mod finding;
+mod rules;
+mod survey;
+
+use replank_model::view::View;
+
+pub use finding::{Finding, ObjectName, Rule, Severity};
+
+use replank_facts::group_facts::Facts;
+use replank_facts::plan::Plan;
+use replank_facts::plan::RunOptions;
+use survey::Survey;
+
+/// Everything that is found, the worst first, then by rule and object.
+#[must_use]
+pub fn run(view: &View, plan: Option<&Plan>, options: &RunOptions) -> Vec<Finding> {
+    run_beside(view, plan, options, &[])
+}
+
+/// The same where it is known what the cloud says of node groups.
+#[must_use]
+pub fn run_beside(view: &View, plan: Option<&Plan>, options: &RunOptions, facts: &[Facts]) -> Vec<Finding> {
+    let survey = Survey { facts, ..Survey::of(view, plan, options) };
+    let mut findings: Vec<Finding> = rules::ALL.iter().flat_map(|rule| rule(&survey)).collect();
+    Finding::sort(&mut findings);
+    findings
+}

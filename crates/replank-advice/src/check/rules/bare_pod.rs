@@ -1,0 +1,81 @@
+//! Pods without a controller, or whose DaemonSet is gone: nobody would make them again.
+
+use super::super::finding::{Finding, ObjectName, Rule, Severity};
+use super::super::survey::Survey;
+use replank_facts::drain;
+use replank_facts::plan::BarePods;
+
+pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for subject in &survey.subjects {
+        let what = if drain::is_bare(&subject.pod) {
+            "no controller"
+        } else if drain::is_daemon(&subject.pod) {
+            "a DaemonSet that is gone"
+        } else {
+            continue;
+        };
+        let ends = subject.ends();
+        let then = if ends { "; it ends by itself, and is waited for until then" } else { "" };
+        let severity = match survey.plan.map(|plan| plan.bare_pods) {
+            Some(BarePods::Refuse) if ends => Severity::Warning,
+            Some(BarePods::Refuse) => Severity::Blocking,
+            Some(BarePods::Evict) | None => Severity::Warning,
+        };
+        let (namespace, name) = (&subject.pod.meta.namespace, &subject.pod.meta.name);
+        findings.push(Finding {
+            rule: Rule::BarePod,
+            severity,
+            object: ObjectName::new("Pod", subject.pod.meta.key()),
+            reason: format!("{what}: nobody would make it again{then}"),
+            remedy: format!(
+                "kubectl -n {namespace} delete pod {name}   # if it is not needed; else give it a Deployment, or plan barePods: evict"
+            ),
+        });
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::stage::{found, found_under, node, pod, service};
+    use super::*;
+
+    #[test]
+    fn pods_that_nobody_owns_are_found_and_blocking_where_the_plan_refuses_them() {
+        let bare = vec![node("n", "a"), pod("lonely", "n", None, json!({}))];
+        let reason = "Pod shop/lonely: no controller: nobody would make it again";
+        assert_eq!(found(Rule::BarePod, bare.clone()), [format!("warning bare-pod {reason}")]);
+        assert_eq!(found_under(Rule::BarePod, |_| {}, bare.clone()), [format!("blocking bare-pod {reason}")]);
+        assert_eq!(
+            found_under(Rule::BarePod, |plan| plan.bare_pods = BarePods::Evict, bare),
+            [format!("warning bare-pod {reason}")]
+        );
+    }
+
+    #[test]
+    fn one_that_ends_by_itself_does_not_block() {
+        let once = pod("once", "n", None, json!({"spec": {"restartPolicy": "Never"}}));
+        assert_eq!(
+            found_under(Rule::BarePod, |_| {}, vec![node("n", "a"), once]),
+            [
+                "warning bare-pod Pod shop/once: no controller: nobody would make it again; it ends by itself, and is waited for until then"
+            ]
+        );
+    }
+
+    #[test]
+    fn owned_finished_and_static_pods_are_not() {
+        let finished = pod("done", "n", None, json!({"status": {"phase": "Succeeded"}}));
+        let mirror = pod(
+            "static",
+            "n",
+            None,
+            json!({"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}}),
+        );
+        let objects = [vec![node("n", "a"), finished, mirror], service("web", &["n"], &json!({}))].concat();
+        assert_eq!(found(Rule::BarePod, objects), [""; 0]);
+    }
+}

@@ -1,0 +1,258 @@
+//! Batch pods whose work an eviction would lose.
+//!
+//! The roll waits for them, up to the plan's deadline; everybody else who drains a node does not. So what is at stake is
+//! said beforehand.
+
+use std::collections::BTreeMap;
+
+use replank_model::object::batch::{Job, PodFailureAction};
+use replank_model::object::meta::Key;
+
+use super::super::finding::{Finding, ObjectName, Rule, Severity};
+use super::super::survey::{Subject, Survey};
+use super::no_budget::common_labels;
+use replank_facts::batch::{past, retry};
+use replank_facts::budget::uncounted;
+use replank_facts::workload::Workload;
+use replank_protocol::policy::BatchKind;
+
+pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let mut findings: BTreeMap<Workload, Finding> = BTreeMap::new();
+    for subject in &survey.subjects {
+        let Some(workload) = &subject.workload else { continue };
+        let stake = match subject.batch_kind() {
+            Some(BatchKind::Job) => job_stake(survey, subject),
+            Some(BatchKind::Workflow) => workflow_stake(survey, subject),
+            Some(BatchKind::RunsOnce) => Some(custom_stake(survey, workload, subject)),
+            Some(BatchKind::NotSafeToEvict | BatchKind::DoNotDisrupt | BatchKind::Selected) | None => None,
+        };
+        let Some(stake) = stake.filter(|_| !is_protected(survey, subject)) else { continue };
+        let finding = finding(survey, workload, stake);
+        let known = findings.entry(workload.clone()).or_insert_with(|| finding.clone());
+        if finding.severity < known.severity {
+            *known = finding;
+        }
+    }
+    findings.into_values().collect()
+}
+
+/// What an eviction does to the work.
+struct Stake {
+    severity: Severity,
+    text: String,
+    remedy: String,
+}
+
+fn finding(survey: &Survey<'_>, workload: &Workload, stake: Stake) -> Finding {
+    let since = past::started(survey.view, workload);
+    let running = since.map_or(String::new(), |since| format!("; running for {}", survey.now() - since));
+    let past = past::of(survey.view, workload).map_or(String::new(), |past| format!("; {past}"));
+    let schedule = survey.view.cron_jobs.by_key(&workload.key).filter(|_| &*workload.kind == "CronJob");
+    let schedule = schedule.map_or(String::new(), |cron| format!("; scheduled {:?}", cron.spec.schedule));
+    Finding {
+        rule: Rule::BatchUnprotected,
+        severity: stake.severity,
+        object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
+        reason: format!("{}{running}{past}{schedule}", stake.text),
+        remedy: stake.remedy,
+    }
+}
+
+/// Whether a budget that works keeps the pod.
+fn is_protected(survey: &Survey<'_>, subject: &Subject) -> bool {
+    survey.view.budgets_of(subject.ix).iter().any(|ix| {
+        let budget = &survey.view.pod_disruption_budgets[*ix];
+        uncounted(budget).is_none() && budget.status.disruptions_allowed == 0
+    })
+}
+
+fn job_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
+    let owner = subject.pod.meta.controller()?;
+    let key = Key { namespace: subject.pod.meta.namespace.clone(), name: owner.name.clone() };
+    let job = survey.view.jobs.by_key(&key)?;
+    let limit = job.spec.backoff_limit.unwrap_or(6);
+    let is_ignored = ignores_disruption(job);
+    let fails = limit == 0 && job.spec.backoff_limit_per_index.is_none() && !is_ignored;
+    let text = match (fails, is_ignored) {
+        (true, _) => "backoffLimit 0: an eviction fails the Job".to_owned(),
+        (false, true) => {
+            "its failure policy ignores disruptions: an eviction costs the work done, not the Job".to_owned()
+        }
+        (false, false) => {
+            format!("backoffLimit {limit}: an eviction costs the work done and counts as a failure")
+        }
+    };
+    let remedy = match is_ignored {
+        true => "plan it in: batch: {wait: 6h, onDeadline: pause}".to_owned(),
+        false => "let disruptions not count, in the Job's spec: podFailurePolicy: {rules: [{action: Ignore, onPodConditions: \
+                  [{type: DisruptionTarget}]}]}"
+            .to_owned(),
+    };
+    Some(Stake { severity: if fails { Severity::Warning } else { Severity::Info }, text, remedy })
+}
+
+/// Of custom resources nothing is known but that their pods run to an end.
+fn custom_stake(survey: &Survey<'_>, workload: &Workload, subject: &Subject) -> Stake {
+    let policy = subject.pod.spec.restart_policy.map_or("Never", |policy| policy.as_str());
+    let selector = common_labels(survey, workload);
+    Stake {
+        severity: Severity::Warning,
+        text: format!(
+            "restartPolicy {policy} and no disruption budget that keeps it: an eviction ends what it runs"
+        ),
+        remedy: match selector {
+            Some(selector) => format!(
+                "kubectl -n {} create pdb {} --selector={selector} --min-available=9999   # a plain number: until the run is over",
+                workload.key.namespace, workload.key.name
+            ),
+            None => "plan it in: batch: {wait: 6h, onDeadline: pause}".to_owned(),
+        },
+    }
+}
+
+/// Whether the first rule of the failure policy that speaks of disruptions ignores them.
+fn ignores_disruption(job: &Job) -> bool {
+    let rules = job.spec.pod_failure_policy.iter().flat_map(|policy| &policy.rules);
+    let mut of_disruption = rules.filter(|rule| {
+        rule.on_pod_conditions.iter().any(|condition| {
+            &*condition.r#type == "DisruptionTarget" && matches!(&*condition.status, "" | "True")
+        })
+    });
+    of_disruption.next().is_some_and(|rule| rule.action == Some(PodFailureAction::Ignore))
+}
+
+fn workflow_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
+    let stake = retry::stake_of(survey.view, &subject.pod)?;
+    let budget = match survey.view.budgets_of(subject.ix) {
+        [] => "no disruption budget and ",
+        _ => "",
+    };
+    Some(Stake {
+        severity: if stake.is_safe() { Severity::Info } else { Severity::Warning },
+        text: format!("{budget}{}", stake.consequence()),
+        remedy: match stake.is_safe() {
+            true => "plan it in: batch: {wait: 6h, onDeadline: pause}".to_owned(),
+            false => "let lost steps be run again, in the Workflow's spec: retryStrategy: {retryPolicy: Always, limit: 3, backoff: \
+                      {duration: 30s}}"
+                .to_owned(),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::stage::{budget, found, merge, node, pod};
+    use super::*;
+
+    fn job(spec: Value) -> Vec<Value> {
+        let mut job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "shop", "uid": "j"},
+            "spec": {"template": {"spec": {}}}, "status": {"startTime": "2026-01-01T08:00:00Z"}});
+        merge(&mut job["spec"], spec);
+        let labels = json!({"metadata": {"labels": {"app": "j"}}});
+        vec![node("n", "a"), job, pod("p", "n", Some(("batch/v1", "Job", "j")), labels)]
+    }
+
+    #[test]
+    fn what_an_eviction_costs_a_job_is_said() {
+        let of = |spec| found(Rule::BatchUnprotected, job(spec));
+        assert_eq!(
+            of(json!({"backoffLimit": 0})),
+            [
+                "warning batch-unprotected Job shop/j: backoffLimit 0: an eviction fails the Job; running for 4h0m0s"
+            ]
+        );
+        let ignore = json!({"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]});
+        assert_eq!(
+            of(json!({"backoffLimit": 0, "podFailurePolicy": ignore})),
+            [
+                "info batch-unprotected Job shop/j: its failure policy ignores disruptions: an eviction costs the work done, not the \
+              Job; running for 4h0m0s"
+            ]
+        );
+        assert!(of(json!({}))[0].starts_with("info batch-unprotected Job shop/j: backoffLimit 6"));
+    }
+
+    #[test]
+    fn what_runs_to_an_end_for_a_custom_resource_is_found_and_what_is_kept_up_is_not() {
+        let with = |policy: &str| {
+            let extra = json!({"metadata": {"labels": {"app": "t"}}, "spec": {"restartPolicy": policy}});
+            found(
+                Rule::BatchUnprotected,
+                vec![node("n", "a"), pod("t-0", "n", Some(("example.com/v1", "TrainingJob", "t")), extra)],
+            )
+        };
+        assert_eq!(
+            with("OnFailure"),
+            [
+                "warning batch-unprotected TrainingJob shop/t: restartPolicy OnFailure and no disruption budget that keeps it: an eviction \
+              ends what it runs"
+            ]
+        );
+        assert_eq!(with("Always"), [""; 0]);
+    }
+
+    #[test]
+    fn a_budget_that_keeps_the_pod_protects_it() {
+        let kept =
+            [job(json!({"backoffLimit": 0})), vec![budget("j", &json!({"minAvailable": 99}), (1, 99, 1))]]
+                .concat();
+        assert_eq!(found(Rule::BatchUnprotected, kept), [""; 0]);
+        let let_go =
+            [job(json!({"backoffLimit": 0})), vec![budget("j", &json!({"minAvailable": 0}), (1, 0, 1))]]
+                .concat();
+        assert_eq!(found(Rule::BatchUnprotected, let_go).len(), 1);
+    }
+
+    #[test]
+    fn the_retry_policy_in_force_is_the_templates_then_the_workflows() {
+        let of = |template: Value, spec: Value| {
+            let mut workflow = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow",
+                "metadata": {"name": "w", "namespace": "shop"}, "spec": {"templates": [{"name": "step"}]},
+                "status": {"nodes": {"w-1": {"templateName": "step"}}}});
+            merge(&mut workflow["spec"]["templates"][0], template);
+            merge(&mut workflow["spec"], spec);
+            let step = json!({"metadata": {"annotations": {"workflows.argoproj.io/node-id": "w-1"}}});
+            found(
+                Rule::BatchUnprotected,
+                vec![
+                    node("n", "a"),
+                    workflow,
+                    pod("p", "n", Some(("argoproj.io/v1alpha1", "Workflow", "w")), step),
+                ],
+            )
+        };
+        let strategy = |policy: &str| json!({"retryStrategy": {"retryPolicy": policy}});
+        assert_eq!(
+            of(json!({}), json!({})),
+            [
+                "warning batch-unprotected Workflow shop/w: no disruption budget and no retryStrategy: an eviction fails the run"
+            ]
+        );
+        assert!(of(strategy("Always"), json!({}))[0].starts_with("info"));
+        assert!(
+            of(strategy("OnFailure"), strategy("Always"))[0].contains("\"pod deleted\" is not run again")
+        );
+        assert!(of(json!({}), strategy("OnError"))[0].contains("exit code 143"));
+        let expression = |text: &str| json!({"retryStrategy": {"expression": text}});
+        assert!(of(expression("true"), json!({}))[0].starts_with("info"), "with an expression alone, Always");
+        assert!(
+            of(expression("lastRetry.status == 'Failed'"), json!({}))[0]
+                .contains("\"pod deleted\": it is not")
+        );
+        assert!(
+            of(expression("asInt(lastRetry.exitCode) < 128"), json!({}))[0]
+                .contains("(exit code 143): it is not")
+        );
+        assert!(of(expression("workflow.name == 'w'"), json!({}))[0].contains("cannot be worked out"));
+        // What the template does not say, the defaults of templates do, field by field, before the Workflow's strategy.
+        let defaults = json!({"templateDefaults": {"retryStrategy": {"retryPolicy": "Always"}}, "retryStrategy": {"retryPolicy": "OnError"}});
+        assert!(of(json!({"retryStrategy": {"limit": 2}}), defaults.clone())[0].starts_with("info"));
+        assert!(of(json!({}), defaults)[0].starts_with("info"));
+        assert!(
+            of(json!({"retryStrategy": {"retryPolicy": "Always", "limit": "0"}}), json!({}))[0]
+                .contains("limit 0")
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! Nodes that the plan means, or would without a plan, and that are left to whoever made them.
+
+use std::collections::BTreeMap;
+
+use replank_model::object::meta::Key;
+use replank_model::object::node::Node;
+
+use super::super::finding::{Finding, ObjectName, Rule, Severity};
+use super::super::survey::Survey;
+use replank_facts::finding::counted;
+use replank_protocol::provisioner::Maker;
+
+pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let mut makers: BTreeMap<Maker, Vec<&Node>> = BTreeMap::new();
+    for (_, node) in survey.view.nodes.sorted() {
+        let maker = Maker::of(node);
+        if maker.keeps_its_nodes()
+            && survey.plan.is_none_or(|plan| plan.nodes.has(node, survey.group_of(node).as_ref()))
+        {
+            makers.entry(maker).or_default().push(node);
+        }
+    }
+    makers.into_iter().map(|(maker, nodes)| finding(survey, &maker, &nodes)).collect()
+}
+
+fn finding(survey: &Survey<'_>, maker: &Maker, nodes: &[&Node]) -> Finding {
+    let object = match (maker, nodes) {
+        (Maker::Karpenter(Some(pool)), _) => ObjectName::new("NodePool", Key::cluster(&**pool)),
+        (_, [only]) => ObjectName::new("Node", only.meta.key()),
+        (_, [first, ..]) => ObjectName::new("Node", first.meta.key()),
+        (_, []) => ObjectName::new("Node", Key::cluster("none")),
+    };
+    let is_meant = survey.plan.is_some();
+    Finding {
+        rule: Rule::LeftToMaker,
+        severity: if is_meant { Severity::Warning } else { Severity::Info },
+        object,
+        reason: format!(
+            "{} made by {maker}: left alone{}, for their maker would work against a roll",
+            counted(nodes.len(), "node"),
+            if is_meant { ", though the plan means them" } else { "" }
+        ),
+        remedy: maker.way().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::stage::{found, found_under, merge, node, service};
+    use super::*;
+    use replank_facts::plan::Plan;
+
+    fn made(name: &str, labels: &Value) -> Value {
+        let mut made = node(name, "a");
+        merge(&mut made, json!({"metadata": {"labels": labels}}));
+        made
+    }
+
+    #[test]
+    fn nodes_of_karpenter_are_found_once_for_each_pool() {
+        let pool = json!({"karpenter.sh/nodepool": "default"});
+        let all = vec![made("n", &pool), made("m", &pool)];
+        assert_eq!(
+            found_under(Rule::LeftToMaker, |_| {}, all.clone()),
+            [
+                "warning left-to-maker NodePool default: 2 nodes made by Karpenter (node pool default): left alone, though the plan means \
+                 them, for their maker would work against a roll"
+            ]
+        );
+        assert!(found(Rule::LeftToMaker, all)[0].starts_with("info left-to-maker NodePool default"));
+    }
+
+    #[test]
+    fn nodes_that_the_plan_does_not_choose_are_nobodys_business() {
+        let narrowed = |bound: &'static str| {
+            let mut made = made("n", &json!({"karpenter.sh/nodepool": "default"}));
+            merge(&mut made, json!({"status": {"nodeInfo": {"kubeletVersion": "v1.35.2"}}}));
+            let narrow = |plan: &mut Plan| plan.nodes.kubelet_version = Some(bound.parse().expect("a bound"));
+            found_under(Rule::LeftToMaker, narrow, vec![made]).len()
+        };
+        assert_eq!((narrowed("<1.36"), narrowed("<1.35")), (1, 0));
+    }
+
+    #[test]
+    fn auto_mode_fargate_and_hybrid_nodes_are_known() {
+        for (kind, word) in
+            [("auto", "EKS Auto Mode"), ("fargate", "Fargate"), ("hybrid", "a person (EKS hybrid node)")]
+        {
+            let told =
+                found(Rule::LeftToMaker, vec![made("n", &json!({"eks.amazonaws.com/compute-type": kind}))]);
+            assert!(told.len() == 1 && told[0].contains(&format!("1 node made by {word}")), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn nodes_of_groups_are_not_and_what_others_keep_is_not_looked_at() {
+        assert_eq!(found(Rule::LeftToMaker, vec![node("n", "a")]), [""; 0]);
+        let fargate = made("n", &json!({"eks.amazonaws.com/compute-type": "fargate"}));
+        let objects = [vec![fargate], service("web", &["n"], &json!({}))].concat();
+        assert_eq!(found(Rule::Singleton, objects), [""; 0], "its pod is not moved");
+    }
+}

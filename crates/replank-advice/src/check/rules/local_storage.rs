@@ -1,0 +1,109 @@
+//! Data in an emptyDir on disk: it is lost when the pod moves.
+
+use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
+use super::super::survey::{Subject, Survey};
+use replank_facts::drain;
+use replank_facts::plan::LocalStorage;
+use replank_facts::workload::Workload;
+
+pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let refuses = survey.plan.is_some_and(|plan| plan.local_storage == LocalStorage::Refuse);
+    for (workload, subject, count) in survey.services() {
+        let on_disk: Vec<&str> = subject
+            .pod
+            .spec
+            .volumes
+            .iter()
+            .filter(|volume| volume.source.empty_dir.as_ref().is_some_and(|dir| &*dir.medium != "Memory"))
+            .map(|volume| &*volume.name)
+            .collect();
+        findings.extend(on_host(workload, subject, count));
+        let is_refused = refuses && drain::has_local_storage(&subject.pod);
+        if on_disk.is_empty() && !is_refused {
+            continue;
+        }
+        let is_only_copy = survey.replicas(workload, subject) == 1;
+        let severity = match (is_refused, is_only_copy) {
+            (true, _) => Severity::Blocking,
+            (false, true) => Severity::Warning,
+            (false, false) => Severity::Info,
+        };
+        let only = if is_only_copy { ", the only copy" } else { "" };
+        findings.push(Finding {
+            rule: Rule::LocalStorage,
+            severity,
+            object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
+            reason: format!(
+                "data of {} in an emptyDir ({}){only}: lost on a move",
+                pods(count),
+                if on_disk.is_empty() { "in memory".to_owned() } else { on_disk.join(", ") },
+            ),
+            remedy: if is_refused {
+                "set localStorage: allow in the plan if the data can be lost; else use a PersistentVolumeClaim".to_owned()
+            } else {
+                "set localStorage: refuse in the plan if it must not be lost; keep what must last in a PersistentVolumeClaim".to_owned()
+            },
+        });
+    }
+    findings
+}
+
+/// Files of the node itself: there are others on the next one.
+fn on_host(workload: &Workload, subject: &Subject, count: usize) -> Option<Finding> {
+    let volumes = subject.pod.spec.volumes.iter();
+    let paths: Vec<&str> =
+        volumes.filter_map(|volume| volume.source.host_path.as_ref().map(|host| &*host.path)).collect();
+    (!paths.is_empty()).then(|| Finding {
+        rule: Rule::LocalStorage,
+        severity: Severity::Info,
+        object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
+        reason: format!("{} use files of the node ({}): the next node has others", pods(count), paths.join(", ")),
+        remedy: "move what must last into a PersistentVolumeClaim before the roll; nothing to do for sockets and devices".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::stage::{found, found_under, node, service};
+    use super::*;
+
+    fn with(nodes: &[&str], medium: &str) -> Vec<Value> {
+        let volumes = json!({"spec": {"volumes": [{"name": "data", "emptyDir": {"medium": medium}}]}});
+        [vec![node("n", "a")], service("web", nodes, &volumes)].concat()
+    }
+
+    #[test]
+    fn data_on_disk_is_found_and_the_only_copy_is_worse() {
+        assert_eq!(
+            found(Rule::LocalStorage, with(&["n"], "")),
+            [
+                "warning local-storage Deployment shop/web: data of 1 pod in an emptyDir (data), the only copy: lost on a move"
+            ]
+        );
+        assert!(found(Rule::LocalStorage, with(&["n", "n"], ""))[0].starts_with("info"));
+        let refuse = |plan: &mut replank_facts::plan::Plan| plan.local_storage = LocalStorage::Refuse;
+        assert!(found_under(Rule::LocalStorage, refuse, with(&["n", "n"], ""))[0].starts_with("blocking"));
+    }
+
+    #[test]
+    fn files_of_the_node_are_told() {
+        let volumes = json!({"spec": {"volumes": [{"name": "data", "hostPath": {"path": "/mnt/data"}}]}});
+        let objects = [vec![node("n", "a")], service("db", &["n"], &volumes)].concat();
+        assert_eq!(
+            found(Rule::LocalStorage, objects),
+            [
+                "info local-storage Deployment shop/db: 1 pod use files of the node (/mnt/data): the next node has others"
+            ]
+        );
+    }
+
+    #[test]
+    fn memory_is_no_storage_unless_the_plan_refuses_every_emptydir() {
+        assert_eq!(found(Rule::LocalStorage, with(&["n"], "Memory")), [""; 0]);
+        let refuse = |plan: &mut replank_facts::plan::Plan| plan.local_storage = LocalStorage::Refuse;
+        assert_eq!(found_under(Rule::LocalStorage, refuse, with(&["n"], "Memory")).len(), 1);
+    }
+}

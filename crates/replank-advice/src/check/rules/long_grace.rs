@@ -1,0 +1,90 @@
+//! Pods that may take long to stop.
+
+use replank_model::time::Span;
+
+use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
+use super::super::survey::Survey;
+use replank_facts::plan::Care;
+
+/// Cluster Autoscaler and eksctl cut a pod's grace at 10 minutes.
+const LONG: Span = Span::from_minutes(10);
+/// A managed node group's own update gives up on a node after 15 minutes.
+const TOO_LONG: Span = Span::from_minutes(15);
+
+pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let stuck = survey.plan.map_or_else(|| Care::default().stuck, |plan| plan.care.stuck).after;
+    for (workload, subject, count) in survey.services() {
+        let grace = Span::from_secs(subject.pod.grace_seconds());
+        if grace < LONG && grace <= stuck {
+            continue;
+        }
+        let mut limit = String::new();
+        if grace > stuck {
+            let told = grace + stuck;
+            limit
+                .push_str(&format!("; one that hangs counts as stuck only {told} after it was told to stop"));
+        }
+        if grace > TOO_LONG {
+            limit.push_str("; a managed node group's own update gives up after 15m");
+        }
+        findings.push(Finding {
+            rule: Rule::LongGrace,
+            severity: if grace > TOO_LONG { Severity::Warning } else { Severity::Info },
+            object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
+            reason: format!("{} with a grace of {grace}{limit}", pods(count)),
+            remedy: format!(
+                "kubectl -n {} get {} -o jsonpath='{{.spec.template.spec.terminationGracePeriodSeconds}}'   # shorten it if that is more \
+                 than it needs",
+                workload.key.namespace,
+                workload.argument()
+            ),
+        });
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::stage::{found, found_under, node, service};
+    use super::*;
+    use replank_facts::plan::Plan;
+
+    #[test]
+    fn a_grace_of_ten_minutes_is_long_and_one_of_five_is_not() {
+        let with = |seconds: i64| {
+            let extra = json!({"spec": {"terminationGracePeriodSeconds": seconds}});
+            found(Rule::LongGrace, [vec![node("n", "a")], service("db", &["n"], &extra)].concat())
+        };
+        assert_eq!(
+            with(600),
+            [
+                "info long-grace Deployment shop/db: 1 pod with a grace of 10m0s; one that hangs counts as stuck only 15m0s after it was told to \
+                 stop"
+            ]
+        );
+        assert_eq!(
+            with(1800),
+            [
+                "warning long-grace Deployment shop/db: 1 pod with a grace of 30m0s; one that hangs counts as stuck only 35m0s after it was told \
+                 to stop; a managed node group's own update gives up after 15m"
+            ]
+        );
+        assert_eq!(with(300), [""; 0]);
+        assert_eq!(with(301).len(), 1, "longer than what counts as stuck");
+    }
+
+    #[test]
+    fn a_plan_says_what_is_long() {
+        let extra = json!({"spec": {"terminationGracePeriodSeconds": 420}});
+        let all = [vec![node("n", "a")], service("db", &["n"], &extra)].concat();
+        let patient = |plan: &mut Plan| plan.care.stuck.after = Span::from_minutes(8);
+        assert_eq!(found_under(Rule::LongGrace, patient, all.clone()), [""; 0]);
+        // A pod that has time yet is no standstill.
+        let hasty = |plan: &mut Plan| plan.progress_deadline = Span::from_minutes(6);
+        let told = found_under(Rule::LongGrace, hasty, all);
+        assert!(told[0].starts_with("info") && told[0].contains("only 12m0s after"), "{told:?}");
+    }
+}

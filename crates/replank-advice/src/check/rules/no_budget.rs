@@ -1,0 +1,150 @@
+//! Several replicas and no budget: nothing keeps them from going together.
+
+use replank_model::object::pod::Pod;
+
+use super::super::finding::{Finding, ObjectName, Rule, Severity};
+use super::super::survey::Survey;
+use super::scale;
+use replank_facts::shutdown::services_of;
+use replank_facts::workload::Workload;
+
+pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (workload, subject, _) in survey.services() {
+        let replicas = survey.replicas(workload, subject);
+        if replicas < 2 || !survey.view.budgets_of(subject.ix).is_empty() {
+            continue;
+        }
+        let crowd = survey.crowd(workload);
+        let together = match crowd {
+            0 | 1 => "each on a node of its own".to_owned(),
+            crowd => format!("up to {crowd} of them on one node, which go together"),
+        };
+        findings.push(Finding {
+            rule: Rule::NoBudget,
+            severity: Severity::Warning,
+            object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
+            reason: format!(
+                "{replicas} replicas{} and no disruption budget, {together}",
+                behind(survey, &subject.pod)
+            ),
+            remedy: remedy(survey, workload, replicas),
+        });
+    }
+    findings
+}
+
+/// Who sends to the pods: those who ask it notice when they go.
+fn behind(survey: &Survey<'_>, pod: &Pod) -> String {
+    let services: Vec<&str> =
+        services_of(survey.view, pod).map(|service| service.meta.name.as_str()).collect();
+    match services.as_slice() {
+        [] => String::new(),
+        [one] => format!(" behind Service {one}"),
+        several => format!(" behind Services {}", several.join(", ")),
+    }
+}
+
+fn remedy(survey: &Survey<'_>, workload: &Workload, replicas: i32) -> String {
+    let Some(selector) = selector(survey, workload).or_else(|| common_labels(survey, workload)) else {
+        return "give its pods a label of their own, and a disruption budget that selects it".to_owned();
+    };
+    // Of other kinds the disruption controller may not know how many pods there should be: a share of them would block.
+    let allowance = match scale::is_built_in(workload) {
+        true => "--max-unavailable=25%".to_owned(),
+        false => format!("--min-available={}", replicas - 1),
+    };
+    format!(
+        "kubectl -n {} create pdb {} --selector={selector} {allowance}",
+        workload.key.namespace, workload.key.name
+    )
+}
+
+/// Labels that all pods of a workload have with equal values, less those that change with every rollout.
+pub(super) fn common_labels(survey: &Survey<'_>, workload: &Workload) -> Option<String> {
+    let is_generated = |key: &str| GENERATED.contains(&key) || key.starts_with("topology.kubernetes.io/");
+    let owner = survey.subjects_of(survey.workloads.get(workload)?).next()?.pod.meta.controller()?;
+    let pods: Vec<_> = survey.view.pods_of(&owner.uid).iter().map(|ix| &survey.view.pods[*ix]).collect();
+    let labels = pods.first()?.meta.labels.iter().filter(|(key, value)| {
+        !is_generated(key) && pods.iter().all(|pod| pod.meta.labels.value(key) == Some(&**value))
+    });
+    let labels: Vec<String> = labels.map(|(key, value)| format!("{key}={value}")).collect();
+    (!labels.is_empty()).then(|| format!("'{}'", labels.join(",")))
+}
+
+/// Labels that controllers put on pods: they change with every rollout, or from pod to pod.
+const GENERATED: [&str; 5] = [
+    "pod-template-hash",
+    "controller-revision-hash",
+    "rollouts-pod-template-hash",
+    "statefulset.kubernetes.io/pod-name",
+    "apps.kubernetes.io/pod-index",
+];
+
+fn selector(survey: &Survey<'_>, workload: &Workload) -> Option<String> {
+    if &*workload.kind == "ReplicationController" {
+        let controller = survey.view.replication_controllers.by_key(&workload.key)?;
+        let labels = controller.spec.selector.iter().map(|(key, value)| format!("{key}={value}"));
+        return Some(format!("'{}'", labels.collect::<Vec<_>>().join(",")));
+    }
+    let selector = match &*workload.kind {
+        "Deployment" => survey.view.deployments.by_key(&workload.key)?.spec.selector.clone(),
+        "StatefulSet" => survey.view.stateful_sets.by_key(&workload.key)?.spec.selector.clone(),
+        _ => None,
+    }?;
+    let text = selector.compile().ok()?.to_string();
+    (!text.is_empty()).then(|| format!("'{text}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::stage::{budget, found, node, pod, remedies, service};
+    use super::*;
+
+    #[test]
+    fn replicas_without_a_budget_are_found_with_how_many_go_together() {
+        let nodes = vec![node("n", "a"), node("m", "b")];
+        let pods = service("web", &["n", "n", "m"], &json!({}));
+        assert_eq!(
+            found(Rule::NoBudget, [nodes.clone(), pods.clone()].concat()),
+            [
+                "warning no-budget Deployment shop/web: 3 replicas and no disruption budget, up to 2 of them on one node, which \
+              go together"
+            ]
+        );
+        let covered =
+            [nodes.clone(), pods, vec![budget("web", &json!({"minAvailable": 2}), (3, 2, 3))]].concat();
+        assert_eq!(found(Rule::NoBudget, covered), [""; 0]);
+        let asked = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "front", "namespace": "shop"},
+            "spec": {"selector": {"app": "web"}}});
+        let behind = [nodes.clone(), service("web", &["n", "m"], &json!({})), vec![asked]].concat();
+        assert!(
+            found(Rule::NoBudget, behind)[0]
+                .contains("2 replicas behind Service front and no disruption budget")
+        );
+        let single = [nodes.clone(), service("one", &["n"], &json!({}))].concat();
+        assert_eq!(found(Rule::NoBudget, single), [""; 0], "another rule's matter");
+        let job = [nodes, vec![pod("p", "n", Some(("batch/v1", "Job", "j")), json!({}))]].concat();
+        assert_eq!(found(Rule::NoBudget, job), [""; 0]);
+    }
+
+    #[test]
+    fn the_budget_to_make_selects_all_pods_and_can_be_counted() {
+        let mut web = service("web", &["n", "n"], &json!({}));
+        web[0]["spec"]["selector"] = json!({"matchLabels": {"app": "web"}});
+        assert_eq!(
+            remedies(Rule::NoBudget, [vec![node("n", "a")], web].concat()),
+            ["kubectl -n shop create pdb web --selector='app=web' --max-unavailable=25%"]
+        );
+        let own = |name: &str| {
+            let labels = json!({"metadata": {"labels": {"app": "k", "pod-name": name}}});
+            pod(name, "n", Some(("example.com/v1", "Brokers", "k")), labels)
+        };
+        assert_eq!(
+            remedies(Rule::NoBudget, vec![node("n", "a"), own("k-0"), own("k-1"), own("k-2")]),
+            ["kubectl -n shop create pdb k --selector='app=k' --min-available=2"]
+        );
+    }
+}

@@ -1,0 +1,194 @@
+//! A budget that lets no pod go even when all of its pods are healthy.
+
+use replank_model::int_or_string::IntOrString;
+use replank_model::object::policy::PodDisruptionBudget;
+
+use super::super::finding::{Finding, ObjectName, Rule, Severity};
+use super::super::survey::{Subject, Survey};
+use super::scale;
+use replank_facts::budget::{asks_for_scale, uncounted};
+use replank_facts::drain;
+use replank_facts::plan::Singletons;
+use replank_facts::singleton::surge_under;
+
+pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (ix, pods) in &survey.budgets {
+        let budget = &survey.view.pod_disruption_budgets[*ix];
+        let status = &budget.status;
+        let has_slack = match status.expected_pods {
+            0 => !counts_none(survey, budget, pods),
+            expected => status.desired_healthy < expected,
+        };
+        // Pods that end by themselves are waited for: see `pdb-waits-for-batch`.
+        let is_batch = survey.subjects_of(pods).all(Subject::ends);
+        if has_slack || is_batch || uncounted(budget).is_some() {
+            continue;
+        }
+        let surge = survey.subjects_of(pods).map(|of| surge_under(survey.plan, survey.view, &of.pod));
+        let obstacle = surge.flatten().find_map(Result::err);
+        let is_surged = survey.plan.is_some_and(|plan| plan.care.singletons == Singletons::Surge);
+        if is_surged && obstacle.is_none() && status.expected_pods > 0 {
+            // A rolling restart moves them, and asks no budget.
+            continue;
+        }
+        let more =
+            obstacle.map_or_else(String::new, |why| format!("; singletons: surge does not help, {why}"));
+        findings.push(Finding {
+            rule: Rule::PdbNeverAllows,
+            severity: Severity::Blocking,
+            object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
+            reason: format!("{}{more}", reason(budget, pods.len())),
+            remedy: remedy(survey, budget, pods),
+        });
+    }
+    findings
+}
+
+/// Whether a budget that goes by what controllers want has pods without any: it expects none, and then it allows none
+/// (pkg/controller/disruption `getExpectedScale`, `updatePdbStatus`).
+fn counts_none(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[usize]) -> bool {
+    asks_for_scale(budget) && survey.subjects_of(pods).all(|subject| drain::is_bare(&subject.pod))
+}
+
+fn reason(budget: &PodDisruptionBudget, here: usize) -> String {
+    let (expected, desired) = (budget.status.expected_pods, budget.status.desired_healthy);
+    if expected == 0 {
+        return format!(
+            "no controller says how many pods there should be, so none may go, ever; {here} of them must move"
+        );
+    }
+    let rule = match (&budget.spec.max_unavailable, &budget.spec.min_available) {
+        (Some(IntOrString::Int(0)), _) => format!("maxUnavailable 0 of {expected} pods"),
+        (Some(share), _) => format!("maxUnavailable {share} of {expected} pods is 0"),
+        (None, Some(IntOrString::Int(least))) => format!("minAvailable {least} of {expected} pods"),
+        (None, Some(share)) => format!("minAvailable {share} of {expected} pods is {desired}"),
+        (None, None) => format!("{desired} of {expected} pods must stay"),
+    };
+    format!("{rule}: none may go, ever; {here} of them must move")
+}
+
+/// What gives the budget slack. A number of pods that may be missing is never without it, but takes a controller to count by;
+/// elsewhere it has to be a number of pods that stay.
+fn remedy(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[usize]) -> String {
+    let (namespace, name) = (&budget.meta.namespace, &budget.meta.name);
+    let (most, least) = match scale::is_counted(survey.subjects_of(pods)) {
+        true => ("1".to_owned(), "null".to_owned()),
+        false => {
+            let counted = usize::try_from(budget.status.expected_pods).unwrap_or(0).max(pods.len());
+            ("null".to_owned(), counted.saturating_sub(1).to_string())
+        }
+    };
+    let patch = format!(
+        "kubectl -n {namespace} patch pdb {name} --type merge -p '{{\"spec\":{{\"minAvailable\":{least},\"maxUnavailable\":{most}}}}}'"
+    );
+    let workload = survey.subjects_of(pods).find_map(|subject| subject.workload.as_ref());
+    // One more replica helps only where a plain number must stay.
+    let is_plain = matches!(budget.spec.min_available, Some(IntOrString::Int(1)));
+    match workload.filter(|_| budget.status.expected_pods == 1 && is_plain) {
+        Some(workload) => format!("{}\n{patch}   # or this, with a gap", scale::up(survey, workload, 2)),
+        None if budget.status.expected_pods == 1 => format!("{patch}   # with a gap: it is the only replica"),
+        None => patch,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::stage::{budget, found, found_under, node, pod, remedies, service};
+    use super::*;
+
+    fn with(spec: &Value, counts: (i32, i32, i32)) -> Vec<String> {
+        let pods = service("web", &["n", "n", "n"], &json!({}));
+        found(Rule::PdbNeverAllows, [vec![node("n", "a"), budget("web", spec, counts)], pods].concat())
+    }
+
+    #[test]
+    fn budgets_without_slack_are_found_whatever_they_are_written_as() {
+        let head = "blocking pdb-never-allows PodDisruptionBudget shop/web:";
+        let tail = "none may go, ever; 3 of them must move";
+        assert_eq!(
+            with(&json!({"minAvailable": 3}), (3, 3, 3)),
+            [format!("{head} minAvailable 3 of 3 pods: {tail}")]
+        );
+        assert_eq!(
+            with(&json!({"minAvailable": "70%"}), (3, 3, 3)),
+            [format!("{head} minAvailable 70% of 3 pods is 3: {tail}")]
+        );
+        assert_eq!(
+            with(&json!({"maxUnavailable": 0}), (3, 3, 3)),
+            [format!("{head} maxUnavailable 0 of 3 pods: {tail}")]
+        );
+        assert_eq!(
+            with(&json!({"maxUnavailable": "0%"}), (2, 3, 3)),
+            [format!("{head} maxUnavailable 0% of 3 pods is 0: {tail}")]
+        );
+    }
+
+    #[test]
+    fn the_remedy_leaves_slack_whatever_the_budget_was() {
+        let of = |spec: &Value, counts, pods: Vec<Value>| {
+            remedies(Rule::PdbNeverAllows, [vec![node("n", "a"), budget("web", spec, counts)], pods].concat())
+        };
+        let web = |count: usize| service("web", &["n", "n", "n"][..count], &json!({}));
+        let patch = "kubectl -n shop patch pdb web --type merge -p '{\"spec\":{\"minAvailable\":null,\"maxUnavailable\":1}}'";
+        assert_eq!(of(&json!({"minAvailable": "100%"}), (3, 3, 3), web(3)), [patch]);
+        assert_eq!(
+            of(&json!({"minAvailable": 1}), (1, 1, 1), web(1)),
+            [format!("kubectl -n shop scale deployment/web --replicas=2\n{patch}   # or this, with a gap")]
+        );
+        let only = of(&json!({"maxUnavailable": 0}), (1, 1, 1), web(1));
+        assert_eq!(
+            only,
+            [format!("{patch}   # with a gap: it is the only replica")],
+            "two replicas would not help"
+        );
+        let own = |name: &str| {
+            let labels = json!({"metadata": {"labels": {"app": "web"}}});
+            pod(name, "n", Some(("example.com/v1", "Brokers", "b")), labels)
+        };
+        assert_eq!(
+            of(&json!({"minAvailable": 2}), (2, 2, 2), vec![own("b-0"), own("b-1")]),
+            [
+                "kubectl -n shop patch pdb web --type merge -p '{\"spec\":{\"minAvailable\":1,\"maxUnavailable\":null}}'"
+            ]
+        );
+    }
+
+    #[test]
+    fn pods_that_no_controller_counts_are_never_let_go_by_a_share_and_are_by_a_number() {
+        let with = |spec: &Value, counts| {
+            let bare = pod("alone", "n", None, json!({"metadata": {"labels": {"app": "web"}}}));
+            found(Rule::PdbNeverAllows, vec![node("n", "a"), budget("web", spec, counts), bare])
+        };
+        assert_eq!(
+            with(&json!({"maxUnavailable": 1}), (1, 0, 0)),
+            [
+                "blocking pdb-never-allows PodDisruptionBudget shop/web: no controller says how many pods there should be, so none may \
+              go, ever; 1 of them must move"
+            ]
+        );
+        assert_eq!(with(&json!({"minAvailable": 0}), (1, 0, 1)), [""; 0]);
+    }
+
+    #[test]
+    fn pods_that_a_rolling_restart_moves_need_no_budget() {
+        let with = |spec: &Value| {
+            let mut web = service("web", &["n", "n", "n"], &json!({}));
+            web[0]["spec"]["strategy"] = json!({"rollingUpdate": {"maxSurge": 1, "maxUnavailable": spec}});
+            let budget = budget("web", &json!({"minAvailable": 3}), (3, 3, 3));
+            let objects = [vec![node("n", "a"), budget], web].concat();
+            found_under(Rule::PdbNeverAllows, |plan| plan.care.singletons = Singletons::Surge, objects)
+        };
+        assert_eq!(with(&json!(0)), [""; 0]);
+        let told = &with(&json!(1))[0];
+        assert!(told.ends_with("old pods may go before new ones are Ready"), "{told}");
+    }
+
+    #[test]
+    fn a_budget_that_allows_nothing_only_now_is_another_matter() {
+        assert_eq!(with(&json!({"minAvailable": 2}), (2, 2, 3)), [""; 0]);
+        assert_eq!(with(&json!({"maxUnavailable": 1}), (3, 2, 3)), [""; 0]);
+    }
+}

@@ -1,0 +1,72 @@
+//! How a person gives a workload more replicas.
+
+use replank_model::object::meta::{Meta, OwnerReference};
+use replank_model::object::workload::{ReplicaSet, ReplicationController, StatefulSet};
+use replank_model::selector::LabelSelector;
+
+use super::super::survey::{Subject, Survey};
+use replank_facts::workload::Workload;
+
+/// What to paste, or to do where there is nothing to paste: an autoscaler or an operator would undo a plain scale.
+pub(super) fn up(survey: &Survey<'_>, workload: &Workload, replicas: i32) -> String {
+    let namespace = &workload.key.namespace;
+    if let Some((name, maximum)) = autoscaler(survey, workload) {
+        let more = if maximum < replicas { format!(",\"maxReplicas\":{replicas}") } else { String::new() };
+        return format!(
+            "kubectl -n {namespace} patch hpa {name} --type merge -p '{{\"spec\":{{\"minReplicas\":{replicas}{more}}}}}'"
+        );
+    }
+    if let Some(operator) = operator(survey, workload) {
+        return format!(
+            "set {replicas} replicas in {} {namespace}/{}, which makes {workload}",
+            operator.kind, operator.name
+        );
+    }
+    match is_built_in(workload) {
+        true => format!("kubectl -n {namespace} scale {} --replicas={replicas}", workload.argument()),
+        false => format!("set {replicas} replicas in {workload}"),
+    }
+}
+
+/// The selector of a workload whose pod template can be changed with `kubectl patch`.
+pub(super) fn selector_of<'a>(survey: &'a Survey<'_>, workload: &Workload) -> Option<&'a LabelSelector> {
+    match &*workload.kind {
+        "Deployment" => survey.view.deployments.by_key(&workload.key)?.spec.selector.as_ref(),
+        "StatefulSet" => survey.view.find::<StatefulSet>(&workload.key)?.spec.selector.as_ref(),
+        _ => None,
+    }
+}
+
+/// Whether `kubectl scale` knows the kind, and the disruption controller how many pods it wants.
+pub(super) fn is_built_in(workload: &Workload) -> bool {
+    matches!(&*workload.kind, "Deployment" | "StatefulSet" | "ReplicaSet" | "ReplicationController")
+}
+
+/// Whether the disruption controller can tell how many pods there should be, for all of them.
+pub(super) fn is_counted<'a>(subjects: impl IntoIterator<Item = &'a Subject>) -> bool {
+    subjects.into_iter().all(|subject| subject.workload.as_ref().is_some_and(is_built_in))
+}
+
+fn autoscaler(survey: &Survey<'_>, workload: &Workload) -> Option<(String, i32)> {
+    let mut scalers = survey.view.horizontal_pod_autoscalers.sorted().into_iter();
+    scalers.find_map(|(_, hpa)| {
+        let target = &hpa.spec.scale_target_ref;
+        let is_its = target.kind == workload.kind
+            && target.name == workload.key.name
+            && hpa.meta.namespace == workload.key.namespace;
+        is_its.then(|| (hpa.meta.name.to_string(), hpa.spec.max_replicas))
+    })
+}
+
+/// Who made a workload and would set its replicas back.
+fn operator<'a>(survey: &'a Survey<'_>, workload: &Workload) -> Option<&'a OwnerReference> {
+    let view = survey.view;
+    let meta: &Meta = match &*workload.kind {
+        "Deployment" => &view.deployments.by_key(&workload.key)?.meta,
+        "StatefulSet" => &view.find::<StatefulSet>(&workload.key)?.meta,
+        "ReplicaSet" => &view.find::<ReplicaSet>(&workload.key)?.meta,
+        "ReplicationController" => &view.find::<ReplicationController>(&workload.key)?.meta,
+        _ => return None,
+    };
+    meta.controller()
+}

@@ -1,0 +1,71 @@
+//! Pods that run on spot capacity only: it may be gone at the moment when new nodes are launched.
+
+use replank_model::object::pod::Pod;
+
+use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
+use super::super::survey::Survey;
+use crate::audit::is_spot;
+use replank_facts::daemon;
+
+pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (workload, subject, count) in survey.services() {
+        let on_spot = subject
+            .pod
+            .node
+            .as_ref()
+            .and_then(|name| survey.view.node(name))
+            .is_some_and(|node| is_spot(node));
+        if !on_spot || may_run_elsewhere(survey, &subject.pod) {
+            continue;
+        }
+        findings.push(Finding {
+            rule: Rule::SpotOnly,
+            severity: Severity::Info,
+            object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
+            reason: format!("{} that fit on spot nodes only: no place to move to without spot capacity", pods(count)),
+            remedy: format!(
+                "kubectl -n {} edit {}   # let some replicas run on demand, or roll the spot groups one after the other",
+                workload.key.namespace,
+                workload.argument()
+            ),
+        });
+    }
+    findings
+}
+
+fn may_run_elsewhere(survey: &Survey<'_>, pod: &Pod) -> bool {
+    let mut others = survey.view.nodes.unordered().filter(|(_, node)| !is_spot(node));
+    others.any(|(_, node)| daemon::is_eligible(&pod.spec, node))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::stage::{found, node, service};
+    use super::*;
+
+    fn with(selector: &Value) -> Vec<String> {
+        let mut spot = node("s", "a");
+        spot["metadata"]["labels"]["eks.amazonaws.com/capacityType"] = json!("SPOT");
+        found(
+            Rule::SpotOnly,
+            [
+                vec![node("n", "a"), spot],
+                service("web", &["s", "s"], &json!({"spec": {"nodeSelector": selector}})),
+            ]
+            .concat(),
+        )
+    }
+
+    #[test]
+    fn pods_that_ask_for_spot_are_found_and_those_that_happen_to_be_there_are_not() {
+        assert_eq!(
+            with(&json!({"eks.amazonaws.com/capacityType": "SPOT"})),
+            ["info spot-only Deployment shop/web: 2 pods that fit on spot nodes only: no place to move to \
+              without spot capacity"]
+        );
+        assert_eq!(with(&json!({})), [""; 0]);
+    }
+}

@@ -1,0 +1,97 @@
+//! Pods that count as batch pods by annotation or selector, and belong to something that keeps them running.
+
+use super::super::finding::{Finding, ObjectName, Rule, Severity, pods as count};
+use super::super::survey::{Subject, Survey};
+use replank_facts::drain;
+use replank_facts::plan::OnDeadline;
+use replank_protocol::policy::BatchKind;
+
+/// Pods that a command names.
+const PODS_SHOWN: usize = 10;
+
+pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (workload, _, _) in survey.services() {
+        let pods = survey.workloads.get(workload).map_or(&[][..], Vec::as_slice);
+        let kinds = survey
+            .subjects_of(pods)
+            .filter(|subject| !subject.ends())
+            .filter_map(super::super::survey::Subject::batch_kind);
+        let kinds: Vec<BatchKind> = kinds.collect();
+        let Some(kind) = kinds.first() else { continue };
+        let (wait, then) = match survey.plan.map(|plan| (plan.batch.wait, plan.batch.on_deadline)) {
+            Some((wait, OnDeadline::Pause)) => (format!("{wait}"), "then the run is blocked"),
+            Some((wait, OnDeadline::Evict)) => (format!("{wait}"), "then evicted"),
+            Some((wait, OnDeadline::Skip)) => (format!("{wait}"), "then the nodes are left out"),
+            None => ("the plan's batch.wait".to_owned(), "then batch.onDeadline decides"),
+        };
+        let is_blocking = survey.plan.is_some_and(|plan| plan.batch.on_deadline == OnDeadline::Pause);
+        findings.push(Finding {
+            rule: Rule::WaitsInVain,
+            severity: if is_blocking { Severity::Blocking } else { Severity::Warning },
+            object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
+            reason: format!(
+                "{} counted as batch ({kind}) without an end of their own: waited for {wait}, {then}",
+                count(kinds.len())
+            ),
+            remedy: remedy(survey, pods, *kind),
+        });
+    }
+    findings
+}
+
+/// Taken off the pods that run, an annotation is still on those that are made in their place: nothing is rolled out, and the
+/// next roll meets it again.
+fn remedy(survey: &Survey<'_>, pods: &[usize], kind: BatchKind) -> String {
+    let annotation = match kind {
+        BatchKind::NotSafeToEvict => drain::SAFE_TO_EVICT,
+        BatchKind::DoNotDisrupt => drain::DO_NOT_DISRUPT,
+        BatchKind::Selected | BatchKind::Job | BatchKind::Workflow | BatchKind::RunsOnce => {
+            return "leave them out of batch.selector in the plan, or set batch: {wait: 0s, onDeadline: evict}".to_owned();
+        }
+    };
+    let of_kind = survey.subjects_of(pods).filter(|subject| subject.batch_kind() == Some(kind));
+    let of_kind: Vec<&Subject> = of_kind.collect();
+    let namespace = of_kind.first().map_or("", |subject| subject.pod.meta.namespace.as_str());
+    let names: Vec<&str> =
+        of_kind.iter().take(PODS_SHOWN).map(|subject| subject.pod.meta.name.as_str()).collect();
+    let more = match of_kind.len().saturating_sub(PODS_SHOWN) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    format!(
+        "kubectl -n {namespace} annotate pod {} {annotation}-   # if they may move{more}; else move them by hand",
+        names.join(" ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::stage::{found, found_under, node, pod, remedies, service};
+    use super::*;
+
+    #[test]
+    fn annotated_services_are_waited_for_in_vain_and_jobs_are_not() {
+        let annotated =
+            json!({"metadata": {"annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}}});
+        let objects = [vec![node("n", "a")], service("ca", &["n"], &annotated)].concat();
+        assert_eq!(
+            found_under(Rule::WaitsInVain, |_| {}, objects.clone()),
+            [
+                "blocking waits-in-vain Deployment shop/ca: 1 pod counted as batch (safe-to-evict=false) without an end of \
+              their own: waited for 6h0m0s, then the run is blocked"
+            ]
+        );
+        let remedy = &remedies(Rule::WaitsInVain, objects)[0];
+        assert!(
+            remedy.starts_with(
+                "kubectl -n shop annotate pod ca-a cluster-autoscaler.kubernetes.io/safe-to-evict-   #"
+            ),
+            "{remedy}"
+        );
+        let job = pod("j", "n", Some(("batch/v1", "Job", "j")), annotated);
+        assert_eq!(found(Rule::WaitsInVain, vec![node("n", "a"), job]), [""; 0]);
+    }
+}

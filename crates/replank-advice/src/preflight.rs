@@ -1,0 +1,26 @@
+//! What keeps a run from beginning where its plan refuses to begin with blocking findings (promise S9).
+
+use replank_facts::finding::Severity;
+use replank_facts::plan::{Plan, RunOptions};
+use replank_model::text::Text;
+use replank_model::view::View;
+use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+
+use crate::check;
+
+/// The blocking findings, one for each object, in order.
+#[must_use]
+pub fn blocking(view: &View, plan: &Plan, options: &RunOptions) -> Vec<Waiting> {
+    let findings = check::run(view, Some(plan), options);
+    let blocking = findings.iter().filter(|finding| finding.severity == Severity::Blocking);
+    let mut waiting: Vec<Waiting> = blocking
+        .map(|finding| {
+            let what = Subject::Object(Text::from(finding.object.to_string()));
+            let rule = Text::from(finding.rule.id());
+            Waiting { what, on: WaitingOn::Finding { rule, reason: Text::from(&*finding.reason) } }
+        })
+        .collect();
+    waiting.sort_by(|a, b| a.what.cmp(&b.what));
+    waiting.dedup_by(|later, first| later.what == first.what);
+    waiting
+}

@@ -1,0 +1,20 @@
+//! Batch work as those who run it see it: what Argo does about a lost step, when runs begin, how long they take, and how long
+//! one is waited for.
+//!
+//! | module | question |
+//! |---|---|
+//! | [`retry`] | is a step whose pod is lost run again |
+//! | [`expression`] | what a retry strategy's expression says |
+//! | [`starts`] | when do CronJobs and CronWorkflows begin their next runs, and on which nodes |
+//! | [`past`] | how long have runs taken |
+//! | [`templates`] | where do a Workflow's templates come from |
+//! | [`sweep`] | when had a roll better begin |
+//! | [`wait`] | how long is a pod waited for |
+
+pub mod expression;
+pub mod past;
+pub mod retry;
+pub mod starts;
+pub mod templates;
+pub mod wait;
+mod yaml;

@@ -1,0 +1,218 @@
+//! Disruption budgets: which evictions they allow, all taken together.
+//!
+//! The eviction API decides pod by pod, and a dry run of it decrements nothing, so that pods that share a budget all "pass".
+//! A [`Ledger`] keeps account of everything that was decided or is under way, so that no more is asked for than will be
+//! granted (promise S1). The rules are those of the API server (registry/core/pod/storage/eviction.go, Kubernetes
+//! 1.36):
+//!
+//! - pods that are Pending, finished or on their way out are evicted whatever the budgets say;
+//! - a pod under several budgets is never evicted (500);
+//! - a pod that is not ready is evicted without spending anything under `AlwaysAllow`, and under `IfHealthyBudget` (the
+//!   default) while `currentHealthy ≥ desiredHealthy > 0`; else it is counted as a ready one;
+//! - a budget whose controller lags behind its generation, has more than 2,000 evictions under way, or allows none, refuses.
+//!
+//! **Lag.** A budget's status and its pods come by different streams, and either may be ahead. What a budget allows is the
+//! smaller of what its status says and of how many more of its pods are seen healthy than must stay. So an eviction counts from
+//! the moment that the first of the two shows it, and until then the ledger is charged with it by whoever sent it.
+
+mod health;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use replank_model::int_or_string::IntOrString;
+use replank_model::object::condition::{self, ConditionStatus};
+use replank_model::object::pod::{Pod, PodPhase};
+use replank_model::object::policy::{PodDisruptionBudget, UnhealthyPodEvictionPolicy};
+use replank_model::text::Text;
+use replank_model::time::{Span, Time};
+use replank_model::view::{Ix, View};
+
+pub use health::Healths;
+
+use replank_protocol::waiting::WaitingOn;
+
+/// Evictions under way at which a budget refuses more (`MaxDisruptedPodSize`).
+const DISRUPTED_MAX: usize = 2000;
+/// How long a granted eviction is waited for (pkg/controller/disruption `DeletionTimeout`).
+const GRANT_LIFE: Span = Span::from_secs(120);
+
+/// What budgets allow, less what has been taken from them.
+#[derive(Debug)]
+pub struct Ledger<'a> {
+    view: &'a View,
+    healths: &'a mut Healths,
+    taken: BTreeMap<Ix<PodDisruptionBudget>, i32>,
+}
+
+/// What was taken from a ledger up to some moment.
+#[derive(Clone, Debug)]
+pub struct Taken(BTreeMap<Ix<PodDisruptionBudget>, i32>);
+
+/// What an eviction would cost.
+enum Price {
+    /// Nothing: no budget is asked, or none is touched.
+    Free,
+    /// One disruption of this budget.
+    One(Ix<PodDisruptionBudget>),
+    /// It is never granted.
+    Never(WaitingOn),
+}
+
+impl<'a> Ledger<'a> {
+    /// A ledger from which nothing has been taken.
+    pub fn new(view: &'a View, healths: &'a mut Healths) -> Self {
+        Self { view, healths, taken: BTreeMap::new() }
+    }
+
+    /// What has been taken so far: [`Ledger::back_to`] gives back what is taken after it.
+    #[must_use]
+    pub fn taken(&self) -> Taken {
+        Taken(self.taken.clone())
+    }
+
+    /// Gives back what was taken since.
+    pub fn back_to(&mut self, taken: Taken) {
+        self.taken = taken.0;
+    }
+
+    /// Counts an eviction that was sent and is not seen yet. One that the budget's status shows already costs nothing more.
+    pub fn charge(&mut self, ix: Ix<Pod>, pod: &Pod) {
+        if let Price::One(budget) = self.price(ix, pod)
+            && !self.is_disrupted(budget, pod)
+        {
+            *self.taken.entry(budget).or_default() += 1;
+        }
+    }
+
+    /// Whether a pod may be evicted on top of everything that was charged.
+    ///
+    /// # Errors
+    /// What it has to wait for.
+    pub fn check(&mut self, ix: Ix<Pod>, pod: &Pod) -> Result<(), WaitingOn> {
+        match self.price(ix, pod) {
+            Price::Free => Ok(()),
+            Price::Never(why) => Err(why),
+            Price::One(budget) => self.refusal(budget).map_or(Ok(()), Err),
+        }
+    }
+
+    /// Whether a budget's status says that the pod's eviction was granted a short while ago: it is under way, though the
+    /// pod does not show it yet. The controller gives such an entry up after two minutes (`DeletionTimeout`).
+    #[must_use]
+    pub fn is_granted(&self, now: Time, ix: Ix<Pod>, pod: &Pod) -> bool {
+        let granted = |budget: &Ix<PodDisruptionBudget>| {
+            let status = &self.view.pod_disruption_budgets[*budget].status;
+            let at = status.disrupted_pods.get(pod.meta.name.as_str());
+            at.is_some_and(|at| now - *at < GRANT_LIFE)
+        };
+        self.view.budgets_of(ix).iter().any(granted)
+    }
+
+    fn price(&mut self, ix: Ix<Pod>, pod: &Pod) -> Price {
+        if ignores_budgets(pod) {
+            return Price::Free;
+        }
+        let budget = match self.view.budgets_of(ix) {
+            [] => return Price::Free,
+            [only] => *only,
+            several => {
+                let mut budgets: Vec<_> =
+                    several.iter().map(|ix| self.view.pod_disruption_budgets[*ix].meta.key()).collect();
+                budgets.sort();
+                return Price::Never(WaitingOn::Budgets { budgets });
+            }
+        };
+        if pod.is_ready() {
+            return Price::One(budget);
+        }
+        let object = &self.view.pod_disruption_budgets[budget];
+        match object.spec.unhealthy_pod_eviction_policy {
+            Some(UnhealthyPodEvictionPolicy::AlwaysAllow) => Price::Free,
+            Some(UnhealthyPodEvictionPolicy::IfHealthyBudget) | None => {
+                let desired = object.status.desired_healthy;
+                if desired > 0 && self.healthy(budget) >= desired { Price::Free } else { Price::One(budget) }
+            }
+        }
+    }
+
+    /// Healthy pods that are left once everything taken has happened.
+    fn healthy(&mut self, budget: Ix<PodDisruptionBudget>) -> i32 {
+        let seen = self.healths.healthy(self.view, budget);
+        let status = &self.view.pod_disruption_budgets[budget].status;
+        seen.min(status.current_healthy) - self.taken.get(&budget).copied().unwrap_or(0)
+    }
+
+    fn refusal(&mut self, ix: Ix<PodDisruptionBudget>) -> Option<WaitingOn> {
+        let budget = &self.view.pod_disruption_budgets[ix];
+        let status = &budget.status;
+        if let Some(message) = uncounted(budget) {
+            return Some(WaitingOn::BudgetUncounted { budget: budget.meta.key(), message });
+        }
+        let taken = self.taken.get(&ix).copied().unwrap_or(0);
+        let seen = self.healths.healthy(self.view, ix) - status.desired_healthy;
+        if status.disruptions_allowed.min(seen) > taken && status.disrupted_pods.len() <= DISRUPTED_MAX {
+            return None;
+        }
+        let healthy = self.healthy(ix);
+        Some(WaitingOn::Budget { budget: budget.meta.key(), healthy, needed: status.desired_healthy })
+    }
+
+    /// What keeps a pod from ever being evicted, for as long as nobody changes its budgets or what they count.
+    pub fn hopeless(&mut self, ix: Ix<Pod>, pod: &Pod) -> Option<WaitingOn> {
+        let at = match self.price(ix, pod) {
+            Price::Free => return None,
+            Price::Never(on) => return Some(on),
+            Price::One(at) => at,
+        };
+        let budget = &self.view.pod_disruption_budgets[at];
+        let (expected, desired) = (budget.status.expected_pods, budget.status.desired_healthy);
+        let has_slack = expected == 0 || desired < expected;
+        if let Some(message) = failed_sync(budget) {
+            return Some(WaitingOn::BudgetUncounted { budget: budget.meta.key(), message });
+        }
+        let on = WaitingOn::Budget { budget: budget.meta.key(), healthy: self.healthy(at), needed: desired };
+        (!has_slack).then_some(on)
+    }
+
+    fn is_disrupted(&self, budget: Ix<PodDisruptionBudget>, pod: &Pod) -> bool {
+        let status = &self.view.pod_disruption_budgets[budget].status;
+        status.disrupted_pods.contains_key(pod.meta.name.as_str())
+    }
+}
+
+/// Whether the eviction API asks no budget about the pod (`canIgnorePDB`).
+#[must_use]
+pub fn ignores_budgets(pod: &Pod) -> bool {
+    pod.is_terminating()
+        || match pod.status.phase {
+            PodPhase::Pending | PodPhase::Succeeded | PodPhase::Failed => true,
+            PodPhase::Running | PodPhase::Unknown => false,
+        }
+}
+
+/// Whether a budget goes by how many pods their owner wants, so that the disruption controller must be able to read that
+/// (pkg/controller/disruption `getExpectedPodCount`).
+#[must_use]
+pub fn asks_for_scale(budget: &PodDisruptionBudget) -> bool {
+    budget.spec.max_unavailable.is_some() || matches!(budget.spec.min_available, Some(IntOrString::String(_)))
+}
+
+/// Why the disruption controller could not count the budget's pods.
+#[must_use]
+pub fn failed_sync(budget: &PodDisruptionBudget) -> Option<Text> {
+    let allowed = condition::find(&budget.status.conditions, "DisruptionAllowed")?;
+    let has_failed = allowed.status == ConditionStatus::False && &*allowed.reason == "SyncFailed";
+    has_failed.then(|| allowed.message.clone())
+}
+
+/// Why the budget's status says nothing of its pods, if it does not.
+#[must_use]
+pub fn uncounted(budget: &PodDisruptionBudget) -> Option<Text> {
+    if let Some(message) = failed_sync(budget) {
+        return Some(message);
+    }
+    let (seen, written) = (budget.status.observed_generation, budget.meta.generation);
+    (seen < written).then(|| Text::from(format!("its controller has seen generation {seen} of {written}")))
+}

@@ -1,0 +1,96 @@
+//! What checks and audits find, whatever their rules: one object, why with numbers, what to do.
+
+use std::fmt;
+
+use replank_model::object::meta::Key;
+use replank_model::text::Text;
+
+/// One thing that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding<R> {
+    /// Which rule found it.
+    pub rule: R,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is about.
+    pub object: ObjectName,
+    /// What is wrong, with its numbers.
+    pub reason: String,
+    /// What to do: commands or YAML to be pasted.
+    pub remedy: String,
+}
+
+impl<R: Ord> Finding<R> {
+    /// Sorts findings: the worst first, then by rule and object.
+    pub fn sort(findings: &mut [Self]) {
+        findings.sort_by(|a, b| {
+            (a.severity, &a.rule, &a.object, &a.reason).cmp(&(b.severity, &b.rule, &b.object, &b.reason))
+        });
+    }
+}
+
+impl<R: fmt::Display> fmt::Display for Finding<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}: {}", self.severity, self.rule, self.object, self.reason)
+    }
+}
+
+/// How bad a finding is, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// It cannot be done while it is so: the roll, or the placing of a pod.
+    Blocking,
+    /// Somebody will notice, work may be lost, or it takes long.
+    Warning,
+    /// Good to know.
+    Info,
+}
+
+impl Severity {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Blocking => "blocking",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// Kind, namespace and name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectName {
+    /// Kind.
+    pub kind: Text,
+    /// Namespace and name.
+    pub key: Key,
+}
+
+impl ObjectName {
+    pub fn new(kind: &str, key: Key) -> Self {
+        Self { kind: Text::from(kind), key }
+    }
+}
+
+impl fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind, self.key)
+    }
+}
+
+/// `1 pod`, `2 pods`.
+pub fn pods(count: usize) -> String {
+    counted(count, "pod")
+}
+
+/// `1 node`, `2 nodes`.
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

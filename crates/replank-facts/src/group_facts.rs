@@ -1,0 +1,359 @@
+//! What a cloud's API says of groups: the answers of `aws autoscaling describe-auto-scaling-groups` and `aws eks
+//! describe-nodegroup`, as their JSON has them.
+//!
+//! Source: the API models of EC2 Auto Scaling and EKS (shapes `AutoScalingGroup` and `Nodegroup`).
+
+use std::collections::BTreeMap;
+
+use replank_model::object::affinity::{Taint, TaintEffect};
+use replank_model::object::cloud::GroupSize;
+use replank_model::text::{GroupName, InstanceId, Text, Zone};
+use serde_json::Value;
+
+use replank_protocol::scaling::Market;
+
+/// Tag that EKS puts on the Auto Scaling group behind a managed node group.
+const TAG_NODEGROUP: &str = "eks:nodegroup-name";
+
+/// What is said of one group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Name of the EKS node group, or else of the Auto Scaling group.
+    pub name: GroupName,
+    /// Name of the Auto Scaling group, where that is another.
+    pub auto_scaling: Option<Text>,
+    /// Bounds, and how many are wanted.
+    pub size: Option<GroupSize>,
+    /// Zones, sorted; EKS' own answer names subnets and no zones.
+    pub zones: Vec<Zone>,
+    /// Instance types, in the order of preference.
+    pub types: Vec<Text>,
+    /// How instances are bought.
+    pub market: Option<Market>,
+    /// Labels that EKS gives nodes.
+    pub labels: Vec<(Text, Text)>,
+    /// Taints that EKS gives nodes.
+    pub taints: Vec<Taint>,
+    /// Tags.
+    pub tags: Vec<(Text, Text)>,
+    /// Instances, by id.
+    pub instances: BTreeMap<InstanceId, Zone>,
+    /// Whether launches are suspended.
+    pub is_suspended: bool,
+}
+
+/// A file of groups that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FactsError {
+    /// It is neither of the two answers.
+    #[error(
+        "expected the JSON of `aws autoscaling describe-auto-scaling-groups` or `aws eks describe-nodegroup`, or a list of such answers"
+    )]
+    Unknown,
+    /// A group lacks something.
+    #[error("group {group}: {member} is missing, or not {expected}")]
+    Member {
+        /// The group, or its place in the file.
+        group: String,
+        /// What is missing.
+        member: &'static str,
+        /// What it should be.
+        expected: &'static str,
+    },
+}
+
+/// Reads an answer, or a list of answers.
+///
+/// # Errors
+/// Names the first group of which something cannot be read.
+pub fn read(value: &Value) -> Result<Vec<Facts>, FactsError> {
+    if let Some(all) = value.as_array() {
+        let read: Result<Vec<Vec<Facts>>, FactsError> = all.iter().map(read).collect();
+        return Ok(read?.into_iter().flatten().collect());
+    }
+    if let Some(groups) = value["AutoScalingGroups"].as_array() {
+        return groups.iter().enumerate().map(|(at, group)| auto_scaling(at, group)).collect();
+    }
+    match &value["nodegroup"] {
+        group @ Value::Object(_) => Ok(vec![nodegroup(group)?]),
+        _ => Err(FactsError::Unknown),
+    }
+}
+
+/// Facts of one group from several answers: what EKS says, then what its Auto Scaling group adds.
+#[must_use]
+pub fn merged(all: Vec<Facts>) -> Vec<Facts> {
+    let mut by_name: BTreeMap<GroupName, Facts> = BTreeMap::new();
+    for facts in all {
+        let aka = by_name.values().find(|known| {
+            let own = facts.auto_scaling.as_deref().unwrap_or(facts.name.as_str());
+            known.auto_scaling.as_deref() == Some(own)
+        });
+        let name = aka.map_or_else(|| facts.name.clone(), |known| known.name.clone());
+        match by_name.get_mut(&name) {
+            Some(known) => known.add(facts),
+            None => {
+                by_name.insert(name, facts);
+            }
+        }
+    }
+    by_name.into_values().collect()
+}
+
+/// What somebody says of groups where nobody else has said it: what `told` has counts, and what it lacks is taken from `beneath`, groups among it.
+#[must_use]
+pub fn completed(mut told: Vec<Facts>, beneath: &[Facts]) -> Vec<Facts> {
+    for more in beneath {
+        let own = more.name.text();
+        let is_meant =
+            |known: &&mut Facts| known.name == more.name || known.auto_scaling.as_ref() == Some(own);
+        match told.iter_mut().find(is_meant) {
+            Some(known) => known.complete(more),
+            None => told.push(more.clone()),
+        }
+    }
+    told.sort_by(|a, b| a.name.cmp(&b.name));
+    told
+}
+
+impl Facts {
+    fn complete(&mut self, beneath: &Facts) {
+        let (size, auto_scaling) = (self.size, self.auto_scaling.clone());
+        self.add(beneath.clone());
+        self.size = size.or(beneath.size);
+        self.auto_scaling = auto_scaling;
+    }
+
+    fn add(&mut self, more: Facts) {
+        self.auto_scaling =
+            self.auto_scaling.take().or(more.auto_scaling).or_else(|| Some(more.name.text().clone()));
+        self.size = more.size.or(self.size);
+        self.market = self.market.or(more.market);
+        let take = |own: &mut Vec<Zone>, other: Vec<Zone>| own.is_empty().then(|| *own = other);
+        take(&mut self.zones, more.zones);
+        if self.types.is_empty() {
+            self.types = more.types;
+        }
+        let known = |tags: &[(Text, Text)], key: &Text| tags.iter().any(|(own, _)| own == key);
+        let fresh: Vec<_> = more.tags.into_iter().filter(|(key, _)| !known(&self.tags, key)).collect();
+        self.tags.extend(fresh);
+        let fresh: Vec<_> = more.labels.into_iter().filter(|(key, _)| !known(&self.labels, key)).collect();
+        self.labels.extend(fresh);
+        if self.taints.is_empty() {
+            self.taints = more.taints;
+        }
+        self.instances.extend(more.instances);
+        self.is_suspended |= more.is_suspended;
+    }
+
+    /// The value of a tag.
+    #[must_use]
+    pub fn tag(&self, key: &str) -> Option<&Text> {
+        self.tags.iter().find(|(own, _)| &**own == key).map(|(_, value)| value)
+    }
+}
+
+fn text<'a>(value: &'a Value, member: &str) -> Option<&'a str> {
+    value[member].as_str().filter(|text| !text.is_empty())
+}
+
+fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn size(group: &str, from: &Value, members: [&'static str; 3]) -> Result<GroupSize, FactsError> {
+    let number = |member: &'static str| {
+        let read = from[member].as_u64().and_then(|number| u32::try_from(number).ok());
+        read.ok_or_else(|| FactsError::Member {
+            group: group.to_owned(),
+            member,
+            expected: "a number of instances",
+        })
+    };
+    let [min, max, desired] = members;
+    Ok(GroupSize { min: number(min)?, max: number(max)?, desired: number(desired)? })
+}
+
+fn auto_scaling(at: usize, group: &Value) -> Result<Facts, FactsError> {
+    let own = text(group, "AutoScalingGroupName").ok_or_else(|| FactsError::Member {
+        group: format!("number {}", at + 1),
+        member: "AutoScalingGroupName",
+        expected: "a name",
+    })?;
+    let tags: Vec<(Text, Text)> = group["Tags"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|tag| {
+            Some((Text::from(text(tag, "Key")?), Text::from(tag["Value"].as_str().unwrap_or(""))))
+        })
+        .collect();
+    let managed = tags.iter().find(|(key, _)| &**key == TAG_NODEGROUP).map(|(_, name)| name.clone());
+    let instances = group["Instances"].as_array().into_iter().flatten();
+    let instances = instances
+        .filter_map(|one| Some((text(one, "InstanceId")?.into(), text(one, "AvailabilityZone")?.into())));
+    let overrides = &group["MixedInstancesPolicy"]["LaunchTemplate"]["Overrides"];
+    let mut types: Vec<Text> = overrides
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|one| text(one, "InstanceType"))
+        .map(Text::from)
+        .collect();
+    if types.is_empty() {
+        let all = group["Instances"].as_array().into_iter().flatten();
+        let first = all.filter_map(|one| text(one, "InstanceType")).next();
+        types.extend(first.map(Text::from));
+    }
+    let mut zones: Vec<Zone> = texts(&group["AvailabilityZones"]).map(Zone::from).collect();
+    zones.sort();
+    let suspended = group["SuspendedProcesses"].as_array().into_iter().flatten();
+    Ok(Facts {
+        name: managed.clone().map_or_else(|| GroupName::from(own), GroupName::new),
+        auto_scaling: managed.map(|_| Text::from(own)),
+        size: Some(size(own, group, ["MinSize", "MaxSize", "DesiredCapacity"])?),
+        zones,
+        types,
+        market: market_of(&group["MixedInstancesPolicy"]["InstancesDistribution"]),
+        labels: Vec::new(),
+        taints: Vec::new(),
+        tags,
+        instances: instances.collect(),
+        is_suspended: suspended.filter_map(|one| text(one, "ProcessName")).any(|name| name == "Launch"),
+    })
+}
+
+/// A policy that buys everything above nothing on the spot market is one of spot instances.
+fn market_of(distribution: &Value) -> Option<Market> {
+    let number = |member: &str| distribution[member].as_i64();
+    let above = number("OnDemandPercentageAboveBaseCapacity")?;
+    let base = number("OnDemandBaseCapacity").unwrap_or(0);
+    Some(if above == 0 && base == 0 { Market::Spot } else { Market::OnDemand })
+}
+
+fn nodegroup(group: &Value) -> Result<Facts, FactsError> {
+    let name = text(group, "nodegroupName").ok_or(FactsError::Member {
+        group: "of EKS".to_owned(),
+        member: "nodegroupName",
+        expected: "a name",
+    })?;
+    let pairs = |value: &Value| -> Vec<(Text, Text)> {
+        let members = value.as_object().into_iter().flatten();
+        members
+            .map(|(key, value)| (Text::from(key.as_str()), Text::from(value.as_str().unwrap_or(""))))
+            .collect()
+    };
+    let mut taints = Vec::new();
+    for taint in group["taints"].as_array().into_iter().flatten() {
+        let effect = match text(taint, "effect") {
+            Some("NO_SCHEDULE") => TaintEffect::NoSchedule,
+            Some("PREFER_NO_SCHEDULE") => TaintEffect::PreferNoSchedule,
+            Some("NO_EXECUTE") => TaintEffect::NoExecute,
+            Some(_) | None => {
+                return Err(FactsError::Member {
+                    group: name.to_owned(),
+                    member: "taints.effect",
+                    expected: "NO_SCHEDULE, PREFER_NO_SCHEDULE or NO_EXECUTE",
+                });
+            }
+        };
+        let key = text(taint, "key").unwrap_or_default().into();
+        taints.push(Taint {
+            key,
+            value: text(taint, "value").unwrap_or_default().into(),
+            effect,
+            time_added: None,
+        });
+    }
+    let behind = group["resources"]["autoScalingGroups"].as_array().into_iter().flatten();
+    Ok(Facts {
+        name: name.into(),
+        auto_scaling: behind.filter_map(|one| text(one, "name")).next().map(Text::from),
+        size: Some(size(name, &group["scalingConfig"], ["minSize", "maxSize", "desiredSize"])?),
+        zones: Vec::new(),
+        types: texts(&group["instanceTypes"]).map(Text::from).collect(),
+        market: text(group, "capacityType").map(Market::of_label),
+        labels: pairs(&group["labels"]),
+        taints,
+        tags: pairs(&group["tags"]),
+        instances: BTreeMap::new(),
+        is_suspended: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn both_answers_are_read_and_joined() {
+        let eks = json!({"nodegroup": {"nodegroupName": "web", "capacityType": "SPOT", "instanceTypes": ["m5.large", "m5a.large"],
+            "scalingConfig": {"minSize": 1, "maxSize": 9, "desiredSize": 3}, "labels": {"role": "web"},
+            "taints": [{"key": "role", "value": "web", "effect": "NO_SCHEDULE"}], "tags": {"team": "a"},
+            "resources": {"autoScalingGroups": [{"name": "eks-web-1234"}]}}});
+        let asg = json!({"AutoScalingGroups": [{"AutoScalingGroupName": "eks-web-1234", "MinSize": 1, "MaxSize": 9, "DesiredCapacity": 3,
+            "AvailabilityZones": ["b", "a"], "Instances": [{"InstanceId": "i-1", "AvailabilityZone": "a", "InstanceType": "m5.large"}],
+            "Tags": [{"Key": "eks:nodegroup-name", "Value": "web"}, {"Key": "k8s.io/cluster-autoscaler/enabled", "Value": "true"}],
+            "SuspendedProcesses": [{"ProcessName": "AZRebalance"}]}]});
+        for both in [json!([eks, asg]), json!([asg, eks])] {
+            let all = merged(read(&both).unwrap());
+            assert_eq!(all.len(), 1, "{both}");
+            let web = &all[0];
+            assert_eq!((web.name.as_str(), web.auto_scaling.as_deref()), ("web", Some("eks-web-1234")));
+            assert_eq!(web.size, Some(GroupSize { min: 1, max: 9, desired: 3 }));
+            assert_eq!((web.market, web.zones.len(), web.taints.len()), (Some(Market::Spot), 2, 1));
+            assert_eq!(web.tag("k8s.io/cluster-autoscaler/enabled").map(|value| &**value), Some("true"));
+            assert!(!web.is_suspended && web.instances.len() == 1);
+        }
+    }
+
+    #[test]
+    fn what_the_cloud_says_counts_more_than_what_a_plan_says() {
+        let asg = json!({"AutoScalingGroups": [{"AutoScalingGroupName": "eks-web-1234", "MinSize": 1, "MaxSize": 9, "DesiredCapacity": 3,
+            "Tags": [{"Key": "eks:nodegroup-name", "Value": "web"}, {"Key": "team", "Value": "a"}]}]});
+        let size = |max| Some(GroupSize { min: 0, max, desired: 0 });
+        let tags = vec![("team".into(), "b".into()), ("cost".into(), "c".into())];
+        let plan = [
+            Facts {
+                name: "web".into(),
+                size: size(4),
+                types: vec!["m5.large".into()],
+                tags,
+                ..Facts::default()
+            },
+            Facts { name: "batch".into(), size: size(2), ..Facts::default() },
+        ];
+        let all = completed(merged(read(&asg).unwrap()), &plan);
+        let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["batch", "web"]);
+        let web = &all[1];
+        assert_eq!(web.size, Some(GroupSize { min: 1, max: 9, desired: 3 }));
+        assert_eq!((web.types.len(), web.auto_scaling.as_deref()), (1, Some("eks-web-1234")));
+        assert_eq!(
+            [web.tag("team"), web.tag("cost")].map(|tag| tag.map(|tag| &**tag)),
+            [Some("a"), Some("c")]
+        );
+        assert_eq!(all[0].size, size(2));
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let wrong = |value: &Value| read(value).unwrap_err().to_string();
+        assert!(wrong(&json!({"Reservations": []})).starts_with("expected the JSON of"));
+        assert!(
+            wrong(&json!(["web"])).starts_with("expected the JSON of"),
+            "names alone say nothing of bounds"
+        );
+        assert_eq!(
+            wrong(
+                &json!({"AutoScalingGroups": [{"AutoScalingGroupName": "x", "MinSize": 1, "MaxSize": "many"}]})
+            ),
+            "group x: MaxSize is missing, or not a number of instances"
+        );
+        let taint = json!({"nodegroup": {"nodegroupName": "x", "scalingConfig": {"minSize": 0, "maxSize": 1, "desiredSize": 0},
+            "taints": [{"key": "k", "effect": "NoSchedule"}]}});
+        assert!(wrong(&taint).contains("NO_SCHEDULE, PREFER_NO_SCHEDULE or NO_EXECUTE"));
+    }
+}

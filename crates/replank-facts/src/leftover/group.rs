@@ -1,0 +1,162 @@
+//! What is left on a group: its size and launch template from before, how far the run was, bounds that were raised.
+
+use std::collections::BTreeMap;
+
+use replank_model::object::cloud::{GroupSize, NodeGroup};
+use replank_model::text::{RunId, Text};
+use replank_model::time::Time;
+
+use super::{Holds, Leftover, OURS, On, State};
+use replank_protocol::command::Effect;
+use replank_protocol::mark::{self, Before, Begun, Halted, Moment, Until};
+
+/// What a tag says of itself.
+enum Says {
+    /// A run's; since when, and until when it holds by itself.
+    Of(RunId, Option<Time>, Option<Time>),
+    /// It names no run: it is that of the run that has raised the group, or has halted on it.
+    NoRun,
+    /// Nothing that can be read.
+    Nothing,
+}
+
+fn says(key: &str, value: &str) -> Says {
+    let of = match key {
+        mark::ORIGINAL_SIZE => return mark::read_size(value).map_or(Says::Nothing, |_| Says::NoRun),
+        mark::ORIGINAL_TEMPLATE => return value.parse::<u32>().map_or(Says::Nothing, |_| Says::NoRun),
+        mark::BEGUN => Begun::read(value).map(|begun| (begun.run, None, None)),
+        mark::HEALTH => Before::read(value).map(|before| (before.run, None, None)),
+        mark::HALTED => Halted::read(value).map(|halted| (halted.run, Some(halted.at), None)),
+        mark::PAUSED => Moment::read(value).map(|moment| (moment.run, Some(moment.at), None)),
+        mark::RESUMED => Moment::read(value).map(|moment| (moment.run, None, None)),
+        key if key == mark::RETAINED || key.starts_with(mark::STAGE) => {
+            Until::read(value).map(|until| (until.run, None, Some(until.until)))
+        }
+        _ => None,
+    };
+    of.map_or(Says::Nothing, |(run, since, until)| Says::Of(run, since, until))
+}
+
+/// Tags of one run.
+#[derive(Default)]
+struct Tags {
+    keys: Vec<Text>,
+    since: Option<Time>,
+    until: Option<Time>,
+}
+
+pub(super) fn of(holds: &Holds, group: &NodeGroup) -> Vec<Leftover> {
+    let mut by_run: BTreeMap<Option<RunId>, Tags> = BTreeMap::new();
+    let mut unread = Vec::new();
+    let mut without = Vec::new();
+    for (key, value) in group.tags.iter().filter(|(key, _)| key.starts_with(OURS)) {
+        match says(key, value) {
+            Says::Of(run, since, until) => {
+                let tags = by_run.entry(Some(run)).or_default();
+                tags.keys.push(key.into());
+                tags.since = tags.since.max(since);
+                tags.until = tags.until.max(until);
+            }
+            Says::NoRun => without.push(Text::from(key)),
+            Says::Nothing => unread.push(Text::from(key)),
+        }
+    }
+    if !without.is_empty() {
+        by_run.entry(owner(group, &by_run)).or_default().keys.extend(without);
+    }
+    let mut all: Vec<Leftover> = by_run
+        .into_iter()
+        .map(|(run, tags)| {
+            let state = holds.state(run.as_ref(), tags.until);
+            leftover(group, tags.keys, run, tags.since, state)
+        })
+        .collect();
+    if !unread.is_empty() {
+        all.push(leftover(group, unread, None, None, State::Unreadable));
+    }
+    all
+}
+
+/// The run whose size and launch template from before these are.
+fn owner(group: &NodeGroup, by_run: &BTreeMap<Option<RunId>, Tags>) -> Option<RunId> {
+    let tag = |key| group.tags.value(key);
+    let begun = tag(mark::BEGUN).and_then(Begun::read).map(|begun| begun.run);
+    let halted = || tag(mark::HALTED).and_then(Halted::read).map(|halted| halted.run);
+    begun.or_else(halted).or_else(|| by_run.keys().next().cloned().flatten())
+}
+
+fn leftover(
+    group: &NodeGroup,
+    mut keys: Vec<Text>,
+    run: Option<RunId>,
+    since: Option<Time>,
+    state: State,
+) -> Leftover {
+    keys.sort();
+    let names: Vec<&str> = keys.iter().map(|key| key.strip_prefix(OURS).unwrap_or(key)).collect();
+    let noun = if keys.len() == 1 { "tag" } else { "tags" };
+    let what = match state {
+        State::Unreadable => format!("{noun} {} that cannot be read", names.join(", ")),
+        State::Running { .. } | State::Expired { .. } => format!("{noun} {}", names.join(", ")),
+    };
+    let original = keys.iter().any(|key| **key == *mark::ORIGINAL_SIZE).then(|| original(group)).flatten();
+    let lowered = original.map(|original| lowered(group, original)).filter(|to| *to != group.size);
+    let stays = original.and_then(|original| stays(group, original));
+    let is_needed = |key: &Text| stays.is_some() && (**key == *mark::ORIGINAL_SIZE || **key == *mark::BEGUN);
+    let taken: Vec<Text> = keys.iter().filter(|key| !is_needed(key)).cloned().collect();
+    let name = &group.name;
+    let resize = lowered.map(|to| Effect::Resize { group: name.clone(), from: group.size, to });
+    let untag = taken.iter().map(|key| Effect::UntagGroup { group: name.clone(), key: key.clone() });
+    let line = lowered.map(|to| {
+        let max = to.max;
+        format!("aws autoscaling update-auto-scaling-group --auto-scaling-group-name {name} --max-size {max}")
+    });
+    let tags: Vec<String> = taken
+        .iter()
+        .map(|key| format!("ResourceId={name},ResourceType=auto-scaling-group,Key={key}"))
+        .collect();
+    let delete = (!tags.is_empty()).then(|| format!("aws autoscaling delete-tags --tags {}", tags.join(" ")));
+    Leftover {
+        on: On::Group(name.clone()),
+        what,
+        run,
+        since,
+        state,
+        effects: resize.into_iter().chain(untag).collect(),
+        lines: line.into_iter().chain(delete).collect(),
+        keys,
+        stays,
+    }
+}
+
+fn original(group: &NodeGroup) -> Option<GroupSize> {
+    mark::read_size(group.tags.value(mark::ORIGINAL_SIZE)?)
+}
+
+/// The most that the run can have raised the group to, where it has written that down.
+fn raised_to(group: &NodeGroup, original: GroupSize) -> Option<u32> {
+    let begun = Begun::read(group.tags.value(mark::BEGUN)?)?;
+    Some(original.desired + begun.surge + begun.nodes)
+}
+
+/// The size with a maximum that the run has raised given back, as far as what the group wants allows. One that is beyond what the run can
+/// have made of it is somebody else's, and stays; and so does all that is not the maximum.
+fn lowered(group: &NodeGroup, original: GroupSize) -> GroupSize {
+    let size = group.size;
+    let max = original.max.max(size.desired);
+    let is_ours = raised_to(group, original).is_none_or(|raised| size.max <= raised);
+    if size.max > max && is_ours { GroupSize { max, ..size } } else { size }
+}
+
+/// Instances that the run has added: they may be in use, and no command says which of them are needed.
+fn stays(group: &NodeGroup, original: GroupSize) -> Option<String> {
+    let wants = group.size.desired;
+    let is_ours = raised_to(group, original).is_none_or(|raised| wants <= raised);
+    (wants > original.desired && is_ours).then(|| {
+        format!(
+            "it wants {wants} nodes and wanted {} before the run: another run takes that into account; or drain and end those that are not \
+             needed, then take off the tags that are kept for it",
+            original.desired
+        )
+    })
+}

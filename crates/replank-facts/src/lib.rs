@@ -1,0 +1,30 @@
+//! What can be read off a cluster, and what a plan says of it: questions that are put to a View and answered, without a decision.
+//!
+//! Operation and advice stand on the same answers: which group a node belongs to, what becomes of a pod when its node is emptied,
+//! what a disruption budget allows, how long batch work runs, whether a pod has a place.
+
+pub mod amount;
+pub mod batch;
+pub mod budget;
+pub mod daemon;
+pub mod drain;
+pub mod finding;
+pub mod fresh;
+pub mod group_facts;
+pub mod groups;
+pub mod instance_types;
+pub mod leftover;
+pub mod load;
+pub mod places;
+pub mod plan;
+pub mod pod_factory;
+pub mod room;
+pub mod shutdown;
+pub mod singleton;
+pub mod stuck;
+pub mod taints;
+pub mod target;
+#[cfg(test)]
+mod testing;
+pub mod why;
+pub mod workload;

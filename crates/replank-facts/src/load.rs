@@ -1,0 +1,132 @@
+//! The pods of a node that is to go, sorted by what becomes of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use replank_model::object::meta::Key;
+use replank_model::object::pod::Pod;
+use replank_model::object::workload::{ReplicaSet, ReplicationController, StatefulSet};
+use replank_model::text::{NodeName, Uid};
+use replank_model::time::{Span, Time};
+use replank_model::view::{Ix, View};
+
+use crate::drain::{self, Fate, Otherwise};
+use crate::plan::Plan;
+use replank_protocol::policy::Refused;
+
+/// A pod and where the View has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    pub ix: Ix<Pod>,
+    pub pod: Arc<Pod>,
+}
+
+/// A batch pod.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BatchPod {
+    pub bound: Bound,
+    pub otherwise: Otherwise,
+}
+
+/// A pod on its way out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeavingPod {
+    pub pod: Arc<Pod>,
+    pub due: Time,
+    pub grace: Span,
+}
+
+/// What is on a node and does not simply stay.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Load {
+    /// To be evicted; least important first, so that what keeps the node working goes last.
+    pub movers: Vec<Bound>,
+    pub batch: Vec<BatchPod>,
+    pub refused: Vec<(Key, Refused)>,
+    pub unrecorded: Vec<Key>,
+    pub leaving: Vec<LeavingPod>,
+    /// How many of the movers are under a disruption budget.
+    pub budgeted: u32,
+}
+
+impl Load {
+    pub fn of(view: &View, plan: &Plan, node: &NodeName) -> Self {
+        let mut load = Self::default();
+        for ix in view.pods_on(node) {
+            load.add(view, plan, Bound { ix: *ix, pod: view.pods[*ix].clone() });
+        }
+        load.movers.sort_by(|a, b| order(&a.pod).cmp(&order(&b.pod)));
+        load.batch.sort_by(|a, b| order(&a.bound.pod).cmp(&order(&b.bound.pod)));
+        load.leaving.sort_by(|a, b| order(&a.pod).cmp(&order(&b.pod)));
+        load.refused.sort();
+        load.unrecorded.sort();
+        load
+    }
+
+    fn add(&mut self, view: &View, plan: &Plan, bound: Bound) {
+        match drain::fate(view, plan, &bound.pod) {
+            Fate::Stays | Fate::Finished => {}
+            Fate::Unrecorded => self.unrecorded.push(bound.pod.meta.key()),
+            Fate::Leaving { due, grace } => self.leaving.push(LeavingPod { pod: bound.pod, due, grace }),
+            Fate::Batch { otherwise, kind: _ } => self.batch.push(BatchPod { bound, otherwise }),
+            Fate::Plain(Otherwise::Refused(reason)) => self.refused.push((bound.pod.meta.key(), reason)),
+            Fate::Plain(Otherwise::Moves) => {
+                self.budgeted += u32::from(!view.budgets_of(bound.ix).is_empty());
+                self.movers.push(bound);
+            }
+        }
+    }
+
+    /// Whether nothing is left that would be lost with the node.
+    pub fn is_empty(&self) -> bool {
+        self.is_left_to_leaving() && self.leaving.is_empty()
+    }
+
+    /// Whether nothing is left but pods on their way out.
+    pub fn is_left_to_leaving(&self) -> bool {
+        let Self { movers, batch, refused, unrecorded, leaving: _, budgeted: _ } = self;
+        movers.is_empty() && batch.is_empty() && refused.is_empty() && unrecorded.is_empty()
+    }
+
+    /// Whether the node can be begun as soon as its turn comes: nothing on it has to be waited for beforehand.
+    pub fn is_free(&self) -> bool {
+        self.batch.is_empty() && self.refused.is_empty() && self.unrecorded.is_empty()
+    }
+}
+
+/// Priority, then namespace and name.
+fn order(pod: &Pod) -> (i32, &str, &str) {
+    (pod.spec.priority.unwrap_or(0), pod.meta.namespace.as_str(), pod.meta.name.as_str())
+}
+
+/// For every owner of pods that are on their way out: one such pod, and how many its owner has still to make.
+pub fn missing_replicas<'a>(
+    view: &View,
+    leaving: impl Iterator<Item = &'a LeavingPod>,
+) -> Vec<(Arc<Pod>, usize)> {
+    let mut by_owner: BTreeMap<Uid, (Arc<Pod>, usize)> = BTreeMap::new();
+    for leaving in leaving {
+        if let Some(owner) = leaving.pod.meta.controller() {
+            by_owner.entry(owner.uid.clone()).or_insert_with(|| (leaving.pod.clone(), 0)).1 += 1;
+        }
+    }
+    let missing = by_owner.into_iter().map(|(owner, (pod, leaving))| {
+        let active = view.pods_of(&owner).iter().filter(|ix| view.pods[**ix].is_active()).count();
+        let missing = replicas_wanted(view, &pod).map_or(leaving, |wanted| wanted.saturating_sub(active));
+        (pod, missing.min(leaving))
+    });
+    missing.filter(|(_, missing)| *missing > 0).collect()
+}
+
+/// How many pods a pod's owner wants, where that is known.
+fn replicas_wanted(view: &View, pod: &Pod) -> Option<usize> {
+    let owner = pod.meta.controller()?;
+    let key = Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() };
+    let replicas = match &*owner.kind {
+        "ReplicaSet" => view.find::<ReplicaSet>(&key)?.spec.replicas,
+        "StatefulSet" => view.find::<StatefulSet>(&key)?.spec.replicas,
+        "ReplicationController" => view.find::<ReplicationController>(&key)?.spec.replicas,
+        _ => return None,
+    };
+    usize::try_from(replicas.unwrap_or(1)).ok()
+}

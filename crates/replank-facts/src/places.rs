@@ -1,0 +1,88 @@
+//! Whether a pod has a place at all: on a node that stays, or on an empty new one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use replank_model::delta::Delta;
+use replank_model::object::cloud::{NodeGroup, NodeShape};
+use replank_model::object::condition::{Condition, ConditionStatus};
+use replank_model::object::pod::{Pod, PodSpec};
+use replank_model::object::volume::{CsiNode, CsiNodeSpec};
+use replank_model::text::{GroupName, Namespace, NodeName, Text};
+use replank_model::view::View;
+
+use crate::plan::Target;
+use crate::room::Room;
+use crate::target;
+
+/// A view in which some nodes take no pods, and every group that is rolled has one empty new node of each zone and shape.
+pub struct Places {
+    view: View,
+    room: Room,
+}
+
+/// Answers by kind of pod: pods of one spec and one set of labels get one answer.
+pub type Known = BTreeMap<(usize, Namespace, Text), Option<Text>>;
+
+impl Places {
+    /// Groups as the view has them.
+    pub fn with_new_nodes(
+        view: &View,
+        groups: &BTreeSet<&GroupName>,
+        target: &Target,
+        closed: BTreeSet<NodeName>,
+    ) -> Self {
+        let known = groups.iter().filter_map(|name| view.groups().get(*name));
+        Self::with_groups(view, known, target, closed)
+    }
+
+    /// Groups as they are given.
+    pub fn with_groups<'a>(
+        view: &View,
+        groups: impl Iterator<Item = &'a Arc<NodeGroup>>,
+        target: &Target,
+        closed: BTreeSet<NodeName>,
+    ) -> Self {
+        let mut view = view.clone();
+        for group in groups {
+            let template = target::template(target, group);
+            for zone in &group.zones {
+                for (number, shape) in template.shapes.iter().enumerate() {
+                    let name = NodeName::from(format!("new-{}-{zone}-{number}", group.name));
+                    let mut node = template.node(&name, zone, shape);
+                    node.status.conditions = vec![ready()];
+                    view.apply(Delta::from(node));
+                    add_csi_node(&mut view, &name, shape);
+                }
+            }
+        }
+        let room = Room::load(&view, closed);
+        Self { view, room }
+    }
+
+    /// Why a pod has no place; `None` if it has one. Asked once for each kind of pod.
+    pub fn obstacle_of_kind(&mut self, known: &mut Known, pod: &Arc<Pod>) -> Option<Text> {
+        let spec: *const PodSpec = Arc::as_ptr(&pod.spec);
+        let labels: Vec<String> =
+            pod.meta.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let kind = (spec as usize, pod.meta.namespace.clone(), Text::from(labels.join(",")));
+        known.entry(kind).or_insert_with(|| self.obstacle(pod)).clone()
+    }
+
+    fn obstacle(&mut self, pod: &Arc<Pod>) -> Option<Text> {
+        self.room.search(&self.view).find(pod).err()
+    }
+}
+
+fn add_csi_node(view: &mut View, name: &NodeName, shape: &NodeShape) {
+    if shape.csi_drivers.is_empty() {
+        return;
+    }
+    let mut csi = CsiNode { spec: CsiNodeSpec { drivers: shape.csi_drivers.clone() }, ..CsiNode::default() };
+    csi.meta.name = name.into();
+    view.apply(Delta::from(csi));
+}
+
+fn ready() -> Condition {
+    Condition { r#type: "Ready".into(), status: ConditionStatus::True, ..Condition::default() }
+}

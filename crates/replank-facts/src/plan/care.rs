@@ -1,0 +1,192 @@
+//! How a roll is watched, paused, and taken back: the fields of a plan that people add once they have been hurt.
+
+use replank_model::int_or_string::{IntOrString, Rounding};
+use replank_model::time::{Span, Time};
+use replank_protocol::policy::StuckAction;
+
+use super::windows::Windows;
+use super::{Canary, Plan, share};
+
+/// How much worse things may get, counted in pods. Everything that was so before the run is nobody's fault of the run's: it is
+/// written down when the run begins ([`replank_protocol::mark::HEALTH`]), and increases over that count. New nodes begin with nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Pods with a container that is in `CrashLoopBackOff`.
+    pub crash_looping_max: u32,
+    /// Pods that are past their grace and past [`StuckTerminating::after`].
+    pub stuck_terminating_max: u32,
+    /// Pods that are kept up and have not been Ready for [`crate::plan::NOT_READY_AFTER`].
+    pub not_ready_max: u32,
+}
+
+/// Shares of the nodes after each of which the run stands still.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waves {
+    /// How many of the nodes are replaced when each wave is over; the last is all of them.
+    pub nodes: Vec<IntOrString>,
+    /// How long the run stands still after each but the last.
+    pub bake: Span,
+}
+
+/// So many nodes are replaced, then the run stands still for so long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// Nodes replaced when it is over.
+    pub nodes: u32,
+    /// How long the run stands still then.
+    pub pause: Span,
+}
+
+/// What is kept of the nodes that were replaced, so that `undo` has something to go back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retain {
+    /// What is kept.
+    pub capacity: Retained,
+    /// For how long, from the moment at which the last old node is empty.
+    pub span: Span,
+}
+
+/// What is kept of nodes that were replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Retained {
+    /// The nodes themselves, empty and cordoned. The fastest way back, and the dearest.
+    Cordoned,
+    /// The launch template that was current: nodes can be made anew as they were.
+    Template,
+    /// Nothing.
+    None,
+}
+
+/// What is done about pods that do not end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StuckTerminating {
+    /// How long past its grace a pod may take to go before it counts as stuck.
+    pub after: Span,
+    /// What is done then.
+    pub action: StuckAction,
+}
+
+/// What is done about workloads of one replica, and those whose budget never lets one go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Singletons {
+    /// A rolling restart moves it: the new pod is Ready on another node before the old one goes. Only where the strategy surges,
+    /// and no ReadWriteOnce volume, host port or anti-affinity forbids two at once; else it is evicted.
+    Surge,
+    /// It is evicted like any other pod, and missing while it moves.
+    Evict,
+    /// Its node is left out.
+    Skip,
+}
+
+/// What is done about load balancers that send to nodes (target type `instance`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadBalancer {
+    /// Whether a node is taken out of load balancers when its drain begins.
+    pub exclude: bool,
+    /// How long its instance is kept from then on.
+    pub deregistration_delay: Span,
+}
+
+/// What is done where a check finds something blocking before the first node is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BlockingFindings {
+    /// The run begins, and goes as far as it can.
+    Proceed,
+    /// Nothing is begun while it is so (promise S9).
+    Refuse,
+}
+
+/// All fields of this page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Care {
+    /// How much worse things may get.
+    pub health: Option<Health>,
+    /// Shares of the nodes after each of which the run stands still; not beside a canary.
+    pub waves: Option<Waves>,
+    /// What is kept of replaced nodes.
+    pub retain: Retain,
+    /// What is done about pods that do not end.
+    pub stuck: StuckTerminating,
+    /// What is done about workloads of one replica.
+    pub singletons: Singletons,
+    /// When pods may be moved.
+    pub windows: Windows,
+    /// What is done about load balancers.
+    pub load_balancer: LoadBalancer,
+    /// What is done where something blocking is found before the start.
+    pub blocking_findings: BlockingFindings,
+}
+
+impl Default for Care {
+    fn default() -> Self {
+        Self {
+            health: None,
+            waves: None,
+            retain: Retain { capacity: Retained::None, span: Span::from_minutes(72 * 60) },
+            stuck: StuckTerminating { after: Span::from_minutes(5), action: StuckAction::Report },
+            singletons: Singletons::Evict,
+            windows: Windows::default(),
+            load_balancer: LoadBalancer { exclude: false, deregistration_delay: Span::from_secs(300) },
+            blocking_findings: BlockingFindings::Proceed,
+        }
+    }
+}
+
+impl Care {
+    /// How long after the beginning of its drain an instance is ended at the earliest, for the sake of load balancers.
+    #[must_use]
+    pub fn instance_kept(&self) -> Span {
+        if self.load_balancer.exclude { self.load_balancer.deregistration_delay } else { Span::ZERO }
+    }
+
+    /// From when on a pod counts as stuck that was due to be gone at a moment.
+    #[must_use]
+    pub fn stuck_from(&self, due: Time) -> Time {
+        due + self.stuck.after
+    }
+}
+
+impl Plan {
+    /// The stages of a roll of so many nodes, in order, each with more nodes than the one before: the canary, or all waves but
+    /// the last. After the last stage there is no pause.
+    #[must_use]
+    pub fn stages(&self, nodes: u32) -> Vec<Stage> {
+        let of_canary = |canary: &Canary| vec![Stage { nodes: canary.count(nodes), pause: canary.soak }];
+        let of_waves = |waves: &Waves| {
+            let counts = waves.nodes.iter().map(|wave| share(wave, nodes, Rounding::Up).max(1));
+            let mut stages: Vec<Stage> =
+                counts.map(|count| Stage { nodes: count, pause: waves.bake }).collect();
+            stages.sort_by_key(|stage| stage.nodes);
+            stages.dedup_by_key(|stage| stage.nodes);
+            stages
+        };
+        let stages = match (&self.canary, &self.care.waves) {
+            (Some(canary), _) => of_canary(canary),
+            (None, Some(waves)) => of_waves(waves),
+            (None, None) => Vec::new(),
+        };
+        stages.into_iter().filter(|stage| stage.nodes < nodes).collect()
+    }
+
+    /// How long the run stands still in all, at most: it is watched after stages, and what was replaced is retained.
+    #[must_use]
+    pub fn standstill(&self) -> Span {
+        let soak = self.canary.as_ref().map_or(Span::ZERO, |canary| canary.soak);
+        let bakes = self.care.waves.as_ref().map_or(Span::ZERO, |waves| {
+            let pauses = i64::try_from(waves.nodes.len()).unwrap_or(i64::MAX) - 1;
+            waves.bake * pauses
+        });
+        let retained = match self.care.retain.capacity {
+            Retained::Cordoned | Retained::Template => self.care.retain.span,
+            Retained::None => Span::ZERO,
+        };
+        soak + bakes + retained
+    }
+
+    /// What new nodes and the pods on them are held to while a stage is watched: `health`, or that nothing is wrong at all.
+    #[must_use]
+    pub fn stage_health(&self) -> Option<Health> {
+        let has_stages = self.canary.is_some() || self.care.waves.is_some();
+        self.care.health.or_else(|| has_stages.then(Health::default))
+    }
+}

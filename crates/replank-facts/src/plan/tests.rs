@@ -1,0 +1,353 @@
+use replank_model::int_or_string::IntOrString;
+use replank_model::object::cloud::GroupSize;
+use replank_model::time::Span;
+use replank_protocol::policy::StuckAction;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn whole() -> Value {
+    json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "web-to-1-36"}, "spec": {
+        "groups": ["web", "batch", "web"],
+        "target": {"kubernetesVersion": "1.36", "image": "ami-0def", "labels": {"tier": "web", "old": null},
+            "taints": ["dedicated=web:NoSchedule", "spot:NoSchedule-"]},
+        "budget": {"surge": 2, "maxUnavailable": 0, "minReadyPerZone": 1},
+        "order": "zoneByZone",
+        "canary": {"nodes": 1, "soak": "10m"},
+        "pace": {"betweenNodes": "30s", "parallel": 4},
+        "batch": {"selector": {"matchLabels": {"tier": "batch"}}, "wait": "6h", "onDeadline": "skip"},
+        "health": {"maxCrashLooping": 1, "maxNotReady": 3}, "retain": {"capacity": "cordoned", "for": "72h"},
+        "windows": [{"start": "Mon-Fri 01:00", "duration": "4h", "timeZone": "Asia/Tokyo"}],
+        "stuckTerminating": {"after": "10m", "action": "replaceNode"}, "singletons": "surge",
+        "loadBalancer": {"exclude": true, "deregistrationDelay": "300s"}, "blockingFindings": "refuse",
+        "localStorage": "refuse", "barePods": "evict", "onFailure": "pause",
+        "progressDeadline": "30m", "deadline": "96h",
+        "nodeGroups": [{"name": "web", "max": 9, "instanceTypes": ["m6i.large", "m6a.large"], "capacityType": "spot",
+            "zones": ["b", "a"], "tags": {"team": "shop", "empty": ""}}, {"name": "batch", "min": 2, "max": 4}]}})
+}
+
+fn with_spec(spec: &Value) -> Value {
+    json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "p"}, "spec": spec})
+}
+
+fn errors(value: &Value) -> String {
+    Plan::read(value).expect_err("the plan is wrong").to_string()
+}
+
+/// A spec that is right but for one field.
+fn errors_of(field: &str, value: &Value) -> String {
+    let mut spec = json!({"groups": ["web"]});
+    let (head, tail) = field.split_once('.').map_or((field, None), |(head, tail)| (head, Some(tail)));
+    spec[head] = match tail {
+        Some(tail) => json!({tail: value}),
+        None => value.clone(),
+    };
+    errors(&with_spec(&spec))
+}
+
+#[test]
+fn every_field_is_read() {
+    let plan = Plan::read(&whole()).expect("the plan is right");
+    assert_eq!(plan.nodes.by, ChosenBy::Groups(vec!["batch".into(), "web".into()]));
+    assert_eq!(plan.target.labels, [("old".into(), None), ("tier".into(), Some("web".into()))]);
+    assert!(matches!(plan.target.taints[1], TaintChange::Remove(_)));
+    assert_eq!(plan.budget.surge, IntOrString::Int(2));
+    assert_eq!(plan.order, Order::ZoneByZone);
+    assert_eq!(plan.canary.map(|canary| canary.soak), Some(Span::from_minutes(10)));
+    assert_eq!(plan.pace, Pace { between_nodes: Span::from_secs(30), parallel: 4 });
+    assert_eq!((plan.batch.wait, plan.batch.on_deadline), (Span::from_minutes(360), OnDeadline::Skip));
+    assert_eq!((plan.local_storage, plan.bare_pods), (LocalStorage::Refuse, BarePods::Evict));
+    assert_eq!(plan.deadline, Span::from_minutes(96 * 60));
+    let sizes: Vec<_> = plan.node_groups.iter().map(|group| (group.name.as_str(), group.size)).collect();
+    let size = |min, max| Some(GroupSize { min, max, desired: min });
+    assert_eq!(sizes, [("web", size(0, 9)), ("batch", size(2, 4))]);
+    let web = &plan.node_groups[0];
+    assert_eq!((web.types.len(), web.market), (2, Some(replank_protocol::scaling::Market::Spot)));
+    assert_eq!(web.zones, ["a", "b"]);
+    let tags: Vec<(&str, &str)> = web.tags.iter().map(|(key, value)| (&**key, &**value)).collect();
+    assert_eq!(tags, [("empty", ""), ("team", "shop")]);
+    let health = Health { crash_looping_max: 1, stuck_terminating_max: 0, not_ready_max: 3 };
+    assert_eq!(plan.care.health, Some(health));
+    assert_eq!(plan.care.windows.0[0].to_string(), "Mon,Tue,Wed,Thu,Fri 01:00 for 4h0m0s (Asia/Tokyo)");
+    assert_eq!(plan.care.retain, Retain { capacity: Retained::Cordoned, span: Span::from_minutes(72 * 60) });
+    let stuck = StuckTerminating { after: Span::from_minutes(10), action: StuckAction::ReplaceNode };
+    assert_eq!((plan.care.stuck, plan.care.singletons), (stuck, Singletons::Surge));
+    assert_eq!(plan.care.instance_kept(), Span::from_secs(300));
+    assert_eq!(plan.care.blocking_findings, BlockingFindings::Refuse);
+}
+
+#[test]
+fn a_short_plan_has_defaults() {
+    let plan = Plan::read(&with_spec(&json!({"groups": ["web"]}))).expect("the plan is right");
+    assert_eq!(plan, Plan::of_groups("p", vec!["web".into()], Target::default()));
+    assert!(plan.target.is_empty());
+    let plan = Plan::read(&with_spec(&json!({"kubeletVersion": "<1.36"}))).expect("the plan is right");
+    assert!(matches!(plan.nodes.by, ChosenBy::Selector(selector) if selector.is_empty()));
+}
+
+#[test]
+fn percentages_are_rounded_as_kubernetes_does() {
+    let of = |surge: &str, max_unavailable: &str, nodes| {
+        let budget =
+            Budget { surge: surge.into(), max_unavailable: max_unavailable.into(), min_ready_per_zone: 0 };
+        let allowance = budget.allowance(nodes);
+        (allowance.surge, allowance.max_unavailable)
+    };
+    assert_eq!(of("25%", "25%", 10), (3, 2));
+    assert_eq!(of("10%", "10%", 3), (1, 0));
+    assert_eq!(of("0%", "10%", 3), (0, 1), "both come out as 0: one node may be unavailable");
+    assert_eq!(of("2", "0", 3), (2, 0));
+    assert_eq!(Canary { nodes: "10%".into(), soak: Span::ZERO }.count(16), 2);
+}
+
+#[test]
+fn every_error_is_reported_at_once_with_path_and_remedy() {
+    let mut plan = whole();
+    plan["kind"] = json!("NodeRole");
+    plan["spec"]["budget"] = json!({"sugre": 2, "maxUnavailable": "half"});
+    plan["spec"]["pace"]["betweenNodes"] = json!(30);
+    plan["spec"]["orders"] = json!("oldest");
+    plan["spec"]["batch"]["onDeadline"] = json!("kill");
+    assert_eq!(
+        errors(&plan),
+        "kind: found \"NodeRole\", expected NodeRoll; did you mean \"NodeRoll\"?\n\
+         spec.budget.maxUnavailable: found \"half\", expected a number of nodes or a percentage such as \"25%\"\n\
+         spec.budget.sugre: found the unknown field \"sugre\", expected maxUnavailable, minReadyPerZone or surge; \
+         did you mean \"surge\"?\n\
+         spec.pace.betweenNodes: found the number 30, expected a duration such as \"30s\", \"10m\" or \"6h\"; \
+         write \"30s\" if seconds are meant\n\
+         spec.batch.onDeadline: found \"kill\", expected pause, evict or skip\n\
+         spec.orders: found the unknown field \"orders\", expected bake, barePods, batch, blockingFindings, budget, canary, \
+         deadline, groups, health, kubeletVersion, loadBalancer, localStorage, nodeGroups, onFailure, order, pace, progressDeadline, \
+         retain, selector, singletons, stuckTerminating, target, waves or windows; \
+         did you mean \"order\"?"
+    );
+}
+
+#[test]
+fn a_deadline_leaves_time_for_all_that_is_watched_and_retained() {
+    let spec = |deadline: &str| {
+        json!({"groups": ["web"], "waves": [1, "50%", "100%"], "bake": "10h", "retain": {"for": "20h"},
+            "deadline": deadline})
+    };
+    assert!(Plan::read(&with_spec(&spec("41h"))).is_ok());
+    assert_eq!(
+        errors(&with_spec(&spec("40h"))),
+        "spec.deadline: found 40h0m0s, expected more than 40h0m0s, for which new nodes are watched and old ones \
+         retained; set a later deadline, or shorten canary.soak, bake or retain.for"
+    );
+    let forgotten = json!({"groups": ["web"], "retain": {"for": "200h"}});
+    assert!(errors(&with_spec(&forgotten)).starts_with("spec.deadline: found the default 168h0m0s"));
+    let nothing = json!({"groups": ["web"], "retain": {"capacity": "none", "for": "200h"}});
+    assert!(Plan::read(&with_spec(&nothing)).is_ok(), "nothing is kept");
+}
+
+#[test]
+fn each_kind_of_mistake_is_named() {
+    let cases = [
+        (
+            "target.kubernetesVersion",
+            json!(1.3),
+            "spec.target.kubernetesVersion: found the number 1.3, expected a version such as \"1.36\" or \"1.36.2\"; put it in quotes: YAML reads 1.30 as the number 1.3",
+        ),
+        (
+            "target.kubernetesVersion",
+            json!("latest"),
+            "spec.target.kubernetesVersion: found \"latest\", expected a version such as \"1.36\" or \"1.36.2\"",
+        ),
+        (
+            "target.group",
+            json!(7),
+            "spec.target.group: found the number 7, expected the name of a node group; put it in quotes: YAML reads 1.30 as the number 1.3",
+        ),
+        (
+            "target.group",
+            json!("web"),
+            "spec.target.group: found \"web\", expected another group than those whose nodes are replaced; take it out: without it nodes are replaced within their group",
+        ),
+        ("target.labels", json!({"a b": "c"}), "spec.target.labels.a b: found \"c\", expected a label's key"),
+        (
+            "target.taints",
+            json!(["web"]),
+            "spec.target.taints[0]: found \"web\", expected a taint such as \"dedicated=web:NoSchedule\", or \"dedicated:NoSchedule-\" to take it away",
+        ),
+        (
+            "budget.surge",
+            json!("2"),
+            "spec.budget.surge: found \"2\", expected a number of nodes or a percentage such as \"25%\"; take the quotes off",
+        ),
+        (
+            "budget.surge",
+            json!(-1),
+            "spec.budget.surge: found the number -1, expected a number of nodes or a percentage such as \"25%\"",
+        ),
+        ("budget.surge", json!("120%"), "spec.budget.surge: found \"120%\", expected"),
+        (
+            "budget.surge",
+            json!(0),
+            "spec.budget.surge: found 0 beside a maxUnavailable of 0, expected one of them to be more: no node could ever go; set surge: 1",
+        ),
+        (
+            "pace.parallel",
+            json!(0),
+            "spec.pace.parallel: found the number 0, expected a whole number, 1 or more",
+        ),
+        (
+            "canary.nodes",
+            json!(0),
+            "spec.canary.nodes: found the number 0, expected 1 or more: without a canary, leave canary out",
+        ),
+        (
+            "batch.wait",
+            json!("1d"),
+            "spec.batch.wait: found \"1d\", expected a duration such as \"30s\", \"10m\" or \"6h\"; the duration \"1d\" has the unknown unit \"d\"",
+        ),
+        (
+            "batch.wait",
+            json!("-1h"),
+            "spec.batch.wait: found \"-1h\", expected a duration such as \"30s\", \"10m\" or \"6h\"; take the minus sign off",
+        ),
+        (
+            "batch.selector",
+            json!({"matchLabel": {}}),
+            "spec.batch.selector: found an object, expected matchLabels or matchExpressions\nspec.batch.selector.matchLabel: found the unknown field \"matchLabel\", expected matchExpressions or matchLabels; did you mean \"matchLabels\"?",
+        ),
+        (
+            "batch.selector",
+            json!({"matchExpressions": [{"key": "a", "operator": "Is"}]}),
+            "spec.batch.selector: found an object, expected a label selector; spec.batch.selector.matchExpressions[0].operator",
+        ),
+        ("onFailure", json!("retry"), "spec.onFailure: found \"retry\", expected pause or rollback"),
+        (
+            "groups",
+            json!("web"),
+            "spec.groups: found \"web\", expected a list of node groups, such as [web, batch]; write [web]",
+        ),
+        ("groups", json!([]), "spec.groups: found an empty list, expected a list of node groups"),
+        ("groups", json!([1, true]), "spec.groups[0]: found the number 1, expected the name of a node group"),
+        (
+            "selector",
+            json!({"matchLabels": {"a": "b"}}),
+            "spec.selector: found a selector beside groups, expected groups or a selector; take one of them out",
+        ),
+        (
+            "kubeletVersion",
+            json!("<=new"),
+            "spec.kubeletVersion: found \"<=new\", expected a condition on a version, such as \"<1.36\"",
+        ),
+        (
+            "progressDeadline",
+            json!("0s"),
+            "spec.progressDeadline: found \"0s\", expected a duration of more than nothing",
+        ),
+        (
+            "localStorage",
+            json!(true),
+            "spec.localStorage: found the truth value true, expected allow or refuse",
+        ),
+        (
+            "order",
+            json!("Oldest"),
+            "spec.order: found \"Oldest\", expected leastDisruption, oldest or zoneByZone; did you mean \"oldest\"?",
+        ),
+    ];
+    for (field, value, message) in cases {
+        let found = errors_of(field, &value);
+        assert!(found.starts_with(message), "{field}\nexpected {message}\nfound    {found}");
+    }
+}
+
+#[test]
+fn a_group_to_move_into_is_read_beside_groups_only() {
+    let plan = |spec: Value| Plan::read(&with_spec(&spec));
+    let moving = plan(json!({"groups": ["web"], "target": {"group": "web-new"}})).expect("the plan is right");
+    assert_eq!(moving.target.group, Some("web-new".into()));
+    assert!(!moving.target.is_empty());
+    let error = "spec.target.group: found \"web-new\", expected no group beside nodes that are chosen by a selector; \
+        name the groups: spec.groups instead of spec.selector; kubeletVersion may narrow them";
+    for by in [json!({"kubeletVersion": "<1.36"}), json!({"selector": {"matchLabels": {"tier": "web"}}})] {
+        let mut spec = by;
+        spec["target"] = json!({"group": "web-new"});
+        assert_eq!(errors(&with_spec(&spec)), error);
+    }
+}
+
+#[test]
+fn what_is_no_plan_is_said_to_be_none() {
+    assert_eq!(errors(&json!([])), "the plan: found an empty list, expected an object");
+    assert_eq!(
+        errors(&json!({"spec": {}})),
+        "apiVersion: found nothing, expected replank.dev/v1alpha1\n\
+         kind: found nothing, expected NodeRoll\n\
+         metadata: found nothing, expected an object with a name\n\
+         spec.groups: found nothing, expected groups, selector or kubeletVersion: which nodes are to be replaced; \
+         name the node groups: groups: [web]"
+    );
+}
+
+#[test]
+fn waves_are_stages_of_the_nodes_there_are() {
+    let plan = |waves: Value| {
+        let spec = json!({"groups": ["web"], "waves": waves, "bake": "12h"});
+        Plan::read(&with_spec(&spec)).expect("the plan is right")
+    };
+    let counts = |plan: &Plan, nodes: u32| -> Vec<u32> {
+        plan.stages(nodes).iter().map(|stage| stage.nodes).collect()
+    };
+    let waves = plan(json!([1, "10%", "50%", "100%"]));
+    assert_eq!(counts(&waves, 40), [1, 4, 20]);
+    assert_eq!(counts(&waves, 6), [1, 3], "10% of 6 is one node, as the first wave");
+    assert_eq!(counts(&waves, 1), [0; 0]);
+    assert_eq!(waves.stages(40)[0].pause, Span::from_minutes(12 * 60));
+    assert_eq!(waves.stage_health(), Some(Health::default()));
+    let canary = Plan::read(&with_spec(&json!({"groups": ["web"], "canary": {"nodes": 2}}))).expect("right");
+    assert_eq!(canary.stages(5), [Stage { nodes: 2, pause: Span::from_minutes(10) }]);
+}
+
+#[test]
+fn what_is_wrong_with_waves_windows_and_the_like() {
+    for (field, value, expected) in [
+        ("waves", json!([1, "50%"]), "end it with \"100%\""),
+        ("waves", json!(["50%", "10%", "100%"]), "put them in order, each once"),
+        ("waves", json!([0, "100%"]), "spec.waves[0]: found the number 0, expected 1 node or more"),
+        ("bake", json!("24h"), "a bake time without waves"),
+        ("windows", json!([{"start": "Monday 01:00", "duration": "4h"}]), "spec.windows[0].start"),
+        ("windows", json!([{"start": "Mon 01:00"}]), "spec.windows[0].duration: found nothing"),
+        ("windows", json!([{"start": "01:00", "duration": "170h"}]), "a week at most"),
+        ("windows", json!([{"start": "01:00", "duration": "1h", "timeZone": "Mars/Base"}]), "IANA"),
+        ("stuckTerminating.action", json!("forceDelte"), "did you mean \"forceDelete\"?"),
+        ("singletons", json!("move"), "expected evict, surge or skip"),
+        ("retain.capacity", json!("all"), "expected cordoned, template or none"),
+        ("health.maxCrashLooping", json!(-1), "a whole number, 0 or more"),
+        ("loadBalancer.exclude", json!("yes"), "expected true or false"),
+    ] {
+        let told = errors_of(field, &value);
+        assert!(told.contains(expected), "{field}: {told}");
+    }
+    let both = json!({"groups": ["web"], "canary": {"nodes": 1}, "waves": [1, "100%"]});
+    assert!(errors(&with_spec(&both)).contains("waves beside a canary"));
+}
+
+#[test]
+fn what_is_wrong_with_node_groups_is_named() {
+    let told = |value: Value| errors_of("nodeGroups", &value);
+    assert!(told(json!([{"max": 3}])).contains("spec.nodeGroups[0].name: found nothing"));
+    assert!(
+        told(json!([{"name": "a", "min": 4, "max": 3}]))
+            .contains("spec.nodeGroups[0].min: found 4 beside a max of 3")
+    );
+    assert!(
+        told(json!([{"name": "a", "min": 4}])).contains("spec.nodeGroups[0].min: found a min without a max")
+    );
+    assert!(
+        told(json!([{"name": "a"}, {"name": "a"}]))
+            .contains("spec.nodeGroups[1].name: found \"a\" a second time")
+    );
+    assert!(told(json!([{"name": "a", "capacityType": "SPOT"}])).contains("expected spot or on-demand"));
+    let tag = told(json!([{"name": "a", "tags": {"x": true}}]));
+    assert!(
+        tag.contains("spec.nodeGroups[0].tags.x: found the truth value true") && tag.contains("quotes"),
+        "{tag}"
+    );
+    assert!(told(json!([{"name": "a", "types": []}])).contains("the unknown field \"types\""));
+}

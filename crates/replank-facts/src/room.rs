@@ -1,0 +1,140 @@
+//! Whether a pod has a place on a node that stays.
+//!
+//! The question is put to the scheduler. Nodes that take no part (old ones, new ones that are not ready) are left out; pods
+//! that are tried somewhere count there, and no longer where they are, until the end of the decision.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use replank_model::object::Object;
+use replank_model::object::condition;
+use replank_model::object::pod::{Pod, PodPhase, PodStatus};
+use replank_model::text::{Name, NodeName, Text, Uid};
+use replank_model::view::{Change, View};
+
+use replank_schedule::{Mark, Scheduler, Trial};
+
+/// The scheduler, and the nodes that are left out.
+#[derive(Debug)]
+pub struct Room {
+    scheduler: Scheduler,
+    closed: BTreeSet<NodeName>,
+}
+
+impl Room {
+    pub fn load(view: &View, closed: BTreeSet<NodeName>) -> Self {
+        let mut scheduler = Scheduler::load(view);
+        for name in &closed {
+            scheduler.set_excluded(name, true);
+        }
+        Self { scheduler, closed }
+    }
+
+    /// Takes in a change that `view` has taken in.
+    pub fn observe(&mut self, view: &View, change: &Change) {
+        self.scheduler.observe(view, change);
+        if let Change::Object { new: Some(Object::Node(node)), .. } = change
+            && self.closed.contains(&node.name())
+        {
+            self.scheduler.set_excluded(&node.name(), true);
+        }
+    }
+
+    /// Says whether a node may take pods.
+    pub fn set_closed(&mut self, name: &NodeName, closed: bool) {
+        let has_changed = if closed { self.closed.insert(name.clone()) } else { self.closed.remove(name) };
+        if has_changed {
+            self.scheduler.set_excluded(name, closed);
+        }
+    }
+
+    /// Says for all nodes at once which may take no pods.
+    pub fn set_all_closed(&mut self, closed: &BTreeSet<NodeName>) {
+        let changed: Vec<NodeName> = self.closed.symmetric_difference(closed).cloned().collect();
+        for name in changed {
+            self.set_closed(&name, closed.contains(&name));
+        }
+    }
+
+    /// Begins to try pods in places. Everything is taken back when the search is dropped.
+    pub fn search<'r>(&'r mut self, view: &'r View) -> Search<'r> {
+        Search { trial: self.scheduler.trial(), view }
+    }
+}
+
+/// Pods tried in places.
+#[derive(Debug)]
+pub struct Search<'r> {
+    trial: Trial<'r>,
+    view: &'r View,
+}
+
+impl Search<'_> {
+    /// Finds a place for a pod other than its present one, and takes it.
+    ///
+    /// # Errors
+    /// The scheduler's words, if there is none; the pod stays where it was.
+    pub fn find(&mut self, pod: &Arc<Pod>) -> Result<NodeName, Text> {
+        let before = self.trial.mark();
+        self.trial.take_away(self.view, &pod.meta.key());
+        let found = self.place(&Arc::new(unbound(pod)));
+        if found.is_err() {
+            self.trial.revert_to(before);
+        }
+        found
+    }
+
+    /// Finds a place for one more pod like this one, and takes it; whether there was one.
+    pub fn find_for_another(&mut self, pod: &Arc<Pod>, number: usize) -> bool {
+        self.find_beside(pod, number).is_ok()
+    }
+
+    /// Finds a place for one more pod like this one, which stays where it is, and takes it.
+    ///
+    /// # Errors
+    /// The scheduler's words, if there is none.
+    pub fn find_beside(&mut self, pod: &Arc<Pod>, number: usize) -> Result<NodeName, Text> {
+        let mut another = unbound(pod);
+        another.meta.name = Name::from(format!("{}.{number}", pod.meta.name));
+        another.meta.uid = Uid::from(format!("{}.{number}", pod.meta.uid));
+        self.place(&Arc::new(another))
+    }
+
+    /// How far things have been tried.
+    pub fn point(&self) -> Mark {
+        self.trial.mark()
+    }
+
+    /// Takes back everything that was tried since a point.
+    pub fn rewind(&mut self, to: Mark) {
+        self.trial.revert_to(to);
+    }
+
+    fn place(&mut self, pod: &Arc<Pod>) -> Result<NodeName, Text> {
+        match self.trial.place(self.view, pod, 0) {
+            Ok(placed) => {
+                self.trial.assume(self.view, pod, &placed.node, &placed.volumes);
+                Ok(placed.node)
+            }
+            Err(error) => Err(Text::from(error.to_string())),
+        }
+    }
+}
+
+/// The pod that will be made in place of this one, as it is before it has a node.
+fn unbound(pod: &Pod) -> Pod {
+    let mut pod = pod.clone();
+    pod.node = None;
+    pod.meta.deletion_timestamp = None;
+    pod.meta.deletion_grace_period_seconds = None;
+    pod.status = PodStatus { phase: PodPhase::Pending, ..PodStatus::default() };
+    pod
+}
+
+/// Whether a pod waits for a node and the scheduler has not said yet that there is none: it will take room that a look at
+/// the nodes does not show as taken.
+pub fn is_about_to_be_placed(pod: &Pod) -> bool {
+    let is_refused = condition::find(&pod.status.conditions, "PodScheduled")
+        .is_some_and(|condition| condition.status == condition::ConditionStatus::False);
+    pod.node.is_none() && pod.is_active() && pod.spec.scheduling_gates.is_empty() && !is_refused
+}

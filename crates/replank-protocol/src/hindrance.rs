@@ -1,0 +1,274 @@
+//! What forbids a way of migrating a workload.
+
+use std::fmt;
+
+use replank_model::object::Kind;
+use replank_model::object::meta::Key;
+use replank_model::text::{Name, Text};
+
+/// The definition that a cluster with Argo Rollouts has.
+pub const ARGO_DEFINITION: &str = "rollouts.argoproj.io";
+
+/// What forbids a way, or both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hindrance {
+    /// A selector that cannot be read, or selects everything.
+    Selector {
+        /// What is wrong with it.
+        why: Text,
+    },
+    /// The selector does not match the labels of the template: the API server refuses it.
+    Template {
+        /// The selector.
+        selector: Text,
+    },
+    /// The new manifest has the same selector: it can be applied as it is.
+    SameSelector,
+    /// Something else makes the Deployment, and would make it again at once.
+    Owned {
+        /// Kind of its owner.
+        kind: Text,
+        /// Name of its owner.
+        name: Name,
+    },
+    /// A tool keeps it as it stands in a repository, and is not held.
+    Kept {
+        /// The tool.
+        keeper: Keeper,
+        /// What is known of it.
+        state: Reconciliation,
+    },
+    /// A Service or budget that selects its pods would not select the new ones.
+    Unselected {
+        /// Service or PodDisruptionBudget.
+        kind: Kind,
+        /// Its name.
+        key: Key,
+    },
+    /// What has to be written down is more than annotations may hold.
+    Size {
+        /// Bytes it takes.
+        bytes: usize,
+        /// Bytes there may be.
+        limit: usize,
+    },
+    /// It has no ReplicaSet with the present template.
+    NoSet,
+    /// The new selector does not match the ReplicaSet's labels, so that it would not be taken over.
+    NotTakenOver {
+        /// The ReplicaSet.
+        set: Name,
+        /// The selector.
+        selector: Text,
+    },
+    /// The new template makes other pods: they would not be kept but replaced.
+    OtherPods,
+    /// Another Deployment would take the ReplicaSet over while nobody owns it.
+    Rival {
+        /// The Deployment.
+        deployment: Key,
+        /// The ReplicaSet.
+        set: Name,
+    },
+    /// The pods mount a claim that pods of another node cannot mount beside them.
+    Claim {
+        /// The claim.
+        claim: Key,
+    },
+    /// There is already something under the twin's name, and it is none.
+    Name {
+        /// The name.
+        name: Name,
+    },
+    /// There is a ConfigMap of the name under which a migration writes down what it does, and it is another's.
+    Record {
+        /// The ConfigMap.
+        name: Name,
+    },
+    /// The cluster has no kind Rollout.
+    NoRollouts,
+    /// The cluster's Rollouts cannot do what is asked.
+    OldRollouts {
+        /// What is asked.
+        asked: ScaleDown,
+    },
+    /// No Rollout takes its template from such an object.
+    NoRolloutOf {
+        /// Its kind.
+        kind: Kind,
+    },
+    /// The new selector does not match a pod's labels, so that it would not be taken over.
+    PodLabels {
+        /// The pod.
+        pod: Name,
+        /// The selector.
+        selector: Text,
+    },
+    /// The claim templates are others: pods that are kept have claims of the old ones.
+    OtherClaims,
+    /// Something else would take pods over while nobody owns them.
+    PodRival {
+        /// Its kind.
+        kind: Kind,
+        /// Its name.
+        key: Key,
+    },
+    /// There is a Rollout of the Deployment's name, or one that takes its template from it.
+    Rollout {
+        /// Its name.
+        name: Name,
+    },
+    /// The name is too long to be the value of a label.
+    LongName {
+        /// Letters it has.
+        letters: usize,
+    },
+}
+
+impl fmt::Display for Hindrance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Selector { why } => write!(f, "the new selector is none: {why}"),
+            Self::Template { selector } => {
+                write!(f, "the new selector {selector} does not match the labels of the new template")
+            }
+            Self::SameSelector => f.write_str("the selector stays the same: apply the manifest as it is"),
+            Self::Owned { kind, name } => {
+                write!(f, "{kind} {name} makes it, and would make it again: change it there")
+            }
+            Self::Kept { keeper, state: Reconciliation::Unknown } => write!(
+                f,
+                "{keeper} keeps it, of which nothing is known: hold it, and show it among the objects"
+            ),
+            Self::Kept { keeper, state: Reconciliation::Acting | Reconciliation::Paused } => {
+                write!(f, "{keeper} keeps it and would put it back: hold it first")
+            }
+            Self::Unselected { kind, key } => write!(
+                f,
+                "{kind} {key} selects its pods, and would not select the new ones: let the template keep those labels"
+            ),
+            Self::Size { bytes, limit } => {
+                write!(f, "its manifest is too long to be written down: {bytes} bytes, {limit} at most")
+            }
+            Self::NoSet => f.write_str("it has no ReplicaSet of its present template"),
+            Self::NotTakenOver { set, selector } => {
+                write!(f, "the new selector {selector} does not match the labels of ReplicaSet {set}")
+            }
+            Self::OtherPods => f.write_str("the new template makes other pods"),
+            Self::Rival { deployment, set } => {
+                write!(f, "Deployment {deployment} would take over ReplicaSet {set} meanwhile")
+            }
+            Self::Claim { claim } => {
+                write!(
+                    f,
+                    "claim {claim} can be mounted by one node only, so pods beside these would wait for it"
+                )
+            }
+            Self::Name { name } => write!(f, "there is another Deployment {name}, the name of the twin"),
+            Self::Record { name } => {
+                write!(f, "there is another ConfigMap {name}, in which it would be written down: rename that")
+            }
+            Self::NoRollouts => write!(
+                f,
+                "there is no CustomResourceDefinition {}: install Argo Rollouts first, or show it among the objects",
+                ARGO_DEFINITION
+            ),
+            Self::OldRollouts { asked: ScaleDown::Never } => {
+                f.write_str("its Argo Rollouts know no workloadRef: 1.0 and later do")
+            }
+            Self::OldRollouts { asked: asked @ (ScaleDown::OnSuccess | ScaleDown::Progressively) } => {
+                write!(f, "its Argo Rollouts know no scaleDown: {asked}: 1.7 and later do")
+            }
+            Self::NoRolloutOf { kind } => {
+                write!(f, "Rollouts take the place of Deployments, not of a {kind}")
+            }
+            Self::PodLabels { pod, selector } => {
+                write!(f, "the new selector {selector} does not match the labels of pod {pod}")
+            }
+            Self::OtherClaims => f.write_str("its pods would have other volume claims"),
+            Self::PodRival { kind, key } => write!(f, "{kind} {key} would take its pods over meanwhile"),
+            Self::Rollout { name } => {
+                write!(f, "there is a Rollout {name} already, of its name or with its template")
+            }
+            Self::LongName { letters } => {
+                write!(f, "its name has {letters} letters, and a twin's label holds 63")
+            }
+        }
+    }
+}
+
+/// What keeps an object as it stands in a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keeper {
+    /// Argo CD.
+    Application {
+        /// The Application, with its namespace where that is known.
+        name: Text,
+    },
+    /// Flux.
+    Kustomization {
+        /// The Kustomization.
+        key: Key,
+    },
+    /// Flux, by a Helm release.
+    HelmRelease {
+        /// The HelmRelease.
+        key: Key,
+    },
+}
+
+/// Whether it is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reconciliation {
+    /// It is held, and changes nothing.
+    Paused,
+    /// It puts back what others change.
+    Acting,
+    /// Its own object is not among what was observed: it counts as acting.
+    Unknown,
+}
+
+impl fmt::Display for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Application { name } => write!(f, "Argo CD Application {name}"),
+            Self::Kustomization { key } => write!(f, "Flux Kustomization {key}"),
+            Self::HelmRelease { key } => write!(f, "Flux HelmRelease {key}"),
+        }
+    }
+}
+
+/// Who scales the Deployment down when the Rollout serves (`spec.workloadRef.scaleDown`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ScaleDown {
+    /// Whoever hands over: Argo leaves it alone.
+    #[default]
+    Never,
+    /// Argo, when the Rollout is healthy.
+    OnSuccess,
+    /// Argo, as pods of the Rollout get ready: fewer pods at a time.
+    Progressively,
+}
+
+impl ScaleDown {
+    /// As Argo writes it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::OnSuccess => "onsuccess",
+            Self::Progressively => "progressively",
+        }
+    }
+
+    pub fn of(text: &str) -> Option<Self> {
+        [Self::Never, Self::OnSuccess, Self::Progressively].into_iter().find(|one| one.as_str() == text)
+    }
+}
+
+/// In words: `onsuccess` and the like are Argo's.
+impl std::fmt::Display for ScaleDown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}

@@ -1,0 +1,29 @@
+//! Why an interruption is not waited for any more.
+
+use std::fmt;
+
+use replank_model::time::Time;
+
+/// Why a case is let go of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LetGo {
+    /// Its instance might have been taken away, and nobody knows when; not all of its pods could be moved.
+    GivenUp {
+        /// Since when it was known.
+        since: Time,
+    },
+    /// Its instance was to be gone by now, and runs on.
+    Spared {
+        /// When it was to be gone.
+        until: Time,
+    },
+}
+
+impl fmt::Display for LetGo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::GivenUp { since } => write!(f, "known since {since}, is given up"),
+            Self::Spared { until } => write!(f, "announced for {until}, has not come"),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The contract between what decides and what carries out.
+//!
+//! An [`engine::Engine`] is told what was observed and what became of what it asked for, and answers with a
+//! [`decision::Decision`]: complete commands, typed reasons for everything that waits, and the next moment to look. A driver
+//! carries the commands out and has no choices. There are several engines (the core, a migration) and several drivers (the
+//! simulated one, a live one); none of them sees another, all of them see this crate.
+
+pub mod cause;
+pub mod command;
+pub mod decision;
+pub mod engine;
+pub mod evidence;
+pub mod hindrance;
+pub mod intent;
+pub mod let_go;
+pub mod lifecycle;
+pub mod mark;
+pub mod migration;
+pub mod noticed;
+pub mod policy;
+pub mod provisioner;
+pub mod scaling;
+pub mod waiting;

@@ -1,0 +1,363 @@
+//! What Replank writes on other people's objects, and where.
+//!
+//! Every cordon of ours names its owner, its run and its expiry (promise S3), so that a person can see whose it is and a
+//! later run can find and clear what a dead one left. Marks are also what a run remembers: since when a node waits, when
+//! its drain begins. [`laid`] and [`lifted`] say exactly what a node looks like with a mark and without, so that a driver
+//! has nothing to decide.
+
+mod tags;
+
+use replank_model::labels::Annotations;
+use replank_model::object::affinity::{Taint, TaintEffect};
+use replank_model::object::node::Node;
+use replank_model::object::pod::PodTemplate;
+use replank_model::text::{RunId, Text};
+use replank_model::time::Time;
+
+use crate::cause::Cause;
+use crate::command::{Mark, NodeRole};
+
+pub use tags::{Ailment, Before, Begun, Halt, Halted, Illness, Moment, Until, Whose};
+pub use tags::{read_size, size_text};
+
+/// Annotation on a node: the run that cordoned it.
+pub const RUN: &str = "replank.dev/run";
+/// Annotation on a node: what the node is to the run.
+pub const ROLE: &str = "replank.dev/role";
+/// Annotation on a node: since when the run has had it.
+pub const SINCE: &str = "replank.dev/since";
+/// Annotation on a node: when its drain begins.
+pub const DRAIN_FROM: &str = "replank.dev/drain-from";
+/// Annotation on a node that is no capacity, though it is Ready and its drain was not begun: pods were moved off it while it was interrupted, and it has been
+/// cordoned ever since.
+pub const DEPLETED: &str = "replank.dev/depleted";
+/// Annotation on a node that is interrupted: by what. The taint of this key says it too.
+pub const INTERRUPTED: &str = "replank.dev/interrupted";
+/// Annotation on a node that is interrupted: when it is gone for certain, where that is known.
+pub const INTERRUPTED_UNTIL: &str = "replank.dev/interrupted-until";
+/// Annotation on a node: when the mark may be cleared by anybody.
+pub const EXPIRES: &str = "replank.dev/expires";
+/// Annotation on a node: [`FOREIGN`] if it was cordoned before the run came. Such a cordon stays when the mark goes.
+pub const CORDON: &str = "replank.dev/cordon";
+/// Value of [`CORDON`].
+pub const FOREIGN: &str = "foreign";
+/// Label on a node that is to be no target of load balancers (KEP-1143, `node.kubernetes.io` well-known labels). The service
+/// controller and the AWS Load Balancer Controller read it.
+pub const EXCLUDE: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
+/// Annotation on a node: the run that has set [`EXCLUDE`]. Without it the label is somebody else's, and stays.
+pub const EXCLUDED: &str = "replank.dev/excluded";
+/// Annotation on a node: when it was excluded.
+pub const EXCLUDED_AT: &str = "replank.dev/excluded-at";
+/// Annotation on a pod template: when `kubectl rollout restart` was last asked for (kubectl's own key).
+pub const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
+/// Annotation on a pod template: the run that has asked for the restart at [`RESTARTED_AT`].
+pub const RESTARTED_BY: &str = "replank.dev/restarted-by";
+/// Tag on a group that is rolled, moved out of or moved into: its size before the run, as `min/max/desired`.
+pub const ORIGINAL_SIZE: &str = "replank.dev/original-size";
+/// Tag on a group: the run that has raised it, how many nodes it replaces and by how many it raised the group, as
+/// `<run> nodes=<n> surge=<n>`.
+pub const BEGUN: &str = "replank.dev/begun";
+/// Tag on a group: the number of the launch template version that was current before the run: what `undo` and
+/// `onFailure: rollback` go back to.
+pub const ORIGINAL_TEMPLATE: &str = "replank.dev/original-template";
+/// Tag on a group: what was wrong with the cluster's pods when the run began, as [`Before`].
+pub const HEALTH: &str = "replank.dev/health-before";
+/// Tag on a group, with the number of a stage behind it: until when the run stands still after that stage, as [`Until`].
+pub const STAGE: &str = "replank.dev/stage-";
+/// Tag on a group: until when what was replaced is retained, as [`Until`].
+pub const RETAINED: &str = "replank.dev/retained";
+/// Tag on a group: since when a person has paused the run, as [`Moment`]. It goes when the end of the pause is written down.
+pub const PAUSED: &str = "replank.dev/paused";
+/// Tag on a group: when the run's last pause ended, as [`Moment`].
+pub const RESUMED: &str = "replank.dev/resumed";
+/// Tag on a group: the run that ended without being done, when and why, as [`Halted`].
+pub const HALTED: &str = "replank.dev/halted";
+
+/// A mark as it is found on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Whose it is.
+    pub run: RunId,
+    /// What it says.
+    pub mark: Mark,
+}
+
+/// The mark on a node. Annotations that cannot be read as one count as none: they are nobody's mark.
+#[must_use]
+pub fn of(node: &Node) -> Option<Found> {
+    let annotations = &node.meta.annotations;
+    let time = |key| annotations.value(key).and_then(|text| text.parse::<Time>().ok());
+    let run = RunId::new(annotations.get(RUN)?.clone());
+    let expires = time(EXPIRES)?;
+    let role = match annotations.value(ROLE)? {
+        "doomed" => NodeRole::Doomed,
+        "draining" => NodeRole::Draining { from: time(DRAIN_FROM)? },
+        "skipped" => NodeRole::Skipped,
+        "surplus" => NodeRole::Surplus,
+        "retained" => NodeRole::Retained,
+        "interrupted" => {
+            let until = match annotations.value(INTERRUPTED_UNTIL) {
+                Some(text) => Some(text.parse().ok()?),
+                None => None,
+            };
+            let by = Cause::of(annotations.value(INTERRUPTED)?)?;
+            NodeRole::Interrupted { by, until, from: time(DRAIN_FROM) }
+        }
+        _ => return None,
+    };
+    Some(Found { run, mark: Mark { role, since: time(SINCE)?, expires } })
+}
+
+/// The node with a run's mark on it, cordoned if the mark says so.
+#[must_use]
+pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
+    let mut node = node.clone();
+    let is_foreign = match node.meta.annotations.value(CORDON) {
+        Some(owner) => owner == FOREIGN,
+        None => node.spec.unschedulable && of(&node).is_none(),
+    };
+    let is_depleted = is_depleted(&node) && mark.role.is_cordoned() && !mark.role.depletes();
+    untold(&mut node);
+    let annotations = cleared(&node.meta.annotations)
+        .with(RUN, run.text().clone())
+        .with(ROLE, mark.role.as_str())
+        .with(SINCE, mark.since.to_string())
+        .with(EXPIRES, mark.expires.to_string());
+    let annotations = match mark.role {
+        NodeRole::Draining { from } => annotations.with(DRAIN_FROM, from.to_string()),
+        NodeRole::Interrupted { by, until, from } => {
+            node.spec.taints.push(told(by));
+            let annotations = annotations.with(INTERRUPTED, by.as_str());
+            let times = [(INTERRUPTED_UNTIL, until), (DRAIN_FROM, from)];
+            let known = times.into_iter().filter_map(|(key, time)| Some((key, time?)));
+            known.fold(annotations, |all, (key, time)| all.with(key, time.to_string()))
+        }
+        NodeRole::Doomed | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained => annotations,
+    };
+    let annotations = if is_depleted { annotations.with(DEPLETED, "true") } else { annotations };
+    node.meta.annotations = if is_foreign { annotations.with(CORDON, FOREIGN) } else { annotations };
+    node.spec.unschedulable = is_foreign || mark.role.is_cordoned();
+    if !mark.role.is_cordoned() {
+        included(&mut node);
+    }
+    node
+}
+
+/// Whether a node is no capacity because pods were moved off it while it was interrupted, and none can have come since.
+#[must_use]
+pub fn is_depleted(node: &Node) -> bool {
+    let has_been = || node.meta.annotations.contains_key(DEPLETED);
+    node.spec.unschedulable && (has_been() || of(node).is_some_and(|found| found.mark.role.depletes()))
+}
+
+/// The node as no target of load balancers; as it is where somebody has said already what it is to them.
+#[must_use]
+pub fn excluded(node: &Node, run: &RunId, at: Time) -> Node {
+    let mut node = node.clone();
+    if !node.meta.labels.contains_key(EXCLUDE) {
+        node.meta.labels = node.meta.labels.with(EXCLUDE, "true");
+        let annotations = node.meta.annotations.with(EXCLUDED, run.text().clone());
+        node.meta.annotations = annotations.with(EXCLUDED_AT, at.to_string());
+    }
+    node
+}
+
+/// When a run excluded a node from load balancers.
+#[must_use]
+pub fn excluded_since(node: &Node) -> Option<Time> {
+    node.meta.annotations.value(EXCLUDED_AT)?.parse().ok()
+}
+
+/// Makes a node a target of load balancers again, if it was a run that had excluded it.
+fn included(node: &mut Node) {
+    if node.meta.annotations.contains_key(EXCLUDED) {
+        node.meta.labels = node.meta.labels.without(EXCLUDE);
+        node.meta.annotations = node.meta.annotations.without(EXCLUDED).without(EXCLUDED_AT);
+    }
+}
+
+/// The template of a workload that a run restarts: another one, so that every pod is made anew.
+#[must_use]
+pub fn restarted(template: &PodTemplate, run: &RunId, at: Time) -> PodTemplate {
+    let mut template = template.clone();
+    let annotations = template.meta.annotations.with(RESTARTED_AT, at.to_string());
+    template.meta.annotations = annotations.with(RESTARTED_BY, run.text().clone());
+    template
+}
+
+/// The node without any mark; uncordoned, if it was we who had cordoned it; a target of load balancers again, if it was we who
+/// had excluded it.
+#[must_use]
+pub fn lifted(node: &Node) -> Node {
+    let is_ours = is_cordoned_by_us(node);
+    let mut node = node.clone();
+    included(&mut node);
+    untold(&mut node);
+    node.meta.annotations = cleared(&node.meta.annotations);
+    node.spec.unschedulable = node.spec.unschedulable && !is_ours;
+    node
+}
+
+/// Whether a node's cordon is one of ours: what stands beside it says so, and not that somebody else had been first.
+#[must_use]
+pub fn is_cordoned_by_us(node: &Node) -> bool {
+    let annotations = &node.meta.annotations;
+    let bears_ours = match annotations.value(ROLE) {
+        Some("doomed" | "draining" | "surplus" | "retained" | "interrupted") => true,
+        Some(_) | None => false,
+    };
+    node.spec.unschedulable && bears_ours && annotations.value(CORDON) != Some(FOREIGN)
+}
+
+/// What tells people and other tools why a node is cordoned. The cordon keeps pods off; this taint does not, so that pods of
+/// DaemonSets that restart there come back while the node is held.
+fn told(by: Cause) -> Taint {
+    Taint {
+        key: Text::from(INTERRUPTED),
+        value: Text::from(by.as_str()),
+        ..Taint::new(INTERRUPTED, TaintEffect::PreferNoSchedule)
+    }
+}
+
+fn untold(node: &mut Node) {
+    node.spec.taints.retain(|taint| &*taint.key != INTERRUPTED);
+}
+
+fn cleared(annotations: &Annotations) -> Annotations {
+    [RUN, ROLE, SINCE, DRAIN_FROM, DEPLETED, EXPIRES, CORDON, INTERRUPTED, INTERRUPTED_UNTIL]
+        .iter()
+        .fold(annotations.clone(), |all, key| all.without(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(text: &str) -> Time {
+        text.parse().expect("a time")
+    }
+
+    fn mark(role: NodeRole) -> Mark {
+        Mark { role, since: time("2026-01-01T00:00:00Z"), expires: time("2026-01-08T00:00:00Z") }
+    }
+
+    #[test]
+    fn a_mark_is_read_as_it_was_laid_and_lifting_leaves_nothing() {
+        let run = RunId::from("run");
+        let roles = [
+            NodeRole::Doomed,
+            NodeRole::Draining { from: time("2026-01-01T01:00:00Z") },
+            NodeRole::Skipped,
+            NodeRole::Surplus,
+            NodeRole::Retained,
+            NodeRole::Interrupted { by: Cause::Spot, until: Some(time("2026-01-01T00:02:00Z")), from: None },
+            NodeRole::Interrupted { by: Cause::Rebalance, until: None, from: None },
+            NodeRole::Interrupted {
+                by: Cause::Rebalance,
+                until: None,
+                from: Some(time("2026-01-01T00:01:00Z")),
+            },
+        ];
+        for role in roles {
+            let node = laid(&Node::default(), &run, &mark(role));
+            assert_eq!(of(&node), Some(Found { run: run.clone(), mark: mark(role) }));
+            assert_eq!(node.spec.unschedulable, role.is_cordoned());
+            assert_eq!(lifted(&node), Node::default());
+        }
+    }
+
+    #[test]
+    fn a_node_that_was_interrupted_and_began_to_be_drained_is_no_capacity_until_it_takes_pods_again() {
+        let (others, run) = (RunId::from("interruptions"), RunId::from("run"));
+        let from = Some(time("2026-01-01T00:01:00Z"));
+        let interrupted = |by, from| {
+            laid(&Node::default(), &others, &mark(NodeRole::Interrupted { by, until: None, from }))
+        };
+        let doomed = |node| laid(&node, &run, &mark(NodeRole::Doomed));
+        assert!(!is_depleted(&doomed(interrupted(Cause::Rebalance, None))), "nothing was moved");
+        for by in [Cause::Rebalance, Cause::Spot] {
+            let doomed = doomed(interrupted(by, from));
+            assert!(is_depleted(&doomed));
+            let draining =
+                laid(&doomed, &run, &mark(NodeRole::Draining { from: time("2026-01-01T01:00:00Z") }));
+            assert!(is_depleted(&draining), "and so it stays");
+            let skipped = laid(&doomed, &run, &mark(NodeRole::Skipped));
+            assert!(!is_depleted(&skipped), "it takes pods again");
+            assert_eq!(lifted(&doomed), Node::default());
+            let mut by_hand = doomed.clone();
+            by_hand.spec.unschedulable = false;
+            assert!(
+                !is_depleted(&laid(&by_hand, &run, &mark(NodeRole::Doomed))),
+                "somebody has uncordoned it"
+            );
+        }
+        assert!(
+            is_depleted(&doomed(interrupted(Cause::Spot, None))),
+            "there was no time to write anything down"
+        );
+    }
+
+    #[test]
+    fn a_foreign_cordon_outlives_every_mark() {
+        let mut node = Node::default();
+        node.spec.unschedulable = true;
+        let run = RunId::from("run");
+        let doomed = laid(&node, &run, &mark(NodeRole::Doomed));
+        let skipped = laid(&doomed, &run, &mark(NodeRole::Skipped));
+        assert!(skipped.spec.unschedulable, "the cordon is not ours");
+        assert_eq!(lifted(&skipped), node);
+    }
+
+    #[test]
+    fn a_later_run_that_takes_a_mark_over_owns_the_cordon() {
+        let first = laid(&Node::default(), &RunId::from("first"), &mark(NodeRole::Doomed));
+        let second = laid(&first, &RunId::from("second"), &mark(NodeRole::Doomed));
+        assert!(!lifted(&second).spec.unschedulable);
+    }
+
+    #[test]
+    fn an_uncordon_by_hand_is_not_undone_by_lifting() {
+        let mut node = laid(&Node::default(), &RunId::from("run"), &mark(NodeRole::Doomed));
+        node.spec.unschedulable = false;
+        assert!(!lifted(&node).spec.unschedulable);
+    }
+
+    #[test]
+    fn an_exclusion_of_ours_outlives_later_marks_and_goes_with_the_last() {
+        let run = RunId::from("run");
+        let excluded = excluded(
+            &laid(&Node::default(), &run, &mark(NodeRole::Doomed)),
+            &run,
+            time("2026-01-01T00:30:00Z"),
+        );
+        assert_eq!(excluded.meta.labels.value(EXCLUDE), Some("true"));
+        let from = time("2026-01-01T01:00:00Z");
+        let draining = laid(&excluded, &run, &mark(NodeRole::Draining { from }));
+        assert!(draining.meta.labels.contains_key(EXCLUDE), "it is drained out of the load balancer");
+        assert_eq!(excluded_since(&draining), Some(time("2026-01-01T00:30:00Z")));
+        assert_eq!(lifted(&draining), Node::default());
+        let skipped = laid(&draining, &run, &mark(NodeRole::Skipped));
+        assert!(!skipped.meta.labels.contains_key(EXCLUDE), "it takes pods again");
+    }
+
+    #[test]
+    fn what_somebody_else_says_of_load_balancers_stays() {
+        let run = RunId::from("run");
+        for value in ["true", "false"] {
+            let mut node = Node::default();
+            node.meta.labels = node.meta.labels.with(EXCLUDE, value);
+            assert_eq!(excluded(&node, &run, time("2026-01-01T00:30:00Z")), node);
+            assert_eq!(lifted(&laid(&node, &run, &mark(NodeRole::Doomed))), node);
+        }
+    }
+
+    #[test]
+    fn a_restart_makes_another_template_and_names_its_run() {
+        let run = RunId::from("run");
+        let once = restarted(&PodTemplate::default(), &run, time("2026-01-01T00:00:00Z"));
+        assert_eq!(once.meta.annotations.value(RESTARTED_BY), Some("run"));
+        let twice = restarted(&once, &run, time("2026-01-01T00:10:00Z"));
+        assert_ne!(once, twice);
+        assert_eq!(once.spec, twice.spec);
+    }
+}

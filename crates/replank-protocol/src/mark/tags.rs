@@ -1,0 +1,361 @@
+//! What the tags of groups say, as they are written and read.
+//!
+//! A tag's value is the run's name and `key=value` pairs behind it. A value that cannot be read is nobody's.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use replank_model::object::cloud::GroupSize;
+use replank_model::text::{RunId, Text};
+use replank_model::time::Time;
+
+/// The run and the pairs behind it, of which all keys are known.
+fn pairs<'t>(text: &'t str, known: &[&str]) -> (RunId, BTreeMap<&'t str, &'t str>) {
+    let mut rest = text;
+    let mut pairs = BTreeMap::new();
+    while let Some((head, pair)) = rest.rsplit_once(' ')
+        && let Some((key, value)) = pair.split_once('=')
+        && known.contains(&key)
+        && !pairs.contains_key(key)
+    {
+        pairs.insert(key, value);
+        rest = head;
+    }
+    (RunId::from(rest), pairs)
+}
+
+fn number<T: std::str::FromStr>(pairs: &BTreeMap<&str, &str>, key: &str) -> Option<T> {
+    pairs.get(key)?.parse().ok()
+}
+
+/// What [`super::BEGUN`] says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// The run.
+    pub run: RunId,
+    /// Nodes that it replaces.
+    pub nodes: u32,
+    /// By how many it raised the group.
+    pub surge: u32,
+    /// How many more instances than before the group may want for the run's sake at any time: the surge, and nodes that are kept beside those in their
+    /// places, or move in from other groups.
+    pub extra: u32,
+}
+
+impl Begun {
+    /// As it is written.
+    #[must_use]
+    pub fn to_text(&self) -> Text {
+        let Self { run, nodes, surge, extra } = self;
+        let extra = if extra == surge { String::new() } else { format!(" extra={extra}") };
+        Text::from(format!("{run} nodes={nodes} surge={surge}{extra}"))
+    }
+
+    /// As it is read; `None` for anything else.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let (run, pairs) = pairs(text, &["nodes", "surge", "extra"]);
+        let surge = number(&pairs, "surge")?;
+        let extra = number(&pairs, "extra").unwrap_or(surge);
+        Some(Self { run, nodes: number(&pairs, "nodes")?, surge, extra })
+    }
+}
+
+/// What [`super::HALTED`] says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Halted {
+    /// The run.
+    pub run: RunId,
+    /// When it halted.
+    pub at: Time,
+    /// Why.
+    pub why: Halt,
+}
+
+/// Why a run ended without being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// Only a person could have helped.
+    Hopeless,
+    /// Nothing had moved for as long as the plan allows.
+    Stalled {
+        /// Since when.
+        since: Time,
+    },
+    /// The plan's deadline had passed.
+    Deadline,
+    /// Things had become worse than the plan allows.
+    Unhealthy(Ailment),
+    /// A person wanted it to end.
+    Cancelled,
+    /// A person wanted everything to be as before.
+    Undone,
+}
+
+/// More pods, or nodes, are in a bad way than may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ailment {
+    /// In which way.
+    pub illness: Illness,
+    /// Of what is counted.
+    pub whose: Whose,
+    /// How many there are.
+    pub found: u32,
+    /// How many there may be: the plan's number, and what there was before the run.
+    pub max: u32,
+}
+
+/// A bad way that pods or nodes are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Illness {
+    /// A container is in `CrashLoopBackOff`.
+    CrashLooping,
+    /// A pod does not end though its grace is long over.
+    StuckTerminating,
+    /// A pod that is kept up is not Ready for long.
+    NotReady,
+    /// A new node is not of use for long.
+    NodeNotReady,
+}
+
+/// Of what is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Whose {
+    /// New nodes, and pods on them.
+    New,
+    /// The whole cluster's pods.
+    All,
+}
+
+const ILLNESSES: [(Illness, &str, &str); 4] = [
+    (Illness::CrashLooping, "crashLooping", "pods in CrashLoopBackOff"),
+    (Illness::StuckTerminating, "stuckTerminating", "pods stuck in Terminating"),
+    (Illness::NotReady, "notReady", "pods not Ready"),
+    (Illness::NodeNotReady, "nodeNotReady", "nodes not Ready"),
+];
+
+impl Illness {
+    fn row(self) -> &'static (Illness, &'static str, &'static str) {
+        ILLNESSES.iter().find(|(illness, ..)| *illness == self).expect("every illness has a row")
+    }
+
+    /// One word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.row().1
+    }
+}
+
+/// Of one pod or node: `stuck in Terminating`.
+impl fmt::Display for Illness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = self.row().2;
+        f.pad(words.split_once(' ').map_or(words, |(_, rest)| rest))
+    }
+}
+
+impl fmt::Display for Ailment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { illness, whose, found, max } = self;
+        let what = illness.row().2;
+        let of = match whose {
+            Whose::New => "among what is new",
+            Whose::All => "in the cluster",
+        };
+        match (found, what.split_once("s ")) {
+            (1, Some((noun, rest))) => write!(f, "1 {noun} {rest} {of}, at most {max} may be"),
+            (_, _) => write!(f, "{found} {what} {of}, at most {max} may be"),
+        }
+    }
+}
+
+impl Halt {
+    fn to_text(self) -> String {
+        match self {
+            Self::Hopeless => "why=hopeless".to_owned(),
+            Self::Stalled { since } => format!("why=stalled since={since}"),
+            Self::Deadline => "why=deadline".to_owned(),
+            Self::Unhealthy(Ailment { illness, whose, found, max }) => {
+                let whose = match whose {
+                    Whose::New => "new",
+                    Whose::All => "all",
+                };
+                format!("why=unhealthy of={whose} {}={found} max={max}", illness.as_str())
+            }
+            Self::Cancelled => "why=cancelled".to_owned(),
+            Self::Undone => "why=undone".to_owned(),
+        }
+    }
+
+    fn read(pairs: &BTreeMap<&str, &str>) -> Option<Self> {
+        Some(match *pairs.get("why")? {
+            "hopeless" => Self::Hopeless,
+            "stalled" => Self::Stalled { since: number(pairs, "since")? },
+            "deadline" => Self::Deadline,
+            "unhealthy" => {
+                let whose = match *pairs.get("of")? {
+                    "new" => Whose::New,
+                    "all" => Whose::All,
+                    _ => return None,
+                };
+                let (illness, word, _) = ILLNESSES.iter().find(|(_, word, _)| pairs.contains_key(word))?;
+                let found = number(pairs, word)?;
+                Self::Unhealthy(Ailment { illness: *illness, whose, found, max: number(pairs, "max")? })
+            }
+            "cancelled" => Self::Cancelled,
+            "undone" => Self::Undone,
+            _ => return None,
+        })
+    }
+}
+
+impl Halted {
+    /// As it is written.
+    #[must_use]
+    pub fn to_text(&self) -> Text {
+        Text::from(format!("{} at={} {}", self.run, self.at, self.why.to_text()))
+    }
+
+    /// As it is read; `None` for anything else.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let mut known = vec!["at", "why", "since", "of", "max"];
+        known.extend(ILLNESSES.iter().map(|(_, word, _)| *word));
+        let (run, pairs) = pairs(text, &known);
+        Some(Self { run, at: number(&pairs, "at")?, why: Halt::read(&pairs)? })
+    }
+}
+
+/// What [`super::HEALTH`] says: pods of the cluster in a bad way when the run began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Before {
+    /// The run.
+    pub run: RunId,
+    /// Pods in `CrashLoopBackOff`.
+    pub crash_looping: u32,
+    /// Pods stuck in Terminating.
+    pub stuck_terminating: u32,
+    /// Pods not Ready.
+    pub not_ready: u32,
+}
+
+impl Before {
+    /// As it is written.
+    #[must_use]
+    pub fn to_text(&self) -> Text {
+        let Self { run, crash_looping, stuck_terminating, not_ready } = self;
+        Text::from(format!(
+            "{run} crashLooping={crash_looping} stuckTerminating={stuck_terminating} notReady={not_ready}"
+        ))
+    }
+
+    /// As it is read; `None` for anything else.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let (run, pairs) = pairs(text, &["crashLooping", "stuckTerminating", "notReady"]);
+        Some(Self {
+            run,
+            crash_looping: number(&pairs, "crashLooping")?,
+            stuck_terminating: number(&pairs, "stuckTerminating")?,
+            not_ready: number(&pairs, "notReady")?,
+        })
+    }
+}
+
+/// What tags of [`super::STAGE`] and [`super::RETAINED`] say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Until {
+    /// The run.
+    pub run: RunId,
+    /// Until when it stands still, or keeps what was replaced.
+    pub until: Time,
+}
+
+impl Until {
+    /// As it is written.
+    #[must_use]
+    pub fn to_text(&self) -> Text {
+        Text::from(format!("{} until={}", self.run, self.until))
+    }
+
+    /// As it is read; `None` for anything else.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let (run, pairs) = pairs(text, &["until"]);
+        Some(Self { run, until: number(&pairs, "until")? })
+    }
+}
+
+/// What tags of [`super::PAUSED`] and [`super::RESUMED`] say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The run.
+    pub run: RunId,
+    /// When a pause of it began, or ended.
+    pub at: Time,
+}
+
+impl Moment {
+    /// As it is written.
+    #[must_use]
+    pub fn to_text(&self) -> Text {
+        Text::from(format!("{} at={}", self.run, self.at))
+    }
+
+    /// As it is read; `None` for anything else.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let (run, pairs) = pairs(text, &["at"]);
+        Some(Self { run, at: number(&pairs, "at")? })
+    }
+}
+
+/// A size as [`super::ORIGINAL_SIZE`] has it: `min/max/desired`.
+pub fn size_text(size: GroupSize) -> Text {
+    Text::from(format!("{}/{}/{}", size.min, size.max, size.desired))
+}
+
+/// What [`super::ORIGINAL_SIZE`] says; `None` for anything else.
+pub fn read_size(text: &str) -> Option<GroupSize> {
+    let mut parts = text.split('/').map(|part| part.parse::<u32>().ok());
+    let size = GroupSize { min: parts.next()??, max: parts.next()??, desired: parts.next()?? };
+    parts.next().is_none().then_some(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(text: &str) -> Time {
+        text.parse().expect("a time")
+    }
+
+    #[test]
+    fn tags_are_read_as_they_were_written() {
+        for extra in [2, 18] {
+            let begun = Begun { run: RunId::from("web to 1.36"), nodes: 16, surge: 2, extra };
+            assert_eq!(Begun::read(&begun.to_text()), Some(begun));
+        }
+        assert_eq!(Begun::read("something else"), None);
+        let ailment = Ailment { illness: Illness::StuckTerminating, whose: Whose::New, found: 3, max: 0 };
+        let reasons = [
+            Halt::Hopeless,
+            Halt::Stalled { since: time("2026-01-01T00:00:00Z") },
+            Halt::Deadline,
+            Halt::Unhealthy(ailment),
+            Halt::Cancelled,
+            Halt::Undone,
+        ];
+        for why in reasons {
+            let halted = Halted { run: "at=noon why=not".into(), at: time("2026-01-01T01:00:00Z"), why };
+            assert_eq!(Halted::read(&halted.to_text()), Some(halted));
+        }
+        assert_eq!(Halted::read("something else"), None);
+        let before = Before { run: "r".into(), crash_looping: 1, stuck_terminating: 0, not_ready: 12 };
+        assert_eq!(Before::read(&before.to_text()), Some(before));
+        let until = Until { run: "r s".into(), until: time("2026-01-01T01:00:00Z") };
+        assert_eq!(Until::read(&until.to_text()), Some(until));
+        let moment = Moment { run: "r s".into(), at: time("2026-01-01T01:00:00Z") };
+        assert_eq!(Moment::read(&moment.to_text()), Some(moment));
+    }
+}

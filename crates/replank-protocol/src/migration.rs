@@ -1,0 +1,164 @@
+//! Why a migration does not go on, with its numbers.
+
+use std::fmt;
+
+use replank_model::object::meta::Key;
+use replank_model::text::Name;
+use replank_model::time::Time;
+
+use crate::hindrance::Hindrance;
+use crate::waiting::Hope;
+
+/// What a migration waits on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// A rollout is under way: nothing is begun before all pods are of the present template.
+    Rollout {
+        /// Pods of the present template.
+        updated: i32,
+        /// Pods that there are to be.
+        wanted: i32,
+    },
+    /// The garbage collector takes the object's name off what it owns; then it goes.
+    Orphaning,
+    /// The new Deployment has not taken its pods' ReplicaSet over yet.
+    Adoption {
+        /// The ReplicaSet.
+        set: Name,
+    },
+    /// The new object has not taken its pods over yet.
+    PodAdoption {
+        /// Pods that are nobody's.
+        pods: u32,
+    },
+    /// Pods are not available yet.
+    Available {
+        /// Whose.
+        copy: Copy,
+        /// Pods that are.
+        available: i32,
+        /// How many there are to be.
+        wanted: i32,
+    },
+    /// Pods are available, and not yet where a Service's clients find them.
+    Endpoints {
+        /// Whose.
+        copy: Copy,
+        /// The Service.
+        service: Key,
+        /// Ready endpoints of such pods.
+        ready: i32,
+        /// How many there are to be.
+        wanted: i32,
+    },
+    /// ReplicaSets and pods on their way out.
+    Leaving {
+        /// Whose.
+        copy: Copy,
+        /// ReplicaSets that are left.
+        sets: u32,
+        /// Pods that are left.
+        pods: u32,
+    },
+    /// Argo Rollouts scales the Deployment down.
+    ScaledDown {
+        /// Pods that the Deployment still wants.
+        replicas: i32,
+    },
+    /// A Service that had ready endpoints has none: nothing more is deleted.
+    NoEndpoints {
+        /// The Service.
+        service: Key,
+        /// Since when, as it is written.
+        since: Time,
+    },
+    /// The object is neither what it was nor what it is to be: somebody else has made it.
+    Foreign,
+    /// The object is not there, and nothing in the cluster says that a migration took it away.
+    Gone,
+    /// It is the case that forbids the way.
+    Hindered(Hindrance),
+}
+
+/// One of those that serve in a migration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Copy {
+    /// The one that is to go.
+    Old,
+    /// The one that stands in.
+    Twin,
+    /// The one that is to stay.
+    New,
+    /// The Rollout that takes over.
+    Rollout,
+}
+
+impl Copy {
+    /// In words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Old => "the old object",
+            Self::Twin => "the twin",
+            Self::New => "the new object",
+            Self::Rollout => "the Rollout",
+        }
+    }
+}
+
+impl fmt::Display for Copy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Wait {
+    /// Whether waiting can help.
+    #[must_use]
+    pub fn hope(&self) -> Hope {
+        match self {
+            Self::Orphaning
+            | Self::Adoption { .. }
+            | Self::PodAdoption { .. }
+            | Self::Leaving { .. }
+            | Self::ScaledDown { .. } => Hope::Moving,
+            Self::Rollout { .. } | Self::Available { .. } | Self::Endpoints { .. } => Hope::Possible,
+            Self::NoEndpoints { .. } | Self::Foreign | Self::Gone | Self::Hindered(_) => Hope::None,
+        }
+    }
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rollout { updated, wanted } => {
+                write!(f, "its rollout: {updated} of {wanted} pods have the present template")
+            }
+            Self::Orphaning => f.write_str("the garbage collector, which lets what it owns go first"),
+            Self::Adoption { set } => write!(f, "ReplicaSet {set} to be taken over by the new Deployment"),
+            Self::PodAdoption { pods } => write!(f, "{pods} pods to be taken over by the new object"),
+            Self::Available { copy, available, wanted } => {
+                write!(f, "pods of {copy}: {available} of {wanted} available")
+            }
+            Self::Endpoints { copy, service, ready, wanted } => {
+                write!(f, "endpoints of Service {service}: {ready} of {wanted} pods of {copy} ready there")
+            }
+            Self::Leaving { copy, sets, pods } => {
+                write!(f, "what {copy} leaves: {sets} ReplicaSets and {pods} pods on their way out")
+            }
+            Self::ScaledDown { replicas } => {
+                write!(f, "Argo Rollouts to scale the Deployment down, which still wants {replicas}")
+            }
+            Self::NoEndpoints { service, since } => {
+                write!(f, "a person: Service {service} was seen without a ready endpoint at {since}")
+            }
+            Self::Foreign => f.write_str(
+                "a person: its selector is neither the former nor the wanted one, so somebody else made it",
+            ),
+            Self::Gone => f.write_str(
+                "a person: there is no such object, and no record says that a migration took it away",
+            ),
+            Self::Hindered(hindrance) => write!(f, "a person: {hindrance}"),
+        }
+    }
+}

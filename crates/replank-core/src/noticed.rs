@@ -10,14 +10,13 @@
 //! budgets, which decide about its pods.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use replank_model::object::cloud::{GroupSize, Instance, NodeGroup};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::PodTemplate;
 use replank_model::object::{Kind, Object};
-use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Text, Uid};
+use replank_model::text::{GroupName, InstanceId, RunId, Text, Uid};
 use replank_model::view::{Change, View};
 
 use replank_facts::groups;

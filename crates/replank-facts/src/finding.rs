@@ -74,6 +74,7 @@ pub struct ObjectName {
 }
 
 impl ObjectName {
+    /// The name of an object of a kind.
     pub fn new(kind: &str, key: Key) -> Self {
         Self { kind: Text::from(kind), key }
     }

@@ -16,9 +16,13 @@ use replank_schedule::predicate::{spec_matches, untolerated_taint};
 /// A node that a group would add.
 #[derive(Clone, Debug)]
 pub struct Fresh {
+    /// Its group.
     pub group: GroupName,
+    /// Its zone.
     pub zone: Zone,
+    /// Its instance type.
     pub instance_type: Text,
+    /// The node, as it is once it is Ready.
     pub node: Arc<Node>,
     /// What it attaches.
     pub csi: Option<CsiNode>,

@@ -139,6 +139,7 @@ pub struct Holds {
 }
 
 impl Holds {
+    /// Reads the marks on all nodes.
     pub fn of(view: &View, now: Time) -> Self {
         let mut until = BTreeMap::new();
         for found in view.nodes.unordered().filter_map(|(_, node)| mark::of(node)) {

@@ -17,22 +17,29 @@ use replank_protocol::policy::Refused;
 /// A pod and where the View has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
+    /// Its place in the View.
     pub ix: Ix<Pod>,
+    /// The pod.
     pub pod: Arc<Pod>,
 }
 
 /// A batch pod.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchPod {
+    /// The pod.
     pub bound: Bound,
+    /// What becomes of it once it is not waited for any more.
     pub otherwise: Otherwise,
 }
 
 /// A pod on its way out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeavingPod {
+    /// The pod.
     pub pod: Arc<Pod>,
+    /// When it is due to be gone.
     pub due: Time,
+    /// The grace that it was given.
     pub grace: Span,
 }
 
@@ -41,15 +48,20 @@ pub struct LeavingPod {
 pub struct Load {
     /// To be evicted; least important first, so that what keeps the node working goes last.
     pub movers: Vec<Bound>,
+    /// Batch pods.
     pub batch: Vec<BatchPod>,
+    /// Pods that are not moved, and why.
     pub refused: Vec<(Key, Refused)>,
+    /// Finished pods of Workflows whose results are not recorded.
     pub unrecorded: Vec<Key>,
+    /// Pods on their way out.
     pub leaving: Vec<LeavingPod>,
     /// How many of the movers are under a disruption budget.
     pub budgeted: u32,
 }
 
 impl Load {
+    /// Sorts the pods of a node.
     pub fn of(view: &View, plan: &Plan, node: &NodeName) -> Self {
         let mut load = Self::default();
         for ix in view.pods_on(node) {

@@ -22,6 +22,7 @@ pub struct Room {
 }
 
 impl Room {
+    /// A scheduler over the View that leaves these nodes out.
     pub fn load(view: &View, closed: BTreeSet<NodeName>) -> Self {
         let mut scheduler = Scheduler::load(view);
         for name in &closed {

@@ -6,13 +6,11 @@
 //! its node: users' reports name a kubelet or a container runtime of one machine image (awslabs/amazon-eks-ami#563, #1933, #2499), a
 //! volume that is not detached, a finalizer that nobody takes away.
 
-use std::fmt;
-
-use replank_model::object::condition::{self, ConditionStatus};
+use replank_model::object::condition::{self};
 use replank_model::object::meta::Key;
 use replank_model::object::node::{LABEL_EKS_IMAGE, Node};
 use replank_model::object::pod::Pod;
-use replank_model::text::{NodeName, Text};
+use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_protocol::evidence::{Evidence, NodeEvidence};

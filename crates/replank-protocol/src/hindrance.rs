@@ -170,8 +170,7 @@ impl fmt::Display for Hindrance {
             }
             Self::NoRollouts => write!(
                 f,
-                "there is no CustomResourceDefinition {}: install Argo Rollouts first, or show it among the objects",
-                ARGO_DEFINITION
+                "there is no CustomResourceDefinition {ARGO_DEFINITION}: install Argo Rollouts first, or show it among the objects"
             ),
             Self::OldRollouts { asked: ScaleDown::Never } => {
                 f.write_str("its Argo Rollouts know no workloadRef: 1.0 and later do")
@@ -261,6 +260,7 @@ impl ScaleDown {
         }
     }
 
+    /// The member that Argo writes so.
     pub fn of(text: &str) -> Option<Self> {
         [Self::Never, Self::OnSuccess, Self::Progressively].into_iter().find(|one| one.as_str() == text)
     }

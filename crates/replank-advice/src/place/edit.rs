@@ -13,7 +13,6 @@ use replank_model::text::Text;
 
 use super::change::Change;
 use super::what_if::uncordoned;
-use replank_facts::amount::amount;
 use replank_facts::amount::quantity;
 
 /// Weight of a preference that was a requirement: the most that the API takes.

@@ -15,7 +15,6 @@ use super::change::{Change, Weight};
 use super::claims;
 use super::edit::lowered;
 use super::what_if::CORDON;
-use replank_facts::amount::amount;
 use replank_facts::amount::{MEBI, is_bytes};
 use replank_facts::taints::is_passing;
 use replank_schedule::predicate::RequiredNodeAffinity;

@@ -10,8 +10,6 @@
 //! The node's mark is taken off, and its cordon, so that it takes pods again; a run that wants the node takes it over as it is, cordoned. The message is deleted
 //! when that is seen. Should the instance be taken away after all, a message says so then, or its group does.
 
-use std::fmt;
-
 use replank_model::object::cloud::Message;
 use replank_model::time::{Span, Time};
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use replank_model::text::{GroupName, InstanceId, Text};
+use replank_model::text::{InstanceId, Text};
 use replank_model::time::Time;
 use replank_protocol::lifecycle::Action;
 

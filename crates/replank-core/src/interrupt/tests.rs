@@ -17,7 +17,6 @@ use replank_protocol::cause::Cause;
 use replank_protocol::command::{Command, Effect, Outcome};
 use replank_protocol::decision::End;
 use replank_protocol::let_go::LetGo;
-use replank_protocol::lifecycle::Action;
 use replank_protocol::mark;
 use replank_protocol::waiting::{Subject, WaitingOn};
 

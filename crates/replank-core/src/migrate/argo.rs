@@ -7,11 +7,10 @@ use replank_model::object::cluster::{CustomResourceDefinition, Other};
 use replank_model::object::meta::Key;
 use replank_model::object::workload::Deployment;
 use replank_model::object::{Object, render};
-use replank_model::text::{Name, Text, Uid};
+use replank_model::text::{Name, Uid};
 use replank_model::time::Time;
 use replank_model::view::View;
-use replank_protocol::hindrance::ScaleDown;
-use replank_protocol::migration::Copy;
+use replank_protocol::hindrance::{ARGO_DEFINITION, ScaleDown};
 use serde_json::{Value, json};
 
 use super::gitops;
@@ -22,8 +21,6 @@ const GROUP: &str = "argoproj.io";
 pub(super) const API_VERSION: &str = "argoproj.io/v1alpha1";
 /// Kind of Rollouts.
 pub(super) const KIND: &str = "Rollout";
-/// The definition that a cluster with Argo Rollouts has.
-const DEFINITION: &str = "rollouts.argoproj.io";
 
 /// What stands against a Rollout in a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +33,7 @@ pub(super) enum Unknown {
 
 /// Whether the cluster knows Rollouts that refer to a Deployment, and scale it down so.
 pub(super) fn unknown(view: &View, asked: ScaleDown) -> Option<Unknown> {
-    let Some(definition) = view.custom_resource_definitions.by_key(&Key::cluster(DEFINITION)) else {
+    let Some(definition) = view.custom_resource_definitions.by_key(&Key::cluster(ARGO_DEFINITION)) else {
         return Some(Unknown::Kind);
     };
     let (_, version) = API_VERSION.split_once('/')?;
@@ -193,9 +190,4 @@ pub(super) fn rollout(live: &Deployment, replicas: i32, scale_down: ScaleDown) -
     put("revisionHistoryLimit", spec.revision_history_limit);
     put("progressDeadlineSeconds", spec.progress_deadline_seconds);
     read_back(value)
-}
-
-/// The kind of the definition that is missing, for messages.
-pub(super) fn definition() -> Text {
-    Text::from(DEFINITION)
 }

@@ -1,8 +1,6 @@
 //! Who keeps an object as it stands in a repository, and would put it back: Argo CD (docs: Resource Tracking, Skip Reconcile) and
 //! Flux (docs: Kustomization, HelmRelease).
 
-use std::fmt;
-
 use replank_model::labels::TextMap;
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::{Key, Meta};

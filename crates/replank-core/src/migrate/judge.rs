@@ -1,19 +1,16 @@
 //! Which way a migration can take, and what forbids the others.
 
-use std::fmt;
-
 use replank_model::labels::Labels;
 use replank_model::object::Kind;
 use replank_model::object::meta::{Key, Meta};
 use replank_model::object::volume::AccessMode;
 use replank_model::object::workload::{Deployment, ReplicaSet};
 use replank_model::selector::{LabelSelector, Selector};
-use replank_model::text::{Name, Namespace, Text};
+use replank_model::text::{Namespace, Text};
 use replank_model::view::View;
 use replank_protocol::hindrance::Hindrance;
 use replank_protocol::hindrance::Reconciliation;
 use replank_protocol::hindrance::ScaleDown;
-use replank_protocol::migration::Copy;
 
 use super::gitops::{self};
 use super::record::{self, BYTES_MAX};

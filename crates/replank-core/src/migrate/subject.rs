@@ -7,7 +7,6 @@ use replank_model::object::pod::PodTemplate;
 use replank_model::object::volume::PersistentVolumeClaimTemplate;
 use replank_model::object::{Kind, Object, render};
 use replank_model::selector::LabelSelector;
-use replank_protocol::migration::Copy;
 use serde_json::{Value, json};
 
 use super::Goal;

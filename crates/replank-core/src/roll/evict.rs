@@ -24,10 +24,8 @@ use std::sync::Arc;
 
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
-use replank_model::object::workload::{ReplicaSet, ReplicationController, StatefulSet};
-use replank_model::text::{GroupName, Text, Uid, Zone};
+use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::{Span, Time};
-use replank_model::view::View;
 
 use super::balancer;
 use super::close::beyond;
@@ -42,7 +40,7 @@ use super::turn::{Track, Turn};
 use replank_facts::batch::wait;
 use replank_facts::budget::Ledger;
 use replank_facts::drain::Otherwise;
-use replank_facts::load::{BatchPod, Bound, LeavingPod, Load, missing_replicas};
+use replank_facts::load::{BatchPod, Bound, Load, missing_replicas};
 use replank_facts::plan::OnDeadline;
 use replank_facts::room::{Room, Search, is_about_to_be_placed};
 use replank_protocol::command::{self, Effect, NodeRole, PodTarget, Replacement};

@@ -4,7 +4,6 @@
 //! too. So the error is remembered by these where it names them.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use replank_model::object::cloud::{self, LaunchFailure};
 use replank_model::text::{GroupName, NodeName, Text, Zone};

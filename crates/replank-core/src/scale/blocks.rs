@@ -3,12 +3,9 @@
 //! Source: Cluster Autoscaler's FAQ, "What types of pods can prevent CA from removing a node?", and its drainability rules. Batch pods are
 //! our addition, as they are waited for everywhere else ([`replank_facts::drain`]).
 
-use std::fmt;
-
 use replank_model::object::Kind;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::{Pod, PodPhase};
-use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Ix, View};
 
@@ -17,7 +14,6 @@ use replank_facts::budget::Ledger;
 use replank_facts::drain::{SAFE_TO_EVICT, batch_kind, daemon_set, is_daemon, is_unrecorded};
 use replank_protocol::policy::BatchKind;
 use replank_protocol::scaling::Blocks;
-use replank_protocol::waiting::WaitingOn;
 use replank_schedule::predicate::tolerates_cordon;
 
 /// Annotation: volumes of the node that a pod may lose, by name.

@@ -1,10 +1,7 @@
 //! Limits of the whole cluster: nodes, cores, memory, accelerators.
 
-use std::fmt;
-
 use replank_model::object::node::Node;
 use replank_model::object::resources::{CPU, MEMORY};
-use replank_model::text::Text;
 use replank_model::view::View;
 use replank_protocol::scaling::Limit;
 

@@ -1,10 +1,7 @@
 //! Why pods go on waiting: what every group says to them.
 
-use std::fmt;
-
 use replank_model::object::meta::Key;
-use replank_model::text::{GroupName, Text, Zone};
-use replank_model::time::Time;
+use replank_model::text::{GroupName, Zone};
 
 use super::bench::Bench;
 use super::held::Held;

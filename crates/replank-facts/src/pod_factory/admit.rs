@@ -20,7 +20,7 @@ const SYSTEM_CLASSES: [(&str, i32); 2] =
     [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
 
 /// Fills in what a pod as submitted leaves out.
-pub fn admit(view: &View, pod: &mut Value) -> Result<(), SubjectError> {
+pub(super) fn admit(view: &View, pod: &mut Value) -> Result<(), SubjectError> {
     default_pod(pod);
     // The moment is written into conditions, which placing does not read.
     prepare_pod_for_create(pod, Time::from_millis(0));

@@ -14,7 +14,12 @@ const NAME_LABEL: &str = "statefulset.kubernetes.io/pod-name";
 const INDEX_LABEL: &str = "apps.kubernetes.io/pod-index";
 
 /// Makes a pod that of a number of a set: labels, and volumes from its own claims.
-pub fn number(pod: &mut Pod, set: &Name, templates: &[Arc<PersistentVolumeClaimTemplate>], number: i64) {
+pub(super) fn number(
+    pod: &mut Pod,
+    set: &Name,
+    templates: &[Arc<PersistentVolumeClaimTemplate>],
+    number: i64,
+) {
     let name = pod.meta.name.text().clone();
     pod.meta.labels = pod.meta.labels.with(NAME_LABEL, name).with(INDEX_LABEL, number.to_string());
     if !templates.is_empty() {
@@ -47,7 +52,7 @@ fn name(set: &Name, template: &Name, number: i64) -> Name {
 }
 
 /// The claims of a number of a set.
-pub fn of_set(
+pub(super) fn of_set(
     pod: &Pod,
     set: &Name,
     templates: &[Arc<PersistentVolumeClaimTemplate>],
@@ -57,7 +62,7 @@ pub fn of_set(
 }
 
 /// The claims of generic ephemeral volumes, which belong to the pod.
-pub fn ephemeral(pod: &Pod) -> Vec<PersistentVolumeClaim> {
+pub(super) fn ephemeral(pod: &Pod) -> Vec<PersistentVolumeClaim> {
     let owner = OwnerReference {
         api_version: Text::from("v1"),
         kind: Text::from("Pod"),

@@ -19,7 +19,7 @@ const BORNE: [(&str, &str); 6] = [
 const NETWORK: (&str, &str) = ("node.kubernetes.io/network-unavailable", "NoSchedule");
 
 /// Gives a template's spec the tolerations of daemon pods.
-pub fn tolerate(spec: &mut Map<String, Value>) {
+pub(super) fn tolerate(spec: &mut Map<String, Value>) {
     let is_on_host = spec.get("hostNetwork").and_then(Value::as_bool) == Some(true);
     let known = spec.entry("tolerations").or_insert_with(|| json!([]));
     if !known.is_array() {
@@ -36,7 +36,7 @@ pub fn tolerate(spec: &mut Map<String, Value>) {
 
 /// A spec for pods that are pinned to a node each ([`replank_model::object::pod::Pod::pin`]), which is a requirement of every
 /// term. The template's own terms stay: a DaemonSet makes pods only where they hold.
-pub fn to_be_pinned(spec: &PodSpec) -> PodSpec {
+pub(super) fn to_be_pinned(spec: &PodSpec) -> PodSpec {
     let affinity = spec.affinity.as_deref().cloned().unwrap_or_default();
     let node = affinity.node_affinity.clone().unwrap_or_default();
     let required = node

@@ -37,7 +37,7 @@ fn template_of(object: &Value) -> Option<&Value> {
 }
 
 /// The mould of an object, and what has to be in the View for its pods to count as siblings.
-pub fn mould(view: &View, object: &Object) -> Result<(Mould, Vec<Object>), SubjectError> {
+pub(super) fn mould(view: &View, object: &Object) -> Result<(Mould, Vec<Object>), SubjectError> {
     let name = ObjectName { kind: Text::from(object.kind_name()), key: object.meta().key() };
     if let Object::Pod(pod) = object {
         return bare(view, name, pod).map(|mould| (mould, Vec::new()));

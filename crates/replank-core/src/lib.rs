@@ -5,10 +5,12 @@
 //! I/O, no threads and no randomness; the same calls give the same answers, in a rehearsal and live.
 
 mod account;
+mod builder;
 mod engines;
 pub mod interrupt;
 pub mod migrate;
 mod noticed;
+mod proof;
 mod roll;
 mod run;
 pub mod scale;

@@ -20,7 +20,7 @@ use replank_model::text::{GroupName, InstanceId, RunId, Text, Uid};
 use replank_model::view::{Change, View};
 
 use replank_facts::groups;
-use replank_protocol::command::{Command, Effect, Replacement};
+use replank_protocol::command::{Command, Effect, GroupEffect, KubernetesEffect, QueueEffect, Replacement};
 use replank_protocol::mark::{self, Begun};
 use replank_protocol::noticed::Noticed;
 
@@ -68,37 +68,37 @@ impl Eyes {
         self.has_begun = true;
         for command in commands {
             match &command.effect {
-                Effect::Uncordon { node, .. } => {
+                Effect::Kubernetes(KubernetesEffect::Uncordon { node, .. }) => {
                     self.released.insert(node.uid.clone());
                 }
-                Effect::Terminate { instance, group, replacement, .. } => {
+                Effect::Group(GroupEffect::Terminate { instance, group, replacement, .. }) => {
                     let is_new = self.ended.insert(instance.clone());
                     if is_new && *replacement == Replacement::Decrement {
                         *self.lowered.entry(group.clone()).or_default() += 1;
                     }
                 }
-                Effect::Resize { group, to, .. } => {
+                Effect::Group(GroupEffect::Resize { group, to, .. }) => {
                     self.resized.push((group.clone(), *to));
                 }
-                Effect::UntagGroup { group, key } => {
+                Effect::Group(GroupEffect::Untag { group, key }) => {
                     self.untagged.insert((group.clone(), key.clone()));
                 }
-                Effect::Cordon { .. }
-                | Effect::Evict { .. }
-                | Effect::DeletePod { .. }
-                | Effect::ForceDelete { .. }
-                | Effect::Exclude { .. }
-                | Effect::RestartWorkload { .. }
-                | Effect::TagGroup { .. }
-                | Effect::Relieve { .. }
-                | Effect::CompleteAction { .. }
-                | Effect::Heartbeat { .. }
-                | Effect::HoldMessage { .. }
-                | Effect::Create { .. }
-                | Effect::Replace { .. }
-                | Effect::Delete { .. }
-                | Effect::DeleteMessage { .. }
-                | Effect::SetTemplate { .. } => {}
+                Effect::Kubernetes(KubernetesEffect::Cordon { .. })
+                | Effect::Kubernetes(KubernetesEffect::Evict { .. })
+                | Effect::Kubernetes(KubernetesEffect::DeletePod { .. })
+                | Effect::Kubernetes(KubernetesEffect::ForceDelete { .. })
+                | Effect::Kubernetes(KubernetesEffect::Exclude { .. })
+                | Effect::Kubernetes(KubernetesEffect::RestartWorkload { .. })
+                | Effect::Group(GroupEffect::Tag { .. })
+                | Effect::Group(GroupEffect::Relieve { .. })
+                | Effect::Group(GroupEffect::CompleteAction { .. })
+                | Effect::Group(GroupEffect::Heartbeat { .. })
+                | Effect::Queue(QueueEffect::HoldMessage { .. })
+                | Effect::Kubernetes(KubernetesEffect::Create { .. })
+                | Effect::Kubernetes(KubernetesEffect::Replace { .. })
+                | Effect::Kubernetes(KubernetesEffect::Delete { .. })
+                | Effect::Queue(QueueEffect::DeleteMessage { .. })
+                | Effect::Group(GroupEffect::SetTemplate { .. }) => {}
             }
         }
         std::mem::take(&mut self.noticed)

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use replank_model::text::{GroupName, NodeName, Text};
 use replank_model::time::{Span, Time};
 
-use replank_protocol::command::{CommandKey, Outcome, PodTarget, Refusal};
+use replank_protocol::command::{Answer, Claim, CommandKey, Outcome, PodTarget, Refusal};
 use replank_protocol::waiting::WaitingOn;
 
 /// How long a command may be carried out after it was sent: long enough for a busy API server, short enough that the View
@@ -35,7 +35,7 @@ pub(crate) struct Sent {
 #[derive(Debug)]
 struct Entry {
     what: Text,
-    about: About,
+    claim: Claim,
     state: State,
     tries: u32,
     is_wanted: bool,
@@ -47,21 +47,10 @@ enum State {
     Flying { until: Time },
     /// Carried out, not seen.
     Done { until: Time },
+    /// Sent, and nobody knows whether it was carried out: until then its effect may come to be seen.
+    Unknown { until: Time },
     /// Refused.
-    Refused { again: Time, message: Text, claims: bool },
-}
-
-/// What of a command others have to know while it is under way.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum About {
-    /// It begins the drain of a node at a moment.
-    Drain(NodeName, Time),
-    /// It evicts a pod.
-    Eviction(PodTarget),
-    /// It changes what a group wants.
-    Size(GroupName),
-    /// Nothing.
-    Other,
+    Refused { again: Time, refusal: Refusal },
 }
 
 /// Whether to send a command.
@@ -77,22 +66,23 @@ pub(crate) enum Offer {
 
 impl Sent {
     /// Asks whether a command that is wanted is to be sent, and notes it if so.
-    pub(crate) fn offer(&mut self, now: Time, key: &CommandKey, what: &Text, about: About) -> Offer {
+    pub(crate) fn offer(&mut self, now: Time, key: &CommandKey, what: &Text, claim: Claim) -> Offer {
         let state = State::Flying { until: now + COMMAND_LIFE };
         let Some(entry) = self.entries.get_mut(key) else {
-            let entry = Entry { what: what.clone(), about, state, tries: 0, is_wanted: true };
+            let entry = Entry { what: what.clone(), claim, state, tries: 0, is_wanted: true };
             self.entries.insert(key.clone(), entry);
             return Offer::Send;
         };
         entry.is_wanted = true;
         match &entry.state {
-            State::Flying { until } | State::Done { until } if *until >= now => Offer::UnderWay(*until),
-            State::Refused { again, message, .. } if *again > now => {
-                let on = WaitingOn::Retry { what: entry.what.clone(), message: message.clone(), at: *again };
-                Offer::Later(*again, on)
+            State::Flying { until } | State::Done { until } | State::Unknown { until } if *until >= now => {
+                Offer::UnderWay(*until)
             }
-            State::Flying { .. } | State::Done { .. } | State::Refused { .. } => {
-                entry.about = about;
+            State::Refused { again, refusal } if *again > now => {
+                Offer::Later(*again, waits_on(entry, refusal, *again))
+            }
+            State::Flying { .. } | State::Done { .. } | State::Unknown { .. } | State::Refused { .. } => {
+                entry.claim = claim;
                 entry.state = state;
                 Offer::Send
             }
@@ -102,14 +92,15 @@ impl Sent {
     /// Takes in an answer. One that nobody waits for any more is of no interest.
     pub(crate) fn outcome(&mut self, outcome: &Outcome) {
         let Some(entry) = self.entries.get_mut(&outcome.key) else { return };
-        entry.state = match &outcome.result {
-            Ok(()) => State::Done { until: outcome.at + SEEN_WITHIN },
-            Err(refusal) => {
+        entry.state = match &outcome.answer {
+            Answer::Done => State::Done { until: outcome.at + SEEN_WITHIN },
+            // It keeps its claim for as long as it may still be carried out and come to be seen. What is then wanted is decided anew from what is
+            // observed, and the driver checks before it repeats.
+            Answer::Unknown { .. } => State::Unknown { until: outcome.at + COMMAND_LIFE + SEEN_WITHIN },
+            Answer::Refused(refusal) => {
                 let wait = retry_after(refusal, entry.tries);
                 entry.tries += 1;
-                let claims = matches!(refusal, Refusal::Budget { .. } | Refusal::Later { .. });
-                let message = Text::from(refusal.to_string());
-                State::Refused { again: outcome.at + wait, message, claims }
+                State::Refused { again: outcome.at + wait, refusal: refusal.clone() }
             }
         };
     }
@@ -117,7 +108,7 @@ impl Sent {
     /// Whether a command is on its way, or done and not seen.
     pub(crate) fn is_under_way(&self, now: Time, key: &CommandKey) -> bool {
         match self.entries.get(key).map(|entry| &entry.state) {
-            Some(State::Flying { until } | State::Done { until }) => *until >= now,
+            Some(State::Flying { until } | State::Done { until } | State::Unknown { until }) => *until >= now,
             Some(State::Refused { .. }) | None => false,
         }
     }
@@ -132,7 +123,7 @@ impl Sent {
     /// again before others that need the same.
     pub(crate) fn claims(&self, now: Time, key: &CommandKey) -> bool {
         let is_resting = self.entries.get(key).is_some_and(
-            |entry| matches!(&entry.state, State::Refused { again, claims: true, .. } if *again > now),
+            |entry| matches!(&entry.state, State::Refused { again, refusal: Refusal::Budget { .. } } if *again > now),
         );
         is_resting || self.is_under_way(now, key)
     }
@@ -141,9 +132,9 @@ impl Sent {
     pub(crate) fn drains(&self, now: Time) -> Vec<(NodeName, Time)> {
         let entries = self.entries.iter().filter(|(key, _)| self.is_under_way(now, key));
         entries
-            .filter_map(|(_, entry)| match &entry.about {
-                About::Drain(node, from) => Some((node.clone(), *from)),
-                About::Eviction(_) | About::Size(_) | About::Other => None,
+            .filter_map(|(_, entry)| match &entry.claim {
+                Claim::Drain(node, from) => Some((node.name.clone(), *from)),
+                Claim::Eviction(_) | Claim::Size(_) | Claim::Nothing => None,
             })
             .collect()
     }
@@ -152,7 +143,7 @@ impl Sent {
     /// out of date.
     pub(crate) fn is_resized(&self, now: Time, group: &GroupName, but: &str) -> bool {
         let others = self.entries.iter().filter(|(key, _)| !key.0.starts_with(but));
-        let mut sizes = others.filter(|(_, entry)| matches!(&entry.about, About::Size(of) if of == group));
+        let mut sizes = others.filter(|(_, entry)| matches!(&entry.claim, Claim::Size(of) if of == group));
         sizes.any(|(key, _)| self.is_under_way(now, key))
     }
 
@@ -167,9 +158,9 @@ impl Sent {
     /// Pods of which the eviction has a claim to what it needs, those aside whose keys begin so, if any are.
     pub(crate) fn evictions(&self, now: Time, but: Option<&str>) -> Vec<PodTarget> {
         let entries = self.entries.iter().filter(|(key, _)| but.is_none_or(|but| !key.0.starts_with(but)));
-        let pods = entries.filter_map(|(key, entry)| match &entry.about {
-            About::Eviction(pod) => self.claims(now, key).then(|| pod.clone()),
-            About::Drain(..) | About::Size(_) | About::Other => None,
+        let pods = entries.filter_map(|(key, entry)| match &entry.claim {
+            Claim::Eviction(pod) => self.claims(now, key).then(|| pod.clone()),
+            Claim::Drain(..) | Claim::Size(_) | Claim::Nothing => None,
         });
         pods.collect()
     }
@@ -186,16 +177,37 @@ fn retry_after(refusal: &Refusal, tries: u32) -> Span {
         Span::from_millis(first.as_millis() * factor).min(RETRY_MAX)
     };
     match refusal {
-        Refusal::Budget { .. } | Refusal::Failed { .. } => doubled(BUDGET_RETRY),
-        Refusal::Later { after_seconds, .. } => {
-            Span::from_secs((*after_seconds).max(1)).max(doubled(CONFLICT_RETRY))
+        Refusal::Budget { retry_after_seconds, .. } => {
+            let asked = retry_after_seconds.map_or(Span::default(), Span::from_secs);
+            doubled(BUDGET_RETRY).max(asked)
         }
-        Refusal::Conflict { .. } | Refusal::Gone { .. } => doubled(CONFLICT_RETRY),
+        Refusal::Denied { .. } | Refusal::Failed { .. } => doubled(BUDGET_RETRY),
+        Refusal::Conflict { .. } | Refusal::Gone { .. } | Refusal::Mismatch { .. } | Refusal::Late => {
+            doubled(CONFLICT_RETRY)
+        }
+    }
+}
+
+fn waits_on(entry: &Entry, refusal: &Refusal, at: Time) -> WaitingOn {
+    let what = entry.what.clone();
+    match refusal {
+        Refusal::Denied { webhook, message } => {
+            let (webhook, message) = (webhook.clone(), message.clone());
+            WaitingOn::Denied { what, webhook, message, tries: entry.tries, at }
+        }
+        Refusal::Budget { .. }
+        | Refusal::Conflict { .. }
+        | Refusal::Gone { .. }
+        | Refusal::Mismatch { .. }
+        | Refusal::Late
+        | Refusal::Failed { .. } => WaitingOn::Retry { what, message: Text::from(refusal.to_string()), at },
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use replank_protocol::command::NodeTarget;
+
     use super::*;
 
     fn at(seconds: i64) -> Time {
@@ -207,40 +219,81 @@ mod tests {
     }
 
     fn answer(seconds: i64, result: Result<(), Refusal>) -> Outcome {
-        Outcome { key: key(), at: at(seconds), result }
+        Outcome { key: key(), at: at(seconds), answer: result.into() }
     }
 
     #[test]
     fn a_command_is_sent_once_while_it_is_under_way_and_again_when_it_is_lost() {
         let mut sent = Sent::default();
         let what = Text::from("eviction");
-        assert_eq!(sent.offer(at(0), &key(), &what, About::Other), Offer::Send);
-        assert_eq!(sent.offer(at(1), &key(), &what, About::Other), Offer::UnderWay(at(60)));
+        assert_eq!(sent.offer(at(0), &key(), &what, Claim::Nothing), Offer::Send);
+        assert_eq!(sent.offer(at(1), &key(), &what, Claim::Nothing), Offer::UnderWay(at(60)));
         sent.outcome(&answer(2, Ok(())));
-        assert_eq!(sent.offer(at(3), &key(), &what, About::Other), Offer::UnderWay(at(62)));
-        assert_eq!(sent.offer(at(63), &key(), &what, About::Other), Offer::Send, "the effect was never seen");
+        assert_eq!(sent.offer(at(3), &key(), &what, Claim::Nothing), Offer::UnderWay(at(62)));
+        assert_eq!(
+            sent.offer(at(63), &key(), &what, Claim::Nothing),
+            Offer::Send,
+            "the effect was never seen"
+        );
     }
 
     #[test]
     fn refusals_are_retried_ever_more_slowly() {
         let mut sent = Sent::default();
         let what = Text::from("eviction");
-        assert_eq!(sent.offer(at(0), &key(), &what, About::Other), Offer::Send);
+        assert_eq!(sent.offer(at(0), &key(), &what, Claim::Nothing), Offer::Send);
         let mut now = 0;
         for wait in [5, 10, 20, 40, 60, 60] {
-            sent.outcome(&answer(now, Err(Refusal::Budget { message: "no".into() })));
+            sent.outcome(&answer(
+                now,
+                Err(Refusal::Budget { message: "no".into(), retry_after_seconds: None }),
+            ));
             let on = WaitingOn::Retry { what: what.clone(), message: "no".into(), at: at(now + wait) };
             assert_eq!(
-                sent.offer(at(now + wait - 1), &key(), &what, About::Other),
+                sent.offer(at(now + wait - 1), &key(), &what, Claim::Nothing),
                 Offer::Later(at(now + wait), on)
             );
             now += wait;
-            assert_eq!(sent.offer(at(now), &key(), &what, About::Other), Offer::Send);
+            assert_eq!(sent.offer(at(now), &key(), &what, Claim::Nothing), Offer::Send);
         }
-        sent.outcome(&answer(now, Err(Refusal::Later { after_seconds: 100, message: "busy".into() })));
+        sent.outcome(&answer(
+            now,
+            Err(Refusal::Budget { message: "busy".into(), retry_after_seconds: Some(100) }),
+        ));
         assert!(
-            matches!(sent.offer(at(now), &key(), &what, About::Other), Offer::Later(again, _) if again == at(now + 100))
+            matches!(sent.offer(at(now), &key(), &what, Claim::Nothing), Offer::Later(again, _) if again == at(now + 100))
         );
+    }
+
+    #[test]
+    fn what_nobody_knows_keeps_its_claim_and_is_not_repeated_until_it_can_no_longer_come() {
+        let mut sent = Sent::default();
+        let pod = PodTarget { key: replank_model::object::meta::Key::new("shop", "web"), uid: "web".into() };
+        let (what, claim) = (Text::from("eviction"), || Claim::Eviction(pod.clone()));
+        assert_eq!(sent.offer(at(0), &key(), &what, claim()), Offer::Send);
+        let unknown = Answer::Unknown { message: "the connection was cut".into() };
+        sent.outcome(&Outcome { key: key(), at: at(10), answer: unknown });
+        assert_eq!(sent.offer(at(11), &key(), &what, claim()), Offer::UnderWay(at(130)));
+        assert_eq!(sent.evictions(at(130), None), std::slice::from_ref(&pod));
+        assert_eq!(sent.offer(at(131), &key(), &what, claim()), Offer::Send);
+    }
+
+    #[test]
+    fn a_webhook_s_denial_is_a_reason_of_its_own_and_counts_its_tries() {
+        let mut sent = Sent::default();
+        let what = Text::from("eviction");
+        let mut now = 0;
+        for tries in 1..=3 {
+            assert_eq!(sent.offer(at(now), &key(), &what, Claim::Nothing), Offer::Send);
+            sent.outcome(&answer(now, Err(Refusal::Denied { webhook: "w".into(), message: "no".into() })));
+            let Offer::Later(again, WaitingOn::Denied { tries: told, .. }) =
+                sent.offer(at(now), &key(), &what, Claim::Nothing)
+            else {
+                panic!("it is tried again later")
+            };
+            assert_eq!(told, tries);
+            now = again.as_millis() / 1000;
+        }
     }
 
     #[test]
@@ -248,7 +301,7 @@ mod tests {
         let mut sent = Sent::default();
         let pod = PodTarget { key: replank_model::object::meta::Key::new("shop", "web"), uid: "web".into() };
         let what = Text::from("eviction");
-        assert_eq!(sent.offer(at(0), &key(), &what, About::Eviction(pod.clone())), Offer::Send);
+        assert_eq!(sent.offer(at(0), &key(), &what, Claim::Eviction(pod.clone())), Offer::Send);
         assert_eq!(sent.evictions(at(1), None), std::slice::from_ref(&pod));
         assert_eq!(sent.evictions(at(1), Some("another/")), [pod]);
         assert_eq!(sent.evictions(at(1), Some("k")), []);
@@ -259,7 +312,7 @@ mod tests {
     fn what_is_wanted_no_more_is_forgotten() {
         let mut sent = Sent::default();
         let what = Text::from("drain");
-        let drain = About::Drain(NodeName::from("n"), at(9));
+        let drain = Claim::Drain(NodeTarget { name: NodeName::from("n"), uid: "n".into() }, at(9));
         assert_eq!(sent.offer(at(0), &key(), &what, drain), Offer::Send);
         assert_eq!(sent.drains(at(1)), [(NodeName::from("n"), at(9))]);
         sent.sweep();

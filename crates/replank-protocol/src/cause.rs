@@ -1,9 +1,11 @@
 //! What takes an instance away. Of several causes the first is the one that is told.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// See the module's page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Cause {
     /// It is going down, or is down.
     Down,

@@ -1,14 +1,16 @@
 //! What one look at the View decides.
 
 use replank_model::time::Time;
+use serde::{Deserialize, Serialize};
 
 use crate::command::Command;
 use crate::noticed::Noticed;
 use crate::waiting::{Hope, Waiting, WaitingOn};
 
 /// The result of one call of [`crate::engine::Engine::decide`].
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[must_use = "a decision that is not carried out is lost"]
+#[serde(rename_all = "camelCase")]
 pub struct Decision {
     /// What to do, in order.
     pub commands: Vec<Command>,
@@ -54,7 +56,8 @@ impl Decision {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum End {
     /// Everything was done.
     Done,

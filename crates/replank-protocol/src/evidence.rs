@@ -5,9 +5,11 @@ use std::fmt;
 use replank_model::object::condition::ConditionStatus;
 use replank_model::text::{NodeName, Text};
 use replank_model::time::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// What is known of a stuck pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Evidence {
     /// When it was due to be gone.
     pub due: Time,
@@ -24,7 +26,8 @@ pub struct Evidence {
 }
 
 /// What is known of a stuck pod's node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct NodeEvidence {
     /// Its name.
     pub name: NodeName,

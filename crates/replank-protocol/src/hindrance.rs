@@ -5,12 +5,14 @@ use std::fmt;
 use replank_model::object::Kind;
 use replank_model::object::meta::Key;
 use replank_model::text::{Name, Text};
+use serde::{Deserialize, Serialize};
 
 /// The definition that a cluster with Argo Rollouts has.
 pub const ARGO_DEFINITION: &str = "rollouts.argoproj.io";
 
 /// What forbids a way, or both.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Hindrance {
     /// A selector that cannot be read, or selects everything.
     Selector {
@@ -197,7 +199,8 @@ impl fmt::Display for Hindrance {
 }
 
 /// What keeps an object as it stands in a repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Keeper {
     /// Argo CD.
     Application {
@@ -217,7 +220,8 @@ pub enum Keeper {
 }
 
 /// Whether it is held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Reconciliation {
     /// It is held, and changes nothing.
     Paused,
@@ -238,7 +242,8 @@ impl fmt::Display for Keeper {
 }
 
 /// Who scales the Deployment down when the Rollout serves (`spec.workloadRef.scaleDown`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ScaleDown {
     /// Whoever hands over: Argo leaves it alone.
     #[default]

@@ -3,10 +3,12 @@
 //! An intent is a state, not an event: it holds until another is given. A process that is started anew has none of its own and
 //! runs; whoever starts it gives the intent again. Giving one that already holds changes nothing.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What is wanted of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Intent {
     /// Go on as the plan says.
     #[default]

@@ -3,9 +3,11 @@
 use std::fmt;
 
 use replank_model::time::Time;
+use serde::{Deserialize, Serialize};
 
 /// Why a case is let go of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum LetGo {
     /// Its instance might have been taken away, and nobody knows when; not all of its pods could be moved.
     GivenUp {

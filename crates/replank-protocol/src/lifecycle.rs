@@ -1,9 +1,11 @@
 //! Lifecycle actions of Auto Scaling groups.
 
 use replank_model::text::{GroupName, InstanceId, Text};
+use serde::{Deserialize, Serialize};
 
 /// A lifecycle action that a group waits for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Action {
     /// The group.
     pub group: GroupName,
@@ -18,7 +20,8 @@ pub struct Action {
 }
 
 /// Where an instance is, as a lifecycle action names it (`Origin`, `Destination`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Place {
     /// EC2: outside of the group.
     Ec2,

@@ -5,12 +5,14 @@ use std::fmt;
 use replank_model::object::meta::Key;
 use replank_model::text::Name;
 use replank_model::time::Time;
+use serde::{Deserialize, Serialize};
 
 use crate::hindrance::Hindrance;
 use crate::waiting::Hope;
 
 /// What a migration waits on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Wait {
     /// A rollout is under way: nothing is begun before all pods are of the present template.
     Rollout {
@@ -81,7 +83,8 @@ pub enum Wait {
 }
 
 /// One of those that serve in a migration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Copy {
     /// The one that is to go.
     Old,

@@ -6,9 +6,11 @@ use replank_model::object::Kind;
 use replank_model::object::cloud::GroupSize;
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, InstanceId, NodeName, Text};
+use serde::{Deserialize, Serialize};
 
 /// Something that somebody else did.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Noticed {
     /// A node was cordoned.
     Cordoned(NodeName),

@@ -1,9 +1,11 @@
 //! What a plan says of pods, as far as reasons for waiting name it.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// See [`StuckTerminating::action`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum StuckAction {
     /// It is reported with what is known; a person decides.
     Report,
@@ -15,7 +17,8 @@ pub enum StuckAction {
 }
 
 /// Why a pod is not moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Refused {
     /// It has no controller.
     Bare,
@@ -36,7 +39,8 @@ impl fmt::Display for Refused {
 }
 
 /// How a pod is known to be a batch pod; the first that holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum BatchKind {
     /// A Job manages it.
     Job,

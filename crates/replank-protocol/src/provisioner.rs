@@ -11,6 +11,7 @@ use std::fmt;
 
 use replank_model::object::node::{self, Node};
 use replank_model::text::Text;
+use serde::{Deserialize, Serialize};
 
 /// Label by which EKS says who runs a node: `fargate`, `auto` (Auto Mode) or `hybrid` (EKS user guide "Fargate pod
 /// configuration", "Use Amazon EKS Auto Mode", "Hybrid nodes").
@@ -23,7 +24,8 @@ const FARGATE_NAME: &str = "fargate-ip-";
 const KARPENTER: &str = "karpenter.sh/";
 
 /// Who made a node.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Maker {
     /// Karpenter, for a node pool; the pool's name where the node tells it.
     Karpenter(Option<Text>),

@@ -4,12 +4,14 @@ use std::fmt;
 
 use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::Time;
+use serde::{Deserialize, Serialize};
 
 use crate::policy::BatchKind;
 use crate::waiting::WaitingOn;
 
 /// Why a pod keeps its node.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Blocks {
     /// Nobody would make it again.
     Bare,
@@ -84,7 +86,8 @@ fn budget(f: &mut fmt::Formatter<'_>, on: &WaitingOn) -> fmt::Result {
 }
 
 /// What a node that nobody needs waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Hold {
     /// It must not have been needed for a while.
     Until(Time),
@@ -119,7 +122,8 @@ pub enum Hold {
 }
 
 /// What nodes are taken away after, only when some time has passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
     /// A node was added.
     Added,
@@ -162,7 +166,8 @@ impl fmt::Display for Hold {
 }
 
 /// Why a group does not grow for a pod.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum GroupWhy {
     /// None of its new nodes would take the pod.
     Objects {
@@ -234,7 +239,8 @@ impl fmt::Display for GroupWhy {
 }
 
 /// A limit of the cluster that is reached.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Limit {
     /// `--max-nodes-total`.
     Nodes {
@@ -286,7 +292,8 @@ impl fmt::Display for Limit {
 }
 
 /// What failed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Scope {
     /// A group as a whole: its instances did not become nodes in time, or the cloud refused for another reason.
     Group(GroupName),
@@ -313,7 +320,8 @@ impl fmt::Display for Scope {
 }
 
 /// How instances are bought.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Market {
     /// At the list price.
     #[default]

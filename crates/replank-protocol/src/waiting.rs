@@ -6,6 +6,7 @@ use replank_model::object::cloud::GroupSize;
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, InstanceId, MessageId, NodeName, RunId, Text, Zone};
 use replank_model::time::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
@@ -18,7 +19,8 @@ use crate::provisioner::Maker;
 use crate::scaling::{Blocks, GroupWhy, Hold};
 
 /// One thing that waits.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Waiting {
     /// What waits.
     pub what: Subject,
@@ -27,7 +29,8 @@ pub struct Waiting {
 }
 
 /// What waits.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Subject {
     /// The run as a whole.
     Run,
@@ -48,7 +51,8 @@ pub enum Subject {
 }
 
 /// What is waited on, with its numbers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum WaitingOn {
     /// A disruption budget allows no eviction.
     Budget {
@@ -216,6 +220,19 @@ pub enum WaitingOn {
         what: Text,
         /// The refusal's words.
         message: Text,
+        /// When it is tried again.
+        at: Time,
+    },
+    /// An admission webhook denies a command, which is tried again.
+    Denied {
+        /// What was sent.
+        what: Text,
+        /// The webhook.
+        webhook: Text,
+        /// Its words.
+        message: Text,
+        /// How often it has denied it.
+        tries: u32,
         /// When it is tried again.
         at: Time,
     },
@@ -404,8 +421,13 @@ pub enum WaitingOn {
     Migration(Wait),
 }
 
+/// How often a webhook may deny one command until it counts as what blocks: a webhook that is being rolled out denies for a minute or two, and the
+/// pauses between the tries grow to a minute.
+pub const DENIED_TRIES_MAX: u32 = 5;
+
 /// Whether waiting can help.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Hope {
     /// Time alone, or what is already in motion, will end the wait.
     Moving,
@@ -448,6 +470,7 @@ impl WaitingOn {
             Self::Canary { .. } => "canary",
             Self::Effect { .. } => "effect",
             Self::Retry { .. } => "retry",
+            Self::Denied { .. } => "denied",
             Self::Turn { .. } => "turn",
             Self::Cordon { .. } => "cordon",
             Self::Available { .. } => "available",
@@ -549,6 +572,9 @@ impl WaitingOn {
             | Self::Over
             | Self::Deadline { .. }
             | Self::Poison { .. } => Hope::None,
+            // After so many tries nothing but a change of the webhook, or of what it looks at, helps.
+            Self::Denied { tries, .. } if *tries >= DENIED_TRIES_MAX => Hope::None,
+            Self::Denied { .. } => Hope::Possible,
             Self::Migration(wait) => wait.hope(),
         }
     }
@@ -581,6 +607,13 @@ impl fmt::Display for WaitingOn {
             }
             Self::Unrecorded => f.write_str("the workflow controller to record the pod's result"),
             Self::Refused { reason } => write!(f, "a person: {reason}"),
+            Self::Denied { what, webhook, message, tries, at } if *tries >= DENIED_TRIES_MAX => write!(
+                f,
+                "manual action needed: webhook {webhook} denied {what} {tries} times: {message}; retry at {at}"
+            ),
+            Self::Denied { what, webhook, message, tries: _, at } => {
+                write!(f, "webhook {webhook}, which denied {what}: {message}; retry at {at}")
+            }
             Self::CameBack => {
                 f.write_str("a person: made on a node that is being drained, it bears every cordon")
             }

@@ -217,7 +217,11 @@ impl Driver {
         }
         let sent = &self.sent[number as usize];
         let (_, result) = sent.result.clone().expect("an answer follows an effect");
-        let outcome = Outcome { key: sent.command.key.clone(), at: agenda.now().floor_seconds(), result };
+        let outcome = Outcome {
+            key: sent.command.key.clone(),
+            at: agenda.now().floor_seconds(),
+            answer: result.into(),
+        };
         self.engine.outcome(outcome);
         self.decide_by(agenda, next_second(agenda.now()));
     }

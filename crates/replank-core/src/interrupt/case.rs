@@ -16,7 +16,7 @@ use super::{Cache, KEEP, Options, hooks_at};
 use replank_facts::batch::wait::wait_of;
 use replank_facts::load::Load;
 use replank_protocol::cause::Cause;
-use replank_protocol::command::{Effect, Mark, NodeRole};
+use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Mark, NodeRole};
 use replank_protocol::lifecycle::Action;
 use replank_protocol::lifecycle::Place;
 use replank_protocol::mark;
@@ -403,7 +403,11 @@ impl Case {
         };
         let since = found.map_or(desk.now, |found| found.mark.since);
         let mark = Mark { role, since, expires: desk.now + MARK_LIFE };
-        let effect = Effect::Cordon { node: target(node), version: node.meta.resource_version, mark };
+        let effect = Effect::Kubernetes(KubernetesEffect::Cordon {
+            node: target(node),
+            version: node.meta.resource_version,
+            mark,
+        });
         let until = self.certain.map(|until| until.to_string()).unwrap_or_default();
         let key = desk.key("cordon", format!("{}/{}/{until}{renewed}", node.meta.uid, self.by()));
         desk.send(Subject::Node(node.name()), "cordon", key, effect);
@@ -426,11 +430,11 @@ impl Case {
         let Some(found) = self.marked_node(desk.options).and_then(mark::of) else { return };
         let Some(node) = &self.node else { return };
         let role = NodeRole::Interrupted { by: self.by(), until: self.certain, from: Some(desk.now) };
-        let effect = Effect::Cordon {
+        let effect = Effect::Kubernetes(KubernetesEffect::Cordon {
             node: target(node),
             version: node.meta.resource_version,
             mark: Mark { role, ..found.mark },
-        };
+        });
         let key = desk.key("drain", &node.meta.uid);
         desk.send(Subject::Node(node.name()), "beginning of the drain", key, effect);
     }
@@ -443,12 +447,12 @@ impl Case {
             return;
         }
         let Some(hook) = self.hook(desk.options, desk.view) else { return };
-        let effect = Effect::Relieve {
+        let effect = Effect::Group(GroupEffect::Relieve {
             instance: self.instance.clone(),
             group: known.group.clone(),
             node: target(node),
             hook: hook.name.clone(),
-        };
+        });
         let key = desk.key("relieve", &self.instance);
         desk.send(Subject::Instance(self.instance.clone()), "request for another instance", key, effect);
     }

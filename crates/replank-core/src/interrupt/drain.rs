@@ -15,7 +15,7 @@ use replank_facts::budget::{Healths, Ledger};
 use replank_facts::load::Bound;
 use replank_facts::load::missing_replicas;
 use replank_facts::room::{Room, Search, is_about_to_be_placed};
-use replank_protocol::command::{CommandKey, Effect, PodTarget};
+use replank_protocol::command::{CommandKey, Effect, KubernetesEffect, PodTarget};
 use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// What is kept at the end of a node for the end of a pod whose own grace is longer: half of what a spot instance has.
@@ -178,7 +178,7 @@ fn is_too_late(last: Option<Time>, pod: &Pod) -> bool {
 }
 
 fn evict(desk: &mut Desk<'_>, pod: &Pod, key: CommandKey) {
-    let effect = Effect::Evict { pod: target(pod), grace_seconds: None };
+    let effect = Effect::Kubernetes(KubernetesEffect::Evict { pod: target(pod), grace_seconds: None });
     desk.send(Subject::Pod(pod.meta.key()), "eviction", key, effect);
 }
 
@@ -186,7 +186,7 @@ fn evict(desk: &mut Desk<'_>, pod: &Pod, key: CommandKey) {
 fn delete(desk: &mut Desk<'_>, case: &Case, pod: &Pod) {
     let left = case.until.map_or(0, |until| (until - desk.now).as_millis() / 1000);
     let grace_seconds = Some(pod.grace_seconds().min(left.max(1)));
-    let effect = Effect::DeletePod { pod: target(pod), grace_seconds };
+    let effect = Effect::Kubernetes(KubernetesEffect::DeletePod { pod: target(pod), grace_seconds });
     let key = desk.key("delete-pod", &pod.meta.uid);
     desk.send(Subject::Pod(pod.meta.key()), "deletion", key, effect);
 }

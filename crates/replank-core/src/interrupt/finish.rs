@@ -7,12 +7,11 @@ use replank_model::time::{Span, Time};
 
 use super::case::Case;
 use super::desk::{Desk, target};
+use crate::proof::drained;
 use replank_protocol::cause::Cause;
-use replank_protocol::command::{CommandKey, Effect, Replacement};
+use replank_protocol::command::{CommandKey, Effect, Expected, GroupEffect, Replacement};
 use replank_protocol::waiting::{Subject, WaitingOn};
 
-/// From the cordon to the earliest end of an empty node: a pod that was bound before the cordon is seen by then.
-const QUIET: Span = Span::from_secs(5);
 /// How long the volumes of an empty node are waited for: a volume that lets go does so within seconds, one whose driver hangs never
 /// does.
 const DETACH_MAX: Span = Span::from_minutes(5);
@@ -35,11 +34,7 @@ pub(super) fn finish(desk: &mut Desk<'_>, case: &Case, beats: &BTreeSet<CommandK
         desk.wait(subject, WaitingOn::Interrupted { by: case.by(), until, pods });
         return;
     }
-    let Some(since) = case.marked_since(desk.options) else { return };
-    if !is_over && desk.now < since + QUIET {
-        let until = since + QUIET;
-        desk.wake_at(until);
-        desk.wait(subject, WaitingOn::Quiet { until });
+    if case.marked_since(desk.options).is_none() {
         return;
     }
     let volumes = u32::try_from(node.status.volumes_attached.len()).unwrap_or(u32::MAX);
@@ -61,27 +56,29 @@ fn end(desk: &mut Desk<'_>, case: &Case, node: &Node, pods: u32) {
         desk.wait(Subject::Node(node.name()), on);
     }
     if case.held_since().is_some() {
-        complete(desk, case);
+        let expected = (pods == 0).then(|| drained(desk.view, target(node), &desk.options.run, Vec::new()));
+        complete(desk, case, expected.as_ref());
         return;
     }
     // What is not empty ends by itself when its time is over, and what is going down already needs no end.
     let is_to_end = pods == 0 && case.by() != Cause::Down;
     let Some(known) = case.known.as_ref().filter(|known| is_to_end && known.state.is_alive()) else { return };
-    let effect = Effect::Terminate {
+    let effect = Effect::Group(GroupEffect::Terminate {
         instance: case.instance.clone(),
         group: known.group.clone(),
-        node: Some(target(node)),
+        expected: drained(desk.view, target(node), &desk.options.run, Vec::new()),
         replacement: Replacement::Launch,
-    };
+    });
     let key = desk.key("terminate", &case.instance);
     desk.send(Subject::Node(node.name()), "termination", key, effect);
 }
 
 /// Lets the group go on, until it is seen to.
-fn complete(desk: &mut Desk<'_>, case: &Case) {
+fn complete(desk: &mut Desk<'_>, case: &Case, expected: Option<&Expected>) {
     for (hook, action) in &case.actions {
         let key = desk.key("complete", format!("{}/{hook}", case.instance));
-        let effect = Effect::CompleteAction { action: action.clone() };
+        let (action, expected) = (action.clone(), expected.cloned());
+        let effect = Effect::Group(GroupEffect::CompleteAction { action, expected });
         desk.send(Subject::Instance(case.instance.clone()), "completion of a lifecycle action", key, effect);
     }
 }
@@ -99,7 +96,7 @@ fn heartbeat(desk: &mut Desk<'_>, case: &Case, beats: &BTreeSet<CommandKey>) {
     for (name, action) in &case.actions {
         let key = desk.key("heartbeat", format!("{}/{name}/{number}", case.instance));
         if !beats.contains(&key) {
-            let effect = Effect::Heartbeat { action: action.clone() };
+            let effect = Effect::Group(GroupEffect::Heartbeat { action: action.clone() });
             desk.send(Subject::Instance(case.instance.clone()), "heartbeat", key, effect);
         }
     }
@@ -109,7 +106,7 @@ fn heartbeat(desk: &mut Desk<'_>, case: &Case, beats: &BTreeSet<CommandKey>) {
 fn unregistered(desk: &mut Desk<'_>, case: &Case) {
     let until = case.kept_until;
     if case.known.is_some() && desk.now >= until {
-        complete(desk, case);
+        complete(desk, case, None);
         return;
     }
     desk.wake_at(until);

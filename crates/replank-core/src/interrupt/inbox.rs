@@ -10,7 +10,7 @@ use replank_model::time::{Span, Time};
 use super::body::{self, Body};
 use super::desk::Desk;
 use super::notice::Notice;
-use replank_protocol::command::Effect;
+use replank_protocol::command::{Effect, QueueEffect};
 use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// A message is held on to when it would be received by others so soon.
@@ -70,7 +70,10 @@ pub(super) fn happened(message: &Message, notice: &Notice) -> Time {
 }
 
 fn delete(desk: &mut Desk<'_>, message: &Message) {
-    let effect = Effect::DeleteMessage { message: message.id.clone(), receipt: message.receipt.clone() };
+    let effect = Effect::Queue(QueueEffect::DeleteMessage {
+        message: message.id.clone(),
+        receipt: message.receipt.clone(),
+    });
     let key = desk.key("delete", format!("{}/{}", message.id, message.received_count));
     desk.send(Subject::Message(message.id.clone()), "deletion of a message", key, effect);
 }
@@ -88,7 +91,11 @@ fn hold(desk: &mut Desk<'_>, message: &Message) {
         return;
     }
     let until = (desk.now + HOLD_FOR).min(most);
-    let effect = Effect::HoldMessage { message: message.id.clone(), receipt: message.receipt.clone(), until };
+    let effect = Effect::Queue(QueueEffect::HoldMessage {
+        message: message.id.clone(),
+        receipt: message.receipt.clone(),
+        until,
+    });
     let key = desk.key("hold", format!("{}/{}", message.id, message.hidden_until));
     desk.send_silently(key, effect);
 }

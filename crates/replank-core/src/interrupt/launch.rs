@@ -9,7 +9,7 @@ use super::desk::Desk;
 use super::notice::News;
 use super::{Cache, KEEP, hooks_at};
 use replank_facts::daemon::missing as daemons_missing;
-use replank_protocol::command::Effect;
+use replank_protocol::command::{Effect, GroupEffect};
 use replank_protocol::lifecycle::Action;
 use replank_protocol::lifecycle::Place;
 use replank_protocol::waiting::{Subject, WaitingOn};
@@ -53,7 +53,7 @@ pub(super) fn launches(desk: &mut Desk<'_>, cache: &Cache) -> BTreeSet<MessageId
                     subject,
                     "completion of a lifecycle action",
                     key,
-                    Effect::CompleteAction { action },
+                    Effect::Group(GroupEffect::CompleteAction { action, expected: None }),
                 );
             }
             Err(on) => desk.wait(subject, on),

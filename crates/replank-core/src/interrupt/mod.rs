@@ -64,6 +64,7 @@ use replank_facts::budget::Healths;
 use replank_facts::groups;
 use replank_facts::plan::{BarePods, LocalStorage, Plan, Target};
 use replank_facts::room::Room;
+use replank_protocol::command::Answer;
 use replank_protocol::command::{CommandKey, NodeRole, Outcome};
 use replank_protocol::decision::Decision;
 use replank_protocol::let_go::LetGo;
@@ -176,7 +177,9 @@ impl Interrupt {
     }
 
     pub(crate) fn outcome(&mut self, outcome: &Outcome) {
-        if outcome.result.is_ok() && outcome.key.0.starts_with(&*format!("{}/heartbeat/", self.options.run)) {
+        if outcome.answer == Answer::Done
+            && outcome.key.0.starts_with(&*format!("{}/heartbeat/", self.options.run))
+        {
             self.cache.beats.insert(outcome.key.clone());
         }
     }

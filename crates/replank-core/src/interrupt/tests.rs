@@ -14,7 +14,8 @@ use crate::Core;
 use replank_facts::groups::GroupBy;
 use replank_facts::plan::Plan;
 use replank_protocol::cause::Cause;
-use replank_protocol::command::{Command, Effect, Outcome};
+use replank_protocol::command::Answer;
+use replank_protocol::command::{Command, Effect, KubernetesEffect, Outcome, QueueEffect};
 use replank_protocol::decision::End;
 use replank_protocol::let_go::LetGo;
 use replank_protocol::mark;
@@ -196,14 +197,14 @@ impl Frame {
                 return all;
             }
             for command in &commands {
-                if let Effect::Cordon { node, mark, .. } = &command.effect {
+                if let Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) = &command.effect {
                     let known = self.core.view().node(&node.name).expect("it is there").clone();
                     let mut marked = mark::laid(&known, &command.run, mark);
                     marked.meta.resource_version.0 += 1;
                     self.core.observe(Delta::Put(marked.into()));
                 }
-                if !matches!(command.effect, Effect::Evict { .. }) {
-                    let outcome = Outcome { key: command.key.clone(), at: self.now, result: Ok(()) };
+                if !matches!(command.effect, Effect::Kubernetes(KubernetesEffect::Evict { .. })) {
+                    let outcome = Outcome { key: command.key.clone(), at: self.now, answer: Answer::Done };
                     self.core.outcome(&outcome);
                 }
             }
@@ -390,7 +391,9 @@ fn a_pod_that_its_budget_holds_is_deleted_when_just_its_grace_is_left() {
     assert!(frame.settle(84).is_empty());
     let sent = frame.settle(85);
     let deleted = sent.iter().find_map(|command| match &command.effect {
-        Effect::DeletePod { pod, grace_seconds } => Some((pod.uid.to_string(), *grace_seconds)),
+        Effect::Kubernetes(KubernetesEffect::DeletePod { pod, grace_seconds }) => {
+            Some((pod.uid.to_string(), *grace_seconds))
+        }
         _ => None,
     });
     assert_eq!(deleted, Some(("shop-1".to_owned(), Some(30))), "{sent:?}");
@@ -427,7 +430,10 @@ fn one_slot_of_a_budget_is_spent_once_on_two_nodes() {
     frame.message("a", &spot("i-1"));
     frame.message("b", &spot("i-2"));
     let sent = frame.settle(2);
-    let evicted = sent.iter().filter(|command| matches!(command.effect, Effect::Evict { .. })).count();
+    let evicted = sent
+        .iter()
+        .filter(|command| matches!(command.effect, Effect::Kubernetes(KubernetesEffect::Evict { .. })))
+        .count();
     assert_eq!(evicted, 1, "{sent:?}");
 }
 
@@ -570,7 +576,7 @@ fn a_message_is_held_for_twelve_hours_at_most_and_what_was_begun_goes_on_when_it
     frame.received(&body, 1, 31, 1);
     let held_until = |sent: &[Command]| {
         let held = sent.iter().find_map(|command| match &command.effect {
-            Effect::HoldMessage { until, .. } => Some(*until),
+            Effect::Queue(QueueEffect::HoldMessage { until, .. }) => Some(*until),
             _ => None,
         });
         held.map(|until| (until - at(0)).as_millis() / 1000)

@@ -15,8 +15,9 @@ use super::judge::{self, Path};
 use super::record::{self, Record, TWIN_OF, Written};
 use super::serving::{self, Missing};
 use super::{EXPIRY, Goal, Migrated, Options, Request, argo, ended, pods, rollout, target};
-use crate::sent::{About, COMMAND_LIFE, Offer, Sent};
-use replank_protocol::command::{Command, CommandKey, Dependents, Effect};
+use crate::builder::DecisionBuilder;
+use crate::sent::{COMMAND_LIFE, Sent};
+use replank_protocol::command::{CommandKey, Dependents, Effect, KubernetesEffect};
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::hindrance::Hindrance;
 use replank_protocol::hindrance::ScaleDown;
@@ -54,9 +55,7 @@ pub(super) struct Turn<'a> {
     pub(super) intent: Intent,
     sent: &'a mut Sent,
     pub(super) memory: &'a mut Memory,
-    commands: Vec<Command>,
-    waits: Vec<Waiting>,
-    wake: Option<Time>,
+    builder: DecisionBuilder,
 }
 
 /// Whether what serves may be deleted.
@@ -96,8 +95,8 @@ impl<'a> Turn<'a> {
         intent: Intent,
         (sent, memory): (&'a mut Sent, &'a mut Memory),
     ) -> Self {
-        let (commands, waits) = (Vec::new(), Vec::new());
-        Self { now, view, request, options, intent, sent, memory, commands, waits, wake: None }
+        let builder = DecisionBuilder::new(now, options.run.clone());
+        Self { now, view, request, options, intent, sent, memory, builder }
     }
 
     pub(super) fn decide(mut self) -> Decision {
@@ -110,10 +109,7 @@ impl<'a> Turn<'a> {
         };
         match end {
             Some(end) => ended(end),
-            None => {
-                let (commands, waiting) = (self.commands, self.waits);
-                Decision { commands, waiting, wake_at: self.wake, ..Decision::default() }
-            }
+            None => self.builder.finish(),
         }
     }
 
@@ -269,7 +265,11 @@ impl<'a> Turn<'a> {
     pub(super) fn lay<W: Written>(&mut self, record: &Record<W>, live: &Meta) {
         self.memory.quiet = Some(self.now + QUIET);
         let key = self.key("begin", self.request.kind.kind(), &live.name, live.uid.as_str());
-        self.send("what there is to be written down", key, Effect::Create { object: record.object() });
+        self.send(
+            "what there is to be written down",
+            key,
+            Effect::Kubernetes(KubernetesEffect::Create { object: record.object() }),
+        );
     }
 
     /// Makes the twin.
@@ -277,7 +277,11 @@ impl<'a> Turn<'a> {
         let before = stand.holder.meta.uid.as_str();
         let key = self.key("twin", Kind::Deployment, &twin.meta.name, before);
         self.memory.quiet = Some(self.now + QUIET);
-        self.send("the twin to be made", key, Effect::Create { object: twin.into() });
+        self.send(
+            "the twin to be made",
+            key,
+            Effect::Kubernetes(KubernetesEffect::Create { object: twin.into() }),
+        );
     }
 
     /// Makes the Rollout.
@@ -285,7 +289,11 @@ impl<'a> Turn<'a> {
         let before = stand.holder.meta.uid.as_str();
         let key = self.key("rollout", Kind::Other, &rollout.meta().name, before);
         self.memory.quiet = Some(self.now + QUIET);
-        self.send("the Rollout to be made", key, Effect::Create { object: rollout });
+        self.send(
+            "the Rollout to be made",
+            key,
+            Effect::Kubernetes(KubernetesEffect::Create { object: rollout }),
+        );
     }
 
     /// Takes the record away: it is over. It is deleted first, so that it is gone with its finalizer.
@@ -297,8 +305,11 @@ impl<'a> Turn<'a> {
         }
         let key = self.key("over", Kind::Other, &meta.name, meta.uid.as_str());
         let object = Object::Other(holder.clone()).reference();
-        let effect =
-            Effect::Delete { object, version: meta.resource_version, dependents: Dependents::Collected };
+        let effect = Effect::Kubernetes(KubernetesEffect::Delete {
+            object,
+            version: meta.resource_version,
+            dependents: Dependents::Collected,
+        });
         self.send("the record to be taken away", key, effect);
     }
 
@@ -507,14 +518,11 @@ impl<'a> Turn<'a> {
 
     /// The first reason that is found stands.
     fn wait_on(&mut self, on: WaitingOn) {
-        if self.waits.is_empty() {
-            self.waits.push(Waiting { what: self.subject(), on });
-        }
+        self.builder.wait(self.subject(), on);
     }
 
     pub(super) fn wake_at(&mut self, at: Time) {
-        let at = at.max(self.now);
-        self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
+        self.builder.wake_at(at);
     }
 
     fn key(&self, effect: &str, kind: Kind, name: &Name, incarnation: &str) -> CommandKey {
@@ -535,7 +543,7 @@ impl<'a> Turn<'a> {
     pub(super) fn make(&mut self, direction: &str, object: Object, holder: &Other) {
         let key = self.key(direction, object.kind(), &object.meta().name, holder.meta.uid.as_str());
         let words = format!("{} {} to be made again", object.kind_name(), object.meta().name);
-        self.send(&words, key, Effect::Create { object });
+        self.send(&words, key, Effect::Kubernetes(KubernetesEffect::Create { object }));
     }
 
     /// Replaces an object with another state of it.
@@ -543,7 +551,7 @@ impl<'a> Turn<'a> {
         let meta = object.meta();
         let key = self.key(what, object.kind(), &meta.name, meta.uid.as_str());
         let words = format!("{} {} to be changed", object.kind_name(), meta.name);
-        self.send(&words, key, Effect::Replace { object });
+        self.send(&words, key, Effect::Kubernetes(KubernetesEffect::Replace { object }));
     }
 
     /// Deletes a Deployment.
@@ -556,29 +564,17 @@ impl<'a> Turn<'a> {
         let meta = object.meta();
         let key = self.key("delete", object.kind(), &meta.name, meta.uid.as_str());
         let words = format!("{} {} to be deleted", object.kind_name(), meta.name);
-        let effect =
-            Effect::Delete { object: object.reference(), version: meta.resource_version, dependents };
+        let effect = Effect::Kubernetes(KubernetesEffect::Delete {
+            object: object.reference(),
+            version: meta.resource_version,
+            dependents,
+        });
         self.send(&words, key, effect);
     }
 
     fn send(&mut self, what: &str, key: CommandKey, effect: Effect) {
-        let what = Text::from(what);
-        match self.sent.offer(self.now, &key, &what, About::Other) {
-            Offer::Send => {
-                let deadline = self.now + COMMAND_LIFE;
-                self.commands.push(Command { key, run: self.options.run.clone(), effect, deadline });
-                self.wake_at(deadline);
-                self.wait_on(WaitingOn::Effect { what });
-            }
-            Offer::UnderWay(until) => {
-                self.wake_at(until);
-                self.wait_on(WaitingOn::Effect { what });
-            }
-            Offer::Later(again, on) => {
-                self.wake_at(again);
-                self.wait_on(on);
-            }
-        }
+        let subject = self.subject();
+        let _wish = self.builder.send(self.sent, (subject, Text::from(what)), key, effect);
     }
 }
 

@@ -4,7 +4,8 @@ use replank_model::time::Time;
 use serde_json::{Value, json};
 
 use super::*;
-use replank_protocol::command::{CommandKey, Mark, NodeRole, NodeTarget};
+use replank_protocol::command::Expected;
+use replank_protocol::command::{CommandKey, GroupEffect, KubernetesEffect, Mark, NodeRole, NodeTarget};
 
 fn run() -> RunId {
     RunId::from("run")
@@ -115,7 +116,10 @@ fn cordons_of_others_are_told_from_ours() {
     stage.put(Delta::from(ours.clone()));
     assert_eq!(stage.noticed(), [Noticed::Cordoned("n".into())]);
     let target = NodeTarget { name: "n".into(), uid: "n".into() };
-    stage.decide(vec![Effect::Uncordon { node: target, version: ours.meta.resource_version }]);
+    stage.decide(vec![Effect::Kubernetes(KubernetesEffect::Uncordon {
+        node: target,
+        version: ours.meta.resource_version,
+    })]);
     stage.put(Delta::from(mark::lifted(&ours)));
     assert_eq!(stage.noticed(), [], "we asked for it");
 }
@@ -140,15 +144,19 @@ fn ends_and_sizes_are_ours_only_if_we_asked_for_them() {
     let mut stage = Stage::new();
     stage.group(|group| group.size = size(5));
     assert_eq!(stage.noticed(), [Noticed::Resized { group: "web".into(), from: size(3), to: size(5) }]);
-    stage.decide(vec![Effect::Resize { group: "web".into(), from: size(5), to: size(6) }]);
+    stage.decide(vec![Effect::Group(GroupEffect::Resize {
+        group: "web".into(),
+        from: size(5),
+        to: size(6),
+    })]);
     stage.group(|group| group.size = size(6));
     assert_eq!(stage.noticed(), []);
-    stage.decide(vec![Effect::Terminate {
+    stage.decide(vec![Effect::Group(GroupEffect::Terminate {
         instance: "i-1".into(),
         group: "web".into(),
-        node: None,
+        expected: Expected::Unregistered,
         replacement: Replacement::Decrement,
-    }]);
+    })]);
     stage.group(|group| group.size = size(5));
     stage.instance(InstanceState::ShuttingDown);
     assert_eq!(stage.noticed(), [], "one was ended with one wanted less");

@@ -12,7 +12,7 @@ use replank_model::time::Time;
 
 use super::member::Member;
 use super::turn::Turn;
-use replank_protocol::command::Effect;
+use replank_protocol::command::{Effect, KubernetesEffect};
 use replank_protocol::mark;
 use replank_protocol::waiting::{Subject, WaitingOn};
 
@@ -25,7 +25,11 @@ pub(super) fn is_out(turn: &mut Turn<'_>, member: &Member) -> bool {
     if !is_asked || turn.view.node(&member.name).is_none_or(|node| is_said(node)) {
         return true;
     }
-    let effect = Effect::Exclude { node: member.target(), version: member.version, at: turn.now };
+    let effect = Effect::Kubernetes(KubernetesEffect::Exclude {
+        node: member.target(),
+        version: member.version,
+        at: turn.now,
+    });
     let key = turn.key("exclude", &member.uid);
     turn.send(Subject::Node(member.name.clone()), "exclusion from load balancers", key, effect);
     false

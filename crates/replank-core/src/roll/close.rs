@@ -12,7 +12,7 @@ use replank_model::time::Time;
 
 use super::balancer;
 use super::clear;
-use super::evict::{QUIET, Spare, end_instance};
+use super::evict::{Spare, end_instance};
 use super::member::{Scope, Stand};
 use super::prepare::{LATE_AFTER, MARK_LIFE, arrivals, last_failure, resize, untag};
 use super::retain;
@@ -22,7 +22,8 @@ use crate::sent::COMMAND_LIFE;
 use replank_facts::load::Load;
 use replank_facts::plan::Retained;
 use replank_protocol::cause::Cause;
-use replank_protocol::command::{Effect, Mark, NodeRole, Replacement};
+use replank_protocol::command::Expected;
+use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Mark, NodeRole, Replacement};
 use replank_protocol::mark::{self, Before, Moment, Until};
 use replank_protocol::waiting::{Subject, WaitingOn};
 
@@ -199,11 +200,8 @@ pub(super) fn retire(
             release(turn, name);
         } else if left == 0 {
             turn.wait(track.subject(), WaitingOn::Leaving { instances: 1 });
-        } else if turn.now < since + QUIET {
-            let until = since + QUIET;
-            turn.wait_until(Subject::Node(name.clone()), WaitingOn::Quiet { until }, until);
         } else if !balancer::is_held(turn, member, since) {
-            end_instance(turn, member, Replacement::Decrement);
+            end_instance(turn, member, Vec::new(), Replacement::Decrement);
         }
         left = left.saturating_sub(1);
         is_busy = true;
@@ -215,12 +213,12 @@ pub(super) fn retire(
         if turn.view.instances().get(id).is_some_and(|instance| but_in.contains(&instance.zone)) {
             continue;
         }
-        let effect = Effect::Terminate {
+        let effect = Effect::Group(GroupEffect::Terminate {
             instance: id.clone(),
             group: track.name.clone(),
-            node: None,
+            expected: Expected::Unregistered,
             replacement: Replacement::Decrement,
-        };
+        });
         let key = turn.key("terminate", id);
         turn.send(Subject::Instance(id.clone()), "termination", key, effect);
         left -= 1;
@@ -252,7 +250,8 @@ pub(super) fn retire(
 /// Takes our marks and our cordon off a node.
 pub(super) fn release(turn: &mut Turn<'_>, name: &NodeName) {
     let member = turn.member(name);
-    let effect = Effect::Uncordon { node: member.target(), version: member.version };
+    let effect =
+        Effect::Kubernetes(KubernetesEffect::Uncordon { node: member.target(), version: member.version });
     let key = turn.key("release", &member.uid);
     turn.send(Subject::Node(name.clone()), "uncordon", key, effect);
 }

@@ -6,8 +6,8 @@
 //!
 //! A pod is evicted when the disruption budgets, taken together with everything under way, allow it, and when the
 //! scheduler has a place for it on a node that stays, after pods that wait for a node already and after what will be
-//! made in place of pods that are on their way out. An instance is ended when nothing is left on its node, and the
-//! node has been closed to new pods for long enough that none can be on its way into the View ([`QUIET`]).
+//! made in place of pods that are on their way out. An instance is terminated when nothing is seen on its node; the
+//! driver proves that by a read that is no older than the cordon ([`replank_protocol::command::Expected`]).
 //!
 //! # Where the new instance comes up
 //!
@@ -37,19 +37,21 @@ use super::singleton;
 use super::start;
 use super::stuck;
 use super::turn::{Track, Turn};
+use crate::proof::drained;
 use replank_facts::batch::wait;
 use replank_facts::budget::Ledger;
 use replank_facts::drain::Otherwise;
 use replank_facts::load::{BatchPod, Bound, Load, missing_replicas};
 use replank_facts::plan::OnDeadline;
 use replank_facts::room::{Room, Search, is_about_to_be_placed};
-use replank_protocol::command::{self, Effect, NodeRole, PodTarget, Replacement};
+use replank_protocol::command::{
+    self, Effect, GroupEffect, KubernetesEffect, NodeRole, PodTarget, Replacement,
+};
 use replank_protocol::waiting::{Subject, WaitingOn};
 use replank_schedule::Mark;
 
-/// From the beginning of a drain to the earliest end of its instance: a pod that was bound before the cordon is seen by then,
-/// for watches lag by 2 s at most in a rehearsal and by less in quiet operation.
-pub(super) const QUIET: Span = Span::from_secs(5);
+/// How long an eviction that was granted may take to be seen before it is looked at again.
+const GRANTED_SEEN: Span = Span::from_secs(5);
 /// Pods without a node for which room is kept at a decision.
 const WAITING_PODS_MAX: usize = 256;
 
@@ -339,17 +341,17 @@ fn evict_one(turn: &mut Turn<'_>, works: &mut Works<'_>, bound: &Bound) {
     let Bound { ix, pod } = bound;
     let subject = Subject::Pod(pod.meta.key());
     let key = turn.key("evict", &pod.meta.uid);
-    let effect = Effect::Evict {
+    let effect = Effect::Kubernetes(KubernetesEffect::Evict {
         pod: PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() },
         grace_seconds: None,
-    };
+    });
     if turn.sent.claims(turn.now, &key) {
         turn.send(subject, "eviction", key, effect);
         return;
     }
     if works.ledger.is_granted(turn.now, *ix, pod) {
         let on = WaitingOn::Effect { what: Text::from("eviction") };
-        turn.wait_until(subject, on, turn.now + QUIET);
+        turn.wait_until(subject, on, turn.now + GRANTED_SEEN);
         return;
     }
     let allowed = works.ledger.check(*ix, pod).and_then(|()| works.find_room(pod));
@@ -408,11 +410,6 @@ pub(super) fn terminate(turn: &mut Turn<'_>, tracks: &[Track<'_>], acting: &[Dra
             continue;
         }
         let subject = Subject::Node(drain.member.name.clone());
-        let quiet = drain.from + QUIET;
-        if turn.now < quiet {
-            turn.wait_until(subject, WaitingOn::Quiet { until: quiet }, quiet);
-            continue;
-        }
         if balancer::is_held(turn, drain.member, drain.from) {
             continue;
         }
@@ -428,7 +425,7 @@ pub(super) fn terminate(turn: &mut Turn<'_>, tracks: &[Track<'_>], acting: &[Dra
                 turn.wait(subject, on);
             } else {
                 *leaving += 1;
-                end_instance(turn, drain.member, Replacement::Decrement);
+                end_instance(turn, drain.member, stuck_pods(drain.load), Replacement::Decrement);
             }
             continue;
         }
@@ -438,8 +435,15 @@ pub(super) fn terminate(turn: &mut Turn<'_>, tracks: &[Track<'_>], acting: &[Dra
         let left = track.lane.old_left().saturating_sub(ending[drain.track]).saturating_sub(held);
         let raised = beyond(track).min(track.allowance(turn.scope).surge);
         let old = track.lane.old_left().saturating_sub(ending[drain.track] - 1);
-        end_instance(turn, drain.member, replacement(turn.scope, track, old, left, raised));
+        let replacement = replacement(turn.scope, track, old, left, raised);
+        end_instance(turn, drain.member, stuck_pods(drain.load), replacement);
     }
+}
+
+/// The pods that may still be on a node when its instance is terminated: those that do not end.
+fn stuck_pods(load: &Load) -> Vec<PodTarget> {
+    let target = |pod: &Pod| PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() };
+    load.leaving.iter().map(|leaving| target(&leaving.pod)).collect()
 }
 
 /// What keeps a group that its nodes leave from wanting one less, when so many of its instances are being ended already.
@@ -463,13 +467,19 @@ fn replacement(scope: &Scope, track: &Track<'_>, old: u32, left: u32, raised: u3
     if (left >= raised && is_short) || is_at_minimum { Replacement::Launch } else { Replacement::Decrement }
 }
 
-pub(super) fn end_instance(turn: &mut Turn<'_>, member: &Member, replacement: Replacement) {
-    let effect = Effect::Terminate {
+/// Terminates the instance of a node that is empty but for the pods that are named.
+pub(super) fn end_instance(
+    turn: &mut Turn<'_>,
+    member: &Member,
+    remaining: Vec<PodTarget>,
+    replacement: Replacement,
+) {
+    let effect = Effect::Group(GroupEffect::Terminate {
         instance: member.instance.clone(),
         group: member.group.clone(),
-        node: Some(member.target()),
+        expected: drained(turn.view, member.target(), &turn.scope.run, remaining),
         replacement,
-    };
+    });
     let key = turn.key("terminate", &member.instance);
     turn.send(Subject::Node(member.name.clone()), "termination", key, effect);
 }

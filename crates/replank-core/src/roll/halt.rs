@@ -37,7 +37,7 @@ use replank_facts::load::{Bound, Load};
 use replank_facts::places::Places;
 use replank_facts::plan::OnFailure;
 use replank_facts::target;
-use replank_protocol::command::{CommandKey, Effect};
+use replank_protocol::command::{CommandKey, Effect, GroupEffect};
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::{self, Halt, Halted};
 use replank_protocol::waiting::{Subject, WaitingOn};
@@ -60,7 +60,12 @@ pub(super) fn halt(turn: &mut Turn<'_>, tracks: &[Track<'_>], why: Halt) -> bool
         let value = Halted { run: turn.scope.run.clone(), at: turn.now, why }.to_text();
         // Another run's is over. In its place at once: a way back that is started anew counts its time from what stands there.
         let from = track.group.and_then(|group| group.tags.get(mark::HALTED)).cloned();
-        let effect = Effect::TagGroup { group: track.name.clone(), key: mark::HALTED.into(), from, value };
+        let effect = Effect::Group(GroupEffect::Tag {
+            group: track.name.clone(),
+            key: mark::HALTED.into(),
+            from,
+            value,
+        });
         turn.send(track.subject(), "halt", key(turn, track), effect);
     }
     is_touched
@@ -79,7 +84,12 @@ pub(super) fn undo(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> bool {
         };
         let value = Halted { at: turn.now, why: Halt::Undone, ..halted.clone() }.to_text();
         let from = track.group.and_then(|group| group.tags.get(mark::HALTED)).cloned();
-        let effect = Effect::TagGroup { group: track.name.clone(), key: mark::HALTED.into(), from, value };
+        let effect = Effect::Group(GroupEffect::Tag {
+            group: track.name.clone(),
+            key: mark::HALTED.into(),
+            from,
+            value,
+        });
         let id = turn.key("undo", track.name);
         turn.send(track.subject(), "undo", id, effect);
         is_writing = true;
@@ -95,7 +105,11 @@ pub(super) fn is_under_way(turn: &Turn<'_>, tracks: &[Track<'_>]) -> bool {
 /// Whether something that is to be released was refused a moment ago, and will be tried again.
 pub(super) fn is_tried_again(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> bool {
     let is_young = tracks.iter().filter_map(halted_at).any(|at| turn.now < at + RELEASE_WITHIN);
-    is_young && turn.waits().iter().any(|waiting| matches!(waiting.on, WaitingOn::Retry { .. }))
+    is_young
+        && turn
+            .waits()
+            .iter()
+            .any(|waiting| matches!(waiting.on, WaitingOn::Retry { .. } | WaitingOn::Denied { .. }))
 }
 
 fn key(turn: &Turn<'_>, track: &Track<'_>) -> CommandKey {

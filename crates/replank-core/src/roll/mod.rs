@@ -220,7 +220,7 @@ impl Cache {
         };
         let rested = turn.rested;
         let (rolled, marked) = (std::mem::take(&mut turn.rolled), std::mem::take(&mut turn.marked));
-        let (commands, waiting, wake_at) = turn.finish();
+        let Decision { commands, waiting, wake_at, .. } = turn.finish();
         self.rested = rested;
         account.rolled = rolled;
         account.marked = marked;

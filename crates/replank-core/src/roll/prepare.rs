@@ -49,7 +49,7 @@ use crate::scale;
 use crate::sent::COMMAND_LIFE;
 use replank_facts::plan::Base;
 use replank_facts::target;
-use replank_protocol::command::{Effect, Mark, NodeRole};
+use replank_protocol::command::{Effect, GroupEffect, Mark, NodeRole};
 use replank_protocol::mark::{self, Begun, size_text};
 use replank_protocol::waiting::{Subject, WaitingOn};
 
@@ -212,7 +212,7 @@ fn write_template(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup) -> 
 }
 
 pub(super) fn tag(turn: &mut Turn<'_>, group: &GroupName, what: &str, key: &str, value: Text) {
-    let effect = Effect::TagGroup { group: group.clone(), key: key.into(), from: None, value };
+    let effect = Effect::Group(GroupEffect::Tag { group: group.clone(), key: key.into(), from: None, value });
     let id = turn.key("tag", format!("{group}/{key}"));
     turn.send(Subject::Group(group.clone()), &format!("tag with the {what}"), id, effect);
 }
@@ -224,7 +224,8 @@ pub(super) fn set_template(
     to: Arc<LaunchTemplate>,
 ) {
     let id = format!("{}/{}", track.name, group.current.0);
-    let effect = Effect::SetTemplate { group: track.name.clone(), from: group.current, to };
+    let effect =
+        Effect::Group(GroupEffect::SetTemplate { group: track.name.clone(), from: group.current, to });
     let key = turn.key("template", id);
     turn.send(track.subject(), "new launch template", key, effect);
 }
@@ -287,7 +288,7 @@ fn free(turn: &Turn<'_>, track: &Track<'_>) -> u32 {
 
 pub(super) fn resize(turn: &mut Turn<'_>, track: &Track<'_>, from: GroupSize, to: GroupSize, what: &str) {
     let id = format!("{}/{}-{}", track.name, size_text(from), size_text(to));
-    let effect = Effect::Resize { group: track.name.clone(), from, to };
+    let effect = Effect::Group(GroupEffect::Resize { group: track.name.clone(), from, to });
     let key = turn.key("resize", id);
     turn.send(track.subject(), what, key, effect);
 }
@@ -301,7 +302,7 @@ fn begin(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, begun: &Begu
 }
 
 pub(super) fn untag(turn: &mut Turn<'_>, group: &GroupName, key: &str) {
-    let effect = Effect::UntagGroup { group: group.clone(), key: key.into() };
+    let effect = Effect::Group(GroupEffect::Untag { group: group.clone(), key: key.into() });
     let id = turn.key("untag", format!("{group}/{key}"));
     turn.send(Subject::Group(group.clone()), "tag to be taken off", id, effect);
 }

@@ -65,7 +65,7 @@ pub(super) fn is_over(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
 pub(super) fn end(turn: &mut Turn<'_>, track: &Track<'_>) {
     for name in &track.lane.retained {
         if Load::of(turn.view, &turn.scope.plan, name).is_empty() {
-            end_instance(turn, turn.member(name), Replacement::Decrement);
+            end_instance(turn, turn.member(name), Vec::new(), Replacement::Decrement);
         } else {
             start::begin(turn, name, turn.now, turn.now);
         }

@@ -19,7 +19,7 @@ use super::turn::Turn;
 use replank_facts::load::{Bound, Load};
 use replank_facts::plan::Singletons;
 use replank_facts::singleton::{is_being_replaced, is_restarted_by, is_singleton, surging};
-use replank_protocol::command::{Effect, Mark, NodeRole, Restartable, WorkloadTarget};
+use replank_protocol::command::{Effect, KubernetesEffect, Mark, NodeRole, Restartable, WorkloadTarget};
 use replank_protocol::mark;
 use replank_protocol::waiting::{Subject, WaitingOn};
 
@@ -52,7 +52,11 @@ pub(super) fn surge(turn: &mut Turn<'_>, works: &mut Works<'_>, bound: &Bound) -
     }
     let meta = &deployment.meta;
     let workload = WorkloadTarget { kind: Restartable::Deployment, key: meta.key(), uid: meta.uid.clone() };
-    let effect = Effect::RestartWorkload { workload, version: meta.resource_version, at: turn.now };
+    let effect = Effect::Kubernetes(KubernetesEffect::RestartWorkload {
+        workload,
+        version: meta.resource_version,
+        at: turn.now,
+    });
     // Each restart makes a new generation: one is asked for once, whatever is seen of it.
     let key = turn.key("restart", format!("{}/{}", meta.uid, meta.generation));
     turn.send(subject, "rolling restart of its Deployment", key, effect);

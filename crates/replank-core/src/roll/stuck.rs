@@ -21,7 +21,7 @@ use super::turn::{Track, Turn};
 use replank_facts::load::{LeavingPod, Load};
 use replank_facts::plan::Base;
 use replank_facts::stuck::{self, Census};
-use replank_protocol::command::{Effect, PodTarget};
+use replank_protocol::command::{Effect, KubernetesEffect, PodTarget};
 use replank_protocol::policy::StuckAction;
 use replank_protocol::waiting::{Subject, WaitingOn};
 
@@ -96,10 +96,10 @@ pub(super) fn force_delete(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
             if is_stuck(turn, &leaving) {
                 let (key, uid) = (leaving.pod.meta.key(), leaving.pod.meta.uid.clone());
                 let id = turn.key("force-delete", &uid);
-                let effect = Effect::ForceDelete {
+                let effect = Effect::Kubernetes(KubernetesEffect::ForceDelete {
                     pod: PodTarget { key: key.clone(), uid },
                     instance: member.instance.clone(),
-                };
+                });
                 turn.send(Subject::Pod(key), "forced deletion", id, effect);
             }
         }

@@ -12,9 +12,11 @@ use super::fleet::{Fleet, Lane};
 use super::health::Vitals;
 use super::member::{Member, Scope};
 use super::prepare::LATE_AFTER;
-use crate::sent::{About, COMMAND_LIFE, Offer, Sent};
+use crate::builder::{DecisionBuilder, Wish};
+use crate::sent::Sent;
 use replank_facts::plan::{Allowance, ChosenBy};
-use replank_protocol::command::{Command, CommandKey, Effect, Mark, NodeRole};
+use replank_protocol::command::{CommandKey, Effect, KubernetesEffect, Mark};
+use replank_protocol::decision::Decision;
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::{self, Before, Begun, Halted, Moment, Until, read_size};
 use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
@@ -32,10 +34,7 @@ pub(super) struct Turn<'a> {
     pub(super) rested: Option<Time>,
     pub(super) sent: &'a mut Sent,
     watched: &'a mut BTreeMap<(GroupName, Watched), Time>,
-    pub(super) commands: Vec<Command>,
-    /// In the order in which they were found; sorted when they are read, for a decision may find thousands.
-    waits: Vec<Waiting>,
-    wake: Option<Time>,
+    builder: DecisionBuilder,
     /// Whether something is in motion that will change things without anybody's doing.
     pub(super) is_moving: bool,
     /// Whether somebody keeps the number of nodes to what is needed.
@@ -275,9 +274,7 @@ impl<'a> Turn<'a> {
             rested,
             sent,
             watched,
-            commands: Vec::new(),
-            waits: Vec::new(),
-            wake: None,
+            builder: DecisionBuilder::new(now, scope.run.clone()),
             is_moving: false,
             is_scaled: false,
             rolled: BTreeSet::new(),
@@ -296,7 +293,7 @@ impl<'a> Turn<'a> {
 
     /// Says why something waits; the first reason that is found for it stands.
     pub(super) fn wait(&mut self, what: Subject, on: WaitingOn) {
-        self.waits.push(Waiting { what, on });
+        self.builder.wait(what, on);
     }
 
     /// Says why something waits for a moment that is known: by itself the wait will end.
@@ -308,45 +305,30 @@ impl<'a> Turn<'a> {
 
     /// Looks again then, if not earlier.
     pub(super) fn wake_at(&mut self, at: Time) {
-        let at = at.max(self.now);
-        self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
+        self.builder.wake_at(at);
     }
 
     /// Sends a command, unless it is under way.
     pub(super) fn send(&mut self, subject: Subject, what: &str, key: CommandKey, effect: Effect) {
-        let what = Text::from(what);
-        let about = match (&effect, &subject) {
-            (
-                Effect::Cordon { mark: Mark { role: NodeRole::Draining { from }, .. }, .. },
-                Subject::Node(name),
-            ) => About::Drain(name.clone(), *from),
-            (Effect::Evict { pod, .. }, _) => About::Eviction(pod.clone()),
-            (Effect::Resize { group, .. }, _) => About::Size(group.clone()),
-            (_, _) => About::Other,
-        };
-        match self.sent.offer(self.now, &key, &what, about) {
-            Offer::Send => {
-                let deadline = self.now + COMMAND_LIFE;
-                self.commands.push(Command { key, run: self.scope.run.clone(), effect, deadline });
-                self.wait_until(subject, WaitingOn::Effect { what }, deadline);
-            }
-            Offer::UnderWay(until) => self.wait_until(subject, WaitingOn::Effect { what }, until),
-            Offer::Later(again, on) => {
-                self.wake_at(again);
-                self.wait(subject, on);
-            }
+        match self.builder.send(self.sent, (subject, Text::from(what)), key, effect) {
+            Wish::UnderWay(_) => self.is_moving = true,
+            Wish::Refused => {}
         }
     }
 
     /// The key of an effect on something; see [`CommandKey`].
     pub(super) fn key(&self, effect: &str, on: impl fmt::Display) -> CommandKey {
-        CommandKey(Text::from(format!("{}/{effect}/{on}", self.scope.run)))
+        self.builder.key(effect, on)
     }
 
     /// Marks a node.
     pub(super) fn mark(&mut self, member: &Member, what: &str, key: CommandKey, mark: Mark) {
         self.marked.insert(member.name.clone());
-        let effect = Effect::Cordon { node: member.target(), version: member.version, mark };
+        let effect = Effect::Kubernetes(KubernetesEffect::Cordon {
+            node: member.target(),
+            version: member.version,
+            mark,
+        });
         self.send(Subject::Node(member.name.clone()), what, key, effect);
     }
 
@@ -374,15 +356,11 @@ impl<'a> Turn<'a> {
 
     /// What waits so far.
     pub(super) fn waits(&mut self) -> &[Waiting] {
-        // Stable: of several reasons for one thing the first stays first.
-        self.waits.sort_by(|a, b| a.what.cmp(&b.what));
-        self.waits.dedup_by(|later, first| later.what == first.what);
-        &self.waits
+        self.builder.waits()
     }
 
     /// What was found, in order.
-    pub(super) fn finish(mut self) -> (Vec<Command>, Vec<Waiting>, Option<Time>) {
-        self.waits();
-        (self.commands, self.waits, self.wake)
+    pub(super) fn finish(self) -> Decision {
+        self.builder.finish()
     }
 }

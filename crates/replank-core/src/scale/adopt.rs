@@ -11,7 +11,7 @@ use replank_model::text::Text;
 use super::group::Group;
 use super::held::Held;
 use super::up::Given;
-use replank_protocol::command::Effect;
+use replank_protocol::command::{Effect, GroupEffect};
 use replank_protocol::mark::{self, size_text};
 
 /// What a group in a run's hands is to want in the end; `None` for any other.
@@ -29,8 +29,12 @@ pub(super) fn adoptions(given: Given<'_>) -> Vec<(Text, Effect)> {
         let value = size_text(GroupSize { desired, ..original });
         let key = Text::from(format!("adopt/{}/{value}", group.name));
         let from = Some(size_text(original));
-        let tag =
-            Effect::TagGroup { group: group.name.clone(), key: mark::ORIGINAL_SIZE.into(), from, value };
+        let tag = Effect::Group(GroupEffect::Tag {
+            group: group.name.clone(),
+            key: mark::ORIGINAL_SIZE.into(),
+            from,
+            value,
+        });
         Some((key, tag))
     });
     due.collect()

@@ -30,6 +30,7 @@ use crate::account::Account;
 use replank_facts::budget::{Healths, Ledger};
 use replank_facts::group_facts::Facts;
 use replank_facts::groups::GroupBy;
+use replank_protocol::command::Answer;
 use replank_protocol::command::{CommandKey, Outcome};
 use replank_protocol::decision::Decision;
 use replank_protocol::mark::{self, read_size};
@@ -129,7 +130,8 @@ impl Scale {
     pub(crate) fn outcome(&mut self, outcome: &Outcome) {
         let cache = &mut self.cache;
         if let Some((group, desired)) = cache.raised.remove(&outcome.key)
-            && outcome.result.is_ok()
+            // What nobody knows may have raised the group: it is told as raised, and read off the group once that is seen.
+            && matches!(outcome.answer, Answer::Done | Answer::Unknown { .. })
             && let Some(state) = &mut cache.state
         {
             state.owed.insert(group, desired);
@@ -196,11 +198,11 @@ impl Scale {
         let turn = self.scaler.turn(given, scheduler, &mut ledger, &mut account.sent);
         cache.raised.extend(turn.raised);
         cache.state = Some(turn.state);
-        cache.waiting.clone_from(&turn.waiting);
-        cache.due = turn.wake_at;
+        let decision = turn.out.finish();
+        cache.waiting.clone_from(&decision.waiting);
+        cache.due = decision.wake_at;
         cache.is_seen = true;
-        let wake_at = turn.wake_at.map(full);
-        Decision { commands: turn.commands, waiting: turn.waiting, wake_at, ..Decision::default() }
+        Decision { wake_at: decision.wake_at.map(full), ..decision }
     }
 }
 

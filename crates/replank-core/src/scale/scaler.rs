@@ -25,16 +25,19 @@ use super::hands::is_emptied;
 use super::held::Held;
 use super::up::{Given, Up, up};
 use super::wake::dues;
-use crate::sent::{About, COMMAND_LIFE, Offer, Sent};
+use crate::builder::DecisionBuilder;
+use crate::proof::drained;
+use crate::sent::{COMMAND_LIFE, Sent};
 use replank_facts::budget::Ledger;
 use replank_facts::groups::instance_id_of;
+use replank_protocol::command::Expected;
 use replank_protocol::command::{
-    Command, CommandKey, Effect, Mark, NodeRole, NodeTarget, PodTarget, Replacement,
+    CommandKey, Effect, GroupEffect, KubernetesEffect, Mark, NodeRole, NodeTarget, PodTarget, Replacement,
 };
 use replank_protocol::mark;
 use replank_protocol::scaling::Blocks;
 use replank_protocol::scaling::Hold;
-use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{Subject, WaitingOn};
 use replank_schedule::Scheduler;
 
 /// A node's mark may be cleared by anybody so long after it was laid: longer than the longest drain with the longest grace.
@@ -49,14 +52,10 @@ pub(crate) struct Scaler {
 }
 
 /// What is to be done now.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Turn {
-    /// What to do.
-    pub(crate) commands: Vec<Command>,
-    /// What waits, and on what.
-    pub(crate) waiting: Vec<Waiting>,
-    /// When to look again, if nothing changes before.
-    pub(crate) wake_at: Option<Time>,
+    /// What is sent, what waits, and when to look again.
+    pub(crate) out: DecisionBuilder,
     /// What is remembered from here on.
     pub(crate) state: State,
     /// What groups in a run's hands are to want in the end once these commands have taken effect.
@@ -68,12 +67,17 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
+    fn new(now: Time, run: RunId, state: State) -> Self {
+        let (raised, up, down) = (BTreeMap::new(), Up::default(), Down::default());
+        Self { out: DecisionBuilder::new(now, run), state, raised, up, down }
+    }
+
     fn wait(&mut self, what: Subject, on: WaitingOn) {
-        self.waiting.push(Waiting { what, on });
+        self.out.wait(what, on);
     }
 
     fn wake(&mut self, at: Time) {
-        self.wake_at = Some(self.wake_at.map_or(at, |known| known.min(at)));
+        self.out.wake_at(at);
     }
 }
 
@@ -90,14 +94,14 @@ impl Scaler {
         ledger: &mut Ledger<'_>,
         sent: &mut Sent,
     ) -> Turn {
-        let mut turn = Turn { state: given.state.clone(), ..Turn::default() };
+        let mut turn = Turn::new(given.now, self.run.clone(), given.state.clone());
         turn.state.learn(given.view, given.options);
         turn.state.time_out(&given.groups.all, given.now, given.options);
         turn.state.wait_for(&given.groups.all, given.now);
         self.end_late(given, sent, &mut turn);
         for (key, effect) in adoptions(given) {
             let what = Text::from("size that is to be kept");
-            self.send(given, (sent, &mut turn), Subject::Run, &what, &key, effect);
+            self.send((sent, &mut turn), Subject::Run, &what, &key, effect);
         }
         let state = turn.state.clone();
         let given = Given { state: &state, ..given };
@@ -118,35 +122,13 @@ impl Scaler {
     /// Sends a command, unless it is under way.
     fn send(
         &self,
-        given: Given<'_>,
         (sent, turn): (&mut Sent, &mut Turn),
         subject: Subject,
         what: &Text,
         key: &str,
         effect: Effect,
     ) {
-        let about = match &effect {
-            Effect::Evict { pod, .. } => About::Eviction(pod.clone()),
-            Effect::Resize { group, .. } | Effect::Terminate { group, .. } => About::Size(group.clone()),
-            _ => About::Other,
-        };
-        let key = self.key(key);
-        match sent.offer(given.now, &key, what, about) {
-            Offer::Send => {
-                let deadline = given.now + COMMAND_LIFE;
-                turn.commands.push(Command { key, run: self.run.clone(), effect, deadline });
-                turn.wake(deadline);
-                turn.wait(subject, WaitingOn::Effect { what: what.clone() });
-            }
-            Offer::UnderWay(until) => {
-                turn.wake(until);
-                turn.wait(subject, WaitingOn::Effect { what: what.clone() });
-            }
-            Offer::Later(again, on) => {
-                turn.wake(again);
-                turn.wait(subject, on);
-            }
-        }
+        let _wish = turn.out.send(sent, (subject, what.clone()), self.key(key), effect);
     }
 
     fn key(&self, key: &str) -> CommandKey {
@@ -180,8 +162,8 @@ impl Scaler {
             if let Some(kept) = in_the_end(given, group) {
                 turn.raised.insert(self.key(&key), (name.clone(), kept + count));
             }
-            let effect = Effect::Resize { group: name.clone(), from, to };
-            self.send(given, (sent, turn), subject, &what, &key, effect);
+            let effect = Effect::Group(GroupEffect::Resize { group: name.clone(), from, to });
+            self.send((sent, turn), subject, &what, &key, effect);
             turn.state.requests.insert(name, Request { at: given.now, count });
             turn.state.added = Some(given.now);
         }
@@ -189,7 +171,7 @@ impl Scaler {
             let limit = given.groups.get(name).and_then(|group| group.own.provision_max);
             let until = request.at + limit.unwrap_or(given.options.provision_max);
             let on = WaitingOn::NewNodes { count: request.count, until };
-            turn.waiting.push(Waiting { what: Subject::Group(name.clone()), on });
+            turn.out.wait(Subject::Group(name.clone()), on);
         }
     }
 
@@ -228,8 +210,12 @@ impl Scaler {
             None => Subject::Instance(instance.clone()),
         };
         let replacement = Replacement::Decrement;
-        let effect = Effect::Terminate { instance, group, node, replacement };
-        self.send(given, (sent, turn), subject, &Text::from("termination"), &key, effect);
+        let expected = match node {
+            Some(node) => drained(given.view, node, &self.run, Vec::new()),
+            None => Expected::Unregistered,
+        };
+        let effect = Effect::Group(GroupEffect::Terminate { instance, group, expected, replacement });
+        self.send((sent, turn), subject, &Text::from("termination"), &key, effect);
     }
 
     /// Nodes that this autoscaler empties already.
@@ -329,19 +315,22 @@ impl Scaler {
         let target = PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() };
         let longest = given.options.down.grace_max.as_secs();
         let grace_seconds = (pod.grace_seconds() > longest).then_some(longest);
-        let effect = Effect::Evict { pod: target, grace_seconds };
+        let effect = Effect::Kubernetes(KubernetesEffect::Evict { pod: target, grace_seconds });
         let subject = Subject::Pod(pod.meta.key());
-        self.send(given, (sent, turn), subject, &Text::from("eviction"), &key, effect);
+        self.send((sent, turn), subject, &Text::from("eviction"), &key, effect);
         Ok(())
     }
 
     /// Takes the mark off a node again, and the cordon.
-    fn let_go(&self, given: Given<'_>, node: &Node, sent: &mut Sent, turn: &mut Turn) {
+    fn let_go(&self, _given: Given<'_>, node: &Node, sent: &mut Sent, turn: &mut Turn) {
         let target = NodeTarget { name: node.name(), uid: node.meta.uid.clone() };
-        let effect = Effect::Uncordon { node: target, version: node.meta.resource_version };
+        let effect = Effect::Kubernetes(KubernetesEffect::Uncordon {
+            node: target,
+            version: node.meta.resource_version,
+        });
         let key = format!("let-go/{}", node.meta.uid);
         let subject = Subject::Node(node.name());
-        self.send(given, (sent, turn), subject, &Text::from("uncordon"), &key, effect);
+        self.send((sent, turn), subject, &Text::from("uncordon"), &key, effect);
     }
 
     /// Cordons the nodes that go next, as many as may be emptied at once.
@@ -364,20 +353,21 @@ impl Scaler {
             };
             let key = format!("cordon/{}", node.meta.uid);
             let version = node.meta.resource_version;
-            let effect = Effect::Cordon { node: target, version, mark };
+            let effect = Effect::Kubernetes(KubernetesEffect::Cordon { node: target, version, mark });
             let subject = Subject::Node(one.node);
-            self.send(given, (sent, turn), subject, &Text::from("cordon"), &key, effect);
+            self.send((sent, turn), subject, &Text::from("cordon"), &key, effect);
         }
     }
 }
 
 /// Names pods that no group helps.
 fn refuse(turn: &mut Turn) {
-    for refusal in &turn.up.refusals {
+    let Turn { out, up, .. } = turn;
+    for refusal in &up.refusals {
         let Some(first) = refusal.pods.first() else { continue };
         let pods = u32::try_from(refusal.pods.len()).unwrap_or(u32::MAX);
         let on = WaitingOn::NoGroup { pods, groups: refusal.groups.clone() };
-        turn.waiting.push(Waiting { what: Subject::Pod(first.clone()), on });
+        out.wait(Subject::Pod(first.clone()), on);
     }
 }
 

@@ -4,7 +4,7 @@ use replank_facts::plan::ChosenBy;
 use replank_model::object::cloud::GroupSize;
 use replank_model::selector::Selector;
 use replank_model::time::Span;
-use replank_protocol::command::{Effect, Replacement};
+use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Replacement};
 use replank_protocol::decision::End;
 use replank_protocol::mark;
 use serde_json::{Value, json};
@@ -40,13 +40,17 @@ fn every_node_is_replaced_and_nothing_of_ours_is_left() {
     assert_eq!(group.size, GroupSize { min: 0, max: 3, desired: 3 });
     assert!(group.tags.is_empty(), "{:?}", group.tags);
     assert!(stage.done.iter().all(|(_, _, result)| result.is_ok()), "{}", stage.story());
-    let evictions = stage.done.iter().filter(|(_, c, _)| matches!(c.effect, Effect::Evict { .. })).count();
+    let evictions = stage
+        .done
+        .iter()
+        .filter(|(_, c, _)| matches!(c.effect, Effect::Kubernetes(KubernetesEffect::Evict { .. })))
+        .count();
     assert_eq!(evictions, 6, "every pod moves once\n{}", stage.story());
     let replacements: Vec<Replacement> = stage
         .done
         .iter()
         .filter_map(|(_, c, _)| match c.effect {
-            Effect::Terminate { replacement, .. } => Some(replacement),
+            Effect::Group(GroupEffect::Terminate { replacement, .. }) => Some(replacement),
             _ => None,
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use replank_model::object::cloud::GroupSize;
 use replank_model::time::Span;
-use replank_protocol::command::Effect;
+use replank_protocol::command::{Effect, GroupEffect};
 use replank_protocol::decision::End;
 use replank_protocol::mark;
 use serde_json::json;
@@ -59,7 +59,7 @@ fn the_surge_stays_what_it_was_when_the_run_began() {
     });
     assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
     let raised = stage.done.iter().filter_map(|(_, command, _)| match &command.effect {
-        Effect::Resize { to, .. } => Some(to.desired),
+        Effect::Group(GroupEffect::Resize { to, .. }) => Some(to.desired),
         _ => None,
     });
     assert!(raised.max().is_none_or(|most| most <= before + 17), "{}", stage.story());

@@ -3,7 +3,7 @@
 use replank_model::object::cloud::GroupSize;
 use replank_model::object::meta::Key;
 use replank_model::time::Span;
-use replank_protocol::command::{Effect, Replacement};
+use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Replacement};
 use replank_protocol::decision::End;
 use replank_protocol::intent::Intent;
 use replank_protocol::mark;
@@ -36,13 +36,19 @@ fn nodes_of(stage: &Stage, group: &str) -> usize {
 }
 
 fn evictions(stage: &Stage) -> usize {
-    stage.done.iter().filter(|(_, c, r)| matches!(c.effect, Effect::Evict { .. }) && r.is_ok()).count()
+    stage
+        .done
+        .iter()
+        .filter(|(_, c, r)| {
+            matches!(c.effect, Effect::Kubernetes(KubernetesEffect::Evict { .. })) && r.is_ok()
+        })
+        .count()
 }
 
 /// Groups of the instances that were ended, each with a place less in it.
 fn ended_in(stage: &Stage) -> Vec<&str> {
     let ended = stage.done.iter().filter_map(|(_, command, _)| match &command.effect {
-        Effect::Terminate { group, replacement, .. } => {
+        Effect::Group(GroupEffect::Terminate { group, replacement, .. }) => {
             assert_eq!(*replacement, Replacement::Decrement);
             Some(group.as_str())
         }

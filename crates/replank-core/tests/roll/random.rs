@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use replank_model::object::cloud::GroupSize;
 use replank_model::time::Span;
-use replank_protocol::command::Effect;
+use replank_protocol::command::{Effect, KubernetesEffect};
 use replank_protocol::decision::End;
 use replank_protocol::waiting::WaitingOn;
 use serde_json::{Value, json};
@@ -164,13 +164,13 @@ proptest! {
             }
             End::RolledBack(_) | End::Cancelled(_) | End::Refused(_) => prop_assert!(false, "{end:?}"),
         }
-        let evicted: Vec<_> = stage.done.iter().filter(|(_, c, r)| matches!(c.effect, Effect::Evict { .. }) && r.is_ok()).collect();
+        let evicted: Vec<_> = stage.done.iter().filter(|(_, c, r)| matches!(c.effect, Effect::Kubernetes(KubernetesEffect::Evict { .. })) && r.is_ok()).collect();
         let mut names: Vec<_> = evicted.iter().map(|(_, c, _)| &c.key).collect();
         names.sort();
         names.dedup();
         prop_assert_eq!(names.len(), evicted.len(), "no pod is evicted twice");
         for (_, command, _) in &evicted {
-            let Effect::Evict { pod, .. } = &command.effect else { continue };
+            let Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) = &command.effect else { continue };
             prop_assert!(pod.key.name.as_str().contains("-x") || pod.key.name.as_str().starts_with("crunch"),
                 "a pod that was moved is not moved again: {}\n{}", pod.key, stage.story());
         }

@@ -6,7 +6,7 @@ use replank_advice::preflight;
 use replank_core::Core;
 use replank_model::object::Kind;
 use replank_model::time::{Span, Time};
-use replank_protocol::command::{CommandKey, Effect};
+use replank_protocol::command::{CommandKey, Effect, GroupEffect, KubernetesEffect};
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::waiting::{Subject, WaitingOn};
 use serde_json::{Value, json};
@@ -78,8 +78,9 @@ fn effects(stage: &Stage) -> BTreeMap<CommandKey, Effect> {
 /// Pods that replace others have names that depend on when they were made; nodes as well. What does not: pods and nodes
 /// of the beginning, and the number of everything.
 fn moved(stage: &Stage) -> (BTreeSet<String>, usize) {
-    let evictions =
-        stage.done.iter().filter(|(_, c, r)| matches!(c.effect, Effect::Evict { .. }) && r.is_ok());
+    let evictions = stage.done.iter().filter(|(_, c, r)| {
+        matches!(c.effect, Effect::Kubernetes(KubernetesEffect::Evict { .. })) && r.is_ok()
+    });
     let pods: BTreeSet<String> = evictions.map(|(_, c, _)| c.key.0.to_string()).collect();
     let ends =
         stage.keys_done().iter().filter(|key| key.0.contains("/terminate/")).collect::<BTreeSet<_>>().len();
@@ -130,15 +131,23 @@ fn same_end(one: &End, other: &End) -> bool {
 /// differ: whichever comes first is the effect.
 fn is_same_effect(one: &Effect, other: &Effect) -> bool {
     match (one, other) {
-        (Effect::Cordon { node: a, mark: m, .. }, Effect::Cordon { node: b, mark: n, .. }) => {
-            a == b && m.role.as_str() == n.role.as_str()
-        }
-        (Effect::Uncordon { node: a, .. }, Effect::Uncordon { node: b, .. }) => a == b,
+        (
+            Effect::Kubernetes(KubernetesEffect::Cordon { node: a, mark: m, .. }),
+            Effect::Kubernetes(KubernetesEffect::Cordon { node: b, mark: n, .. }),
+        ) => a == b && m.role.as_str() == n.role.as_str(),
+        (
+            Effect::Kubernetes(KubernetesEffect::Uncordon { node: a, .. }),
+            Effect::Kubernetes(KubernetesEffect::Uncordon { node: b, .. }),
+        ) => a == b,
         // A tag is written once: what a later command says of the moment is not written.
-        (Effect::TagGroup { group: a, key: k, .. }, Effect::TagGroup { group: b, key: l, .. }) => {
-            (a, k) == (b, l)
-        }
-        (Effect::Terminate { instance: a, .. }, Effect::Terminate { instance: b, .. }) => a == b,
+        (
+            Effect::Group(GroupEffect::Tag { group: a, key: k, .. }),
+            Effect::Group(GroupEffect::Tag { group: b, key: l, .. }),
+        ) => (a, k) == (b, l),
+        (
+            Effect::Group(GroupEffect::Terminate { instance: a, .. }),
+            Effect::Group(GroupEffect::Terminate { instance: b, .. }),
+        ) => a == b,
         (a, b) => a == b,
     }
 }

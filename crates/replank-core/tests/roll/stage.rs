@@ -26,7 +26,9 @@ use replank_model::object::{Kind, Object};
 use replank_model::text::{GroupName, InstanceId, NodeName, Text, Uid, Zone};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_protocol::command::{Command, CommandKey, Effect, Outcome, Refusal, Replacement};
+use replank_protocol::command::{
+    Command, CommandKey, Effect, GroupEffect, KubernetesEffect, Outcome, QueueEffect, Refusal, Replacement,
+};
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::mark;
 use replank_protocol::waiting::{Subject, WaitingOn};
@@ -289,7 +291,7 @@ impl Stage {
             let answer = Outcome {
                 key: command.key.clone(),
                 at: self.now + Span::from_secs(1),
-                result: result.clone(),
+                answer: result.clone().into(),
             };
             self.answers.push((self.now + Span::from_secs(1), answer));
             self.done.push((self.now, command, result));
@@ -707,18 +709,20 @@ impl Stage {
 
     fn execute(&mut self, command: &Command) -> Result<(), Refusal> {
         match &command.effect {
-            Effect::Cordon { node, version, mark } => {
+            Effect::Kubernetes(KubernetesEffect::Cordon { node, version, mark }) => {
                 let known = self.node_at(&node.name, &node.uid, version.0)?;
                 self.put(mark::laid(&known, &command.run, mark));
                 Ok(())
             }
-            Effect::Uncordon { node, version } => {
+            Effect::Kubernetes(KubernetesEffect::Uncordon { node, version }) => {
                 let known = self.node_at(&node.name, &node.uid, version.0)?;
                 self.put(mark::lifted(&known));
                 Ok(())
             }
-            Effect::Evict { pod, grace_seconds: None } => self.evict(&pod.key, &pod.uid),
-            Effect::TagGroup { group, key, from, value } => {
+            Effect::Kubernetes(KubernetesEffect::Evict { pod, grace_seconds: None }) => {
+                self.evict(&pod.key, &pod.uid)
+            }
+            Effect::Group(GroupEffect::Tag { group, key, from, value }) => {
                 self.group(group, |group| {
                     if group.tags.get(key) == from.as_ref() {
                         group.tags = group.tags.with(key.clone(), value.clone());
@@ -726,11 +730,11 @@ impl Stage {
                 });
                 Ok(())
             }
-            Effect::UntagGroup { group, key } => {
+            Effect::Group(GroupEffect::Untag { group, key }) => {
                 self.group(group, |group| group.tags = group.tags.without(key));
                 Ok(())
             }
-            Effect::SetTemplate { group, from, to } => {
+            Effect::Group(GroupEffect::SetTemplate { group, from, to }) => {
                 let known = &self.truth.groups()[group];
                 if known.current != *from {
                     return Err(conflict("template"));
@@ -745,7 +749,7 @@ impl Stage {
                 });
                 Ok(())
             }
-            Effect::Resize { group, from, to } => {
+            Effect::Group(GroupEffect::Resize { group, from, to }) => {
                 assert!(to.desired >= from.desired, "a desired number is never lowered");
                 if self.truth.groups()[group].size != *from {
                     return Err(conflict("size"));
@@ -757,25 +761,28 @@ impl Stage {
                 self.group(group, |group| group.size = *to);
                 Ok(())
             }
-            Effect::Terminate { instance, group, node, replacement } => self.terminate(
-                instance,
-                group,
-                node.as_ref().map(|node| (&node.name, &node.uid)),
-                *replacement,
-            ),
-            Effect::Evict { .. }
-            | Effect::DeletePod { .. }
-            | Effect::ForceDelete { .. }
-            | Effect::Exclude { .. }
-            | Effect::Relieve { .. }
-            | Effect::CompleteAction { .. }
-            | Effect::Heartbeat { .. }
-            | Effect::HoldMessage { .. }
-            | Effect::Create { .. }
-            | Effect::Replace { .. }
-            | Effect::Delete { .. }
-            | Effect::DeleteMessage { .. }
-            | Effect::RestartWorkload { .. } => panic!("core asks for none of these here: {command:?}"),
+            Effect::Group(GroupEffect::Terminate { instance, group, expected, replacement }) => self
+                .terminate(
+                    instance,
+                    group,
+                    expected.node().map(|node| (&node.name, &node.uid)),
+                    *replacement,
+                ),
+            Effect::Kubernetes(KubernetesEffect::Evict { .. })
+            | Effect::Kubernetes(KubernetesEffect::DeletePod { .. })
+            | Effect::Kubernetes(KubernetesEffect::ForceDelete { .. })
+            | Effect::Kubernetes(KubernetesEffect::Exclude { .. })
+            | Effect::Group(GroupEffect::Relieve { .. })
+            | Effect::Group(GroupEffect::CompleteAction { .. })
+            | Effect::Group(GroupEffect::Heartbeat { .. })
+            | Effect::Queue(QueueEffect::HoldMessage { .. })
+            | Effect::Kubernetes(KubernetesEffect::Create { .. })
+            | Effect::Kubernetes(KubernetesEffect::Replace { .. })
+            | Effect::Kubernetes(KubernetesEffect::Delete { .. })
+            | Effect::Queue(QueueEffect::DeleteMessage { .. })
+            | Effect::Kubernetes(KubernetesEffect::RestartWorkload { .. }) => {
+                panic!("core asks for none of these here: {command:?}")
+            }
         }
     }
 
@@ -814,6 +821,7 @@ impl Stage {
             if budget.status.disruptions_allowed <= 0 {
                 return Err(Refusal::Budget {
                     message: Text::from(format!("{} allows none", budget.meta.name)),
+                    retry_after_seconds: None,
                 });
             }
             budget.status.disruptions_allowed -= 1;

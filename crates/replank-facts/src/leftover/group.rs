@@ -7,7 +7,7 @@ use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
 
 use super::{Holds, Leftover, OURS, On, State};
-use replank_protocol::command::Effect;
+use replank_protocol::command::{Effect, GroupEffect};
 use replank_protocol::mark::{self, Before, Begun, Halted, Moment, Until};
 
 /// What a tag says of itself.
@@ -105,8 +105,10 @@ fn leftover(
     let is_needed = |key: &Text| stays.is_some() && (**key == *mark::ORIGINAL_SIZE || **key == *mark::BEGUN);
     let taken: Vec<Text> = keys.iter().filter(|key| !is_needed(key)).cloned().collect();
     let name = &group.name;
-    let resize = lowered.map(|to| Effect::Resize { group: name.clone(), from: group.size, to });
-    let untag = taken.iter().map(|key| Effect::UntagGroup { group: name.clone(), key: key.clone() });
+    let resize =
+        lowered.map(|to| Effect::Group(GroupEffect::Resize { group: name.clone(), from: group.size, to }));
+    let untag =
+        taken.iter().map(|key| Effect::Group(GroupEffect::Untag { group: name.clone(), key: key.clone() }));
     let line = lowered.map(|to| {
         let max = to.max;
         format!("aws autoscaling update-auto-scaling-group --auto-scaling-group-name {name} --max-size {max}")

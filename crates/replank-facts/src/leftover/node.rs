@@ -4,7 +4,7 @@ use replank_model::object::node::Node;
 use replank_model::text::{RunId, Text};
 
 use super::{Holds, Leftover, OURS, On, State};
-use replank_protocol::command::{Effect, NodeTarget};
+use replank_protocol::command::{Effect, KubernetesEffect, NodeTarget};
 use replank_protocol::mark;
 
 pub(super) fn of(holds: &Holds, node: &Node) -> Option<Leftover> {
@@ -43,7 +43,10 @@ pub(super) fn of(holds: &Holds, node: &Node) -> Option<Leftover> {
         run,
         since,
         state,
-        effects: vec![Effect::Uncordon { node: target, version: node.meta.resource_version }],
+        effects: vec![Effect::Kubernetes(KubernetesEffect::Uncordon {
+            node: target,
+            version: node.meta.resource_version,
+        })],
         stays: None,
     })
 }

@@ -5,7 +5,7 @@ use replank_model::object::cloud::{GroupSize, LaunchTemplate, TemplateVersion, W
 use serde_json::json;
 
 use super::*;
-use replank_protocol::command::{Mark, NodeRole};
+use replank_protocol::command::{GroupEffect, KubernetesEffect, Mark, NodeRole};
 
 fn time(text: &str) -> Time {
     text.parse().expect("a time")
@@ -52,16 +52,16 @@ fn cleared(view: &View) -> View {
     let mut view = view.clone();
     for effect in find(&view, now()).into_iter().flat_map(|leftover| leftover.effects) {
         let delta = match effect {
-            Effect::Uncordon { node, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Uncordon { node, .. }) => {
                 Delta::Put(Object::from(mark::lifted(view.node(&node.name).expect("it is there"))))
             }
-            Effect::Resize { group, from, to } => {
+            Effect::Group(GroupEffect::Resize { group, from, to }) => {
                 let mut group = replank_model::object::cloud::NodeGroup::clone(&view.groups()[&group]);
                 assert_eq!(group.size, from);
                 group.size = to;
                 Delta::Group(group.into())
             }
-            Effect::UntagGroup { group, key } => {
+            Effect::Group(GroupEffect::Untag { group, key }) => {
                 let mut group = replank_model::object::cloud::NodeGroup::clone(&view.groups()[&group]);
                 group.tags = group.tags.without(&key);
                 Delta::Group(group.into())

@@ -141,7 +141,8 @@ impl fmt::Display for LaunchFailure {
 }
 
 /// Minimum, maximum and desired number of instances of a group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct GroupSize {
     /// Lower bound.
     pub min: u32,
@@ -158,12 +159,16 @@ impl fmt::Display for GroupSize {
 }
 
 /// Which version of a group's launch template: a position in [`NodeGroup::templates`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(transparent)]
 pub struct TemplateVersion(pub u32);
 
 /// What an instance of a group is made from (an EC2 launch template's version, and what EKS adds to it), and what the node
 /// that it becomes looks like.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LaunchTemplate {
     /// Machine image.
     pub image: Text,
@@ -182,7 +187,8 @@ pub struct LaunchTemplate {
 }
 
 /// One instance type of a launch template and what a node of it offers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct NodeShape {
     /// Instance type.
     pub instance_type: Text,

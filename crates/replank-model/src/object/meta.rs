@@ -107,9 +107,11 @@ impl Meta {
 }
 
 /// Namespace and name: what identifies an object of a known kind at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Key {
     /// Namespace; empty for cluster-scoped kinds.
+    #[serde(skip_serializing_if = "Namespace::is_empty")]
     pub namespace: Namespace,
     /// Name.
     pub name: Name,

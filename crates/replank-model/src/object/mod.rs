@@ -51,9 +51,9 @@ pub trait Resource: Clone + fmt::Debug + PartialEq + Into<Object> {
 macro_rules! kinds {
     ($( $variant:ident, $ty:path, $api:literal, $kind:literal, $plural:literal, $scope:ident, $generation:ident; )*) => {
         /// The kinds of objects, in the order in which objects are sorted.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         pub enum Kind {
-            $( #[doc = concat!("`", $api, "` ", $kind, ".")] $variant, )*
+            $( #[doc = concat!("`", $api, "` ", $kind, ".")] #[serde(rename = $kind)] $variant, )*
             /// A kind that no decision reads.
             Other,
         }
@@ -207,6 +207,20 @@ impl fmt::Display for Kind {
     }
 }
 
+/// As the API writes it.
+impl serde::Serialize for Object {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        render(self).serialize(serializer)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Object {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        Self::from_json(value).map_err(serde::de::Error::custom)
+    }
+}
+
 impl From<Arc<cluster::Other>> for Object {
     fn from(object: Arc<cluster::Other>) -> Self {
         Self::Other(object)
@@ -249,7 +263,7 @@ impl Object {
 }
 
 /// One incarnation of one object.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ObjectRef {
     /// Kind.
     pub kind: Kind,

@@ -8,6 +8,7 @@ use std::fmt;
 use replank_model::object::cloud::GroupSize;
 use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
+use serde::{Deserialize, Serialize};
 
 /// The run and the pairs behind it, of which all keys are known.
 fn pairs<'t>(text: &'t str, known: &[&str]) -> (RunId, BTreeMap<&'t str, &'t str>) {
@@ -29,7 +30,8 @@ fn number<T: std::str::FromStr>(pairs: &BTreeMap<&str, &str>, key: &str) -> Opti
 }
 
 /// What [`super::BEGUN`] says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Begun {
     /// The run.
     pub run: RunId,
@@ -62,7 +64,8 @@ impl Begun {
 }
 
 /// What [`super::HALTED`] says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Halted {
     /// The run.
     pub run: RunId,
@@ -73,7 +76,8 @@ pub struct Halted {
 }
 
 /// Why a run ended without being done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Halt {
     /// Only a person could have helped.
     Hopeless,
@@ -93,7 +97,8 @@ pub enum Halt {
 }
 
 /// More pods, or nodes, are in a bad way than may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Ailment {
     /// In which way.
     pub illness: Illness,
@@ -106,7 +111,8 @@ pub struct Ailment {
 }
 
 /// A bad way that pods or nodes are in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Illness {
     /// A container is in `CrashLoopBackOff`.
     CrashLooping,
@@ -119,7 +125,8 @@ pub enum Illness {
 }
 
 /// Of what is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Whose {
     /// New nodes, and pods on them.
     New,
@@ -227,7 +234,8 @@ impl Halted {
 }
 
 /// What [`super::HEALTH`] says: pods of the cluster in a bad way when the run began.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Before {
     /// The run.
     pub run: RunId,
@@ -263,7 +271,8 @@ impl Before {
 }
 
 /// What tags of [`super::STAGE`] and [`super::RETAINED`] say.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Until {
     /// The run.
     pub run: RunId,
@@ -287,7 +296,8 @@ impl Until {
 }
 
 /// What tags of [`super::PAUSED`] and [`super::RESUMED`] say.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Moment {
     /// The run.
     pub run: RunId,

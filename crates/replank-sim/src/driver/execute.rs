@@ -13,9 +13,11 @@ use replank_model::object::workload::{DaemonSet, Deployment, StatefulSet};
 use replank_model::object::{Kind, Object, ObjectRef, render};
 use replank_model::text::{GroupName, InstanceId, Text};
 use replank_protocol::command::{
-    Command, Dependents, Effect, NodeTarget, PodTarget, Refusal, Replacement, Restartable, WorkloadTarget,
+    Command, Dependents, Effect, Expected, GroupEffect, KubernetesEffect, NodeTarget, PodTarget, QueueEffect,
+    Refusal, Replacement, Restartable, WorkloadTarget,
 };
-use replank_protocol::mark;
+use replank_protocol::proof::mismatch;
+use replank_protocol::{mark, proof};
 
 use crate::api::json::Address;
 use crate::api::{self, ApiError, DeleteOptions, Eviction, Propagation};
@@ -25,44 +27,75 @@ use crate::controllers::Ctx;
 /// Carries out one command.
 pub(crate) fn execute(ctx: &mut Ctx<'_>, cloud: &mut Cloud, command: &Command) -> Result<(), Refusal> {
     if ctx.api.now() > command.deadline {
-        return Err(Refusal::Failed { code: 504, message: Text::from("the command's deadline has passed") });
+        return Err(Refusal::Late);
     }
     match &command.effect {
-        Effect::Cordon { node, version, mark } => change_node(ctx, node, *version, |object| {
-            *object = mark::laid(object, &command.run, mark);
-        }),
-        Effect::Uncordon { node, version } => change_node(ctx, node, *version, |object| {
-            *object = mark::lifted(object);
-        }),
-        Effect::Evict { pod, grace_seconds } => evict(ctx, pod, *grace_seconds),
-        Effect::DeletePod { pod, grace_seconds } => delete(ctx, pod, *grace_seconds),
-        Effect::ForceDelete { pod, instance } => force_delete(ctx, pod, instance),
-        Effect::Exclude { node, version, at } => change_node(ctx, node, *version, |object| {
-            *object = mark::excluded(object, &command.run, *at);
-        }),
-        Effect::RestartWorkload { workload, version, at } => {
+        Effect::Kubernetes(KubernetesEffect::Cordon { node, version, mark }) => {
+            change_node(ctx, node, *version, |object| {
+                *object = mark::laid(object, &command.run, mark);
+            })
+        }
+        Effect::Kubernetes(KubernetesEffect::Uncordon { node, version }) => {
+            change_node(ctx, node, *version, |object| {
+                *object = mark::lifted(object);
+            })
+        }
+        Effect::Kubernetes(KubernetesEffect::Evict { pod, grace_seconds }) => evict(ctx, pod, *grace_seconds),
+        Effect::Kubernetes(KubernetesEffect::DeletePod { pod, grace_seconds }) => {
+            delete(ctx, pod, *grace_seconds)
+        }
+        Effect::Kubernetes(KubernetesEffect::ForceDelete { pod, instance }) => {
+            force_delete(ctx, pod, instance)
+        }
+        Effect::Kubernetes(KubernetesEffect::Exclude { node, version, at }) => {
+            change_node(ctx, node, *version, |object| {
+                *object = mark::excluded(object, &command.run, *at);
+            })
+        }
+        Effect::Kubernetes(KubernetesEffect::RestartWorkload { workload, version, at }) => {
             restart(ctx, workload, *version, &|template| mark::restarted(template, &command.run, *at))
         }
-        Effect::TagGroup { group, key, from, value } => change_group(ctx, group, |group| {
-            if group.tags.get(key) == from.as_ref() {
-                group.tags = group.tags.with(key.clone(), value.clone());
+        Effect::Group(GroupEffect::Tag { group, key, from, value }) => change_group(ctx, group, |group| {
+            let known = group.tags.get(key);
+            // What was written by this command before is no mismatch.
+            if known != from.as_ref() && known != Some(value) {
+                let text = |value: Option<&Text>| value.map_or("absent", |value| &**value).to_owned();
+                return Err(mismatch(
+                    format!("tag {key} of group {}", group.name),
+                    &text(from.as_ref()),
+                    &text(known),
+                ));
             }
+            group.tags = group.tags.with(key.clone(), value.clone());
             Ok(())
         }),
-        Effect::UntagGroup { group, key } => change_group(ctx, group, |group| {
+        Effect::Group(GroupEffect::Untag { group, key }) => change_group(ctx, group, |group| {
             group.tags = group.tags.without(key);
             Ok(())
         }),
-        Effect::SetTemplate { group, from, to } => set_template(ctx, group, *from, to),
-        Effect::Resize { group, from, to } => resize(ctx, group, *from, *to),
-        Effect::Relieve { instance, group, node, hook } => relieve(ctx, cloud, (instance, group), node, hook),
-        Effect::CompleteAction { action } => cloud.complete(ctx, action),
-        Effect::Heartbeat { action } => cloud.heartbeat(ctx, action),
-        Effect::HoldMessage { message, receipt, until } => cloud.hold_message(ctx, message, receipt, *until),
-        Effect::DeleteMessage { message, receipt } => cloud.delete_message(message, receipt),
-        Effect::Create { object } => ctx.api.apply_json(render(object)).map(drop).map_err(refusal),
-        Effect::Replace { object } => replace(ctx, object),
-        Effect::Delete { object, version, dependents } => {
+        Effect::Group(GroupEffect::SetTemplate { group, from, to }) => set_template(ctx, group, *from, to),
+        Effect::Group(GroupEffect::Resize { group, from, to }) => resize(ctx, group, *from, *to),
+        Effect::Group(GroupEffect::Relieve { instance, group, node, hook }) => {
+            relieve(ctx, cloud, (instance, group), node, hook)
+        }
+        Effect::Group(GroupEffect::CompleteAction { action, expected }) => {
+            if let Some(expected) = expected {
+                prove(ctx, &action.instance, expected)?;
+            }
+            cloud.complete(ctx, action)
+        }
+        Effect::Group(GroupEffect::Heartbeat { action }) => cloud.heartbeat(ctx, action),
+        Effect::Queue(QueueEffect::HoldMessage { message, receipt, until }) => {
+            cloud.hold_message(ctx, message, receipt, *until)
+        }
+        Effect::Queue(QueueEffect::DeleteMessage { message, receipt }) => {
+            cloud.delete_message(message, receipt)
+        }
+        Effect::Kubernetes(KubernetesEffect::Create { object }) => {
+            ctx.api.apply_json(render(object)).map(drop).map_err(refusal)
+        }
+        Effect::Kubernetes(KubernetesEffect::Replace { object }) => replace(ctx, object),
+        Effect::Kubernetes(KubernetesEffect::Delete { object, version, dependents }) => {
             let options = DeleteOptions {
                 propagation: Some(match dependents {
                     Dependents::Orphaned => Propagation::Orphan,
@@ -74,8 +107,9 @@ pub(crate) fn execute(ctx: &mut Ctx<'_>, cloud: &mut Cloud, command: &Command) -
             };
             delete_object(ctx, object, &options)
         }
-        Effect::Terminate { instance, group, node, replacement } => {
-            terminate(ctx, cloud, instance, group, node.as_ref(), *replacement)
+        Effect::Group(GroupEffect::Terminate { instance, group, expected, replacement }) => {
+            prove(ctx, instance, expected)?;
+            terminate(ctx, cloud, (instance, group), expected.node(), *replacement)
         }
     }
 }
@@ -137,10 +171,9 @@ fn replace(ctx: &mut Ctx<'_>, object: &Object) -> Result<(), Refusal> {
 
 /// The machine first: what the API lets go of while its containers may run is not gone, only out of sight.
 fn force_delete(ctx: &mut Ctx<'_>, pod: &PodTarget, instance: &InstanceId) -> Result<(), Refusal> {
-    let known = ctx.view().instances().get(instance);
-    if let Some(known) = known.filter(|known| known.state != InstanceState::Terminated) {
-        let state = known.state.as_str();
-        return Err(conflict(format!("instance {instance} is {state}: pod {} may run", pod.key)));
+    let state = ctx.view().instances().get(instance).map_or("not listed", |known| known.state.as_str());
+    if state != InstanceState::Terminated.as_str() {
+        return Err(mismatch(format!("instance {instance}"), InstanceState::Terminated.as_str(), state));
     }
     delete(ctx, pod, Some(0))
 }
@@ -208,8 +241,12 @@ fn set_template(
 ) -> Result<(), Refusal> {
     change_group(ctx, group, |group| {
         if group.current != from {
-            let message = format!("launch template version is {}, not {}", group.current.0, from.0);
-            return Err(conflict(message));
+            let (expected, found) = (from.0.to_string(), group.current.0.to_string());
+            return Err(mismatch(
+                format!("launch template version of group {}", group.name),
+                &expected,
+                &found,
+            ));
         }
         let known = group.templates.iter().position(|template| template == to);
         let position = known.unwrap_or_else(|| {
@@ -224,7 +261,8 @@ fn set_template(
 fn resize(ctx: &mut Ctx<'_>, group: &GroupName, from: GroupSize, to: GroupSize) -> Result<(), Refusal> {
     change_group(ctx, group, |group| {
         if group.size != from {
-            return Err(conflict(format!("group {} is {}, not {from}", group.name, group.size)));
+            let (expected, found) = (from.to_string(), group.size.to_string());
+            return Err(mismatch(format!("size of group {}", group.name), &expected, &found));
         }
         if to.min > to.desired || to.desired > to.max {
             let message = format!("group {}: desired must lie between min and max: {to}", group.name);
@@ -247,14 +285,13 @@ fn relieve(
     if !hooks.iter().any(|known| &*known.name == hook && known.at == Transition::Terminating) {
         return Err(conflict(format!("group {group} has no termination hook {hook}")));
     }
-    terminate(ctx, cloud, id, group, Some(node), Replacement::Launch)
+    terminate(ctx, cloud, (id, group), Some(node), Replacement::Launch)
 }
 
 fn terminate(
     ctx: &mut Ctx<'_>,
     cloud: &mut Cloud,
-    id: &InstanceId,
-    group: &GroupName,
+    (id, group): (&InstanceId, &GroupName),
     node: Option<&NodeTarget>,
     replacement: Replacement,
 ) -> Result<(), Refusal> {
@@ -284,6 +321,26 @@ fn terminate(
     Ok(())
 }
 
+/// What a command expects of an instance's node, held against what there is: a read of the API server itself.
+fn prove(ctx: &Ctx<'_>, instance: &InstanceId, expected: &Expected) -> Result<(), Refusal> {
+    let view = ctx.view();
+    match expected {
+        Expected::Drained { node: target, marked_by, remaining } => {
+            // The node object is gone, the instance is not: terminating it is what was asked for.
+            let Some(node) = view.node(&target.name) else { return Ok(()) };
+            let pods = view.pods_on(&target.name).iter().map(|ix| &*view.pods[*ix]);
+            proof::drained(node, pods, (target, marked_by, remaining))
+        }
+        Expected::Unregistered => {
+            let node = view.instances().get(instance).and_then(|known| known.node.as_ref());
+            match node.filter(|name| view.node(name).is_some()) {
+                Some(name) => Err(mismatch(format!("instance {instance}"), "no node", name.as_str())),
+                None => Ok(()),
+            }
+        }
+    }
+}
+
 /// The node that the decision was about must still be the instance's.
 fn check_node(ctx: &Ctx<'_>, instance: &Instance, node: Option<&NodeTarget>) -> Result<(), Refusal> {
     let known = instance.node.as_ref().and_then(|name| ctx.view().node(name));
@@ -301,18 +358,20 @@ fn conflict(message: String) -> Refusal {
     Refusal::Conflict { message: Text::from(message) }
 }
 
-/// What a client makes of the API server's answer.
+/// What a client makes of the API server's answer. Only a 429 with the cause DisruptionBudget is a budget's.
 fn refusal(error: ApiError) -> Refusal {
     let message = Text::from(error.message);
     let is_budget = error.causes.iter().any(|cause| cause.reason == "DisruptionBudget");
-    match (error.code, error.retry_after_seconds) {
-        (429, Some(after_seconds)) => Refusal::Later { after_seconds, message },
-        (429, None) if is_budget => {
+    match error.code {
+        429 if is_budget => {
             let causes: Vec<String> = error.causes.into_iter().map(|cause| cause.message).collect();
-            Refusal::Budget { message: Text::from(causes.join("; ")) }
+            Refusal::Budget {
+                message: Text::from(causes.join("; ")),
+                retry_after_seconds: error.retry_after_seconds,
+            }
         }
-        (409, _) => Refusal::Conflict { message },
-        (404, _) => Refusal::Gone { message },
-        (code, _) => Refusal::Failed { code, message },
+        409 => Refusal::Conflict { message },
+        404 => Refusal::Gone { message },
+        code => Refusal::Failed { code, message },
     }
 }

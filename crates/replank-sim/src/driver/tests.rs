@@ -11,7 +11,8 @@ use replank_model::object::{Kind, Object};
 use replank_model::text::{InstanceId, NodeName, RunId};
 use replank_model::time::{Span, Time};
 use replank_protocol::command::{
-    Command, CommandKey, Effect, NodeTarget, Outcome, PodTarget, Refusal, Restartable, WorkloadTarget,
+    Command, CommandKey, Effect, KubernetesEffect, NodeTarget, Outcome, PodTarget, QueueEffect, Refusal,
+    Restartable, WorkloadTarget,
 };
 use replank_protocol::decision::Decision;
 use replank_protocol::intent::Intent;
@@ -114,7 +115,11 @@ fn restart_of(deployment: &Deployment) -> Effect {
     let (key, uid) = (deployment.meta.key(), deployment.meta.uid.clone());
     let at = "2026-01-01T00:00:30Z".parse().expect("a time");
     let workload = WorkloadTarget { kind: Restartable::Deployment, key, uid };
-    Effect::RestartWorkload { workload, version: deployment.meta.resource_version, at }
+    Effect::Kubernetes(KubernetesEffect::RestartWorkload {
+        workload,
+        version: deployment.meta.resource_version,
+        at,
+    })
 }
 
 #[test]
@@ -171,10 +176,10 @@ fn a_pod_is_deleted_by_force_only_after_its_instance() {
     let key = Key::new("shop", "web-0");
     let deleted = stage.world.request(|api| api.delete(Kind::Pod, &key, &DeleteOptions::default()));
     deleted.expect("it is there");
-    let force = Effect::ForceDelete {
+    let force = Effect::Kubernetes(KubernetesEffect::ForceDelete {
         pod: PodTarget { key, uid: "web-0".into() },
         instance: InstanceId::from("i-1"),
-    };
+    });
     for state in [InstanceState::Running, InstanceState::ShuttingDown] {
         stage.instance(state);
         let refused = stage.order(force.clone());
@@ -195,15 +200,19 @@ fn an_exclusion_is_written_once_and_taken_back_by_the_uncordon() {
     let target = NodeTarget { name: NodeName::from("n1"), uid: "n1".into() };
     let old = known(&stage).meta.resource_version;
     let at = "2026-01-01T00:00:30Z".parse().expect("a time");
-    assert_eq!(stage.order(Effect::Exclude { node: target.clone(), version: old, at }), Ok(()));
+    assert_eq!(
+        stage.order(Effect::Kubernetes(KubernetesEffect::Exclude { node: target.clone(), version: old, at })),
+        Ok(())
+    );
     let excluded = known(&stage);
     assert_eq!(excluded.meta.labels.value(mark::EXCLUDE), Some("true"));
     assert_eq!(excluded.meta.annotations.value(mark::EXCLUDED), Some("run"));
     assert_eq!(mark::excluded_since(&excluded), Some(at));
-    let stale = stage.order(Effect::Exclude { node: target.clone(), version: old, at });
+    let stale =
+        stage.order(Effect::Kubernetes(KubernetesEffect::Exclude { node: target.clone(), version: old, at }));
     assert!(matches!(stale, Err(Refusal::Conflict { .. })), "{stale:?}");
     let version = excluded.meta.resource_version;
-    assert_eq!(stage.order(Effect::Uncordon { node: target, version }), Ok(()));
+    assert_eq!(stage.order(Effect::Kubernetes(KubernetesEffect::Uncordon { node: target, version })), Ok(()));
     let released = known(&stage);
     assert_eq!(released.meta.labels.value(mark::EXCLUDE), None);
     assert_eq!(released.meta.annotations.value(mark::EXCLUDED), None);
@@ -216,7 +225,11 @@ fn no_message_is_hidden_for_more_than_twelve_hours_and_it_comes_back_with_anothe
     stage.world.pass(Span::from_secs(6));
     let hold = |stage: &mut Stage, receipt: &str, hours: i64| {
         let until = stage.world.now() + Span::from_minutes(hours * 60);
-        stage.order(Effect::HoldMessage { message: "m-0000".into(), receipt: receipt.into(), until })
+        stage.order(Effect::Queue(QueueEffect::HoldMessage {
+            message: "m-0000".into(),
+            receipt: receipt.into(),
+            until,
+        }))
     };
     assert_eq!(hold(&mut stage, "m-0000#1", 6), Ok(()));
     stage.world.pass(Span::from_minutes(5 * 60));

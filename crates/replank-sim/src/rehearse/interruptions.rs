@@ -11,7 +11,7 @@ use replank_model::object::pod::Pod;
 use replank_model::text::{InstanceId, NodeName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_protocol::command::Effect;
+use replank_protocol::command::{Effect, GroupEffect};
 use serde::{Serialize, Serializer};
 
 use crate::cloud::Told;
@@ -131,7 +131,7 @@ impl Observer for Interruptions {
     }
 
     fn executed(&mut self, _at: Time, sent: &Sent, _view: &View) {
-        if let Effect::Terminate { instance, .. } = &sent.command.effect {
+        if let Effect::Group(GroupEffect::Terminate { instance, .. }) = &sent.command.effect {
             self.0.borrow_mut().ours.insert(instance.clone());
         }
     }

@@ -14,7 +14,7 @@ use replank_model::object::{Kind, Object};
 use replank_model::text::{Name, Namespace, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_protocol::command::{Command, Dependents, Effect};
+use replank_protocol::command::{Command, Dependents, Effect, KubernetesEffect};
 use replank_protocol::decision::End;
 use serde::Serialize;
 
@@ -272,34 +272,42 @@ fn words(command: &Command, kind: Kind, of: &Key) -> String {
     let record = record_key(kind, of).name;
     let is_record = |object: &Object| object.kind() == Kind::Other && object.meta().name == record;
     match &command.effect {
-        Effect::Create { object } if is_record(object) => {
+        Effect::Kubernetes(KubernetesEffect::Create { object }) if is_record(object) => {
             format!("writes both manifests in {}", name(object))
         }
-        Effect::Replace { object } if is_record(object) && object.meta().finalizers.is_empty() => {
+        Effect::Kubernetes(KubernetesEffect::Replace { object })
+            if is_record(object) && object.meta().finalizers.is_empty() =>
+        {
             format!("lets {} go", name(object))
         }
-        Effect::Replace { object } if is_record(object) => {
+        Effect::Kubernetes(KubernetesEffect::Replace { object }) if is_record(object) => {
             format!("writes in {} that a Service has no endpoint", name(object))
         }
-        Effect::Delete { object, .. } if object.key.name == record => format!("deletes ConfigMap {record}"),
-        Effect::Create { object } => format!("makes {}", name(object)),
-        Effect::Delete { object, dependents: Dependents::Orphaned, .. } => {
+        Effect::Kubernetes(KubernetesEffect::Delete { object, .. }) if object.key.name == record => {
+            format!("deletes ConfigMap {record}")
+        }
+        Effect::Kubernetes(KubernetesEffect::Create { object }) => format!("makes {}", name(object)),
+        Effect::Kubernetes(KubernetesEffect::Delete { object, dependents: Dependents::Orphaned, .. }) => {
             format!("deletes {} {} and leaves what it owns", object.kind, object.key.name)
         }
-        Effect::Delete { object, dependents: Dependents::Collected, .. } => {
+        Effect::Kubernetes(KubernetesEffect::Delete {
+            object, dependents: Dependents::Collected, ..
+        }) => {
             // No other untyped object is deleted.
             let kind = if object.kind == Kind::Other { "Rollout" } else { object.kind.as_str() };
             format!("deletes {kind} {} with all that it owns", object.key.name)
         }
-        Effect::Replace { object: Object::HorizontalPodAutoscaler(autoscaler) } => {
+        Effect::Kubernetes(KubernetesEffect::Replace {
+            object: Object::HorizontalPodAutoscaler(autoscaler),
+        }) => {
             let target = &autoscaler.spec.scale_target_ref;
             let (kind, name) = (&target.kind, &target.name);
             format!("has HorizontalPodAutoscaler {} scale {kind} {name}", autoscaler.meta.name)
         }
-        Effect::Replace { object: object @ Object::Deployment(deployment) } => {
+        Effect::Kubernetes(KubernetesEffect::Replace { object: object @ Object::Deployment(deployment) }) => {
             format!("sizes {} to {}", name(object), deployment.spec.replicas.unwrap_or(1))
         }
-        Effect::Replace { object: Object::Other(other) } => {
+        Effect::Kubernetes(KubernetesEffect::Replace { object: Object::Other(other) }) => {
             format!("changes {} {}", other.kind, other.meta.name)
         }
         other => format!("{other:?}"),

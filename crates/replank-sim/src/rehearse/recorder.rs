@@ -14,7 +14,7 @@ use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::text::{GroupName, NodeName, Uid};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
-use replank_protocol::command::{Effect, PodTarget, Refusal};
+use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, PodTarget, QueueEffect, Refusal};
 use replank_protocol::decision::Decision;
 use rustc_hash::FxHashMap;
 
@@ -80,7 +80,7 @@ impl BudgetCount {
     /// Where it is counted that an effect has left fewer healthy pods than must stay. A deletion asks no budget, and is sent for pods
     /// whose instance is about to take them with it: nobody could have kept them. An eviction that goes so far is a violation.
     fn undercut(&mut self, effect: &Effect) -> &mut usize {
-        if matches!(effect, Effect::DeletePod { .. }) {
+        if matches!(effect, Effect::Kubernetes(KubernetesEffect::DeletePod { .. })) {
             &mut self.undercut_by_interruptions
         } else {
             &mut self.violations
@@ -194,10 +194,13 @@ impl Recorder {
         }
         match result {
             Some(Ok(())) => self.note_moved(view, pod),
-            Some(Err(Refusal::Budget { .. } | Refusal::Later { .. } | Refusal::Failed { .. })) => {
+            Some(Err(Refusal::Budget { .. } | Refusal::Denied { .. } | Refusal::Failed { .. })) => {
                 self.pods.evictions_refused += 1;
             }
-            Some(Err(Refusal::Conflict { .. } | Refusal::Gone { .. })) | None => {}
+            Some(Err(
+                Refusal::Conflict { .. } | Refusal::Gone { .. } | Refusal::Mismatch { .. } | Refusal::Late,
+            ))
+            | None => {}
         }
     }
 
@@ -261,26 +264,26 @@ impl Observer for Recorder {
 
     fn executed(&mut self, _at: Time, sent: &Sent, view: &View) {
         match &sent.command.effect {
-            Effect::Evict { pod, .. } | Effect::DeletePod { pod, .. } => self.evicted(sent, pod, view),
-            Effect::Cordon { .. }
-            | Effect::Uncordon { .. }
+            Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) | Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => self.evicted(sent, pod, view),
+            Effect::Kubernetes(KubernetesEffect::Cordon { .. })
+            | Effect::Kubernetes(KubernetesEffect::Uncordon { .. })
             // The pod had been moved before: what is left of it goes.
-            | Effect::ForceDelete { .. }
-            | Effect::Exclude { .. }
-            | Effect::RestartWorkload { .. }
-            | Effect::TagGroup { .. }
-            | Effect::UntagGroup { .. }
-            | Effect::SetTemplate { .. }
-            | Effect::Resize { .. }
-            | Effect::Relieve { .. }
-            | Effect::CompleteAction { .. }
-            | Effect::Heartbeat { .. }
-            | Effect::HoldMessage { .. }
-            | Effect::Create { .. }
-            | Effect::Replace { .. }
-            | Effect::Delete { .. }
-            | Effect::DeleteMessage { .. }
-            | Effect::Terminate { .. } => {}
+            | Effect::Kubernetes(KubernetesEffect::ForceDelete { .. })
+            | Effect::Kubernetes(KubernetesEffect::Exclude { .. })
+            | Effect::Kubernetes(KubernetesEffect::RestartWorkload { .. })
+            | Effect::Group(GroupEffect::Tag { .. })
+            | Effect::Group(GroupEffect::Untag { .. })
+            | Effect::Group(GroupEffect::SetTemplate { .. })
+            | Effect::Group(GroupEffect::Resize { .. })
+            | Effect::Group(GroupEffect::Relieve { .. })
+            | Effect::Group(GroupEffect::CompleteAction { .. })
+            | Effect::Group(GroupEffect::Heartbeat { .. })
+            | Effect::Queue(QueueEffect::HoldMessage { .. })
+            | Effect::Kubernetes(KubernetesEffect::Create { .. })
+            | Effect::Kubernetes(KubernetesEffect::Replace { .. })
+            | Effect::Kubernetes(KubernetesEffect::Delete { .. })
+            | Effect::Queue(QueueEffect::DeleteMessage { .. })
+            | Effect::Group(GroupEffect::Terminate { .. }) => {}
         }
     }
 }

@@ -11,7 +11,7 @@ use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::text::Uid;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_protocol::command::Effect;
+use replank_protocol::command::{Effect, GroupEffect};
 use replank_sim::{Observer, Sent};
 
 use super::stage::NODE_CPU_MILLI;
@@ -137,7 +137,7 @@ impl Account {
 
     /// That a group wants less when one of its instances is ended is not told apart on the group: what was asked for says which it was.
     fn executed(&mut self, at: Time, sent: &Sent) {
-        let Effect::Resize { group, from, to } = &sent.command.effect else { return };
+        let Effect::Group(GroupEffect::Resize { group, from, to }) = &sent.command.effect else { return };
         if to.desired < from.desired && matches!(sent.result, Some((_, Ok(())))) {
             self.find(at, Fault::WantsLess, format!("{group}: from {} to {}", from.desired, to.desired));
         }

@@ -11,7 +11,7 @@ use replank_model::object::cloud::GroupSize;
 use replank_model::object::render;
 use replank_model::text::GroupName;
 use replank_model::time::Time;
-use replank_protocol::command::{Command, CommandKey, Effect, Outcome, Replacement};
+use replank_protocol::command::{Command, CommandKey, Effect, GroupEffect, Outcome, Replacement};
 use replank_protocol::decision::Decision;
 use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
@@ -78,12 +78,14 @@ impl Buggy {
     }
 
     fn shrink(&self, command: &mut Command) {
-        let Effect::Terminate { group, replacement: Replacement::Decrement, .. } = &command.effect else {
+        let Effect::Group(GroupEffect::Terminate { group, replacement: Replacement::Decrement, .. }) =
+            &command.effect
+        else {
             return;
         };
         let Some(from) = self.sizes.get(group).copied() else { return };
         let to = GroupSize { desired: from.desired.saturating_sub(1), ..from };
-        command.effect = Effect::Resize { group: group.clone(), from, to };
+        command.effect = Effect::Group(GroupEffect::Resize { group: group.clone(), from, to });
         command.key = CommandKey(format!("bug/lower/{}", self.fired.get()).into());
         self.acts();
     }

@@ -16,7 +16,7 @@ use replank_model::object::pod::{Pod, RestartPolicy};
 use replank_model::text::{GroupName, NodeName};
 use replank_model::time::{Span, Time};
 use replank_model::view::Change;
-use replank_protocol::command::{Effect, NodeRole};
+use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, NodeRole};
 use replank_protocol::decision::End;
 use replank_sim::Sent;
 
@@ -141,20 +141,24 @@ impl Gate {
         found: &mut Found<'_>,
     ) {
         match &sent.command.effect {
-            Effect::TagGroup { group, key, .. } if **key == *BEFORE => {
+            Effect::Group(GroupEffect::Tag { group, key, .. }) if **key == *BEFORE => {
                 let lately = || self.lately.iter().map(|(_, lately)| lately.counts);
                 let range = lately().reduce(least).zip(lately().reduce(most));
                 self.before.extend(range.map(|range| (group.clone(), range)));
             }
-            Effect::TagGroup { group, key, value, .. } if key.starts_with(STAGE) => {
+            Effect::Group(GroupEffect::Tag { group, key, value, .. }) if key.starts_with(STAGE) => {
                 let until = value.rsplit_once("until=").and_then(|(_, until)| until.parse().ok());
                 self.watched.extend(until.map(|until| ((group.clone(), key.to_string()), until)));
             }
-            Effect::UntagGroup { group, key } if **key == *BEFORE => {
+            Effect::Group(GroupEffect::Untag { group, key }) if **key == *BEFORE => {
                 self.before.remove(group);
             }
-            Effect::TagGroup { key, value, .. } if **key == *HALTED => self.halted(promised, value, found),
-            Effect::Cordon { node, mark, .. } if matches!(mark.role, NodeRole::Draining { .. }) => {
+            Effect::Group(GroupEffect::Tag { key, value, .. }) if **key == *HALTED => {
+                self.halted(promised, value, found)
+            }
+            Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. })
+                if matches!(mark.role, NodeRole::Draining { .. }) =>
+            {
                 // A mark of a drain that was begun before is written anew when it is handed over.
                 let role = truth.nodes.get(&node.name).and_then(|node| node.meta.annotations.value(ROLE));
                 if role == Some(mark.role.as_str()) {

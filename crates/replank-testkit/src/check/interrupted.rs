@@ -10,7 +10,7 @@ use replank_model::object::cloud::{Instance, Lifecycle, LifecycleHook, Transitio
 use replank_model::object::pod::Pod;
 use replank_model::text::InstanceId;
 use replank_model::time::{Span, Time};
-use replank_protocol::command::{Effect, NodeRole};
+use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, NodeRole};
 use replank_sim::Sent;
 
 use super::ending::{Ending, goes_with_its_node};
@@ -133,11 +133,11 @@ impl Interrupted {
         found: &mut Found<'_>,
     ) {
         match &sent.command.effect {
-            Effect::Evict { pod, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => {
                 sights.met.insert(Met::Rescued);
                 self.off(truth, truth.pod(&pod.key, &pod.uid).map(|pod| &**pod), found);
             }
-            Effect::DeletePod { pod, .. } => {
+            Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {
                 sights.met.insert(Met::LastMoment);
                 let Some(pod) = truth.pod(&pod.key, &pod.uid) else { return };
                 let id = self.off(truth, Some(pod), found);
@@ -147,13 +147,15 @@ impl Interrupted {
                     found.broken(Promise::S1, what);
                 }
             }
-            Effect::Cordon { node, mark, .. } if matches!(mark.role, NodeRole::Interrupted { .. }) => {
+            Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. })
+                if matches!(mark.role, NodeRole::Interrupted { .. }) =>
+            {
                 let instance = truth.nodes.get(&node.name).and_then(|node| truth.instance_of(node));
                 if instance.is_some_and(|instance| !self.is_going(truth, &instance.id)) {
                     found.broken(Promise::S3, format!("node {} is cordoned, and nobody takes it", node.name));
                 }
             }
-            Effect::Uncordon { node, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Uncordon { node, .. }) => {
                 let instance = truth.nodes.get(&node.name).and_then(|node| truth.instance_of(node));
                 let taken = instance.and_then(|instance| self.taken.get_mut(&instance.id));
                 let Some(taken) = taken else { return };
@@ -163,7 +165,7 @@ impl Interrupted {
                     found.broken(Promise::S5, what);
                 }
             }
-            Effect::Relieve { instance, .. } => {
+            Effect::Group(GroupEffect::Relieve { instance, .. }) => {
                 sights.met.insert(Met::Relieved);
                 if !self.taken.contains_key(instance) {
                     found.broken(
@@ -173,14 +175,14 @@ impl Interrupted {
                 }
                 self.relieved.insert(instance.clone());
             }
-            Effect::Terminate { instance, .. } if !self.is_going(truth, instance) => {
+            Effect::Group(GroupEffect::Terminate { instance, .. }) if !self.is_going(truth, instance) => {
                 found.broken(Promise::S5, format!("{instance} is ended, and nobody takes it"));
             }
-            Effect::CompleteAction { action } => {
+            Effect::Group(GroupEffect::CompleteAction { action, .. }) => {
                 sights.met.insert(Met::Completed);
                 self.let_go((truth, ending), &action.instance, sights, found);
             }
-            Effect::Heartbeat { .. } => _ = sights.met.insert(Met::Heartbeat),
+            Effect::Group(GroupEffect::Heartbeat { .. }) => _ = sights.met.insert(Met::Heartbeat),
             _ => {}
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use replank_model::object::node::Node;
 use replank_model::text::{NodeName, RunId};
 use replank_model::time::Time;
-use replank_protocol::command::{Effect, Mark};
+use replank_protocol::command::{Effect, KubernetesEffect, Mark};
 use replank_sim::Sent;
 
 use super::truth::Truth;
@@ -40,7 +40,7 @@ impl Marks {
     /// A command took effect.
     pub(super) fn executed(&mut self, truth: &Truth, sent: &Sent) {
         self.runs.insert(sent.command.run.clone());
-        if let Effect::Cordon { node, mark, .. } = &sent.command.effect {
+        if let Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) = &sent.command.effect {
             let is_open = truth.nodes.get(&node.name).is_some_and(|node| !node.spec.unschedulable);
             if is_open && mark.role.is_cordoned() {
                 self.cordoned.insert(node.name.clone());

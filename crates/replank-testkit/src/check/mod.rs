@@ -54,7 +54,7 @@ use replank_model::object::Object;
 use replank_model::text::{InstanceId, RunId, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_protocol::command::Effect;
+use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, QueueEffect};
 use replank_protocol::decision::{Decision, End};
 use replank_sim::{Observer, Sent, World};
 
@@ -310,16 +310,16 @@ impl Checkers {
         let mut found = Found { at, list: &mut self.found };
         self.scaled.executed(&mut self.promised, &self.truth, sent, &mut self.sights, &mut found);
         match &sent.command.effect {
-            Effect::Evict { pod, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => {
                 let Some(pod) = self.truth.pod(&pod.key, &pod.uid).cloned() else { return };
                 self.budget.ended(&self.truth, &pod, &mut self.sights, &mut found);
                 batch::Batches::ended_by_autoscaler(&pod, &mut found);
             }
-            Effect::Terminate { instance, node, .. } => {
-                let end = ending::End { id: instance, target: node.as_ref(), by: ending::By::Autoscaler };
+            Effect::Group(GroupEffect::Terminate { instance, expected, .. }) => {
+                let end = ending::End { id: instance, target: expected.node(), by: ending::By::Autoscaler };
                 self.ending.ended(&self.promised, &self.truth, &end, &mut self.sights, &mut found);
             }
-            Effect::Cordon { node, mark, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => {
                 self.marks.cordoned(&self.truth, &node.name, mark, at, &mut found);
                 self.capacity.given_up(&node.name);
             }
@@ -333,9 +333,10 @@ impl Checkers {
         let seen = (&self.truth, &self.ending);
         self.interrupted.executed(seen, sent, &mut self.sights, &mut found);
         match &sent.command.effect {
-            Effect::Evict { pod, .. } | Effect::DeletePod { pod, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Evict { pod, .. })
+            | Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {
                 let Some(pod) = self.truth.pod(&pod.key, &pod.uid).cloned() else { return };
-                if matches!(sent.command.effect, Effect::Evict { .. }) {
+                if matches!(sent.command.effect, Effect::Kubernetes(KubernetesEffect::Evict { .. })) {
                     self.budget.ended(&self.truth, &pod, &mut self.sights, &mut found);
                 }
                 if let Some(node) = &pod.node {
@@ -350,11 +351,11 @@ impl Checkers {
                     self.batch.ended_by_interruption(&self.promised, &pod, held, &mut found);
                 }
             }
-            Effect::Terminate { instance, node, .. } => {
-                let end = ending::End { id: instance, target: node.as_ref(), by: ending::By::Interruption };
+            Effect::Group(GroupEffect::Terminate { instance, expected, .. }) => {
+                let end = ending::End { id: instance, target: expected.node(), by: ending::By::Interruption };
                 self.ending.ended(&self.promised, &self.truth, &end, &mut self.sights, &mut found);
             }
-            Effect::Cordon { node, mark, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => {
                 self.marks.cordoned(&self.truth, &node.name, mark, at, &mut found);
                 self.capacity.given_up(&node.name);
             }
@@ -389,8 +390,8 @@ impl Checkers {
         let mut found = Found { at, list: &mut self.found };
         self.gate.executed(&self.promised, &self.truth, sent, &mut found);
         match &sent.command.effect {
-            Effect::Evict { pod, .. } | Effect::DeletePod { pod, .. } => {
-                if matches!(sent.command.effect, Effect::DeletePod { .. }) {
+            Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) | Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {
+                if matches!(sent.command.effect, Effect::Kubernetes(KubernetesEffect::DeletePod { .. })) {
                     found.broken(Promise::S1, format!("plain deletion of pod {}", pod.key));
                 }
                 let Some(pod) = self.truth.pod(&pod.key, &pod.uid).cloned() else { return };
@@ -399,16 +400,16 @@ impl Checkers {
                 self.capacity.moved(&self.promised, &self.truth, &pod, &mut self.sights, &mut found);
                 self.moves.moved(&self.promised, &self.truth, &pod, &mut found);
             }
-            Effect::Terminate { instance, node, .. } => {
+            Effect::Group(GroupEffect::Terminate { instance, expected, .. }) => {
                 let by = if is_way_back { ending::By::WayBack } else { ending::By::Run };
-                let end = ending::End { id: instance, target: node.as_ref(), by };
+                let end = ending::End { id: instance, target: expected.node(), by };
                 self.ending.ended(&self.promised, &self.truth, &end, &mut self.sights, &mut found);
                 for pod in self.truth.pods_of_instance(instance) {
                     self.batch.ended(&self.promised, pod, &mut found);
                 }
                 self.capacity.ended(&self.promised, &self.truth, instance, &mut self.sights, &mut found);
             }
-            Effect::Cordon { node, mark, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => {
                 self.marks.cordoned(&self.truth, &node.name, mark, at, &mut found);
                 self.capacity.cordoned(
                     &self.promised,
@@ -419,7 +420,7 @@ impl Checkers {
                     &mut found,
                 );
             }
-            Effect::RestartWorkload { workload, .. }
+            Effect::Kubernetes(KubernetesEffect::RestartWorkload { workload, .. })
                 if !self.restarted.insert((sent.command.run.clone(), workload.uid.clone())) =>
             {
                 // What no cordon keeps off may come up on a node whose turn comes later.
@@ -427,37 +428,37 @@ impl Checkers {
                     found.broken(Promise::S6, format!("{} is restarted twice", workload.key));
                 }
             }
-            Effect::Resize { group, from, to } if to.desired < from.desired => {
+            Effect::Group(GroupEffect::Resize { group, from, to }) if to.desired < from.desired => {
                 found.broken(Promise::S5, format!("group {group} is shrunk from {from} to {to}"));
             }
-            Effect::ForceDelete { pod, .. } => {
+            Effect::Kubernetes(KubernetesEffect::ForceDelete { pod, .. }) => {
                 if let Some(left) = self.truth.pod(&pod.key, &pod.uid) {
                     self.ending.forced(&self.promised, &self.truth, left, &mut found);
                 }
             }
-            Effect::UntagGroup { group, key } if **key == *ORIGINAL => {
+            Effect::Group(GroupEffect::Untag { group, key }) if **key == *ORIGINAL => {
                 if let Some(group) = self.truth.groups.get(group) {
                     self.promised.left_to_autoscaler(at, group);
                 }
             }
-            Effect::Uncordon { .. }
-            | Effect::Exclude { .. }
+            Effect::Kubernetes(KubernetesEffect::Uncordon { .. })
+            | Effect::Kubernetes(KubernetesEffect::Exclude { .. })
             // Its pods follow by its own strategy, which keeps to its own budget.
-            | Effect::RestartWorkload { .. }
-            | Effect::Resize { .. }
+            | Effect::Kubernetes(KubernetesEffect::RestartWorkload { .. })
+            | Effect::Group(GroupEffect::Resize { .. })
             // They are done in the name of interruptions.
-            | Effect::Relieve { .. }
-            | Effect::CompleteAction { .. }
-            | Effect::Heartbeat { .. }
-            | Effect::HoldMessage { .. }
+            | Effect::Group(GroupEffect::Relieve { .. })
+            | Effect::Group(GroupEffect::CompleteAction { .. })
+            | Effect::Group(GroupEffect::Heartbeat { .. })
+            | Effect::Queue(QueueEffect::HoldMessage { .. })
             // Migrations have a checker of their own.
-            | Effect::Create { .. }
-            | Effect::Replace { .. }
-            | Effect::Delete { .. }
-            | Effect::DeleteMessage { .. }
-            | Effect::TagGroup { .. }
-            | Effect::UntagGroup { .. }
-            | Effect::SetTemplate { .. } => {}
+            | Effect::Kubernetes(KubernetesEffect::Create { .. })
+            | Effect::Kubernetes(KubernetesEffect::Replace { .. })
+            | Effect::Kubernetes(KubernetesEffect::Delete { .. })
+            | Effect::Queue(QueueEffect::DeleteMessage { .. })
+            | Effect::Group(GroupEffect::Tag { .. })
+            | Effect::Group(GroupEffect::Untag { .. })
+            | Effect::Group(GroupEffect::SetTemplate { .. }) => {}
         }
     }
 }

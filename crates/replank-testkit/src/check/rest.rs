@@ -2,7 +2,7 @@
 
 use replank_model::object::cloud::Lifecycle;
 use replank_model::time::Span;
-use replank_protocol::command::Effect;
+use replank_protocol::command::{Effect, GroupEffect, QueueEffect};
 use replank_sim::{Sent, World};
 
 use super::truth::{Truth, is_over};
@@ -15,7 +15,10 @@ const LOOKED_AT: Span = Span::from_minutes(2);
 
 /// Whether a command leaves everything as it is: a case that waits holds its message and its hook.
 pub(super) fn is_waiting(effect: &Effect) -> bool {
-    matches!(effect, Effect::HoldMessage { .. } | Effect::Heartbeat { .. })
+    matches!(
+        effect,
+        Effect::Queue(QueueEffect::HoldMessage { .. }) | Effect::Group(GroupEffect::Heartbeat { .. })
+    )
 }
 
 /// `last` is what was done lately that leaves no rest behind it. Every interruption has come to its end by then, be it that it was given up.

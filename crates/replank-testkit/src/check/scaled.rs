@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use replank_model::object::cloud::NodeGroup;
 use replank_model::text::GroupName;
 use replank_model::time::Time;
-use replank_protocol::command::{Effect, NodeTarget, Replacement};
+use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, NodeTarget, Replacement};
 use replank_sim::Sent;
 
 use super::sights::{Met, Sights};
@@ -46,7 +46,7 @@ impl Scaled {
         found: &mut Found<'_>,
     ) {
         match &sent.command.effect {
-            Effect::Resize { group, from, to } => {
+            Effect::Group(GroupEffect::Resize { group, from, to }) => {
                 if to.desired < from.desired {
                     found.broken(Promise::S5, format!("group {group} is shrunk from {from} to {to}"));
                 // Beside a run's surge it needs a maximum that holds both: how far that may go is looked at with the group.
@@ -57,17 +57,19 @@ impl Scaled {
                 sights.met.insert(Met::NodesAdded);
                 promised.resized(found.at, group, i64::from(to.desired) - i64::from(from.desired));
             }
-            Effect::Terminate { group, node, replacement, .. } => {
+            Effect::Group(GroupEffect::Terminate { group, expected, replacement, .. }) => {
                 sights.met.insert(Met::NodesTaken);
                 if *replacement == Replacement::Decrement {
                     promised.resized(found.at, group, -1);
                 }
-                if let Some(node) = node {
+                if let Some(node) = expected.node() {
                     self.touched(truth, node, sent, "ends", found);
                 }
             }
-            Effect::Cordon { node, .. } => self.touched(truth, node, sent, "cordons", found),
-            Effect::DeletePod { pod, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Cordon { node, .. }) => {
+                self.touched(truth, node, sent, "cordons", found)
+            }
+            Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {
                 found.broken(Promise::S1, format!("plain deletion of pod {} by the autoscaler", pod.key));
             }
             _ => {}

@@ -8,7 +8,7 @@ use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::text::Uid;
 use replank_model::time::Time;
-use replank_protocol::command::{Effect, Refusal};
+use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Refusal};
 use replank_protocol::decision::Decision;
 use replank_sim::Sent;
 
@@ -127,10 +127,12 @@ impl Sights {
     pub(super) fn executed(&mut self, sent: &Sent) {
         let Some((_, result)) = &sent.result else { return };
         match (&sent.command.effect, result) {
-            (Effect::Evict { .. }, Err(Refusal::Budget { .. } | Refusal::Later { .. })) => self.refused += 1,
-            (Effect::Evict { .. }, Ok(())) => self.evicted += 1,
-            (Effect::Terminate { .. }, Ok(())) => self.ended += 1,
-            (Effect::ForceDelete { .. }, Ok(())) => self.forced += 1,
+            (Effect::Kubernetes(KubernetesEffect::Evict { .. }), Err(Refusal::Budget { .. })) => {
+                self.refused += 1
+            }
+            (Effect::Kubernetes(KubernetesEffect::Evict { .. }), Ok(())) => self.evicted += 1,
+            (Effect::Group(GroupEffect::Terminate { .. }), Ok(())) => self.ended += 1,
+            (Effect::Kubernetes(KubernetesEffect::ForceDelete { .. }), Ok(())) => self.forced += 1,
             (_, _) => {}
         }
     }

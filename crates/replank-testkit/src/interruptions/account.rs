@@ -13,7 +13,7 @@ use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::text::{InstanceId, MessageId, NodeName, Uid};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
-use replank_protocol::command::{Command, CommandKey, Effect};
+use replank_protocol::command::{Command, CommandKey, Effect, GroupEffect, KubernetesEffect, QueueEffect};
 use replank_protocol::decision::Decision;
 use replank_sim::{Observer, Sent};
 
@@ -321,8 +321,10 @@ impl Account {
         let (mut cordons, mut evictions) = (None, None);
         for command in decision.commands.iter().filter(|command| is_of_interruptions(command)) {
             let (last, node) = match &command.effect {
-                Effect::Cordon { node, .. } => (&mut cordons, Some(&node.name)),
-                Effect::Evict { pod, .. } => (&mut evictions, self.pods.get(&pod.uid)),
+                Effect::Kubernetes(KubernetesEffect::Cordon { node, .. }) => (&mut cordons, Some(&node.name)),
+                Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => {
+                    (&mut evictions, self.pods.get(&pod.uid))
+                }
                 _ => continue,
             };
             let instance = node.and_then(|node| self.nodes.get(node)).map(|(id, _)| id);
@@ -352,12 +354,13 @@ impl Account {
         let key = &sent.command.key;
         let is_done = matches!(sent.result, Some((_, Ok(()))));
         if !is_done {
-            let is_eviction = matches!(sent.command.effect, Effect::Evict { .. });
+            let is_eviction =
+                matches!(sent.command.effect, Effect::Kubernetes(KubernetesEffect::Evict { .. }));
             let is_budget =
                 matches!(&sent.result, Some((_, Err(replank_protocol::command::Refusal::Budget { .. }))));
             if is_eviction && is_budget {
                 self.refused += 1;
-                if let Effect::Evict { pod, .. } = &sent.command.effect {
+                if let Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) = &sent.command.effect {
                     self.overspent(at, &pod.key);
                 }
             }
@@ -372,24 +375,26 @@ impl Account {
         }
         let is_ours = is_of_interruptions(&sent.command);
         match &sent.command.effect {
-            Effect::Cordon { node, .. } if is_ours => self.about(at, &node.name, &format!("{key}")),
-            Effect::Evict { pod, .. } if is_ours => {
+            Effect::Kubernetes(KubernetesEffect::Cordon { node, .. }) if is_ours => {
+                self.about(at, &node.name, &format!("{key}"))
+            }
+            Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) if is_ours => {
                 let node = self.pods.get(&pod.uid).cloned();
                 if let Some(node) = node {
                     self.about(at, &node, &format!("{key}"));
                 }
             }
-            Effect::DeletePod { pod, .. } => {
+            Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {
                 self.deleted += 1;
                 self.gone_anyway.insert(owner_part(&pod.key).to_owned(), at);
             }
-            Effect::CompleteAction { action } => {
+            Effect::Group(GroupEffect::CompleteAction { action, .. }) => {
                 if let Some(fate) = self.fates.get_mut(&action.instance) {
                     fate.completed += 1;
                 }
             }
-            Effect::Heartbeat { action } => self.beat(at, &action.instance),
-            Effect::DeleteMessage { message, .. } => self.message_deleted(at, message),
+            Effect::Group(GroupEffect::Heartbeat { action }) => self.beat(at, &action.instance),
+            Effect::Queue(QueueEffect::DeleteMessage { message, .. }) => self.message_deleted(at, message),
             _ => {}
         }
     }

@@ -11,7 +11,9 @@ use replank_model::object::Object;
 use replank_model::object::cloud::Message;
 use replank_model::text::{InstanceId, MessageId, NodeName, RunId, Text};
 use replank_model::time::{Span, Time};
-use replank_protocol::command::{Command, CommandKey, Effect, Outcome};
+use replank_protocol::command::{
+    Command, CommandKey, Effect, GroupEffect, KubernetesEffect, Outcome, QueueEffect,
+};
 use replank_protocol::decision::Decision;
 use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
@@ -136,7 +138,7 @@ impl Buggy {
                 for (message, receipt) in std::mem::take(&mut self.read) {
                     self.acts();
                     let key = CommandKey(format!("bug/delete/{receipt}").into());
-                    let effect = Effect::DeleteMessage { message, receipt };
+                    let effect = Effect::Queue(QueueEffect::DeleteMessage { message, receipt });
                     let deadline = now + Span::from_secs(60);
                     let run = RunId::from("bug");
                     decision.commands.push(Command { key, run, effect, deadline });
@@ -144,8 +146,8 @@ impl Buggy {
             }
             Bug::BeatsOn => {
                 for command in &mut decision.commands {
-                    if let Effect::CompleteAction { action } = &command.effect {
-                        command.effect = Effect::Heartbeat { action: action.clone() };
+                    if let Effect::Group(GroupEffect::CompleteAction { action, .. }) = &command.effect {
+                        command.effect = Effect::Group(GroupEffect::Heartbeat { action: action.clone() });
                         let number = self.fired.get();
                         command.key = CommandKey(format!("bug/heartbeat/{number}").into());
                         self.fired.set(number + 1);
@@ -159,7 +161,10 @@ impl Buggy {
     /// Two decisions that know nothing of each other.
     fn join(&self, one: &mut Decision, other: Decision) {
         let evicts = |decision: &Decision| {
-            decision.commands.iter().any(|command| matches!(command.effect, Effect::Evict { .. }))
+            decision
+                .commands
+                .iter()
+                .any(|command| matches!(command.effect, Effect::Kubernetes(KubernetesEffect::Evict { .. })))
         };
         if evicts(one) && evicts(&other) {
             self.acts();

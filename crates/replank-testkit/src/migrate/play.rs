@@ -11,7 +11,7 @@ use replank_model::selector::LabelSelector;
 use replank_model::text::RunId;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_protocol::command::Effect;
+use replank_protocol::command::{Effect, KubernetesEffect};
 use replank_protocol::decision::End;
 use replank_protocol::intent::Intent;
 use replank_sim::api::json::{Address, Method, PatchType, Request as Call};
@@ -245,8 +245,8 @@ impl<'a> Play<'a> {
         let (Races::First(most), about) = (
             self.case.races,
             match effect {
-                Effect::Replace { object } => Some(object.reference()),
-                Effect::Delete { object, .. } => Some(object.clone()),
+                Effect::Kubernetes(KubernetesEffect::Replace { object }) => Some(object.reference()),
+                Effect::Kubernetes(KubernetesEffect::Delete { object, .. }) => Some(object.clone()),
                 _ => None,
             },
         ) else {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_protocol::command::{Effect, NodeRole, Replacement};
+use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, NodeRole, QueueEffect, Replacement};
 use replank_sim::Sent;
 
 use super::names::Names;
@@ -33,7 +33,7 @@ fn anonymous(words: &str) -> String {
 
 fn words(effect: &Effect, names: &Names) -> Option<String> {
     Some(match effect {
-        Effect::Cordon { node, mark, .. } => match mark.role {
+        Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => match mark.role {
             NodeRole::Draining { .. } => format!("begins {}", names.node(&node.name)),
             NodeRole::Skipped => format!("leaves out {}", names.node(&node.name)),
             NodeRole::Retained => format!("keeps {}", names.node(&node.name)),
@@ -43,25 +43,39 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
             NodeRole::Interrupted { .. } => format!("gives up {}", names.node(&node.name)),
             NodeRole::Doomed | NodeRole::Surplus => return None,
         },
-        Effect::Evict { pod, .. } => format!("evicts {}", names.pod(&pod.key)),
-        Effect::DeletePod { pod, .. } => format!("deletes {}", names.pod(&pod.key)),
-        Effect::ForceDelete { pod, .. } => format!("deletes by force {}", names.pod(&pod.key)),
-        Effect::RestartWorkload { workload, .. } => format!("restarts {}", workload.key),
-        Effect::SetTemplate { group, to, .. } => format!("gives {group} {}", to.kubelet_version),
-        Effect::Terminate { instance, replacement, .. } => match replacement {
+        Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => format!("evicts {}", names.pod(&pod.key)),
+        Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {
+            format!("deletes {}", names.pod(&pod.key))
+        }
+        Effect::Kubernetes(KubernetesEffect::ForceDelete { pod, .. }) => {
+            format!("deletes by force {}", names.pod(&pod.key))
+        }
+        Effect::Kubernetes(KubernetesEffect::RestartWorkload { workload, .. }) => {
+            format!("restarts {}", workload.key)
+        }
+        Effect::Group(GroupEffect::SetTemplate { group, to, .. }) => {
+            format!("gives {group} {}", to.kubelet_version)
+        }
+        Effect::Group(GroupEffect::Terminate { instance, replacement, .. }) => match replacement {
             Replacement::Launch => format!("ends {}, another in its place", names.instance(instance)),
             Replacement::Decrement => format!("ends {}", names.instance(instance)),
         },
-        Effect::Relieve { instance, .. } => format!("has {} relieved", names.instance(instance)),
-        Effect::CompleteAction { action } => format!("lets {} go", names.instance(&action.instance)),
-        Effect::Heartbeat { .. } | Effect::HoldMessage { .. } | Effect::DeleteMessage { .. } => return None,
-        Effect::Create { object } => format!("makes {}", object.reference()),
-        Effect::Replace { object } => format!("changes {}", object.reference()),
-        Effect::Delete { object, .. } => format!("deletes {object}"),
-        Effect::Uncordon { .. }
-        | Effect::Exclude { .. }
-        | Effect::TagGroup { .. }
-        | Effect::UntagGroup { .. }
-        | Effect::Resize { .. } => return None,
+        Effect::Group(GroupEffect::Relieve { instance, .. }) => {
+            format!("has {} relieved", names.instance(instance))
+        }
+        Effect::Group(GroupEffect::CompleteAction { action, .. }) => {
+            format!("lets {} go", names.instance(&action.instance))
+        }
+        Effect::Group(GroupEffect::Heartbeat { .. })
+        | Effect::Queue(QueueEffect::HoldMessage { .. })
+        | Effect::Queue(QueueEffect::DeleteMessage { .. }) => return None,
+        Effect::Kubernetes(KubernetesEffect::Create { object }) => format!("makes {}", object.reference()),
+        Effect::Kubernetes(KubernetesEffect::Replace { object }) => format!("changes {}", object.reference()),
+        Effect::Kubernetes(KubernetesEffect::Delete { object, .. }) => format!("deletes {object}"),
+        Effect::Kubernetes(KubernetesEffect::Uncordon { .. })
+        | Effect::Kubernetes(KubernetesEffect::Exclude { .. })
+        | Effect::Group(GroupEffect::Tag { .. })
+        | Effect::Group(GroupEffect::Untag { .. })
+        | Effect::Group(GroupEffect::Resize { .. }) => return None,
     })
 }

@@ -11,7 +11,9 @@ use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::text::Uid;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_protocol::command::{Command, Dependents, Effect, NodeRole, Replacement};
+use replank_protocol::command::{
+    Command, Dependents, Effect, GroupEffect, KubernetesEffect, NodeRole, QueueEffect, Replacement,
+};
 use replank_protocol::decision::Decision;
 use replank_protocol::mark;
 use replank_protocol::waiting::WaitingOn;
@@ -181,7 +183,7 @@ impl Story {
     fn effect(&self, at: Time, command: &Command) -> (String, String, String) {
         let names = &self.names;
         match &command.effect {
-            Effect::Cordon { node, mark, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => {
                 let before = match (mark.role, command.key.0.contains("/renew/")) {
                     (_, true) => "renews the mark of ",
                     (_, false) if mark.expires <= at => "hands over ",
@@ -209,59 +211,69 @@ impl Story {
                 };
                 (before.to_owned(), names.node(&node.name), after)
             }
-            Effect::Uncordon { node, .. } => ("releases ".into(), names.node(&node.name), String::new()),
-            Effect::Evict { pod, .. } => ("evicts ".into(), names.pod(&pod.key), String::new()),
-            Effect::DeletePod { pod, .. } => ("deletes ".into(), names.pod(&pod.key), String::new()),
-            Effect::ForceDelete { pod, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Uncordon { node, .. }) => {
+                ("releases ".into(), names.node(&node.name), String::new())
+            }
+            Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => {
+                ("evicts ".into(), names.pod(&pod.key), String::new())
+            }
+            Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {
+                ("deletes ".into(), names.pod(&pod.key), String::new())
+            }
+            Effect::Kubernetes(KubernetesEffect::ForceDelete { pod, .. }) => {
                 ("deletes by force ".into(), names.pod(&pod.key), String::new())
             }
-            Effect::Exclude { node, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Exclude { node, .. }) => {
                 ("takes out of load balancers ".into(), names.node(&node.name), String::new())
             }
-            Effect::RestartWorkload { workload, .. } => {
+            Effect::Kubernetes(KubernetesEffect::RestartWorkload { workload, .. }) => {
                 let kind = workload.kind.kind().as_str().to_lowercase();
                 ("restarts ".into(), format!("{kind} {}", workload.key), String::new())
             }
-            Effect::TagGroup { group, key, from: _, value } => {
+            Effect::Group(GroupEffect::Tag { group, key, from: _, value }) => {
                 ("tags ".into(), format!("group {group}"), format!(": {}={value}", short(key)))
             }
-            Effect::UntagGroup { group, key } => {
+            Effect::Group(GroupEffect::Untag { group, key }) => {
                 ("takes a tag off ".into(), format!("group {group}"), format!(": {}", short(key)))
             }
-            Effect::SetTemplate { group, to, .. } => {
+            Effect::Group(GroupEffect::SetTemplate { group, to, .. }) => {
                 ("gives ".into(), format!("group {group}"), format!(" a launch template: {}", template(to)))
             }
-            Effect::Resize { group, from, to } => {
+            Effect::Group(GroupEffect::Resize { group, from, to }) => {
                 let after = format!(" from {} to {}", size(*from), size(*to));
                 ("resizes ".into(), format!("group {group}"), after)
             }
-            Effect::Relieve { instance, .. } => {
+            Effect::Group(GroupEffect::Relieve { instance, .. }) => {
                 ("asks for another in place of ".into(), names.instance(instance), String::new())
             }
-            Effect::CompleteAction { action } => {
+            Effect::Group(GroupEffect::CompleteAction { action, .. }) => {
                 let after = format!(", held by {}", action.hook);
                 ("lets go ".into(), names.instance(&action.instance), after)
             }
-            Effect::Heartbeat { action } => {
+            Effect::Group(GroupEffect::Heartbeat { action }) => {
                 let after = format!(" held by {}", action.hook);
                 ("keeps ".into(), names.instance(&action.instance), after)
             }
-            Effect::HoldMessage { message, .. } => {
+            Effect::Queue(QueueEffect::HoldMessage { message, .. }) => {
                 ("holds on to ".into(), format!("message {message}"), String::new())
             }
-            Effect::DeleteMessage { message, .. } => {
+            Effect::Queue(QueueEffect::DeleteMessage { message, .. }) => {
                 ("deletes ".into(), format!("message {message}"), String::new())
             }
-            Effect::Create { object } => ("makes ".into(), object.reference().to_string(), String::new()),
-            Effect::Replace { object } => ("changes ".into(), object.reference().to_string(), String::new()),
-            Effect::Delete { object, dependents, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Create { object }) => {
+                ("makes ".into(), object.reference().to_string(), String::new())
+            }
+            Effect::Kubernetes(KubernetesEffect::Replace { object }) => {
+                ("changes ".into(), object.reference().to_string(), String::new())
+            }
+            Effect::Kubernetes(KubernetesEffect::Delete { object, dependents, .. }) => {
                 let after = match dependents {
                     Dependents::Orphaned => ", and leaves what it owns",
                     Dependents::Collected => "",
                 };
                 ("deletes ".into(), object.to_string(), after.into())
             }
-            Effect::Terminate { instance, replacement, .. } => {
+            Effect::Group(GroupEffect::Terminate { instance, replacement, .. }) => {
                 let after = match replacement {
                     Replacement::Launch => ", another in its place",
                     Replacement::Decrement => ", none in its place",
@@ -342,8 +354,11 @@ impl Observer for Story {
     }
 
     fn executed(&mut self, at: Time, sent: &Sent, _view: &View) {
-        if let (Effect::Evict { pod, .. } | Effect::DeletePod { pod, .. }, Some((_, Ok(())))) =
-            (&sent.command.effect, &sent.result)
+        if let (
+            Effect::Kubernetes(KubernetesEffect::Evict { pod, .. })
+            | Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }),
+            Some((_, Ok(()))),
+        ) = (&sent.command.effect, &sent.result)
         {
             self.evicted.insert(pod.uid.clone());
         }

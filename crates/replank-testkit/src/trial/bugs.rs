@@ -16,9 +16,12 @@ use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, NodeName, RunId};
 use replank_model::time::{Span, Time};
+use replank_model::view::View;
+use replank_protocol::command::Answer;
+use replank_protocol::command::Expected;
 use replank_protocol::command::{
-    Command, CommandKey, Effect, Mark, NodeRole, NodeTarget, Outcome, PodTarget, Refusal, Replacement,
-    WorkloadTarget,
+    Command, CommandKey, Effect, GroupEffect, KubernetesEffect, Mark, NodeRole, NodeTarget, Outcome,
+    PodTarget, Refusal, Replacement, WorkloadTarget,
 };
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::engine::Engine;
@@ -266,7 +269,7 @@ impl Buggy {
         match self.bug {
             Bug::PlainDelete => {
                 for command in &decision.commands {
-                    if let Effect::Evict { pod, .. } = &command.effect {
+                    if let Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) = &command.effect {
                         self.evictions.insert(command.key.clone(), pod.clone());
                     }
                 }
@@ -324,7 +327,7 @@ impl Buggy {
             Bug::Meddling if self.fired.get() == 0 => {
                 let group = self.core.view().groups().keys().next().expect("a group").clone();
                 let (key, value) = (mark::ORIGINAL_SIZE.into(), "1/1/1".into());
-                self.wrongs.push(Effect::TagGroup { group, key, from: None, value });
+                self.wrongs.push(Effect::Group(GroupEffect::Tag { group, key, from: None, value }));
                 let wake_at = Some(now + Span::from_secs(1));
                 Decision { end: None, wake_at, ..refused }
             }
@@ -337,24 +340,37 @@ impl Buggy {
         let view = self.core.view();
         for command in &mut decision.commands {
             let has_acted = match (self.bug, &mut command.effect) {
-                (Bug::OverSurge, Effect::Resize { from, to, .. }) if to.desired > from.desired => {
+                (Bug::OverSurge, Effect::Group(GroupEffect::Resize { from, to, .. }))
+                    if to.desired > from.desired =>
+                {
                     to.desired += 2;
                     to.max = to.max.max(to.desired);
                     true
                 }
-                (Bug::LostSize, Effect::Resize { group, from, to }) if to.desired > from.desired => {
+                (Bug::LostSize, Effect::Group(GroupEffect::Resize { group, from, to }))
+                    if to.desired > from.desired =>
+                {
                     let key = mark::ORIGINAL_SIZE.into();
-                    self.wrongs.push(Effect::UntagGroup { group: group.clone(), key });
+                    self.wrongs.push(Effect::Group(GroupEffect::Untag { group: group.clone(), key }));
                     false
                 }
-                (Bug::WantsLess, Effect::Terminate { group, .. }) => {
+                (Bug::WantsLess, Effect::Group(GroupEffect::Terminate { group, .. })) => {
                     if let Some(size) = view.groups().get(group).map(|group| group.size) {
                         let to = GroupSize { desired: size.desired.saturating_sub(1), ..size };
-                        command.effect = Effect::Resize { group: group.clone(), from: size, to };
+                        command.effect =
+                            Effect::Group(GroupEffect::Resize { group: group.clone(), from: size, to });
                     }
                     true
                 }
-                (Bug::WrongInstance, Effect::Terminate { instance, group, node: Some(node), .. }) => {
+                (
+                    Bug::WrongInstance,
+                    Effect::Group(GroupEffect::Terminate {
+                        instance,
+                        group,
+                        expected: Expected::Drained { node, marked_by, remaining },
+                        ..
+                    }),
+                ) => {
                     let of_group = view.instances().values().filter(|one| one.group == *group);
                     let mut others = of_group.filter(|one| one.id != *instance && one.state.is_alive());
                     if let Some(other) = others.next() {
@@ -362,11 +378,15 @@ impl Buggy {
                         if let Some(other_node) = name {
                             *instance = other.id.clone();
                             *node = NodeTarget { name: other_node.name(), uid: other_node.meta.uid.clone() };
+                            *remaining = pods_on(view, &node.name);
+                            if let Some(found) = mark::of(other_node) {
+                                *marked_by = found.run;
+                            }
                         }
                     }
                     true
                 }
-                (Bug::NoExpiry, Effect::Cordon { mark, .. }) => {
+                (Bug::NoExpiry, Effect::Kubernetes(KubernetesEffect::Cordon { mark, .. })) => {
                     mark.expires = mark.since - Span::from_secs(1);
                     true
                 }
@@ -379,7 +399,9 @@ impl Buggy {
     /// Workloads that were restarted, once more when that is seen.
     fn restart_twice(&mut self, decision: &Decision) {
         for command in &decision.commands {
-            if let Effect::RestartWorkload { workload, at, .. } = &command.effect {
+            if let Effect::Kubernetes(KubernetesEffect::RestartWorkload { workload, at, .. }) =
+                &command.effect
+            {
                 self.restarted.push((workload.clone(), *at));
             }
         }
@@ -392,7 +414,11 @@ impl Buggy {
             match seen {
                 Some(one) => {
                     let (version, at) = (one.meta.resource_version, at + Span::from_secs(1));
-                    self.wrongs.push(Effect::RestartWorkload { workload, version, at });
+                    self.wrongs.push(Effect::Kubernetes(KubernetesEffect::RestartWorkload {
+                        workload,
+                        version,
+                        at,
+                    }));
                 }
                 None => self.restarted.push((workload, at)),
             }
@@ -402,19 +428,22 @@ impl Buggy {
     /// The instance of a node whose drain has just begun, and on which there are pods.
     fn end_early(&mut self, decision: &Decision) {
         for command in &decision.commands {
-            let Effect::Cordon { node, mark: Mark { role: NodeRole::Draining { .. }, .. }, .. } =
-                &command.effect
+            let Effect::Kubernetes(KubernetesEffect::Cordon {
+                node,
+                mark: Mark { role: NodeRole::Draining { .. }, .. },
+                ..
+            }) = &command.effect
             else {
                 continue;
             };
             let has_pods = !self.movers(node).is_empty();
             if let Some(instance) = self.instance_of(node).filter(|_| has_pods) {
-                self.wrongs.push(Effect::Terminate {
+                self.wrongs.push(Effect::Group(GroupEffect::Terminate {
                     instance: instance.id.clone(),
                     group: instance.group.clone(),
-                    node: Some(node.clone()),
+                    expected: whatever_is_there(self.core.view(), node.clone()),
                     replacement: Replacement::Launch,
-                });
+                }));
             }
         }
     }
@@ -428,7 +457,10 @@ impl Buggy {
             let pods = self.core.view().sorted_pods_on(name).into_iter();
             for pod in pods.filter(|pod| pod.meta.deletion_timestamp.is_some()) {
                 let pod = PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() };
-                self.wrongs.push(Effect::ForceDelete { pod, instance: "i-that-is-off".into() });
+                self.wrongs.push(Effect::Kubernetes(KubernetesEffect::ForceDelete {
+                    pod,
+                    instance: "i-that-is-off".into(),
+                }));
             }
         }
     }
@@ -440,12 +472,12 @@ impl Buggy {
             let Some(node) = self.core.view().node(name) else { continue };
             let node = NodeTarget { name: name.clone(), uid: node.meta.uid.clone() };
             if let Some(instance) = self.instance_of(&node) {
-                self.wrongs.push(Effect::Terminate {
+                self.wrongs.push(Effect::Group(GroupEffect::Terminate {
                     instance: instance.id.clone(),
                     group: instance.group.clone(),
-                    node: Some(node.clone()),
+                    expected: whatever_is_there(self.core.view(), node.clone()),
                     replacement: Replacement::Launch,
-                });
+                }));
             }
         }
     }
@@ -463,7 +495,7 @@ impl Buggy {
     /// Once a group was raised, nothing is waited for any more.
     fn drain_early(&mut self, decision: &Decision) {
         for command in &decision.commands {
-            let Effect::Resize { group, from, to } = &command.effect else { continue };
+            let Effect::Group(GroupEffect::Resize { group, from, to }) = &command.effect else { continue };
             if to.desired > from.desired && self.raised.insert(group.clone()) {
                 let instances = self.core.view().instances().values();
                 let nodes = instances.filter(|one| one.group == *group).filter_map(|one| {
@@ -478,7 +510,7 @@ impl Buggy {
 
     /// The end in place of the first tag that is taken off.
     fn keep_tags(&self, decision: &mut Decision) {
-        let is_last = |command: &Command| matches!(&command.effect, Effect::UntagGroup { key, .. } if **key == *mark::ORIGINAL_SIZE);
+        let is_last = |command: &Command| matches!(&command.effect, Effect::Group(GroupEffect::Untag { key, .. }) if **key == *mark::ORIGINAL_SIZE);
         if !decision.commands.iter().any(is_last) {
             return;
         }
@@ -506,28 +538,33 @@ impl Buggy {
             for hook in group.hooks.iter().filter(|hook| hook.at == Transition::Terminating) {
                 let (group, instance) = (one.group.clone(), one.id.clone());
                 let action = Action { group, hook: hook.name.clone(), instance, token: None, to: Place::Ec2 };
-                self.wrongs.push(Effect::CompleteAction { action });
+                self.wrongs.push(Effect::Group(GroupEffect::CompleteAction { action, expected: None }));
             }
         }
     }
 
     /// Nodes whose drain the run begins, as if nobody needed them.
     fn meddle(&mut self, now: Time, decision: &Decision) {
-        let is_start = |command: &&Command| matches!(&command.effect, Effect::Cordon { mark, .. } if matches!(mark.role, NodeRole::Draining { .. }));
+        let is_start = |command: &&Command| matches!(&command.effect, Effect::Kubernetes(KubernetesEffect::Cordon { mark, .. }) if matches!(mark.role, NodeRole::Draining { .. }));
         for command in decision.commands.iter().filter(is_start) {
-            let Effect::Cordon { node, version, .. } = &command.effect else { continue };
+            let Effect::Kubernetes(KubernetesEffect::Cordon { node, version, .. }) = &command.effect else {
+                continue;
+            };
             let expires = now + Span::from_minutes(60);
             let mark = Mark { role: NodeRole::Draining { from: now }, since: now, expires };
             let (node, version) = (node.clone(), *version);
-            self.wrongs.push(Effect::Cordon { node, version, mark });
+            self.wrongs.push(Effect::Kubernetes(KubernetesEffect::Cordon { node, version, mark }));
         }
     }
 
     /// Pods that are to be moved off instances that others take away.
     fn rescue_early(&mut self, decision: &Decision) {
         for command in decision.commands.iter().filter(|command| command.run == self.bug.run()) {
-            if let Effect::Evict { pod, .. } = &command.effect {
-                self.wrongs.push(Effect::DeletePod { pod: pod.clone(), grace_seconds: None });
+            if let Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) = &command.effect {
+                self.wrongs.push(Effect::Kubernetes(KubernetesEffect::DeletePod {
+                    pod: pod.clone(),
+                    grace_seconds: None,
+                }));
             }
         }
     }
@@ -543,7 +580,10 @@ impl Buggy {
             let is_ours = mark::of(&node).is_some_and(|found| found.run == self.bug.run());
             if is_ours && self.let_go.insert(name.clone()) {
                 let target = NodeTarget { name, uid: node.meta.uid.clone() };
-                self.wrongs.push(Effect::Uncordon { node: target, version: node.meta.resource_version });
+                self.wrongs.push(Effect::Kubernetes(KubernetesEffect::Uncordon {
+                    node: target,
+                    version: node.meta.resource_version,
+                }));
             }
         }
     }
@@ -552,7 +592,8 @@ impl Buggy {
     fn keep_marks(&self, decision: &mut Decision) {
         let all = decision.commands.len();
         let lifts = |command: &Command| {
-            command.run == self.bug.run() && matches!(command.effect, Effect::Uncordon { .. })
+            command.run == self.bug.run()
+                && matches!(command.effect, Effect::Kubernetes(KubernetesEffect::Uncordon { .. }))
         };
         decision.commands.retain(|command| !lifts(command));
         self.fired.set(self.fired.get() + all - decision.commands.len());
@@ -561,7 +602,7 @@ impl Buggy {
     /// Marks old nodes without cordoning them; core is shown what it asked for ([`shown`]).
     fn leave_open(&mut self, decision: &mut Decision) {
         for command in &mut decision.commands {
-            if let Effect::Cordon { mark, .. } = &mut command.effect
+            if let Effect::Kubernetes(KubernetesEffect::Cordon { mark, .. }) = &mut command.effect
                 && mark.role == NodeRole::Doomed
             {
                 mark.role = NodeRole::Skipped;
@@ -603,9 +644,12 @@ impl Engine for Buggy {
     }
 
     fn outcome(&mut self, outcome: Outcome) {
-        let is_refused = matches!(outcome.result, Err(Refusal::Budget { .. } | Refusal::Later { .. }));
+        let is_refused = matches!(outcome.answer, Answer::Refused(Refusal::Budget { .. }));
         if let Some(pod) = self.evictions.get(&outcome.key).filter(|_| is_refused) {
-            self.wrongs.push(Effect::DeletePod { pod: pod.clone(), grace_seconds: None });
+            self.wrongs.push(Effect::Kubernetes(KubernetesEffect::DeletePod {
+                pod: pod.clone(),
+                grace_seconds: None,
+            }));
         }
         self.core.outcome(&outcome);
     }
@@ -636,9 +680,22 @@ impl Engine for Buggy {
     }
 }
 
+/// What a decision expects that has not looked: the mark that is there, and whatever pods there are.
+fn whatever_is_there(view: &View, node: NodeTarget) -> Expected {
+    let found = view.node(&node.name).and_then(|known| mark::of(known));
+    let marked_by = found.map_or_else(|| RunId::from("nobody"), |found| found.run);
+    let remaining = pods_on(view, &node.name);
+    Expected::Drained { node, marked_by, remaining }
+}
+
+fn pods_on(view: &View, node: &NodeName) -> Vec<PodTarget> {
+    let pods = view.sorted_pods_on(node).into_iter();
+    pods.map(|pod| PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() }).collect()
+}
+
 fn evict(pod: &Pod) -> Effect {
     let pod = PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() };
-    Effect::Evict { pod, grace_seconds: None }
+    Effect::Kubernetes(KubernetesEffect::Evict { pod, grace_seconds: None })
 }
 
 fn is_crash_looping(pod: &Pod) -> bool {

@@ -23,11 +23,14 @@ use replank_protocol::mark;
 
 use super::{Cores, everything};
 use replank_oracle::sched_random::Random;
+use replank_protocol::command::Answer;
 
 /// After which an effect has been seen: watches lag by two seconds.
 const SEEN_WITHIN: Span = Span::from_secs(5);
 /// After which a refused command has been tried again.
 const RETRIED_WITHIN: Span = Span::from_secs(65);
+/// One of which nobody knows what became of it keeps its claim for so long.
+const UNKNOWN_FOR: Span = Span::from_secs(125);
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
@@ -110,7 +113,11 @@ impl Engine for Forgetful {
 
     fn outcome(&mut self, outcome: Outcome) {
         self.flying.remove(&outcome.key);
-        let rests = if outcome.result.is_ok() { SEEN_WITHIN } else { RETRIED_WITHIN };
+        let rests = match outcome.answer {
+            Answer::Done => SEEN_WITHIN,
+            Answer::Unknown { .. } => UNKNOWN_FOR,
+            Answer::Refused(_) => RETRIED_WITHIN,
+        };
         self.busy_until = self.busy_until.max(outcome.at + rests);
         self.core.outcome(&outcome);
     }

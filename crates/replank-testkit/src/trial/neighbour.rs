@@ -12,7 +12,7 @@ use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::workload::Deployment;
 use replank_model::text::{NodeName, Text};
 use replank_model::time::{Span, Time};
-use replank_protocol::command::Effect;
+use replank_protocol::command::{Effect, KubernetesEffect};
 use replank_sim::api::{DeleteOptions, Eviction, EvictionRefusal};
 use replank_sim::script::{self, AsGiven, Delivery, What};
 use replank_sim::{PodAct, World};
@@ -271,7 +271,7 @@ impl Acts {
             .iter()
             .filter(|sent| sent.result.is_none())
             .filter_map(|sent| match &sent.command.effect {
-                Effect::Evict { pod, .. } => Some(pod.key.clone()),
+                Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => Some(pod.key.clone()),
                 _ => None,
             })
             .collect();

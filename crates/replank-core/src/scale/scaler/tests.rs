@@ -14,6 +14,7 @@ use super::*;
 use replank_facts::budget::Healths;
 use replank_facts::group_facts as facts;
 use replank_facts::groups::{GroupBy, from_nodes};
+use replank_protocol::command::Command;
 
 fn at(minutes: i64) -> Time {
     "2026-01-05T09:00:00Z".parse::<Time>().expect("a time") + Span::from_minutes(minutes)
@@ -83,37 +84,39 @@ impl Stage {
         let mut ledger = Ledger::new(&self.view, &mut healths);
         let turn = Scaler::new().turn(given, &mut scheduler, &mut ledger, &mut Sent::default());
         self.state = turn.state;
-        turn.commands.into_iter().map(|command| self.carry_out(command)).collect()
+        turn.out.finish().commands.into_iter().map(|command| self.carry_out(command)).collect()
     }
 
     /// Does what a driver would do, and says it.
     fn carry_out(&mut self, command: Command) -> String {
         match command.effect {
-            Effect::Resize { group, from, to } => {
+            Effect::Group(GroupEffect::Resize { group, from, to }) => {
                 assert!(to.desired > from.desired && to.desired <= to.max);
                 self.desired = to.desired;
                 format!("raises {group} from {} to {}", from.desired, to.desired)
             }
-            Effect::Cordon { node, mark, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => {
                 let laid = mark::laid(self.view.node(&node.name).expect("it is there"), &command.run, &mark);
                 self.view.apply(Delta::from(laid));
                 format!("cordons {}", node.name)
             }
-            Effect::Evict { pod, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => {
                 let gone = self.view.pods.by_key(&pod.key).expect("it is there").clone();
                 self.view.apply(Delta::Gone(Object::from(gone).reference()));
                 format!("evicts {}", pod.key)
             }
-            Effect::Terminate { instance, replacement: Replacement::Decrement, .. } => {
+            Effect::Group(GroupEffect::Terminate {
+                instance, replacement: Replacement::Decrement, ..
+            }) => {
                 self.desired -= 1;
                 format!("ends {instance}")
             }
-            Effect::TagGroup { group, key, from, value } => {
+            Effect::Group(GroupEffect::Tag { group, key, from, value }) => {
                 let known = self.view.groups().get(&group).and_then(|group| group.tags.get(&key)).cloned();
                 assert_eq!(known, from, "what is written is what was seen");
                 format!("writes {value} on {group}")
             }
-            Effect::Uncordon { node, .. } => {
+            Effect::Kubernetes(KubernetesEffect::Uncordon { node, .. }) => {
                 let lifted = mark::lifted(self.view.node(&node.name).expect("it is there"));
                 self.view.apply(Delta::from(lifted));
                 format!("lets go of {}", node.name)

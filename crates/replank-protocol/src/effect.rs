@@ -1,0 +1,349 @@
+//! Effects: what a command does, by whom it is answered for. docs/effects.md has a row for each: the real call, what it is conditional on, what
+//! a repeat does, and what is read back when the answer was lost.
+
+use std::sync::Arc;
+
+use replank_model::object::cloud::{GroupSize, LaunchTemplate, TemplateVersion};
+use replank_model::object::meta::ResourceVersion;
+use replank_model::object::{Object, ObjectRef};
+use replank_model::text::{GroupName, InstanceId, MessageId, RunId, Text};
+use replank_model::time::Time;
+use serde::{Deserialize, Serialize};
+
+use crate::lifecycle::Action;
+use crate::role::{Mark, NodeRole};
+use crate::target::{NodeTarget, PodTarget, WorkloadTarget};
+
+/// What a command does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Effect {
+    /// On objects of the Kubernetes API.
+    Kubernetes(KubernetesEffect),
+    /// On a node group and its instances.
+    Group(GroupEffect),
+    /// On messages of a queue.
+    Queue(QueueEffect),
+}
+
+/// An effect on objects of the Kubernetes API.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum KubernetesEffect {
+    /// Makes the node what [`crate::mark::laid`] says: cordoned and marked as ours (with the role
+    /// [`NodeRole::Skipped`] marked and not cordoned). Fails if the node changed since `version`.
+    Cordon {
+        /// The node.
+        node: NodeTarget,
+        /// State that the decision was taken on.
+        version: ResourceVersion,
+        /// What is written beside the cordon.
+        mark: Mark,
+    },
+    /// Makes the node what [`crate::mark::lifted`] says: without our marks, and without our cordon, but never without
+    /// somebody else's. Fails if the node changed since `version`.
+    Uncordon {
+        /// The node.
+        node: NodeTarget,
+        /// State that the decision was taken on.
+        version: ResourceVersion,
+    },
+    /// Asks the eviction API to move a pod.
+    Evict {
+        /// The pod.
+        pod: PodTarget,
+        /// Grace other than the pod's own.
+        grace_seconds: Option<i64>,
+    },
+    /// Deletes a pod without asking its budget: only where the plan allows it.
+    DeletePod {
+        /// The pod.
+        pod: PodTarget,
+        /// Grace other than the pod's own.
+        grace_seconds: Option<i64>,
+    },
+    /// Takes out of the API what is left of a pod, without asking its node: a deletion with no grace (`kubectl delete --force
+    /// --grace-period=0`). Needs positive proof that the instance that the pod was on is terminated, since its containers may run
+    /// on: an instance that is absent, was never polled, is detached or in standby proves nothing. A pod with finalizers stays until
+    /// they are gone.
+    ForceDelete {
+        /// The pod.
+        pod: PodTarget,
+        /// The instance of the pod's node.
+        instance: InstanceId,
+    },
+    /// Makes the node what [`crate::mark::excluded`] says: no target of load balancers that send to nodes. Fails if the node
+    /// changed since `version`. [`KubernetesEffect::Uncordon`] takes it back.
+    Exclude {
+        /// The node.
+        node: NodeTarget,
+        /// State that the decision was taken on.
+        version: ResourceVersion,
+        /// The moment that is written: from then on the instance is kept for a while.
+        at: Time,
+    },
+    /// Has a workload replace all of its pods by its own strategy, as `kubectl rollout restart` does: its template becomes what
+    /// [`crate::mark::restarted`] says. Fails if the workload changed since `version`, and where it is a paused Deployment.
+    RestartWorkload {
+        /// The workload.
+        workload: WorkloadTarget,
+        /// State that the decision was taken on.
+        version: ResourceVersion,
+        /// The moment that is written.
+        at: Time,
+    },
+    /// Creates an object. Fails where there is one of the name.
+    Create {
+        /// The object, as one would write it down.
+        object: Object,
+    },
+    /// Replaces an object with another state of it. Fails if it changed since the version that the new state carries, or is another
+    /// incarnation.
+    Replace {
+        /// The state it gets, with uid and version of the one that the decision was taken on.
+        object: Object,
+    },
+    /// Deletes an object. Fails if it changed since `version`, or is another incarnation.
+    Delete {
+        /// The object.
+        object: ObjectRef,
+        /// State that the decision was taken on.
+        version: ResourceVersion,
+        /// What becomes of what it owns.
+        dependents: Dependents,
+    },
+}
+
+/// An effect on a node group and its instances. Auto Scaling has no compare-and-set: all of these but the lifecycle actions are checked first and then
+/// carried out, and what the check finds to be different is answered as a mismatch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum GroupEffect {
+    /// Writes a tag on a group if it says what it said when the decision was taken.
+    Tag {
+        /// The group.
+        group: GroupName,
+        /// Tag key.
+        key: Text,
+        /// What it says; `None` if there is no such tag.
+        from: Option<Text>,
+        /// Tag value: at most 256 characters.
+        value: Text,
+    },
+    /// Takes a tag off a group.
+    Untag {
+        /// The group.
+        group: GroupName,
+        /// Tag key.
+        key: Text,
+    },
+    /// Makes a version of the group's launch template, or finds the equal one, and makes it current.
+    SetTemplate {
+        /// The group.
+        group: GroupName,
+        /// Version that must be current.
+        from: TemplateVersion,
+        /// What new instances are to be made from.
+        to: Arc<LaunchTemplate>,
+    },
+    /// Changes a group's bounds and raises what it wants. `to.desired` is never below `from.desired`: groups shrink by
+    /// [`GroupEffect::Terminate`] only. Where the group is larger by then, it is raised by what is missing, never written back.
+    Resize {
+        /// The group.
+        group: GroupName,
+        /// Size that the group must have.
+        from: GroupSize,
+        /// Size that it gets.
+        to: GroupSize,
+    },
+    /// Has a group launch another instance in the place of one, which its termination hook holds meanwhile: the instance is terminated
+    /// without a decrement. Fails where the group has no such hook, for then the instance would be gone at once.
+    Relieve {
+        /// The instance.
+        instance: InstanceId,
+        /// Its group.
+        group: GroupName,
+        /// The node it must still be.
+        node: NodeTarget,
+        /// The hook.
+        hook: Text,
+    },
+    /// Ends the wait of an instance that a lifecycle hook holds (CompleteLifecycleAction, CONTINUE).
+    CompleteAction {
+        /// The action.
+        action: Action,
+        /// What the instance must be, as for [`GroupEffect::Terminate`]; `None` where it comes up, or goes whatever is on it because its time is over.
+        expected: Option<Expected>,
+    },
+    /// Has a lifecycle hook hold an instance for its timeout from then on (RecordLifecycleActionHeartbeat).
+    Heartbeat {
+        /// The action.
+        action: Action,
+    },
+    /// Terminates one instance. The driver proves `expected` by a read that is consistent and no older than the node's cordon.
+    Terminate {
+        /// The instance.
+        instance: InstanceId,
+        /// Its group.
+        group: GroupName,
+        /// What the instance must be.
+        expected: Expected,
+        /// Whether the group wants one instance less afterwards, or launches another in its place.
+        replacement: Replacement,
+    },
+}
+
+/// An effect on messages of a queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum QueueEffect {
+    /// Keeps a message from being received by anybody else until a moment (ChangeMessageVisibility).
+    HoldMessage {
+        /// The message.
+        message: MessageId,
+        /// As it was received.
+        receipt: Text,
+        /// Until when.
+        until: Time,
+    },
+    /// Takes a message out of its queue (DeleteMessage).
+    DeleteMessage {
+        /// The message.
+        message: MessageId,
+        /// As it was received.
+        receipt: Text,
+    },
+}
+
+impl From<KubernetesEffect> for Effect {
+    fn from(effect: KubernetesEffect) -> Self {
+        Self::Kubernetes(effect)
+    }
+}
+
+impl From<GroupEffect> for Effect {
+    fn from(effect: GroupEffect) -> Self {
+        Self::Group(effect)
+    }
+}
+
+impl From<QueueEffect> for Effect {
+    fn from(effect: QueueEffect) -> Self {
+        Self::Queue(effect)
+    }
+}
+
+/// What an instance must be when it is terminated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Expected {
+    /// A node that is cordoned, carries the mark of a run, and has no pods but those that go with it, and the ones that are named.
+    Drained {
+        /// The node.
+        node: NodeTarget,
+        /// Whose mark it carries.
+        marked_by: RunId,
+        /// Pods that may still be there: stuck ones, or batch pods past their deadline.
+        remaining: Vec<PodTarget>,
+    },
+    /// No node: it never registered.
+    Unregistered,
+}
+
+impl Expected {
+    /// The node, where there is to be one.
+    #[must_use]
+    pub fn node(&self) -> Option<&NodeTarget> {
+        match self {
+            Self::Drained { node, .. } => Some(node),
+            Self::Unregistered => None,
+        }
+    }
+}
+
+/// What becomes of the objects that an object owns, when it is deleted (`propagationPolicy`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Dependents {
+    /// They stay, owned by nobody (`Orphan`).
+    Orphaned,
+    /// The garbage collector deletes them (`Background`).
+    Collected,
+}
+
+/// What a group does after a termination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Replacement {
+    /// Desired stays; another instance is launched.
+    Launch,
+    /// Desired is lowered by this one instance (`ShouldDecrementDesiredCapacity`).
+    Decrement,
+}
+
+/// What a command takes for itself while it is under way, so that other decisions must count it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It begins the drain of a node at a moment: the node is no capacity from then on.
+    Drain(NodeTarget, Time),
+    /// It ends a pod: its budget is charged.
+    Eviction(PodTarget),
+    /// It changes what a group wants: what is seen of its size is about to be out of date.
+    Size(GroupName),
+    /// Nothing that others count.
+    Nothing,
+}
+
+impl Effect {
+    /// What the effect takes for itself. Every effect says so here, and nowhere else.
+    #[must_use]
+    pub fn claim(&self) -> Claim {
+        match self {
+            Self::Kubernetes(effect) => effect.claim(),
+            Self::Group(effect) => effect.claim(),
+            Self::Queue(QueueEffect::HoldMessage { .. } | QueueEffect::DeleteMessage { .. }) => {
+                Claim::Nothing
+            }
+        }
+    }
+}
+
+impl KubernetesEffect {
+    fn claim(&self) -> Claim {
+        match self {
+            Self::Cordon { node, mark, .. } => match mark.role {
+                NodeRole::Draining { from } => Claim::Drain(node.clone(), from),
+                NodeRole::Doomed
+                | NodeRole::Skipped
+                | NodeRole::Surplus
+                | NodeRole::Retained
+                | NodeRole::Interrupted { .. } => Claim::Nothing,
+            },
+            Self::Evict { pod, .. } | Self::DeletePod { pod, .. } => Claim::Eviction(pod.clone()),
+            // The pod has been on its way out for long: no budget counts it any more.
+            Self::ForceDelete { .. }
+            | Self::Uncordon { .. }
+            | Self::Exclude { .. }
+            | Self::RestartWorkload { .. }
+            | Self::Create { .. }
+            | Self::Replace { .. }
+            | Self::Delete { .. } => Claim::Nothing,
+        }
+    }
+}
+
+impl GroupEffect {
+    fn claim(&self) -> Claim {
+        match self {
+            Self::Resize { group, .. } => Claim::Size(group.clone()),
+            Self::Terminate { group, replacement: Replacement::Decrement, .. } => Claim::Size(group.clone()),
+            Self::Terminate { replacement: Replacement::Launch, .. }
+            | Self::Tag { .. }
+            | Self::Untag { .. }
+            | Self::SetTemplate { .. }
+            | Self::Relieve { .. }
+            | Self::CompleteAction { .. }
+            | Self::Heartbeat { .. } => Claim::Nothing,
+        }
+    }
+}

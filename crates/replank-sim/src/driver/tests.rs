@@ -23,6 +23,7 @@ use crate::World;
 use crate::api::DeleteOptions;
 use crate::testing::{node, running, world};
 use replank_protocol::engine::Engine;
+use replank_protocol::command::Answer;
 
 /// Sends what it is given, once, and notes the answers.
 struct Hand {
@@ -78,7 +79,11 @@ impl Stage {
         self.effects.borrow_mut().push(effect);
         self.world.pass(Span::from_secs(5));
         let answer = self.answers.borrow_mut().pop().expect("every command is answered");
-        answer.result
+        match answer.answer {
+            Answer::Done => Ok(()),
+            Answer::Refused(refusal) => Err(refusal),
+            Answer::Unknown { message } => panic!("no answer was lost: {message}"),
+        }
     }
 
     fn deployment(&self) -> Deployment {

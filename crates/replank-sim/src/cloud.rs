@@ -40,11 +40,11 @@ pub use events::Told;
 pub use market::{Capacity, Hazard, Rate, SpotEvent};
 pub use timing::{CloudTimings, Range};
 
-use crate::api::DeleteOptions;
 use crate::controllers::Ctx;
-use crate::draw::Purpose;
 use crate::script::Delivery;
 use crate::world::Event;
+use replank_apiserver::DeleteOptions;
+use replank_apiserver::draw::Purpose;
 
 /// From the warning to the end of a spot instance.
 const SPOT_NOTICE: Span = Span::from_secs(120);

@@ -22,8 +22,8 @@ use replank_model::view::{Change, View};
 
 use crate::agenda::Agenda;
 use crate::cloud::Range;
-use crate::draw::{Draws, Purpose};
 use crate::world::Event;
+use replank_apiserver::draw::{Draws, Purpose};
 
 pub(crate) use execute::execute;
 

@@ -20,7 +20,7 @@ pub(crate) use trouble::Trouble;
 pub use workload::{Workload, workload_of};
 
 use crate::cloud::{CloudTimings, Range};
-use crate::draw::{Draws, Purpose};
+use replank_apiserver::draw::{Draws, Purpose};
 use samples::Samples;
 use trouble::Troubles;
 

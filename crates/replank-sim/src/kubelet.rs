@@ -19,7 +19,6 @@ use replank_model::text::{NodeName, Text, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 
-use crate::api::DeleteOptions;
 use crate::controllers::{Ctx, volumes};
 use crate::durations::Durations;
 use crate::world::Event;
@@ -28,6 +27,7 @@ use delays::Delays;
 pub(crate) use fake::STUCK;
 use faults::ImageFaults;
 pub use faults::{ImageFault, ImageName};
+use replank_apiserver::DeleteOptions;
 
 /// How kubelets behave.
 #[derive(Clone, Debug)]

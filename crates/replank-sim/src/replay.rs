@@ -143,7 +143,7 @@ impl Replay {
             events
                 .map(|event| Told {
                     autoscaler: event.key.clone(),
-                    is_warning: event.r#type == crate::api::EventType::Warning,
+                    is_warning: event.r#type == replank_apiserver::EventType::Warning,
                     reason: event.reason,
                     message: event.message.clone(),
                     count: event.count,

@@ -6,13 +6,13 @@
 
 use std::time::Instant;
 
+use replank_apiserver::{DeleteOptions, Eviction};
 use replank_model::object::Object;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_sim::api::{DeleteOptions, Eviction};
 use replank_sim::{CloudTimings, KubeletModel, Settings, World};
 use replank_testkit::sched_load::{Mix, node};
 use serde_json::{Value, json};

@@ -75,8 +75,16 @@ pub(super) const RULES: &[Rule] = &[
         why: "core is a function of what it observed: model only, and nothing that has effects",
     },
     Rule {
+        name: "replank-apiserver",
+        ours: &["replank-model"],
+        others: &["rustc-hash", "serde_json", "thiserror", "xxhash-rust"],
+        below: &[],
+        purity: Purity::Effects,
+        why: "the API server knows no controllers, and nobody who decides",
+    },
+    Rule {
         name: "replank-sim",
-        ours: &["replank-core", "replank-model"],
+        ours: &["replank-apiserver", "replank-core", "replank-model"],
         others: &["jiff", "rustc-hash", "serde", "serde_json", "smallvec", "thiserror", "xxhash-rust"],
         below: &[],
         purity: Purity::Effects,
@@ -100,7 +108,14 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "replank",
-        ours: &["replank-core", "replank-intake", "replank-lifecycle", "replank-model", "replank-sim"],
+        ours: &[
+            "replank-apiserver",
+            "replank-core",
+            "replank-intake",
+            "replank-lifecycle",
+            "replank-model",
+            "replank-sim",
+        ],
         others: &[
             "anstream",
             "anstyle",
@@ -119,7 +134,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "replank-testkit",
-        ours: &["replank-core", "replank-intake", "replank-model", "replank-sim"],
+        ours: &["replank-apiserver", "replank-core", "replank-intake", "replank-model", "replank-sim"],
         others: &["anyhow", "flate2", "rustc-hash", "serde", "serde_json"],
         below: &[],
         purity: Purity::Effects,

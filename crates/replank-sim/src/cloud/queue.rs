@@ -13,9 +13,9 @@ use replank_model::time::{Span, Time};
 
 use super::{CloudDue, Range};
 use crate::controllers::Ctx;
-use crate::draw::{Draw, Purpose};
 use crate::script::Delivery;
 use crate::world::Event;
+use replank_apiserver::draw::{Draw, Purpose};
 
 /// How long a message is hidden from others once it is received.
 const VISIBILITY: Span = Span::from_secs(30);

@@ -2,7 +2,7 @@
 
 use replank_model::time::Span;
 
-use crate::draw::Draw;
+use replank_apiserver::draw::Draw;
 
 /// A span between two bounds, all equally likely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

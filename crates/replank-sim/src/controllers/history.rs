@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::index::Index;
 use super::{Ctx, hash, pods};
-use crate::api::{ApiError, DeleteOptions};
+use replank_apiserver::{ApiError, DeleteOptions};
 
 /// Label with the hash of a StatefulSet's revision.
 pub(super) const HASH_LABEL: &str = "controller.kubernetes.io/hash";

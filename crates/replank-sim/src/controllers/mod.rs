@@ -6,7 +6,6 @@
 //! and the sync it causes.
 
 pub(crate) mod autoscaling;
-pub(crate) mod condition;
 pub(crate) mod control;
 mod cron_job;
 mod daemon_set;
@@ -38,9 +37,9 @@ use replank_model::time::Span;
 use replank_model::view::View;
 
 use crate::agenda::Agenda;
-use crate::api::Api;
-use crate::draw::Draws;
 use crate::world::Event;
+use replank_apiserver::Api;
+use replank_apiserver::draw::Draws;
 
 pub(crate) use queue::WorkQueue;
 pub(crate) use workloads::Workloads;

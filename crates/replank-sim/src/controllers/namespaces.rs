@@ -12,9 +12,10 @@ use replank_model::view::{Change, Ix, View};
 use rustc_hash::FxHashMap;
 
 use super::control::ControlDue;
-use super::{Ctx, REACTION, condition};
-use crate::api::{DeleteOptions, Propagation};
+use super::{Ctx, REACTION};
 use crate::world::Event;
+use replank_apiserver::condition;
+use replank_apiserver::{DeleteOptions, Propagation};
 
 /// Pause after every change of a namespace that is on its way out (`namespaceDeletionGracePeriod`).
 const PAUSE: Span = Span::from_secs(5);
@@ -299,8 +300,8 @@ mod tests {
 
     use super::*;
     use crate::World;
-    use crate::api::json::Method;
     use crate::testing::{node, running, world};
+    use replank_apiserver::json::Method;
 
     fn delete_namespace(world: &mut World) {
         let response = world.send(Method::Delete, "/api/v1/namespaces/shop", Value::Null);

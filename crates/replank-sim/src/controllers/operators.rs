@@ -21,8 +21,8 @@ use replank_model::view::{Change, View};
 
 use super::Ctx;
 use super::control::ControlDue;
-use crate::draw::Purpose;
 use crate::world::Event;
+use replank_apiserver::draw::Purpose;
 
 /// Time that an operator takes to notice a change and to act on it: one look, with the writes that come before a pod.
 pub(crate) const REACTION: (Span, Span) = (Span::from_secs(1), Span::from_secs(5));
@@ -133,8 +133,8 @@ mod tests {
 
     use super::*;
     use crate::World;
-    use crate::api::json::Method;
     use crate::testing::{node, running, world};
+    use replank_apiserver::json::Method;
 
     fn of(owner: &str, kind: &str, mut pod: Value, more: &Value) -> Value {
         pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "argoproj.io/v1alpha1", "kind": kind, "name": owner, "uid": owner, "controller": true}]);

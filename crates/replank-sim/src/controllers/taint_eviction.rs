@@ -17,12 +17,12 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::condition as conditions;
 use super::control::ControlDue;
-use super::disruption::DISRUPTION_TARGET;
 use super::{Ctx, REACTION};
-use crate::api::DeleteOptions;
 use crate::world::Event;
+use replank_apiserver::DISRUPTION_TARGET;
+use replank_apiserver::DeleteOptions;
+use replank_apiserver::condition as conditions;
 
 /// Time that the two writes of an eviction take after the decision: the condition, then the deletion. Recorded: the
 /// DaemonSet controller, told of a taint at the same moment, is there first.

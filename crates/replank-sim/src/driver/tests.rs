@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 
 use super::Pilot;
 use crate::World;
-use crate::api::DeleteOptions;
 use crate::testing::{node, running, world};
+use replank_apiserver::DeleteOptions;
 
 /// Sends what it is given, once, and notes the answers.
 struct Hand {

@@ -14,9 +14,9 @@ use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
 use super::complete;
-use crate::api::ApiError;
 use crate::durations::Assumption;
 use crate::world::{Settings, World};
+use replank_apiserver::ApiError;
 
 /// A cluster without a run.
 pub struct Quiet {

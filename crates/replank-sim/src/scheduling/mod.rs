@@ -19,9 +19,9 @@ use replank_model::time::Span;
 use replank_model::view::{Change, Ix, View};
 
 use crate::controllers::Ctx;
-use crate::draw::Purpose;
 use crate::ties::SharedTies;
 use crate::world::Event;
+use replank_apiserver::draw::Purpose;
 
 use binding::{Bindings, Nominate};
 use hints::{Blame, Happening};

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use replank_apiserver::json::{Address, Effect};
+use replank_apiserver::{Api, ApiError};
 use replank_core::groups::GroupBy;
 use replank_core::scale::Autoscaler;
 use replank_model::delta::Delta;
@@ -10,8 +12,6 @@ use replank_model::object::meta::Key;
 use replank_model::object::{Object, render};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_sim::api::json::{Address, Effect};
-use replank_sim::api::{Api, ApiError};
 use replank_sim::load::Load;
 use replank_sim::replay::{Moment, Replay, Told, steps};
 use replank_sim::{CloudTimings, Durations, KubeletModel, Settings, World};

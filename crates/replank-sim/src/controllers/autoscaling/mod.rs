@@ -21,12 +21,12 @@ use rustc_hash::FxHashMap;
 
 use super::Ctx;
 use super::control::ControlDue;
-use crate::api::json::{Address, Subresource};
-use crate::api::{Api, ApiError};
-use crate::draw::Purpose;
 use crate::load::Load;
 use crate::world::Event;
 use measured::Measuring;
+use replank_apiserver::draw::Purpose;
+use replank_apiserver::json::{Address, Subresource};
+use replank_apiserver::{Api, ApiError};
 
 pub(crate) use measured::{rivals, scale};
 pub(crate) use meter::takes_share;

@@ -16,19 +16,15 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub(crate) use status::set_allowed_condition;
-
-use super::condition as conditions;
 use super::control::ControlDue;
 use super::{Ctx, REACTION};
-use crate::api::EventType;
 use crate::world::Event;
+use replank_apiserver::condition as conditions;
+use replank_apiserver::{DISRUPTION_TARGET, EventType};
 use tally::Tallies;
 
 /// How long a pod keeps a DisruptionTarget condition that nothing came of (`stalePodDisruptionTimeout`).
 const STALE_AFTER: Span = Span::from_minutes(2);
-/// Condition of a pod that somebody is about to end.
-pub(crate) const DISRUPTION_TARGET: &str = "DisruptionTarget";
 
 /// The controller.
 #[derive(Debug, Default)]

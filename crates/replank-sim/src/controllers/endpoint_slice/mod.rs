@@ -18,8 +18,8 @@ use rustc_hash::FxHashMap;
 
 use super::index::Index;
 use super::{Controller, Ctx, pods};
-use crate::api::{ApiError, DeleteOptions};
 use desired::{Desired, Group, PortsKey, families, ports_key};
+use replank_apiserver::{ApiError, DeleteOptions};
 
 /// Label with the Service's name.
 pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";

@@ -14,9 +14,9 @@ use rustc_hash::FxHashSet;
 
 use super::control::ControlDue;
 use super::{Ctx, REACTION};
-use crate::api::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 use crate::world::Event;
 use graph::{Graph, Id, Owner, deletes_dependents, has_finalizer, orphans_dependents};
+use replank_apiserver::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 
 /// The collector.
 #[derive(Debug, Default)]

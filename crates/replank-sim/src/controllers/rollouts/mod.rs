@@ -26,9 +26,9 @@ use replank_model::view::Change;
 use super::Ctx;
 use super::control::ControlDue;
 use crate::cloud::Range;
-use crate::draw::Purpose;
 use crate::durations::Assumption;
 use crate::world::Event;
+use replank_apiserver::draw::Purpose;
 
 /// Its API group and kind.
 pub(super) const GROUP: &str = "argoproj.io";

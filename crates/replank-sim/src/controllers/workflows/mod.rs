@@ -45,12 +45,12 @@ use serde_json::{Value, json};
 
 use super::control::ControlDue;
 use super::{Ctx, operators};
-use crate::api::DeleteOptions;
 use crate::cloud::Range;
-use crate::draw::Purpose;
 use crate::durations::Assumption;
 use crate::world::Event;
 use flow::{Begin, Walk};
+use replank_apiserver::DeleteOptions;
+use replank_apiserver::draw::Purpose;
 use run::{Run, State, Stop};
 
 /// Name of the workflow that a pod is of.

@@ -142,7 +142,7 @@ fn what_was_written_by_hand_is_not_rolled_out_when_it_is_scaled() {
     let mut world = World::new(settings, view);
     let key = Key { namespace: "shop".into(), name: "web".into() };
     let wanted = json!({"spec": {"replicas": 5}});
-    let method = crate::api::json::Method::Patch;
+    let method = replank_apiserver::json::Method::Patch;
     crate::script::send(&mut world, method, Kind::Deployment, &key, "/scale", wanted).expect("it is scaled");
     world.run_until(Time::from_millis(0) + Span::from_secs(30));
     let sets = world.view().replica_sets.sorted();

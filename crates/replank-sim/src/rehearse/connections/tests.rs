@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use super::{ConnectionFigures, Connections, Demand};
 use crate::World;
-use crate::api::DeleteOptions;
 use crate::testing::{node, world};
+use replank_apiserver::DeleteOptions;
 
 /// A Deployment of pods that take so many seconds to stop, of which their hook takes some.
 fn stage(replicas: u32, stop: i64, hook: i64, demand: &str) -> (World, Connections) {

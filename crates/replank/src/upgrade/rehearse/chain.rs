@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use replank_apiserver::ApiError;
 use replank_core::groups::{GroupBy, group_of};
 use replank_core::makers::Maker;
 use replank_core::plan::{Plan, Target};
@@ -17,7 +18,6 @@ use replank_model::object::{Kind, Object};
 use replank_model::text::{GroupName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_sim::api::ApiError;
 use replank_sim::rehearse::{Quiet, RehearsalResult, Verdict};
 use replank_sim::{CloudTimings, Durations, KubeletModel, Settings};
 

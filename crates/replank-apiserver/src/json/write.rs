@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use super::answer::member;
 use super::patch::{self, PatchType};
 use super::path::{Address, Subresource};
-use super::resource::{Generation, ResourceType, StatusWrites};
 use super::{Effect, check, defaults};
-use crate::api::error::{Cause, ResourceName};
-use crate::api::{Api, ApiError};
+use crate::server::resource::{Generation, ResourceType, StatusWrites};
+use crate::server::{Api, ApiError};
+use crate::server::{Cause, ResourceName};
 
 /// Members of `metadata` that only the server writes.
 const SERVERS_OWN: [&str; 9] = [

@@ -5,7 +5,8 @@ use replank_model::text::Text;
 use replank_model::time::Time;
 
 /// A condition without times.
-pub(crate) fn condition(r#type: &str, status: ConditionStatus, reason: &str, message: &str) -> Condition {
+#[must_use]
+pub fn condition(r#type: &str, status: ConditionStatus, reason: &str, message: &str) -> Condition {
     Condition {
         r#type: Text::from(r#type),
         status,
@@ -16,7 +17,7 @@ pub(crate) fn condition(r#type: &str, status: ConditionStatus, reason: &str, mes
 }
 
 /// Puts a condition in the place of the one of its type. The transition time moves only when the status does.
-pub(crate) fn set(conditions: &mut Vec<Condition>, new: Condition, now: Time) {
+pub fn set(conditions: &mut Vec<Condition>, new: Condition, now: Time) {
     match conditions.iter_mut().find(|known| known.r#type == new.r#type) {
         Some(known) => {
             if known.status != new.status {

@@ -61,14 +61,14 @@ pub struct EventRecord {
 
 /// All events that were kept.
 #[derive(Debug, Default)]
-pub(super) struct EventLog {
+pub(crate) struct EventLog {
     records: Vec<EventRecord>,
     known: FxHashMap<(Uid, &'static str, String), usize>,
 }
 
 impl Api {
     /// Tells about an object.
-    pub(crate) fn record(&mut self, about: &Object, r#type: EventType, reason: &'static str, message: &str) {
+    pub fn record(&mut self, about: &Object, r#type: EventType, reason: &'static str, message: &str) {
         let (now, meta) = (self.timestamp(), about.meta());
         let known = (meta.uid.clone(), reason, message.to_owned());
         if let Some(at) = self.events.known.get(&known) {

@@ -3,7 +3,7 @@
 use replank_model::object::{Object, render};
 use serde_json::{Map, Value, json};
 
-use super::resource::ResourceType;
+use crate::server::ResourceType;
 
 /// The object as it is served.
 pub(super) fn served(object: &Object) -> Value {

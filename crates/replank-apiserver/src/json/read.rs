@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::answer::served;
 use super::path::Address;
-use crate::api::{Api, ApiError, EventRecord};
+use crate::server::{Api, ApiError, EventRecord};
 
 impl Api {
     /// One object as it is served.

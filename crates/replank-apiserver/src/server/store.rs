@@ -18,13 +18,13 @@ use super::admission::Admitted;
 use super::error::{ApiError, ResourceName};
 use super::events::EventLog;
 use super::job;
+use crate::clock::Clock;
 use crate::draw::{Draws, Purpose};
 
 /// The API server.
 #[derive(Debug)]
 pub struct Api {
-    /// The present moment; the world sets it before every event.
-    now: Time,
+    clock: Clock,
     view: View,
     version: u64,
     changes: VecDeque<Change>,
@@ -32,19 +32,20 @@ pub struct Api {
     /// How many names were made from each prefix.
     generated: FxHashMap<Text, u64>,
     /// Specs that admission has completed.
-    pub(super) admitted: Admitted,
+    pub(crate) admitted: Admitted,
     /// Reads JSON; shares what repeats.
-    pub(super) projector: Projector,
+    pub(crate) projector: Projector,
     /// What components tell about objects.
-    pub(super) events: EventLog,
+    pub(crate) events: EventLog,
 }
 
 impl Api {
-    /// An API server over a view that is taken as it is.
-    pub(crate) fn new(now: Time, view: View, draws: Draws) -> Self {
+    /// An API server over a view that is taken as it is; every write happens at the time of the clock.
+    #[must_use]
+    pub fn new(clock: Clock, view: View, draws: Draws) -> Self {
         let version = view.objects().iter().map(|object| object.meta().resource_version.0).max().unwrap_or(0);
         Self {
-            now,
+            clock,
             view,
             version,
             changes: VecDeque::new(),
@@ -65,13 +66,13 @@ impl Api {
     /// The present moment.
     #[must_use]
     pub fn now(&self) -> Time {
-        self.now
+        self.clock.now()
     }
 
     /// The present moment as objects record it: Kubernetes' timestamps are whole seconds.
     #[must_use]
     pub fn timestamp(&self) -> Time {
-        self.now.floor_seconds()
+        self.now().floor_seconds()
     }
 
     /// The version of the last write.
@@ -80,12 +81,8 @@ impl Api {
         self.version
     }
 
-    pub(crate) fn set_now(&mut self, now: Time) {
-        self.now = now;
-    }
-
     /// The next change that nobody has been told of.
-    pub(crate) fn next_change(&mut self) -> Option<Change> {
+    pub fn next_change(&mut self) -> Option<Change> {
         self.changes.pop_front()
     }
 
@@ -108,7 +105,7 @@ impl Api {
     }
 
     /// A new object as it would be stored, less the version.
-    pub(super) fn prepare(&mut self, object: Object) -> Result<Object, ApiError> {
+    pub(crate) fn prepare(&mut self, object: Object) -> Result<Object, ApiError> {
         let object = self.named(object);
         let object = self.admit(object)?;
         let key = object.meta().key();
@@ -152,7 +149,7 @@ impl Api {
     }
 
     /// The stored object of the same kind and name.
-    pub(super) fn known(&self, object: &Object) -> Option<Object> {
+    pub(crate) fn known(&self, object: &Object) -> Option<Object> {
         let key = object.meta().key();
         match object {
             Object::Other(other) => {
@@ -163,7 +160,7 @@ impl Api {
     }
 
     /// What the server calls the resource of an object.
-    pub(super) fn resource_name(&self, object: &Object) -> ResourceName {
+    pub(crate) fn resource_name(&self, object: &Object) -> ResourceName {
         match object {
             Object::Other(_) => self.resource_type(object.api_version(), object.kind_name()).map_or_else(
                 |_| ResourceName {
@@ -218,7 +215,7 @@ impl Api {
     }
 
     /// Puts a new state in the place of the stored one.
-    pub(super) fn replace(&mut self, known: Object, object: Object, counted: bool) -> Object {
+    pub(crate) fn replace(&mut self, known: Object, object: Object, counted: bool) -> Object {
         let object = object.map_meta(|meta| {
             meta.resource_version = known.meta().resource_version;
             meta.generation = known.meta().generation + i64::from(counted && known.meta().generation > 0);
@@ -262,7 +259,7 @@ impl Api {
     }
 
     /// Writes a state to the store under a new version.
-    pub(super) fn store(&mut self, object: Object) -> Object {
+    pub(crate) fn store(&mut self, object: Object) -> Object {
         self.version += 1;
         let version = ResourceVersion(self.version);
         let object = object.map_meta(|meta| meta.resource_version = version);
@@ -274,7 +271,7 @@ impl Api {
     }
 
     /// Takes an object out of the store; its last state carries the version of the removal.
-    pub(super) fn remove(&mut self, object: Object) -> Object {
+    pub(crate) fn remove(&mut self, object: Object) -> Object {
         self.version += 1;
         let version = ResourceVersion(self.version);
         let object = object.map_meta(|meta| meta.resource_version = version);
@@ -286,7 +283,7 @@ impl Api {
     }
 
     /// Changes what is not a Kubernetes object: groups and instances.
-    pub(crate) fn apply_cloud(&mut self, delta: Delta) {
+    pub fn apply_cloud(&mut self, delta: Delta) {
         self.version += 1;
         let change = self.view.apply(delta);
         self.changes.push_back(change);
@@ -301,7 +298,7 @@ impl Api {
 
     /// A uid in the form of a random UUID, from the object's name and the moment.
     fn new_uid(&self, kind: Kind, key: &Key) -> Uid {
-        let entity = format!("{kind}/{key}@{}", self.now.as_millis());
+        let entity = format!("{kind}/{key}@{}", self.now().as_millis());
         let high = self.draws.draw(&entity, Purpose::Uid, 0).0;
         let low = self.draws.draw(&entity, Purpose::Uid, 1).0;
         Uid::from(format!(

@@ -38,9 +38,9 @@ pub struct DeleteOptions {
 }
 
 /// Finalizer of a foreground deletion.
-pub(crate) const FOREGROUND: &str = "foregroundDeletion";
+pub const FOREGROUND: &str = "foregroundDeletion";
 /// Finalizer of an orphaning deletion.
-pub(crate) const ORPHAN: &str = "orphan";
+pub const ORPHAN: &str = "orphan";
 
 impl Api {
     /// Deletes an object, or marks it for deletion where grace or finalizers hold it.
@@ -126,7 +126,7 @@ impl Api {
 }
 
 /// Preconditions are looked at before anything else. The refusal names the kind where others name the resource.
-pub(super) fn check_preconditions(known: &Object, options: &DeleteOptions) -> Result<(), ApiError> {
+pub(crate) fn check_preconditions(known: &Object, options: &DeleteOptions) -> Result<(), ApiError> {
     let meta = known.meta();
     let group = known.api_version().split_once('/').map_or("", |(group, _)| group);
     let kind = Text::from(known.kind_name());

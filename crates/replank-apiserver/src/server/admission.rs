@@ -29,7 +29,7 @@ const NODE_CRITICAL: i32 = 2_000_001_000;
 /// Specs that admission has completed, by the address of the template's: so that pods of one template go on sharing
 /// one spec. The template's own spec is kept beside, so that the address stays its own.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Admitted {
+pub(crate) struct Admitted {
     specs: FxHashMap<usize, (Arc<PodSpec>, Completed)>,
 }
 
@@ -46,14 +46,14 @@ impl Admitted {
     /// copy per template.
     const TEMPLATES_MAX: usize = 65_536;
 
-    pub(super) fn forget_all(&mut self) {
+    pub(crate) fn forget_all(&mut self) {
         self.specs.clear();
     }
 }
 
 impl Api {
     /// Completes a new object, or refuses it.
-    pub(super) fn admit(&mut self, object: Object) -> Result<Object, ApiError> {
+    pub(crate) fn admit(&mut self, object: Object) -> Result<Object, ApiError> {
         self.admit_namespace(&object)?;
         let object = match object {
             Object::Pod(pod) => self.admit_pod(pod)?.into(),

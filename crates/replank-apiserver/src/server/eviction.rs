@@ -8,12 +8,12 @@ use replank_model::object::{Kind, Object};
 use replank_model::text::Name;
 use replank_model::view::Ix;
 
+use super::Effect;
+use super::budget::{DISRUPTION_TARGET, set_allowed_condition};
 use super::delete::{DeleteOptions, check_preconditions};
 use super::error::{ApiError, Cause, ResourceName};
-use super::json::Effect;
 use super::store::Api;
-use crate::controllers::condition;
-use crate::controllers::disruption::{DISRUPTION_TARGET, set_allowed_condition};
+use crate::condition;
 
 /// Allowed evictions that have not yet been seen to happen, above which a budget allows no more (`MaxDisruptedPodSize`).
 const DISRUPTED_PODS_MAX: usize = 2000;

@@ -6,7 +6,7 @@ use replank_model::object::Object;
 use replank_model::object::batch::{CompletionMode, Job, PodReplacementPolicy};
 
 /// Fills in what is left out; a Job's selector is made from its uid, which is there already.
-pub(super) fn complete(object: Object) -> Object {
+pub(crate) fn complete(object: Object) -> Object {
     let Object::Job(mut job) = object else { return object };
     let new = Arc::make_mut(&mut job);
     fill_in(new);

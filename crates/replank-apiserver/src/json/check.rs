@@ -7,8 +7,8 @@ use replank_model::object::{Kind, Object};
 use replank_model::selector::LabelSelector;
 use serde_json::Value;
 
-use super::resource::ResourceType;
-use crate::api::error::Cause;
+use crate::server::Cause;
+use crate::server::ResourceType;
 
 const IMMUTABLE: &str = "field is immutable";
 

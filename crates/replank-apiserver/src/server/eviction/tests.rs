@@ -7,8 +7,8 @@ use replank_model::view::View;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::api::json::{Method, Request};
 use crate::draw::Draws;
+use crate::json::{Method, Request};
 
 const NOW: &str = "2026-01-01T00:00:00Z";
 
@@ -56,7 +56,7 @@ fn api(case: &Case) -> Api {
     for object in case.budgets.iter().chain([&case.pod]) {
         view.apply(Delta::Put(Object::from_json(object.clone()).expect("an object")));
     }
-    Api::new(NOW.parse::<Time>().expect("a time"), view, Draws::new(1))
+    Api::new(crate::Clock::new(NOW.parse::<Time>().expect("a time")), view, Draws::new(1))
 }
 
 fn post(api: &mut Api, pod: &str, query: &str, options: Value) -> (u16, Value) {

@@ -6,8 +6,8 @@ use replank_model::object::Kind;
 use replank_model::object::cluster::{CustomResourceDefinition, CustomResourceScale, CustomResourceVersion};
 use replank_model::text::Text;
 
-use crate::api::error::ResourceName;
-use crate::api::{Api, ApiError};
+use super::error::{ApiError, ResourceName};
+use super::store::Api;
 
 /// A resource of the API: what is behind one plural name of one group and version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,16 +21,16 @@ pub struct ResourceType {
     /// Whether objects live in a namespace.
     pub is_namespaced: bool,
     /// How `metadata.generation` is kept.
-    pub(super) generation: Generation,
+    pub(crate) generation: Generation,
     /// How `status` is written.
-    pub(super) status: StatusWrites,
+    pub(crate) status: StatusWrites,
     /// The scale subresource.
-    pub(super) scale: Option<Arc<CustomResourceScale>>,
+    pub(crate) scale: Option<Arc<CustomResourceScale>>,
 }
 
 /// Whether objects have a `metadata.generation`, and what counts it up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Generation {
+pub(crate) enum Generation {
     /// There is none.
     Absent,
     /// Changes of the desired state.
@@ -39,7 +39,7 @@ pub(super) enum Generation {
 
 /// How `status` is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StatusWrites {
+pub(crate) enum StatusWrites {
     /// With the rest of the object.
     WithObject,
     /// Through the status subresource only.
@@ -207,7 +207,7 @@ impl Api {
 }
 
 /// Group and version of an `apiVersion`.
-pub(super) fn split(api_version: &str) -> (&str, &str) {
+pub(crate) fn split(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
 

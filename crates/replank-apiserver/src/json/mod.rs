@@ -11,8 +11,8 @@ mod evict;
 mod patch;
 mod path;
 mod read;
-mod resource;
 mod scale;
+mod store;
 mod write;
 
 use replank_model::object::Object;
@@ -21,9 +21,11 @@ use serde_json::{Value, json};
 
 pub use patch::PatchType;
 pub use path::{Address, Subresource};
-pub use resource::ResourceType;
+pub use store::{Store, handle};
 
-use crate::api::{Api, ApiError, DeleteOptions, Propagation};
+pub use crate::server::{Effect, ResourceType};
+
+use crate::server::{Api, ApiError, DeleteOptions, Propagation};
 
 /// What a request wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,63 +64,10 @@ pub struct Response {
     pub body: Value,
 }
 
-/// Whether a request changes anything.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Effect {
-    /// It does.
-    #[default]
-    Real,
-    /// It is answered as if it did (`dryRun=All`).
-    DryRun,
-}
-
 impl Api {
     /// Answers a request.
     pub fn handle(&mut self, request: &Request) -> Response {
-        match self.answer(request) {
-            Ok(response) => response,
-            Err(error) => Response { code: error.code, body: error.to_status() },
-        }
-    }
-
-    fn answer(&mut self, request: &Request) -> Result<Response, ApiError> {
-        let address = self.address(&request.path)?;
-        let effect = address.effect(&request.body)?;
-        let ok = |body| Ok(Response { code: 200, body });
-        match (request.method, &address.name, address.subresource) {
-            (Method::Get, None, None) => ok(self.list_json(&address)?),
-            (Method::Get, Some(_), None | Some(Subresource::Status)) => ok(self.get_json(&address)?),
-            (Method::Get, Some(_), Some(Subresource::Scale)) => ok(self.get_scale(&address)?),
-            (Method::Post, None, None) => {
-                let object = self.create_json(&address, request.body.clone(), effect)?;
-                Ok(Response { code: 201, body: answer::served(&object) })
-            }
-            (Method::Post, Some(_), Some(Subresource::Eviction)) => self.evict_json(&address, &request.body),
-            (Method::Put, Some(_), subresource) => ok(match subresource {
-                None | Some(Subresource::Status) => {
-                    answer::served(&self.update_json(&address, request.body.clone(), effect)?)
-                }
-                Some(Subresource::Scale) => self.update_scale(&address, &request.body, effect)?,
-                Some(Subresource::Eviction) => return Err(ApiError::method_not_allowed()),
-            }),
-            (Method::Patch, Some(_), subresource) => {
-                let patch = PatchType::of(&request.content_type)?;
-                ok(match subresource {
-                    None | Some(Subresource::Status) => {
-                        answer::served(&self.patch_json(&address, patch, &request.body, effect)?)
-                    }
-                    Some(Subresource::Scale) => self.patch_scale(&address, patch, &request.body, effect)?,
-                    Some(Subresource::Eviction) => return Err(ApiError::method_not_allowed()),
-                })
-            }
-            (Method::Delete, Some(_), None) => ok(self.delete_json(&address, &request.body, effect)?),
-            (Method::Delete, None, None) => {
-                ok(self.delete_collection_json(&address, &request.body, effect)?)
-            }
-            (Method::Get | Method::Post | Method::Put | Method::Patch | Method::Delete, _, _) => {
-                Err(ApiError::method_not_allowed())
-            }
-        }
+        store::handle(self, request)
     }
 
     /// The object at an address.
@@ -229,8 +178,8 @@ pub fn read_delete_options(value: &Value) -> Result<DeleteOptions, ApiError> {
         Some("Orphan") => Some(Propagation::Orphan),
         Some(word) => {
             let supported = ["Foreground", "Background", "Orphan", "nil"];
-            let cause = crate::api::Cause::not_supported("propagationPolicy", word, &supported);
-            let options = crate::api::ResourceName {
+            let cause = crate::server::Cause::not_supported("propagationPolicy", word, &supported);
+            let options = crate::server::ResourceName {
                 group: "meta.k8s.io".into(),
                 plural: "deleteoptions".into(),
                 kind: "DeleteOptions".into(),

@@ -18,7 +18,8 @@ use super::store::Api;
 
 /// What an object counts for, by every name under which a quota may limit it. Ended pods count for nothing but their number
 /// of objects.
-pub(crate) fn usage(object: &Object, now: Time) -> Resources {
+#[must_use]
+pub fn usage(object: &Object, now: Time) -> Resources {
     let mut used = Resources::default();
     used.set(count_name(object), one());
     match object {
@@ -89,7 +90,8 @@ fn pod_usage(pod: &Pod, used: &mut Resources) {
 }
 
 /// Whether an object is within a quota's scopes. Only pods have scopes; other objects are outside of any.
-pub(crate) fn is_in_scope(quota: &ResourceQuota, object: &Object) -> bool {
+#[must_use]
+pub fn is_in_scope(quota: &ResourceQuota, object: &Object) -> bool {
     let selected = quota.spec.scope_selector.iter().flat_map(|selector| &selector.match_expressions);
     let Object::Pod(pod) = object else {
         return quota.spec.scopes.is_empty() && selected.count() == 0;
@@ -129,7 +131,8 @@ fn is_best_effort(pod: &Pod) -> bool {
 }
 
 /// What the objects of a namespace use up of what a quota limits.
-pub(crate) fn used_of(view: &View, quota: &ResourceQuota, now: Time) -> Resources {
+#[must_use]
+pub fn used_of(view: &View, quota: &ResourceQuota, now: Time) -> Resources {
     let namespace = &quota.meta.namespace;
     let zero = |(name, hard): (&Text, &Quantity)| (name.clone(), Quantity::from_units(0, hard.format()));
     let mut sum: Resources = quota.spec.hard.iter().map(zero).collect();
@@ -182,7 +185,7 @@ fn limited_kinds(quota: &ResourceQuota) -> Vec<Kind> {
 
 impl Api {
     /// Charges the namespace's quotas for a new object, or refuses it (plugin ResourceQuota).
-    pub(super) fn charge_quotas(&mut self, object: &Object) -> Result<(), ApiError> {
+    pub(crate) fn charge_quotas(&mut self, object: &Object) -> Result<(), ApiError> {
         if self.view().resource_quotas.is_empty() {
             return Ok(());
         }
@@ -286,7 +289,8 @@ fn listed(resources: &Resources) -> String {
 }
 
 /// The quotas of a namespace, by name.
-pub(crate) fn quotas_in(view: &View, namespace: &Namespace) -> Vec<Arc<ResourceQuota>> {
+#[must_use]
+pub fn quotas_in(view: &View, namespace: &Namespace) -> Vec<Arc<ResourceQuota>> {
     let all = view.resource_quotas.sorted().into_iter().map(|(_, quota)| quota);
     all.filter(|quota| quota.meta.namespace == *namespace).cloned().collect()
 }

@@ -4,16 +4,16 @@ use replank_model::object::meta::Key;
 use serde_json::{Value, json};
 
 use super::path::Address;
-use super::{Effect, Response, read_delete_options};
-use crate::api::eviction::Eviction;
-use crate::api::{Api, ApiError, Cause, ResourceName};
+use super::{Effect, read_delete_options};
+use crate::server::Eviction;
+use crate::server::{Api, ApiError, Cause, ResourceName};
 
 impl Api {
     /// Evicts the pod at an address.
     ///
     /// # Errors
-    /// As a server refuses: see [`crate::api::EvictionRefusal`], and 400 where body and path do not fit.
-    pub(super) fn evict_json(&mut self, address: &Address, body: &Value) -> Result<Response, ApiError> {
+    /// As a server refuses: see [`crate::server::EvictionRefusal`], and 400 where body and path do not fit.
+    pub(super) fn evict_json(&mut self, address: &Address, body: &Value) -> Result<Value, ApiError> {
         let pod: Key = address.key().unwrap_or_default();
         let named = body.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
         if pod.name != *named {
@@ -25,7 +25,7 @@ impl Api {
         self.evict(&eviction).map_err(|refusal| refusal.into_error(&eviction.pod))?;
         let success =
             json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-        Ok(Response { code: 201, body: success })
+        Ok(success)
     }
 }
 

@@ -5,8 +5,8 @@ use replank_model::text::{Name, Namespace};
 use serde_json::Value;
 
 use super::Effect;
-use super::resource::ResourceType;
-use crate::api::{Api, ApiError};
+use crate::server::ResourceType;
+use crate::server::{Api, ApiError};
 
 /// Where a request goes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::Effect;
 use super::answer::member;
 use super::patch::{self, PatchType};
 use super::path::Address;
-use crate::api::{Api, ApiError};
+use crate::server::{Api, ApiError};
 
 impl Api {
     /// The scale of an object.

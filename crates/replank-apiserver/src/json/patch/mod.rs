@@ -6,8 +6,8 @@ mod strategic;
 use replank_model::object::Kind;
 use serde_json::Value;
 
-use super::resource::ResourceType;
-use crate::api::ApiError;
+use crate::server::ApiError;
+use crate::server::ResourceType;
 
 /// The language of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

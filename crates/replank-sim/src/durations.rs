@@ -142,6 +142,7 @@ impl Durations {
 
 /// Whether the pod's containers end by themselves rather than being kept up: whoever runs batches (Jobs, Workflows,
 /// TaskRuns, SparkApplications…) says so by a restart policy other than `Always`.
-pub(crate) fn ends_by_itself(pod: &Pod) -> bool {
+#[must_use]
+pub fn ends_by_itself(pod: &Pod) -> bool {
     pod.spec.restart_policy.is_some_and(|policy| policy != RestartPolicy::Always)
 }

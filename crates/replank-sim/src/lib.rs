@@ -11,8 +11,6 @@ mod driver;
 mod durations;
 mod kubelet;
 pub mod load;
-pub mod rehearse;
-pub mod replay;
 mod scheduling;
 pub mod script;
 #[cfg(test)]
@@ -22,8 +20,9 @@ mod trace;
 mod world;
 
 pub use cloud::{CloudTimings, Range, Told};
+pub use controllers::{OPERATOR_REACTION, SERVICE_NAME_LABEL, is_kept_up, supply_revisions, takes_share};
 pub use driver::{Pilot, Sent};
-pub use durations::{Assumption, Durations, Source, Workload, workload_of};
+pub use durations::{Assumption, Durations, Source, Workload, ends_by_itself, workload_of};
 pub use kubelet::{ImageFault, ImageName, KubeletModel, PodAct};
 pub use replank_apiserver::draw::{Draw, Draws, Purpose};
 pub use ties::TieBreaker;

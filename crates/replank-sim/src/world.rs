@@ -174,7 +174,7 @@ impl World {
     }
 
     /// What had to be assumed of custom resources so far.
-    pub(crate) fn assumptions(&self) -> impl Iterator<Item = Assumption> + '_ {
+    pub fn assumptions(&self) -> impl Iterator<Item = Assumption> + '_ {
         self.control.assumptions()
     }
 

@@ -88,7 +88,15 @@ pub(super) const RULES: &[Rule] = &[
         others: &["jiff", "rustc-hash", "serde", "serde_json", "smallvec", "thiserror", "xxhash-rust"],
         below: &[],
         purity: Purity::Effects,
-        why: "sim never sees api, live or intake, and time in it is virtual",
+        why: "sim never sees api, live or intake, and time in it is virtual; it finds and judges nothing",
+    },
+    Rule {
+        name: "replank-rehearse",
+        ours: &["replank-apiserver", "replank-core", "replank-model", "replank-sim"],
+        others: &["rustc-hash", "serde", "serde_json", "thiserror"],
+        below: &[],
+        purity: Purity::Effects,
+        why: "rehearse says what came of a simulated run; it reads no files",
     },
     Rule {
         name: "replank-intake",
@@ -114,6 +122,7 @@ pub(super) const RULES: &[Rule] = &[
             "replank-intake",
             "replank-lifecycle",
             "replank-model",
+            "replank-rehearse",
             "replank-sim",
         ],
         others: &[
@@ -134,7 +143,14 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "replank-testkit",
-        ours: &["replank-apiserver", "replank-core", "replank-intake", "replank-model", "replank-sim"],
+        ours: &[
+            "replank-apiserver",
+            "replank-core",
+            "replank-intake",
+            "replank-model",
+            "replank-rehearse",
+            "replank-sim",
+        ],
         others: &["anyhow", "flate2", "rustc-hash", "serde", "serde_json"],
         below: &[],
         purity: Purity::Effects,

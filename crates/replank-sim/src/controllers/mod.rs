@@ -41,6 +41,10 @@ use crate::world::Event;
 use replank_apiserver::Api;
 use replank_apiserver::draw::Draws;
 
+pub use autoscaling::takes_share;
+pub use endpoint_slice::SERVICE_NAME as SERVICE_NAME_LABEL;
+pub use history::supply as supply_revisions;
+pub use operators::{REACTION as OPERATOR_REACTION, is_kept_up};
 pub(crate) use queue::WorkQueue;
 pub(crate) use workloads::Workloads;
 

@@ -25,7 +25,7 @@ use crate::world::Event;
 use replank_apiserver::draw::Purpose;
 
 /// Time that an operator takes to notice a change and to act on it: one look, with the writes that come before a pod.
-pub(crate) const REACTION: (Span, Span) = (Span::from_secs(1), Span::from_secs(5));
+pub const REACTION: (Span, Span) = (Span::from_secs(1), Span::from_secs(5));
 
 /// An operator is to make the pod of this number again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,8 @@ impl Operators {
 }
 
 /// Whether a pod belongs to a custom resource that keeps it up.
-pub(crate) fn is_kept_up(pod: &Pod) -> bool {
+#[must_use]
+pub fn is_kept_up(pod: &Pod) -> bool {
     let is_custom =
         pod.meta.controller().is_some_and(|owner| Kind::of(&owner.api_version, &owner.kind).is_none());
     is_custom && pod.spec.restart_policy.is_none_or(|policy| policy == RestartPolicy::Always)

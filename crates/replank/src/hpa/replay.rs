@@ -12,8 +12,8 @@ use replank_model::object::meta::Key;
 use replank_model::object::{Object, render};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
+use replank_rehearse::replay::{Moment, Replay, Told, steps};
 use replank_sim::load::Load;
-use replank_sim::replay::{Moment, Replay, Told, steps};
 use replank_sim::{CloudTimings, Durations, KubeletModel, Settings, World};
 use serde_json::json;
 

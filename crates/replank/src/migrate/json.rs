@@ -4,7 +4,7 @@ use replank_core::decision::End;
 use replank_core::migrate::{Hindrance, Path};
 use replank_model::text::Name;
 use replank_model::time::Time;
-use replank_sim::rehearse::{Served, Step};
+use replank_rehearse::{Served, Step};
 use serde::Serialize;
 
 use super::Report;

@@ -3,7 +3,7 @@
 use replank_core::decision::End;
 use replank_core::migrate::{Hindrance, Path};
 use replank_model::time::Span;
-use replank_sim::rehearse::{MigrationResult, Served};
+use replank_rehearse::{MigrationResult, Served};
 
 use super::{Report, is_nothing_to_move};
 use crate::report::words::{count, span};

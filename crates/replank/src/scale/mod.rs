@@ -10,7 +10,7 @@ use replank_core::scale::{self, Down, Given, Groups, Hands, State, Up};
 use replank_core::schedule::Scheduler;
 use replank_model::time::Time;
 use replank_model::view::View;
-use replank_sim::rehearse::count_budgets;
+use replank_rehearse::count_budgets;
 
 use crate::cli::{ScaleArgs, ScaleCommand, ScaleFormat, SimulateArgs};
 use crate::exit::Exit;

@@ -308,7 +308,8 @@ impl Meter {
 }
 
 /// The load is shared by pods that are ready and not on their way out.
-pub(crate) fn takes_share(pod: &Pod) -> bool {
+#[must_use]
+pub fn takes_share(pod: &Pod) -> bool {
     pod.is_ready() && pod.is_active()
 }
 

@@ -29,7 +29,7 @@ use replank_apiserver::json::{Address, Subresource};
 use replank_apiserver::{Api, ApiError};
 
 pub(crate) use measured::{rivals, scale};
-pub(crate) use meter::takes_share;
+pub use meter::takes_share;
 
 /// Time between two looks: 15 s (`--horizontal-pod-autoscaler-sync-period`) from the end of one to the beginning of the
 /// next. Recorded: 15.02 s.

@@ -22,7 +22,7 @@ use desired::{Desired, Group, PortsKey, families, ports_key};
 use replank_apiserver::{ApiError, DeleteOptions};
 
 /// Label with the Service's name.
-pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";
+pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
 /// Label with who keeps a slice.
 const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 /// Label of the slices of a Service without an address.

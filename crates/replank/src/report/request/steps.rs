@@ -5,7 +5,7 @@ use replank_core::plan::{
 };
 use replank_model::int_or_string::{IntOrString, Rounding};
 use replank_model::time::Span;
-use replank_sim::rehearse::RehearsalResult;
+use replank_rehearse::RehearsalResult;
 
 use super::super::words::span;
 

@@ -7,7 +7,7 @@ use replank_core::upgrade::kubelet;
 use replank_core::upgrade::minor::Minor;
 use replank_core::upgrade::plan::{Rehearsed, UpgradePlan};
 use replank_model::text::{GroupName, Text};
-use replank_sim::rehearse::{RehearsalResult, Verdict};
+use replank_rehearse::{RehearsalResult, Verdict};
 
 use super::Taken;
 use crate::failure::Failure;

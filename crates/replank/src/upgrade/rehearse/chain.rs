@@ -18,7 +18,7 @@ use replank_model::object::{Kind, Object};
 use replank_model::text::{GroupName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_sim::rehearse::{Quiet, RehearsalResult, Verdict};
+use replank_rehearse::{Quiet, RehearsalResult, Verdict};
 use replank_sim::{CloudTimings, Durations, KubeletModel, Settings};
 
 use super::super::plan::Taken;

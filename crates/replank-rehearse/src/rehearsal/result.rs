@@ -44,7 +44,7 @@ pub struct RehearsalResult {
     /// The moment of the snapshot, when the rehearsal began.
     pub start: Time,
     /// How long the roll took in the rehearsal.
-    #[serde(rename = "virtualDurationMs", serialize_with = "super::millis")]
+    #[serde(rename = "virtualDurationMs", serialize_with = "crate::millis::millis")]
     pub virtual_duration: Span,
     /// How long the rehearsal itself took.
     pub wall_ms: u64,
@@ -79,7 +79,7 @@ pub struct RehearsalResult {
     /// Instances that were to be taken away, or were, by others than the run, in order.
     pub interruptions: Vec<InterruptionFigures>,
     /// How long was looked at: longer than the roll where a load or interruptions went on.
-    #[serde(rename = "watchedMs", serialize_with = "super::millis")]
+    #[serde(rename = "watchedMs", serialize_with = "crate::millis::millis")]
     pub watched: Span,
     /// What a script made happen besides, in order.
     pub happenings: Vec<HappeningEntry>,

@@ -15,11 +15,11 @@ use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
-use crate::controllers::autoscaling::takes_share;
-use crate::durations::Assumption;
-use crate::load::{Load, Measured};
-use crate::rehearse::complete;
-use crate::world::{Settings, World};
+use crate::complete::complete;
+use replank_sim::Assumption;
+use replank_sim::load::{Load, Measured};
+use replank_sim::takes_share;
+use replank_sim::{Settings, World};
 
 mod figures;
 
@@ -271,9 +271,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::load::Curve;
     use crate::testing::start;
-    use crate::{CloudTimings, KubeletModel};
+    use replank_sim::load::Curve;
+    use replank_sim::{CloudTimings, KubeletModel};
 
     fn cluster(behavior: &Value) -> View {
         let labels = json!({"app": "web"});

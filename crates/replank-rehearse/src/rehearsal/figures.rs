@@ -11,7 +11,7 @@ use super::result::{
     RehearsalResult, Verdict, WorkloadFigures,
 };
 use super::{Rehearsal, Stop};
-use crate::durations::{Assumption, Source, Workload};
+use replank_sim::{Assumption, Source, Workload};
 
 pub(super) fn result(
     rehearsal: &Rehearsal,

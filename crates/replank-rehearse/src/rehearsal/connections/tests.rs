@@ -13,9 +13,9 @@ use replank_model::time::Span;
 use serde_json::{Value, json};
 
 use super::{ConnectionFigures, Connections, Demand};
-use crate::World;
-use crate::testing::{node, world};
+use crate::testing::{Play, node, world};
 use replank_apiserver::DeleteOptions;
+use replank_sim::World;
 
 /// A Deployment of pods that take so many seconds to stop, of which their hook takes some.
 fn stage(replicas: u32, stop: i64, hook: i64, demand: &str) -> (World, Connections) {

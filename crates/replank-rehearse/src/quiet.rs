@@ -13,10 +13,10 @@ use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
-use super::complete;
-use crate::durations::Assumption;
-use crate::world::{Settings, World};
+use crate::complete::complete;
 use replank_apiserver::ApiError;
+use replank_sim::Assumption;
+use replank_sim::{Settings, World};
 
 /// A cluster without a run.
 pub struct Quiet {
@@ -99,8 +99,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::cloud::CloudTimings;
-    use crate::kubelet::KubeletModel;
+    use replank_sim::CloudTimings;
+    use replank_sim::KubeletModel;
 
     fn view() -> View {
         let labels = json!({"app": "proxy"});

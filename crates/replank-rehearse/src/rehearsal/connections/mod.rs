@@ -25,8 +25,8 @@ use serde::Serialize;
 
 pub use demand::{Demand, DemandError};
 
-use crate::durations::workload_of;
-use crate::world::Observer;
+use replank_sim::Observer;
+use replank_sim::workload_of;
 
 /// Connections of one workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,7 +39,7 @@ pub struct ConnectionFigures {
     /// How many begin each second.
     pub per_second: f64,
     /// How long each takes.
-    #[serde(rename = "lengthMs", serialize_with = "super::millis")]
+    #[serde(rename = "lengthMs", serialize_with = "crate::millis::millis")]
     pub length: Span,
     /// By which way they come.
     pub path: &'static str,
@@ -50,7 +50,7 @@ pub struct ConnectionFigures {
     /// Connections that were open when their pod or node ended, or their load balancer gave up.
     pub cut: u64,
     /// How long no pod took connections.
-    #[serde(rename = "darkMs", serialize_with = "super::millis")]
+    #[serde(rename = "darkMs", serialize_with = "crate::millis::millis")]
     pub dark: Span,
 }
 

@@ -22,9 +22,9 @@ use super::result::{NoticedEntry, PodFigures};
 use super::starts::Starts;
 use super::timeline::{NodePhase, Timeline};
 use super::waits::Waits;
-use crate::driver::Sent;
-use crate::durations::{Workload, ends_by_itself, workload_of};
-use crate::world::Observer;
+use replank_sim::Observer;
+use replank_sim::Sent;
+use replank_sim::{Workload, ends_by_itself, workload_of};
 
 /// Everything that is noted during a rehearsal.
 #[derive(Debug, Default)]

@@ -14,10 +14,10 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use serde::{Serialize, Serializer};
 
-use crate::cloud::Told;
-use crate::driver::Sent;
-use crate::durations::ends_by_itself;
-use crate::world::Observer;
+use replank_sim::Observer;
+use replank_sim::Sent;
+use replank_sim::Told;
+use replank_sim::ends_by_itself;
 
 /// Why an instance goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

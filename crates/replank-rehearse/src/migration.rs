@@ -18,10 +18,10 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use serde::Serialize;
 
-use super::{complete, millis};
-use crate::driver::Sent;
-use crate::durations::Assumption;
-use crate::world::{Observer, Settings, World};
+use crate::complete::{complete, supply_endpoint_slices};
+use replank_sim::Assumption;
+use replank_sim::Sent;
+use replank_sim::{Observer, Settings, World};
 
 /// What came of it.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub struct MigrationResult {
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     /// When, from the beginning.
-    #[serde(rename = "atMs", serialize_with = "millis")]
+    #[serde(rename = "atMs", serialize_with = "crate::millis::millis")]
     pub at: Span,
     /// What.
     pub what: String,
@@ -95,11 +95,11 @@ pub fn rehearse_migration(
     limit: Span,
 ) -> MigrationResult {
     let kind = kind.kind();
-    let mut assumptions = super::complete(&mut view);
+    let mut assumptions = complete(&mut view);
     supply_namespace(&mut view, &of.namespace);
     let start = settings.start;
     let services = serving(&view, kind, of);
-    assumptions.extend(complete::supply_endpoint_slices(&mut view, &services, start));
+    assumptions.extend(supply_endpoint_slices(&mut view, &services, start));
     let mut world = World::new(settings, view);
     world.assume_operators();
     let pods = pods(world.view(), kind, of);

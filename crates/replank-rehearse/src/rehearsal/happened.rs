@@ -6,8 +6,8 @@ use replank_model::time::{Span, Time};
 use serde::Serialize;
 
 use super::{Progress, Rehearsal, Stop};
-use crate::kubelet::ImageName;
-use crate::script::{Happening, Origin, Script, Side, What, happen};
+use replank_sim::ImageName;
+use replank_sim::script::{Happening, Origin, Script, Side, What, happen};
 
 /// One line of a script, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -14,10 +14,10 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use serde::Serialize;
 
-use crate::durations::{Workload, workload_of};
-use crate::load::Load;
 use crate::replay::{Figures, TargetMoment};
-use crate::world::{Observer, World};
+use replank_sim::load::Load;
+use replank_sim::{Observer, World};
+use replank_sim::{Workload, workload_of};
 
 /// Between two moments that are looked at: finer than metrics come, so that no spell of too much load is missed.
 const STEP: Span = Span::from_secs(5);
@@ -47,23 +47,23 @@ pub struct AutoscalerFigures {
     /// The most pods that it would have taken to be at the target, at the share that each had.
     pub needed_max: f64,
     /// How long there was more to do than target and tolerance allow.
-    #[serde(rename = "overMs", serialize_with = "super::millis")]
+    #[serde(rename = "overMs", serialize_with = "crate::millis::millis")]
     pub over: Span,
     /// How long nothing told how much there was to do, over the target: pods ask for nothing that a share could be of.
-    #[serde(rename = "unknownMs", serialize_with = "super::millis")]
+    #[serde(rename = "unknownMs", serialize_with = "crate::millis::millis")]
     pub unknown: Span,
     /// How long was looked at.
-    #[serde(rename = "watchedMs", serialize_with = "super::millis")]
+    #[serde(rename = "watchedMs", serialize_with = "crate::millis::millis")]
     pub watched: Span,
     /// The most load over target; `None` where nobody did the work at one moment.
     pub worst_load_over_target: Option<f64>,
     /// Most pods without a node at one moment.
     pub pending_max: usize,
     /// How long there was a pod without a node.
-    #[serde(rename = "pendingMs", serialize_with = "super::millis")]
+    #[serde(rename = "pendingMs", serialize_with = "crate::millis::millis")]
     pub pending: Span,
     /// How long the one that waited the longest was without a node, those that still wait among them.
-    #[serde(rename = "longestPendingMs", serialize_with = "super::millis")]
+    #[serde(rename = "longestPendingMs", serialize_with = "crate::millis::millis")]
     pub longest: Span,
     /// What keeps it from scaling at the end, if anything does: its conditions AbleToScale and ScalingActive, where they are False.
     pub failing: Vec<String>,

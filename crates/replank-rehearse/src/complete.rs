@@ -21,13 +21,12 @@ use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use serde_json::json;
 
-use crate::cloud::CloudTimings;
-use crate::controllers::endpoint_slice::SERVICE_NAME;
-use crate::controllers::history;
-use crate::controllers::operators::{self, is_kept_up};
-use crate::durations::{Assumption, Source};
-use crate::kubelet::KubeletModel;
-use crate::world::{Settings, World};
+use replank_sim::CloudTimings;
+use replank_sim::KubeletModel;
+use replank_sim::SERVICE_NAME_LABEL;
+use replank_sim::{Assumption, Source};
+use replank_sim::{OPERATOR_REACTION, is_kept_up};
+use replank_sim::{Settings, World};
 
 /// After which every controller has looked at everything once.
 const SETTLED_WITHIN: Span = Span::from_secs(2);
@@ -74,7 +73,7 @@ pub(crate) fn supply_endpoint_slices(
     now: Time,
 ) -> Option<Assumption> {
     let service_of = |slice: &EndpointSlice| {
-        let name = slice.meta.labels.value(SERVICE_NAME)?;
+        let name = slice.meta.labels.value(SERVICE_NAME_LABEL)?;
         Some(Key::new(slice.meta.namespace.clone(), name))
     };
     let known: BTreeSet<Key> =
@@ -101,7 +100,7 @@ pub(crate) fn supply_endpoint_slices(
 }
 
 fn supply_revisions(view: &mut View) -> Option<Assumption> {
-    let sets = history::supply(view);
+    let sets = replank_sim::supply_revisions(view);
     (sets > 0).then(|| Assumption {
         about: format!(
             "templates of the pods of {sets} DaemonSets and StatefulSets without ControllerRevisions"
@@ -211,7 +210,7 @@ fn scale_in(budget: &PodDisruptionBudget) -> Scale {
 
 /// What is assumed of operators, where there is something that they look after.
 fn assumptions(view: &View) -> Vec<Assumption> {
-    let (low, high) = operators::REACTION;
+    let (low, high) = OPERATOR_REACTION;
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for (_, pod) in view.pods.sorted() {
         let Some(owner) = custom_owner(pod).filter(|_| pod.is_active()) else { continue };

@@ -20,7 +20,7 @@ pub struct Wait {
     /// Since when, the first time.
     pub since: Time,
     /// How long, all times together, in milliseconds.
-    #[serde(rename = "waitedMs", serialize_with = "super::millis")]
+    #[serde(rename = "waitedMs", serialize_with = "crate::millis::millis")]
     pub waited: Span,
 }
 

@@ -143,7 +143,8 @@ fn what_was_written_by_hand_is_not_rolled_out_when_it_is_scaled() {
     let key = Key { namespace: "shop".into(), name: "web".into() };
     let wanted = json!({"spec": {"replicas": 5}});
     let method = replank_apiserver::json::Method::Patch;
-    crate::script::send(&mut world, method, Kind::Deployment, &key, "/scale", wanted).expect("it is scaled");
+    replank_sim::script::send(&mut world, method, Kind::Deployment, &key, "/scale", wanted)
+        .expect("it is scaled");
     world.run_until(Time::from_millis(0) + Span::from_secs(30));
     let sets = world.view().replica_sets.sorted();
     let told: Vec<(&str, Option<i32>)> =

@@ -1,13 +1,10 @@
 //! Rehearsals: a plan run on the simulated copy of a cluster, and what came of it.
 
-mod complete;
 mod connections;
 mod elasticity;
 mod figures;
 mod happened;
 mod interruptions;
-mod migration;
-mod quiet;
 mod recorder;
 mod result;
 mod starts;
@@ -25,16 +22,11 @@ use replank_model::delta::Delta;
 use replank_model::text::{GroupName, NodeName};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use serde::Serializer;
 
-pub(crate) use complete::complete;
-pub use complete::count_budgets;
 pub use connections::{ConnectionFigures, Demand, DemandError};
 pub use elasticity::{AutoscalerFigures, failing};
 pub use happened::HappeningEntry;
 pub use interruptions::{InterruptionFigures, InterruptionKind};
-pub use migration::{MigrationResult, Served, Step, rehearse_migration};
-pub use quiet::Quiet;
 pub use result::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, NoticedEntry,
     PodFigures, RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
@@ -43,16 +35,17 @@ pub use starts::StartEntry;
 pub use timeline::{NodePhase, NodeTimeline, PhaseStart, Timeline};
 pub use waits::Wait;
 
-use crate::driver::{Pilot, Sent};
-use crate::durations::Assumption;
-use crate::load::Load;
-use crate::script::Launched;
-use crate::world::{Observer, Settings, World};
+use crate::complete::complete;
 use connections::Connections;
 use elasticity::Elasticity;
 use happened::Happened;
 use interruptions::Interruptions;
 use recorder::Recorder;
+use replank_sim::Assumption;
+use replank_sim::load::Load;
+use replank_sim::script::Launched;
+use replank_sim::{Observer, Settings, World};
+use replank_sim::{Pilot, Sent};
 
 /// A cluster, who is in charge of it, and what is noted of it.
 pub struct Rehearsal {
@@ -261,9 +254,4 @@ impl Observer for Shared {
     fn executed(&mut self, at: Time, sent: &Sent, view: &View) {
         self.0.borrow_mut().executed(at, sent, view);
     }
-}
-
-/// A span as whole milliseconds.
-pub(crate) fn millis<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_i64(span.as_millis())
 }

@@ -21,8 +21,8 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 
 use crate::agenda::Agenda;
-use crate::cloud::Range;
-use crate::world::Event;
+use crate::event::{DriverDue, Event, Stream};
+use crate::timing::Range;
 use replank_apiserver::draw::{Draws, Purpose};
 
 pub(crate) use execute::execute;
@@ -129,28 +129,6 @@ const LAG_MAX: Span = Span::from_millis(2000);
 const THERE: Range = Range { low: Span::from_millis(10), high: Span::from_millis(150) };
 /// Time of an answer on its way back, until core is told of it.
 const BACK: Range = Range { low: Span::from_millis(10), high: Span::from_millis(1500) };
-
-/// One thing that the driver is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DriverDue {
-    /// A stream hands over what it has.
-    Deliver(Stream),
-    /// Core looks at what it knows.
-    Decide,
-    /// A command arrives.
-    Execute(u32),
-    /// An answer arrives.
-    Answer(u32),
-}
-
-/// One watch. Kinds whose changes no decision reads are not watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stream {
-    /// Objects of one kind.
-    Objects(Kind),
-    /// Node groups and instances: polled from the cloud.
-    Cloud,
-}
 
 /// Kinds that are not shown to whom nothing is said of: few decide on them.
 const UNWATCHED: [Kind; 3] = [Kind::EndpointSlice, Kind::ControllerRevision, Kind::VolumeAttachment];

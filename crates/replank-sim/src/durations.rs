@@ -19,7 +19,7 @@ pub use assumptions::{Assumption, Source};
 pub(crate) use trouble::Trouble;
 pub use workload::{Workload, workload_of};
 
-use crate::cloud::{CloudTimings, Range};
+use crate::timing::{CloudTimings, Range};
 use replank_apiserver::draw::{Draws, Purpose};
 use samples::Samples;
 use trouble::Troubles;

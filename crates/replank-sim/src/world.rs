@@ -17,41 +17,21 @@ use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
 use crate::agenda::Agenda;
-use crate::cloud::{Capacity, Cloud, CloudDue, CloudTimings, Hazard, Told};
+use crate::cloud::{Capacity, Cloud, CloudTimings, Delivery, Hazard, Told};
+use crate::context::{Ctx, WorkQueue};
+use crate::controllers::Workloads;
 use crate::controllers::autoscaling;
-use crate::controllers::control::{Control, ControlDue};
-use crate::controllers::{Controller, Ctx, WorkQueue, Workloads};
-use crate::driver::{self, Driver, DriverDue, Pilot, Sent};
+use crate::controllers::control::Control;
+use crate::driver::{self, Driver, Pilot, Sent};
 use crate::durations::Assumption;
-use crate::kubelet::{self, ImageFault, ImageName, KubeletModel, Kubelets, PodAct};
+use crate::event::{DriverDue, Event};
+use crate::kubelet::{ImageFault, ImageName, KubeletModel, Kubelets, PodAct};
 use crate::load::Load;
-use crate::scheduling::{self, Scheduling};
-use crate::script::Delivery;
+use crate::scheduling::Scheduling;
 use crate::ties::{SharedTies, TieBreaker};
 use crate::trace::{Trace, TraceHash};
 use replank_apiserver::draw::{Draws, Purpose};
 use replank_apiserver::{Api, Clock};
-
-/// What happens at a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// A controller looks at an object.
-    Sync(Controller, u32),
-    /// A controller that remembers does its next thing.
-    Control(ControlDue),
-    /// A controller looks at an object after a pause.
-    SyncLater(Controller, u32),
-    /// A controller goes on with looking at an object.
-    Resume(Controller, u32),
-    /// A kubelet does the next thing for a pod.
-    Kubelet(kubelet::Due),
-    /// The scheduler does its next thing.
-    Schedule(scheduling::Due),
-    /// The cloud does its next thing for an instance or a group.
-    Cloud(CloudDue),
-    /// The driver does its next thing.
-    Driver(DriverDue),
-}
 
 /// How the world is to be.
 #[derive(Clone, Debug)]

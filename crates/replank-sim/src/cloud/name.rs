@@ -5,7 +5,7 @@ use replank_model::object::meta::Key;
 use replank_model::text::{InstanceId, NodeName};
 use replank_model::view::View;
 
-use crate::controllers::Ctx;
+use crate::context::Ctx;
 use replank_apiserver::draw::{Draw, Purpose};
 
 /// An EC2 instance id.

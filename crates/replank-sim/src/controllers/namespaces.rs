@@ -11,9 +11,8 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix, View};
 use rustc_hash::FxHashMap;
 
-use super::control::ControlDue;
 use super::{Ctx, REACTION};
-use crate::world::Event;
+use crate::event::{ControlDue, Event, NamespacesDue as Due};
 use replank_apiserver::condition;
 use replank_apiserver::{DeleteOptions, Propagation};
 
@@ -38,15 +37,6 @@ pub(crate) struct Namespaces {
     due: FxHashMap<u32, Time>,
     /// Rounds in a row that failed, by slot.
     failures: FxHashMap<u32, u32>,
-}
-
-/// One thing that the controller is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Due {
-    /// Empty a namespace, as far as that goes.
-    Round(u32),
-    /// Let an empty namespace go.
-    Finalize(u32),
 }
 
 /// What is left of a namespace's content after a round.

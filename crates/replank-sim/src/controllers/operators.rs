@@ -20,16 +20,11 @@ use replank_model::time::Span;
 use replank_model::view::{Change, View};
 
 use super::Ctx;
-use super::control::ControlDue;
-use crate::world::Event;
+use crate::event::{ControlDue, Event, OperatorsDue as Due};
 use replank_apiserver::draw::Purpose;
 
 /// Time that an operator takes to notice a change and to act on it: one look, with the writes that come before a pod.
 pub const REACTION: (Span, Span) = (Span::from_secs(1), Span::from_secs(5));
-
-/// An operator is to make the pod of this number again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Due(u64);
 
 /// All of them.
 #[derive(Debug, Default)]

@@ -17,9 +17,9 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix, View};
 
 use super::Ctx;
-use super::control::ControlDue;
 use super::phase::Phase;
-use crate::world::Event;
+use crate::event::ControlDue;
+use crate::event::Event;
 use replank_apiserver::DISRUPTION_TARGET;
 use replank_apiserver::DeleteOptions;
 use replank_apiserver::condition as conditions;

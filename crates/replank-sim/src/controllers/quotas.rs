@@ -7,9 +7,9 @@ use replank_model::object::policy::ResourceQuota;
 use replank_model::view::{Change, Ix};
 use rustc_hash::FxHashSet;
 
-use super::control::ControlDue;
 use super::{Ctx, REACTION};
-use crate::world::Event;
+use crate::event::ControlDue;
+use crate::event::Event;
 use replank_apiserver::quota;
 
 /// The controller.

@@ -18,7 +18,7 @@ use replank_model::object::{Kind, Object, ObjectRef, render};
 use replank_model::text::{GroupName, InstanceId, Text};
 
 use crate::cloud::Cloud;
-use crate::controllers::Ctx;
+use crate::context::Ctx;
 use replank_apiserver::json::Address;
 use replank_apiserver::{ApiError, DeleteOptions, Eviction, Propagation};
 

@@ -9,7 +9,7 @@ use replank_model::time::{Span, Time};
 
 use super::delays::Delays;
 use super::fake;
-use crate::controllers::Ctx;
+use crate::context::Ctx;
 use crate::durations::{Durations, Trouble};
 use replank_apiserver::draw::Purpose;
 

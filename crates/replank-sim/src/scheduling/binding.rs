@@ -13,7 +13,8 @@ use replank_model::text::{NodeName, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Ix, View};
 
-use crate::controllers::{Ctx, volumes};
+use crate::context::Ctx;
+use crate::controllers::volumes;
 use replank_apiserver::condition::{condition, set};
 
 /// How long claims may take to be bound (`bindTimeoutSeconds`).

@@ -16,8 +16,8 @@ use replank_model::view::{Ix, View};
 
 use super::Due;
 use super::binding::Nominate;
-use crate::controllers::Ctx;
-use crate::world::Event;
+use crate::context::Ctx;
+use crate::event::Event;
 use replank_apiserver::DeleteOptions;
 use replank_apiserver::condition::{condition, set};
 

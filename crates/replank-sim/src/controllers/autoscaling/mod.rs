@@ -20,9 +20,9 @@ use replank_model::view::{Change, Ix};
 use rustc_hash::FxHashMap;
 
 use super::Ctx;
-use super::control::ControlDue;
+use crate::event::ControlDue;
+use crate::event::Event;
 use crate::load::Load;
-use crate::world::Event;
 use measured::Measuring;
 use replank_apiserver::draw::Purpose;
 use replank_apiserver::json::{Address, Subresource};

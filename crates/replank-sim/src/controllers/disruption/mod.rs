@@ -16,9 +16,8 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::control::ControlDue;
 use super::{Ctx, REACTION};
-use crate::world::Event;
+use crate::event::{ControlDue, DisruptionDue as Due, Event};
 use replank_apiserver::condition as conditions;
 use replank_apiserver::{DISRUPTION_TARGET, EventType};
 use tally::Tallies;
@@ -36,15 +35,6 @@ pub(crate) struct Disruption {
     rechecks: FxHashMap<u32, Time>,
     /// Pods whose condition is to be looked at.
     stale: FxHashSet<u32>,
-}
-
-/// One thing that the controller is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Due {
-    /// Look at a budget.
-    Look(u32),
-    /// Take a stale condition off a pod.
-    Stale(u32),
 }
 
 impl Disruption {

@@ -22,10 +22,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::bind::{is_exclusive, volume_named};
 use super::users::{Users, claims_of};
 use super::{Due, later};
-use crate::cloud::{CloudTimings, Range};
-use crate::controllers::control::ControlDue;
 use crate::controllers::{Ctx, REACTION};
-use crate::world::Event;
+use crate::event::ControlDue;
+use crate::event::Event;
+use crate::timing::{CloudTimings, Range};
 use replank_apiserver::DeleteOptions;
 use replank_apiserver::draw::Purpose;
 

@@ -19,8 +19,8 @@ use replank_model::view::{Ix, View};
 use super::bind::{SELECTED_NODE, class_of};
 use super::users::claim_name;
 use super::{Due, later};
-use crate::cloud::CloudTimings;
 use crate::controllers::Ctx;
+use crate::timing::CloudTimings;
 use replank_apiserver::DeleteOptions;
 use replank_apiserver::draw::Purpose;
 

@@ -3,9 +3,9 @@
 use replank_model::time::{Span, Time};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Controller, REACTION};
+use super::REACTION;
 use crate::agenda::Agenda;
-use crate::world::Event;
+use crate::event::{Controller, Event};
 
 /// First and longest pause after a failure; it doubles with every further one.
 fn pauses(controller: Controller) -> (Span, Span) {

@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use replank_apiserver::Clock;
 use replank_model::time::{Span, Time};
 
 /// Events in the order in which they are due; those due at one moment in the order of their rank, then in that in which
 /// they were put down.
 #[derive(Debug)]
 pub(crate) struct Agenda<E> {
-    now: Time,
+    clock: Clock,
     next: u64,
     heap: BinaryHeap<Reverse<Entry<E>>>,
     /// Events taken out so far.
@@ -51,13 +52,14 @@ impl<E> Ord for Entry<E> {
 }
 
 impl<E> Agenda<E> {
-    pub(crate) fn new(now: Time) -> Self {
-        Self { now, next: 0, heap: BinaryHeap::new(), taken: 0 }
+    /// Nothing is due yet. Taking events moves the clock.
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self { clock, next: 0, heap: BinaryHeap::new(), taken: 0 }
     }
 
     /// The present moment.
     pub(crate) fn now(&self) -> Time {
-        self.now
+        self.clock.now()
     }
 
     /// Puts an event down for a moment; one that has passed is due at once.
@@ -71,13 +73,13 @@ impl<E> Agenda<E> {
     }
 
     fn put(&mut self, at: Time, rank: Rank, event: E) {
-        self.heap.push(Reverse(Entry { at: at.max(self.now), rank, number: self.next, event }));
+        self.heap.push(Reverse(Entry { at: at.max(self.now()), rank, number: self.next, event }));
         self.next += 1;
     }
 
     /// Puts an event down for after a while.
     pub(crate) fn after(&mut self, span: Span, event: E) {
-        self.at(self.now + span, event);
+        self.at(self.now() + span, event);
     }
 
     /// When the next event is due.
@@ -91,13 +93,13 @@ impl<E> Agenda<E> {
             return None;
         }
         let Reverse(entry) = self.heap.pop()?;
-        self.now = entry.at;
+        self.clock.advance_to(entry.at);
         self.taken += 1;
         Some(entry.event)
     }
 
     /// Moves time forward without an event.
     pub(crate) fn advance_to(&mut self, at: Time) {
-        self.now = self.now.max(at);
+        self.clock.advance_to(at);
     }
 }

@@ -11,7 +11,6 @@ mod market;
 mod name;
 mod policy;
 mod queue;
-mod timing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -36,43 +35,18 @@ use replank_protocol::command::Refusal;
 use replank_protocol::lifecycle::Action;
 use rustc_hash::FxHashMap;
 
+use crate::timing::{CloudTimings, Range};
 pub use events::Told;
 pub use market::{Capacity, Hazard, Rate, SpotEvent};
-pub use timing::{CloudTimings, Range};
+pub use queue::Delivery;
 
-use crate::api::DeleteOptions;
-use crate::controllers::Ctx;
-use crate::draw::Purpose;
-use crate::script::Delivery;
-use crate::world::Event;
+use crate::context::Ctx;
+use crate::event::{CloudDue, Event};
+use replank_apiserver::DeleteOptions;
+use replank_apiserver::draw::Purpose;
 
 /// From the warning to the end of a spot instance.
 const SPOT_NOTICE: Span = Span::from_secs(120);
-
-/// One thing that the cloud is to do. The numbers are positions in [`Cloud::groups`] and [`Cloud::instances`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CloudDue {
-    /// A group compares what it has with what it wants.
-    Reconcile(u32),
-    /// An instance's kubelet registers.
-    Register(u32),
-    /// A node becomes Ready.
-    Ready(u32),
-    /// An instance is gone.
-    Terminated(u32),
-    /// The node of an ended instance is taken out.
-    NodeGone(u32),
-    /// A lifecycle hook may have held an instance for long enough.
-    HookOver(u32),
-    /// An instance is taken back.
-    TakenBack(u32),
-    /// A message is received.
-    Receive(u32),
-    /// A message may be received again.
-    Visible(u32),
-    /// A hazard meets an instance.
-    Hazard(u32),
-}
 
 /// All groups.
 #[derive(Debug)]

@@ -11,7 +11,6 @@ mod tests;
 use std::collections::VecDeque;
 
 use replank_model::delta::Delta;
-use replank_model::object::Kind;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::command::{Command, Outcome, Refusal};
@@ -20,9 +19,9 @@ use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
 
 use crate::agenda::Agenda;
-use crate::cloud::Range;
-use crate::draw::{Draws, Purpose};
-use crate::world::Event;
+use crate::event::{DriverDue, Event, Stream};
+use crate::timing::Range;
+use replank_apiserver::draw::{Draws, Purpose};
 
 pub(crate) use execute::execute;
 
@@ -32,28 +31,6 @@ const LAG_MAX: Span = Span::from_millis(2000);
 const THERE: Range = Range { low: Span::from_millis(10), high: Span::from_millis(150) };
 /// Time of an answer on its way back, until core is told of it.
 const BACK: Range = Range { low: Span::from_millis(10), high: Span::from_millis(1500) };
-
-/// One thing that the driver is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DriverDue {
-    /// A stream hands over what it has.
-    Deliver(Stream),
-    /// Core looks at what it knows.
-    Decide,
-    /// A command arrives.
-    Execute(u32),
-    /// An answer arrives.
-    Answer(u32),
-}
-
-/// One watch. Kinds whose changes no decision reads are not watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stream {
-    /// Objects of one kind.
-    Objects(Kind),
-    /// Node groups and instances: polled from the cloud.
-    Cloud,
-}
 
 /// A command and what is known of it.
 #[derive(Clone, Debug, PartialEq)]

@@ -19,8 +19,8 @@ pub use assumptions::{Assumption, Source};
 pub(crate) use trouble::Trouble;
 pub use workload::{Workload, workload_of};
 
-use crate::cloud::{CloudTimings, Range};
-use crate::draw::{Draws, Purpose};
+use crate::timing::{CloudTimings, Range};
+use replank_apiserver::draw::{Draws, Purpose};
 use samples::Samples;
 use trouble::Troubles;
 
@@ -142,6 +142,7 @@ impl Durations {
 
 /// Whether the pod's containers end by themselves rather than being kept up: whoever runs batches (Jobs, Workflows,
 /// TaskRuns, SparkApplications…) says so by a restart policy other than `Always`.
-pub(crate) fn ends_by_itself(pod: &Pod) -> bool {
+#[must_use]
+pub fn ends_by_itself(pod: &Pod) -> bool {
     pod.spec.restart_policy.is_some_and(|policy| policy != RestartPolicy::Always)
 }

@@ -19,15 +19,16 @@ use replank_model::text::{NodeName, Text, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 
-use crate::api::DeleteOptions;
-use crate::controllers::{Ctx, volumes};
+use crate::context::Ctx;
+use crate::controllers::volumes;
 use crate::durations::Durations;
-use crate::world::Event;
+use crate::event::{Event, KubeletDue as Due, Step};
 use crash::BackOff;
 use delays::Delays;
 pub(crate) use fake::STUCK;
 use faults::ImageFaults;
 pub use faults::{ImageFault, ImageName};
+use replank_apiserver::DeleteOptions;
 
 /// How kubelets behave.
 #[derive(Clone, Debug)]
@@ -47,34 +48,6 @@ pub enum PodAct {
     Unready,
     /// The containers end with this code.
     Exit(i32),
-}
-
-/// One thing that a kubelet is to do for a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Due {
-    slot: u32,
-    number: u32,
-    step: Step,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    /// Containers run.
-    Start,
-    /// The readiness probe says yes.
-    Ready,
-    /// Containers end by themselves.
-    Exit,
-    /// Containers that ended run again.
-    Restart,
-    /// Containers crash, if their node's image still makes them.
-    Crash,
-    /// Containers that crashed run again.
-    StartAgain,
-    /// Containers have stopped.
-    Stopped,
-    /// The pod can be taken out of the API.
-    Remove,
 }
 
 /// All kubelets.

@@ -1,33 +1,38 @@
 //! The simulated cluster: virtual time, an API server, controllers, a scheduler, kubelets and node groups.
 //!
 //! It is judged by one question: would the real cluster have done this? `World` runs events in the order in which they are
-//! due; every write goes through [`api::Api`], every change is shown to whoever watches, and all randomness comes from
+//! due; every write goes through [`replank_apiserver::Api`], every change is shown to whoever watches, and all randomness comes from
 //! one seed, entity by entity.
+//!
+//! Layers, each knows only those below it: `script` → `world` → `driver`, `kubelet`, `scheduling` → `cloud`, `controllers` →
+//! `context`, `durations` → `agenda`, `event`, `load`, `ties`, `timing`, `trace`. An event says what is due; only the world knows
+//! all parts, and lets the right one handle it.
 
 mod agenda;
-pub mod api;
 mod cloud;
+mod context;
 mod controllers;
-mod draw;
 mod driver;
 mod durations;
+mod event;
 mod kubelet;
 pub mod load;
-pub mod rehearse;
-pub mod replay;
 mod scheduling;
 pub mod script;
 #[cfg(test)]
 mod testing;
 mod ties;
+mod timing;
 mod trace;
 mod world;
 
-pub use cloud::{CloudTimings, Range, Told};
-pub use draw::{Draw, Draws, Purpose};
+pub use cloud::Told;
+pub use controllers::{OPERATOR_REACTION, SERVICE_NAME_LABEL, is_kept_up, supply_revisions, takes_share};
 pub use driver::Sent;
-pub use durations::{Assumption, Durations, Source, Workload, workload_of};
+pub use durations::{Assumption, Durations, Source, Workload, ends_by_itself, workload_of};
 pub use kubelet::{ImageFault, ImageName, KubeletModel, PodAct};
+pub use replank_apiserver::draw::{Draw, Draws, Purpose};
 pub use ties::TieBreaker;
+pub use timing::{CloudTimings, Range};
 pub use trace::TraceHash;
 pub use world::{Observer, Settings, World};

@@ -5,8 +5,8 @@ use replank_model::object::{Kind, Object};
 use replank_model::time::{Span, Time};
 use serde_json::{Value, json};
 
-use crate::api::json::{Method, Request, Response};
 use crate::{CloudTimings, KubeletModel, Settings, World};
+use replank_apiserver::json::{Method, Request, Response};
 
 /// A world that begins at midnight with a namespace `shop` and the given objects.
 pub(crate) fn world(objects: Vec<Value>) -> World {

@@ -17,42 +17,23 @@ use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
 
 use crate::agenda::Agenda;
-use crate::api::Api;
-use crate::cloud::{Capacity, Cloud, CloudDue, CloudTimings, Hazard, Told};
+use crate::cloud::{Capacity, Cloud, Delivery, Hazard, Told};
+use crate::context::{Ctx, WorkQueue};
+use crate::controllers::Workloads;
 use crate::controllers::autoscaling;
-use crate::controllers::control::{Control, ControlDue};
-use crate::controllers::{Controller, Ctx, WorkQueue, Workloads};
-use crate::draw::{Draws, Purpose};
-use crate::driver::{self, Driver, DriverDue, Sent};
+use crate::controllers::control::Control;
+use crate::driver::{self, Driver, Sent};
 use crate::durations::Assumption;
-use crate::kubelet::{self, ImageFault, ImageName, KubeletModel, Kubelets, PodAct};
+use crate::event::{DriverDue, Event};
+use crate::kubelet::{ImageFault, ImageName, KubeletModel, Kubelets, PodAct};
 use crate::load::Load;
-use crate::scheduling::{self, Scheduling};
-use crate::script::Delivery;
+use crate::scheduling::Scheduling;
 use crate::ties::{SharedTies, TieBreaker};
+use crate::timing::CloudTimings;
 use crate::trace::{Trace, TraceHash};
+use replank_apiserver::draw::{Draws, Purpose};
+use replank_apiserver::{Api, Clock};
 use replank_protocol::engine::Engine;
-
-/// What happens at a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// A controller looks at an object.
-    Sync(Controller, u32),
-    /// A controller that remembers does its next thing.
-    Control(ControlDue),
-    /// A controller looks at an object after a pause.
-    SyncLater(Controller, u32),
-    /// A controller goes on with looking at an object.
-    Resume(Controller, u32),
-    /// A kubelet does the next thing for a pod.
-    Kubelet(kubelet::Due),
-    /// The scheduler does its next thing.
-    Schedule(scheduling::Due),
-    /// The cloud does its next thing for an instance or a group.
-    Cloud(CloudDue),
-    /// The driver does its next thing.
-    Driver(DriverDue),
-}
 
 /// How the world is to be.
 #[derive(Clone, Debug)]
@@ -105,10 +86,11 @@ impl World {
     /// A world that begins with everything in a view as it is. Controllers look at each object once.
     #[must_use]
     pub fn new(settings: Settings, view: View) -> Self {
+        let clock = Clock::new(settings.start);
         let draws = Draws::new(settings.seed);
         let changes = view.as_changes();
         let mut world = Self {
-            agenda: Agenda::new(settings.start),
+            agenda: Agenda::new(clock.clone()),
             queue: WorkQueue::default(),
             workloads: Workloads::default(),
             draws,
@@ -119,7 +101,7 @@ impl World {
             driver: None,
             trace: Trace::default(),
             observers: Vec::new(),
-            api: Api::new(settings.start, view, draws),
+            api: Api::new(clock, view, draws),
         };
         for change in &changes {
             world.tell(change);
@@ -167,7 +149,6 @@ impl World {
 
     /// Says what the targets of autoscalers are asked to do over time: see [`crate::load`].
     pub fn load(&mut self, loads: Vec<Load>) {
-        self.api.set_now(self.agenda.now());
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.control.load(&mut ctx, loads);
@@ -175,7 +156,7 @@ impl World {
     }
 
     /// What had to be assumed of custom resources so far.
-    pub(crate) fn assumptions(&self) -> impl Iterator<Item = Assumption> + '_ {
+    pub fn assumptions(&self) -> impl Iterator<Item = Assumption> + '_ {
         self.control.assumptions()
     }
 
@@ -269,7 +250,6 @@ impl World {
 
     /// A request from outside, at the present moment.
     pub fn request<T>(&mut self, request: impl FnOnce(&mut Api) -> T) -> T {
-        self.api.set_now(self.agenda.now());
         let answer = request(&mut self.api);
         self.settle();
         answer
@@ -295,7 +275,6 @@ impl World {
 
     /// Has the kubelet of a pod do something out of turn; nothing where there is no such pod on a node.
     pub fn act(&mut self, pod: &Key, act: PodAct) {
-        self.api.set_now(self.agenda.now());
         let Some(ix) = self.api.view().pods.find(pod) else { return };
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
@@ -305,7 +284,6 @@ impl World {
 
     /// Nodes of an image misbehave from now on; `None`: they do no longer.
     pub fn image_fault(&mut self, image: &ImageName, fault: Option<ImageFault>) {
-        self.api.set_now(self.agenda.now());
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.kubelets.image_fault(&mut ctx, image, fault);
@@ -321,7 +299,6 @@ impl World {
     /// Ends the instance behind a node, as somebody else: nothing is drained, and the group wants as many as before. Whether
     /// there was one that is alive.
     pub fn end_instance(&mut self, node: &NodeName) -> bool {
-        self.api.set_now(self.agenda.now());
         let Some(instance) = self.living(node) else { return false };
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
@@ -340,7 +317,6 @@ impl World {
     /// Has the cloud say something about the instances behind nodes, and makes it come true. The error is the position of a node
     /// without an instance that is alive.
     pub(crate) fn warn(&mut self, nodes: &[NodeName], told: Told) -> Result<(), usize> {
-        self.api.set_now(self.agenda.now());
         let found = nodes.iter().enumerate().map(|(at, node)| self.living(node).ok_or(at));
         let instances: Vec<Arc<Instance>> = found.collect::<Result<_, _>>()?;
         let mut ctx =
@@ -379,7 +355,6 @@ impl World {
 
     /// Puts a message into the queue for events about instances.
     pub(crate) fn post(&mut self, body: &str) {
-        self.api.set_now(self.agenda.now());
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.cloud.post(&mut ctx, body.to_owned());
@@ -387,7 +362,6 @@ impl World {
 
     /// Capacity runs out, or is back.
     pub(crate) fn set_capacity(&mut self, capacity: &Capacity, is_there: bool) {
-        self.api.set_now(self.agenda.now());
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.cloud.set_capacity(&mut ctx, capacity.clone(), is_there);
@@ -395,7 +369,6 @@ impl World {
 
     /// Instances are taken away at a rate from now on.
     pub(crate) fn begin_hazard(&mut self, hazard: &Hazard) {
-        self.api.set_now(self.agenda.now());
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.cloud.begin_hazard(&mut ctx, hazard.clone());
@@ -444,7 +417,6 @@ impl World {
     /// Lets the next thing happen that is due until `end`; whether there was one.
     pub fn step_until(&mut self, end: Time) -> bool {
         let Some(event) = self.agenda.pop_until(end) else { return false };
-        self.api.set_now(self.agenda.now());
         self.handle(event);
         self.settle();
         true
@@ -454,7 +426,6 @@ impl World {
     pub fn run_until(&mut self, end: Time) {
         while self.step_until(end) {}
         self.agenda.advance_to(end);
-        self.api.set_now(end);
     }
 
     fn handle(&mut self, event: Event) {

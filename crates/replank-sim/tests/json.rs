@@ -1,9 +1,9 @@
 //! The API as clients speak it: defaults, patches, subresources and refusals as a 1.36 server has them.
 
+use replank_apiserver::json::{Method, Request, Response};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::time::{Span, Time};
-use replank_sim::api::json::{Method, Request, Response};
 use replank_sim::{CloudTimings, KubeletModel, Settings, World};
 use serde_json::{Value, json};
 

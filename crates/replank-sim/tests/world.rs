@@ -1,11 +1,11 @@
 //! The thinnest life of a world: a ReplicaSet's pods are made, placed, started, and replaced when one is deleted.
 
+use replank_apiserver::DeleteOptions;
 use replank_model::delta::Delta;
 use replank_model::object::meta::Key;
 use replank_model::object::workload::ReplicaSet;
 use replank_model::object::{Kind, Object};
 use replank_model::time::{Span, Time};
-use replank_sim::api::DeleteOptions;
 use replank_sim::{CloudTimings, KubeletModel, Settings, World};
 use serde_json::json;
 

@@ -6,6 +6,7 @@
 
 use std::time::Instant;
 
+use replank_apiserver::{DeleteOptions, Eviction};
 use replank_model::object::Object;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
@@ -13,7 +14,6 @@ use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_oracle::sched_load::{Mix, node};
-use replank_sim::api::{DeleteOptions, Eviction};
 use replank_sim::{CloudTimings, KubeletModel, Settings, World};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! How the process ends: one closed table, printed by `--help` and held against `docs/exit-codes.md`.
 
-use replank_sim::rehearse::Verdict;
+use replank_rehearse::Verdict;
 
 /// How the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use replank_sim::rehearse::Progress;
+use replank_rehearse::Progress;
 
 use crate::report::words;
 

@@ -17,9 +17,9 @@ use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
 use super::{Alive, Cloud, CloudDue, name, policy};
-use crate::controllers::Ctx;
-use crate::draw::{Draw, Purpose};
-use crate::world::Event;
+use crate::context::Ctx;
+use crate::event::Event;
+use replank_apiserver::draw::{Draw, Purpose};
 
 /// From a launch that failed in every zone to the next attempt; then twice as long, up to the longest. Auto Scaling goes on trying and
 /// says nothing of how often.

@@ -10,7 +10,7 @@ use replank_model::object::cloud::Market;
 use replank_model::text::{GroupName, InstanceId, Text, Zone};
 use replank_model::time::{Span, Time};
 
-use crate::draw::{Draws, Purpose};
+use replank_apiserver::draw::{Draws, Purpose};
 
 /// Periods for which a hazard is drawn beforehand: a month of hours. No rehearsal lasts longer.
 const PERIODS_MAX: u64 = 31 * 24;

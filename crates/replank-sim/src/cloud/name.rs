@@ -5,8 +5,8 @@ use replank_model::object::meta::Key;
 use replank_model::text::{InstanceId, NodeName};
 use replank_model::view::View;
 
-use crate::controllers::Ctx;
-use crate::draw::{Draw, Purpose};
+use crate::context::Ctx;
+use replank_apiserver::draw::{Draw, Purpose};
 
 /// An EC2 instance id.
 pub(super) fn instance_id(draw: Draw) -> InstanceId {

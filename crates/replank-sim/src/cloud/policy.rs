@@ -11,7 +11,7 @@ use replank_model::object::cloud::{Instance, NodeGroup, TerminationPolicy};
 use replank_model::text::Zone;
 use replank_model::time::{Span, Time};
 
-use crate::draw::Draw;
+use replank_apiserver::draw::Draw;
 
 /// The position of the instance that goes; `None` if all are protected.
 pub(super) fn scale_in_choice(

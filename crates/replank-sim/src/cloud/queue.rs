@@ -11,11 +11,10 @@ use replank_model::text::{MessageId, Text};
 use replank_model::time::{Span, Time};
 use replank_protocol::command::Refusal;
 
-use super::{CloudDue, Range};
-use crate::controllers::Ctx;
-use crate::draw::{Draw, Purpose};
-use crate::script::Delivery;
-use crate::world::Event;
+use super::Range;
+use crate::context::Ctx;
+use crate::event::{CloudDue, Event};
+use replank_apiserver::draw::{Draw, Purpose};
 
 /// How long a message is hidden from others once it is received.
 const VISIBILITY: Span = Span::from_secs(30);
@@ -27,6 +26,17 @@ const ON_THE_WAY: Range = Range { low: Span::from_millis(200), high: Span::from_
 const AGAIN: Range = Range { low: Span::from_millis(500), high: Span::from_secs(20) };
 /// One message in so many comes twice.
 const TWICE_IN: u32 = 10;
+
+/// How the queue for events about instances delivers its messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// What is sent is lost for so long.
+    Lost(Span),
+    /// One message in so many comes twice; none for 0.
+    Twice(u32),
+    /// One message in so many comes so much later; none for 0.
+    Late(u32, Span),
+}
 
 /// See the module's page.
 #[derive(Debug)]

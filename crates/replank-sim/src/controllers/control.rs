@@ -5,49 +5,21 @@ use replank_model::view::Change;
 
 use super::Ctx;
 use super::autoscaling::Autoscaling;
-use super::disruption::{self, Disruption};
+use super::disruption::Disruption;
 use super::garbage::GarbageCollector;
-use super::namespaces::{self, Namespaces};
-use super::nodes::{self, NodeLifecycle};
-use super::operators::{self, Operators};
+use super::namespaces::Namespaces;
+use super::nodes::NodeLifecycle;
+use super::operators::Operators;
 use super::pod_gc::PodGc;
 use super::quotas::Quotas;
-use super::rollouts::{self, Rollouts};
-use super::taint_eviction::{self, TaintEviction};
-use super::volumes::{self, Volumes};
-use super::workflows::{self, Workflows};
-use crate::cloud::CloudTimings;
+use super::rollouts::Rollouts;
+use super::taint_eviction::TaintEviction;
+use super::volumes::Volumes;
+use super::workflows::Workflows;
 use crate::durations::Assumption;
+use crate::event::ControlDue;
 use crate::load::Load;
-
-/// What one of them is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ControlDue {
-    /// Disruption budgets.
-    Disruption(disruption::Due),
-    /// Which nodes are heard of.
-    Nodes(nodes::Due),
-    /// Pods that leave tainted nodes.
-    Taints(taint_eviction::Due),
-    /// Pods that no kubelet will end.
-    PodGc,
-    /// Objects whose owners are gone.
-    Garbage,
-    /// Namespaces on their way out.
-    Namespaces(namespaces::Due),
-    /// What a quota's namespace uses.
-    Quota(u32),
-    /// An autoscaler's look at its target.
-    Autoscaler(u32),
-    /// Pods of custom resources.
-    Operators(operators::Due),
-    /// Claims and volumes.
-    Volumes(volumes::Due),
-    /// Pods of workflows.
-    Workflow(workflows::Due),
-    /// A Rollout.
-    Rollout(rollouts::Due),
-}
+use crate::timing::CloudTimings;
 
 /// All of them.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::index::Index;
 use super::{Ctx, hash, pods};
-use crate::api::{ApiError, DeleteOptions};
+use replank_apiserver::{ApiError, DeleteOptions};
 
 /// Label with the hash of a StatefulSet's revision.
 pub(super) const HASH_LABEL: &str = "controller.kubernetes.io/hash";
@@ -156,7 +156,7 @@ pub(crate) fn revision_of<R: Tabled>(
 /// Supplies the revisions that a snapshot lacks, and says for how many sets. `kubectl get all` leaves them out, and without
 /// them every DaemonSet and StatefulSet would take its pods to be of an older template and replace them all. The newest pod
 /// of a set is taken to be of its present template.
-pub(crate) fn supply(view: &mut View) -> usize {
+pub fn supply(view: &mut View) -> usize {
     let has_some: FxHashSet<Uid> = view
         .controller_revisions
         .unordered()

@@ -11,10 +11,10 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix, View};
 use rustc_hash::FxHashMap;
 
-use super::control::ControlDue;
-use super::{Ctx, REACTION, condition};
-use crate::api::{DeleteOptions, Propagation};
-use crate::world::Event;
+use super::{Ctx, REACTION};
+use crate::event::{ControlDue, Event, NamespacesDue as Due};
+use replank_apiserver::condition;
+use replank_apiserver::{DeleteOptions, Propagation};
 
 /// Pause after every change of a namespace that is on its way out (`namespaceDeletionGracePeriod`).
 const PAUSE: Span = Span::from_secs(5);
@@ -37,15 +37,6 @@ pub(crate) struct Namespaces {
     due: FxHashMap<u32, Time>,
     /// Rounds in a row that failed, by slot.
     failures: FxHashMap<u32, u32>,
-}
-
-/// One thing that the controller is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Due {
-    /// Empty a namespace, as far as that goes.
-    Round(u32),
-    /// Let an empty namespace go.
-    Finalize(u32),
 }
 
 /// What is left of a namespace's content after a round.
@@ -299,8 +290,8 @@ mod tests {
 
     use super::*;
     use crate::World;
-    use crate::api::json::Method;
     use crate::testing::{node, running, world};
+    use replank_apiserver::json::Method;
 
     fn delete_namespace(world: &mut World) {
         let response = world.send(Method::Delete, "/api/v1/namespaces/shop", Value::Null);

@@ -20,16 +20,11 @@ use replank_model::time::Span;
 use replank_model::view::{Change, View};
 
 use super::Ctx;
-use super::control::ControlDue;
-use crate::draw::Purpose;
-use crate::world::Event;
+use crate::event::{ControlDue, Event, OperatorsDue as Due};
+use replank_apiserver::draw::Purpose;
 
 /// Time that an operator takes to notice a change and to act on it: one look, with the writes that come before a pod.
-pub(crate) const REACTION: (Span, Span) = (Span::from_secs(1), Span::from_secs(5));
-
-/// An operator is to make the pod of this number again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Due(u64);
+pub const REACTION: (Span, Span) = (Span::from_secs(1), Span::from_secs(5));
 
 /// All of them.
 #[derive(Debug, Default)]
@@ -88,7 +83,8 @@ impl Operators {
 }
 
 /// Whether a pod belongs to a custom resource that keeps it up.
-pub(crate) fn is_kept_up(pod: &Pod) -> bool {
+#[must_use]
+pub fn is_kept_up(pod: &Pod) -> bool {
     let is_custom =
         pod.meta.controller().is_some_and(|owner| Kind::of(&owner.api_version, &owner.kind).is_none());
     is_custom && pod.spec.restart_policy.is_none_or(|policy| policy == RestartPolicy::Always)
@@ -133,8 +129,8 @@ mod tests {
 
     use super::*;
     use crate::World;
-    use crate::api::json::Method;
     use crate::testing::{node, running, world};
+    use replank_apiserver::json::Method;
 
     fn of(owner: &str, kind: &str, mut pod: Value, more: &Value) -> Value {
         pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "argoproj.io/v1alpha1", "kind": kind, "name": owner, "uid": owner, "controller": true}]);

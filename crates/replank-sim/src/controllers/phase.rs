@@ -2,7 +2,7 @@
 
 use replank_model::time::{Span, Time};
 
-use crate::draw::{Draws, Purpose};
+use replank_apiserver::draw::{Draws, Purpose};
 
 /// The moments at which a loop runs: every `period`, beginning at a moment that the seed decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,12 +17,12 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix, View};
 
 use super::Ctx;
-use super::condition as conditions;
-use super::control::ControlDue;
-use super::disruption::DISRUPTION_TARGET;
 use super::phase::Phase;
-use crate::api::DeleteOptions;
-use crate::world::Event;
+use crate::event::ControlDue;
+use crate::event::Event;
+use replank_apiserver::DISRUPTION_TARGET;
+use replank_apiserver::DeleteOptions;
+use replank_apiserver::condition as conditions;
 
 /// Time between two rounds (`gcCheckPeriod`).
 const PERIOD: Span = Span::from_secs(20);

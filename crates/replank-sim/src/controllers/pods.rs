@@ -12,7 +12,7 @@ use replank_model::view::{Ix, Tabled};
 
 use super::Ctx;
 use super::index::Index;
-use crate::api::{ApiError, DeleteOptions};
+use replank_apiserver::{ApiError, DeleteOptions};
 
 /// The reference by which an object is managed.
 pub(crate) fn controller_reference<R: Resource>(owner: &R) -> OwnerReference {

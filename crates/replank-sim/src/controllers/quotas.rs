@@ -7,10 +7,10 @@ use replank_model::object::policy::ResourceQuota;
 use replank_model::view::{Change, Ix};
 use rustc_hash::FxHashSet;
 
-use super::control::ControlDue;
 use super::{Ctx, REACTION};
-use crate::api::quota;
-use crate::world::Event;
+use crate::event::ControlDue;
+use crate::event::Event;
+use replank_apiserver::quota;
 
 /// The controller.
 #[derive(Debug, Default)]
@@ -85,8 +85,8 @@ mod tests {
 
     use super::*;
     use crate::World;
-    use crate::api::json::{Method, Response};
     use crate::testing::world;
+    use replank_apiserver::json::{Method, Response};
 
     const PODS: &str = "/api/v1/namespaces/shop/pods";
 

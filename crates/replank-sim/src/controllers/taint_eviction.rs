@@ -17,12 +17,11 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::condition as conditions;
-use super::control::ControlDue;
-use super::disruption::DISRUPTION_TARGET;
 use super::{Ctx, REACTION};
-use crate::api::DeleteOptions;
-use crate::world::Event;
+use crate::event::{ControlDue, Event, TaintsDue as Due};
+use replank_apiserver::DISRUPTION_TARGET;
+use replank_apiserver::DeleteOptions;
+use replank_apiserver::condition as conditions;
 
 /// Time that the two writes of an eviction take after the decision: the condition, then the deletion. Recorded: the
 /// DaemonSet controller, told of a taint at the same moment, is there first.
@@ -47,22 +46,6 @@ pub(crate) struct TaintEviction {
 struct Work {
     number: u32,
     created: Time,
-}
-
-/// One thing that the controller is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Due {
-    /// Look at a node's taints.
-    Node(u32),
-    /// Look at a pod that was bound, or whose tolerations changed.
-    Pod(u32),
-    /// Evict a pod, if this eviction still stands.
-    Evict {
-        /// The pod's slot.
-        slot: u32,
-        /// The eviction's number.
-        number: u32,
-    },
 }
 
 impl TaintEviction {

@@ -11,8 +11,8 @@ use super::index::{Index, resolve};
 use super::{
     Controller, Ctx, Done, cron_job, daemon_set, deployment, endpoint_slice, job, replica_set, stateful_set,
 };
-use crate::api::ApiError;
 use crate::ties::SharedTies;
+use replank_apiserver::ApiError;
 
 /// What the workload controllers remember between two looks.
 #[derive(Debug, Default)]

@@ -19,10 +19,10 @@ use replank_protocol::command::{
 use replank_protocol::proof::mismatch;
 use replank_protocol::{mark, proof};
 
-use crate::api::json::Address;
-use crate::api::{self, ApiError, DeleteOptions, Eviction, Propagation};
 use crate::cloud::Cloud;
-use crate::controllers::Ctx;
+use crate::context::Ctx;
+use replank_apiserver::json::Address;
+use replank_apiserver::{ApiError, DeleteOptions, Eviction, Propagation};
 
 /// Carries out one command.
 pub(crate) fn execute(ctx: &mut Ctx<'_>, cloud: &mut Cloud, command: &Command) -> Result<(), Refusal> {
@@ -166,7 +166,7 @@ fn replace(ctx: &mut Ctx<'_>, object: &Object) -> Result<(), Refusal> {
     let meta = object.meta();
     let namespace = (!meta.namespace.is_empty()).then(|| meta.namespace.clone());
     let address = Address::new(resource, namespace, Some(meta.name.clone()));
-    ctx.api.update_json(&address, render(object), api::json::Effect::Real).map(drop).map_err(refusal)
+    ctx.api.update_json(&address, render(object), replank_apiserver::Effect::Real).map(drop).map_err(refusal)
 }
 
 /// The machine first: what the API lets go of while its containers may run is not gone, only out of sight.

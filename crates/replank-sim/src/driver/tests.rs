@@ -20,10 +20,10 @@ use replank_protocol::mark;
 use serde_json::{Value, json};
 
 use crate::World;
-use crate::api::DeleteOptions;
 use crate::testing::{node, running, world};
-use replank_protocol::engine::Engine;
+use replank_apiserver::DeleteOptions;
 use replank_protocol::command::Answer;
+use replank_protocol::engine::Engine;
 
 /// Sends what it is given, once, and notes the answers.
 struct Hand {

@@ -1,7 +1,7 @@
 //! What was learnt and what is assumed, for the report.
 
 use super::{Durations, RUN_DEFAULT, START_DEFAULT, STOP_DEFAULT};
-use crate::cloud::{CloudTimings, Range};
+use crate::timing::{CloudTimings, Range};
 
 /// Something that the rehearsal had to assume, or could learn.
 #[derive(Clone, Debug, PartialEq, Eq)]

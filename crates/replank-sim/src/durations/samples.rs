@@ -2,7 +2,7 @@
 
 use replank_model::time::Span;
 
-use crate::draw::Draw;
+use replank_apiserver::draw::Draw;
 
 /// Observed spans; sorted once all are in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,7 +53,7 @@ fn between_neighbours(sorted: &[Span], draw: Draw) -> Option<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::{Draws, Purpose};
+    use replank_apiserver::draw::{Draws, Purpose};
 
     #[test]
     fn draws_stay_between_the_samples() {

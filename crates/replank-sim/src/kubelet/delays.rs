@@ -4,7 +4,7 @@ use replank_model::object::pod::{Pod, RestartPolicy};
 use replank_model::time::{Span, Time};
 
 use super::{KubeletModel, fake, learnt};
-use crate::controllers::Ctx;
+use crate::context::Ctx;
 
 /// From the end of a container to its next start.
 pub(super) const RESTART: Span = Span::from_millis(500);

@@ -9,9 +9,9 @@ use replank_model::time::{Span, Time};
 
 use super::delays::Delays;
 use super::fake;
-use crate::controllers::Ctx;
-use crate::draw::Purpose;
+use crate::context::Ctx;
 use crate::durations::{Durations, Trouble};
+use replank_apiserver::draw::Purpose;
 
 /// A deletion that is this much overdue is stuck: the kubelet had its grace and did not end it.
 const OVERDUE: Span = Span::from_secs(60);

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::{ImageFault, ImageName};
 use crate::World;
-use crate::api::DeleteOptions;
 use crate::testing::{node, world};
+use replank_apiserver::DeleteOptions;
 
 /// Two nodes of one group: `old` from the first launch template, `new` from the second.
 fn stage() -> World {

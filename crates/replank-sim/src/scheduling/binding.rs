@@ -13,8 +13,9 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Ix, View};
 use replank_schedule::VolumeDecisions;
 
-use crate::controllers::condition::{condition, set};
-use crate::controllers::{Ctx, volumes};
+use crate::context::Ctx;
+use crate::controllers::volumes;
+use replank_apiserver::condition::{condition, set};
 
 /// How long claims may take to be bound (`bindTimeoutSeconds`).
 const BIND_TIMEOUT: Span = Span::from_minutes(10);

@@ -18,10 +18,10 @@ use replank_model::time::Span;
 use replank_model::view::{Change, Ix, View};
 use replank_schedule::{Placed, Scheduler, Unschedulable, VolumeDecisions};
 
-use crate::controllers::Ctx;
-use crate::draw::Purpose;
+use crate::context::Ctx;
+use crate::event::{Event, ScheduleDue as Due};
 use crate::ties::SharedTies;
-use crate::world::Event;
+use replank_apiserver::draw::Purpose;
 
 use binding::{Bindings, Nominate};
 use hints::{Blame, Happening};
@@ -34,19 +34,6 @@ const CYCLE: Span = Span::from_millis(5);
 /// Why the `PodScheduled` condition of a pod is false that fits nowhere, and of one that could not be judged.
 const UNSCHEDULABLE: &str = "Unschedulable";
 const ERROR: &str = "SchedulerError";
-
-/// What the scheduler is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Due {
-    /// Try the next pod.
-    Cycle,
-    /// Go on with a removal, by number.
-    Preempt(u32),
-    /// Bind the pod in this slot, whose claims are bound.
-    Bind(u32),
-    /// Give up waiting for the claims of the pod in this slot.
-    GiveUp(u32),
-}
 
 /// The queue and the engine.
 pub(crate) struct Scheduling {

@@ -16,10 +16,10 @@ use replank_schedule::{Nomination, Preemption};
 
 use super::Due;
 use super::binding::Nominate;
-use crate::api::DeleteOptions;
-use crate::controllers::Ctx;
-use crate::controllers::condition::{condition, set};
-use crate::world::Event;
+use crate::context::Ctx;
+use crate::event::Event;
+use replank_apiserver::DeleteOptions;
+use replank_apiserver::condition::{condition, set};
 
 /// Time of one request to the API server and back. Recorded: 5 to 20 ms.
 const REQUEST: Span = Span::from_millis(10);

@@ -10,8 +10,8 @@ use replank_model::time::Span;
 use serde_json::{Value, json};
 
 use crate::World;
-use crate::api::json::Method;
 use crate::testing::{node, world};
+use replank_apiserver::json::Method;
 
 fn class(name: &str, value: i32) -> Value {
     json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name, "uid": name},

@@ -4,10 +4,8 @@ use replank_model::object::cloud::Transition;
 use replank_protocol::intent::Intent;
 
 use super::read::Args;
-use super::what::{
-    Act, Befalls, CloudSays, Delivery, Hand, Meta, PodDoes, Protection, Supply, Way, What, after,
-};
-use crate::cloud::{Hazard, SpotEvent};
+use super::what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Protection, Supply, Way, What, after};
+use crate::cloud::{Delivery, Hazard, SpotEvent};
 use crate::kubelet::{ImageFault, ImageName};
 
 /// One form of a line. Words in capitals stand for something; all others stand for themselves.

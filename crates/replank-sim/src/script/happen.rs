@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use super::names::Names;
 use super::send::{NotPossible, send};
 use super::what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Process, Protection, Supply, Way, What};
-use crate::api::json::Method;
 use crate::cloud::Told;
 use crate::durations::workload_of;
 use crate::kubelet::{PodAct, STUCK};
 use crate::world::World;
+use replank_apiserver::json::Method;
 
 /// Lets something happen at the present moment.
 ///

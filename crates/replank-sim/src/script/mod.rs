@@ -24,7 +24,7 @@ use std::fmt;
 
 use replank_model::time::Time;
 
-pub use crate::cloud::{Capacity, Hazard, Rate, SpotEvent};
+pub use crate::cloud::{Capacity, Delivery, Hazard, Rate, SpotEvent};
 pub use form::{Form, forms};
 pub use happen::happen;
 pub use interruptions::{TableError, Target, interruptions};
@@ -33,9 +33,7 @@ pub use rates::{RateError, rates};
 pub use read::{moment_and_words, what_of};
 pub use send::{NotPossible, send};
 pub use time::{When, span};
-pub use what::{
-    Act, Befalls, CloudSays, Delivery, Hand, Meta, PodDoes, Process, Protection, Side, Supply, Way, What,
-};
+pub use what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Process, Protection, Side, Supply, Way, What};
 
 /// What happens, in order of time; what has one moment in the order of its lines.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,8 +4,8 @@ use replank_model::object::Kind;
 use replank_model::object::meta::Key;
 use serde_json::Value;
 
-use crate::api::json::{Method, Request};
 use crate::world::World;
+use replank_apiserver::json::{Method, Request};
 
 /// Something could not happen: what it is about is not there, or the API server refuses it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -8,7 +8,7 @@ use replank_model::time::Span;
 use replank_protocol::intent::Intent;
 use serde_json::Value;
 
-use crate::cloud::{Capacity, Hazard};
+use crate::cloud::{Capacity, Delivery, Hazard};
 use crate::kubelet::{ImageFault, ImageName};
 
 /// Whose doing something is.
@@ -149,17 +149,6 @@ pub enum Protection {
     On,
     /// It is not.
     Off,
-}
-
-/// How the queue for events about instances delivers its messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// What is sent is lost for so long.
-    Lost(Span),
-    /// One message in so many comes twice; none for 0.
-    Twice(u32),
-    /// One message in so many comes so much later; none for 0.
-    Late(u32, Span),
 }
 
 /// What the cloud says about instances.

@@ -154,7 +154,7 @@ impl Gate {
                 self.before.remove(group);
             }
             Effect::Group(GroupEffect::Tag { key, value, .. }) if **key == *HALTED => {
-                self.halted(promised, value, found)
+                self.halted(promised, value, found);
             }
             Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. })
                 if matches!(mark.role, NodeRole::Draining { .. }) =>

@@ -67,7 +67,7 @@ impl Scaled {
                 }
             }
             Effect::Kubernetes(KubernetesEffect::Cordon { node, .. }) => {
-                self.touched(truth, node, sent, "cordons", found)
+                self.touched(truth, node, sent, "cordons", found);
             }
             Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {
                 found.broken(Promise::S1, format!("plain deletion of pod {} by the autoscaler", pod.key));

@@ -128,7 +128,7 @@ impl Sights {
         let Some((_, result)) = &sent.result else { return };
         match (&sent.command.effect, result) {
             (Effect::Kubernetes(KubernetesEffect::Evict { .. }), Err(Refusal::Budget { .. })) => {
-                self.refused += 1
+                self.refused += 1;
             }
             (Effect::Kubernetes(KubernetesEffect::Evict { .. }), Ok(())) => self.evicted += 1,
             (Effect::Group(GroupEffect::Terminate { .. }), Ok(())) => self.ended += 1,

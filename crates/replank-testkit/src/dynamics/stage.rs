@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use anyhow::{Context, bail};
+use replank_apiserver::json::{Method, Request, Response};
 use replank_model::delta::Delta;
 use replank_model::object::meta::Key;
 use replank_model::object::{Kind, Object};
 use replank_model::text::{NodeName, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_sim::api::json::{Method, Request, Response};
 use replank_sim::{CloudTimings, KubeletModel, Observer, PodAct, Settings, World};
 use serde_json::{Value, json};
 

@@ -376,7 +376,7 @@ impl Account {
         let is_ours = is_of_interruptions(&sent.command);
         match &sent.command.effect {
             Effect::Kubernetes(KubernetesEffect::Cordon { node, .. }) if is_ours => {
-                self.about(at, &node.name, &format!("{key}"))
+                self.about(at, &node.name, &format!("{key}"));
             }
             Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) if is_ours => {
                 let node = self.pods.get(&pod.uid).cloned();

@@ -1,5 +1,7 @@
 //! Playing one case.
 
+use replank_apiserver::json::{Address, Method, PatchType, Request as Call};
+use replank_apiserver::{Api, ApiError, DeleteOptions, Propagation};
 use replank_core::migrate::{Choice, Goal, Migrated, Migration, Options, Path, Request};
 use replank_model::labels::TextMap;
 use replank_model::object::Kind;
@@ -11,11 +13,11 @@ use replank_model::selector::LabelSelector;
 use replank_model::text::RunId;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_protocol::command::{Effect, KubernetesEffect};
+use replank_protocol::command::Effect;
+use replank_protocol::command::KubernetesEffect;
 use replank_protocol::decision::End;
 use replank_protocol::intent::Intent;
-use replank_sim::api::json::{Address, Method, PatchType, Request as Call};
-use replank_sim::api::{self, Api, ApiError, DeleteOptions, Propagation};
+
 use replank_sim::{CloudTimings, KubeletModel, Settings, World};
 use serde_json::json;
 
@@ -320,7 +322,7 @@ fn touch_other(api: &mut Api, key: &Key, number: &str) -> Result<(), ApiError> {
     let resource = api.resource_type(api_version, kind)?;
     let address = Address::new(resource, Some(key.namespace.clone()), Some(key.name.clone()));
     let patch = json!({"metadata": {"annotations": {"touched": number}}});
-    api.patch_json(&address, PatchType::Merge, &patch, api::json::Effect::Real).map(drop)
+    api.patch_json(&address, PatchType::Merge, &patch, replank_apiserver::Effect::Real).map(drop)
 }
 
 /// The way that core takes by itself.

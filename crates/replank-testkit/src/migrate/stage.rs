@@ -1,5 +1,7 @@
 //! One migration step by step, for tests in which somebody meddles at a chosen moment.
 
+use replank_apiserver::json::{Address, PatchType};
+use replank_apiserver::{DeleteOptions, Propagation, json};
 use replank_core::migrate::{Choice, Goal, Migration, Options, Request};
 use replank_model::object::meta::Key;
 use replank_model::object::workload::Deployment;
@@ -8,9 +10,8 @@ use replank_model::text::RunId;
 use replank_model::time::{Span, Time};
 use replank_protocol::decision::End;
 use replank_protocol::intent::Intent;
+
 use replank_sim::World;
-use replank_sim::api::json::{Address, PatchType};
-use replank_sim::api::{DeleteOptions, Propagation, json};
 use serde_json::Value;
 
 use super::case::Case;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use replank_apiserver::json::{Method, Request, Response};
 use replank_model::time::{Span, Time};
-use replank_sim::api::json::{Method, Request, Response};
 use replank_sim::{CloudTimings, KubeletModel, Settings, World};
 use serde_json::{Value, json};
 

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use anyhow::{Context, anyhow, ensure};
+use replank_apiserver::json::Method;
 use replank_facts::groups::{GroupBy, LearntGroup, from_nodes};
 use replank_intake::document::Found;
 use replank_intake::limits::Limits;
@@ -18,7 +19,6 @@ use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::{Kind, Object};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_sim::api::json::Method;
 use replank_sim::script::{When, happen, send};
 use replank_sim::{KubeletModel, Observer, PodAct, Settings, World, workload_of};
 use serde_json::{Value, json};

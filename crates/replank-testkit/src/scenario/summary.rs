@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use replank_advice::check::Finding;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
+use replank_rehearse::{Ending, RehearsalResult, Stop};
 use replank_sim::Sent;
-use replank_sim::rehearse::{Ending, RehearsalResult, Stop};
 
 use super::names::Names;
 use super::story::{marks, size, template};

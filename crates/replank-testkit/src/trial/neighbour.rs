@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use replank_apiserver::{DeleteOptions, Eviction, EvictionRefusal};
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -12,8 +13,8 @@ use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::workload::Deployment;
 use replank_model::text::{NodeName, Text};
 use replank_model::time::{Span, Time};
-use replank_protocol::command::{Effect, KubernetesEffect};
-use replank_sim::api::{DeleteOptions, Eviction, EvictionRefusal};
+use replank_protocol::command::Effect;
+use replank_protocol::command::KubernetesEffect;
 use replank_sim::script::{self, AsGiven, Delivery, What};
 use replank_sim::{PodAct, World};
 

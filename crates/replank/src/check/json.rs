@@ -1,7 +1,7 @@
 //! Findings for a program.
 
 use replank_model::time::Time;
-use replank_sim::rehearse::FindingEntry;
+use replank_rehearse::FindingEntry;
 use serde::Serialize;
 
 use super::Checked;

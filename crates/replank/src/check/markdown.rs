@@ -1,6 +1,6 @@
 //! Findings for a ticket or a pull request.
 
-use replank_sim::rehearse::FindingEntry;
+use replank_rehearse::FindingEntry;
 
 use super::{Checked, scope};
 use crate::report::findings;

@@ -15,7 +15,7 @@ use replank_facts::plan::RunOptions;
 use replank_model::delta::Delta;
 use replank_model::time::Time;
 use replank_model::view::View;
-use replank_sim::rehearse::{FindingEntry, count_budgets};
+use replank_rehearse::{FindingEntry, count_budgets};
 
 use crate::cli::{CheckArgs, CheckFormat};
 use crate::exit::Exit;

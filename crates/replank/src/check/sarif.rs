@@ -1,7 +1,7 @@
 //! Findings in the form that code scanning reads: SARIF 2.1.0 (OASIS), with what GitHub asks for besides: a place in a file.
 
 use replank_advice::check::Rule;
-use replank_sim::rehearse::FindingEntry;
+use replank_rehearse::FindingEntry;
 use serde_json::{Value, json};
 
 use super::Checked;

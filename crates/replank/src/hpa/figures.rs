@@ -1,7 +1,7 @@
 //! Moments of a replay in stretches: rows of a table, columns of a chart.
 
 use replank_model::time::Span;
-use replank_sim::replay::Moment;
+use replank_rehearse::replay::Moment;
 
 /// A stretch of moments, taken together: as bad as its worst.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +79,7 @@ impl Bucket {
 #[cfg(test)]
 mod tests {
     use replank_model::time::Time;
-    use replank_sim::replay::TargetMoment;
+    use replank_rehearse::replay::TargetMoment;
 
     use super::*;
 

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use replank_apiserver::json::{Address, Effect};
+use replank_apiserver::{Api, ApiError};
 use replank_core::scale::Autoscaler;
 use replank_facts::groups::GroupBy;
+
 use replank_model::delta::Delta;
 use replank_model::object::autoscaling::{HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::{Object, render};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_sim::api::json::{Address, Effect};
-use replank_sim::api::{Api, ApiError};
+use replank_rehearse::replay::{Moment, Replay, Told, steps};
 use replank_sim::load::Load;
-use replank_sim::replay::{Moment, Replay, Told, steps};
 use replank_sim::{CloudTimings, Durations, KubeletModel, Settings, World};
 use serde_json::json;
 

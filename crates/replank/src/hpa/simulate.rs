@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use anyhow::Context;
 use replank_model::object::meta::Key;
 use replank_model::time::Span;
-use replank_sim::rehearse::failing;
-use replank_sim::replay::figures;
+use replank_rehearse::failing;
+use replank_rehearse::replay::figures;
 use serde_json::{Value, json};
 
 use super::args::{HpaFormat, HpaSimulateArgs};

@@ -3,8 +3,8 @@
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
 use replank_model::object::meta::Key;
 use replank_model::time::Span;
-use replank_sim::rehearse::failing;
-use replank_sim::replay::{Figures, figures};
+use replank_rehearse::failing;
+use replank_rehearse::replay::{Figures, figures};
 
 use super::chart::{LEGEND, chart, top};
 use super::figures::{Bucket, buckets};

@@ -5,7 +5,7 @@ use replank_model::text::Name;
 use replank_model::time::Time;
 use replank_protocol::decision::End;
 use replank_protocol::hindrance::Hindrance;
-use replank_sim::rehearse::{Served, Step};
+use replank_rehearse::{Served, Step};
 use serde::Serialize;
 
 use super::Report;

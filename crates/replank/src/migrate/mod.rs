@@ -16,7 +16,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_protocol::decision::End;
 use replank_protocol::hindrance::Hindrance;
-use replank_sim::rehearse::{MigrationResult, rehearse_migration};
+use replank_rehearse::{MigrationResult, rehearse_migration};
 use replank_sim::{Durations, KubeletModel, Settings};
 
 use crate::exit::Exit;
@@ -111,7 +111,7 @@ fn exit(report: &Report) -> Exit {
     let Some(result) = &report.result else {
         return if is_nothing_to_move(report) { Exit::Passes } else { Exit::Blocked };
     };
-    let has_gap = result.services.iter().any(replank_sim::rehearse::Served::was_without);
+    let has_gap = result.services.iter().any(replank_rehearse::Served::was_without);
     match &result.end {
         Some(End::Done) if has_gap => Exit::Findings,
         Some(End::Done) => Exit::Passes,

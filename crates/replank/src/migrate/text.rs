@@ -4,7 +4,7 @@ use replank_core::migrate::Path;
 use replank_model::time::Span;
 use replank_protocol::decision::End;
 use replank_protocol::hindrance::Hindrance;
-use replank_sim::rehearse::{MigrationResult, Served};
+use replank_rehearse::{MigrationResult, Served};
 
 use super::{Report, is_nothing_to_move};
 use crate::report::words::{count, span};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use replank_sim::rehearse::Demand;
+use replank_rehearse::Demand;
 
 use super::Scene;
 use crate::failure::Failure;

@@ -19,9 +19,9 @@ use replank_model::object::Object;
 use replank_model::text::Text;
 use replank_model::time::Time;
 use replank_model::view::View;
+use replank_rehearse::{Demand, RehearsalResult, count_budgets};
 use replank_sim::Assumption;
 use replank_sim::load::Load;
-use replank_sim::rehearse::{Demand, RehearsalResult, count_budgets};
 use replank_sim::script::Script;
 use serde::Serialize;
 

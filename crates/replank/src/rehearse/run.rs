@@ -16,7 +16,7 @@ use replank_model::object::Object;
 use replank_model::text::{GroupName, RunId};
 use replank_model::time::Span;
 use replank_model::view::View;
-use replank_sim::rehearse::{FindingEntry, Progress, Rehearsal, RehearsalResult, Setup, Stop};
+use replank_rehearse::{FindingEntry, Progress, Rehearsal, RehearsalResult, Setup, Stop};
 use replank_sim::{Durations, KubeletModel, Settings};
 
 use super::Scene;

@@ -1,6 +1,6 @@
 //! What had to be assumed, and what the snapshot shows.
 
-use replank_sim::rehearse::AssumptionEntry;
+use replank_rehearse::AssumptionEntry;
 
 use super::page::{Page, Tone};
 use super::words::count;

@@ -1,7 +1,7 @@
 //! What clients lose.
 
 use replank_model::time::Span;
-use replank_sim::rehearse::ConnectionFigures;
+use replank_rehearse::ConnectionFigures;
 
 use super::page::{Page, Tone};
 use super::words::{grouped, span};

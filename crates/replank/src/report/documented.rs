@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use replank_sim::rehearse::RehearsalResult;
+use replank_rehearse::RehearsalResult;
 use serde_json::Value;
 
 use super::Summary;

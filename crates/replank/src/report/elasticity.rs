@@ -1,7 +1,7 @@
 //! What autoscalers made of their load.
 
 use replank_model::time::Span;
-use replank_sim::rehearse::{AutoscalerFigures, RehearsalResult};
+use replank_rehearse::{AutoscalerFigures, RehearsalResult};
 
 use super::page::{Page, Tone};
 use super::words::{count, span};

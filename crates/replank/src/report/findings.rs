@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_sim::rehearse::FindingEntry;
+use replank_rehearse::FindingEntry;
 
 use super::page::{Page, Tone};
 use super::words::{count, grouped};

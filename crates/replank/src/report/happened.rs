@@ -1,7 +1,7 @@
 //! What a script made happen besides.
 
 use replank_model::time::Time;
-use replank_sim::rehearse::HappeningEntry;
+use replank_rehearse::HappeningEntry;
 use replank_sim::script::Origin;
 
 use super::page::Page;

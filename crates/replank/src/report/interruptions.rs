@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use replank_model::time::{Span, Time};
-use replank_sim::rehearse::InterruptionFigures;
+use replank_rehearse::InterruptionFigures;
 
 use super::page::{Cell, Lean, Page, Tone};
 use super::words::{count, span};

@@ -29,7 +29,7 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
-use replank_sim::rehearse::{RehearsalResult, Stop};
+use replank_rehearse::{RehearsalResult, Stop};
 
 pub(crate) use page::{Cell, Color, Lean, Look, Page, Tone, wrap};
 pub(crate) use seeds::{Run, Summary, seeds};

@@ -1,6 +1,6 @@
 //! What others did in the middle of the run.
 
-use replank_sim::rehearse::RehearsalResult;
+use replank_rehearse::RehearsalResult;
 
 use super::page::{Page, Tone};
 use super::words::{count, span};

@@ -1,6 +1,6 @@
 //! How the roll went: nodes, pods, batch, budgets, workloads.
 
-use replank_sim::rehearse::{BudgetFigures, RehearsalResult, WorkloadFigures};
+use replank_rehearse::{BudgetFigures, RehearsalResult, WorkloadFigures};
 
 use super::About;
 use super::page::{Cell, Lean, Page, Tone};

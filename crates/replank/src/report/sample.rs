@@ -2,7 +2,7 @@
 
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
-use replank_sim::rehearse::{
+use replank_rehearse::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetFigures, ConnectionFigures, Ending,
     FindingEntry, HappeningEntry, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase,
     NodeTimeline, NoticedEntry, PhaseStart, PodFigures, RESULT_VERSION, RehearsalResult, StartEntry, Verdict,

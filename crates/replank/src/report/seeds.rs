@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use replank_model::text::Text;
 use replank_model::time::Span;
-use replank_sim::rehearse::{RehearsalResult, Verdict};
+use replank_rehearse::{RehearsalResult, Verdict};
 use serde::Serialize;
 
 use super::page::{Lean, Look, Page, Tone};

@@ -1,6 +1,6 @@
 //! When CronJobs and CronWorkflows begin next whose pods may land on the nodes.
 
-use replank_sim::rehearse::{RehearsalResult, StartEntry};
+use replank_rehearse::{RehearsalResult, StartEntry};
 
 use super::page::{Page, Tone};
 use super::words::{count, span};

@@ -1,4 +1,4 @@
-use replank_sim::rehearse::{RehearsalResult, Stop, Verdict};
+use replank_rehearse::{RehearsalResult, Stop, Verdict};
 
 use super::sample::{besides, blocked, passing, with_findings};
 use super::*;

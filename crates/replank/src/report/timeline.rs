@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use replank_model::text::GroupName;
 use replank_model::time::{Span, Time};
-use replank_sim::rehearse::{NodePhase, NodeTimeline, RehearsalResult};
+use replank_rehearse::{NodePhase, NodeTimeline, RehearsalResult};
 
 use super::page::{Page, Tone, cut};
 use super::words::{count, span};

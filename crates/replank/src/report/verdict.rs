@@ -1,6 +1,6 @@
 //! What it comes to, and what to do next.
 
-use replank_sim::rehearse::{Ending, RehearsalResult, Stop, Verdict};
+use replank_rehearse::{Ending, RehearsalResult, Stop, Verdict};
 
 use super::page::{Page, Tone};
 use super::words::{count, grouped, span};

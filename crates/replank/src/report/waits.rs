@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use replank_model::time::Span;
-use replank_sim::rehearse::Wait;
+use replank_rehearse::Wait;
 
 use super::page::{Lean, Page, Tone, cut};
 use super::words::{count, span};

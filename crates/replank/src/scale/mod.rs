@@ -9,8 +9,8 @@ use replank_facts::budget::{Healths, Ledger};
 use replank_facts::groups::GroupBy;
 use replank_model::time::Time;
 use replank_model::view::View;
+use replank_rehearse::count_budgets;
 use replank_schedule::Scheduler;
-use replank_sim::rehearse::count_budgets;
 
 use crate::cli::{ScaleArgs, ScaleCommand, ScaleFormat, SimulateArgs};
 use crate::exit::Exit;

@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use super::super::Ctx;
 use super::meter::Meter;
 use super::{PERIOD, address, pods_of};
-use crate::api::json::{Address, Effect, PatchType};
-use crate::api::{Api, ApiError, EventType};
 use crate::load::{Curve, Measured};
+use replank_apiserver::json::{Address, Effect, PatchType};
+use replank_apiserver::{Api, ApiError, EventType};
 
 /// What is kept of an autoscaler whose target's load is known. The controller's memory begins empty, as after its restart.
 #[derive(Debug)]

@@ -26,8 +26,8 @@ use replank_model::selector::LabelSelector;
 use replank_model::text::{Namespace, Text, Uid};
 use replank_model::time::{Span, Time};
 
-use crate::draw::{Draws, Purpose};
 use crate::load::{Curve, Measured};
+use replank_apiserver::draw::{Draws, Purpose};
 
 /// Between two measurements of a kubelet (cAdvisor's housekeeping interval).
 const HOUSEKEEPING: Span = Span::from_secs(10);
@@ -308,7 +308,8 @@ impl Meter {
 }
 
 /// The load is shared by pods that are ready and not on their way out.
-pub(crate) fn takes_share(pod: &Pod) -> bool {
+#[must_use]
+pub fn takes_share(pod: &Pod) -> bool {
     pod.is_ready() && pod.is_active()
 }
 

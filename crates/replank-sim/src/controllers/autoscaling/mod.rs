@@ -20,16 +20,16 @@ use replank_model::view::{Change, Ix};
 use rustc_hash::FxHashMap;
 
 use super::Ctx;
-use super::control::ControlDue;
-use crate::api::json::{Address, Subresource};
-use crate::api::{Api, ApiError};
-use crate::draw::Purpose;
+use crate::event::ControlDue;
+use crate::event::Event;
 use crate::load::Load;
-use crate::world::Event;
 use measured::Measuring;
+use replank_apiserver::draw::Purpose;
+use replank_apiserver::json::{Address, Subresource};
+use replank_apiserver::{Api, ApiError};
 
 pub(crate) use measured::{rivals, scale};
-pub(crate) use meter::takes_share;
+pub use meter::takes_share;
 
 /// Time between two looks: 15 s (`--horizontal-pod-autoscaler-sync-period`) from the end of one to the beginning of the
 /// next. Recorded: 15.02 s.

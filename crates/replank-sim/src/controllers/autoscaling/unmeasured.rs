@@ -8,10 +8,11 @@ use replank_model::object::{Object, render};
 use replank_model::time::Time;
 use serde_json::{Value, json};
 
-use super::super::{Ctx, condition};
+use super::super::Ctx;
 use super::address;
-use crate::api::ApiError;
-use crate::api::json::{Effect, PatchType};
+use replank_apiserver::ApiError;
+use replank_apiserver::condition;
+use replank_apiserver::json::{Effect, PatchType};
 
 /// What a look found.
 enum Found {
@@ -153,8 +154,8 @@ mod tests {
     use super::super::PERIOD;
     use super::*;
     use crate::World;
-    use crate::api::json::Method;
     use crate::testing::world;
+    use replank_apiserver::json::Method;
 
     fn scaler(world: &mut World, least: i32, most: i32) {
         world.apply(json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h"},

@@ -18,8 +18,8 @@ use rustc_hash::FxHashMap;
 
 use super::index::{Index, resolve};
 use super::{Controller, Ctx, pods};
-use crate::api::{ApiError, DeleteOptions, Propagation};
 use clock::{due, until_next};
+use replank_apiserver::{ApiError, DeleteOptions, Propagation};
 
 /// Annotation with the time for which a Job was made.
 const SCHEDULED: &str = "batch.kubernetes.io/cronjob-scheduled-timestamp";

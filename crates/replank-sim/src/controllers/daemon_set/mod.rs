@@ -24,7 +24,7 @@ use replank_model::view::{Change, Ix, View};
 use super::history::History;
 use super::index::{Index, resolve};
 use super::{Controller, Ctx, Done, pods};
-use crate::api::ApiError;
+use replank_apiserver::ApiError;
 use report::Basis;
 use revisions::Revisions;
 use roster::Roster;

@@ -10,10 +10,10 @@ use replank_model::selector::Selector;
 use replank_model::text::Text;
 
 use super::template::HASH_LABEL;
-use crate::api::ApiError;
 use crate::controllers::history::History;
 use crate::controllers::index::Index;
 use crate::controllers::{Ctx, history, pods};
+use replank_apiserver::ApiError;
 
 /// The present revision's hash, and the old revisions.
 pub(super) struct Revisions {

@@ -8,7 +8,7 @@ use replank_model::object::workload::{DaemonSet, UpdateStrategyType};
 use super::report::Step;
 use super::roster::Roster;
 use super::{Burst, strategy};
-use crate::api::ApiError;
+use replank_apiserver::ApiError;
 
 /// How many more pods than nodes there may be during an update (`SurgeCount`).
 pub(super) fn surge(set: &DaemonSet, nodes: i32) -> i64 {

@@ -20,7 +20,7 @@ use replank_model::view::Ix;
 
 use super::index::{Index, resolve};
 use super::{Controller, Ctx, pods};
-use crate::api::ApiError;
+use replank_apiserver::ApiError;
 
 /// Repetitions after failures, then the Deployment waits for a change (`maxRetries`).
 pub(super) const RETRIES_MAX: u32 = 15;

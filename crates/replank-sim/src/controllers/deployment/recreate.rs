@@ -2,7 +2,7 @@
 
 use super::sets::{active, size};
 use super::{Look, Split};
-use crate::api::ApiError;
+use replank_apiserver::ApiError;
 
 impl Look<'_, '_> {
     /// One step.

@@ -12,8 +12,8 @@ use replank_model::text::{Name, Text};
 
 use super::sets::{size, total_size};
 use super::{Look, Split};
-use crate::api::{ApiError, DeleteOptions};
 use crate::controllers::{hash, pods};
+use replank_apiserver::{ApiError, DeleteOptions};
 
 /// Number of a template in the Deployment's history.
 pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";

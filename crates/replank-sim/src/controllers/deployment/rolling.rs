@@ -7,7 +7,7 @@ use replank_model::object::workload::ReplicaSet;
 
 use super::sets::{active, by_creation, size, total_available, total_size};
 use super::{Look, Split};
-use crate::api::ApiError;
+use replank_apiserver::ApiError;
 
 impl Look<'_, '_> {
     /// One step of a rolling update.

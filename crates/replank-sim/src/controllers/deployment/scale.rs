@@ -8,7 +8,7 @@ use replank_model::object::workload::{DeploymentStrategyType, ReplicaSet};
 use super::revision::{DESIRED, MAX};
 use super::sets::{active, by_creation, size, total_size};
 use super::{Look, Split};
-use crate::api::ApiError;
+use replank_apiserver::ApiError;
 
 impl Look<'_, '_> {
     /// Whether the Deployment's replicas have changed since its ReplicaSets were sized.

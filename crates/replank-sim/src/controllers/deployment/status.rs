@@ -10,8 +10,8 @@ use replank_model::time::Span;
 
 use super::sets::{total_available, total_size};
 use super::{Look, Split};
-use crate::api::ApiError;
 use crate::controllers::Controller;
+use replank_apiserver::ApiError;
 
 const AVAILABLE: &str = "Available";
 const PROGRESSING: &str = "Progressing";

@@ -16,19 +16,14 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub(crate) use status::set_allowed_condition;
-
-use super::condition as conditions;
-use super::control::ControlDue;
 use super::{Ctx, REACTION};
-use crate::api::EventType;
-use crate::world::Event;
+use crate::event::{ControlDue, DisruptionDue as Due, Event};
+use replank_apiserver::condition as conditions;
+use replank_apiserver::{DISRUPTION_TARGET, EventType};
 use tally::Tallies;
 
 /// How long a pod keeps a DisruptionTarget condition that nothing came of (`stalePodDisruptionTimeout`).
 const STALE_AFTER: Span = Span::from_minutes(2);
-/// Condition of a pod that somebody is about to end.
-pub(crate) const DISRUPTION_TARGET: &str = "DisruptionTarget";
 
 /// The controller.
 #[derive(Debug, Default)]
@@ -40,15 +35,6 @@ pub(crate) struct Disruption {
     rechecks: FxHashMap<u32, Time>,
     /// Pods whose condition is to be looked at.
     stale: FxHashSet<u32>,
-}
-
-/// One thing that the controller is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Due {
-    /// Look at a budget.
-    Look(u32),
-    /// Take a stale condition off a pod.
-    Stale(u32),
 }
 
 impl Disruption {

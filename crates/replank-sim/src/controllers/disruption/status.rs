@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use replank_apiserver::{set_allowed_condition, set_disruption_condition};
 use replank_model::int_or_string::{IntOrString, IntOrStringError, Rounding};
 use replank_model::object::condition::ConditionStatus;
 use replank_model::object::meta::Key;
@@ -13,12 +14,9 @@ use thiserror::Error;
 
 use super::scale::{ScaleError, scale_of};
 use super::tally::{Tally, is_healthy};
-use crate::controllers::condition;
 
 /// How long an allowed eviction may take to show as a deletion before it is taken back (`DeletionTimeout`).
 pub(super) const DELETION_TIMEOUT: Span = Span::from_minutes(2);
-/// The one condition of a budget.
-const DISRUPTION_ALLOWED: &str = "DisruptionAllowed";
 
 /// What a look at a budget found.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,23 +82,9 @@ pub(super) fn fail_safe(
     now: Time,
 ) -> PodDisruptionBudgetStatus {
     let mut status = PodDisruptionBudgetStatus { disruptions_allowed: 0, ..budget.status.clone() };
-    let mut failed =
-        condition::condition(DISRUPTION_ALLOWED, ConditionStatus::False, "SyncFailed", &failure.to_string());
-    failed.observed_generation = status.observed_generation;
-    condition::set(&mut status.conditions, failed, now.floor_seconds());
+    let failed = (ConditionStatus::False, "SyncFailed", &*failure.to_string());
+    set_disruption_condition(&mut status, failed, now.floor_seconds());
     status
-}
-
-/// Sets the condition that says in words what `disruptionsAllowed` says in numbers
-/// (component-helpers `UpdateDisruptionAllowedCondition`).
-pub(crate) fn set_allowed_condition(status: &mut PodDisruptionBudgetStatus, now: Time) {
-    let (holds, reason) = match status.disruptions_allowed {
-        ..=0 => (ConditionStatus::False, "InsufficientPods"),
-        1.. => (ConditionStatus::True, "SufficientPods"),
-    };
-    let mut allowed = condition::condition(DISRUPTION_ALLOWED, holds, reason, "");
-    allowed.observed_generation = status.observed_generation;
-    condition::set(&mut status.conditions, allowed, now);
 }
 
 /// How many pods there should be, and how many of them must stay healthy.

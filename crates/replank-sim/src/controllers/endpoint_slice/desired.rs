@@ -15,7 +15,7 @@ use replank_model::selector::Selector;
 use replank_model::text::Text;
 use replank_model::view::View;
 
-use crate::api::ApiError;
+use replank_apiserver::ApiError;
 
 /// What tells ports from other ports.
 pub(super) type PortsKey = Vec<(Option<Text>, Option<i32>, Option<Text>, Option<Text>)>;

@@ -18,11 +18,11 @@ use rustc_hash::FxHashMap;
 
 use super::index::Index;
 use super::{Controller, Ctx, pods};
-use crate::api::{ApiError, DeleteOptions};
 use desired::{Desired, Group, PortsKey, families, ports_key};
+use replank_apiserver::{ApiError, DeleteOptions};
 
 /// Label with the Service's name.
-pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";
+pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
 /// Label with who keeps a slice.
 const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 /// Label of the slices of a Service without an address.

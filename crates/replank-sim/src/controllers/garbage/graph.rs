@@ -7,7 +7,7 @@ use replank_model::view::View;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::api::{FOREGROUND, ORPHAN};
+use replank_apiserver::{FOREGROUND, ORPHAN};
 
 /// An object in the graph.
 pub(super) type Id = u32;

@@ -12,11 +12,11 @@ use replank_model::text::Uid;
 use replank_model::view::Change;
 use rustc_hash::FxHashSet;
 
-use super::control::ControlDue;
 use super::{Ctx, REACTION};
-use crate::api::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
-use crate::world::Event;
+use crate::event::ControlDue;
+use crate::event::Event;
 use graph::{Graph, Id, Owner, deletes_dependents, has_finalizer, orphans_dependents};
+use replank_apiserver::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 
 /// The collector.
 #[derive(Debug, Default)]

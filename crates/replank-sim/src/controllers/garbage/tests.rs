@@ -4,8 +4,8 @@ use replank_model::time::Span;
 use serde_json::{Value, json};
 
 use crate::World;
-use crate::api::json::Method;
 use crate::testing::world;
+use replank_apiserver::json::Method;
 
 const MAPS: &str = "/api/v1/namespaces/shop/configmaps";
 

@@ -12,9 +12,9 @@ use replank_model::time::Span;
 
 use super::indexes::{FAILURES, IGNORED_FAILURES, INDEX, Indexes, failures_before, index_of, indexes_of};
 use super::{BATCH, Look, TRACKING, backoff, policy};
-use crate::api::{ApiError, DeleteOptions};
 use crate::controllers::replica_set::{choose_plainly, compare_plainly};
 use crate::controllers::{Controller, narrow, pods};
+use replank_apiserver::{ApiError, DeleteOptions};
 
 /// Pods made, or deleted, in one look at most (`MaxPodCreateDeletePerSync`).
 const CHANGES_MAX: usize = 500;

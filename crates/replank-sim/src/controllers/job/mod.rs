@@ -23,10 +23,10 @@ use rustc_hash::FxHashMap;
 
 use super::index::{Index, resolve};
 use super::{Controller, Ctx, narrow, pods};
-use crate::api::ApiError;
 use crate::ties::SharedTies;
 use backoff::Record;
 use indexes::{Indexes, failures_before, index_of, indexes_of};
+use replank_apiserver::ApiError;
 
 pub(super) use orphans::sync as sync_orphan;
 pub(super) use ttl::sync as sync_ttl;

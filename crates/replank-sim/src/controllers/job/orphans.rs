@@ -8,9 +8,9 @@ use replank_model::object::pod::Pod;
 use replank_model::view::Ix;
 
 use super::{TRACKING, is_tracked, selector};
-use crate::api::ApiError;
 use crate::controllers::index::resolve;
 use crate::controllers::{Controller, Ctx};
+use replank_apiserver::ApiError;
 
 /// Has all pods of a Job looked at that ended or went.
 pub(super) fn all_of(ctx: &mut Ctx<'_>, job: &Job) {

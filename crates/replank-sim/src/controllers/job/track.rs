@@ -10,8 +10,8 @@ use replank_model::text::{Text, Uid};
 
 use super::indexes::{Indexes, index_of};
 use super::{Look, is_succeeded, is_tracked, orphans, policy};
-use crate::api::ApiError;
 use crate::controllers::narrow;
+use replank_apiserver::ApiError;
 
 /// Pods in the status that are not yet counted, at most (`MaxUncountedPods`).
 const UNCOUNTED_MAX: usize = 500;

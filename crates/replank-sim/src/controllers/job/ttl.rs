@@ -6,8 +6,8 @@ use replank_model::object::condition::ConditionStatus;
 use replank_model::time::{Span, Time};
 use replank_model::view::Ix;
 
-use crate::api::{ApiError, DeleteOptions, Propagation};
 use crate::controllers::{Controller, Ctx};
+use replank_apiserver::{ApiError, DeleteOptions, Propagation};
 
 /// Has a Job looked at that ended and is to be deleted some time.
 pub(super) fn watch(ctx: &mut Ctx<'_>, slot: u32, job: &Job) {

@@ -20,10 +20,9 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 use rustc_hash::FxHashSet;
 
-use super::control::ControlDue;
 use super::phase::Phase;
 use super::{Ctx, REACTION};
-use crate::world::Event;
+use crate::event::{ControlDue, Event, NodesDue as Due};
 use monitor::Health;
 use zone::Zones;
 
@@ -58,19 +57,6 @@ pub(crate) struct NodeLifecycle {
     unswept: FxHashSet<u32>,
     /// Pods that were bound and whose node may not be ready.
     bound: FxHashSet<u32>,
-}
-
-/// One thing that the controller is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Due {
-    /// Look at the nodes.
-    Monitor,
-    /// Write the NoExecute taints whose turn it is.
-    Taint,
-    /// Bring a node's NoSchedule taints in line with its conditions.
-    Sweep(u32),
-    /// See whether a pod was bound to a node that is not ready.
-    Bound(u32),
 }
 
 impl NodeLifecycle {

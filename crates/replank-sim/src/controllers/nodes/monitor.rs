@@ -12,8 +12,8 @@ use super::taints::{self, NOT_READY, UNREACHABLE};
 use super::zone::{self, Member, Verdict};
 use super::{LEASE_RENEWAL, MONITOR_GRACE, NodeLifecycle, STARTUP_GRACE};
 use crate::controllers::Ctx;
-use crate::controllers::condition as conditions;
-use crate::draw::Purpose;
+use replank_apiserver::condition as conditions;
+use replank_apiserver::draw::Purpose;
 
 /// Conditions that a silent kubelet leaves unknown.
 const OF_KUBELET: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];

@@ -7,8 +7,8 @@ use replank_model::time::Span;
 use serde_json::{Value, json};
 
 use crate::World;
-use crate::api::json::Method;
 use crate::testing::{node, running, start, world};
+use replank_apiserver::json::Method;
 
 fn taints(world: &World, name: &str) -> Vec<String> {
     let node = world.view().node(&NodeName::from(name)).expect("the node is there");

@@ -16,8 +16,8 @@ use rustc_hash::FxHashMap;
 
 use super::index::Index;
 use super::{Controller, Ctx, Done, pods};
-use crate::api::ApiError;
 use crate::ties::SharedTies;
+use replank_apiserver::ApiError;
 
 pub(crate) use status::is_available;
 pub(crate) use victims::{choose_plainly, compare_plainly};

@@ -8,8 +8,8 @@ use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 
 use super::Replicated;
-use crate::api::ApiError;
 use crate::controllers::{Ctx, narrow};
+use replank_apiserver::ApiError;
 
 const FAILURE: &str = "ReplicaFailure";
 

@@ -24,11 +24,10 @@ use replank_model::object::meta::{Key, Meta};
 use replank_model::view::Change;
 
 use super::Ctx;
-use super::control::ControlDue;
-use crate::cloud::Range;
-use crate::draw::Purpose;
 use crate::durations::Assumption;
-use crate::world::Event;
+use crate::event::{ControlDue, Event, RolloutDue as Due};
+use crate::timing::Range;
+use replank_apiserver::draw::Purpose;
 
 /// Its API group and kind.
 pub(super) const GROUP: &str = "argoproj.io";
@@ -39,10 +38,6 @@ const REACTION: Range = Range {
     low: replank_model::time::Span::from_millis(50),
     high: replank_model::time::Span::from_millis(1_500),
 };
-
-/// The Rollout of that number is to be looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Due(u64);
 
 /// The controller.
 #[derive(Debug, Default)]

@@ -13,8 +13,8 @@ use replank_model::text::{Name, Text};
 use serde_json::{Value, json};
 
 use super::{GROUP, KIND};
-use crate::api::json::{Address, Effect, PatchType, Subresource};
 use crate::controllers::{Ctx, hash};
+use replank_apiserver::json::{Address, Effect, PatchType, Subresource};
 
 /// Label that tells the ReplicaSets of one Rollout apart.
 const HASH_LABEL: &str = "rollouts-pod-template-hash";

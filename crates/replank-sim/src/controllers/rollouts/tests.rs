@@ -5,8 +5,8 @@ use replank_model::time::Span;
 use serde_json::{Value, json};
 
 use crate::World;
-use crate::api::json::Method;
 use crate::testing::{node, world};
+use replank_apiserver::json::Method;
 
 const PATH: &str = "/apis/apps/v1/namespaces/shop/deployments/web";
 

@@ -8,8 +8,8 @@ use replank_model::object::workload::{ClaimRetention, StatefulSet};
 use replank_model::object::{Kind, Resource};
 
 use super::identity::{claim_name, is_wanted, new_claims, ordinal};
-use crate::api::ApiError;
 use crate::controllers::{Ctx, pods};
+use replank_apiserver::ApiError;
 
 /// Who owns a claim, as the policy wants it.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -19,8 +19,8 @@ use super::history::History;
 use super::index::Index;
 use super::replica_set::is_available;
 use super::{Controller, Ctx, history, pods};
-use crate::api::ApiError;
 use identity::{REVISION_LABEL, ordinal, parent};
+use replank_apiserver::ApiError;
 use replicas::Look;
 
 /// Looks at a StatefulSet.

@@ -8,9 +8,9 @@ use replank_model::time::Time;
 
 use super::revisions::Plan;
 use super::{claims, identity, is_ordered, is_running_and_ready, ordinal, revision_label, strategy};
-use crate::api::ApiError;
 use crate::controllers::replica_set::is_available;
 use crate::controllers::{Ctx, pods};
+use replank_apiserver::ApiError;
 
 /// One look at a StatefulSet.
 pub(super) struct Look<'a, 'b> {

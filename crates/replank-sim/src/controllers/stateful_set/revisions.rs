@@ -7,9 +7,9 @@ use replank_model::object::pod::{Pod, PodTemplate};
 use replank_model::object::workload::{ControllerRevision, StatefulSet};
 
 use super::revision_label;
-use crate::api::ApiError;
 use crate::controllers::history::History;
 use crate::controllers::{Ctx, history};
+use replank_apiserver::ApiError;
 
 /// The revision from before the update, the one of the update, and their templates.
 pub(super) struct Plan {

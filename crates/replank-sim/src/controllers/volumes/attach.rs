@@ -22,12 +22,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::bind::{is_exclusive, volume_named};
 use super::users::{Users, claims_of};
 use super::{Due, later};
-use crate::api::DeleteOptions;
-use crate::cloud::{CloudTimings, Range};
-use crate::controllers::control::ControlDue;
 use crate::controllers::{Ctx, REACTION};
-use crate::draw::Purpose;
-use crate::world::Event;
+use crate::event::ControlDue;
+use crate::event::Event;
+use crate::timing::{CloudTimings, Range};
+use replank_apiserver::DeleteOptions;
+use replank_apiserver::draw::Purpose;
 
 /// Time after which a volume is taken off a node that does not let go (`maxWaitForUnmountDuration`).
 const FORCE_AFTER: Span = Span::from_minutes(6);

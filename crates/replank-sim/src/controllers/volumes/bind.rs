@@ -18,8 +18,8 @@ use replank_schedule::VolumeDecisions;
 use super::provision;
 use super::reach::reaches;
 use super::users::claims_of;
-use crate::api::ApiError;
 use crate::controllers::Ctx;
+use replank_apiserver::ApiError;
 
 /// The node that the scheduler chose for the first pod that uses a claim.
 pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";

@@ -14,11 +14,10 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 use rustc_hash::FxHashSet;
 
-use super::control::ControlDue;
 use super::phase::Phase;
 use super::{Ctx, REACTION};
-use crate::cloud::CloudTimings;
-use crate::world::Event;
+use crate::event::{ControlDue, Event, VolumesDue as Due};
+use crate::timing::CloudTimings;
 
 pub(crate) use attach::is_attached;
 pub(crate) use bind::{are_bound, ask};
@@ -48,27 +47,6 @@ pub(crate) struct Volumes {
     in_the_making: FxHashSet<u32>,
     /// When waiting claims are looked at again.
     next_resync: Option<Time>,
-}
-
-/// One thing that the controllers are to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Due {
-    /// Look at a claim.
-    Claim(u32),
-    /// Look at a volume.
-    Volume(u32),
-    /// Look at all claims that wait.
-    Resync,
-    /// A claim's volume has been made.
-    Provisioned(u32),
-    /// A released volume's storage has been deleted.
-    Reclaimed(u32),
-    /// Give a pod's ephemeral volumes their claims.
-    Ephemeral(u32),
-    /// Bring the attachments of a volume in line with its users.
-    Attach(u32),
-    /// An attachment is done, or undone: its number.
-    Attachment(u32),
 }
 
 impl Volumes {

@@ -19,10 +19,10 @@ use replank_model::view::{Ix, View};
 use super::bind::{SELECTED_NODE, class_of};
 use super::users::claim_name;
 use super::{Due, later};
-use crate::api::DeleteOptions;
-use crate::cloud::CloudTimings;
 use crate::controllers::Ctx;
-use crate::draw::Purpose;
+use crate::timing::CloudTimings;
+use replank_apiserver::DeleteOptions;
+use replank_apiserver::draw::Purpose;
 
 /// Whose volumes are made by hand.
 const NOBODY: &str = "kubernetes.io/no-provisioner";

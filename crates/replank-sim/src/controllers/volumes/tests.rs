@@ -7,8 +7,8 @@ use replank_model::time::Span;
 use serde_json::{Value, json};
 
 use crate::World;
-use crate::api::json::Method;
 use crate::testing::{node, world};
+use replank_apiserver::json::Method;
 
 const CLAIMS: &str = "/api/v1/namespaces/shop/persistentvolumeclaims";
 const PODS: &str = "/api/v1/namespaces/shop/pods";

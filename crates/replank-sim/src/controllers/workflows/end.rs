@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::run::{State, Stop};
 use super::{GROUP, Id, Task, WORKFLOW, When, Workflows, is_unrecorded, write};
-use crate::api::{DeleteOptions, Propagation};
 use crate::controllers::Ctx;
+use replank_apiserver::{DeleteOptions, Propagation};
 
 impl Workflows {
     /// The last step of a Workflow has ended.

@@ -11,9 +11,9 @@ use replank_model::view::View;
 use super::names::{NODE_NAME, attempt_of, hashed};
 use super::run::State;
 use super::{Attempt, COMPLETED, Task, Workflows, pod, workflow_of};
-use crate::api::DeleteOptions;
 use crate::controllers::{Ctx, operators};
-use crate::draw::Purpose;
+use replank_apiserver::DeleteOptions;
+use replank_apiserver::draw::Purpose;
 
 impl Workflows {
     /// A pod is gone whose end was not recorded.

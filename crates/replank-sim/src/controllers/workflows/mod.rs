@@ -43,14 +43,13 @@ use replank_model::view::{Change, Ix, View};
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
-use super::control::ControlDue;
 use super::{Ctx, operators};
-use crate::api::DeleteOptions;
-use crate::cloud::Range;
-use crate::draw::Purpose;
 use crate::durations::Assumption;
-use crate::world::Event;
+use crate::event::{ControlDue, Event, WorkflowDue as Due};
+use crate::timing::Range;
 use flow::{Begin, Walk};
+use replank_apiserver::DeleteOptions;
+use replank_apiserver::draw::Purpose;
 use run::{Run, State, Stop};
 
 /// Name of the workflow that a pod is of.
@@ -67,15 +66,6 @@ const GC_DELAY: Span = Span::from_secs(5);
 const RECORDING: Range = Range::secs(1, 5);
 /// Its API group.
 const GROUP: &str = "argoproj.io";
-
-/// What the controller is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Due {
-    /// Record how the pod in a slot ended.
-    Record(u32),
-    /// The task of a number.
-    Task(u64),
-}
 
 /// One incarnation of a Workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]

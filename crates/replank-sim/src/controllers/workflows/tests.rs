@@ -74,7 +74,8 @@ fn again(world: &World) -> Vec<String> {
 /// Takes the running pod out of the API at once, as when its node is lost.
 fn take(world: &mut World, name: &str) {
     let path = format!("/api/v1/namespaces/shop/pods/{name}");
-    let response = world.send(crate::api::json::Method::Delete, &path, json!({"gracePeriodSeconds": 0}));
+    let response =
+        world.send(replank_apiserver::json::Method::Delete, &path, json!({"gracePeriodSeconds": 0}));
     assert_eq!(response.code, 200);
 }
 
@@ -118,7 +119,7 @@ fn an_evicted_step_ends_as_failed_or_deleted_and_only_always_covers_both() {
     let evicted = |policy: &str, uid: &str| {
         let mut world = stage(&strategy(policy), |pod| pod["metadata"]["uid"] = uid.into());
         let path = "/api/v1/namespaces/shop/pods/w-main-12345";
-        world.send(crate::api::json::Method::Delete, path, json!({"gracePeriodSeconds": 30}));
+        world.send(replank_apiserver::json::Method::Delete, path, json!({"gracePeriodSeconds": 30}));
         world.pass(Span::from_secs(90));
         again(&world).len()
     };
@@ -220,7 +221,7 @@ fn pods_are_deleted_as_their_workflow_says() {
 fn nothing_is_run_again_when_its_workflow_is_gone() {
     let mut world = stage(&strategy("Always"), |_| {});
     let path = "/apis/argoproj.io/v1alpha1/namespaces/shop/workflows/w";
-    world.send(crate::api::json::Method::Delete, path, json!({}));
+    world.send(replank_apiserver::json::Method::Delete, path, json!({}));
     world.pass(Span::from_secs(60));
     assert_eq!(again(&world), [""; 0]);
 }

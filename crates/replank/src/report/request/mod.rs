@@ -9,7 +9,7 @@ mod tests;
 
 use replank_facts::groups::LearntGroup;
 use replank_facts::plan::{ChosenBy, Plan, TaintChange};
-use replank_sim::rehearse::{Ending, RehearsalResult, Stop, Verdict};
+use replank_rehearse::{Ending, RehearsalResult, Stop, Verdict};
 
 use super::About;
 use super::markdown::escape;

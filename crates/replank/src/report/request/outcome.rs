@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use replank_model::time::Span;
-use replank_sim::rehearse::{FindingEntry, RehearsalResult, WorkloadFigures};
+use replank_rehearse::{FindingEntry, RehearsalResult, WorkloadFigures};
 
 use super::super::markdown::{escape, remedy};
 use super::super::words::{count, grouped, span};

@@ -6,7 +6,7 @@ use replank_facts::plan::{
 use replank_model::int_or_string::{IntOrString, Rounding};
 use replank_model::time::Span;
 use replank_protocol::policy::StuckAction;
-use replank_sim::rehearse::RehearsalResult;
+use replank_rehearse::RehearsalResult;
 
 use super::super::words::span;
 

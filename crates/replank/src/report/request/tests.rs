@@ -2,7 +2,7 @@
 
 use replank_facts::plan::{Care, OnFailure, Plan, Retain, Retained, Target};
 use replank_model::time::Span;
-use replank_sim::rehearse::Verdict;
+use replank_rehearse::Verdict;
 
 use super::super::{Timeline, sample};
 use super::*;
@@ -119,7 +119,7 @@ fn what_somebody_ends_is_said_to_be_so_and_blocks_nothing() {
     result.findings.clear();
     assert!(page(&plan(), &result).contains("**Rehearsed: somebody cancels it.**"));
     result.blockers =
-        vec![replank_sim::rehearse::Blocker { what: "run".into(), reason: "it was cancelled".into() }];
+        vec![replank_rehearse::Blocker { what: "run".into(), reason: "it was cancelled".into() }];
     let page = page(&plan(), &result);
     assert!(page.contains("What is left:") && !page.contains("What blocks"), "{page}");
 }

@@ -11,7 +11,7 @@ use replank_lifecycle::release::Release;
 use replank_model::text::Text;
 use replank_model::time::Time;
 use replank_model::view::View;
-use replank_sim::rehearse::count_budgets;
+use replank_rehearse::count_budgets;
 use serde_json::Value;
 
 use super::Taken;

@@ -7,7 +7,7 @@ use replank_advice::upgrade::minor::Minor;
 use replank_advice::upgrade::plan::{Rehearsed, UpgradePlan};
 use replank_facts::plan::{Plan, Target};
 use replank_model::text::{GroupName, Text};
-use replank_sim::rehearse::{RehearsalResult, Verdict};
+use replank_rehearse::{RehearsalResult, Verdict};
 
 use super::Taken;
 use crate::failure::Failure;

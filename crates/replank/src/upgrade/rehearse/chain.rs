@@ -7,6 +7,7 @@ use replank_advice::upgrade::minor::{Hop, Minor};
 use replank_advice::upgrade::plan::{Options, Step, What};
 use replank_advice::upgrade::skew;
 use replank_advice::upgrade::usage::{ApiUse, User};
+use replank_apiserver::ApiError;
 use replank_facts::groups::{GroupBy, group_of};
 use replank_facts::plan::{Plan, Target};
 use replank_model::delta::Delta;
@@ -17,8 +18,8 @@ use replank_model::text::{GroupName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_protocol::provisioner::Maker;
-use replank_sim::api::ApiError;
-use replank_sim::rehearse::{Quiet, RehearsalResult, Verdict};
+use replank_rehearse::{Quiet, RehearsalResult, Verdict};
+
 use replank_sim::{CloudTimings, Durations, KubeletModel, Settings};
 
 use super::super::plan::Taken;

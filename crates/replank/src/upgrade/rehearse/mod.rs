@@ -7,7 +7,7 @@ mod text;
 use replank_advice::upgrade::plan::UpgradePlan;
 use replank_lifecycle::release::Release;
 use replank_model::time::{Span, Time};
-use replank_sim::rehearse::Verdict;
+use replank_rehearse::Verdict;
 
 use super::plan::{Looked, Taken, input, uses};
 use crate::cli::{Format, RehearseArgs};

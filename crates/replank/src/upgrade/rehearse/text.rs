@@ -1,6 +1,6 @@
 //! The rehearsal of an upgrade for a person.
 
-use replank_sim::rehearse::Verdict;
+use replank_rehearse::Verdict;
 
 use super::Rehearsed;
 use super::chain::{Came, Passed};

@@ -1,0 +1,404 @@
+//! What the server refuses as invalid, with the causes in its words (`pkg/apis/*/validation`).
+//!
+//! Checked is what a script or a plan gets wrong: names, selectors, numbers below zero, members that cannot be changed.
+//! What a client library would not even let through (a malformed port, a bad quantity in an annotation) is not.
+
+use replank_model::object::{Kind, Object};
+use replank_model::selector::LabelSelector;
+use serde_json::Value;
+
+use crate::server::Cause;
+use crate::server::ResourceType;
+
+const IMMUTABLE: &str = "field is immutable";
+
+/// What is wrong with a new object.
+pub(super) fn new_object(resource: &ResourceType, value: &Value, object: &Object) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let meta = object.meta();
+    if meta.name.is_empty() && meta.generate_name.is_none() {
+        causes.push(Cause::required("metadata.name", "name or generateName is required"));
+    } else if !meta.name.is_empty() {
+        causes.extend(bad_name(resource.kind, meta.name.as_str()));
+    }
+    causes.extend(content(resource.kind, value));
+    causes
+}
+
+/// What is wrong with a change.
+pub(super) fn update(
+    resource: &ResourceType,
+    old: &Value,
+    new: &Value,
+    known: &Object,
+    object: &Object,
+) -> Vec<Cause> {
+    let mut causes = new_finalizers(known, object);
+    causes.extend(unchangeable(resource.kind, old, new));
+    causes.extend(content(resource.kind, new));
+    causes
+}
+
+/// An object on its way out may lose finalizers, not gain them.
+fn new_finalizers(known: &Object, object: &Object) -> Vec<Cause> {
+    if !known.meta().is_terminating() {
+        return Vec::new();
+    }
+    let had = &known.meta().finalizers;
+    let added: Vec<String> = object
+        .meta()
+        .finalizers
+        .iter()
+        .filter(|name| !had.contains(name))
+        .map(|name| format!("{name:?}"))
+        .collect();
+    if added.is_empty() {
+        return Vec::new();
+    }
+    let why = format!(
+        "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+        added.join(", ")
+    );
+    vec![Cause::forbidden("metadata.finalizers", &why)]
+}
+
+fn content(kind: Kind, value: &Value) -> Vec<Cause> {
+    match kind {
+        Kind::Deployment | Kind::ReplicaSet | Kind::StatefulSet | Kind::DaemonSet => {
+            let mut causes =
+                below_zero(value, &["spec.replicas", "spec.minReadySeconds", "spec.revisionHistoryLimit"]);
+            causes.extend(selector_and_template(value));
+            causes.extend(containers(value, "spec.template.spec"));
+            causes.extend(always_restarts(value));
+            causes
+        }
+        Kind::ReplicationController => {
+            let mut causes = below_zero(value, &["spec.replicas", "spec.minReadySeconds"]);
+            causes.extend(containers(value, "spec.template.spec"));
+            causes.extend(always_restarts(value));
+            causes
+        }
+        Kind::Job => {
+            let numbers = ["parallelism", "completions", "backoffLimit", "activeDeadlineSeconds"];
+            let mut causes = below_zero(value, &numbers.map(|name| format!("spec.{name}")));
+            causes.extend(containers(value, "spec.template.spec"));
+            causes.extend(may_end(value, "spec.template.spec"));
+            causes
+        }
+        Kind::CronJob => {
+            let mut causes = below_zero(value, &["spec.startingDeadlineSeconds"]);
+            causes.extend(containers(value, "spec.jobTemplate.spec.template.spec"));
+            causes.extend(may_end(value, "spec.jobTemplate.spec.template.spec"));
+            causes
+        }
+        Kind::Pod => containers(value, "spec"),
+        Kind::PodDisruptionBudget => budget(value),
+        Kind::Namespace
+        | Kind::Node
+        | Kind::PriorityClass
+        | Kind::StorageClass
+        | Kind::CsiDriver
+        | Kind::CsiNode
+        | Kind::CsiStorageCapacity
+        | Kind::VolumeAttachment
+        | Kind::PersistentVolume
+        | Kind::CustomResourceDefinition
+        | Kind::PersistentVolumeClaim
+        | Kind::ResourceQuota
+        | Kind::ControllerRevision
+        | Kind::HorizontalPodAutoscaler
+        | Kind::Service
+        | Kind::EndpointSlice
+        | Kind::Other => Vec::new(),
+    }
+}
+
+fn unchangeable(kind: Kind, old: &Value, new: &Value) -> Vec<Cause> {
+    let fixed: &[&str] = match kind {
+        Kind::Deployment | Kind::ReplicaSet | Kind::DaemonSet => &["spec.selector"],
+        Kind::Job => &[
+            "spec.completions",
+            "spec.selector",
+            "spec.completionMode",
+            "spec.podFailurePolicy",
+            "spec.backoffLimitPerIndex",
+            "spec.managedBy",
+            "spec.successPolicy",
+        ],
+        Kind::PriorityClass => {
+            return changed(old, new, "value")
+                .then(|| Cause::forbidden("value", "may not be changed in an update."))
+                .into_iter()
+                .collect();
+        }
+        Kind::StatefulSet => return stateful_set(old, new),
+        Kind::Pod => return pod(old, new),
+        Kind::Namespace
+        | Kind::Node
+        | Kind::StorageClass
+        | Kind::CsiDriver
+        | Kind::CsiNode
+        | Kind::CsiStorageCapacity
+        | Kind::VolumeAttachment
+        | Kind::PersistentVolume
+        | Kind::CustomResourceDefinition
+        | Kind::PersistentVolumeClaim
+        | Kind::ResourceQuota
+        | Kind::ReplicationController
+        | Kind::ControllerRevision
+        | Kind::CronJob
+        | Kind::HorizontalPodAutoscaler
+        | Kind::PodDisruptionBudget
+        | Kind::Service
+        | Kind::EndpointSlice
+        | Kind::Other => &[],
+    };
+    let mut causes: Vec<Cause> = fixed
+        .iter()
+        .filter(|path| changed(old, new, path))
+        .map(|path| Cause::invalid(*path, &shown(at(new, path)), IMMUTABLE))
+        .collect();
+    if kind == Kind::Job && template_is_fixed(old) && changed(old, new, "spec.template") {
+        causes.push(Cause::invalid("spec.template", &shown(at(new, "spec.template")), IMMUTABLE));
+    }
+    causes
+}
+
+/// A Job's template may change where it is going, while it is suspended and has never run.
+fn template_is_fixed(old: &Value) -> bool {
+    let suspended = at(old, "spec.suspend").and_then(Value::as_bool).unwrap_or(false);
+    !suspended || at(old, "status.startTime").is_some()
+}
+
+/// Everything of a StatefulSet's spec is fixed but a few members (`ValidateStatefulSetUpdate`).
+fn stateful_set(old: &Value, new: &Value) -> Vec<Cause> {
+    const FREE: [&str; 8] = [
+        "replicas",
+        "ordinals",
+        "template",
+        "updateStrategy",
+        "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy",
+        "minReadySeconds",
+        "status",
+    ];
+    let fixed = |value: &Value| {
+        let mut spec = at(value, "spec").cloned().unwrap_or_default();
+        if let Value::Object(spec) = &mut spec {
+            FREE.iter().for_each(|name| {
+                spec.remove(*name);
+            });
+        }
+        spec
+    };
+    if fixed(old) == fixed(new) {
+        return Vec::new();
+    }
+    let why = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', \
+               'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and \
+               'minReadySeconds' are forbidden";
+    vec![Cause::forbidden("spec", why)]
+}
+
+/// A pod's spec is fixed but for images, deadlines and added tolerations (`ValidatePodUpdate`).
+fn pod(old: &Value, new: &Value) -> Vec<Cause> {
+    let fixed = |value: &Value| {
+        let mut spec = at(value, "spec").cloned().unwrap_or_default();
+        for list in ["containers", "initContainers"] {
+            for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+                container["image"] = Value::Null;
+            }
+        }
+        if let Value::Object(spec) = &mut spec {
+            for free in
+                ["activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates"]
+            {
+                spec.remove(free);
+            }
+        }
+        spec
+    };
+    let list =
+        |value: &Value, path: &str| at(value, path).and_then(Value::as_array).cloned().unwrap_or_default();
+    let (had, has) = (list(old, "spec.tolerations"), list(new, "spec.tolerations"));
+    let kept = had.iter().all(|toleration| has.contains(toleration));
+    // Gates may be taken away, not added; without them a pod that has no node yet may be narrowed.
+    let gates = list(old, "spec.schedulingGates");
+    let gated = !gates.is_empty() && at(old, "spec.nodeName").is_none();
+    let no_new_gate = list(new, "spec.schedulingGates").iter().all(|gate| gates.contains(gate));
+    if kept && no_new_gate && (gated || fixed(old) == fixed(new)) {
+        return Vec::new();
+    }
+    let why = "pod updates may not change fields other than `spec.containers[*].image`,\
+               `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to \
+               existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
+               previously negative)";
+    vec![Cause::forbidden("spec", why)]
+}
+
+fn selector_and_template(value: &Value) -> Vec<Cause> {
+    let Some(found) = at(value, "spec.selector") else {
+        return vec![Cause::required("spec.selector", "")];
+    };
+    let Ok(selector) = serde_json::from_value::<LabelSelector>(found.clone()) else { return Vec::new() };
+    let problems = selector.validate("spec.selector");
+    if !problems.is_empty() {
+        return problems
+            .into_iter()
+            .map(|problem| Cause {
+                reason: problem.problem.reason(),
+                message: problem.to_string().split_once(": ").map_or("", |(_, why)| why).to_owned(),
+                field: Some(problem.path),
+            })
+            .collect();
+    }
+    let Ok(compiled) = selector.compile() else { return Vec::new() };
+    if compiled.is_empty() {
+        let why = "empty selector is invalid for deployment";
+        return vec![Cause::invalid("spec.selector", &shown(Some(found)), why)];
+    }
+    let labels = at(value, "spec.template.metadata.labels");
+    let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
+    if compiled.matches(label) {
+        return Vec::new();
+    }
+    let empty = Value::Object(serde_json::Map::new());
+    let why = "`selector` does not match template `labels`";
+    vec![Cause::invalid("spec.template.metadata.labels", &shown(Some(labels.unwrap_or(&empty))), why)]
+}
+
+fn containers(value: &Value, path: &str) -> Vec<Cause> {
+    let list = at(value, path).and_then(|spec| spec.get("containers")).and_then(Value::as_array);
+    let Some(list) = list.filter(|list| !list.is_empty()) else {
+        return vec![Cause::required(format!("{path}.containers"), "")];
+    };
+    let mut causes = Vec::new();
+    for (at, container) in list.iter().enumerate() {
+        for name in ["name", "image"] {
+            let is_there = container.get(name).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+            if !is_there {
+                causes.push(Cause::required(format!("{path}.containers[{at}].{name}"), ""));
+            }
+        }
+    }
+    causes
+}
+
+fn always_restarts(value: &Value) -> Vec<Cause> {
+    restart_policy(value, "spec.template.spec", &["Always"])
+}
+
+fn may_end(value: &Value, path: &str) -> Vec<Cause> {
+    let mut causes = restart_policy(value, path, &["OnFailure", "Never"]);
+    for cause in &mut causes {
+        if cause.message.starts_with("Unsupported value: \"Always\"") {
+            cause.reason = "FieldValueRequired";
+            cause.message = "Required value: valid values: \"OnFailure\", \"Never\"".to_owned();
+        }
+    }
+    causes
+}
+
+fn restart_policy(value: &Value, path: &str, supported: &[&str]) -> Vec<Cause> {
+    let path = format!("{path}.restartPolicy");
+    match at(value, &path).and_then(Value::as_str) {
+        Some(word) if !supported.contains(&word) => vec![Cause::not_supported(path, word, supported)],
+        Some(_) | None => Vec::new(),
+    }
+}
+
+/// `ValidatePodDisruptionBudgetSpec`.
+fn budget(value: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let given = |name: &str| at(value, &format!("spec.{name}"));
+    for name in ["minAvailable", "maxUnavailable"] {
+        causes.extend(given(name).and_then(|number| int_or_percent(&format!("spec.{name}"), number)));
+    }
+    if let (Some(min), Some(max)) = (given("minAvailable"), given("maxUnavailable")) {
+        let go = format!(
+            "{{\"MinAvailable\":{min},\"Selector\":null,\"MaxUnavailable\":{max},\
+             \"UnhealthyPodEvictionPolicy\":null}}"
+        );
+        causes.insert(0, Cause::invalid("spec", &go, "minAvailable and maxUnavailable cannot be both set"));
+    }
+    for name in ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"] {
+        causes.extend(below_zero(value, &[format!("status.{name}")]));
+    }
+    causes
+}
+
+fn int_or_percent(path: &str, number: &Value) -> Option<Cause> {
+    if let Some(number) = number.as_i64() {
+        return (number < 0).then(|| below(path, number));
+    }
+    let text = number.as_str()?;
+    let digits = text
+        .strip_suffix('%')
+        .filter(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()));
+    let shown = format!("{text:?}");
+    match digits.map(str::parse::<u64>) {
+        Some(Ok(percent)) if percent <= 100 => None,
+        Some(Ok(_) | Err(_)) => Some(Cause::invalid(path, &shown, "must not be greater than 100%")),
+        None => Some(Cause::invalid(
+            path,
+            &shown,
+            "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', \
+             regex used for validation is '[0-9]+%')",
+        )),
+    }
+}
+
+fn below_zero(value: &Value, paths: &[impl AsRef<str>]) -> Vec<Cause> {
+    let negative = |path: &&str| at(value, path).and_then(Value::as_i64).filter(|number| *number < 0);
+    paths
+        .iter()
+        .map(AsRef::as_ref)
+        .filter_map(|path| negative(&path).map(|number| below(path, number)))
+        .collect()
+}
+
+fn below(path: &str, number: i64) -> Cause {
+    Cause::invalid(path, &number.to_string(), "must be greater than or equal to 0")
+}
+
+/// Names are DNS subdomains; a namespace's and a Service's are labels (`ValidateObjectMeta`).
+fn bad_name(kind: Kind, name: &str) -> Option<Cause> {
+    let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let label = |part: &str| {
+        let bytes = part.as_bytes();
+        !bytes.is_empty()
+            && bytes.iter().all(|byte| letter(*byte) || *byte == b'-')
+            && letter(bytes[0])
+            && letter(bytes[bytes.len() - 1])
+    };
+    let shown = format!("{name:?}");
+    if matches!(kind, Kind::Namespace | Kind::Service) {
+        if kind == Kind::Namespace && name.contains('.') && name.split('.').all(label) {
+            return Some(Cause::invalid("metadata.name", &shown, "must not contain dots"));
+        }
+        let why = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must \
+                   start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for \
+                   validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+        return (!label(name)).then(|| Cause::invalid("metadata.name", &shown, why));
+    }
+    // Custom kinds and roles choose their own rules; colons are theirs.
+    if kind == Kind::Other || name.split('.').all(label) {
+        return None;
+    }
+    let why = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and \
+               must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+               '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+    Some(Cause::invalid("metadata.name", &shown, why))
+}
+
+fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(value, |value, name| value.get(name)).filter(|found| !found.is_null())
+}
+
+fn changed(old: &Value, new: &Value, path: &str) -> bool {
+    at(old, path) != at(new, path)
+}
+
+fn shown(value: Option<&Value>) -> String {
+    value.map_or_else(|| "null".to_owned(), ToString::to_string)
+}

@@ -1,0 +1,254 @@
+//! What the API server does to every new object, whoever makes it: the admission plugins that are on by default and that
+//! a simulation would miss (kube-apiserver 1.36, `plugin/pkg/admission`).
+
+use std::sync::Arc;
+
+use replank_model::admission::default_pod;
+use replank_model::object::affinity::{Taint, TaintEffect, Toleration, TolerationOperator};
+use replank_model::object::cluster::{NamespaceObject, NamespacePhase};
+use replank_model::object::meta::{Key, Meta};
+use replank_model::object::node::Node;
+use replank_model::object::pod::{Pod, PodSpec, PreemptionPolicy};
+use replank_model::object::volume::{ClaimPhase, PersistentVolumeClaim};
+use replank_model::object::{Kind, Object, Resource, render};
+use replank_model::text::{Name, NodeName, Text};
+use rustc_hash::FxHashMap;
+
+use super::error::ApiError;
+use super::store::Api;
+
+/// Taints that every pod bears for a while, and for how many seconds (plugin DefaultTolerationSeconds, flags
+/// `--default-not-ready-toleration-seconds` and `--default-unreachable-toleration-seconds`).
+const BORNE: [(&str, i64); 2] =
+    [("node.kubernetes.io/not-ready", 300), ("node.kubernetes.io/unreachable", 300)];
+/// Priority of the class `system-cluster-critical`, which every cluster has.
+const CLUSTER_CRITICAL: i32 = 2_000_000_000;
+/// Priority of the class `system-node-critical`, which every cluster has.
+const NODE_CRITICAL: i32 = 2_000_001_000;
+
+/// Specs that admission has completed, by the address of the template's: so that pods of one template go on sharing
+/// one spec. The template's own spec is kept beside, so that the address stays its own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Admitted {
+    specs: FxHashMap<usize, (Arc<PodSpec>, Completed)>,
+}
+
+/// What admission makes of a template's spec.
+#[derive(Clone, Debug)]
+struct Completed {
+    spec: Arc<PodSpec>,
+    /// The node that the template names.
+    node: Option<NodeName>,
+}
+
+impl Admitted {
+    /// Templates that are remembered at most: a cluster with more forgets them all and begins again, at the price of one
+    /// copy per template.
+    const TEMPLATES_MAX: usize = 65_536;
+
+    pub(crate) fn forget_all(&mut self) {
+        self.specs.clear();
+    }
+}
+
+impl Api {
+    /// Completes a new object, or refuses it.
+    pub(crate) fn admit(&mut self, object: Object) -> Result<Object, ApiError> {
+        self.admit_namespace(&object)?;
+        let object = match object {
+            Object::Pod(pod) => self.admit_pod(pod)?.into(),
+            Object::PersistentVolumeClaim(claim) => self.admit_claim(claim).into(),
+            Object::PersistentVolume(volume) => protect(volume, "kubernetes.io/pv-protection").into(),
+            Object::Node(node) => admit_node(node).into(),
+            Object::Namespace(namespace) => admit_namespace_object(namespace).into(),
+            other => other,
+        };
+        self.charge_quotas(&object)?;
+        Ok(object)
+    }
+
+    /// Nothing is made in a namespace that is on its way out (plugin NamespaceLifecycle). A namespace that is not there as
+    /// an object, as in a partial snapshot, refuses nothing here.
+    fn admit_namespace(&self, object: &Object) -> Result<(), ApiError> {
+        let meta = object.meta();
+        let namespace = self.view().namespaces.by_key(&Key::cluster(meta.namespace.text().clone()));
+        match namespace {
+            Some(namespace) if namespace.meta.is_terminating() => {
+                Err(ApiError::namespace_terminating(self.resource_name(object), &meta.key()))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn admit_pod(&mut self, mut pod: Arc<Pod>) -> Result<Arc<Pod>, ApiError> {
+        // A spec that nobody shares is not worth remembering.
+        if Arc::strong_count(&pod.spec) == 1 {
+            let completed = self.complete(&pod)?;
+            take(&mut pod, completed);
+            return Ok(pod);
+        }
+        let address = Arc::as_ptr(&pod.spec) as usize;
+        let known = self.admitted.specs.get(&address).map(|(_, admitted)| admitted.clone());
+        let completed = match known {
+            Some(completed) => completed,
+            None => {
+                let completed = self.complete(&pod)?;
+                if self.admitted.specs.len() >= Admitted::TEMPLATES_MAX {
+                    self.admitted.forget_all();
+                }
+                self.admitted.specs.insert(address, (pod.spec.clone(), completed.clone()));
+                completed
+            }
+        };
+        take(&mut pod, completed);
+        Ok(pod)
+    }
+
+    fn complete(&self, pod: &Pod) -> Result<Completed, ApiError> {
+        let (mut spec, node) = defaulted(pod);
+        for (key, seconds) in BORNE {
+            if !spec.tolerations.iter().any(|toleration| bears(toleration, key)) {
+                spec.tolerations.push(Toleration {
+                    key: Text::from(key),
+                    operator: Some(TolerationOperator::Exists),
+                    effect: Some(TaintEffect::NoExecute),
+                    toleration_seconds: Some(seconds),
+                    ..Toleration::default()
+                });
+            }
+        }
+        self.resolve_priority(pod, &mut spec)?;
+        let spec = if spec == *pod.spec { pod.spec.clone() } else { Arc::new(spec) };
+        Ok(Completed { spec, node })
+    }
+
+    /// Plugin Priority: the class's value goes into the spec.
+    fn resolve_priority(&self, pod: &Pod, spec: &mut PodSpec) -> Result<(), ApiError> {
+        let (name, value, policy) = self.priority_class(pod, &spec.priority_class_name)?;
+        if let Some(given) = spec.priority.filter(|given| *given != value) {
+            let why = format!(
+                "the integer value of priority ({given}) must not be provided in pod spec; priority admission \
+                 controller computed {value} from the given PriorityClass name"
+            );
+            return Err(ApiError::forbidden(Kind::Pod, &pod.meta.key(), &why));
+        }
+        spec.priority_class_name = name;
+        spec.priority = Some(value);
+        spec.preemption_policy = spec.preemption_policy.or(Some(policy));
+        Ok(())
+    }
+
+    fn priority_class(&self, pod: &Pod, name: &Text) -> Result<(Text, i32, PreemptionPolicy), ApiError> {
+        let classes = &self.view().priority_classes;
+        let policy = |class: &replank_model::object::policy::PriorityClass| {
+            class.preemption_policy.unwrap_or(PreemptionPolicy::PreemptLowerPriority)
+        };
+        if name.is_empty() {
+            // Of several defaults the lowest counts.
+            let default = classes
+                .unordered()
+                .map(|(_, class)| class)
+                .filter(|class| class.global_default)
+                .min_by(|a, b| (a.value, &a.meta.name).cmp(&(b.value, &b.meta.name)));
+            return Ok(match default {
+                Some(class) => (class.meta.name.text().clone(), class.value, policy(class)),
+                None => (Text::from(""), 0, PreemptionPolicy::PreemptLowerPriority),
+            });
+        }
+        if let Some(class) = classes.by_key(&Key::cluster(Name::new(name.clone()))) {
+            return Ok((name.clone(), class.value, policy(class)));
+        }
+        match &**name {
+            "system-cluster-critical" => {
+                Ok((name.clone(), CLUSTER_CRITICAL, PreemptionPolicy::PreemptLowerPriority))
+            }
+            "system-node-critical" => {
+                Ok((name.clone(), NODE_CRITICAL, PreemptionPolicy::PreemptLowerPriority))
+            }
+            unknown => {
+                let why = format!("no PriorityClass with name {unknown} was found");
+                Err(ApiError::forbidden(Kind::Pod, &pod.meta.key(), &why))
+            }
+        }
+    }
+
+    /// Plugins StorageObjectInUseProtection and DefaultStorageClass.
+    fn admit_claim(&self, claim: Arc<PersistentVolumeClaim>) -> Arc<PersistentVolumeClaim> {
+        let mut claim = protect(claim, "kubernetes.io/pvc-protection");
+        Arc::make_mut(&mut claim).status.phase = Some(ClaimPhase::Pending);
+        if claim.spec.storage_class_name.is_none() && claim.spec.volume_name.is_empty() {
+            // Of several defaults the youngest counts, then the first by name.
+            let default = self
+                .view()
+                .storage_classes
+                .unordered()
+                .map(|(_, class)| class)
+                .filter(|class| {
+                    class.meta.annotations.value("storageclass.kubernetes.io/is-default-class")
+                        == Some("true")
+                })
+                .min_by_key(|class| {
+                    (std::cmp::Reverse(class.meta.creation_timestamp), class.meta.name.clone())
+                });
+            if let Some(class) = default {
+                Arc::make_mut(&mut claim).spec.storage_class_name = Some(class.meta.name.clone());
+            }
+        }
+        claim
+    }
+}
+
+/// The spec with what a pod gets beyond its template: requests from limits, ports of the host's network.
+/// A node that the template names is no part of it.
+fn defaulted(pod: &Pod) -> (PodSpec, Option<NodeName>) {
+    let bare = Pod { spec: pod.spec.clone(), pin: pod.pin.clone(), ..Pod::default() };
+    let bare = Pod { meta: Meta { name: "-".into(), ..Meta::default() }, ..bare };
+    let mut value = render(&Object::from(bare));
+    default_pod(&mut value);
+    match Object::from_json(value) {
+        Ok(Object::Pod(pod)) => (PodSpec::clone(&pod.spec), pod.node.clone()),
+        Ok(_) | Err(_) => unreachable!("a pod that was rendered can be read"),
+    }
+}
+
+fn take(pod: &mut Arc<Pod>, Completed { spec, node }: Completed) {
+    if Arc::ptr_eq(&spec, &pod.spec) && node.is_none() {
+        return;
+    }
+    let pod = Arc::make_mut(pod);
+    pod.spec = spec;
+    pod.node = pod.node.take().or(node);
+}
+
+/// Whether a toleration already says how the pod bears the taint of a key.
+fn bears(toleration: &Toleration, key: &str) -> bool {
+    (toleration.key.is_empty() || &*toleration.key == key)
+        && matches!(toleration.effect, None | Some(TaintEffect::NoExecute))
+}
+
+/// Plugin TaintNodesByCondition: a node begins as not ready.
+fn admit_node(mut node: Arc<Node>) -> Arc<Node> {
+    let key = "node.kubernetes.io/not-ready";
+    if !node.spec.taints.iter().any(|taint| &*taint.key == key && taint.effect == TaintEffect::NoSchedule) {
+        Arc::make_mut(&mut node).spec.taints.push(Taint::new(key, TaintEffect::NoSchedule));
+    }
+    node
+}
+
+fn admit_namespace_object(mut namespace: Arc<NamespaceObject>) -> Arc<NamespaceObject> {
+    let object = Arc::make_mut(&mut namespace);
+    object.status.phase = Some(NamespacePhase::Active);
+    if !object.spec.finalizers.iter().any(|name| &**name == "kubernetes") {
+        object.spec.finalizers.push("kubernetes".into());
+    }
+    let name = object.meta.name.text().clone();
+    object.meta.labels = object.meta.labels.with("kubernetes.io/metadata.name", name);
+    namespace
+}
+
+fn protect<R: Resource>(mut object: Arc<R>, finalizer: &str) -> Arc<R> {
+    if !object.meta().finalizers.iter().any(|name| &**name == finalizer) {
+        Arc::make_mut(&mut object).meta_mut().finalizers.push(finalizer.into());
+    }
+    object
+}

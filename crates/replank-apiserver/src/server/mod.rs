@@ -1,0 +1,30 @@
+//! The server itself: names, uids, versions, admission, preconditions, finalizers, quotas, eviction.
+
+mod admission;
+mod budget;
+mod delete;
+mod error;
+mod events;
+mod eviction;
+mod job;
+pub mod quota;
+pub(crate) mod resource;
+mod store;
+
+pub use budget::{DISRUPTION_TARGET, set_allowed_condition, set_disruption_condition};
+pub use delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
+pub use error::{About, ApiError, Cause, ResourceName};
+pub use events::{EventRecord, EventType};
+pub use eviction::{Eviction, EvictionRefusal};
+pub use resource::ResourceType;
+pub use store::Api;
+
+/// Whether a request changes anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effect {
+    /// It does.
+    #[default]
+    Real,
+    /// It is answered as if it did (`dryRun=All`).
+    DryRun,
+}

@@ -1,0 +1,332 @@
+//! Writing objects: names, uids, versions, generations, preconditions.
+//!
+//! All truth of the simulated cluster is in one [`View`], which only [`Api`] changes. Every change is kept until the world
+//! hands it to those who watch.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use replank_model::delta::Delta;
+use replank_model::object::meta::{Key, Meta, ResourceVersion};
+use replank_model::object::{Kind, Object, Projector};
+use replank_model::text::{Name, Text, Uid};
+use replank_model::time::Time;
+use replank_model::view::{Change, Tabled, View};
+use rustc_hash::FxHashMap;
+
+use super::admission::Admitted;
+use super::error::{ApiError, ResourceName};
+use super::events::EventLog;
+use super::job;
+use crate::clock::Clock;
+use crate::draw::{Draws, Purpose};
+
+/// The API server.
+#[derive(Debug)]
+pub struct Api {
+    clock: Clock,
+    view: View,
+    version: u64,
+    changes: VecDeque<Change>,
+    draws: Draws,
+    /// How many names were made from each prefix.
+    generated: FxHashMap<Text, u64>,
+    /// Specs that admission has completed.
+    pub(crate) admitted: Admitted,
+    /// Reads JSON; shares what repeats.
+    pub(crate) projector: Projector,
+    /// What components tell about objects.
+    pub(crate) events: EventLog,
+}
+
+impl Api {
+    /// An API server over a view that is taken as it is; every write happens at the time of the clock.
+    #[must_use]
+    pub fn new(clock: Clock, view: View, draws: Draws) -> Self {
+        let version = view.objects().iter().map(|object| object.meta().resource_version.0).max().unwrap_or(0);
+        Self {
+            clock,
+            view,
+            version,
+            changes: VecDeque::new(),
+            draws,
+            generated: FxHashMap::default(),
+            admitted: Admitted::default(),
+            projector: Projector::default(),
+            events: EventLog::default(),
+        }
+    }
+
+    /// Everything there is.
+    #[must_use]
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The present moment.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// The present moment as objects record it: Kubernetes' timestamps are whole seconds.
+    #[must_use]
+    pub fn timestamp(&self) -> Time {
+        self.now().floor_seconds()
+    }
+
+    /// The version of the last write.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The next change that nobody has been told of.
+    pub fn next_change(&mut self) -> Option<Change> {
+        self.changes.pop_front()
+    }
+
+    /// Stores a new object and gives it a name (if it has only a prefix), a uid, a version and its time.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if the name is taken.
+    pub fn create<R: Tabled>(&mut self, object: R) -> Result<Arc<R>, ApiError> {
+        let created = self.create_object(object.into())?;
+        Ok(R::of(&created).expect("an object keeps its kind").clone())
+    }
+
+    /// As [`Api::create`], for an object whose kind is not known beforehand.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if the name is taken; `Forbidden` where admission refuses the object.
+    pub fn create_object(&mut self, object: Object) -> Result<Object, ApiError> {
+        let object = self.prepare(object)?;
+        Ok(self.store(object))
+    }
+
+    /// A new object as it would be stored, less the version.
+    pub(crate) fn prepare(&mut self, object: Object) -> Result<Object, ApiError> {
+        let object = self.named(object);
+        let object = self.admit(object)?;
+        let key = object.meta().key();
+        if let Some(known) = self.known(&object) {
+            let mut refusal = ApiError::already_exists(self.resource_name(&object), &key);
+            if known.meta().is_terminating() {
+                refusal.message = format!("object is being deleted: {}", refusal.message);
+            }
+            return Err(refusal);
+        }
+        let kind = object.kind();
+        let (uid, now) = (self.new_uid(kind, &key), self.timestamp());
+        let object = object.map_meta(|meta| {
+            meta.uid = uid;
+            meta.creation_timestamp = Some(now);
+            if kind != Kind::Other {
+                meta.generation = i64::from(kind.has_generation());
+            }
+            meta.deletion_timestamp = None;
+            meta.deletion_grace_period_seconds = None;
+        });
+        Ok(job::complete(object))
+    }
+
+    /// The object with a name, made from its prefix if it has none of its own. A name that is taken is made again, a few
+    /// times (apiserver `registry/rest/create.go`).
+    fn named(&mut self, mut object: Object) -> Object {
+        const TRIES_MAX: u32 = 8;
+        let Some(prefix) = object.meta().generate_name.clone().filter(|_| object.meta().name.is_empty())
+        else {
+            return object;
+        };
+        for _ in 0..TRIES_MAX {
+            let name = self.generate_name(&prefix);
+            object = object.map_meta(|meta| meta.name = name);
+            if self.known(&object).is_none() {
+                break;
+            }
+        }
+        object
+    }
+
+    /// The stored object of the same kind and name.
+    pub(crate) fn known(&self, object: &Object) -> Option<Object> {
+        let key = object.meta().key();
+        match object {
+            Object::Other(other) => {
+                self.view.other(other.group(), &other.kind, &key).cloned().map(Object::Other)
+            }
+            typed => self.view.object(typed.kind(), &key),
+        }
+    }
+
+    /// What the server calls the resource of an object.
+    pub(crate) fn resource_name(&self, object: &Object) -> ResourceName {
+        match object {
+            Object::Other(_) => self.resource_type(object.api_version(), object.kind_name()).map_or_else(
+                |_| ResourceName {
+                    group: object.api_version().split_once('/').map_or("", |(group, _)| group).into(),
+                    plural: format!("{}s", object.kind_name().to_lowercase()).into(),
+                    kind: object.kind_name().into(),
+                },
+                |resource| resource.name,
+            ),
+            typed => typed.kind().into(),
+        }
+    }
+
+    /// Stores a new state of an object. A state equal to the stored one is no write.
+    ///
+    /// # Errors
+    /// `NotFound`, or `Conflict` if the object is another incarnation, or has changed since the version that the new state
+    /// carries (0 carries none).
+    pub fn update<R: Tabled>(&mut self, object: R) -> Result<Arc<R>, ApiError> {
+        let updated = self.update_object(object.into())?;
+        Ok(R::of(&updated).expect("an object keeps its kind").clone())
+    }
+
+    /// As [`Api::update`], for an object whose kind is not known beforehand.
+    ///
+    /// # Errors
+    /// See [`Api::update`].
+    pub fn update_object(&mut self, object: Object) -> Result<Object, ApiError> {
+        let key = object.meta().key();
+        let Some(known) = self.known(&object) else {
+            return Err(ApiError::not_found(self.resource_name(&object), &key));
+        };
+        if let Some(why) = other_incarnation(known.meta(), &object.meta().uid) {
+            return Err(ApiError::conflict(self.resource_name(&known), &key, &why));
+        }
+        let version = object.meta().resource_version;
+        if version != ResourceVersion::default() && version != known.meta().resource_version {
+            let why =
+                "the object has been modified; please apply your changes to the latest version and try again";
+            return Err(ApiError::conflict(self.resource_name(&known), &key, why));
+        }
+        let counted = !known.same_spec(&object);
+        Ok(self.replace(known, object, counted))
+    }
+
+    /// Writes an object's status, and its annotations, as the status subresource takes them.
+    ///
+    /// # Errors
+    /// See [`Api::update`].
+    pub fn update_status<R: Tabled>(&mut self, object: &R) -> Result<(), ApiError> {
+        self.update(object.clone()).map(|_| ())
+    }
+
+    /// Puts a new state in the place of the stored one.
+    pub(crate) fn replace(&mut self, known: Object, object: Object, counted: bool) -> Object {
+        let object = object.map_meta(|meta| {
+            meta.resource_version = known.meta().resource_version;
+            meta.generation = known.meta().generation + i64::from(counted && known.meta().generation > 0);
+        });
+        if object == known {
+            return known;
+        }
+        if is_released(&object) {
+            return self.remove(object);
+        }
+        self.store(object)
+    }
+
+    /// Reads an object, changes it and stores it.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn modify<R: Tabled>(&mut self, key: &Key, change: impl FnOnce(&mut R)) -> Result<Arc<R>, ApiError> {
+        let Some(known) = self.view.find::<R>(key) else { return Err(ApiError::not_found(R::KIND, key)) };
+        let mut object = R::clone(known);
+        change(&mut object);
+        self.update(object)
+    }
+
+    /// A name from a prefix, as the API server makes it (apiserver `pkg/storage/names`): five letters and digits, none
+    /// that could spell a word.
+    pub fn generate_name(&mut self, prefix: &Text) -> Name {
+        const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+        const PREFIX_MAX: usize = 58;
+        let count = self.generated.entry(prefix.clone()).or_default();
+        *count += 1;
+        let drawn = self.draws.draw(prefix, Purpose::Name, *count);
+        let mut rest = drawn.0;
+        let mut name: String = prefix.chars().take(PREFIX_MAX).collect();
+        for _ in 0..5 {
+            let at = usize::try_from(rest % 27).expect("less than 27");
+            name.push(char::from(LETTERS[at]));
+            rest /= 27;
+        }
+        Name::from(name)
+    }
+
+    /// Writes a state to the store under a new version.
+    pub(crate) fn store(&mut self, object: Object) -> Object {
+        self.version += 1;
+        let version = ResourceVersion(self.version);
+        let object = object.map_meta(|meta| meta.resource_version = version);
+        self.forget_admitted(object.kind());
+        let change = self.view.apply(Delta::Put(object.clone()));
+        debug_assert!(change != Change::Stale, "the store's own version is the newest");
+        self.changes.push_back(change);
+        object
+    }
+
+    /// Takes an object out of the store; its last state carries the version of the removal.
+    pub(crate) fn remove(&mut self, object: Object) -> Object {
+        self.version += 1;
+        let version = ResourceVersion(self.version);
+        let object = object.map_meta(|meta| meta.resource_version = version);
+        self.forget_admitted(object.kind());
+        let change = self.view.apply(Delta::Gone(object.reference()));
+        debug_assert!(change != Change::Stale, "the store removes what it has");
+        self.changes.push_back(change);
+        object
+    }
+
+    /// Changes what is not a Kubernetes object: groups and instances.
+    pub fn apply_cloud(&mut self, delta: Delta) {
+        self.version += 1;
+        let change = self.view.apply(delta);
+        self.changes.push_back(change);
+    }
+
+    /// What admission made of a spec depends on the priority classes.
+    fn forget_admitted(&mut self, changed: Kind) {
+        if changed == Kind::PriorityClass {
+            self.admitted.forget_all();
+        }
+    }
+
+    /// A uid in the form of a random UUID, from the object's name and the moment.
+    fn new_uid(&self, kind: Kind, key: &Key) -> Uid {
+        let entity = format!("{kind}/{key}@{}", self.now().as_millis());
+        let high = self.draws.draw(&entity, Purpose::Uid, 0).0;
+        let low = self.draws.draw(&entity, Purpose::Uid, 1).0;
+        Uid::from(format!(
+            "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+            high >> 32,
+            (high >> 16) & 0xffff,
+            high & 0xfff,
+            0x8000 | (low >> 48) & 0x3fff,
+            low & 0xffff_ffff_ffff
+        ))
+    }
+}
+
+/// Whether an object on its way out has nothing left that holds it.
+fn is_released(object: &Object) -> bool {
+    let meta = object.meta();
+    // A namespace has finalizers of its own kind beside the usual ones.
+    let is_held = matches!(object, Object::Namespace(namespace) if !namespace.spec.finalizers.is_empty());
+    meta.deletion_timestamp.is_some()
+        && !is_held
+        && meta.finalizers.is_empty()
+        && meta.deletion_grace_period_seconds.unwrap_or(0) == 0
+}
+
+/// What is wrong with a uid that is not the stored one; an empty uid stands for any.
+fn other_incarnation(known: &Meta, uid: &Uid) -> Option<String> {
+    let is_other = !uid.is_empty() && *uid != known.uid;
+    is_other.then(|| {
+        format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", known.uid)
+    })
+}

@@ -1,0 +1,24 @@
+//! Rehearsals: a plan run on the simulated copy of a cluster, and what came of it.
+//!
+//! The simulated cluster is `replank-sim`'s and knows nothing of reports; what is counted, found and judged of it is here.
+//!
+//! Layers, each knows only those below it: `rehearsal` → `replay` → `complete`; `migration`, `quiet` → `complete`; `millis`.
+
+mod complete;
+mod migration;
+mod millis;
+mod quiet;
+mod rehearsal;
+pub mod replay;
+#[cfg(test)]
+mod testing;
+
+pub use complete::count_budgets;
+pub use migration::{MigrationResult, Served, Step, rehearse_migration};
+pub use quiet::Quiet;
+pub use rehearsal::{
+    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetFigures, ConnectionFigures, Demand,
+    DemandError, Ending, FindingEntry, HappeningEntry, InterruptionFigures, InterruptionKind, NodeFigures,
+    NodePhase, NodeTimeline, NoticedEntry, PhaseStart, PodFigures, Progress, RESULT_VERSION, Rehearsal,
+    RehearsalResult, Setup, StartEntry, Stop, Timeline, Verdict, Wait, WorkloadFigures, failing,
+};

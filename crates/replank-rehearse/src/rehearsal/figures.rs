@@ -1,0 +1,152 @@
+//! From notes to the result.
+
+use replank_model::object::meta::Key;
+use replank_model::view::View;
+use replank_protocol::decision::End;
+use replank_protocol::waiting::{Waiting, WaitingOn};
+
+use super::recorder::Recorder;
+use super::result::{
+    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, RESULT_VERSION,
+    RehearsalResult, Verdict, WorkloadFigures,
+};
+use super::{Rehearsal, Stop};
+use replank_sim::{Assumption, Source, Workload};
+
+pub(super) fn result(
+    rehearsal: &Rehearsal,
+    notes: &Recorder,
+    findings: Vec<FindingEntry>,
+    stop: Stop,
+    wall_ms: u64,
+) -> RehearsalResult {
+    let world = &rehearsal.world;
+    let blockers = blockers(world.end(), stop, world.now());
+    let (replaced, total) = notes.replaced();
+    RehearsalResult {
+        version: RESULT_VERSION,
+        verdict: verdict(world.end(), &findings, replaced == total),
+        seed: rehearsal.settings.seed,
+        trace_hash: world.trace_hash().to_string(),
+        start: rehearsal.settings.start,
+        virtual_duration: world.ended().unwrap_or(world.now()) - rehearsal.settings.start,
+        wall_ms,
+        events: world.events(),
+        nodes: NodeFigures { total, replaced, surge_max: notes.surge_max },
+        pods: notes.pods,
+        batch: BatchFigures { waited: notes.waits.batch_pods(), killed: notes.batch_killed },
+        budgets: budgets(notes),
+        workloads: workloads(world.view(), notes),
+        findings,
+        ending: Ending::of(rehearsal.end()),
+        blockers,
+        waits: notes.waits.all(),
+        starts: notes.starts.entries(rehearsal.settings.start, world.now(), notes.chosen.as_ref()),
+        noticed: notes.noticed.clone(),
+        happenings: rehearsal.happened(),
+        connections: rehearsal.connections.figures(world.now()),
+        autoscalers: rehearsal.elasticity.figures(world.view(), world.now()),
+        interruptions: rehearsal.interruptions.figures(),
+        watched: world.now() - rehearsal.settings.start,
+        timeline: notes.timeline.nodes(),
+        assumptions: rehearsal
+            .assumptions
+            .iter()
+            .cloned()
+            .chain(rehearsal.world.assumptions())
+            .map(|assumption| entry(&assumption))
+            .collect(),
+    }
+}
+
+/// A node that was left out is something to be looked at, though the plan asked for it; and so is a run that somebody ended.
+fn verdict(end: Option<&End>, findings: &[FindingEntry], all_replaced: bool) -> Verdict {
+    match end {
+        Some(End::Done) if findings.is_empty() && all_replaced => Verdict::Passes,
+        Some(End::Done) => Verdict::Findings,
+        Some(End::Cancelled(_)) => Verdict::Findings,
+        Some(End::RolledBack(why)) if was_wanted(why) => Verdict::Findings,
+        Some(End::RolledBack(_) | End::Blocked(_)) | None => Verdict::Blocked,
+        Some(End::Refused(_)) => Verdict::Refused,
+    }
+}
+
+/// Whether somebody wanted the run to be taken back.
+fn was_wanted(why: &[Waiting]) -> bool {
+    why.iter().any(|waiting| matches!(waiting.on, WaitingOn::Undone { .. }))
+}
+
+fn blockers(end: Option<&End>, stop: Stop, now: replank_model::time::Time) -> Vec<Blocker> {
+    let why = match stop {
+        Stop::Ended => None,
+        Stop::TimeUp => Some(format!("the rehearsal's time was up at {now}")),
+        Stop::Silence => Some(format!("nothing was left that could happen at {now}")),
+        Stop::Interrupted => Some(format!("interrupted at {now}")),
+    };
+    let mut all: Vec<Blocker> =
+        why.into_iter().map(|reason| Blocker { what: "rehearsal".into(), reason }).collect();
+    let waiting = match end {
+        Some(End::Blocked(why) | End::RolledBack(why) | End::Cancelled(why) | End::Refused(why)) => &why[..],
+        Some(End::Done) | None => &[],
+    };
+    all.extend(
+        waiting.iter().map(|entry| Blocker { what: entry.what.to_string(), reason: reason(&entry.on) }),
+    );
+    all
+}
+
+/// What is waited for, as a thing that blocks: that a person has to see to it goes without saying.
+fn reason(on: &WaitingOn) -> String {
+    let told = on.to_string();
+    let short = told.strip_prefix("a person: ").or_else(|| told.strip_prefix("nothing: "));
+    short.map_or(told.clone(), str::to_owned)
+}
+
+fn budgets(notes: &Recorder) -> Vec<BudgetFigures> {
+    let touched = notes.budgets.iter().filter(|(_, count)| count.touched);
+    touched
+        .map(|(key, count)| BudgetFigures {
+            namespace: key.namespace.text().clone(),
+            name: key.name.text().clone(),
+            desired_healthy: count.desired,
+            min_healthy: count.min,
+            violations: count.violations,
+            undercut_by_interruptions: count.undercut_by_interruptions,
+        })
+        .collect()
+}
+
+fn workloads(view: &View, notes: &Recorder) -> Vec<WorkloadFigures> {
+    let moved = notes.workloads.iter().filter(|(_, count)| count.moved);
+    moved
+        .map(|(workload, count)| WorkloadFigures {
+            kind: workload.kind.clone(),
+            namespace: workload.namespace.text().clone(),
+            name: workload.name.clone(),
+            desired: desired(view, workload).unwrap_or(count.before),
+            min_ready: count.min,
+        })
+        .collect()
+}
+
+/// Pods that a workload wants, where its kind says.
+fn desired(view: &View, workload: &Workload) -> Option<i32> {
+    let key = Key::new(workload.namespace.clone(), &*workload.name);
+    match &*workload.kind {
+        "Deployment" => view.deployments.by_key(&key).map(|object| object.spec.replicas.unwrap_or(1)),
+        "ReplicaSet" => view.replica_sets.by_key(&key).map(|object| object.spec.replicas.unwrap_or(1)),
+        "StatefulSet" => view.stateful_sets.by_key(&key).map(|object| object.spec.replicas.unwrap_or(1)),
+        "ReplicationController" => {
+            view.replication_controllers.by_key(&key).map(|object| object.spec.replicas.unwrap_or(1))
+        }
+        _ => None,
+    }
+}
+
+fn entry(assumption: &Assumption) -> AssumptionEntry {
+    let (source, samples) = match assumption.source {
+        Source::Learnt(samples) => ("learnt", samples),
+        Source::Default => ("default", 0),
+    };
+    AssumptionEntry { about: assumption.about.clone(), value: assumption.value.clone(), source, samples }
+}

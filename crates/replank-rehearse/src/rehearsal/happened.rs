@@ -1,0 +1,106 @@
+//! What happened in a rehearsal besides: the script's lines, and what came of them.
+
+use std::ops::ControlFlow;
+
+use replank_model::time::{Span, Time};
+use serde::Serialize;
+
+use super::{Progress, Rehearsal, Stop};
+use replank_sim::ImageName;
+use replank_sim::script::{Happening, Origin, Script, Side, What, happen};
+
+/// One line of a script, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HappeningEntry {
+    /// When.
+    pub at: Time,
+    /// Which file says so.
+    pub origin: Origin,
+    /// The file's line.
+    pub line: usize,
+    /// Whose doing it is.
+    pub side: Side,
+    /// The words behind the moment.
+    pub what: String,
+    /// Why nothing came of it, if nothing did.
+    pub refused: Option<String>,
+}
+
+/// An entry, and the image whose fault it is about.
+#[derive(Clone, Debug)]
+pub(super) struct Happened {
+    entry: HappeningEntry,
+    image: Option<ImageName>,
+}
+
+impl Rehearsal {
+    /// Runs to the end, as [`Rehearsal::run`] does, and lets happen meanwhile what a script says. An intent that is given
+    /// after the end takes the run up again; whatever else comes after the end and behind the last intent is noted as too late.
+    pub fn play(
+        &mut self,
+        script: &Script,
+        limit: Span,
+        watch: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
+    ) -> Stop {
+        let until = self.settings.start + limit;
+        let all = script.from(self.settings.start);
+        let last = all.iter().rposition(|(_, happening)| happening.what.side() == Side::Intent);
+        for (number, (at, happening)) in all.into_iter().enumerate() {
+            if at > until {
+                self.note(at, happening, Some("the rehearsal's time was up before".to_owned()));
+                continue;
+            }
+            if self.run_to(at, watch).is_break() {
+                return Stop::Interrupted;
+            }
+            let is_over = self.world.end().is_some() && self.world.looked_at_until(at) < at;
+            if is_over && last.is_none_or(|last| number > last) {
+                self.note(at, happening, Some("the run was over".to_owned()));
+                continue;
+            }
+            self.world.run_until(at);
+            let names = self.names.clone();
+            let came = happen(&mut self.world, &names, &happening.what);
+            self.note(at, happening, came.err().map(|why| why.to_string()));
+        }
+        self.run(limit, watch)
+    }
+
+    fn note(&mut self, at: Time, happening: &Happening, refused: Option<String>) {
+        let (line, side, what) = (happening.line, happening.what.side(), happening.text.clone());
+        let entry =
+            HappeningEntry { at: at.floor_seconds(), origin: happening.origin, line, side, what, refused };
+        let image = match &happening.what {
+            What::Image(image, Some(_)) => Some(image.clone()),
+            What::Image(_, None)
+            | What::Intend(_)
+            | What::Pod(..)
+            | What::Pods(..)
+            | What::Silence(_)
+            | What::Wake(_)
+            | What::Cloud(..)
+            | What::Some(..)
+            | What::Post(_)
+            | What::Queue(_)
+            | What::Capacity(..)
+            | What::Hazard(_)
+            | What::Hand(_)
+            | What::Restart => None,
+        };
+        self.happened.push(Happened { entry, image });
+    }
+
+    /// What happened so far. A fault that no pod has felt is told as such: most often the image is misspelt.
+    pub(super) fn happened(&self) -> Vec<HappeningEntry> {
+        let entries = self.happened.iter().map(|happened| {
+            let mut entry = happened.entry.clone();
+            let was_felt = happened.image.as_ref().is_none_or(|image| self.world.image_was_met(image));
+            if !was_felt && entry.refused.is_none() {
+                entry.refused = Some("no pod met it on a node of that image".to_owned());
+            }
+            entry
+        });
+        entries.collect()
+    }
+}

@@ -1,0 +1,258 @@
+//! Rehearsals: a plan run on the simulated copy of a cluster, and what came of it.
+
+mod connections;
+mod elasticity;
+mod figures;
+mod happened;
+mod interruptions;
+mod recorder;
+mod result;
+mod starts;
+mod timeline;
+mod waits;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use replank_facts::groups::LearntGroup;
+use replank_model::delta::Delta;
+use replank_model::text::{GroupName, NodeName};
+use replank_model::time::{Span, Time};
+use replank_model::view::{Change, View};
+use replank_protocol::decision::{Decision, End};
+
+pub use connections::{ConnectionFigures, Demand, DemandError};
+pub use elasticity::{AutoscalerFigures, failing};
+pub use happened::HappeningEntry;
+pub use interruptions::{InterruptionFigures, InterruptionKind};
+pub use result::{
+    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, NoticedEntry,
+    PodFigures, RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
+};
+pub use starts::StartEntry;
+pub use timeline::{NodePhase, NodeTimeline, PhaseStart, Timeline};
+pub use waits::Wait;
+
+use crate::complete::complete;
+use connections::Connections;
+use elasticity::Elasticity;
+use happened::Happened;
+use interruptions::Interruptions;
+use recorder::Recorder;
+use replank_protocol::engine::Engine;
+use replank_sim::Assumption;
+use replank_sim::Sent;
+use replank_sim::load::Load;
+use replank_sim::script::Launched;
+use replank_sim::{Observer, Settings, World};
+
+/// A cluster, who is in charge of it, and what is noted of it.
+pub struct Rehearsal {
+    world: World,
+    notes: Rc<RefCell<Recorder>>,
+    settings: Settings,
+    assumptions: Vec<Assumption>,
+    /// Names that a script may use.
+    names: Launched,
+    happened: Vec<Happened>,
+    connections: Connections,
+    elasticity: Elasticity,
+    interruptions: Interruptions,
+}
+
+/// What a rehearsal is run on.
+pub struct Setup {
+    /// Everything there is, less groups and instances.
+    pub view: View,
+    /// Node groups and their instances.
+    pub groups: Vec<LearntGroup>,
+    /// The groups whose nodes are replaced.
+    pub rolled: BTreeSet<GroupName>,
+    /// When it begins, the seed, and how long things take.
+    pub settings: Settings,
+    /// What had to be assumed.
+    pub assumptions: Vec<Assumption>,
+}
+
+/// How far a rehearsal is.
+pub struct Progress<'a> {
+    /// The present moment.
+    pub now: Time,
+    /// How long it has been going.
+    pub elapsed: Span,
+    /// Old nodes that are gone or going.
+    pub replaced: usize,
+    /// Old nodes in all.
+    pub total: usize,
+    /// What was decided last.
+    pub decision: Option<&'a Decision>,
+}
+
+/// Why a rehearsal stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Whoever is in charge said that it is over.
+    Ended,
+    /// The time that it was given has passed.
+    TimeUp,
+    /// Nothing is left that could happen.
+    Silence,
+    /// Whoever watches wanted no more.
+    Interrupted,
+}
+
+/// Events between two looks of whoever watches: often enough to feel alive, seldom enough not to be felt.
+const EVENTS_PER_LOOK: u32 = 2_000;
+
+impl Rehearsal {
+    /// Sets the stage: the world, its recorder, and whoever is in charge.
+    #[must_use]
+    pub fn new(setup: Setup, pilot: Box<dyn Engine>) -> Self {
+        let mut view = setup.view;
+        let mut assumptions = setup.assumptions;
+        assumptions.extend(complete(&mut view));
+        for learnt in setup.groups {
+            view.apply(Delta::Group(learnt.group.into()));
+            for instance in learnt.instances {
+                view.apply(Delta::Instance(instance.into()));
+            }
+        }
+        let notes = Recorder::begin(setup.settings.start, &view, setup.rolled);
+        let notes = Rc::new(RefCell::new(notes));
+        let mut world = World::new(setup.settings.clone(), view);
+        world.assume_operators();
+        world.observe(Box::new(Shared(notes.clone())));
+        let names = Launched::default();
+        world.observe(Box::new(names.clone()));
+        let interruptions = Interruptions::default();
+        world.observe(Box::new(interruptions.clone()));
+        world.put_in_charge(pilot);
+        Self {
+            world,
+            notes,
+            settings: setup.settings,
+            assumptions,
+            names,
+            happened: Vec::new(),
+            connections: Connections::default(),
+            elasticity: Elasticity::default(),
+            interruptions,
+        }
+    }
+
+    /// Lets the targets of autoscalers meet a load from here on, and goes on until a moment though the run may be over before: what
+    /// autoscalers and interruptions make of the cluster is to be seen to its end.
+    pub fn meet(&mut self, loads: Vec<Load>, until: Time) {
+        self.elasticity = Elasticity::of(self.world.view(), loads.clone(), self.world.now());
+        self.world.observe(Box::new(self.elasticity.clone()));
+        if !loads.is_empty() {
+            self.world.load(loads);
+        }
+        self.world.stay_until(until);
+    }
+
+    /// Says which nodes are to be replaced, where they are not all nodes of the groups.
+    pub fn narrow_to(&mut self, chosen: BTreeSet<NodeName>) {
+        self.notes.borrow_mut().chosen = Some(chosen);
+    }
+
+    /// Counts what such clients would lose from here on.
+    pub fn count_connections(&mut self, demands: &[Demand]) {
+        self.connections = Connections::of(self.world.view(), demands, self.world.now());
+        self.world.observe(Box::new(self.connections.clone()));
+    }
+
+    /// Shows every change to somebody else, too.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.world.observe(observer);
+    }
+
+    /// The world.
+    #[must_use]
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The world, for requests from outside: a person's hand, or a script's.
+    pub fn world_mut(&mut self) -> &mut World {
+        &mut self.world
+    }
+
+    /// Runs until the end, for at most `limit` of virtual time, showing `watch` how far it is from time to time.
+    pub fn run(&mut self, limit: Span, watch: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>) -> Stop {
+        let until = self.settings.start + limit;
+        if self.run_to(until, watch).is_break() {
+            return Stop::Interrupted;
+        }
+        match (self.world.end(), self.world.next_due()) {
+            (Some(_), _) => Stop::Ended,
+            (None, None) => Stop::Silence,
+            (None, Some(_)) => Stop::TimeUp,
+        }
+    }
+
+    /// Runs until a moment, or until nothing more is to be seen.
+    fn run_to(
+        &mut self,
+        until: Time,
+        watch: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let mut events = 0;
+        loop {
+            let to = self.world.looked_at_until(until);
+            let next = self.world.next_due().unwrap_or(to).min(to);
+            self.elasticity.look(&self.world, next);
+            // Nothing happens at the end of a run but its end.
+            if to == self.world.now() && self.world.end().is_some() || !self.world.step_until(to) {
+                if self.world.end().is_some() && to > self.world.now() {
+                    self.world.run_until(to);
+                }
+                return ControlFlow::Continue(());
+            }
+            events += 1;
+            if events % EVENTS_PER_LOOK == 0 {
+                watch(&self.progress())?;
+            }
+        }
+    }
+
+    /// How far it is.
+    #[must_use]
+    pub fn progress(&self) -> Progress<'_> {
+        let (replaced, total) = self.notes.borrow().replaced();
+        let now = self.world.now();
+        Progress { now, elapsed: now - self.settings.start, replaced, total, decision: self.world.decision() }
+    }
+
+    /// How whoever is in charge says it ended.
+    #[must_use]
+    pub fn end(&self) -> Option<&End> {
+        self.world.end()
+    }
+
+    /// What came of it.
+    #[must_use]
+    pub fn result(&self, findings: Vec<FindingEntry>, stop: Stop, wall_ms: u64) -> RehearsalResult {
+        self.notes.borrow_mut().waits.settle(self.world.now());
+        figures::result(self, &self.notes.borrow(), findings, stop, wall_ms)
+    }
+}
+
+/// The recorder, as the world sees it.
+struct Shared(Rc<RefCell<Recorder>>);
+
+impl Observer for Shared {
+    fn changed(&mut self, at: Time, change: &Change, view: &View) {
+        self.0.borrow_mut().changed(at, change, view);
+    }
+
+    fn decided(&mut self, at: Time, decision: &Decision) {
+        self.0.borrow_mut().decided(at, decision);
+    }
+
+    fn executed(&mut self, at: Time, sent: &Sent, view: &View) {
+        self.0.borrow_mut().executed(at, sent, view);
+    }
+}

@@ -1,0 +1,302 @@
+//! Watches a rehearsal and keeps the figures of its result.
+//!
+//! The recorder sees the truth, change by change; it decides nothing and is asked only at the end (and by the progress
+//! display in between).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use replank_model::object::Object;
+use replank_model::object::cloud::Instance;
+use replank_model::object::condition::{self, ConditionStatus};
+use replank_model::object::meta::Key;
+use replank_model::object::pod::Pod;
+use replank_model::object::policy::PodDisruptionBudget;
+use replank_model::text::{GroupName, NodeName, Uid};
+use replank_model::time::Time;
+use replank_model::view::{Change, View};
+use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, PodTarget, QueueEffect, Refusal};
+use replank_protocol::decision::Decision;
+use rustc_hash::FxHashMap;
+
+use super::result::{NoticedEntry, PodFigures};
+use super::starts::Starts;
+use super::timeline::{NodePhase, Timeline};
+use super::waits::Waits;
+use replank_sim::Observer;
+use replank_sim::Sent;
+use replank_sim::{Workload, ends_by_itself, workload_of};
+
+/// Everything that is noted during a rehearsal.
+#[derive(Debug, Default)]
+pub(super) struct Recorder {
+    pub(super) timeline: Timeline,
+    pub(super) waits: Waits,
+    /// What others did, as far as the run noticed it.
+    pub(super) noticed: Vec<NoticedEntry>,
+    pub(super) workloads: BTreeMap<Workload, ReadyCount>,
+    pub(super) budgets: BTreeMap<Key, BudgetCount>,
+    pub(super) surge_max: u32,
+    pub(super) pods: PodFigures,
+    pub(super) batch_killed: usize,
+    /// When CronJobs and CronWorkflows begin next.
+    pub(super) starts: Starts,
+    start: Option<Time>,
+    groups: BTreeSet<GroupName>,
+    /// The nodes to be replaced, where they are not all of their groups.
+    pub(super) chosen: Option<BTreeSet<NodeName>>,
+    instances_before: usize,
+    instances: usize,
+    /// Pods that cannot be placed at present, less those that could not before.
+    unschedulable: BTreeSet<Uid>,
+    unschedulable_before: BTreeSet<Uid>,
+    /// Workload of each pod, so that it is found once.
+    workload_of: FxHashMap<Uid, Workload>,
+}
+
+/// Ready pods of a workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ReadyCount {
+    pub(super) before: i32,
+    pub(super) now: i32,
+    pub(super) min: i32,
+    /// Whether a pod of it was evicted.
+    pub(super) moved: bool,
+}
+
+/// Healthy pods under a budget.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct BudgetCount {
+    pub(super) desired: i32,
+    pub(super) min: i32,
+    /// Evictions of ours that left fewer healthy pods than must stay.
+    pub(super) violations: usize,
+    /// Pods that an interrupted instance would have taken with it, deleted just before, that left fewer healthy pods than must stay.
+    pub(super) undercut_by_interruptions: usize,
+    /// Whether a pod that it covers was evicted, or asked for.
+    pub(super) touched: bool,
+}
+
+impl BudgetCount {
+    /// Where it is counted that an effect has left fewer healthy pods than must stay. A deletion asks no budget, and is sent for pods
+    /// whose instance is about to take them with it: nobody could have kept them. An eviction that goes so far is a violation.
+    fn undercut(&mut self, effect: &Effect) -> &mut usize {
+        if matches!(effect, Effect::Kubernetes(KubernetesEffect::DeletePod { .. })) {
+            &mut self.undercut_by_interruptions
+        } else {
+            &mut self.violations
+        }
+    }
+}
+
+impl Recorder {
+    /// Notes how things are before anything is done to the given groups.
+    pub(super) fn begin(at: Time, view: &View, groups: BTreeSet<GroupName>) -> Self {
+        let mut recorder = Self { groups, start: Some(at.floor_seconds()), ..Self::default() };
+        for instance in view.instances().values() {
+            if recorder.is_ours(instance) && instance.state.is_alive() {
+                recorder.timeline.begin(at, instance);
+                recorder.instances += 1;
+            }
+        }
+        recorder.instances_before = recorder.instances;
+        let ours = view.instances().values().filter(|instance| recorder.is_ours(instance));
+        recorder.starts = Starts::known(view, ours.filter_map(|instance| instance.node.clone()));
+        for (_, pod) in view.pods.sorted() {
+            recorder.pod(view, None, Some(pod));
+        }
+        for count in recorder.workloads.values_mut() {
+            *count = ReadyCount { before: count.now, now: count.now, min: count.now, moved: false };
+        }
+        recorder.unschedulable_before = std::mem::take(&mut recorder.unschedulable);
+        recorder.pods.unschedulable_max = 0;
+        for (_, budget) in view.pod_disruption_budgets.sorted() {
+            recorder.budget(budget);
+        }
+        recorder
+    }
+
+    fn is_ours(&self, instance: &Instance) -> bool {
+        self.groups.contains(&instance.group)
+    }
+
+    fn pod(&mut self, view: &View, old: Option<&Pod>, new: Option<&Pod>) {
+        let Some(pod) = new.or(old) else { return };
+        self.note_ready(view, pod, i32::from(new.is_some_and(serves)) - i32::from(old.is_some_and(serves)));
+        let waits = new.is_some_and(is_unschedulable);
+        if waits && !self.unschedulable_before.contains(&pod.meta.uid) {
+            self.unschedulable.insert(pod.meta.uid.clone());
+            self.pods.unschedulable_max = self.pods.unschedulable_max.max(self.unschedulable.len());
+        } else if !waits {
+            self.unschedulable.remove(&pod.meta.uid);
+        }
+        if new.is_none() {
+            self.workload_of.remove(&pod.meta.uid);
+        }
+    }
+
+    fn note_ready(&mut self, view: &View, pod: &Pod, difference: i32) {
+        if difference == 0 {
+            return;
+        }
+        let workload = match self.workload_of.get(&pod.meta.uid) {
+            Some(workload) => workload.clone(),
+            None => {
+                let Some(workload) = workload_of(view, pod) else { return };
+                self.workload_of.insert(pod.meta.uid.clone(), workload.clone());
+                workload
+            }
+        };
+        let count = self.workloads.entry(workload).or_default();
+        count.now += difference;
+        count.min = count.min.min(count.now);
+    }
+
+    fn budget(&mut self, budget: &PodDisruptionBudget) {
+        let status = &budget.status;
+        let count = self.budgets.entry(budget.meta.key()).or_insert(BudgetCount {
+            desired: status.desired_healthy,
+            min: status.current_healthy,
+            violations: 0,
+            undercut_by_interruptions: 0,
+            touched: false,
+        });
+        count.desired = status.desired_healthy;
+        count.min = count.min.min(status.current_healthy);
+    }
+
+    fn instance(&mut self, old: Option<&Instance>, new: Option<&Instance>) {
+        let alive = |instance: Option<&Instance>| {
+            usize::from(instance.is_some_and(|instance| self.is_ours(instance) && instance.state.is_alive()))
+        };
+        self.instances = self.instances + alive(new) - alive(old);
+        let surge = u32::try_from(self.instances.saturating_sub(self.instances_before)).unwrap_or(u32::MAX);
+        self.surge_max = self.surge_max.max(surge);
+    }
+
+    /// An eviction has taken effect, or was refused.
+    fn evicted(&mut self, sent: &Sent, target: &PodTarget, view: &View) {
+        let result = sent.result.as_ref().map(|(_, result)| result);
+        let Some(ix) = view.pods.find(&target.key).filter(|ix| view.pods[*ix].meta.uid == target.uid) else {
+            return;
+        };
+        let pod = &view.pods[ix];
+        for budget in view.budgets_of(ix) {
+            let key = view.pod_disruption_budgets[*budget].meta.key();
+            if let Some(count) = self.budgets.get_mut(&key) {
+                count.touched = true;
+                if matches!(result, Some(Ok(()))) && pod.is_ready() {
+                    let healthy = view.pods_of_budget(*budget).filter(|ix| serves(&view.pods[*ix])).count();
+                    if i32::try_from(healthy).unwrap_or(i32::MAX) < count.desired {
+                        *count.undercut(&sent.command.effect) += 1;
+                    }
+                }
+            }
+        }
+        match result {
+            Some(Ok(())) => self.note_moved(view, pod),
+            Some(Err(Refusal::Budget { .. } | Refusal::Denied { .. } | Refusal::Failed { .. })) => {
+                self.pods.evictions_refused += 1;
+            }
+            Some(Err(
+                Refusal::Conflict { .. } | Refusal::Gone { .. } | Refusal::Mismatch { .. } | Refusal::Late,
+            ))
+            | None => {}
+        }
+    }
+
+    fn note_moved(&mut self, view: &View, pod: &Pod) {
+        self.pods.moved += 1;
+        self.batch_killed += usize::from(ends_by_itself(pod) && !pod.is_terminal());
+        let Some(workload) = workload_of(view, pod) else { return };
+        let count = self.workloads.entry(workload).or_default();
+        let made_since = pod.meta.creation_timestamp >= self.start;
+        self.pods.moved_more_than_once += usize::from(count.moved && made_since);
+        count.moved = true;
+    }
+
+    /// How far the roll is: nodes replaced, nodes to be replaced in all.
+    pub(super) fn replaced(&self) -> (usize, usize) {
+        let gone = |name: Option<&NodeName>| {
+            [NodePhase::Gone, NodePhase::Terminating]
+                .into_iter()
+                .map(|phase| self.timeline.count_of(name, phase))
+                .sum::<usize>()
+        };
+        match &self.chosen {
+            Some(chosen) => (chosen.iter().map(|name| gone(Some(name))).sum(), chosen.len()),
+            None => (gone(None), self.instances_before),
+        }
+    }
+}
+
+impl Observer for Recorder {
+    fn changed(&mut self, at: Time, change: &Change, view: &View) {
+        match change {
+            Change::Object { old, new, .. } => match (old, new) {
+                (Some(Object::Pod(old)), Some(Object::Pod(new))) => {
+                    if old.node.is_none() {
+                        self.starts.bound(view, new);
+                    }
+                    self.pod(view, Some(old), Some(new));
+                }
+                (Some(Object::Pod(old)), None) => self.pod(view, Some(old), None),
+                (None, Some(Object::Pod(new))) => self.pod(view, None, Some(new)),
+                (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(budget),
+                (_, _) => {}
+            },
+            Change::Instance { old, new } => {
+                self.instance(old.as_deref(), new.as_deref());
+                let is_ours = new.as_ref().or(old.as_ref()).is_some_and(|instance| self.is_ours(instance));
+                if !is_ours {
+                    return;
+                }
+            }
+            Change::Group { .. } | Change::Message { .. } | Change::Stale => {}
+        }
+        self.timeline.changed(at, change);
+    }
+
+    fn decided(&mut self, at: Time, decision: &Decision) {
+        self.waits.decided(at, decision);
+        let noticed = decision.noticed.iter().map(|noticed| NoticedEntry { at, what: noticed.to_string() });
+        self.noticed.extend(noticed);
+    }
+
+    fn executed(&mut self, _at: Time, sent: &Sent, view: &View) {
+        match &sent.command.effect {
+            Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) | Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => self.evicted(sent, pod, view),
+            Effect::Kubernetes(KubernetesEffect::Cordon { .. })
+            | Effect::Kubernetes(KubernetesEffect::Uncordon { .. })
+            // The pod had been moved before: what is left of it goes.
+            | Effect::Kubernetes(KubernetesEffect::ForceDelete { .. })
+            | Effect::Kubernetes(KubernetesEffect::Exclude { .. })
+            | Effect::Kubernetes(KubernetesEffect::RestartWorkload { .. })
+            | Effect::Group(GroupEffect::Tag { .. })
+            | Effect::Group(GroupEffect::Untag { .. })
+            | Effect::Group(GroupEffect::SetTemplate { .. })
+            | Effect::Group(GroupEffect::Resize { .. })
+            | Effect::Group(GroupEffect::Relieve { .. })
+            | Effect::Group(GroupEffect::CompleteAction { .. })
+            | Effect::Group(GroupEffect::Heartbeat { .. })
+            | Effect::Queue(QueueEffect::HoldMessage { .. })
+            | Effect::Kubernetes(KubernetesEffect::Create { .. })
+            | Effect::Kubernetes(KubernetesEffect::Replace { .. })
+            | Effect::Kubernetes(KubernetesEffect::Delete { .. })
+            | Effect::Queue(QueueEffect::DeleteMessage { .. })
+            | Effect::Group(GroupEffect::Terminate { .. }) => {}
+        }
+    }
+}
+
+/// Whether a pod does its work: ready and not on its way out.
+fn serves(pod: &Pod) -> bool {
+    pod.is_ready() && pod.is_active()
+}
+
+fn is_unschedulable(pod: &Pod) -> bool {
+    let scheduled = condition::find(&pod.status.conditions, "PodScheduled");
+    pod.node.is_none()
+        && !pod.is_terminating()
+        && scheduled
+            .is_some_and(|found| found.status == ConditionStatus::False && &*found.reason == "Unschedulable")
+}

@@ -1,0 +1,261 @@
+//! What a rehearsal found, in the form that `-o json` prints.
+//!
+//! The form is versioned ([`RehearsalResult::version`]): members may be added within a version, none is taken away or given
+//! another meaning.
+
+use replank_model::text::Text;
+use replank_model::time::{Span, Time};
+use replank_protocol::decision::End;
+use serde::Serialize;
+
+use super::connections::ConnectionFigures;
+use super::elasticity::AutoscalerFigures;
+use super::happened::HappeningEntry;
+use super::interruptions::InterruptionFigures;
+use super::starts::StartEntry;
+use super::timeline::NodeTimeline;
+use super::waits::Wait;
+
+/// The version of the form.
+pub const RESULT_VERSION: &str = "replank.dev/rehearsal/v1alpha1";
+
+/// Something that somebody else did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NoticedEntry {
+    /// When it was noticed.
+    pub at: Time,
+    /// What it was.
+    pub what: String,
+}
+
+/// What a rehearsal found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RehearsalResult {
+    /// Version of this form.
+    pub version: &'static str,
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// Hash of everything that happened: equal for equal input, seed and program.
+    pub trace_hash: String,
+    /// The moment of the snapshot, when the rehearsal began.
+    pub start: Time,
+    /// How long the roll took in the rehearsal.
+    #[serde(rename = "virtualDurationMs", serialize_with = "crate::millis::millis")]
+    pub virtual_duration: Span,
+    /// How long the rehearsal itself took.
+    pub wall_ms: u64,
+    /// Events simulated.
+    pub events: u64,
+    /// Nodes.
+    pub nodes: NodeFigures,
+    /// Pods.
+    pub pods: PodFigures,
+    /// Batch pods.
+    pub batch: BatchFigures,
+    /// Disruption budgets of pods that were to be moved, sorted.
+    pub budgets: Vec<BudgetFigures>,
+    /// Workloads that had pods to be moved, sorted.
+    pub workloads: Vec<WorkloadFigures>,
+    /// What was found before the start.
+    pub findings: Vec<FindingEntry>,
+    /// What blocks, if the verdict is `blocked`.
+    pub blockers: Vec<Blocker>,
+    /// How the run itself ended.
+    pub ending: Ending,
+    /// What was waited for, the longest first.
+    pub waits: Vec<Wait>,
+    /// When CronJobs and CronWorkflows begin next whose pods may land on the nodes, the first one first.
+    pub starts: Vec<StartEntry>,
+    /// What others did in the middle of the run, as far as it was the run's business: it was left as they did it.
+    pub noticed: Vec<NoticedEntry>,
+    /// What clients lose, for the workloads whose load was given.
+    pub connections: Vec<ConnectionFigures>,
+    /// What the autoscalers whose targets' load was given made of it, sorted.
+    pub autoscalers: Vec<AutoscalerFigures>,
+    /// Instances that were to be taken away, or were, by others than the run, in order.
+    pub interruptions: Vec<InterruptionFigures>,
+    /// How long was looked at: longer than the roll where a load or interruptions went on.
+    #[serde(rename = "watchedMs", serialize_with = "crate::millis::millis")]
+    pub watched: Span,
+    /// What a script made happen besides, in order.
+    pub happenings: Vec<HappeningEntry>,
+    /// What became of every node.
+    pub timeline: Vec<NodeTimeline>,
+    /// What had to be assumed, and what could be learnt.
+    pub assumptions: Vec<AssumptionEntry>,
+}
+
+/// What a rehearsal comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Verdict {
+    /// Everything was replaced, and nothing was found.
+    Passes,
+    /// The plan was carried out, and something was found or left out.
+    Findings,
+    /// Not everything could be replaced.
+    Blocked,
+    /// The plan refuses to begin with what was found.
+    Refused,
+}
+
+impl Verdict {
+    /// As it is printed.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passes => "passes",
+            Self::Findings => "findings",
+            Self::Blocked => "blocked",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Ending {
+    /// The plan was carried out.
+    Done,
+    /// It could not go on, or somebody wanted it back, and its nodes were replaced by nodes as they were before.
+    RolledBack,
+    /// It could not go on.
+    Blocked,
+    /// Somebody ended it.
+    Cancelled,
+    /// It did not begin: the plan refuses to with what was found.
+    Refused,
+    /// It was not over when the rehearsal stopped.
+    Open,
+}
+
+impl Ending {
+    /// As the run says.
+    #[must_use]
+    pub(super) fn of(end: Option<&End>) -> Self {
+        match end {
+            Some(End::Done) => Self::Done,
+            Some(End::RolledBack(_)) => Self::RolledBack,
+            Some(End::Blocked(_)) => Self::Blocked,
+            Some(End::Cancelled(_)) => Self::Cancelled,
+            Some(End::Refused(_)) => Self::Refused,
+            None => Self::Open,
+        }
+    }
+}
+
+/// Figures of nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeFigures {
+    /// Nodes to be replaced.
+    pub total: usize,
+    /// Nodes replaced.
+    pub replaced: usize,
+    /// Most instances beyond the original number at one moment.
+    pub surge_max: u32,
+}
+
+/// Figures of pods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodFigures {
+    /// Pods that were evicted.
+    pub moved: usize,
+    /// Evictions of pods that had been made in place of an evicted one.
+    pub moved_more_than_once: usize,
+    /// Evictions that the API server refused.
+    pub evictions_refused: usize,
+    /// Most pods at one moment that no node could take, beyond those that the snapshot has.
+    pub unschedulable_max: usize,
+}
+
+/// Figures of batch pods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BatchFigures {
+    /// Batch pods that were waited for.
+    pub waited: usize,
+    /// Batch pods that were ended before they were done.
+    pub killed: usize,
+}
+
+/// One disruption budget.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetFigures {
+    /// Namespace.
+    pub namespace: Text,
+    /// Name.
+    pub name: Text,
+    /// Healthy pods that must stay.
+    pub desired_healthy: i32,
+    /// Fewest healthy pods at one moment.
+    pub min_healthy: i32,
+    /// Evictions of ours after which there were fewer healthy pods than must stay.
+    pub violations: usize,
+    /// Pods that an interrupted instance would have taken with it, deleted just before its end, after which there were fewer healthy pods than must
+    /// stay: involuntary, and no violation.
+    pub undercut_by_interruptions: usize,
+}
+
+/// One workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkloadFigures {
+    /// Kind.
+    pub kind: Text,
+    /// Namespace.
+    pub namespace: Text,
+    /// Name.
+    pub name: Text,
+    /// Pods wanted.
+    pub desired: i32,
+    /// Fewest ready pods at one moment.
+    pub min_ready: i32,
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingEntry {
+    /// Stable id of the rule.
+    pub id: &'static str,
+    /// How bad it is.
+    pub severity: &'static str,
+    /// Kind, namespace and name of the object.
+    pub object: String,
+    /// What is wrong, with its numbers.
+    pub reason: String,
+    /// What to do, ready to be pasted.
+    pub remedy: String,
+}
+
+/// One thing that blocks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Blocker {
+    /// What cannot go on.
+    pub what: String,
+    /// Why, with its numbers.
+    pub reason: String,
+}
+
+/// One assumption.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AssumptionEntry {
+    /// What it is about.
+    pub about: String,
+    /// What is assumed.
+    pub value: String,
+    /// `learnt` or `default`.
+    pub source: &'static str,
+    /// Observations behind it.
+    pub samples: usize,
+}

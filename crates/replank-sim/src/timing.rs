@@ -1,0 +1,64 @@
+//! How long the cloud takes.
+
+use replank_model::time::Span;
+
+use replank_apiserver::draw::Draw;
+
+/// A span between two bounds, all equally likely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Shortest.
+    pub low: Span,
+    /// Longest.
+    pub high: Span,
+}
+
+impl Range {
+    /// From `low` to `high` seconds.
+    #[must_use]
+    pub const fn secs(low: i64, high: i64) -> Self {
+        Self { low: Span::from_secs(low), high: Span::from_secs(high) }
+    }
+
+    /// One span of the range.
+    #[must_use]
+    pub fn draw(self, draw: Draw) -> Span {
+        draw.between(self.low, self.high)
+    }
+}
+
+/// How long each step of an instance's life takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CloudTimings {
+    /// A change of a group until it acts. EC2 Auto Scaling reacts within seconds.
+    pub react: Range,
+    /// Launch until the kubelet registers. Users report 28 to 80 s, by AMI and type.
+    pub boot: Range,
+    /// Registration until Ready: the CNI's DaemonSet pod has to start first.
+    pub ready: Range,
+    /// The order to terminate until the machine is off.
+    pub shut_down: Range,
+    /// Machine off until the cloud controller manager has deleted the node: it looks at nodes that stopped being Ready.
+    pub node_gone: Range,
+    /// A claim until the storage driver has made its volume.
+    pub provision: Range,
+    /// The order to attach a volume until it is attached. Block storage takes seconds.
+    pub attach: Range,
+    /// The order to detach a volume until it is detached.
+    pub detach: Range,
+}
+
+impl Default for CloudTimings {
+    fn default() -> Self {
+        Self {
+            react: Range::secs(2, 10),
+            boot: Range::secs(30, 75),
+            ready: Range::secs(10, 25),
+            shut_down: Range::secs(5, 30),
+            node_gone: Range::secs(5, 45),
+            provision: Range::secs(1, 4),
+            attach: Range::secs(1, 6),
+            detach: Range::secs(1, 10),
+        }
+    }
+}

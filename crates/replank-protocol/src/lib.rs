@@ -25,4 +25,5 @@ pub mod provisioner;
 pub mod role;
 pub mod scaling;
 pub mod target;
+pub mod versioned;
 pub mod waiting;

@@ -117,6 +117,7 @@ impl Eyes {
             | Change::Instance { old: None, .. }
             | Change::Group { .. }
             | Change::Message { .. }
+            | Change::Unread(_)
             | Change::Stale => {}
         }
     }

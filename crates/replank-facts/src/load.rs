@@ -67,6 +67,9 @@ impl Load {
         for ix in view.pods_on(node) {
             load.add(view, plan, Bound { ix: *ix, pod: view.pods[*ix].clone() });
         }
+        for unread in view.unread_on(node) {
+            load.refused.push((unread.object.key.clone(), Refused::Unreadable));
+        }
         load.movers.sort_by(|a, b| order(&a.pod).cmp(&order(&b.pod)));
         load.batch.sort_by(|a, b| order(&a.bound.pod).cmp(&order(&b.bound.pod)));
         load.leaving.sort_by(|a, b| order(&a.pod).cmp(&order(&b.pod)));
@@ -141,4 +144,25 @@ fn replicas_wanted(view: &View, pod: &Pod) -> Option<usize> {
         _ => return None,
     };
     usize::try_from(replicas.unwrap_or(1)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::delta::{Delta, Unread};
+    use replank_model::object::{Kind, ObjectRef};
+
+    use super::*;
+
+    #[test]
+    fn a_node_with_a_pod_that_cannot_be_read_is_not_empty() {
+        let (node, groups) = (NodeName::from("web-1"), vec!["web".into()]);
+        let plan = Plan::of_groups("p", groups, crate::plan::Target::default());
+        let mut view = View::default();
+        assert!(Load::of(&view, &plan, &node).is_empty());
+        let object = ObjectRef { kind: Kind::Pod, key: Key::new("shop", "web-0"), uid: Uid::from("u") };
+        view.apply(Delta::Unread(Unread { object, node: Some(node.clone()) }));
+        let load = Load::of(&view, &plan, &node);
+        assert!(!load.is_empty() && !load.is_free());
+        assert_eq!(load.refused, [(Key::new("shop", "web-0"), Refused::Unreadable)]);
+    }
 }

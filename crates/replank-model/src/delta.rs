@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::object::cloud::{Instance, Message, NodeGroup};
 use crate::object::{Object, ObjectRef};
-use crate::text::{GroupName, InstanceId, MessageId};
+use crate::text::{GroupName, InstanceId, MessageId, NodeName};
 
 /// One observed change. A Delta carries the whole new state, so that applying one twice, or missing one before it, does
 /// no harm.
@@ -14,6 +14,8 @@ pub enum Delta {
     Put(Object),
     /// This incarnation of the object is gone.
     Gone(ObjectRef),
+    /// The object is there and cannot be read.
+    Unread(Unread),
     /// The node group is there and looks like this.
     Group(Arc<NodeGroup>),
     /// The node group is gone.
@@ -26,6 +28,15 @@ pub enum Delta {
     Message(Arc<Message>),
     /// The message was deleted, or others may receive it again.
     MessageGone(MessageId),
+}
+
+/// An object that is there and cannot be read: it counts as being there, and nothing is concluded from what it says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unread {
+    /// Which.
+    pub object: ObjectRef,
+    /// The node that a pod is on, where that much can be read.
+    pub node: Option<NodeName>,
 }
 
 impl<T: Into<Object>> From<T> for Delta {

@@ -26,6 +26,8 @@ pub enum Refused {
     Orphan,
     /// It has data in an emptyDir.
     LocalStorage,
+    /// It cannot be read: what it is, and whether it may go, nobody can say.
+    Unreadable,
 }
 
 impl fmt::Display for Refused {
@@ -33,6 +35,7 @@ impl fmt::Display for Refused {
         f.write_str(match self {
             Self::Bare => "it has no controller, nobody would make it again (barePods: refuse)",
             Self::Orphan => "its DaemonSet is gone, nobody would make it again",
+            Self::Unreadable => "it cannot be read",
             Self::LocalStorage => "it has data in an emptyDir, which would be lost (localStorage: refuse)",
         })
     }

@@ -37,6 +37,8 @@ pub enum Blocks {
     },
     /// Its disruption budget does not let it go now.
     Budget(WaitingOn),
+    /// It cannot be read.
+    Unreadable,
     /// Its Workflow has not recorded its result yet.
     Unrecorded,
     /// No cordon keeps it off: what is made in its place may be put onto the same node, again and again.
@@ -65,6 +67,7 @@ impl fmt::Display for Blocks {
                 write!(f, "is one of {replicas} replicas, of which there must be {min} (--min-replica-count)")
             }
             Self::Budget(on) => budget(f, on),
+            Self::Unreadable => f.write_str("cannot be read"),
             Self::Unrecorded => f.write_str("has ended, and its Workflow has not recorded that"),
             Self::BearsCordon => f.write_str("tolerates a cordon: what is made in its place may come back"),
         }

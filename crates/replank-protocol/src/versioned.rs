@@ -21,7 +21,9 @@ pub struct Versioned<T> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// A newer Replank wrote it.
-    #[error("written by a newer Replank (version {version} of the contract, this one reads {VERSION}): upgrade Replank")]
+    #[error(
+        "written by a newer Replank (version {version} of the contract, this one reads {VERSION}): upgrade Replank"
+    )]
     Newer {
         /// Its version.
         version: u64,

@@ -49,7 +49,8 @@ fn action() -> Action {
 }
 
 fn object() -> Object {
-    let value = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "record", "namespace": "shop"}});
+    let value =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "record", "namespace": "shop"}});
     Object::from_json(value).expect("an object")
 }
 
@@ -129,7 +130,12 @@ fn group() -> Vec<Effect> {
             to: LaunchTemplate { image: "ami-1".into(), ..LaunchTemplate::default() }.into(),
         },
         GroupEffect::Resize { group: "web".into(), from: size(3), to: size(4) },
-        GroupEffect::Relieve { instance: "i-1".into(), group: "web".into(), node: node(), hook: "drain".into() },
+        GroupEffect::Relieve {
+            instance: "i-1".into(),
+            group: "web".into(),
+            node: node(),
+            hook: "drain".into(),
+        },
         GroupEffect::CompleteAction { action: action(), expected: Some(drained.clone()) },
         GroupEffect::Heartbeat { action: action() },
         GroupEffect::Terminate {

@@ -152,6 +152,7 @@ impl Cloud {
             Change::Group { new: None, .. }
             | Change::Object { .. }
             | Change::Message { .. }
+            | Change::Unread(_)
             | Change::Stale => {}
         }
     }

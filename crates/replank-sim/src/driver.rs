@@ -253,6 +253,7 @@ fn observed(change: &Change) -> Option<(Stream, Delta)> {
         | Change::Group { old: None, new: None }
         | Change::Instance { old: None, new: None }
         | Change::Message { .. }
+        | Change::Unread(_)
         | Change::Stale => None,
     }
 }

@@ -57,7 +57,7 @@ impl Trace {
                 }
             }
             // A queue is no part of the world.
-            Change::Message { .. } | Change::Stale => {}
+            Change::Message { .. } | Change::Unread(_) | Change::Stale => {}
         }
     }
 

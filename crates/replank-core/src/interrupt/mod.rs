@@ -270,7 +270,7 @@ impl Cache {
                 }
             }
             Change::Message { old, new } => self.inbox.observe(old.as_deref(), new.as_ref()),
-            Change::Group { .. } | Change::Stale => {}
+            Change::Group { .. } | Change::Unread(_) | Change::Stale => {}
         }
     }
 

@@ -151,6 +151,13 @@ impl Fleet {
                     self.lanes.entry(scope.lane_of(&group.name).clone()).or_default();
                 }
             }
+            Change::Unread(unread) => match &unread.node {
+                Some(node) => {
+                    self.dirty_nodes.insert(node.clone());
+                }
+                // It may be on any node.
+                None => self.is_stale = true,
+            },
             Change::Message { .. } | Change::Stale => {}
         }
     }

@@ -281,6 +281,9 @@ fn candidate<'a>(
     if node.is_ready() && share >= threshold_milli && !options.down.consolidates {
         return Err(Keep::Busy { usage, threshold_milli });
     }
+    if let Some(unread) = view.unread_on(&name).next() {
+        return Err(Keep::Pod { pod: unread.object.key.clone(), why: Blocks::Unreadable });
+    }
     let mut moving = Vec::new();
     for pod in pods {
         match fate(view, &options.down, options.expendable_below, pod, now) {

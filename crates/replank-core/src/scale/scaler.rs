@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use replank_model::object::cloud::{GroupSize, InstanceState};
+use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Text};
@@ -258,7 +259,10 @@ impl Scaler {
         turn: &mut Turn,
     ) {
         let name = node.name();
-        let (mut leaving, mut is_empty, mut kept) = (Vec::new(), true, Vec::new());
+        let unread =
+            given.view.unread_on(&name).map(|unread| (unread.object.key.clone(), Blocks::Unreadable));
+        let mut kept: Vec<(Key, Blocks)> = unread.collect();
+        let (mut leaving, mut is_empty) = (Vec::new(), kept.is_empty());
         for ix in sorted_on(given, &name) {
             let Some(pod) = given.view.pods.get(ix) else { continue };
             if pod.is_terminating() && !pod.is_mirror() {
@@ -381,6 +385,7 @@ fn kept_by(why: Blocks) -> WaitingOn {
         | Blocks::NotSafe
         | Blocks::LocalStorage(_)
         | Blocks::FewReplicas { .. }
+        | Blocks::Unreadable
         | Blocks::Unrecorded
         | Blocks::BearsCordon) => WaitingOn::KeepsNode { why: Box::new(why) },
     }

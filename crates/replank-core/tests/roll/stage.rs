@@ -265,6 +265,7 @@ impl Stage {
         let kind = match &delta {
             Delta::Put(object) => Some(object.kind()),
             Delta::Gone(gone) => Some(gone.kind),
+            Delta::Unread(unread) => Some(unread.object.kind),
             Delta::Group(_)
             | Delta::GroupGone(_)
             | Delta::Instance(_)

@@ -6,6 +6,8 @@
 
 mod label_class;
 mod table;
+#[cfg(test)]
+mod tests;
 mod topology;
 
 use std::collections::BTreeMap;
@@ -16,11 +18,11 @@ use rustc_hash::FxHashMap;
 pub use label_class::LabelClass;
 pub use table::{Ix, Table};
 
-use crate::delta::Delta;
+use crate::delta::{Delta, Unread};
 use crate::object::autoscaling::HorizontalPodAutoscaler;
 use crate::object::cloud::{Instance, Message, NodeGroup};
 use crate::object::cluster::{CustomResourceDefinition, NamespaceObject, Other};
-use crate::object::meta::{Key, Meta};
+use crate::object::meta::{Key, Meta, ResourceVersion};
 use crate::object::node::Node;
 use crate::object::pod::Pod;
 use crate::object::policy::{PodDisruptionBudget, PriorityClass, ResourceQuota};
@@ -70,6 +72,8 @@ pub enum Change {
         /// What it is.
         new: Option<Arc<Message>>,
     },
+    /// An object that cannot be read appeared or went.
+    Unread(Unread),
     /// Nothing: the Delta was older than what is known, or spoke of something that is not there.
     Stale,
 }
@@ -96,6 +100,7 @@ macro_rules! view {
             groups: BTreeMap<GroupName, Arc<NodeGroup>>,
             instances: BTreeMap<InstanceId, Arc<Instance>>,
             messages: BTreeMap<MessageId, Arc<Message>>,
+            unread: BTreeMap<(Kind, Key), Unread>,
             classes: LabelClasses,
             topology: Topology,
             pods_on: FxHashMap<NodeName, Vec<Ix<Pod>>>,
@@ -119,6 +124,7 @@ macro_rules! view {
 
         impl View {
             fn put(&mut self, object: Object) -> Change {
+                self.unread.remove(&(object.kind(), object.meta().key()));
                 match object {
                     $( Object::$variant(object) => {
                         if let Some(known) = self.$field.by_key(&object.meta.key()) {
@@ -135,6 +141,14 @@ macro_rules! view {
             }
 
             fn gone(&mut self, gone: &ObjectRef) -> Change {
+                let unread = self.unread.remove(&(gone.kind, gone.key.clone()));
+                match (self.object_gone(gone), unread) {
+                    (Change::Stale, Some(unread)) => Change::Unread(unread),
+                    (change, _) => change,
+                }
+            }
+
+            fn object_gone(&mut self, gone: &ObjectRef) -> Change {
                 match gone.kind {
                     $( Kind::$variant => {
                         if self.$field.by_key(&gone.key).is_some_and(|known| known.meta.uid != gone.uid) {
@@ -245,6 +259,11 @@ impl View {
         match delta {
             Delta::Put(object) => self.put(object),
             Delta::Gone(gone) => self.gone(&gone),
+            // What was read of it before stays: it may be out of date, and is more than nothing.
+            Delta::Unread(unread) => {
+                self.unread.insert((unread.object.kind, unread.object.key.clone()), unread.clone());
+                Change::Unread(unread)
+            }
             Delta::Group(group) => {
                 let old = self.groups.insert(group.name.clone(), group.clone());
                 Change::Group { old, new: Some(group) }
@@ -276,6 +295,17 @@ impl View {
     #[must_use]
     pub fn node(&self, name: &NodeName) -> Option<&Arc<Node>> {
         self.nodes.by_key(&Key::cluster(name.text().clone()))
+    }
+
+    /// Objects that are there and cannot be read, by kind, namespace and name.
+    pub fn unread(&self) -> impl Iterator<Item = &Unread> {
+        self.unread.values()
+    }
+
+    /// Pods that cannot be read and are on a node, or on nobody knows which: any node may have those.
+    pub fn unread_on<'v>(&'v self, node: &'v NodeName) -> impl Iterator<Item = &'v Unread> {
+        let may_be_there = move |unread: &&Unread| unread.node.as_ref().is_none_or(|of| of == node);
+        self.unread.values().filter(|unread| unread.object.kind == Kind::Pod).filter(may_be_there)
     }
 
     /// Pods bound to a node, in no order.
@@ -446,9 +476,11 @@ impl View {
     }
 }
 
-/// Whether `new` is an earlier state of the same incarnation than `known`.
+/// Whether `new` is earlier news than `known`: an earlier state of the same incarnation, or of one that was there before it. Versions are counted over
+/// all objects of a store, so a lower one of another uid is old, too; objects of files may have none.
 fn is_older(new: &Meta, known: &Meta) -> bool {
-    new.uid == known.uid && new.resource_version < known.resource_version
+    let has_version = new.resource_version != ResourceVersion::default();
+    new.resource_version < known.resource_version && (has_version || new.uid == known.uid)
 }
 
 fn other_key(object: &Other) -> OtherKey {

@@ -251,7 +251,7 @@ impl Observer for Recorder {
                     return;
                 }
             }
-            Change::Group { .. } | Change::Message { .. } | Change::Stale => {}
+            Change::Group { .. } | Change::Message { .. } | Change::Unread(_) | Change::Stale => {}
         }
         self.timeline.changed(at, change);
     }

@@ -105,6 +105,7 @@ impl Timeline {
             | Change::Group { .. }
             | Change::Instance { old: None, new: None }
             | Change::Message { .. }
+            | Change::Unread(_)
             | Change::Stale => {}
         }
     }

@@ -93,7 +93,11 @@ impl Account {
                     |state| matches!(state, InstanceState::ShuttingDown | InstanceState::Terminated);
                 self.ended += usize::from(is_down(new.state) && !is_down(old.state));
             }
-            Change::Group { .. } | Change::Instance { .. } | Change::Message { .. } | Change::Stale => {}
+            Change::Group { .. }
+            | Change::Instance { .. }
+            | Change::Message { .. }
+            | Change::Unread(_)
+            | Change::Stale => {}
         }
     }
 

@@ -282,7 +282,7 @@ impl Checkers {
                 let taken = |id: &InstanceId| self.interrupted.is_taken(id);
                 self.ending.instance(old.as_deref(), new.as_deref(), &self.promised, &taken, &mut found);
             }
-            Change::Group { new: None, .. } | Change::Message { .. } | Change::Stale => {}
+            Change::Group { new: None, .. } | Change::Message { .. } | Change::Unread(_) | Change::Stale => {}
         }
     }
 

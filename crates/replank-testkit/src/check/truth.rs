@@ -82,7 +82,7 @@ impl Truth {
                     self.instances.remove(&instance.id);
                 }
             }
-            Change::Message { .. } | Change::Stale => {}
+            Change::Message { .. } | Change::Unread(_) | Change::Stale => {}
         }
     }
 

@@ -243,7 +243,7 @@ impl Account {
                 _ => {}
             },
             Change::Instance { old, new } => self.instance(at, old.as_ref(), new.as_ref()),
-            Change::Group { .. } | Change::Message { .. } | Change::Stale => {}
+            Change::Group { .. } | Change::Message { .. } | Change::Unread(_) | Change::Stale => {}
         }
     }
 

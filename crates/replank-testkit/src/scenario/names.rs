@@ -51,6 +51,7 @@ impl Names {
             | Change::Instance { .. }
             | Change::Group { .. }
             | Change::Message { .. }
+            | Change::Unread(_)
             | Change::Stale => {}
         }
     }

@@ -333,7 +333,7 @@ impl Observer for Story {
             },
             Change::Instance { old, new } => self.instance(at, old.as_deref(), new.as_deref()),
             Change::Group { old, new: Some(new) } => self.failures(at, old.as_deref(), new),
-            Change::Group { new: None, .. } | Change::Message { .. } | Change::Stale => {}
+            Change::Group { new: None, .. } | Change::Message { .. } | Change::Unread(_) | Change::Stale => {}
         }
     }
 

@@ -128,6 +128,7 @@ impl Observer for Connections {
                 | Change::Instance { old: None, .. }
                 | Change::Group { .. }
                 | Change::Message { .. }
+                | Change::Unread(_)
                 | Change::Stale => {}
             }
         }

@@ -1,0 +1,53 @@
+//! Old news, and objects that cannot be read.
+
+use serde_json::json;
+
+use super::*;
+use crate::object::ObjectRef;
+
+fn pod(uid: &str, version: u64, node: &str) -> Delta {
+    let object = json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "web-0", "namespace": "shop", "uid": uid, "resourceVersion": version.to_string()},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]}});
+    Delta::Put(Object::from_json(object).expect("a pod"))
+}
+
+fn reference(uid: &str) -> ObjectRef {
+    ObjectRef { kind: Kind::Pod, key: Key::new("shop", "web-0"), uid: uid.into() }
+}
+
+#[test]
+fn a_lower_version_is_old_news_whatever_the_uid() {
+    let mut view = View::default();
+    view.apply(pod("second", 20, "b"));
+    assert_eq!(view.apply(pod("first", 10, "a")), Change::Stale, "it was there before the second");
+    assert_eq!(view.pods_on(&"a".into()), []);
+    assert_ne!(view.apply(pod("third", 30, "c")), Change::Stale);
+    assert_eq!(view.pods_on(&"c".into()).len(), 1);
+}
+
+#[test]
+fn objects_of_files_have_no_version_and_are_no_old_news() {
+    let mut view = View::default();
+    view.apply(pod("first", 10, "a"));
+    assert_ne!(view.apply(pod("second", 0, "b")), Change::Stale);
+}
+
+#[test]
+fn a_pod_that_cannot_be_read_is_on_its_node_until_it_is_read_or_gone() {
+    let (node, other) = (NodeName::from("a"), NodeName::from("b"));
+    let mut view = View::default();
+    let unread = Unread { object: reference("first"), node: Some(node.clone()) };
+    assert_eq!(view.apply(Delta::Unread(unread.clone())), Change::Unread(unread));
+    assert_eq!((view.unread_on(&node).count(), view.unread_on(&other).count()), (1, 0));
+    view.apply(pod("first", 10, "a"));
+    assert_eq!(view.unread_on(&node).count(), 0, "it could be read");
+    view.apply(Delta::Unread(Unread { object: reference("first"), node: None }));
+    assert_eq!(view.unread_on(&other).count(), 1, "it may be anywhere");
+    assert_eq!(view.pods_on(&node).len(), 1, "what was read of it before stays");
+    view.apply(Delta::Gone(reference("first")));
+    assert_eq!((view.unread().count(), view.pods_on(&node).len()), (0, 0));
+    let lost = Unread { object: reference("second"), node: None };
+    view.apply(Delta::Unread(lost.clone()));
+    assert_eq!(view.apply(Delta::Gone(reference("second"))), Change::Unread(lost));
+}

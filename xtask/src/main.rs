@@ -5,6 +5,7 @@ mod bench_helm;
 mod bench_scan;
 mod deps;
 mod docs;
+mod licences;
 mod list;
 mod openb;
 
@@ -25,6 +26,8 @@ struct Cli {
 enum Task {
     /// Checks which crate depends on what against the allow-lists.
     Deps,
+    /// Checks licences, sources and names of all crates against deny.toml.
+    Licences,
     /// Writes the openb trace as Kubernetes objects: a gzip JSON List.
     Openb(openb::Args),
     /// Rehearses rolls of generated clusters, or scans a generated tree, and prints a table of what that took.
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.task {
         Task::Deps => deps::run(),
+        Task::Licences => licences::run(),
         Task::Openb(args) => openb::run(args),
         Task::Bench(args) => bench::run(args),
         Task::Docs(args) => docs::run(args),

@@ -7,13 +7,19 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use replank_testkit::scenario::{Effects, Scenario, files, play_restarted};
+use replank_testkit::scenario::{Effects, Scenario, files, play_restarted, tell_restarted};
 
 /// Scenarios in which the moment at which somebody looks decides, each with the reason.
-const BY_THE_SECOND: [(&str, &str); 1] = [(
-    "image-cannot-stop-pods",
-    "somebody restarts the Deployment in the second in which the next node may be begun: what comes first decides",
-)];
+const BY_THE_SECOND: [(&str, &str); 2] = [
+    (
+        "interrupt-after-the-run",
+        "a drain that begins a second later puts a pod onto another new node, the one that is taken back after the run",
+    ),
+    (
+        "image-cannot-stop-pods",
+        "somebody restarts the Deployment in the second in which the next node may be begun: what comes first decides",
+    ),
+];
 
 /// What of one run is not of the other.
 fn differences(sound: &Effects, other: &Effects) -> Vec<String> {
@@ -65,6 +71,10 @@ fn a_process_that_starts_anew_at_any_boundary_comes_to_the_same_effects() {
             let (other, _) = play_restarted(&scenario, Some(after)).expect("it plays").expect("a plan");
             let differences = differences(&sound, &other);
             if !differences.is_empty() {
+                if !word.is_empty() {
+                    let told = tell_restarted(&scenario, Some(after)).expect("it plays");
+                    println!("{} after {after}:\n{told}", scenario.name);
+                }
                 failures.push(format!("{} after {after}: {}", scenario.name, differences.join("; ")));
             }
         }

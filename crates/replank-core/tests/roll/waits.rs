@@ -7,6 +7,7 @@ use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::time::Span;
 use replank_protocol::command::Refusal;
+use replank_protocol::command::{Effect, Expected, GroupEffect};
 use replank_protocol::decision::End;
 use replank_protocol::mark;
 use replank_protocol::policy::Refused;
@@ -98,10 +99,17 @@ fn an_ordinary_roll_says_what_it_waits_for() {
 }
 
 #[test]
-fn an_empty_node_is_looked_at_a_little_longer() {
+fn an_instance_is_terminated_with_what_the_driver_has_to_prove() {
     let mut stage = Stage::new(web_plan(json!({})), vec![node("n0", "web", "a")]);
     assert_eq!(stage.run(HOUR), End::Done);
-    assert_eq!(saw(&stage, "quiet").0, Subject::Node("n0".into()));
+    let expected = stage.done.iter().find_map(|(_, command, _)| match &command.effect {
+        Effect::Group(GroupEffect::Terminate { expected, .. }) => Some(expected.clone()),
+        Effect::Group(_) | Effect::Kubernetes(_) | Effect::Queue(_) => None,
+    });
+    let Some(Expected::Drained { node, marked_by, remaining }) = expected else {
+        panic!("{expected:?}\n{}", stage.story())
+    };
+    assert_eq!((node.name, marked_by, remaining), ("n0".into(), "run".into(), Vec::new()));
 }
 
 #[test]

@@ -188,7 +188,7 @@ fn a_pod_is_deleted_by_force_only_after_its_instance() {
     for state in [InstanceState::Running, InstanceState::ShuttingDown] {
         stage.instance(state);
         let refused = stage.order(force.clone());
-        assert!(matches!(refused, Err(Refusal::Conflict { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Refusal::Mismatch { .. })), "{refused:?}");
         assert!(stage.world.get(Kind::Pod, "web-0").is_some());
     }
     stage.instance(InstanceState::Terminated);

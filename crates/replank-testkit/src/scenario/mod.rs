@@ -25,5 +25,5 @@ pub use file::{Problem, Scenario};
 pub(crate) use harness::{Played, Suite, run_suite};
 pub use harness::{files, main};
 pub(crate) use names::Names as PodNames;
-pub use play::{Effects, play, play_restarted};
+pub use play::{Effects, play, play_restarted, tell_restarted};
 pub(crate) use staged::Staged;

@@ -68,6 +68,14 @@ pub fn play_restarted(scenario: &Scenario, after: Option<usize>) -> anyhow::Resu
     tell(scenario, after).map(|(_, played)| played)
 }
 
+/// The same, told as a scenario's golden file tells it: for whoever asks where two differ.
+///
+/// # Errors
+/// As for [`play_restarted`].
+pub fn tell_restarted(scenario: &Scenario, after: Option<usize>) -> anyhow::Result<String> {
+    tell(scenario, after).map(|(text, _)| text)
+}
+
 fn tell(scenario: &Scenario, after: Option<usize>) -> anyhow::Result<(String, Option<(Effects, usize)>)> {
     let plan = match plan_value(scenario)?.map(|value| Plan::read(&value)) {
         Some(Ok(plan)) => Some(Arc::new(plan)),

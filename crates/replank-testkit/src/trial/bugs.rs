@@ -373,7 +373,12 @@ impl Buggy {
                 ) => {
                     let of_group = view.instances().values().filter(|one| one.group == *group);
                     let mut others = of_group.filter(|one| one.id != *instance && one.state.is_alive());
-                    if let Some(other) = others.next() {
+                    // One that is marked and cordoned, too: else the driver sees that it is not what is expected.
+                    let is_marked = |one: &&Arc<Instance>| {
+                        let node = one.node.as_ref().and_then(|name| view.node(name));
+                        node.is_some_and(|node| node.spec.unschedulable && mark::of(node).is_some())
+                    };
+                    if let Some(other) = others.find(is_marked) {
                         let name = other.node.as_ref().and_then(|name| view.node(name));
                         if let Some(other_node) = name {
                             *instance = other.id.clone();

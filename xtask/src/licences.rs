@@ -52,7 +52,7 @@ impl Allowed {
                 ("allow", Some(word)) => allowed.licences.push((*word).to_owned()),
                 ("allow-registry", Some(word)) => allowed.registries.push((*word).to_owned()),
                 ("deny", Some(word)) if line.starts_with("{ crate") => {
-                    allowed.banned.push((*word).to_owned())
+                    allowed.banned.push((*word).to_owned());
                 }
                 (_, _) => {}
             }

@@ -74,10 +74,8 @@ pub fn read(value: &Value) -> Result<Vec<Facts>, FactsError> {
     if let Some(groups) = value["AutoScalingGroups"].as_array() {
         return groups.iter().enumerate().map(|(at, group)| auto_scaling(at, group)).collect();
     }
-    match &value["nodegroup"] {
-        group @ Value::Object(_) => Ok(vec![nodegroup(group)?]),
-        _ => Err(FactsError::Unknown),
-    }
+    let group = &value["nodegroup"];
+    if group.is_object() { Ok(vec![nodegroup(group)?]) } else { Err(FactsError::Unknown) }
 }
 
 /// Facts of one group from several answers: what EKS says, then what its Auto Scaling group adds.

@@ -188,10 +188,10 @@ mod tests {
         for (key, value) in spec.as_object().into_iter().flatten() {
             object["spec"][key] = value.clone();
         }
-        match Object::from_json(object).unwrap() {
-            Object::HorizontalPodAutoscaler(hpa) => problems(&hpa),
-            _ => Vec::new(),
-        }
+        let Object::HorizontalPodAutoscaler(hpa) = Object::from_json(object).unwrap() else {
+            return Vec::new();
+        };
+        problems(&hpa)
     }
 
     #[test]

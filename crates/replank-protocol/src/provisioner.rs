@@ -111,10 +111,10 @@ mod tests {
         let mut object =
             json!({"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": {}, "status": {}});
         object["metadata"]["name"] = name.into();
-        match Object::from_json(object).expect("a valid node") {
-            Object::Node(node) => Maker::of(&node),
-            _ => unreachable!("a node was written"),
-        }
+        let Object::Node(node) = Object::from_json(object).expect("a valid node") else {
+            unreachable!("a node was written")
+        };
+        Maker::of(&node)
     }
 
     #[test]

@@ -74,6 +74,7 @@ impl fmt::Display for Blocks {
     }
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "only what budgets keep comes here")]
 fn budget(f: &mut fmt::Formatter<'_>, on: &WaitingOn) -> fmt::Result {
     match on {
         WaitingOn::Budget { budget, healthy, needed } => {

@@ -135,10 +135,7 @@ impl Scheduler {
         let Change::Object { slot, old, new } = change else { return };
         match (old.as_ref(), new.as_ref()) {
             (_, Some(Object::Pod(new))) => {
-                let old = old.as_ref().and_then(|old| match old {
-                    Object::Pod(old) => Some(old),
-                    _ => None,
-                });
+                let old = if let Some(Object::Pod(old)) = old { Some(old) } else { None };
                 self.pod_changed(*slot, old, Some(new));
             }
             (Some(Object::Pod(old)), None) => self.pod_changed(*slot, Some(old), None),

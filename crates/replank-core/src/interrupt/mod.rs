@@ -288,11 +288,9 @@ impl Cache {
         let is_marked = |instance: &&InstanceId| {
             self.node_of.get(*instance).is_some_and(|node| self.marked.contains(node))
         };
-        let notices = self.inbox.notices().filter(|(_, notice)| match &notice.news {
-            News::Health(health) if health.status == HealthStatus::Closed => {
-                notice.news.instances().iter().any(is_marked)
-            }
-            _ => false,
+        let notices = self.inbox.notices().filter(|(_, notice)| {
+            matches!(&notice.news, News::Health(health) if health.status == HealthStatus::Closed)
+                && notice.news.instances().iter().any(is_marked)
         });
         notices.map(|(message, _)| message.id.clone()).collect()
     }

@@ -393,7 +393,7 @@ fn a_pod_that_its_budget_holds_is_deleted_when_just_its_grace_is_left() {
         Effect::Kubernetes(KubernetesEffect::DeletePod { pod, grace_seconds }) => {
             Some((pod.uid.to_string(), *grace_seconds))
         }
-        _ => None,
+        Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => None,
     });
     assert_eq!(deleted, Some(("shop-1".to_owned(), Some(30))), "{sent:?}");
 }
@@ -576,7 +576,7 @@ fn a_message_is_held_for_twelve_hours_at_most_and_what_was_begun_goes_on_when_it
     let held_until = |sent: &[Command]| {
         let held = sent.iter().find_map(|command| match &command.effect {
             Effect::Queue(QueueEffect::HoldMessage { until, .. }) => Some(*until),
-            _ => None,
+            Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => None,
         });
         held.map(|until| (until - at(0)).as_millis() / 1000)
     };

@@ -150,18 +150,20 @@ impl Migration {
 /// Judges the ways from an object to what it is to be; kinds that are not migrated have none.
 #[must_use]
 pub fn judged(view: &View, kind: Migrated, live: &Object, goal: &Goal) -> Judgement {
-    match live {
-        Object::Deployment(deployment) => judge(view, deployment, goal),
-        other => pods::judge(view, kind, other, goal),
+    if let Object::Deployment(deployment) = live {
+        judge(view, deployment, goal)
+    } else {
+        pods::judge(view, kind, live, goal)
     }
 }
 
 /// An object as it is to be: a manifest without anything that only the API server or a controller writes.
 #[must_use]
 pub fn wanted(live: &Object, goal: &Goal) -> Object {
-    match live {
-        Object::Deployment(deployment) => after(deployment, goal).into(),
-        other => subject::after(other, goal),
+    if let Object::Deployment(deployment) = live {
+        after(deployment, goal).into()
+    } else {
+        subject::after(live, goal)
     }
 }
 

@@ -188,11 +188,8 @@ fn orphans(view: &View, before: &Object) -> u32 {
     };
     let pods = view.select_pods(&before.meta().namespace, &selector).filter_map(|ix| view.pods.get(ix));
     let left = pods.filter(|pod| pod.is_active() && pod.meta.controller().is_none());
-    let left = left.filter(|pod| match before.kind() {
-        // Only pods of its own names are a StatefulSet's.
-        Kind::StatefulSet => is_member(pod, before),
-        _ => true,
-    });
+    // Only pods of its own names are a StatefulSet's.
+    let left = left.filter(|pod| before.kind() != Kind::StatefulSet || is_member(pod, before));
     u32::try_from(left.count()).unwrap_or(u32::MAX)
 }
 

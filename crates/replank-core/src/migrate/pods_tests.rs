@@ -129,9 +129,9 @@ fn others_that_would_take_the_pods_over_are_named() {
         let mut names: Vec<String> = found
             .against(Path::Keep)
             .iter()
-            .map(|found| match found {
-                Hindrance::PodRival { key, .. } => key.name.to_string(),
-                other => panic!("{other}"),
+            .map(|found| {
+                let Hindrance::PodRival { key, .. } = found else { panic!("{found}") };
+                key.name.to_string()
             })
             .collect();
         names.sort();

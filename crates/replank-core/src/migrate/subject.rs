@@ -54,6 +54,7 @@ pub(super) struct Parts<'a> {
 }
 
 /// The parts of an object; `None` for kinds that are not migrated.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other kind is migrated")]
 pub(super) fn parts(object: &Object) -> Option<Parts<'_>> {
     let generation = object.meta().generation;
     match object {

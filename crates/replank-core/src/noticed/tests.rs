@@ -55,10 +55,10 @@ impl Stage {
     fn node(&self) -> Node {
         let value = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "n"},
             "spec": {"providerID": "aws:///a/i-1"}, "status": {}});
-        match Object::from_json(value).expect("a valid node") {
-            Object::Node(node) => Node::clone(&node),
-            _ => unreachable!("a node was written"),
-        }
+        let Object::Node(node) = Object::from_json(value).expect("a valid node") else {
+            unreachable!("a node was written")
+        };
+        Node::clone(&node)
     }
 
     fn instance(&mut self, state: InstanceState) {

@@ -300,7 +300,18 @@ pub(super) fn aside(turn: &mut Turn<'_>, track: &Track<'_>) {
             Stand::OtherRun { run, until } => WaitingOn::OtherRun { run: run.clone(), until: *until },
             Stand::Reopened => WaitingOn::Reopened,
             Stand::NoInstance => WaitingOn::NoInstance,
-            _ => continue,
+            Stand::Bystander
+            | Stand::Usable
+            | Stand::Arriving { .. }
+            | Stand::Closed
+            | Stand::Surplus { .. }
+            | Stand::Found { .. }
+            | Stand::Doomed { .. }
+            | Stand::Draining { .. }
+            | Stand::Skipped { .. }
+            | Stand::Retained { .. }
+            | Stand::Kept { .. }
+            | Stand::Leaving => continue,
         };
         turn.wait(Subject::Node(name.clone()), on);
     }

@@ -376,10 +376,9 @@ fn is_on_time(turn: &mut Turn<'_>, subject: Subject, since: Option<Time>, member
 pub(super) fn cordon(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
     let mut under_way = 0;
     for track in tracks {
-        let expired = track.lane.aside.iter().filter(|name| match &turn.member(name).stand {
-            Stand::OtherRun { until, .. } => *until <= turn.now,
-            _ => false,
-        });
+        let expired = track.lane.aside.iter().filter(
+            |name| matches!(&turn.member(name).stand, Stand::OtherRun { until, .. } if *until <= turn.now),
+        );
         let names: Vec<_> = track.lane.found.iter().chain(expired).take(CORDONS_MAX).cloned().collect();
         for name in names.into_iter().take(CORDONS_MAX - under_way) {
             let member = turn.member(&name);

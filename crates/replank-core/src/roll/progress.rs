@@ -61,7 +61,19 @@ fn of_track(turn: &Turn<'_>, track: &Track<'_>) -> Time {
                 Some(over.map(|batch| batch_deadline(turn, since, batch)).fold(since, Time::max))
             }
             Stand::Skipped { since } => Some(since),
-            _ => None,
+            Stand::Bystander
+            | Stand::Usable
+            | Stand::Arriving { .. }
+            | Stand::Closed
+            | Stand::Surplus { .. }
+            | Stand::Found { .. }
+            | Stand::Draining { .. }
+            | Stand::Retained { .. }
+            | Stand::Reopened
+            | Stand::OtherRun { .. }
+            | Stand::NoInstance
+            | Stand::Kept { .. }
+            | Stand::Leaving => None,
         });
     let of_rests = stage::last_end(turn, track).into_iter().chain(rest::resumed(turn, track));
     of_nodes.chain(of_instances).chain(of_marks).chain(of_rests).fold(turn.scope.options.started, Time::max)

@@ -254,17 +254,13 @@ pub(super) fn late<'a>(turn: &'a Turn<'_>, track: &'a Track<'_>) -> impl Iterato
 }
 
 fn is_late(turn: &Turn<'_>, member: &Member) -> bool {
-    match &member.stand {
-        Stand::Doomed { since, load } => {
-            load.refused.is_empty()
-                && load.unrecorded.is_empty()
-                && load
-                    .batch
-                    .iter()
-                    .all(|batch| batch.otherwise == Otherwise::Moves && batch_is_over(turn, *since, batch))
-        }
-        _ => false,
-    }
+    let Stand::Doomed { since, load } = &member.stand else { return false };
+    load.refused.is_empty()
+        && load.unrecorded.is_empty()
+        && load
+            .batch
+            .iter()
+            .all(|batch| batch.otherwise == Otherwise::Moves && batch_is_over(turn, *since, batch))
 }
 
 /// Pods for which there was no room in this decision, though nothing of their node had been put in place before them: for

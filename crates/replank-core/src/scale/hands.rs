@@ -56,10 +56,11 @@ impl Hands {
         }
         for waiting in waiting {
             let WaitingOn::Room { pod, .. } = &waiting.on else { continue };
-            match &waiting.what {
+            if let Subject::Node(node) = &waiting.what {
                 // A node is begun when there is room for all of its pods; one that there is none for is named.
-                Subject::Node(node) => all_of(view, node).for_each(&mut come),
-                _ => view.pods.by_key(pod).into_iter().for_each(&mut come),
+                all_of(view, node).for_each(&mut come);
+            } else {
+                view.pods.by_key(pod).into_iter().for_each(&mut come);
             }
         }
         for (_, node) in view.nodes.sorted() {

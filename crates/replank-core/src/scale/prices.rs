@@ -60,7 +60,7 @@ impl Prices {
                         |key: &str| members.get(key).map(|value| price(value).ok_or_else(wrong)).transpose();
                     OfType { on_demand: member("onDemand")?, spot: member("spot")? }
                 }
-                _ => return Err(wrong()),
+                Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) => return Err(wrong()),
             };
             prices.insert(Text::from(name.as_str()), of);
         }

@@ -51,7 +51,7 @@ fn every_node_is_replaced_and_nothing_of_ours_is_left() {
         .iter()
         .filter_map(|(_, c, _)| match c.effect {
             Effect::Group(GroupEffect::Terminate { replacement, .. }) => Some(replacement),
-            _ => None,
+            Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => None,
         })
         .collect();
     assert_eq!(replacements, [Replacement::Launch, Replacement::Launch, Replacement::Decrement]);

@@ -174,9 +174,9 @@ fn the_end_of_a_pause_outlives_a_restart_at_any_moment_after_it() {
         }
         let resumed = stage.now - Span::from_secs(60);
         let End::Blocked(why) = stage.run(DAY) else { panic!("{}", stage.story()) };
-        let stalled = why.iter().find_map(|waiting| match waiting.on {
-            WaitingOn::Stalled { since, .. } => Some(since),
-            _ => None,
+        let stalled = why.iter().find_map(|waiting| {
+            let WaitingOn::Stalled { since, .. } = waiting.on else { return None };
+            Some(since)
         });
         let since = stalled.expect("it halts for want of progress");
         assert!((resumed..resumed + Span::from_secs(20)).contains(&since), "{since}, resumed {resumed}");

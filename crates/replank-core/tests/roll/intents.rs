@@ -95,7 +95,9 @@ fn an_intent_that_is_given_again_after_a_restart_leads_to_the_same_end() {
         let end = stage.run(DAY);
         match intent {
             Intent::Cancelled => assert!(matches!(end, End::Cancelled(_)), "{end:?}"),
-            _ => assert!(matches!(end, End::RolledBack(_)), "{end:?}"),
+            Intent::Run | Intent::Paused | Intent::Undo => {
+                assert!(matches!(end, End::RolledBack(_)), "{end:?}");
+            }
         }
         is_clean(&stage);
     }

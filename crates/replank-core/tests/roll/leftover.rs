@@ -77,9 +77,9 @@ fn what_holds_is_not_touched_and_until_when_is_said() {
         stage.sizes = before;
         let sent = stage.done.len();
         let End::Blocked(why) = stage.run(DAY) else { panic!("{}", stage.story()) };
-        let until = why.iter().find_map(|waiting| match &waiting.on {
-            WaitingOn::OtherRun { run, until } if *run == *"run" => Some(*until),
-            _ => None,
+        let until = why.iter().find_map(|waiting| {
+            let WaitingOn::OtherRun { run, until } = &waiting.on else { return None };
+            (*run == *"run").then_some(*until)
         });
         assert!(until.is_some_and(|until| until > stage.now), "{why:?}");
         let keys = done_since(&stage, sent);

@@ -52,7 +52,7 @@ fn ended_in(stage: &Stage) -> Vec<&str> {
             assert_eq!(*replacement, Replacement::Decrement);
             Some(group.as_str())
         }
-        _ => None,
+        Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => None,
     });
     ended.collect()
 }

@@ -19,17 +19,23 @@ const DAY: Span = Span::from_minutes(24 * 60);
 /// Streams that lag differently: pods ahead of budgets, budgets ahead of pods, the cloud last.
 const LAGS: [Lag; 4] = [
     |_| 0,
-    |kind| match kind {
-        Kind::Pod => 0,
-        Kind::PodDisruptionBudget => 2,
-        Kind::Node => 1,
-        _ => 2,
+    |kind| {
+        if kind == Kind::Pod {
+            0
+        } else if kind == Kind::Node {
+            1
+        } else {
+            2
+        }
     },
-    |kind| match kind {
-        Kind::Pod => 2,
-        Kind::PodDisruptionBudget => 0,
-        Kind::Node => 2,
-        _ => 1,
+    |kind| {
+        if kind == Kind::PodDisruptionBudget {
+            0
+        } else if matches!(kind, Kind::Pod | Kind::Node) {
+            2
+        } else {
+            1
+        }
     },
     |_| 2,
 ];
@@ -202,9 +208,12 @@ fn compare(stage: &Stage, rebuilt: &Decision) {
     let lasting = |decision: &Decision| -> BTreeMap<Subject, String> {
         let waits = decision.waiting.iter().filter(|waiting| !passing.contains(&waiting.what));
         // How many pods are healthy is told with what is under way taken off.
-        let words = |on: &WaitingOn| match on {
-            WaitingOn::Budget { budget, .. } => format!("disruption budget {budget}"),
-            on => on.to_string(),
+        let words = |on: &WaitingOn| {
+            if let WaitingOn::Budget { budget, .. } = on {
+                format!("disruption budget {budget}")
+            } else {
+                on.to_string()
+            }
         };
         waits.map(|waiting| (waiting.what.clone(), words(&waiting.on))).collect()
     };

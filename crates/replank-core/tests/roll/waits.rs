@@ -37,7 +37,9 @@ fn web_plan(extra: Value) -> replank_facts::plan::Plan {
 fn blockers(end: End) -> Vec<Waiting> {
     match end {
         End::Blocked(blockers) => blockers,
-        other => panic!("blocked was expected: {other:?}"),
+        other @ (End::Done | End::RolledBack(_) | End::Cancelled(_) | End::Refused(_)) => {
+            panic!("blocked was expected: {other:?}")
+        }
     }
 }
 

@@ -146,7 +146,7 @@ impl Reader<'_> {
         Some(match condition {
             Value::Bool(true) => yes,
             Value::Bool(false) => no,
-            _ => Value::Unknown,
+            Value::Number(_) | Value::Text(_) | Value::List(_) | Value::Unknown => Value::Unknown,
         })
     }
 
@@ -276,7 +276,7 @@ impl Reader<'_> {
 fn not(value: &Value) -> Value {
     match value {
         Value::Bool(value) => Value::Bool(!value),
-        _ => Value::Unknown,
+        Value::Number(_) | Value::Text(_) | Value::List(_) | Value::Unknown => Value::Unknown,
     }
 }
 

@@ -24,10 +24,8 @@ fn pod(owner: Option<(&str, &str)>, extra: Value) -> Pod {
             json!([{"apiVersion": api_version, "kind": kind, "name": "o", "uid": "o1", "controller": true}]);
     }
     merge(&mut value, extra);
-    match object(value) {
-        Object::Pod(pod) => Pod::clone(&pod),
-        _ => unreachable!("a pod was written"),
-    }
+    let Object::Pod(pod) = object(value) else { unreachable!("a pod was written") };
+    Pod::clone(&pod)
 }
 
 fn fate_of(pod: &Pod) -> Fate {

@@ -17,10 +17,10 @@ fn now() -> Time {
 
 fn node(name: &str) -> Node {
     let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name}, "spec": {}, "status": {}});
-    match Object::from_json(node).expect("a node") {
-        Object::Node(node) => Node::clone(&node),
-        _ => unreachable!("a node was written"),
-    }
+    let Object::Node(node) = Object::from_json(node).expect("a node") else {
+        unreachable!("a node was written")
+    };
+    Node::clone(&node)
 }
 
 fn marked(name: &str, run: &str, role: NodeRole, expires: &str) -> Node {
@@ -66,7 +66,7 @@ fn cleared(view: &View) -> View {
                 group.tags = group.tags.without(&key);
                 Delta::Group(group.into())
             }
-            other => panic!("{other:?}"),
+            other @ (Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_)) => panic!("{other:?}"),
         };
         view.apply(delta);
     }

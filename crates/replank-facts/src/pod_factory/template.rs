@@ -88,13 +88,18 @@ fn bare(view: &View, name: ObjectName, pod: &Arc<Pod>) -> Result<Mould, SubjectE
 }
 
 fn read(pod: Value) -> Result<Arc<Pod>, SubjectError> {
-    match Object::from_json(pod)? {
-        Object::Pod(pod) => Ok(pod),
-        other => unreachable!("what was made a Pod is one, not {}", other.kind_name()),
-    }
+    let object = Object::from_json(pod)?;
+    let Object::Pod(pod) = object else {
+        unreachable!("what was made a Pod is one, not {}", object.kind_name())
+    };
+    Ok(pod)
 }
 
 /// How pods are named, and how many are wanted.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind with a template has replicas, or is one pod"
+)]
 fn naming(object: &Object, value: &Value) -> (Naming, usize) {
     let number = |place: &str| value.pointer(place).and_then(Value::as_i64);
     let wanted = |count: i64| usize::try_from(count).unwrap_or(0);

@@ -129,10 +129,11 @@ fn metrics(recorded: &Value) -> anyhow::Result<Metrics> {
 
 fn autoscaler(case: &Value) -> anyhow::Result<HorizontalPodAutoscaler> {
     let object = typed(&case["hpa"], "autoscaling/v2", "HorizontalPodAutoscaler");
-    let mut hpa = match Object::from_json(object)? {
-        Object::HorizontalPodAutoscaler(hpa) => (*hpa).clone(),
-        other => bail!("{} is no autoscaler", other.reference()),
+    let object = Object::from_json(object)?;
+    let Object::HorizontalPodAutoscaler(hpa) = &object else {
+        bail!("{} is no autoscaler", object.reference());
     };
+    let mut hpa = (**hpa).clone();
     if let Some(status) = case.get("initialStatus") {
         hpa.status = read::<HorizontalPodAutoscalerStatus>(status)?;
     }

@@ -16,8 +16,7 @@ pub(crate) fn typed(recorded: &Value, api_version: &str, kind: &str) -> Value {
 }
 
 pub(crate) fn pod(recorded: &Value) -> anyhow::Result<Arc<Pod>> {
-    match Object::from_json(typed(recorded, "v1", "Pod"))? {
-        Object::Pod(pod) => Ok(pod),
-        other => bail!("{} is no pod", other.reference()),
-    }
+    let object = Object::from_json(typed(recorded, "v1", "Pod"))?;
+    let Object::Pod(pod) = object else { bail!("{} is no pod", object.reference()) };
+    Ok(pod)
 }

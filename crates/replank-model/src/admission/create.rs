@@ -181,9 +181,10 @@ fn narrow(term: &mut Members, labels: &Members) {
     }
     nested(term, "labelSelector", |selector| {
         let list = selector.entry("matchExpressions").or_insert(Value::Null);
-        match list {
-            Value::Array(expressions) => expressions.append(&mut added),
-            _ => *list = Value::Array(added),
+        if let Value::Array(expressions) = list {
+            expressions.append(&mut added);
+        } else {
+            *list = Value::Array(added);
         }
     });
 }

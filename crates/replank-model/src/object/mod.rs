@@ -240,19 +240,13 @@ impl Object {
     /// The kind's name, of untyped kinds too.
     #[must_use]
     pub fn kind_name(&self) -> &str {
-        match self {
-            Self::Other(other) => &other.kind,
-            typed => typed.kind().as_str(),
-        }
+        if let Self::Other(other) = self { &other.kind } else { self.kind().as_str() }
     }
 
     /// API group and version, of untyped kinds too.
     #[must_use]
     pub fn api_version(&self) -> &str {
-        match self {
-            Self::Other(other) => &other.api_version,
-            typed => typed.kind().api_version(),
-        }
+        if let Self::Other(other) = self { &other.api_version } else { self.kind().api_version() }
     }
 
     /// What identifies this incarnation.

@@ -197,27 +197,40 @@ impl<'a> Parser<'a> {
         match self.peek() {
             Token::Word(_) | Token::Not => {}
             Token::End => return Ok(requirements),
-            other => return Err(other.instead_of(Expected::Start)),
+            other @ (Token::Open
+            | Token::Close
+            | Token::Comma
+            | Token::Equals
+            | Token::DoubleEquals
+            | Token::NotEquals
+            | Token::Greater
+            | Token::Less) => return Err(other.instead_of(Expected::Start)),
         }
         loop {
             requirements.push(self.requirement()?);
             match self.take() {
                 Token::End => return Ok(requirements),
                 Token::Comma => {}
-                other => return Err(other.instead_of(Expected::CommaOrEnd)),
+                other @ (Token::Open
+                | Token::Close
+                | Token::Not
+                | Token::Equals
+                | Token::DoubleEquals
+                | Token::NotEquals
+                | Token::Greater
+                | Token::Less
+                | Token::Word(_)) => return Err(other.instead_of(Expected::CommaOrEnd)),
             }
-            match self.peek() {
-                Token::Word(_) | Token::Not => {}
-                other => return Err(other.instead_of(Expected::StartAfterComma)),
+            let next = self.peek();
+            if !matches!(next, Token::Word(_) | Token::Not) {
+                return Err(next.instead_of(Expected::StartAfterComma));
             }
         }
     }
 
     fn requirement(&mut self) -> Result<Requirement, SelectorError> {
-        let (negated, token) = match self.take() {
-            Token::Not => (true, self.take()),
-            token => (false, token),
-        };
+        let first = self.take();
+        let (negated, token) = if first == Token::Not { (true, self.take()) } else { (false, first) };
         let Token::Word(key) = token else {
             return Err(token.instead_of(Expected::Identifier));
         };
@@ -244,7 +257,10 @@ impl<'a> Parser<'a> {
             Token::NotEquals => Operator::NotEquals,
             Token::Greater => Operator::GreaterThan,
             Token::Less => Operator::LessThan,
-            other => return Err(other.instead_of(Expected::Operator)),
+            other
+            @ (Token::End | Token::Open | Token::Close | Token::Comma | Token::Not | Token::Word(_)) => {
+                return Err(other.instead_of(Expected::Operator));
+            }
         };
         let mut values = match operator {
             Operator::In | Operator::NotIn => self.value_set()?,
@@ -266,17 +282,16 @@ impl<'a> Parser<'a> {
         if matches!(self.peek(), Token::End | Token::Comma) {
             return Ok("");
         }
-        match self.take() {
-            Token::Word(value) => Ok(value),
-            other => Err(other.instead_of(Expected::Identifier)),
-        }
+        let token = self.take();
+        let Token::Word(value) = token else { return Err(token.instead_of(Expected::Identifier)) };
+        Ok(value)
     }
 
     /// `(a,b)`, with its parentheses. Nothing between commas, or between a comma and a parenthesis, is the empty value.
     fn value_set(&mut self) -> Result<Vec<&'a str>, SelectorError> {
-        match self.take() {
-            Token::Open => {}
-            other => return Err(other.instead_of(Expected::OpenParenthesis)),
+        let token = self.take();
+        if token != Token::Open {
+            return Err(token.instead_of(Expected::OpenParenthesis));
         }
         match self.peek() {
             Token::Word(_) | Token::Comma => {}
@@ -284,16 +299,23 @@ impl<'a> Parser<'a> {
                 self.take();
                 return Ok(vec![""]);
             }
-            other => return Err(other.instead_of(Expected::ValueOrClose)),
+            other @ (Token::End
+            | Token::Open
+            | Token::Not
+            | Token::Equals
+            | Token::DoubleEquals
+            | Token::NotEquals
+            | Token::Greater
+            | Token::Less) => return Err(other.instead_of(Expected::ValueOrClose)),
         }
         let mut values = Vec::new();
         loop {
             match self.take() {
                 Token::Word(value) => {
                     values.push(value);
-                    match self.peek() {
-                        Token::Comma | Token::Close => {}
-                        other => return Err(other.instead_of(Expected::CommaOrClose)),
+                    let next = self.peek();
+                    if !matches!(next, Token::Comma | Token::Close) {
+                        return Err(next.instead_of(Expected::CommaOrClose));
                     }
                 }
                 Token::Comma => {
@@ -302,7 +324,14 @@ impl<'a> Parser<'a> {
                     }
                 }
                 Token::Close => return Ok(values),
-                other => return Err(other.instead_of(Expected::CommaOrValue)),
+                other @ (Token::End
+                | Token::Open
+                | Token::Not
+                | Token::Equals
+                | Token::DoubleEquals
+                | Token::NotEquals
+                | Token::Greater
+                | Token::Less) => return Err(other.instead_of(Expected::CommaOrValue)),
             }
         }
     }

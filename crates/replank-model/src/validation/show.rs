@@ -62,10 +62,7 @@ fn members(of: &str) -> impl Iterator<Item = &'static str> {
 
 fn write(of: &str, value: &Value, text: &mut String) {
     if let Some(item) = of.strip_prefix("[]") {
-        return match value {
-            Value::Array(items) => list(item, items, text),
-            _ => text.push_str("null"),
-        };
+        return if let Value::Array(items) = value { list(item, items, text) } else { text.push_str("null") };
     }
     if let Some(inner) = of.strip_prefix('*') {
         return if value.is_null() { text.push_str("null") } else { write(inner, value, text) };

@@ -86,26 +86,21 @@ pub(super) fn of_stateful_set(strategy: &Field<'_>, causes: &mut Causes) {
 
 /// A number or a share of all (`ValidatePositiveIntOrPercent`).
 fn share(field: &Field<'_>, causes: &mut Causes) {
-    match field.value {
-        Value::String(text) => {
-            for rule in names::percent(text) {
-                causes.invalid(&field.path, Shown::word(text), rule);
-            }
+    if let Value::String(text) = field.value {
+        for rule in names::percent(text) {
+            causes.invalid(&field.path, Shown::word(text), rule);
         }
-        _ => causes.not_negative(&field.path, field.number_or_zero()),
+    } else {
+        causes.not_negative(&field.path, field.number_or_zero());
     }
 }
 
 /// The number itself, or that before the percent sign (`getIntOrPercentValue`). Any other text is the number that it
 /// begins as, or 0.
 fn number(field: &Field<'_>) -> i64 {
-    match field.value {
-        Value::String(text) => {
-            let digits = text.strip_suffix('%').filter(|_| names::percent(text).is_empty()).unwrap_or(text);
-            parse_int(digits.as_bytes()).unwrap_or(0)
-        }
-        _ => field.number_or_zero(),
-    }
+    let Value::String(text) = field.value else { return field.number_or_zero() };
+    let digits = text.strip_suffix('%').filter(|_| names::percent(text).is_empty()).unwrap_or(text);
+    parse_int(digits.as_bytes()).unwrap_or(0)
 }
 
 /// `IsNotMoreThan100Percent`.

@@ -63,9 +63,10 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn wrong(self, member: &str, found: &Value, expected: &'static str) -> Poison {
-        let found = match found {
-            Value::String(text) => shown(&format!("{text:?}")),
-            other => shown(&other.to_string()),
+        let found = if let Value::String(text) = found {
+            shown(&format!("{text:?}"))
+        } else {
+            shown(&found.to_string())
         };
         Poison::Value { member: self.path(member), found, expected }
     }

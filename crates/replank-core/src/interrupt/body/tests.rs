@@ -41,7 +41,7 @@ fn time(text: &str) -> Time {
 fn notice(text: &str) -> Notice {
     match read(text) {
         Body::Notice(notice) => notice,
-        other => panic!("{other:?}"),
+        other @ (Body::Test | Body::Foreign { .. } | Body::Poison(_)) => panic!("{other:?}"),
     }
 }
 
@@ -78,7 +78,7 @@ fn changed(sample: &str, changes: Value) -> String {
 fn poison(text: &str) -> String {
     match read(text) {
         Body::Poison(poison) => poison.to_string(),
-        other => panic!("{other:?}"),
+        other @ (Body::Notice(_) | Body::Test | Body::Foreign { .. }) => panic!("{other:?}"),
     }
 }
 
@@ -185,7 +185,7 @@ fn a_queue_that_is_tried_out_is_told_nothing() {
 fn what_is_whole_and_not_ours_is_foreign_and_says_what_it_is() {
     let foreign = |text: &str| match read(text) {
         Body::Foreign { what } => what.to_string(),
-        other => panic!("{other:?}"),
+        other @ (Body::Notice(_) | Body::Test | Body::Poison(_)) => panic!("{other:?}"),
     };
     let other = changed(SPOT, json!({"detail-type": "EC2 Spot Instance Request Fulfillment"}));
     assert_eq!(foreign(&other), "aws.ec2: EC2 Spot Instance Request Fulfillment");

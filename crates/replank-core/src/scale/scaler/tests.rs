@@ -121,7 +121,9 @@ impl Stage {
                 self.view.apply(Delta::from(lifted));
                 format!("lets go of {}", node.name)
             }
-            other => panic!("no scaler does {other:?}"),
+            other @ (Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_)) => {
+                panic!("no scaler does {other:?}")
+            }
         }
     }
 }

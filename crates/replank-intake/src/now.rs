@@ -121,10 +121,12 @@ impl NowFinder {
             Value::Array(values) => values.iter().for_each(|value| self.walk(depth, key, value)),
             Value::Object(members) => {
                 for (key, value) in members {
-                    match value {
-                        Value::String(text) if key == "deletionTimestamp" => self.deletion(members, text),
-                        Value::Array(_) | Value::Object(_) if lies_ahead(key) => {}
-                        value => self.walk(depth, key, value),
+                    if let Value::String(text) = value
+                        && key == "deletionTimestamp"
+                    {
+                        self.deletion(members, text);
+                    } else if !(matches!(value, Value::Array(_) | Value::Object(_)) && lies_ahead(key)) {
+                        self.walk(depth, key, value);
                     }
                 }
             }

@@ -314,10 +314,8 @@ impl Inputs {
 
 /// What the operating system said, as a problem.
 pub(crate) fn read_problem(error: &io::Error) -> ProblemKind {
-    let cause = match error.kind() {
-        io::ErrorKind::PermissionDenied => ReadFailure::Permission,
-        _ => ReadFailure::Other,
-    };
+    let is_denied = error.kind() == io::ErrorKind::PermissionDenied;
+    let cause = if is_denied { ReadFailure::Permission } else { ReadFailure::Other };
     ProblemKind::Read { message: error.to_string(), cause }
 }
 

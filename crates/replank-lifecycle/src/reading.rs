@@ -106,9 +106,9 @@ impl Reader {
     /// What autoscalers scale by a group that has moved since (`extensions`): it is found as long as the cluster serves that
     /// group, which the newest of its kubelets tells; behind that, the autoscaler scales nothing (`no matches for kind`).
     pub fn settle(&mut self, objects: &mut [Object]) {
-        let versions = objects.iter().filter_map(|object| match object {
-            Object::Node(node) => node.status.node_info.kubelet_version.parse::<Release>().ok(),
-            _ => None,
+        let versions = objects.iter().filter_map(|object| {
+            let Object::Node(node) = object else { return None };
+            node.status.node_info.kubelet_version.parse::<Release>().ok()
         });
         let Some(cluster) = versions.max() else { return };
         for object in objects {

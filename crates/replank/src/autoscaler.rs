@@ -92,7 +92,9 @@ impl AutoscalerArgs {
                         scale::SIMULATED_MAX
                     )
                 }
-                other => other.words(),
+                other @ (scale::Assumed::Computed(..)
+                | scale::Assumed::LeastOf(..)
+                | scale::Assumed::ZonesInTurn(_)) => other.words(),
             },
             source: Source::Default,
         }));

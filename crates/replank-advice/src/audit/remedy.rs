@@ -313,7 +313,9 @@ fn write_yaml(text: &mut String, value: &Value, depth: usize) {
                 writeln!(text, "{indent}- {}", inner.trim_end()).expect("a string takes everything");
             }
         }
-        scalar => writeln!(text, "{indent}{}", scalar_text(scalar)).expect("a string takes everything"),
+        scalar @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+            writeln!(text, "{indent}{}", scalar_text(scalar)).expect("a string takes everything");
+        }
     }
 }
 
@@ -330,15 +332,14 @@ fn write_member(text: &mut String, member: &Value, depth: usize) {
             // A list may stand as far left as its key.
             write_yaml(text, member, depth - 1);
         }
-        scalar => writeln!(text, " {}", scalar_text(scalar)).expect("a string takes everything"),
+        scalar @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+            writeln!(text, " {}", scalar_text(scalar)).expect("a string takes everything");
+        }
     }
 }
 
 fn scalar_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => quoted(text),
-        other => other.to_string(),
-    }
+    if let Value::String(text) = value { quoted(text) } else { value.to_string() }
 }
 
 /// In quotes unless it reads as a plain word.

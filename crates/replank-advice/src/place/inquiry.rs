@@ -173,13 +173,12 @@ impl Inquiry {
 
     /// Takes an object to be there, or to look like this.
     pub fn put(&mut self, object: Object) {
-        let object = match object {
-            Object::PersistentVolumeClaim(claim) => {
-                let mut claim = (*claim).clone();
-                admit_claim(&self.view, &mut claim);
-                claim.into()
-            }
-            other => other,
+        let object = if let Object::PersistentVolumeClaim(claim) = object {
+            let mut claim = (*claim).clone();
+            admit_claim(&self.view, &mut claim);
+            claim.into()
+        } else {
+            object
         };
         // A manifest knows no version; it comes after everything that is there.
         let known = self.view.object(object.kind(), &object.meta().key());

@@ -58,19 +58,20 @@ impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_enlarged = self.changes.iter().any(|change| matches!(change, Change::Enlarge { .. }));
         for (number, change) in self.changes.iter().enumerate() {
-            match change {
-                Change::Enlarge { .. } => f.write_str(if number == 1 { ", but " } else { " and " })?,
-                _ if number > 0 => f.write_str(", and ")?,
-                _ => {}
+            if matches!(change, Change::Enlarge { .. }) {
+                f.write_str(if number == 1 { ", but " } else { " and " })?;
+            } else if number > 0 {
+                f.write_str(", and ")?;
             }
-            match change {
-                Change::AddNode { group, zone, .. } if is_enlarged => {
-                    write!(f, "add a node like those of the group {group}")?;
-                    if let Some(zone) = zone.as_ref().filter(|zone| !zone.is_empty()) {
-                        write!(f, " in {zone}")?;
-                    }
+            if let Change::AddNode { group, zone, .. } = change
+                && is_enlarged
+            {
+                write!(f, "add a node like those of the group {group}")?;
+                if let Some(zone) = zone.as_ref().filter(|zone| !zone.is_empty()) {
+                    write!(f, " in {zone}")?;
                 }
-                change => write!(f, "{change}")?,
+            } else {
+                write!(f, "{change}")?;
             }
         }
         match self.replaced {

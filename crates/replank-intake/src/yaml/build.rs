@@ -178,6 +178,7 @@ impl Builder<'_, '_, '_> {
         Ok(())
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "granit's events are not exhaustive")]
     fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Wrong> {
         let at = span.start;
         match event {
@@ -326,15 +327,13 @@ impl Builder<'_, '_, '_> {
             self.anchors.insert(anchor, Recorded { value, nodes, bytes });
         }
         let Some(frame) = self.stack.last_mut() else {
-            match node.value(at)? {
-                Value::Null => {
-                    self.empty += 1;
-                    self.emit.index -= 1;
-                }
-                value => {
-                    let line = self.line(at);
-                    self.emit.document(line, value);
-                }
+            let value = node.value(at)?;
+            if value.is_null() {
+                self.empty += 1;
+                self.emit.index -= 1;
+            } else {
+                let line = self.line(at);
+                self.emit.document(line, value);
             }
             return Ok(());
         };

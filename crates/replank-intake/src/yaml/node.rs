@@ -29,6 +29,7 @@ impl Wrong {
     }
 
     /// Templates are often valid YAML up to a point: `{{name}}` is a mapping with a mapping as its key.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "every other problem stays as it is")]
     pub(super) fn in_template(self, text: &str) -> Self {
         let message = match self.kind {
             ProblemKind::Yaml { message, .. } => message,

@@ -116,15 +116,12 @@ fn an_autoscaler_of_v1_has_all_its_metrics() {
     };
     let names = |read_as: &Value| -> Vec<String> {
         let metrics = read_as["spec"]["metrics"].as_array().expect("a list");
-        let source = |metric: &Value| match &metric["pods"]["metric"]["name"] {
-            Value::String(name) => {
-                format!("{name} {}", metric["pods"]["target"]["averageValue"].as_str().unwrap())
+        let source = |metric: &Value| {
+            if let Value::String(name) = &metric["pods"]["metric"]["name"] {
+                return format!("{name} {}", metric["pods"]["target"]["averageValue"].as_str().unwrap());
             }
-            _ => format!(
-                "{} {}",
-                metric["resource"]["name"].as_str().unwrap(),
-                metric["resource"]["target"]["averageUtilization"]
-            ),
+            let resource = &metric["resource"];
+            format!("{} {}", resource["name"].as_str().unwrap(), resource["target"]["averageUtilization"])
         };
         metrics.iter().map(source).collect()
     };

@@ -130,10 +130,7 @@ fn of_helm(scan: &mut Scan<'_>, name: &Arc<str>, text: &str, within: &Origin) {
     match serde_json::from_str::<std::collections::BTreeMap<String, serde_json::Value>>(text) {
         Ok(manifests) => {
             for manifest in manifests.values() {
-                let text = match manifest {
-                    serde_json::Value::String(text) => text.clone(),
-                    other => other.to_string(),
-                };
+                let text = manifest.as_str().map_or_else(|| manifest.to_string(), str::to_owned);
                 scan.text(name, &text, within, &super::Hint::default());
             }
         }

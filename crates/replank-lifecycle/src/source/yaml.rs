@@ -130,6 +130,7 @@ impl<'t> Builder<'t> {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "granit's events are not exhaustive")]
     fn event(&mut self, event: Event<'t>, span: Span) -> Result<(), NotYaml> {
         match event {
             Event::Scalar(text, style, anchor, tag) => self.scalar(text, style, anchor, tag.is_some(), span),
@@ -226,7 +227,7 @@ impl<'t> Builder<'t> {
                     Frame::List { at, anchor, items, .. } if root => {
                         Frame::List { want: want::root_item(), at, anchor, items }
                     }
-                    other => other,
+                    other @ (Frame::Map { .. } | Frame::List { .. } | Frame::Skip { .. }) => other,
                 };
                 self.stack.push(frame);
             }

@@ -76,6 +76,7 @@ impl<'t> Builder<'t> {
         self.offset + range.start..self.offset + range.end
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "granit's events are not exhaustive")]
     fn event(&mut self, event: Event<'t>, span: Span) -> Result<(), String> {
         let range = self.range(&span);
         match event {

@@ -121,14 +121,12 @@ impl Attempt {
         }
         let wrong =
             |error: anyhow::Error| Failure::usage(error.context(format!("{} cannot be tried", self.name)));
-        match Object::from_json(value).map_err(|error| wrong(anyhow::Error::new(error)))? {
-            Object::HorizontalPodAutoscaler(changed) => {
-                is_right(&changed)
-                    .map_err(|failure| wrong(failure.error).next("correct it and try again"))?;
-                Ok(HorizontalPodAutoscaler::clone(&changed))
-            }
-            other => Err(wrong(anyhow!("it became {}", other.reference()))),
-        }
+        let object = Object::from_json(value).map_err(|error| wrong(anyhow::Error::new(error)))?;
+        let Object::HorizontalPodAutoscaler(changed) = &object else {
+            return Err(wrong(anyhow!("it became {}", object.reference())));
+        };
+        is_right(changed).map_err(|failure| wrong(failure.error).next("correct it and try again"))?;
+        Ok(HorizontalPodAutoscaler::clone(changed))
     }
 }
 

@@ -244,10 +244,9 @@ mod tests {
     fn hpa(name: &str, metrics: &serde_json::Value) -> HorizontalPodAutoscaler {
         let object = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": name, "namespace": "shop"},
             "spec": {"scaleTargetRef": {"kind": "Deployment", "name": name}, "maxReplicas": 3, "metrics": metrics}});
-        match Object::from_json(object).unwrap() {
-            Object::HorizontalPodAutoscaler(hpa) => (*hpa).clone(),
-            other => panic!("{}", other.reference()),
-        }
+        let object = Object::from_json(object).unwrap();
+        let Object::HorizontalPodAutoscaler(hpa) = &object else { panic!("{}", object.reference()) };
+        (**hpa).clone()
     }
 
     fn error(text: &str) -> String {

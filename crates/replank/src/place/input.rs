@@ -141,9 +141,11 @@ fn is_workload_kind(object: &Value) -> bool {
 fn object(mut value: Value, namespace: &Namespace) -> Result<Object, anyhow::Error> {
     name(&mut value);
     let object = Object::from_json(value)?;
-    let is_namespaced = match object.kind() {
-        Kind::Other => !object.meta().namespace.is_empty() || object.api_version().contains('/'),
-        kind => kind.is_namespaced(),
+    let kind = object.kind();
+    let is_namespaced = if kind == Kind::Other {
+        !object.meta().namespace.is_empty() || object.api_version().contains('/')
+    } else {
+        kind.is_namespaced()
     };
     if is_namespaced && object.meta().namespace.is_empty() {
         return Ok(object.map_meta(|meta| meta.namespace = namespace.clone()));

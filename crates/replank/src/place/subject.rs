@@ -178,10 +178,8 @@ fn of_object(inquiry: &mut Inquiry, object: &Object) -> Result<Asked, Failure> {
     })?;
     let first = (!mould.is_per_node()).then(|| inquiry.make(&mould));
     let name = object.meta().name.clone();
-    let editable = match object.kind() {
-        Kind::Pod => None,
-        _ => Some(format!("{}/{name}", object.kind_name().to_lowercase())),
-    };
+    let editable =
+        (object.kind() != Kind::Pod).then(|| format!("{}/{name}", object.kind_name().to_lowercase()));
     let notes =
         first.as_ref().and_then(|pod| other_scheduler(pod)).into_iter().chain(named_node(object)).collect();
     let copies = mould.wanted;
@@ -231,12 +229,13 @@ fn known_before(view: &View, object: &Object) -> Vec<String> {
                     if is_own { view.pods_of(&set.meta.uid).len() } else { 0 }
                 })
                 .sum::<usize>();
-        notes.push(match object.kind() {
-            Kind::Pod => "a pod of this name is in the snapshot and stays; asked about another like it".to_owned(),
-            _ => format!(
+        notes.push(if object.kind() == Kind::Pod {
+            "a pod of this name is in the snapshot and stays; asked about another like it".to_owned()
+        } else {
+            format!(
                 "it is in the snapshot: its {pods} pods stay, and what is asked about comes beside them, as while a rolling \
                  update surges; name it instead of its manifest to ask about the present one"
-            ),
+            )
         });
     }
     notes

@@ -116,10 +116,12 @@ fn at_rates(scene: &mut Scene, text: &str) -> Result<(), Failure> {
 
 /// When what a row begins has come to its end.
 fn ends(row: &Happening, start: Time) -> Time {
-    let notice = match &row.what {
-        What::Cloud(_, CloudSays::Retirement(notice))
-        | What::Some(_, _, _, Befalls::Cloud(CloudSays::Retirement(notice))) => *notice,
-        _ => Span::ZERO,
+    let notice = if let What::Cloud(_, CloudSays::Retirement(notice))
+    | What::Some(_, _, _, Befalls::Cloud(CloudSays::Retirement(notice))) = &row.what
+    {
+        *notice
+    } else {
+        Span::ZERO
     };
     row.when.at(start) + notice
 }

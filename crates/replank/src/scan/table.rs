@@ -87,9 +87,10 @@ pub(super) fn who(finding: &Finding) -> String {
 
 /// How it was seen, unless it is as plain as can be.
 pub(super) fn how(finding: &Finding) -> String {
-    let mut how = match finding.evidence {
-        Evidence::Manifest => String::new(),
-        _ => finding.evidence.to_string(),
+    let mut how = if matches!(finding.evidence, Evidence::Manifest) {
+        String::new()
+    } else {
+        finding.evidence.to_string()
     };
     if finding.confidence == Confidence::Low {
         how.push_str(if how.is_empty() { "worth a look" } else { "; worth a look" });

@@ -84,9 +84,9 @@ impl Scanned {
     /// `PATH:LINE VERSION KIND NAME EVIDENCE CONFIDENCE`
     fn findings(&self) -> Vec<String> {
         let of = |finding: &Value| {
-            let text = |key: &str| match &finding[key] {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
+            let text = |key: &str| {
+                let found = &finding[key];
+                found.as_str().map_or_else(|| found.to_string(), str::to_owned)
             };
             format!(
                 "{}:{} {} {} {} {} {}",

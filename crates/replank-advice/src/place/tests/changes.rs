@@ -225,9 +225,9 @@ fn a_higher_priority_pushes_others_out() {
         pod("p", &json!({})),
     ];
     let remedies = expect(&objects, "give it the priority class high (1000): 1 pod on a would be evicted");
-    let found = remedies.iter().find_map(|remedy| match &remedy.changes[0] {
-        Change::Prioritize { victims, .. } => Some(victims.clone()),
-        _ => None,
+    let found = remedies.iter().find_map(|remedy| {
+        let Change::Prioritize { victims, .. } = &remedy.changes[0] else { return None };
+        Some(victims.clone())
     });
     assert_eq!(found, Some(vec![Key::new("shop", "big")]));
 }

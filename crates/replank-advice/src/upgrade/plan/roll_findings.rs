@@ -59,21 +59,14 @@ fn checked(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
         .filter(|finding| finding.severity == Severity::Blocking)
         // Versions are this plan's own business: it looks at them as they are by then.
         .filter(|finding| finding.rule != check::Rule::VersionSkew)
-        .map(|finding| match finding.rule {
-            check::Rule::OldImage => Finding {
-                rule: Rule::ImageGone,
-                severity: Severity::Blocking,
-                object: finding.object,
-                reason: finding.reason,
-                remedy: finding.remedy,
-            },
-            other => Finding {
-                rule: Rule::RollBlocked,
-                severity: Severity::Blocking,
-                object: finding.object,
-                reason: format!("{other}: {}", finding.reason),
-                remedy: finding.remedy,
-            },
+        .map(|finding| {
+            let (rule, reason) = if finding.rule == check::Rule::OldImage {
+                (Rule::ImageGone, finding.reason)
+            } else {
+                (Rule::RollBlocked, format!("{}: {}", finding.rule, finding.reason))
+            };
+            let (object, remedy) = (finding.object, finding.remedy);
+            Finding { rule, severity: Severity::Blocking, object, reason, remedy }
         })
         .collect()
 }

@@ -156,12 +156,11 @@ fn ingress(spec: &Value) -> Value {
         if of["resource"].is_object() {
             return json!({"resource": of["resource"]});
         }
-        let (name, port) = match &of["service"] {
-            Value::Object(service) => {
-                let port = &service["port"];
-                (service["name"].clone(), or(&port["number"], port["name"].clone()))
-            }
-            _ => (of["serviceName"].clone(), of["servicePort"].clone()),
+        let (name, port) = if let Value::Object(service) = &of["service"] {
+            let port = &service["port"];
+            (service["name"].clone(), or(&port["number"], port["name"].clone()))
+        } else {
+            (of["serviceName"].clone(), of["servicePort"].clone())
         };
         // "8080" is a number to whoever looks the port up.
         let port =

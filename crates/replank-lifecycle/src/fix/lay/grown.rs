@@ -26,16 +26,16 @@ impl Lay<'_> {
             .iter()
             .map(|item| match &item.what {
                 What::List(_) | What::Map(_) => Err(InTheWay("a list has to get longer")),
-                what => self.scalar(what, style),
+                what @ (What::Null | What::Bool(_) | What::Number(_) | What::Text(_)) => {
+                    self.scalar(what, style)
+                }
             })
             .collect();
-        match node.style {
-            Style::BlockList => self.block_items(last, &words?),
-            _ => {
-                self.flow_items(last, &words?);
-                Ok(())
-            }
+        if node.style == Style::BlockList {
+            return self.block_items(last, &words?);
         }
+        self.flow_items(last, &words?);
+        Ok(())
     }
 
     /// Lines behind that of the last item, with the dash where it has its own.

@@ -68,7 +68,18 @@ fn left_out(finding: Finding) -> Option<Finding> {
         // Another branch was taken: that is what branches are for.
         Evidence::Template { branch: Branch::ByCapability | Branch::OneOf } => None,
         // It is no template, but a manifest among them.
-        _ => Some(finding),
+        Evidence::Manifest
+        | Evidence::Rendered { .. }
+        | Evidence::HelmRelease { .. }
+        | Evidence::Terraform { .. }
+        | Evidence::Live
+        | Evidence::LastApplied { .. }
+        | Evidence::Manager { .. }
+        | Evidence::Reference { .. }
+        | Evidence::Rule { .. }
+        | Evidence::Webhook { .. }
+        | Evidence::Requested
+        | Evidence::Called { .. } => Some(finding),
     }
 }
 

@@ -117,9 +117,10 @@ fn user(evidence: &Evidence) -> User {
 /// `deploy/web.yaml:12 shop/web`, and how it was seen, where that is not the text itself.
 fn place(finding: &Finding) -> String {
     let name = finding.full_name();
-    let seen = match &finding.evidence {
-        Evidence::Manifest => String::new(),
-        other => format!(" ({other})"),
+    let seen = if matches!(finding.evidence, Evidence::Manifest) {
+        String::new()
+    } else {
+        format!(" ({})", finding.evidence)
     };
     let name = if name.is_empty() { name } else { format!(" {name}") };
     format!("{}:{}{name}{seen}", finding.place.source, finding.place.line)

@@ -188,7 +188,7 @@ fn teams(view: &View) -> BTreeMap<Uid, Team> {
         for budget in view.budgets_of(ix) {
             match scale_in(&view.pod_disruption_budgets[*budget]) {
                 Scale::Unknown => {}
-                known => team.scale = known,
+                known @ (Scale::Read | Scale::Refused) => team.scale = known,
             }
         }
     }

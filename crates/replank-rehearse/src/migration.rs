@@ -217,18 +217,16 @@ impl Notes {
         if object.meta().namespace != self.of.namespace {
             return;
         }
-        match object.kind() {
-            Kind::EndpointSlice => {
-                for (service, (_, fewest)) in &mut self.services {
-                    let key = Key { namespace: self.of.namespace.clone(), name: service.clone() };
-                    *fewest = ready_endpoints(view, &key).min(*fewest);
-                }
+        let kind = object.kind();
+        if kind == Kind::EndpointSlice {
+            for (service, (_, fewest)) in &mut self.services {
+                let key = Key { namespace: self.of.namespace.clone(), name: service.clone() };
+                *fewest = ready_endpoints(view, &key).min(*fewest);
             }
-            Kind::Pod => self.pods_max = self.pods_max.max(pods(view, self.kind, &self.of).len()),
-            kind if kind == self.kind && object.meta().name == self.of.name => {
-                self.came_or_went(at, new.as_ref());
-            }
-            _ => {}
+        } else if kind == Kind::Pod {
+            self.pods_max = self.pods_max.max(pods(view, self.kind, &self.of).len());
+        } else if kind == self.kind && object.meta().name == self.of.name {
+            self.came_or_went(at, new.as_ref());
         }
     }
 
@@ -310,6 +308,6 @@ fn words(command: &Command, kind: Kind, of: &Key) -> String {
         Effect::Kubernetes(KubernetesEffect::Replace { object: Object::Other(other) }) => {
             format!("changes {} {}", other.kind, other.meta.name)
         }
-        other => format!("{other:?}"),
+        other @ (Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_)) => format!("{other:?}"),
     }
 }

@@ -200,6 +200,7 @@ fn tolerance(hpa: &HorizontalPodAutoscaler) -> f64 {
 }
 
 /// Replicas that the target of an autoscaler asks for, and which pods it has.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other kind has a scale")]
 fn target_of(view: &View, hpa: &HorizontalPodAutoscaler) -> Option<(i32, Selector)> {
     let target = &hpa.spec.scale_target_ref;
     let key = Key::new(hpa.meta.namespace.as_str(), target.name.as_str());

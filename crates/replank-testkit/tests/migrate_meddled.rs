@@ -47,10 +47,10 @@ fn manifest(case: &Case, change: impl FnOnce(&mut Value)) -> Goal {
 
 fn wait(end: Option<End>) -> Wait {
     match end {
-        Some(End::Blocked(waiting)) => match &waiting[0].on {
-            WaitingOn::Migration(wait) => wait.clone(),
-            other => panic!("{other:?}"),
-        },
+        Some(End::Blocked(waiting)) => {
+            let WaitingOn::Migration(wait) = &waiting[0].on else { panic!("{:?}", waiting[0].on) };
+            wait.clone()
+        }
         other => panic!("{other:?}"),
     }
 }

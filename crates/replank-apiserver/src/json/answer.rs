@@ -34,7 +34,21 @@ pub(super) fn served(object: &Object) -> Value {
             }
             return value;
         }
-        _ => return value,
+        Object::Node(_)
+        | Object::PriorityClass(_)
+        | Object::StorageClass(_)
+        | Object::CsiDriver(_)
+        | Object::CsiNode(_)
+        | Object::CsiStorageCapacity(_)
+        | Object::VolumeAttachment(_)
+        | Object::PersistentVolume(_)
+        | Object::CustomResourceDefinition(_)
+        | Object::PersistentVolumeClaim(_)
+        | Object::ControllerRevision(_)
+        | Object::HorizontalPodAutoscaler(_)
+        | Object::Service(_)
+        | Object::EndpointSlice(_)
+        | Object::Other(_) => return value,
     };
     if let Value::Object(status) = member(&mut value, "status") {
         for zero in zeros {

@@ -74,11 +74,10 @@ impl Api {
     pub(super) fn at(&self, address: &Address) -> Option<Object> {
         let key = address.key()?;
         let resource = &address.resource;
-        match resource.kind {
-            replank_model::object::Kind::Other => {
-                self.view().other(&resource.name.group, &resource.name.kind, &key).cloned().map(Object::Other)
-            }
-            kind => self.view().object(kind, &key),
+        if resource.kind == replank_model::object::Kind::Other {
+            self.view().other(&resource.name.group, &resource.name.kind, &key).cloned().map(Object::Other)
+        } else {
+            self.view().object(resource.kind, &key)
         }
     }
 
@@ -137,14 +136,14 @@ impl Api {
     fn check_deletable(&self, known: &Object) -> Result<(), ApiError> {
         // Plugin NamespaceLifecycle.
         const KEPT: [&str; 3] = ["default", "kube-system", "kube-public"];
-        match known {
-            Object::Namespace(namespace) if KEPT.contains(&namespace.meta.name.as_str()) => {
-                let key = Key::cluster(namespace.meta.name.clone());
-                let why = "this namespace may not be deleted";
-                Err(ApiError::forbidden(replank_model::object::Kind::Namespace, &key, why))
-            }
-            _ => Ok(()),
+        if let Object::Namespace(namespace) = known
+            && KEPT.contains(&namespace.meta.name.as_str())
+        {
+            let key = Key::cluster(namespace.meta.name.clone());
+            let why = "this namespace may not be deleted";
+            return Err(ApiError::forbidden(replank_model::object::Kind::Namespace, &key, why));
         }
+        Ok(())
     }
 }
 

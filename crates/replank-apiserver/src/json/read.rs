@@ -75,16 +75,15 @@ impl Api {
 
     fn all_of(&self, address: &Address) -> Vec<Object> {
         let name = &address.resource.name;
-        match address.resource.kind {
-            Kind::Other => self
-                .view()
-                .others()
-                .filter(|other| other.group() == &*name.group && other.kind == name.kind)
-                .cloned()
-                .map(Object::Other)
-                .collect(),
-            kind => self.view().objects_of(kind),
+        if address.resource.kind != Kind::Other {
+            return self.view().objects_of(address.resource.kind);
         }
+        self.view()
+            .others()
+            .filter(|other| other.group() == &*name.group && other.kind == name.kind)
+            .cloned()
+            .map(Object::Other)
+            .collect()
     }
 }
 

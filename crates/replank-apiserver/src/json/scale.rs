@@ -96,6 +96,7 @@ fn scale(address: &Address, object: &Object) -> Result<Value, ApiError> {
     Ok(scale)
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other kind has a scale")]
 fn built_in_selector(object: &Object) -> Option<String> {
     let of = |selector: Option<&LabelSelector>| Some(selector?.compile().ok()?.to_string());
     match object {

@@ -53,6 +53,7 @@ impl Admitted {
 
 impl Api {
     /// Completes a new object, or refuses it.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other kind is changed on admission")]
     pub(crate) fn admit(&mut self, object: Object) -> Result<Object, ApiError> {
         self.admit_namespace(&object)?;
         let object = match object {

@@ -19,6 +19,7 @@ use super::store::Api;
 /// What an object counts for, by every name under which a quota may limit it. Ended pods count for nothing but their number
 /// of objects.
 #[must_use]
+#[expect(clippy::wildcard_enum_match_arm, reason = "of every other kind, only the objects are counted")]
 pub fn usage(object: &Object, now: Time) -> Resources {
     let mut used = Resources::default();
     used.set(count_name(object), one());
@@ -56,9 +57,11 @@ fn one() -> Quantity {
 
 /// `count/deployments.apps`.
 fn count_name(object: &Object) -> String {
-    let plural = match object.kind() {
-        Kind::Other => format!("{}s", object.kind_name().to_lowercase()),
-        kind => kind.plural().to_owned(),
+    let kind = object.kind();
+    let plural = if kind == Kind::Other {
+        format!("{}s", object.kind_name().to_lowercase())
+    } else {
+        kind.plural().to_owned()
     };
     match object.api_version().split_once('/') {
         Some((group, _)) => format!("count/{plural}.{group}"),

@@ -151,27 +151,26 @@ impl Api {
     /// The stored object of the same kind and name.
     pub(crate) fn known(&self, object: &Object) -> Option<Object> {
         let key = object.meta().key();
-        match object {
-            Object::Other(other) => {
-                self.view.other(other.group(), &other.kind, &key).cloned().map(Object::Other)
-            }
-            typed => self.view.object(typed.kind(), &key),
+        if let Object::Other(other) = object {
+            self.view.other(other.group(), &other.kind, &key).cloned().map(Object::Other)
+        } else {
+            self.view.object(object.kind(), &key)
         }
     }
 
     /// What the server calls the resource of an object.
     pub(crate) fn resource_name(&self, object: &Object) -> ResourceName {
-        match object {
-            Object::Other(_) => self.resource_type(object.api_version(), object.kind_name()).map_or_else(
-                |_| ResourceName {
-                    group: object.api_version().split_once('/').map_or("", |(group, _)| group).into(),
-                    plural: format!("{}s", object.kind_name().to_lowercase()).into(),
-                    kind: object.kind_name().into(),
-                },
-                |resource| resource.name,
-            ),
-            typed => typed.kind().into(),
+        if object.kind() != Kind::Other {
+            return object.kind().into();
         }
+        self.resource_type(object.api_version(), object.kind_name()).map_or_else(
+            |_| ResourceName {
+                group: object.api_version().split_once('/').map_or("", |(group, _)| group).into(),
+                plural: format!("{}s", object.kind_name().to_lowercase()).into(),
+                kind: object.kind_name().into(),
+            },
+            |resource| resource.name,
+        )
     }
 
     /// Stores a new state of an object. A state equal to the stored one is no write.

@@ -332,10 +332,9 @@ impl Cluster {
         {
             pod["status"] = json!({"nominatedNodeName": node});
         }
-        match self.projector.object(pod).expect("a pod of this file") {
-            Object::Pod(pod) => pod,
-            other => panic!("{} is no pod", other.reference()),
-        }
+        let object = self.projector.object(pod).expect("a pod of this file");
+        let Object::Pod(pod) = object else { panic!("{} is no pod", object.reference()) };
+        pod
     }
 
     fn pod_spec(&mut self, app: &str, labels: &Value) -> Value {

@@ -153,9 +153,9 @@ fn delete_pods(ctx: &mut Ctx<'_>, namespace: &NamespaceObject, name: &Namespace)
 /// The longest grace of a pod that has not ended; nothing once the namespace has been waiting for longer
 /// (`estimateGracefulTermination`).
 fn estimate(ctx: &Ctx<'_>, namespace: &NamespaceObject, name: &Namespace) -> i64 {
-    let graces = pods_in(ctx.view(), name).into_iter().filter_map(|pod| match pod {
-        Object::Pod(pod) if !pod.is_terminal() => Some(Pod::grace_seconds(&pod)),
-        _ => None,
+    let graces = pods_in(ctx.view(), name).into_iter().filter_map(|pod| {
+        let Object::Pod(pod) = pod else { return None };
+        (!pod.is_terminal()).then(|| Pod::grace_seconds(&pod))
     });
     let longest = graces.max().unwrap_or(0);
     let asked = namespace.meta.deletion_timestamp.unwrap_or(ctx.api.now());
@@ -170,9 +170,11 @@ fn delete_others(ctx: &mut Ctx<'_>, name: &Namespace) -> Left {
     let mut left = Left::default();
     for object in others_in(ctx.view(), name) {
         let group = object.api_version().split_once('/').map_or("", |(group, _)| group).to_owned();
-        let plural = match object.kind() {
-            Kind::Other => format!("{}s", object.kind_name().to_lowercase()),
-            kind => kind.plural().to_owned(),
+        let kind = object.kind();
+        let plural = if kind == Kind::Other {
+            format!("{}s", object.kind_name().to_lowercase())
+        } else {
+            kind.plural().to_owned()
         };
         left.add(&format!("{plural}.{group}"), &object);
     }

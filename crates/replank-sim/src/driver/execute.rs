@@ -146,13 +146,12 @@ fn delete(ctx: &mut Ctx<'_>, pod: &PodTarget, grace_seconds: Option<i64>) -> Res
 
 /// Objects of untyped kinds share names: which one is meant its uid tells.
 fn delete_object(ctx: &mut Ctx<'_>, object: &ObjectRef, options: &DeleteOptions) -> Result<(), Refusal> {
-    let known = match object.kind {
-        Kind::Other => {
-            let mut others = ctx.view().others();
-            let found = others.find(|other| other.meta.uid == object.uid && other.meta.key() == object.key);
-            found.cloned().map(Object::Other)
-        }
-        kind => ctx.view().object(kind, &object.key),
+    let known = if object.kind == Kind::Other {
+        let mut others = ctx.view().others();
+        let found = others.find(|other| other.meta.uid == object.uid && other.meta.key() == object.key);
+        found.cloned().map(Object::Other)
+    } else {
+        ctx.view().object(object.kind, &object.key)
     };
     match known {
         Some(known) => ctx.api.delete_known(&known, options).map(drop).map_err(refusal),

@@ -226,7 +226,13 @@ impl Needs {
             },
             Plugin::NodePorts => match happening {
                 Happening::PodGone(pod) => self.is_open_to(view, pod),
-                other => matches!(other, Happening::NodeAdded(_)),
+                Happening::NodeAdded(_) => true,
+                Happening::NodeChanged { .. }
+                | Happening::NodeGone(_)
+                | Happening::PodPlaced(_)
+                | Happening::PodChanged { .. }
+                | Happening::Claim(_)
+                | Happening::Storage => false,
             },
             Plugin::NodeName => matches!(happening, Happening::NodeAdded(_)),
             Plugin::NodeDeclaredFeatures => self.has_come_true(happening, |_, _| true),
@@ -381,10 +387,7 @@ mod tests {
         if let Some(key) = taint {
             value["spec"] = json!({"taints": [{"key": key, "effect": "NoSchedule"}]});
         }
-        read(value, |object| match object {
-            Object::Node(node) => Some(Node::clone(&node)),
-            _ => None,
-        })
+        read(value, |object| if let Object::Node(node) = object { Some(Node::clone(&node)) } else { None })
     }
 
     fn pod(spec: Value, node: Option<&str>) -> Arc<Pod> {
@@ -393,10 +396,8 @@ mod tests {
         value["spec"]["containers"] =
             json!([{"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}]);
         value["metadata"]["labels"] = json!({"app": "web"});
-        let mut pod = read(value, |object| match object {
-            Object::Pod(pod) => Some(Pod::clone(&pod)),
-            _ => None,
-        });
+        let mut pod =
+            read(value, |object| if let Object::Pod(pod) = object { Some(Pod::clone(&pod)) } else { None });
         pod.node = node.map(NodeName::from);
         Arc::new(pod)
     }

@@ -227,10 +227,7 @@ fn taint(text: &str) -> Option<Value> {
 
 fn json_objects(text: &str) -> Result<Arg, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("an object in JSON ({error})"))?;
-    let objects = match value {
-        Value::Array(items) => items,
-        single => vec![single],
-    };
+    let objects = if let Value::Array(items) = value { items } else { vec![value] };
     let is_named = |object: &Value| object["kind"].is_string() && object["apiVersion"].is_string();
     if objects.iter().all(is_named) {
         Ok(Arg::Objects(objects))

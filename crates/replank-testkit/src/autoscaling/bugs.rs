@@ -117,7 +117,14 @@ impl Engine for Buggy {
         }
         let delta = match delta {
             Delta::Put(object) => Delta::Put(self.misread(object)),
-            as_it_is => as_it_is,
+            as_it_is @ (Delta::Gone(_)
+            | Delta::Unread(_)
+            | Delta::Group(_)
+            | Delta::GroupGone(_)
+            | Delta::Instance(_)
+            | Delta::InstanceGone(_)
+            | Delta::Message(_)
+            | Delta::MessageGone(_)) => as_it_is,
         };
         self.core.observe(delta);
     }

@@ -48,7 +48,12 @@ impl Former {
             let is_named = last.waiting.iter().any(|waiting| match &waiting.what {
                 Subject::Node(name) => Some(name) == instance.node.as_ref(),
                 Subject::Instance(id) => *id == instance.id,
-                _ => false,
+                Subject::Run
+                | Subject::Group(_)
+                | Subject::Bounds(_)
+                | Subject::Pod(_)
+                | Subject::Object(_)
+                | Subject::Message(_) => false,
             });
             if !is_named {
                 let (id, node) = (&instance.id, &instance.node);

@@ -175,7 +175,7 @@ impl Gate {
                     );
                 }
             }
-            _ => {}
+            Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => {}
         }
     }
 

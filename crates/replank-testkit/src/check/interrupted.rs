@@ -183,7 +183,7 @@ impl Interrupted {
                 self.let_go((truth, ending), &action.instance, sights, found);
             }
             Effect::Group(GroupEffect::Heartbeat { .. }) => _ = sights.met.insert(Met::Heartbeat),
-            _ => {}
+            Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => {}
         }
     }
 

@@ -323,7 +323,7 @@ impl Checkers {
                 self.marks.cordoned(&self.truth, &node.name, mark, at, &mut found);
                 self.capacity.given_up(&node.name);
             }
-            _ => {}
+            Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => {}
         }
     }
 
@@ -359,7 +359,7 @@ impl Checkers {
                 self.marks.cordoned(&self.truth, &node.name, mark, at, &mut found);
                 self.capacity.given_up(&node.name);
             }
-            _ => {}
+            Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => {}
         }
     }
 

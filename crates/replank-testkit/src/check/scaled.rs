@@ -72,7 +72,7 @@ impl Scaled {
             Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {
                 found.broken(Promise::S1, format!("plain deletion of pod {} by the autoscaler", pod.key));
             }
-            _ => {}
+            Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => {}
         }
     }
 

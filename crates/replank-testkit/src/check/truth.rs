@@ -86,6 +86,7 @@ impl Truth {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the checkers read no other kind")]
     fn object(&mut self, old: Option<&Object>, new: Option<&Object>) {
         let Some(object) = new.or(old) else { return };
         let (key, is_there) = (object.meta().key(), new.is_some());

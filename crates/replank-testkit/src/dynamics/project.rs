@@ -140,7 +140,21 @@ pub(super) fn state(object: &Object, symbols: &Symbols, origin_s: i64) -> State 
         Object::PersistentVolumeClaim(_) | Object::Namespace(_) => {
             set("phase", value["status"]["phase"].clone());
         }
-        _ => {}
+        Object::PriorityClass(_)
+        | Object::StorageClass(_)
+        | Object::CsiDriver(_)
+        | Object::CsiNode(_)
+        | Object::CsiStorageCapacity(_)
+        | Object::VolumeAttachment(_)
+        | Object::CustomResourceDefinition(_)
+        | Object::ResourceQuota(_)
+        | Object::Deployment(_)
+        | Object::ReplicaSet(_)
+        | Object::ReplicationController(_)
+        | Object::DaemonSet(_)
+        | Object::HorizontalPodAutoscaler(_)
+        | Object::Service(_)
+        | Object::Other(_) => {}
     }
     if matches!(kind, "Deployment" | "ReplicaSet" | "ReplicationController" | "StatefulSet") {
         set("spec.replicas", value["spec"]["replicas"].clone());

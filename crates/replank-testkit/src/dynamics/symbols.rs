@@ -28,14 +28,10 @@ impl Symbols {
         let symbol = self.symbol(object);
         self.by_uid.insert(meta.uid.clone(), symbol.clone());
         let real = meta.name.as_str().to_owned();
-        match object {
-            Object::Pod(_) => {
-                self.pods.insert(real.clone(), symbol.clone());
-            }
-            Object::ControllerRevision(_) => {
-                self.revisions.insert((meta.namespace.clone(), real.clone()), symbol.clone());
-            }
-            _ => {}
+        if matches!(object, Object::Pod(_)) {
+            self.pods.insert(real.clone(), symbol.clone());
+        } else if matches!(object, Object::ControllerRevision(_)) {
+            self.revisions.insert((meta.namespace.clone(), real.clone()), symbol.clone());
         }
         self.current.insert((object.kind_name().to_owned(), symbol.clone()), (meta.uid.clone(), real));
         symbol

@@ -325,7 +325,7 @@ impl Account {
                 Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => {
                     (&mut evictions, self.pods.get(&pod.uid))
                 }
-                _ => continue,
+                Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => continue,
             };
             let instance = node.and_then(|node| self.nodes.get(node)).map(|(id, _)| id);
             let Some(urgency) = instance.and_then(|id| self.urgency(id)) else { continue };
@@ -395,7 +395,7 @@ impl Account {
             }
             Effect::Group(GroupEffect::Heartbeat { action }) => self.beat(at, &action.instance),
             Effect::Queue(QueueEffect::DeleteMessage { message, .. }) => self.message_deleted(at, message),
-            _ => {}
+            Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => {}
         }
     }
 

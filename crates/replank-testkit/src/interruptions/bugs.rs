@@ -187,7 +187,14 @@ impl Engine for Buggy {
                 Some(other) => Delta::Message(other.into()),
                 None => Delta::Message(message),
             },
-            as_it_is => as_it_is,
+            as_it_is @ (Delta::Put(_)
+            | Delta::Gone(_)
+            | Delta::Unread(_)
+            | Delta::Group(_)
+            | Delta::GroupGone(_)
+            | Delta::Instance(_)
+            | Delta::InstanceGone(_)
+            | Delta::MessageGone(_)) => as_it_is,
         };
         if let Some(other) = &mut self.other {
             other.observe(delta.clone());

@@ -243,13 +243,14 @@ impl<'a> Play<'a> {
     }
 
     /// Somebody writes to the object before the command arrives.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no migration writes to other kinds")]
     fn race(&mut self, world: &mut World, effect: &Effect) {
         let (Races::First(most), about) = (
             self.case.races,
             match effect {
                 Effect::Kubernetes(KubernetesEffect::Replace { object }) => Some(object.reference()),
                 Effect::Kubernetes(KubernetesEffect::Delete { object, .. }) => Some(object.clone()),
-                _ => None,
+                Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => None,
             },
         ) else {
             return;

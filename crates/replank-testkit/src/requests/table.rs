@@ -16,7 +16,7 @@ fn row(budget: &Value) -> Value {
     let bound = |name: &str| match &budget["spec"][name] {
         Value::Null => "N/A".into(),
         Value::Number(number) => Value::String(number.to_string()),
-        other => other.clone(),
+        other @ (Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_)) => other.clone(),
     };
     json!([
         budget["metadata"]["name"],

@@ -135,7 +135,26 @@ impl Bug {
             | Self::KeptMarks
             | Self::Meddler
             | Self::Thrift => Cluster::elastic(seed),
-            _ => Cluster::of(seed),
+            Self::PlainDelete
+            | Self::EarlyEnd
+            | Self::EarlyBatch
+            | Self::EarlyDrain
+            | Self::OpenNodes
+            | Self::EarlyForce
+            | Self::EarlyStuck
+            | Self::EarlyTarget
+            | Self::OverSurge
+            | Self::LostSize
+            | Self::WantsLess
+            | Self::WrongInstance
+            | Self::NoExpiry
+            | Self::Twice
+            | Self::Heedless
+            | Self::HalfBack
+            | Self::Meddling
+            | Self::Rash
+            | Self::Endless
+            | Self::KeptTags => Cluster::of(seed),
         };
         self.make_room(&mut cluster);
         cluster
@@ -148,7 +167,26 @@ impl Bug {
                 RunId::from("interruptions")
             }
             Self::Meddler | Self::Thrift => RunId::from("autoscaler"),
-            _ => RunId::from("trial"),
+            Self::PlainDelete
+            | Self::EarlyEnd
+            | Self::EarlyBatch
+            | Self::EarlyDrain
+            | Self::OpenNodes
+            | Self::EarlyForce
+            | Self::EarlyStuck
+            | Self::EarlyTarget
+            | Self::OverSurge
+            | Self::LostSize
+            | Self::WantsLess
+            | Self::WrongInstance
+            | Self::NoExpiry
+            | Self::Twice
+            | Self::Heedless
+            | Self::HalfBack
+            | Self::Meddling
+            | Self::Rash
+            | Self::Endless
+            | Self::KeptTags => RunId::from("trial"),
         }
     }
 
@@ -315,23 +353,20 @@ impl Buggy {
 
     /// What is made of a run that is not to begin.
     fn begin_all_the_same(&mut self, now: Time, refused: Decision) -> Decision {
-        match self.bug {
-            Bug::Rash => {
-                self.fired.set(self.fired.get() + 1);
-                let mut rash =
-                    self.cores.with(|plan| plan.care.blocking_findings = BlockingFindings::Proceed);
-                everything(self.core.view()).into_iter().for_each(|delta| rash.observe(delta));
-                self.core = rash;
-                self.core.decide(now)
-            }
-            Bug::Meddling if self.fired.get() == 0 => {
-                let group = self.core.view().groups().keys().next().expect("a group").clone();
-                let (key, value) = (mark::ORIGINAL_SIZE.into(), "1/1/1".into());
-                self.wrongs.push(Effect::Group(GroupEffect::Tag { group, key, from: None, value }));
-                let wake_at = Some(now + Span::from_secs(1));
-                Decision { end: None, wake_at, ..refused }
-            }
-            _ => refused,
+        if self.bug == Bug::Rash {
+            self.fired.set(self.fired.get() + 1);
+            let mut rash = self.cores.with(|plan| plan.care.blocking_findings = BlockingFindings::Proceed);
+            everything(self.core.view()).into_iter().for_each(|delta| rash.observe(delta));
+            self.core = rash;
+            self.core.decide(now)
+        } else if self.bug == Bug::Meddling && self.fired.get() == 0 {
+            let group = self.core.view().groups().keys().next().expect("a group").clone();
+            let (key, value) = (mark::ORIGINAL_SIZE.into(), "1/1/1".into());
+            self.wrongs.push(Effect::Group(GroupEffect::Tag { group, key, from: None, value }));
+            let wake_at = Some(now + Span::from_secs(1));
+            Decision { end: None, wake_at, ..refused }
+        } else {
+            refused
         }
     }
 

@@ -273,7 +273,7 @@ impl Acts {
             .filter(|sent| sent.result.is_none())
             .filter_map(|sent| match &sent.command.effect {
                 Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => Some(pod.key.clone()),
-                _ => None,
+                Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => None,
             })
             .collect();
         self.seen = world.commands().len();

@@ -217,6 +217,7 @@ fn is_scalable(object: &Object) -> bool {
     )
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other kind has a scale")]
 fn scale_of(object: &Object) -> Option<i32> {
     match object {
         Object::Deployment(object) => object.spec.replicas,

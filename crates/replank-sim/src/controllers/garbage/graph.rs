@@ -42,9 +42,10 @@ pub(super) struct Item {
 
 impl Item {
     fn of(object: &Object) -> Self {
-        let other = match object {
-            Object::Other(other) => Some((Text::from(other.group()), other.kind.clone())),
-            _ => None,
+        let other = if let Object::Other(other) = object {
+            Some((Text::from(other.group()), other.kind.clone()))
+        } else {
+            None
         };
         Self { kind: object.kind(), other, key: object.meta().key(), uid: object.meta().uid.clone() }
     }

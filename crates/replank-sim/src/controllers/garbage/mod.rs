@@ -148,7 +148,7 @@ impl GarbageCollector {
         }
         let follow = |owner: &OwnerReference| match self.graph.follow(ctx.view(), owner, meta) {
             Owner::Absent if self.outside.contains(&owner.uid) => Owner::Solid,
-            found => found,
+            found @ (Owner::Solid | Owner::Absent | Owner::Waiting) => found,
         };
         let owners: Vec<Owner> = meta.owner_references.iter().map(follow).collect();
         if owners.contains(&Owner::Solid) {

@@ -140,9 +140,12 @@ mod tests {
         let raw = json!({"metadata": {"name": "w"}, "status": status});
         let pods: Vec<Pod> = pods
             .iter()
-            .map(|pod| match replank_model::object::Object::from_json(pod.clone()).expect("a pod") {
-                replank_model::object::Object::Pod(pod) => Pod::clone(&pod),
-                other => panic!("a pod, not {other:?}"),
+            .map(|pod| {
+                let object = replank_model::object::Object::from_json(pod.clone()).expect("a pod");
+                let replank_model::object::Object::Pod(pod) = &object else {
+                    panic!("a pod, not {object:?}")
+                };
+                Pod::clone(pod)
             })
             .collect();
         Run::found(&raw, pods.iter()).steps

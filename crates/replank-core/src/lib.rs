@@ -31,7 +31,7 @@ use replank_protocol::intent::Intent;
 
 use account::Account;
 use interrupt::Interrupt;
-use noticed::Eyes;
+use noticed::ExternalChanges;
 pub use run::Preflight;
 use run::Run;
 use scale::{Autoscaler, Scale};
@@ -57,16 +57,16 @@ pub struct Core {
 #[derive(Debug)]
 struct Led {
     run: Run,
-    eyes: Eyes,
+    external_changes: ExternalChanges,
 }
 
 impl Core {
     /// A run of a plan that knows nothing yet.
     #[must_use]
     pub fn new(plan: impl Into<Arc<Plan>>, run: RunId, options: RunOptions, preflight: Preflight) -> Self {
-        let eyes = Eyes::new(&run);
+        let external_changes = ExternalChanges::new(&run);
         Self {
-            led: Some(Led { run: Run::new(plan.into(), run, options, preflight), eyes }),
+            led: Some(Led { run: Run::new(plan.into(), run, options, preflight), external_changes }),
             ..Self::without_run()
         }
     }
@@ -105,7 +105,7 @@ impl Core {
         }
         if let Some(led) = &mut self.led {
             led.run.observe(&self.view, &change);
-            led.eyes.observe(&self.view, &change);
+            led.external_changes.observe(&self.view, &change);
         }
         if let Some(scale) = &mut self.scale {
             scale.observe(&self.view, &change);
@@ -165,7 +165,7 @@ impl Core {
         }
         self.account.sent.sweep();
         if let Some(led) = &mut self.led {
-            decision.noticed = led.eyes.decided(&decision.commands);
+            decision.noticed = led.external_changes.decided(&decision.commands);
         }
         decision
     }
@@ -190,7 +190,10 @@ impl Core {
         let intent = self.intent();
         self.view = View::default();
         self.interrupt = self.interrupt.as_ref().map(Interrupt::anew);
-        self.led = self.led.as_ref().map(|led| Led { run: led.run.anew(), eyes: led.eyes.anew() });
+        self.led = self
+            .led
+            .as_ref()
+            .map(|led| Led { run: led.run.anew(), external_changes: led.external_changes.anew() });
         self.scale = self.scale.as_ref().map(Scale::anew);
         self.account = Account::default();
         self.intend(intent);

@@ -26,7 +26,7 @@ use replank_protocol::noticed::Noticed;
 
 /// Tells what others do from what the run asked for.
 #[derive(Debug)]
-pub(crate) struct Eyes {
+pub(crate) struct ExternalChanges {
     /// The run, and its way back.
     runs: [RunId; 2],
     /// Nodes whose marks were to be lifted.
@@ -44,7 +44,7 @@ pub(crate) struct Eyes {
     has_begun: bool,
 }
 
-impl Eyes {
+impl ExternalChanges {
     pub(crate) fn new(run: &RunId) -> Self {
         Self {
             runs: [run.clone(), RunId::new(format!("{run}-back"))],

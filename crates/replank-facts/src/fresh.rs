@@ -10,7 +10,7 @@ use replank_model::object::volume::{CsiNode, CsiNodeSpec};
 use replank_model::text::{GroupName, NodeName, Text, Zone};
 use replank_model::view::View;
 
-use crate::pod_factory::{self as subject, Mould};
+use crate::pod_factory::{self as subject, PodFactory};
 use replank_schedule::predicate::{spec_matches, untolerated_taint};
 
 /// A node that a group would add.
@@ -31,14 +31,14 @@ pub struct Fresh {
 }
 
 /// The node that a group would add in a zone: of its most frequent instance type.
-pub fn node_of(moulds: &[Mould], group: &NodeGroup, zone: &Zone) -> Option<Fresh> {
+pub fn node_of(factories: &[PodFactory], group: &NodeGroup, zone: &Zone) -> Option<Fresh> {
     let template = group.template();
     let shape = template.shapes.first()?;
     let name = NodeName::from(format!("new-{}-{zone}", group.name));
     let mut node = template.node(&name, zone, shape);
     let ready = Condition { r#type: "Ready".into(), status: ConditionStatus::True, ..Condition::default() };
     node.status.conditions = vec![ready];
-    let daemons = daemons(moulds, &node);
+    let daemons = daemons(factories, &node);
     Some(Fresh {
         group: group.name.clone(),
         zone: zone.clone(),
@@ -59,20 +59,20 @@ fn csi_node(name: &NodeName, shape: &NodeShape) -> Option<CsiNode> {
 }
 
 /// What the pods of all DaemonSets are made from.
-pub fn daemon_moulds(view: &View) -> Vec<Mould> {
+pub fn daemon_factories(view: &View) -> Vec<PodFactory> {
     let sets = view.daemon_sets.sorted().into_iter();
     sets.filter_map(|(_, set)| Some(subject::of_object(view, &set.clone().into()).ok()?.0)).collect()
 }
 
 /// What the pods of all DaemonSets are made from, for whoever adds nodes.
 #[derive(Clone, Debug, Default)]
-pub struct DaemonMoulds(Vec<Mould>);
+pub struct DaemonFactories(Vec<PodFactory>);
 
-impl DaemonMoulds {
+impl DaemonFactories {
     /// Those of a cluster.
     #[must_use]
     pub fn of(view: &View) -> Self {
-        Self(daemon_moulds(view))
+        Self(daemon_factories(view))
     }
 
     /// The pods that DaemonSets put on a node.
@@ -82,10 +82,10 @@ impl DaemonMoulds {
     }
 }
 
-fn daemons(moulds: &[Mould], node: &Node) -> Vec<Arc<Pod>> {
+fn daemons(factories: &[PodFactory], node: &Node) -> Vec<Arc<Pod>> {
     let is_wanted = |pod: &Arc<Pod>| {
         spec_matches(&pod.spec, pod.pin.as_ref(), node)
             && untolerated_taint(&pod.spec.tolerations, &node.spec.taints, false).is_none()
     };
-    moulds.iter().map(|mould| mould.for_node(&node.name())).filter(is_wanted).collect()
+    factories.iter().map(|factory| factory.for_node(&node.name())).filter(is_wanted).collect()
 }

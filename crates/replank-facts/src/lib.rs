@@ -14,7 +14,7 @@ pub mod group_facts;
 pub mod groups;
 pub mod instance_types;
 pub mod leftover;
-pub mod load;
+pub mod node_pods;
 pub mod places;
 pub mod plan;
 pub mod pod_factory;

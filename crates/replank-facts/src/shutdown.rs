@@ -35,17 +35,17 @@ pub enum Path {
         /// `deregistration_delay.timeout_seconds`.
         delay: Span,
     },
-    /// Through an Application Load Balancer whose targets are pods.
+    /// Through an Application NodePods Balancer whose targets are pods.
     AlbIp {
         /// `deregistration_delay.timeout_seconds`.
         delay: Span,
     },
-    /// Through a Network Load Balancer whose targets are pods.
+    /// Through a Network NodePods Balancer whose targets are pods.
     NlbIp {
         /// `deregistration_delay.timeout_seconds`.
         delay: Span,
     },
-    /// Through a Network Load Balancer that finds the nodes with pods by its health checks (`externalTrafficPolicy: Local`).
+    /// Through a Network NodePods Balancer that finds the nodes with pods by its health checks (`externalTrafficPolicy: Local`).
     Local {
         /// Between two checks.
         interval: Span,
@@ -57,9 +57,9 @@ pub enum Path {
 /// Kinds of load balancers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Balancer {
-    /// Application Load Balancer.
+    /// Application NodePods Balancer.
     Alb,
-    /// Network Load Balancer.
+    /// Network NodePods Balancer.
     Nlb,
 }
 

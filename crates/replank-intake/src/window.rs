@@ -149,7 +149,7 @@ impl Window {
         held
     }
 
-    /// Goes back to a place that is not forgotten, to look at the text behind it with other eyes. How much is read
+    /// Goes back to a place that is not forgotten, to look at the text behind it with other external_changes. How much is read
     /// again in all is bounded, because an input can be made to ask for it again and again; where the bound is
     /// reached, or the place is forgotten, nothing changes and the answer is `false`.
     pub(crate) fn go_back(&mut self, place: Place) -> bool {

@@ -1,7 +1,7 @@
 //! Who made a node, and answers for it.
 //!
 //! A roll replaces the nodes of Auto Scaling groups: it raises the group, and ends instances by their ids. Other nodes have
-//! a maker that replaces what it made by rules of its own, and would work against a roll: Karpenter disrupts its nodes when
+//! a provisioner that replaces what it made by rules of its own, and would work against a roll: Karpenter disrupts its nodes when
 //! they drift from their pool, EKS Auto Mode replaces every node within 21 days, a Fargate node lives as long as the one pod
 //! it was made for. Such nodes are recognised and left to whoever made them.
 //!
@@ -26,7 +26,7 @@ const KARPENTER: &str = "karpenter.sh/";
 /// Who made a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Maker {
+pub enum Provisioner {
     /// Karpenter, for a node pool; the pool's name where the node tells it.
     Karpenter(Option<Text>),
     /// EKS Auto Mode: what is changed by hand is not kept.
@@ -41,7 +41,7 @@ pub enum Maker {
     SelfManaged,
 }
 
-impl Maker {
+impl Provisioner {
     /// Who made a node, as its labels, its owner and its name tell.
     #[must_use]
     pub fn of(node: &Node) -> Self {
@@ -73,7 +73,7 @@ impl Maker {
         }
     }
 
-    /// How nodes of this maker are replaced.
+    /// How nodes of this provisioner are replaced.
     #[must_use]
     pub fn way(&self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ impl Maker {
     }
 }
 
-impl fmt::Display for Maker {
+impl fmt::Display for Provisioner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Karpenter(Some(pool)) => write!(f, "Karpenter (node pool {pool})"),
@@ -107,49 +107,53 @@ mod tests {
 
     use super::*;
 
-    fn maker(name: &str, meta: &Value) -> Maker {
+    fn provisioner(name: &str, meta: &Value) -> Provisioner {
         let mut object =
             json!({"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": {}, "status": {}});
         object["metadata"]["name"] = name.into();
         let Object::Node(node) = Object::from_json(object).expect("a valid node") else {
             unreachable!("a node was written")
         };
-        Maker::of(&node)
+        Provisioner::of(&node)
     }
 
     #[test]
-    fn a_maker_is_told_by_labels_owner_or_name() {
-        let labelled = |key: &str, value: &str| maker("n", &json!({"labels": {key: value}}));
-        assert_eq!(labelled(LABEL_NODE_POOL, "general"), Maker::Karpenter(Some("general".into())));
-        assert_eq!(labelled(LABEL_COMPUTE_TYPE, "fargate"), Maker::Fargate);
-        assert_eq!(labelled(LABEL_COMPUTE_TYPE, "hybrid"), Maker::Hybrid);
-        assert_eq!(labelled(LABEL_COMPUTE_TYPE, "ec2"), Maker::SelfManaged);
-        assert_eq!(labelled("eks.amazonaws.com/nodegroup", "web"), Maker::ManagedGroup);
-        assert_eq!(labelled("kubernetes.io/os", "linux"), Maker::SelfManaged);
+    fn a_provisioner_is_told_by_labels_owner_or_name() {
+        let labelled = |key: &str, value: &str| provisioner("n", &json!({"labels": {key: value}}));
+        assert_eq!(labelled(LABEL_NODE_POOL, "general"), Provisioner::Karpenter(Some("general".into())));
+        assert_eq!(labelled(LABEL_COMPUTE_TYPE, "fargate"), Provisioner::Fargate);
+        assert_eq!(labelled(LABEL_COMPUTE_TYPE, "hybrid"), Provisioner::Hybrid);
+        assert_eq!(labelled(LABEL_COMPUTE_TYPE, "ec2"), Provisioner::SelfManaged);
+        assert_eq!(labelled("eks.amazonaws.com/nodegroup", "web"), Provisioner::ManagedGroup);
+        assert_eq!(labelled("kubernetes.io/os", "linux"), Provisioner::SelfManaged);
         let auto = json!({"labels": {LABEL_COMPUTE_TYPE: "auto", LABEL_NODE_POOL: "general-purpose"}});
-        assert_eq!(maker("n", &auto), Maker::AutoMode, "its pools are Karpenter's, and it is EKS' own");
+        assert_eq!(
+            provisioner("n", &auto),
+            Provisioner::AutoMode,
+            "its pools are Karpenter's, and it is EKS' own"
+        );
         let claimed = |kind: &str, api: &str| {
-            maker(
+            provisioner(
                 "n",
                 &json!({"ownerReferences": [{"apiVersion": api, "kind": kind, "name": "c", "uid": "c"}]}),
             )
         };
-        assert_eq!(claimed("NodeClaim", "karpenter.sh/v1"), Maker::Karpenter(None));
-        assert_eq!(claimed("NodeClaim", "example.com/v1"), Maker::SelfManaged);
-        assert_eq!(maker("fargate-ip-10-0-1-2.ec2.internal", &json!({})), Maker::Fargate);
+        assert_eq!(claimed("NodeClaim", "karpenter.sh/v1"), Provisioner::Karpenter(None));
+        assert_eq!(claimed("NodeClaim", "example.com/v1"), Provisioner::SelfManaged);
+        assert_eq!(provisioner("fargate-ip-10-0-1-2.ec2.internal", &json!({})), Provisioner::Fargate);
     }
 
     #[test]
     fn only_groups_are_rolled() {
-        for (maker, keeps) in [
-            (Maker::Karpenter(None), true),
-            (Maker::AutoMode, true),
-            (Maker::Fargate, true),
-            (Maker::Hybrid, true),
-            (Maker::ManagedGroup, false),
-            (Maker::SelfManaged, false),
+        for (provisioner, keeps) in [
+            (Provisioner::Karpenter(None), true),
+            (Provisioner::AutoMode, true),
+            (Provisioner::Fargate, true),
+            (Provisioner::Hybrid, true),
+            (Provisioner::ManagedGroup, false),
+            (Provisioner::SelfManaged, false),
         ] {
-            assert_eq!(maker.keeps_its_nodes(), keeps, "{maker}");
+            assert_eq!(provisioner.keeps_its_nodes(), keeps, "{provisioner}");
         }
     }
 }

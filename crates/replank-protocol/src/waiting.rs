@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
-use crate::let_go::LetGo;
 use crate::mark::{Ailment, Illness};
 use crate::migration::Wait;
 use crate::policy::Refused;
 use crate::policy::StuckAction;
-use crate::provisioner::Maker;
+use crate::provisioner::Provisioner;
+use crate::release::Release;
 use crate::scaling::{Blocks, GroupWhy, Hold};
 
 /// One thing that waits.
@@ -153,7 +153,7 @@ pub enum WaitingOn {
         until: Time,
     },
     /// An empty node is looked at a little longer, for pods that are not seen yet.
-    Quiet {
+    Idle {
         /// Until when.
         until: Time,
     },
@@ -294,7 +294,7 @@ pub enum WaitingOn {
     /// A node is replaced by whoever made it, and is left to them.
     ManagedBy {
         /// Who made it.
-        maker: Maker,
+        provisioner: Provisioner,
     },
     /// A node was left out for the sake of a pod on it: a batch pod that outlived its deadline, a singleton.
     Skipped,
@@ -366,11 +366,11 @@ pub enum WaitingOn {
         pods: u32,
     },
     /// A node that was to be taken away runs on, and is let go of: its cordon is taken off, unless a run takes it over as it is.
-    LetGo {
+    Release {
         /// What was to take it away.
         by: Cause,
         /// Why it is not waited for any more.
-        why: LetGo,
+        why: Release,
         /// Pods that are still on it, those aside that stay on every node.
         pods: u32,
     },
@@ -458,7 +458,7 @@ impl WaitingOn {
             Self::Stuck { .. } => "stuck",
             Self::Restart { .. } => "restart",
             Self::Deregistration { .. } => "deregistration",
-            Self::Quiet { .. } => "quiet",
+            Self::Idle { .. } => "quiet",
             Self::Pace { .. } => "pace",
             Self::Soak { .. } => "soak",
             Self::Bake { .. } => "bake",
@@ -495,7 +495,7 @@ impl WaitingOn {
             Self::Over => "over",
             Self::Deadline { .. } => "deadline",
             Self::Interrupted { .. } => "interrupted",
-            Self::LetGo { .. } => "letGo",
+            Self::Release { .. } => "letGo",
             Self::Unregistered { .. } => "unregistered",
             Self::Volumes { .. } => "volumes",
             Self::NoGroup { .. } => "noGroup",
@@ -516,7 +516,7 @@ impl WaitingOn {
             | Self::NodeReady { .. }
             | Self::Terminating { .. }
             | Self::Deregistration { .. }
-            | Self::Quiet { .. }
+            | Self::Idle { .. }
             | Self::Pace { .. }
             | Self::Soak { .. }
             | Self::Bake { .. }
@@ -527,7 +527,7 @@ impl WaitingOn {
             | Self::Cordon { .. }
             | Self::Leaving { .. }
             | Self::Interrupted { .. }
-            | Self::LetGo { .. }
+            | Self::Release { .. }
             | Self::Unregistered { .. }
             | Self::NewNodes { .. }
             | Self::NotNeeded { .. }
@@ -655,7 +655,7 @@ impl fmt::Display for WaitingOn {
             Self::Deregistration { until } => {
                 write!(f, "load balancers to let go of the instance, until {until}")
             }
-            Self::Quiet { until } => write!(f, "late news of pods on the empty node, until {until}"),
+            Self::Idle { until } => write!(f, "late news of pods on the empty node, until {until}"),
             Self::Pace { until } => write!(f, "the pace of the plan, until {until}"),
             Self::Soak { until } => write!(f, "the canary's soak, until {until}"),
             Self::Canary { replaced, nodes } => write!(f, "the canary: {replaced} of {nodes} replaced"),
@@ -691,7 +691,9 @@ impl fmt::Display for WaitingOn {
             Self::Reopened => f.write_str("a person: somebody else uncordoned it"),
             Self::ForeignCordon => f.write_str("a person: somebody else cordoned the new node"),
             Self::NoInstance => f.write_str("its instance, which the cloud does not list"),
-            Self::ManagedBy { maker } => write!(f, "{maker}, which made it: {}", maker.way()),
+            Self::ManagedBy { provisioner } => {
+                write!(f, "{provisioner}, which made it: {}", provisioner.way())
+            }
             Self::Skipped => f.write_str("nothing: left out, as the plan says, for the sake of a pod on it"),
             Self::Leaving { instances } => write!(f, "{} to end", counted(*instances, "instance")),
             Self::Missing { what } => write!(f, "{what}, which is not there"),
@@ -715,7 +717,7 @@ impl fmt::Display for WaitingOn {
                     None => write!(f, "{by}; {pods} to go"),
                 }
             }
-            Self::LetGo { by, why, pods } => {
+            Self::Release { by, why, pods } => {
                 write!(f, "nothing more: {by}, {why}; {} on it", counted(*pods, "pod"))
             }
             Self::Unregistered { until } => write!(f, "no node of it is known, looked for until {until}"),

@@ -5,20 +5,20 @@
 //! Layers, each knows only those below it: `rehearsal` → `replay` → `complete`; `migration`, `quiet` → `complete`; `millis`.
 
 mod complete;
+mod idle;
 mod migration;
 mod millis;
-mod quiet;
 mod rehearsal;
 pub mod replay;
 #[cfg(test)]
 mod testing;
 
 pub use complete::count_budgets;
+pub use idle::Idle;
 pub use migration::{MigrationResult, Served, Step, rehearse_migration};
-pub use quiet::Quiet;
 pub use rehearsal::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetFigures, ConnectionFigures, Demand,
-    DemandError, Ending, FindingEntry, HappeningEntry, InterruptionFigures, InterruptionKind, NodeFigures,
-    NodePhase, NodeTimeline, NoticedEntry, PhaseStart, PodFigures, Progress, RESULT_VERSION, Rehearsal,
-    RehearsalResult, Setup, StartEntry, Stop, Timeline, Verdict, Wait, WorkloadFigures, failing,
+    DemandError, Ending, FindingEntry, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase,
+    NodeTimeline, NoticedEntry, PhaseStart, PodFigures, Progress, RESULT_VERSION, Rehearsal, RehearsalResult,
+    ScriptEventEntry, Setup, StartEntry, Stop, Timeline, Verdict, Wait, WorkloadFigures, failing,
 };

@@ -31,7 +31,7 @@ enum Rank {
     /// Looks of controllers: what happens at the same moment is not yet known to them.
     Look,
     /// What happens.
-    Happening,
+    ScriptEvent,
 }
 
 impl<E> PartialEq for Entry<E> {
@@ -64,7 +64,7 @@ impl<E> Agenda<E> {
 
     /// Puts an event down for a moment; one that has passed is due at once.
     pub(crate) fn at(&mut self, at: Time, event: E) {
-        self.put(at, Rank::Happening, event);
+        self.put(at, Rank::ScriptEvent, event);
     }
 
     /// Puts down a look of a controller for a moment: it comes before all that happens then.

@@ -167,7 +167,7 @@ impl Cloud {
             CloudDue::HookOver(number) => {
                 let id = self.instances[number as usize].clone();
                 let released = self.holds.expire(&id, ctx.api.now());
-                self.let_go(ctx, &id, released);
+                self.release(ctx, &id, released);
             }
             CloudDue::TakenBack(number) => {
                 if let Some(instance) = self.known(ctx.view(), number).filter(|one| one.state.is_alive()) {
@@ -218,7 +218,7 @@ impl Cloud {
     }
 
     /// What becomes of an instance that no hook holds any more.
-    fn let_go(&mut self, ctx: &mut Ctx<'_>, id: &InstanceId, released: Option<Released>) {
+    fn release(&mut self, ctx: &mut Ctx<'_>, id: &InstanceId, released: Option<Released>) {
         let Some(instance) = ctx.view().instances().get(id).cloned() else { return };
         match released {
             None => {}
@@ -240,7 +240,7 @@ impl Cloud {
     /// CompleteLifecycleAction.
     pub(crate) fn complete(&mut self, ctx: &mut Ctx<'_>, action: &Action) -> Result<(), Refusal> {
         let released = self.holds.complete(action)?;
-        self.let_go(ctx, &action.instance, released);
+        self.release(ctx, &action.instance, released);
         Ok(())
     }
 

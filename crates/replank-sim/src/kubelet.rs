@@ -71,7 +71,7 @@ struct Record {
     number: u32,
     /// Whether the pod's deletion was seen.
     is_stopping: bool,
-    /// What became due while the kubelet was silent, or is kept from happening by a fault of its node's image.
+    /// What became due while the kubelet was silent, or cannot happen because of a fault of its node's image.
     missed: Vec<Step>,
     /// What is remembered of crashes.
     back_off: Option<BackOff>,

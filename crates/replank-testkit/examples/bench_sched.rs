@@ -102,8 +102,8 @@ fn workload(nodes: u64, mix: Mix, name: &str) {
     for index in 0..nodes {
         view.apply(Delta::from(node(index, mix)));
     }
-    let mut maker = Pods::default();
-    let pods: Vec<_> = (0..pods).map(|index| maker.pod(index, mix)).collect();
+    let mut provisioner = Pods::default();
+    let pods: Vec<_> = (0..pods).map(|index| provisioner.pod(index, mix)).collect();
     run(&view, &pods, name, recorded);
 }
 

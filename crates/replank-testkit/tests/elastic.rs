@@ -78,7 +78,7 @@ fn scenario(seed: u64) -> String {
     if draw.percent(30) {
         text.push_str("--max-drain-parallelism=3\n");
     }
-    text.push_str("\n-- happenings --\n");
+    text.push_str("\n-- events --\n");
     for _ in 0..draw.below(6) {
         let at = 20 + draw.below(500);
         match draw.below(4) {

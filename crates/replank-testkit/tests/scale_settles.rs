@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use replank_core::scale::{
-    Down, Facts, Given, Groups, Hands, Options, Prices, Priorities, State, Template, Up, down, read_facts, up,
+    Down, Facts, Given, Groups, InFlight, Options, Prices, Priorities, State, Template, Up, down, read_facts,
+    up,
 };
 use replank_facts::budget::{Healths, Ledger};
-use replank_facts::fresh::DaemonMoulds;
+use replank_facts::fresh::DaemonFactories;
 use replank_facts::groups::GroupBy;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
@@ -122,14 +123,14 @@ impl Cluster {
             prices: &prices,
             priorities: &priorities,
             state: &self.state,
-            hands: &Hands::default(),
+            in_flight: &InFlight::default(),
             now: self.now,
         };
         let mut scheduler = Scheduler::load(&self.view);
         let up = up(given, &mut scheduler);
         let mut healths = Healths::default();
         let down = down(given, &mut scheduler, &mut Ledger::new(&self.view, &mut healths), &up);
-        let moulds = Arc::new(DaemonMoulds::of(&self.view));
+        let factories = Arc::new(DaemonFactories::of(&self.view));
         let added: Vec<_> = up
             .rounds
             .iter()
@@ -139,7 +140,7 @@ impl Cluster {
         for (name, zone) in added {
             let group = groups.get(&name).expect("it grows");
             self.made += 1;
-            let fresh = Template::of(group, &self.options, &moulds).fresh(&zone, self.made);
+            let fresh = Template::of(group, &self.options, &factories).fresh(&zone, self.made);
             let mut node = Node::clone(&fresh.node);
             node.meta.creation_timestamp = Some(self.now);
             self.view.apply(Delta::Put(Arc::new(node).into()));

@@ -64,15 +64,15 @@ impl AutoscalerArgs {
             if facts.is_empty() {
                 return Ok(Scaled { autoscaler: None, assumptions: Vec::new(), facts });
             }
-            let furnished = scale::furnish(groups, view, by, &facts, &scale::Options::default(), false);
-            furnished.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
+            let apply_facts = scale::apply_facts(groups, view, by, &facts, &scale::Options::default(), false);
+            apply_facts.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
             return Ok(Scaled { autoscaler: None, assumptions: Vec::new(), facts });
         }
         let settings = input::settings(&flags, view, printer)?;
         let prices = input::prices(self.prices.as_deref(), &settings.options)?;
         let priorities = input::priorities(view, &settings.options, printer);
-        let furnished = scale::furnish(groups, view, by, &facts, &settings.options, true);
-        furnished.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
+        let apply_facts = scale::apply_facts(groups, view, by, &facts, &settings.options, true);
+        apply_facts.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
         let hint = if plan.is_some() {
             "pass --groups, or say it in the plan's nodeGroups"
         } else {
@@ -83,7 +83,7 @@ impl AutoscalerArgs {
             value: format!("kept to what is needed by Replank's autoscaler, set by {}", settings.origin),
             source: Source::Default,
         }];
-        assumptions.extend(furnished.assumed.iter().map(|assumed| Assumption {
+        assumptions.extend(apply_facts.assumed.iter().map(|assumed| Assumption {
             about: format!("node group {}", assumed.group()),
             value: match assumed {
                 scale::Assumed::Bounds(_) => {
@@ -100,7 +100,7 @@ impl AutoscalerArgs {
         }));
         let autoscaler = Autoscaler {
             options: settings.options,
-            facts: furnished.facts,
+            facts: apply_facts.facts,
             prices,
             priorities,
             group_by: by.clone(),

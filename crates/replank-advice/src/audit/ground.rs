@@ -18,7 +18,7 @@ use replank_model::view::View;
 use super::capacity::{self, Scaler, Scalers};
 use replank_facts::groups::{self, GroupBy};
 use replank_facts::taints::is_passing;
-use replank_protocol::provisioner::{LABEL_NODE_POOL, Maker};
+use replank_protocol::provisioner::{LABEL_NODE_POOL, Provisioner};
 
 /// Steps in which allocatable amounts are told apart: machines of one type differ by some kilobytes.
 const MILLI_CPU_STEP: i64 = 100;
@@ -88,7 +88,8 @@ pub(super) struct Ground {
 impl Ground {
     pub(super) fn of(view: &View, mentions: &Mentions, by: &GroupBy, scalers: &mut Scalers) -> Self {
         let mut by_signature: BTreeMap<Signature, Vec<&Arc<Node>>> = BTreeMap::new();
-        for (_, node) in view.nodes.sorted().into_iter().filter(|(_, node)| Maker::of(node) != Maker::Fargate)
+        for (_, node) in
+            view.nodes.sorted().into_iter().filter(|(_, node)| Provisioner::of(node) != Provisioner::Fargate)
         {
             by_signature.entry(Signature::of(node, mentions, by)).or_default().push(node);
         }

@@ -50,6 +50,6 @@ rules! {
     Leftover = "leftover", "what another run has left on nodes and groups";
     GroupParity = "group-parity", "what the group that nodes move into lacks";
     OldImage = "old-image", "nodes of Amazon Linux 2, for which there are no new images";
-    LeftToMaker = "left-to-maker", "nodes that are left to whoever made them: Karpenter, EKS Auto Mode, Fargate";
+    LeftToProvisioner = "left-to-provisioner", "nodes that are left to whoever made them: Karpenter, EKS Auto Mode, Fargate";
     VersionSkew = "version-skew", "kubelets that are too new or too old for the control plane";
 }

@@ -17,7 +17,7 @@ use replank_facts::groups;
 use replank_facts::plan::RunOptions;
 use replank_facts::plan::{Plan, Target};
 use replank_facts::workload::{Workload, workload_of};
-use replank_protocol::provisioner::Maker;
+use replank_protocol::provisioner::Provisioner;
 
 use replank_facts::group_facts::Facts;
 use replank_protocol::policy::BatchKind;
@@ -78,7 +78,7 @@ impl<'a> Survey<'a> {
             Some(plan) => (replank_core::nodes_to_replace(view, plan, options), plan),
             None => {
                 let nodes = view.nodes.unordered().map(|(_, node)| node);
-                let rolled = nodes.filter(|node| !Maker::of(node).keeps_its_nodes());
+                let rolled = nodes.filter(|node| !Provisioner::of(node).keeps_its_nodes());
                 (rolled.map(|node| node.name()).collect(), &everything)
             }
         };

@@ -8,8 +8,8 @@ use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::text::NodeName;
 
-use super::inquiry::{Inquiry, Row};
-use replank_facts::pod_factory::Mould;
+use super::query::{PlacementQuery, Row};
+use replank_facts::pod_factory::PodFactory;
 use replank_schedule::predicate::{spec_matches, untolerated_taint};
 use replank_schedule::{Detail, Verdict};
 
@@ -33,15 +33,15 @@ pub enum Wanted {
     No,
 }
 
-impl Inquiry {
+impl PlacementQuery {
     /// How each node answers the pod that a DaemonSet would make for it. Pods of the DaemonSet that are there are taken
     /// away first; the new ones are taken to be where they fit from then on.
     #[must_use]
-    pub fn ask_per_node(&mut self, mould: &Mould) -> Vec<DaemonRow> {
+    pub fn ask_per_node(&mut self, factory: &PodFactory) -> Vec<DaemonRow> {
         let own = |pod: &Pod| {
-            pod.meta.namespace == mould.object.key.namespace
+            pod.meta.namespace == factory.object.key.namespace
                 && pod.meta.controller().is_some_and(|owner| {
-                    owner.kind == mould.object.kind && owner.name == mould.object.key.name
+                    owner.kind == factory.object.kind && owner.name == factory.object.key.name
                 })
         };
         let there: Vec<_> = self.view.pods.sorted().into_iter().map(|(_, pod)| pod.clone()).collect();
@@ -55,7 +55,7 @@ impl Inquiry {
         }
         let mut answers = Vec::new();
         for node in &nodes {
-            let pod = mould.for_node(&node.name());
+            let pod = factory.for_node(&node.name());
             let is_wanted = spec_matches(&pod.spec, pod.pin.as_ref(), node)
                 && untolerated_taint(&pod.spec.tolerations, &node.spec.taints, false).is_none();
             let detail = trial.details(&self.view, &pod, &[node.name()]).into_iter().next();

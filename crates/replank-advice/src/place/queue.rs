@@ -6,7 +6,7 @@ use std::sync::Arc;
 use replank_model::object::pod::Pod;
 use replank_model::text::{NodeName, Text};
 
-use super::inquiry::{Inquiry, Misfit, gates, is_gated};
+use super::query::{Misfit, PlacementQuery, gates, is_gated};
 use replank_facts::drain::is_daemon;
 use replank_facts::pod_factory::anew;
 use replank_facts::workload::{Workload, workload_of};
@@ -37,7 +37,7 @@ pub enum Fate {
     Lost,
 }
 
-impl Inquiry {
+impl PlacementQuery {
     /// Places all pods that wait, in the order of the scheduler's queue: the higher priority first, then the older one
     /// (`PrioritySort`). Each is taken to be where it goes before the next is asked about.
     ///

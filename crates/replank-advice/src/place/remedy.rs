@@ -16,8 +16,8 @@ use replank_model::text::{GroupName, Name, NodeName, Zone};
 use replank_model::view::View;
 
 use super::change::{Change, Weight};
-use super::inquiry::{DRAW, Inquiry, Settled};
 use super::propose::{Case, Standing, weight};
+use super::query::{DRAW, PlacementQuery, Settled};
 use super::{claims, edit};
 use replank_facts::fresh::{self, Fresh};
 use replank_facts::groups::{GroupBy, LearntGroup};
@@ -101,7 +101,7 @@ type Need = (usize, Vec<Change>);
 
 /// A search for remedies for one pod.
 struct Search<'a> {
-    inquiry: &'a mut Inquiry,
+    query: &'a mut PlacementQuery,
     pod: &'a Arc<Pod>,
     /// Copies that were placed before it: a change of its spec is one of theirs.
     copies: Settled,
@@ -111,7 +111,7 @@ struct Search<'a> {
     proposals: BTreeMap<Signature, Proposal>,
 }
 
-impl Inquiry {
+impl PlacementQuery {
     /// The smallest changes with which a pod would fit, no more than `max`. The pod is one that fits nowhere.
     #[must_use]
     pub fn remedies(&mut self, pod: &Arc<Pod>, max: usize) -> Vec<Remedy> {
@@ -119,7 +119,7 @@ impl Inquiry {
         let copies = stopped.map_or(Vec::new(), |(_, placed)| placed.clone());
         let running = self.running_with(pod);
         let (fresh, proposals) = (Vec::new(), BTreeMap::new());
-        let mut search = Search { fresh, proposals, copies, running, inquiry: self, pod };
+        let mut search = Search { fresh, proposals, copies, running, query: self, pod };
         search.ask_nodes();
         search.ask_fresh_nodes();
         search.ask_classes();
@@ -140,7 +140,7 @@ impl Inquiry {
 
     /// Nodes that groups would add: one for each zone, but for those that the question takes away.
     fn fresh_nodes(&self) -> Vec<Fresh> {
-        let moulds = fresh::daemon_moulds(&self.view);
+        let factories = fresh::daemon_factories(&self.view);
         let places = self
             .groups
             .iter()
@@ -151,7 +151,7 @@ impl Inquiry {
             self.lost.iter().any(|(key, value)| fresh.node.meta.labels.get(key) == Some(value))
         };
         open.take(FRESH_MAX)
-            .filter_map(|(group, zone)| fresh::node_of(&moulds, group, zone))
+            .filter_map(|(group, zone)| fresh::node_of(&factories, group, zone))
             .filter(|fresh| !is_lost(fresh))
             .collect()
     }
@@ -160,8 +160,8 @@ impl Inquiry {
 impl Search<'_> {
     fn ask_nodes(&mut self) {
         let names: Vec<NodeName> =
-            self.inquiry.view.nodes.sorted().iter().map(|(_, node)| node.name()).collect();
-        let details = self.inquiry.scheduler.details(&self.inquiry.view, self.pod, &names);
+            self.query.view.nodes.sorted().iter().map(|(_, node)| node.name()).collect();
+        let details = self.query.scheduler.details(&self.query.view, self.pod, &names);
         for (name, detail) in details {
             for set in self.alternatives(&name, &detail) {
                 self.propose(set, None);
@@ -170,30 +170,30 @@ impl Search<'_> {
     }
 
     fn alternatives(&self, name: &NodeName, detail: &Detail) -> Vec<Vec<Change>> {
-        let inquiry = &*self.inquiry;
-        let Some(node) = inquiry.view.node(name) else { return Vec::new() };
+        let query = &*self.query;
+        let Some(node) = query.view.node(name) else { return Vec::new() };
         self.case(node, Standing::There, GroupName::default()).alternatives(detail)
     }
 
     fn case<'b>(&'b self, node: &'b Node, standing: Standing, group: GroupName) -> Case<'b> {
-        let group_label = match &self.inquiry.group_by {
+        let group_label = match &self.query.group_by {
             GroupBy::Label(key) => Some(&**key),
             GroupBy::Selector(..) => None,
         };
-        let (view, closed) = (&self.inquiry.view, &self.inquiry.closed);
+        let (view, closed) = (&self.query.view, &self.query.closed);
         Case { view, pod: self.pod, node, standing, closed, group, group_label }
     }
 
     /// One more node of each group and zone, with what the pod would have to change besides.
     fn ask_fresh_nodes(&mut self) {
-        self.fresh = self.inquiry.fresh_nodes();
+        self.fresh = self.query.fresh_nodes();
         // What it takes besides, by group; the zones in which it does.
         let mut needs: BTreeMap<(GroupName, Signature), Vec<Need>> = BTreeMap::new();
         for at in 0..self.fresh.len() {
             let fresh = self.fresh[at].clone();
             let name = fresh.node.name();
             let pod = self.pod.clone();
-            let details = self.inquiry.staged(&[], Some(&fresh), |view, trial| {
+            let details = self.query.staged(&[], Some(&fresh), |view, trial| {
                 trial.details(view, &pod, std::slice::from_ref(&name))
             });
             let Some((_, detail)) = details.into_iter().next() else { continue };
@@ -210,7 +210,7 @@ impl Search<'_> {
             let fresh = &self.fresh[found[0].0];
             // Zones that the question takes away count: a node of the group could come up there.
             let of_group = |learnt: &&LearntGroup| learnt.group.name == fresh.group;
-            let zones = self.inquiry.groups.iter().find(of_group).map(|learnt| learnt.group.zones.len());
+            let zones = self.query.groups.iter().find(of_group).map(|learnt| learnt.group.zones.len());
             let every = zones == Some(found.len());
             for (at, set) in if every { &found[..1] } else { &found[..] } {
                 let fresh = &self.fresh[*at];
@@ -227,7 +227,7 @@ impl Search<'_> {
     /// The lowest priority class by which the pod could push others out.
     fn ask_classes(&mut self) {
         let own = self.pod.spec.priority.unwrap_or(0);
-        let sorted = self.inquiry.view.priority_classes.sorted();
+        let sorted = self.query.view.priority_classes.sorted();
         let mut classes: Vec<(i32, Name)> = sorted
             .iter()
             .filter(|(_, class)| {
@@ -240,7 +240,7 @@ impl Search<'_> {
         for (value, class) in classes.into_iter().take(CLASSES_MAX) {
             let change = |node, victims| Change::Prioritize { class: class.clone(), value, node, victims };
             let Some(pod) = edit::pod(self.pod, &[change(NodeName::default(), Vec::new())]) else { return };
-            let preemption = self.inquiry.scheduler.preempt(&self.inquiry.view, &pod, DRAW);
+            let preemption = self.query.scheduler.preempt(&self.query.view, &pod, DRAW);
             if let Some(nominated) = preemption.nominated {
                 self.propose(vec![change(nominated.node, nominated.victims)], None);
                 return;
@@ -316,7 +316,7 @@ impl Search<'_> {
         let is_by_force = changes.iter().any(|change| matches!(change, Change::Prioritize { .. }));
         let is_changed = !Arc::ptr_eq(&pod, self.pod);
         let copies: &[_] = if is_changed { &self.copies } else { &[] };
-        self.inquiry.staged(changes, fresh.as_ref(), |view, trial| {
+        self.query.staged(changes, fresh.as_ref(), |view, trial| {
             for (other, node) in replaced {
                 trial.take_away(view, &other.meta.key());
                 trial.assume(view, &edit::pod(other, changes)?, node, &Default::default());
@@ -353,7 +353,7 @@ fn place_again(
     Some(())
 }
 
-impl Inquiry {
+impl PlacementQuery {
     /// Asks with changes made and a node added, and undoes both.
     fn staged<T>(
         &mut self,

@@ -12,8 +12,8 @@ use replank_model::object::pod::Pod;
 use replank_model::view::View;
 use serde_json::{Value, json};
 
-use super::inquiry::DRAW;
-use super::{Change, Inquiry, Outcome, Remedy, WhatIf, edit, paste};
+use super::query::DRAW;
+use super::{Change, Outcome, PlacementQuery, Remedy, WhatIf, edit, paste};
 use replank_facts::groups::GroupBy;
 use replank_schedule::Scheduler;
 
@@ -64,23 +64,23 @@ fn lay(under: &mut Value, over: &Value) {
     }
 }
 
-fn inquiry(objects: &[Value]) -> Inquiry {
-    Inquiry::new(view(objects), GroupBy::default(), &WhatIf::default()).expect("nothing is left out")
+fn query(objects: &[Value]) -> PlacementQuery {
+    PlacementQuery::new(view(objects), GroupBy::default(), &WhatIf::default()).expect("nothing is left out")
 }
 
-fn pod_of(inquiry: &Inquiry, name: &str) -> Arc<Pod> {
-    inquiry.view().pods.by_key(&Key::new("shop", name)).expect("the pod is there").clone()
+fn pod_of(query: &PlacementQuery, name: &str) -> Arc<Pod> {
+    query.view().pods.by_key(&Key::new("shop", name)).expect("the pod is there").clone()
 }
 
 /// The remedies for the pod `p`, each held against a scheduler that is told of the changed objects and nothing else.
 fn remedies(objects: &[Value]) -> Vec<Remedy> {
-    let mut inquiry = inquiry(objects);
-    let pod = pod_of(&inquiry, "p");
-    assert!(matches!(inquiry.ask(&pod).outcome, Outcome::DoesNotFit(_)), "the pod fits anyhow");
-    let before = inquiry.view().objects();
-    let remedies = inquiry.remedies(&pod, 20);
-    assert_eq!(inquiry.view().objects(), before, "everything that was tried out is undone");
-    assert!(matches!(inquiry.ask(&pod).outcome, Outcome::DoesNotFit(_)), "in the engine too");
+    let mut query = query(objects);
+    let pod = pod_of(&query, "p");
+    assert!(matches!(query.ask(&pod).outcome, Outcome::DoesNotFit(_)), "the pod fits anyhow");
+    let before = query.view().objects();
+    let remedies = query.remedies(&pod, 20);
+    assert_eq!(query.view().objects(), before, "everything that was tried out is undone");
+    assert!(matches!(query.ask(&pod).outcome, Outcome::DoesNotFit(_)), "in the engine too");
     for remedy in &remedies {
         assert!(is_needed_and_enough(objects, &pod, &remedy.changes), "{:?}", remedy.changes);
     }

@@ -1,12 +1,12 @@
 use super::super::minor::hops;
 use super::*;
-use replank_protocol::provisioner::Maker;
+use replank_protocol::provisioner::Provisioner;
 
 fn group(name: &str, kubelet: u64) -> Nodes {
     let version = Minor(kubelet);
     Nodes {
         name: name.into(),
-        maker: Maker::ManagedGroup,
+        provisioner: Provisioner::ManagedGroup,
         oldest: version,
         newest: version,
         nodes: 3,
@@ -54,7 +54,7 @@ fn nodes_catch_up_where_the_control_plane_is_there_already() {
 
 #[test]
 fn nodes_that_others_look_after_are_not_rolled() {
-    let pool = Nodes { maker: Maker::Karpenter(Some("general".into())), ..group("general", 33) };
+    let pool = Nodes { provisioner: Provisioner::Karpenter(Some("general".into())), ..group("general", 33) };
     assert_eq!(told(Way::EveryStep, &[pool], 33, 36), [""; 0]);
 }
 

@@ -16,7 +16,7 @@ use super::facts::Facts;
 use super::minor::Minor;
 use replank_facts::drain;
 use replank_facts::groups::{GroupBy, group_of};
-use replank_protocol::provisioner::Maker;
+use replank_protocol::provisioner::Provisioner;
 
 /// Whose rules hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub struct Nodes {
     /// The group's name, the node pool's, or what else there is to call them.
     pub name: Text,
     /// Who made them.
-    pub maker: Maker,
+    pub provisioner: Provisioner,
     /// The oldest kubelet.
     pub oldest: Minor,
     /// The newest.
@@ -72,7 +72,7 @@ impl Nodes {
     /// Whether a run of Replank replaces them.
     #[must_use]
     pub fn is_rolled(&self) -> bool {
-        !self.maker.keeps_its_nodes()
+        !self.provisioner.keeps_its_nodes()
     }
 }
 
@@ -153,13 +153,13 @@ fn nodes(view: &View, by: &GroupBy, unread: &mut Vec<Text>) -> Vec<Nodes> {
             unread.push(Text::from(node.meta.name.as_str()));
             continue;
         };
-        let maker = Maker::of(node);
-        let name = name(node, &maker, group_of(node, by));
+        let provisioner = Provisioner::of(node);
+        let name = name(node, &provisioner, group_of(node, by));
         let pods = view.sorted_pods_on(&node.name()).into_iter().filter(|pod| moves(view, pod)).count();
         let image = &node.status.node_info.os_image;
-        let entry = found.entry((maker.keeps_its_nodes(), name.clone())).or_insert_with(|| Nodes {
+        let entry = found.entry((provisioner.keeps_its_nodes(), name.clone())).or_insert_with(|| Nodes {
             name,
-            maker,
+            provisioner,
             oldest: version,
             newest: version,
             nodes: 0,
@@ -177,16 +177,16 @@ fn nodes(view: &View, by: &GroupBy, unread: &mut Vec<Text>) -> Vec<Nodes> {
     found.into_values().collect()
 }
 
-fn name(node: &Node, maker: &Maker, group: Option<GroupName>) -> Text {
-    match (maker, group) {
-        (Maker::Karpenter(Some(pool)), _) => pool.clone(),
-        (Maker::Karpenter(None), _) => Text::from("Karpenter"),
-        (Maker::AutoMode, _) => Text::from("Auto Mode"),
-        (Maker::Fargate, _) => Text::from("Fargate"),
-        (Maker::Hybrid, _) => Text::from("hybrid nodes"),
-        (Maker::ManagedGroup | Maker::SelfManaged, Some(group)) => group.text().clone(),
+fn name(node: &Node, provisioner: &Provisioner, group: Option<GroupName>) -> Text {
+    match (provisioner, group) {
+        (Provisioner::Karpenter(Some(pool)), _) => pool.clone(),
+        (Provisioner::Karpenter(None), _) => Text::from("Karpenter"),
+        (Provisioner::AutoMode, _) => Text::from("Auto Mode"),
+        (Provisioner::Fargate, _) => Text::from("Fargate"),
+        (Provisioner::Hybrid, _) => Text::from("hybrid nodes"),
+        (Provisioner::ManagedGroup | Provisioner::SelfManaged, Some(group)) => group.text().clone(),
         // A machine on its own, that no group makes again.
-        (Maker::ManagedGroup | Maker::SelfManaged, None) => Text::from(node.meta.name.as_str()),
+        (Provisioner::ManagedGroup | Provisioner::SelfManaged, None) => Text::from(node.meta.name.as_str()),
     }
 }
 

@@ -9,12 +9,12 @@ use replank_model::text::{GroupName, InstanceId, MessageId, NodeName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
-use super::desk::{Desk, target};
+use super::context::{Context, target};
 use super::inbox::happened;
 use super::notice::{HealthStatus, News, Notice, Taken};
 use super::{Cache, KEEP, Options, hooks_at};
 use replank_facts::batch::wait::wait_of;
-use replank_facts::load::Load;
+use replank_facts::node_pods::NodePods;
 use replank_protocol::cause::Cause;
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Mark, NodeRole};
 use replank_protocol::lifecycle::Action;
@@ -43,7 +43,7 @@ pub(super) struct Case {
     pub(super) instance: InstanceId,
     pub(super) known: Option<Arc<Instance>>,
     pub(super) node: Option<Arc<Node>>,
-    pub(super) load: Load,
+    pub(super) load: NodePods,
     causes: BTreeMap<Cause, Told>,
     /// Lifecycle actions of ours that wait, by hook.
     pub(super) actions: BTreeMap<Text, Action>,
@@ -254,7 +254,8 @@ impl Case {
         if draft.causes.is_empty() {
             return None;
         }
-        let load = node.as_ref().map(|node| Load::of(view, &options.plan, &node.name())).unwrap_or_default();
+        let load =
+            node.as_ref().map(|node| NodePods::of(view, &options.plan, &node.name())).unwrap_or_default();
         let certain = draft.causes.values().filter_map(|told| told.until).min();
         let Draft { causes, actions, messages, sent: _ } = draft;
         let mut case = Self {
@@ -320,16 +321,16 @@ impl Case {
 
     /// Whether its pods can stay until its group has as many Ready nodes again as it wants: another was asked for, and there is
     /// time.
-    pub(super) fn waits_for_another(&self, desk: &Desk<'_>, ready: &ReadyNodes) -> bool {
+    pub(super) fn waits_for_another(&self, ctx: &Context<'_>, ready: &ReadyNodes) -> bool {
         let Some(known) = &self.known else { return false };
         let since = self.told_since();
-        let has_hook = self.hook(desk.options, desk.view).is_some();
+        let has_hook = self.hook(ctx.options, ctx.view).is_some();
         let is_asked = has_hook && matches!(self.by(), Cause::Scheduled | Cause::Rebalance);
         let has_time = self.certain.is_none_or(|certain| certain > since + LAUNCH_MAX + LAUNCH_MAX);
-        if !is_asked || !has_time || desk.now >= since + LAUNCH_MAX {
+        if !is_asked || !has_time || ctx.now >= since + LAUNCH_MAX {
             return false;
         }
-        let wanted = desk.view.groups().get(&known.group).map_or(0, |group| group.size.desired);
+        let wanted = ctx.view.groups().get(&known.group).map_or(0, |group| group.size.desired);
         // Before it is held it counts itself.
         self.held_since().is_none() || ready.of(&known.group) < wanted
     }
@@ -372,45 +373,45 @@ impl Case {
     }
 
     /// Whether it has not been under way for long: the end of a run waits for that, and no longer.
-    pub(super) fn is_pressing(&self, desk: &mut Desk<'_>) -> bool {
-        let Some(since) = self.marked_since(desk.options) else { return true };
-        let long = since + desk.options.patience;
-        if desk.now < long {
-            desk.wake_at(long);
+    pub(super) fn is_pressing(&self, ctx: &mut Context<'_>) -> bool {
+        let Some(since) = self.marked_since(ctx.options) else { return true };
+        let long = since + ctx.options.patience;
+        if ctx.now < long {
+            ctx.wake_at(long);
         }
-        desk.now < long
+        ctx.now < long
     }
 
     /// Cordons its node and says why.
-    pub(super) fn mark(&self, desk: &mut Desk<'_>) {
+    pub(super) fn mark(&self, ctx: &mut Context<'_>) {
         let Some(node) = &self.node else { return };
-        if self.pods_left() == 0 && node.spec.unschedulable && self.marked_since(desk.options).is_some() {
+        if self.pods_left() == 0 && node.spec.unschedulable && self.marked_since(ctx.options).is_some() {
             // A run has drained it, and had it ended.
             return;
         }
-        let role = self.role(node, desk.now);
-        let found = mark::of(node).filter(|found| found.run == desk.options.run);
+        let role = self.role(node, ctx.now);
+        let found = mark::of(node).filter(|found| found.run == ctx.options.run);
         let renewed = match &found {
             Some(found) if found.mark.role == role => {
                 let due = found.mark.expires - RENEW_BEFORE;
-                if desk.now < due {
-                    desk.wake_at(due);
+                if ctx.now < due {
+                    ctx.wake_at(due);
                     return;
                 }
                 format!("/{}", found.mark.expires)
             }
             Some(_) | None => String::new(),
         };
-        let since = found.map_or(desk.now, |found| found.mark.since);
-        let mark = Mark { role, since, expires: desk.now + MARK_LIFE };
+        let since = found.map_or(ctx.now, |found| found.mark.since);
+        let mark = Mark { role, since, expires: ctx.now + MARK_LIFE };
         let effect = Effect::Kubernetes(KubernetesEffect::Cordon {
             node: target(node),
             version: node.meta.resource_version,
             mark,
         });
         let until = self.certain.map(|until| until.to_string()).unwrap_or_default();
-        let key = desk.key("cordon", format!("{}/{}/{until}{renewed}", node.meta.uid, self.by()));
-        desk.send(Subject::Node(node.name()), "cordon", key, effect);
+        let key = ctx.key("cordon", format!("{}/{}/{until}{renewed}", node.meta.uid, self.by()));
+        ctx.send(Subject::Node(node.name()), "cordon", key, effect);
     }
 
     /// What its node is, as far as is known: what was written of the beginning of its drain stays, whoever began it.
@@ -426,35 +427,35 @@ impl Case {
     }
 
     /// Writes on its node that pods are moved off it from now on.
-    pub(super) fn begin(&self, desk: &mut Desk<'_>) {
-        let Some(found) = self.marked_node(desk.options).and_then(mark::of) else { return };
+    pub(super) fn begin(&self, ctx: &mut Context<'_>) {
+        let Some(found) = self.marked_node(ctx.options).and_then(mark::of) else { return };
         let Some(node) = &self.node else { return };
-        let role = NodeRole::Interrupted { by: self.by(), until: self.certain, from: Some(desk.now) };
+        let role = NodeRole::Interrupted { by: self.by(), until: self.certain, from: Some(ctx.now) };
         let effect = Effect::Kubernetes(KubernetesEffect::Cordon {
             node: target(node),
             version: node.meta.resource_version,
             mark: Mark { role, ..found.mark },
         });
-        let key = desk.key("drain", &node.meta.uid);
-        desk.send(Subject::Node(node.name()), "beginning of the drain", key, effect);
+        let key = ctx.key("drain", &node.meta.uid);
+        ctx.send(Subject::Node(node.name()), "beginning of the drain", key, effect);
     }
 
     /// Asks its group for another instance, where a hook of ours will hold this one meanwhile.
-    pub(super) fn relieve(&self, desk: &mut Desk<'_>) {
+    pub(super) fn relieve(&self, ctx: &mut Context<'_>) {
         let (Some(known), Some(node)) = (&self.known, &self.node) else { return };
         let is_serving = known.lifecycle == Lifecycle::InService && known.state.is_alive();
         if !is_serving || self.held_since().is_some() || self.by() == Cause::Down {
             return;
         }
-        let Some(hook) = self.hook(desk.options, desk.view) else { return };
+        let Some(hook) = self.hook(ctx.options, ctx.view) else { return };
         let effect = Effect::Group(GroupEffect::Relieve {
             instance: self.instance.clone(),
             group: known.group.clone(),
             node: target(node),
             hook: hook.name.clone(),
         });
-        let key = desk.key("relieve", &self.instance);
-        desk.send(Subject::Instance(self.instance.clone()), "request for another instance", key, effect);
+        let key = ctx.key("relieve", &self.instance);
+        ctx.send(Subject::Instance(self.instance.clone()), "request for another instance", key, effect);
     }
 }
 

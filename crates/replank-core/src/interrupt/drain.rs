@@ -9,11 +9,11 @@ use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
 use super::case::{Case, MARGIN, ReadyNodes};
-use super::desk::Desk;
+use super::context::Context;
 use replank_facts::batch::wait::wait_of;
 use replank_facts::budget::{Healths, Ledger};
-use replank_facts::load::Bound;
-use replank_facts::load::missing_replicas;
+use replank_facts::node_pods::Bound;
+use replank_facts::node_pods::missing_replicas;
 use replank_facts::room::{Room, Search, is_about_to_be_placed};
 use replank_protocol::command::{CommandKey, Effect, KubernetesEffect, PodTarget};
 use replank_protocol::waiting::{Subject, WaitingOn};
@@ -27,7 +27,7 @@ const WAITING_PODS_MAX: usize = 256;
 
 /// See the module's page.
 pub(super) fn drain(
-    desk: &mut Desk<'_>,
+    ctx: &mut Context<'_>,
     cases: &[Case],
     healths: &mut Healths,
     room: &mut Option<Room>,
@@ -36,46 +36,46 @@ pub(super) fn drain(
     if cases.is_empty() {
         return;
     }
-    let ready = ReadyNodes::of_all(desk.view);
-    let is_movable = |case: &&Case| is_closed(desk, case) && !case.waits_for_another(desk, &ready);
+    let ready = ReadyNodes::of_all(ctx.view);
+    let is_movable = |case: &&Case| is_closed(ctx, case) && !case.waits_for_another(ctx, &ready);
     let closed: Vec<&Case> = cases.iter().filter(is_movable).collect();
-    let due: Vec<(&Case, Vec<&Bound>)> = closed.into_iter().map(|case| (case, due(desk, case))).collect();
+    let due: Vec<(&Case, Vec<&Bound>)> = closed.into_iter().map(|case| (case, due(ctx, case))).collect();
     if due.iter().all(|(_, pods)| pods.is_empty()) {
         return;
     }
-    let view = desk.view;
+    let view = ctx.view;
     let room = room.get_or_insert_with(|| Room::load(view, interrupted.clone()));
     room.set_all_closed(interrupted);
-    let mut works = Works::new(desk, Ledger::new(view, healths), room.search(view), cases);
+    let mut works = Works::new(ctx, Ledger::new(view, healths), room.search(view), cases);
     for (case, pods) in due {
         for bound in pods {
-            works.move_off(desk, case, bound);
+            works.move_off(ctx, case, bound);
         }
     }
 }
 
 /// Whether a pod that is moved off the node will not come back to it: before the cordon is seen nothing is moved, but where it
 /// is too late to wait.
-fn is_closed(desk: &Desk<'_>, case: &Case) -> bool {
-    let is_over = case.until.is_some_and(|until| until - GRACE_MAX <= desk.now);
-    case.marked_since(desk.options).is_some() || is_over
+fn is_closed(ctx: &Context<'_>, case: &Case) -> bool {
+    let is_over = case.until.is_some_and(|until| until - GRACE_MAX <= ctx.now);
+    case.marked_since(ctx.options).is_some() || is_over
 }
 
 /// The pods of a case that are to go now: all that are no batch pods, and those of these that were waited for long enough.
-fn due<'c>(desk: &mut Desk<'_>, case: &'c Case) -> Vec<&'c Bound> {
+fn due<'c>(ctx: &mut Context<'_>, case: &'c Case) -> Vec<&'c Bound> {
     let mut due: Vec<&Bound> = case.load.movers.iter().collect();
     // Without a hook nobody keeps the instance: its batch pods have until the end, but not for ever where none is known.
-    let since = case.held_since().or_else(|| case.marked_since(desk.options)).unwrap_or(desk.now);
+    let since = case.held_since().or_else(|| case.marked_since(ctx.options)).unwrap_or(ctx.now);
     for batch in &case.load.batch {
         let pod = &batch.bound.pod;
-        let wait = since + wait_of(pod, desk.options.plan.batch.wait);
+        let wait = since + wait_of(pod, ctx.options.plan.batch.wait);
         let deadline = last_moment(case, pod).map_or(wait, |last| last.min(wait));
-        if deadline <= desk.now {
+        if deadline <= ctx.now {
             due.push(&batch.bound);
         } else {
             let on = WaitingOn::Batch { since: pod.status.start_time, deadline };
-            desk.wait(Subject::Pod(pod.meta.key()), on);
-            desk.wake_at(deadline);
+            ctx.wait(Subject::Pod(pod.meta.key()), on);
+            ctx.wake_at(deadline);
         }
     }
     due
@@ -95,9 +95,9 @@ struct Works<'r> {
 
 impl<'r> Works<'r> {
     /// With everything charged that is under way, whoever asked for it.
-    fn new(desk: &Desk<'_>, mut ledger: Ledger<'r>, mut search: Search<'r>, cases: &[Case]) -> Self {
-        let view = desk.view;
-        for target in desk.sent.evictions(desk.now, None) {
+    fn new(ctx: &Context<'_>, mut ledger: Ledger<'r>, mut search: Search<'r>, cases: &[Case]) -> Self {
+        let view = ctx.view;
+        for target in ctx.sent.evictions(ctx.now, None) {
             let Some(ix) = view.pods.find(&target.key) else { continue };
             let pod = &view.pods[ix];
             if pod.meta.uid == target.uid {
@@ -117,30 +117,30 @@ impl<'r> Works<'r> {
         Self { ledger, search }
     }
 
-    fn move_off(&mut self, desk: &mut Desk<'_>, case: &Case, bound: &Bound) {
+    fn move_off(&mut self, ctx: &mut Context<'_>, case: &Case, bound: &Bound) {
         let Bound { ix, pod } = bound;
-        let key = desk.key("evict", &pod.meta.uid);
+        let key = ctx.key("evict", &pod.meta.uid);
         let last = last_moment(case, pod);
-        let is_last = last.is_some_and(|last| last <= desk.now);
+        let is_last = last.is_some_and(|last| last <= ctx.now);
         if let Some(last) = last.filter(|_| !is_last) {
-            desk.wake_at(last);
+            ctx.wake_at(last);
         }
-        if desk.sent.is_under_way(desk.now, &key) || !is_last && desk.sent.claims(desk.now, &key) {
-            evict(desk, pod, key);
+        if ctx.sent.is_under_way(ctx.now, &key) || !is_last && ctx.sent.claims(ctx.now, &key) {
+            evict(ctx, pod, key);
             return;
         }
-        if came_back(desk, case, pod) && (!is_last || is_too_late(last, pod)) {
-            desk.wait(Subject::Pod(pod.meta.key()), WaitingOn::CameBack);
+        if came_back(ctx, case, pod) && (!is_last || is_too_late(last, pod)) {
+            ctx.wait(Subject::Pod(pod.meta.key()), WaitingOn::CameBack);
             return;
         }
-        if self.ledger.is_granted(desk.now, *ix, pod) {
+        if self.ledger.is_granted(ctx.now, *ix, pod) {
             return;
         }
         let allowed = self.ledger.check(*ix, pod);
         let allowed = match (allowed, is_last) {
-            (Ok(()), true) if !desk.sent.is_refused(desk.now, &key) => Ok(()),
+            (Ok(()), true) if !ctx.sent.is_refused(ctx.now, &key) => Ok(()),
             (Ok(()) | Err(_), true) => {
-                delete(desk, case, pod);
+                delete(ctx, case, pod);
                 return;
             }
             (Ok(()), false) => {
@@ -152,22 +152,22 @@ impl<'r> Works<'r> {
         match allowed {
             Ok(()) => {
                 self.ledger.charge(*ix, pod);
-                let is_begun = case.is_begun(desk.now);
+                let is_begun = case.is_begun(ctx.now);
                 if !is_begun {
-                    case.begin(desk);
+                    case.begin(ctx);
                 }
                 if is_begun || is_last {
-                    evict(desk, pod, key);
+                    evict(ctx, pod, key);
                 }
             }
-            Err(on) => desk.wait(Subject::Pod(pod.meta.key()), on),
+            Err(on) => ctx.wait(Subject::Pod(pod.meta.key()), on),
         }
     }
 }
 
 /// Whether no cordon keeps a pod off its node: to evict it would have no end.
-fn came_back(desk: &Desk<'_>, case: &Case, pod: &Pod) -> bool {
-    let since = case.marked_since(desk.options);
+fn came_back(ctx: &Context<'_>, case: &Case, pod: &Pod) -> bool {
+    let since = case.marked_since(ctx.options);
     since.is_some_and(|since| pod.meta.creation_timestamp.is_some_and(|created| created > since + CLOSED))
 }
 
@@ -177,18 +177,18 @@ fn is_too_late(last: Option<Time>, pod: &Pod) -> bool {
     last.is_some_and(|last| pod.meta.creation_timestamp.is_some_and(|created| created >= last))
 }
 
-fn evict(desk: &mut Desk<'_>, pod: &Pod, key: CommandKey) {
+fn evict(ctx: &mut Context<'_>, pod: &Pod, key: CommandKey) {
     let effect = Effect::Kubernetes(KubernetesEffect::Evict { pod: target(pod), grace_seconds: None });
-    desk.send(Subject::Pod(pod.meta.key()), "eviction", key, effect);
+    ctx.send(Subject::Pod(pod.meta.key()), "eviction", key, effect);
 }
 
 /// With its instance a pod ends for certain; so it ends as orderly as the time that is left allows.
-fn delete(desk: &mut Desk<'_>, case: &Case, pod: &Pod) {
-    let left = case.until.map_or(0, |until| (until - desk.now).as_millis() / 1000);
+fn delete(ctx: &mut Context<'_>, case: &Case, pod: &Pod) {
+    let left = case.until.map_or(0, |until| (until - ctx.now).as_millis() / 1000);
     let grace_seconds = Some(pod.grace_seconds().min(left.max(1)));
     let effect = Effect::Kubernetes(KubernetesEffect::DeletePod { pod: target(pod), grace_seconds });
-    let key = desk.key("delete-pod", &pod.meta.uid);
-    desk.send(Subject::Pod(pod.meta.key()), "deletion", key, effect);
+    let key = ctx.key("delete-pod", &pod.meta.uid);
+    ctx.send(Subject::Pod(pod.meta.key()), "deletion", key, effect);
 }
 
 fn target(pod: &Pod) -> PodTarget {

@@ -6,7 +6,7 @@ use replank_model::object::node::Node;
 use replank_model::time::{Span, Time};
 
 use super::case::Case;
-use super::desk::{Desk, target};
+use super::context::{Context, target};
 use crate::proof::drained;
 use replank_protocol::cause::Cause;
 use replank_protocol::command::{CommandKey, Effect, Expected, GroupEffect, Replacement};
@@ -17,47 +17,52 @@ use replank_protocol::waiting::{Subject, WaitingOn};
 const DETACH_MAX: Span = Span::from_minutes(5);
 
 /// See the module's page. `emptied` is when the node was first seen empty.
-pub(super) fn finish(desk: &mut Desk<'_>, case: &Case, beats: &BTreeSet<CommandKey>, emptied: Option<Time>) {
+pub(super) fn finish(
+    ctx: &mut Context<'_>,
+    case: &Case,
+    beats: &BTreeSet<CommandKey>,
+    emptied: Option<Time>,
+) {
     let Some(node) = &case.node else {
-        unregistered(desk, case);
+        unregistered(ctx, case);
         return;
     };
     let subject = Subject::Node(node.name());
     let pods = case.pods_left();
-    let is_over = case.until.is_some_and(|until| until <= desk.now);
+    let is_over = case.until.is_some_and(|until| until <= ctx.now);
     if pods > 0 && !is_over {
-        heartbeat(desk, case, beats);
+        heartbeat(ctx, case, beats);
         if let Some(until) = case.until {
-            desk.wake_at(until);
+            ctx.wake_at(until);
         }
         let until = case.until;
-        desk.wait(subject, WaitingOn::Interrupted { by: case.by(), until, pods });
+        ctx.wait(subject, WaitingOn::Interrupted { by: case.by(), until, pods });
         return;
     }
-    if case.marked_since(desk.options).is_none() {
+    if case.marked_since(ctx.options).is_none() {
         return;
     }
     let volumes = u32::try_from(node.status.volumes_attached.len()).unwrap_or(u32::MAX);
     let wait = emptied.map(|emptied| emptied + DETACH_MAX);
     let wait = wait.map(|wait| case.until.map_or(wait, |until| until.min(wait)));
-    if let Some(until) = wait.filter(|until| volumes > 0 && desk.now < *until) {
-        desk.wake_at(until);
-        desk.wait(subject, WaitingOn::Volumes { volumes, until });
+    if let Some(until) = wait.filter(|until| volumes > 0 && ctx.now < *until) {
+        ctx.wake_at(until);
+        ctx.wait(subject, WaitingOn::Volumes { volumes, until });
         return;
     }
-    end(desk, case, node, pods);
+    end(ctx, case, node, pods);
 }
 
-fn end(desk: &mut Desk<'_>, case: &Case, node: &Node, pods: u32) {
+fn end(ctx: &mut Context<'_>, case: &Case, node: &Node, pods: u32) {
     // A hook of somebody else's is theirs to complete, and an instance that is not listed cannot be ended.
     let is_ours = if case.held_since().is_some() { !case.actions.is_empty() } else { case.known.is_some() };
     if case.by() != Cause::Down && (pods > 0 || !is_ours) {
         let on = WaitingOn::Interrupted { by: case.by(), until: case.until, pods };
-        desk.wait(Subject::Node(node.name()), on);
+        ctx.wait(Subject::Node(node.name()), on);
     }
     if case.held_since().is_some() {
-        let expected = (pods == 0).then(|| drained(desk.view, target(node), &desk.options.run, Vec::new()));
-        complete(desk, case, expected.as_ref());
+        let expected = (pods == 0).then(|| drained(ctx.view, target(node), &ctx.options.run, Vec::new()));
+        complete(ctx, case, expected.as_ref());
         return;
     }
     // What is not empty ends by itself when its time is over, and what is going down already needs no end.
@@ -66,49 +71,49 @@ fn end(desk: &mut Desk<'_>, case: &Case, node: &Node, pods: u32) {
     let effect = Effect::Group(GroupEffect::Terminate {
         instance: case.instance.clone(),
         group: known.group.clone(),
-        expected: drained(desk.view, target(node), &desk.options.run, Vec::new()),
+        expected: drained(ctx.view, target(node), &ctx.options.run, Vec::new()),
         replacement: Replacement::Launch,
     });
-    let key = desk.key("terminate", &case.instance);
-    desk.send(Subject::Node(node.name()), "termination", key, effect);
+    let key = ctx.key("terminate", &case.instance);
+    ctx.send(Subject::Node(node.name()), "termination", key, effect);
 }
 
 /// Lets the group go on, until it is seen to.
-fn complete(desk: &mut Desk<'_>, case: &Case, expected: Option<&Expected>) {
+fn complete(ctx: &mut Context<'_>, case: &Case, expected: Option<&Expected>) {
     for (hook, action) in &case.actions {
-        let key = desk.key("complete", format!("{}/{hook}", case.instance));
+        let key = ctx.key("complete", format!("{}/{hook}", case.instance));
         let (action, expected) = (action.clone(), expected.cloned());
         let effect = Effect::Group(GroupEffect::CompleteAction { action, expected });
-        desk.send(Subject::Instance(case.instance.clone()), "completion of a lifecycle action", key, effect);
+        ctx.send(Subject::Instance(case.instance.clone()), "completion of a lifecycle action", key, effect);
     }
 }
 
 /// Has the hook hold on, twice in its timeout. Which heartbeat is due follows from the time alone.
-fn heartbeat(desk: &mut Desk<'_>, case: &Case, beats: &BTreeSet<CommandKey>) {
-    let (Some(since), Some(hook)) = (case.held_since(), case.hook(desk.options, desk.view)) else { return };
+fn heartbeat(ctx: &mut Context<'_>, case: &Case, beats: &BTreeSet<CommandKey>) {
+    let (Some(since), Some(hook)) = (case.held_since(), case.hook(ctx.options, ctx.view)) else { return };
     let half = (hook.timeout.as_millis() / 2).max(1);
-    let number = (desk.now - since).as_millis().max(0) / half;
-    desk.wake_at(since + Span::from_millis((number + 1) * half));
+    let number = (ctx.now - since).as_millis().max(0) / half;
+    ctx.wake_at(since + Span::from_millis((number + 1) * half));
     // Since when it has been held is not known without a message: it may have been long.
     if number == 0 && case.is_told() {
         return;
     }
     for (name, action) in &case.actions {
-        let key = desk.key("heartbeat", format!("{}/{name}/{number}", case.instance));
+        let key = ctx.key("heartbeat", format!("{}/{name}/{number}", case.instance));
         if !beats.contains(&key) {
             let effect = Effect::Group(GroupEffect::Heartbeat { action: action.clone() });
-            desk.send(Subject::Instance(case.instance.clone()), "heartbeat", key, effect);
+            ctx.send(Subject::Instance(case.instance.clone()), "heartbeat", key, effect);
         }
     }
 }
 
 /// What never became a node has nothing to be drained.
-fn unregistered(desk: &mut Desk<'_>, case: &Case) {
+fn unregistered(ctx: &mut Context<'_>, case: &Case) {
     let until = case.kept_until;
-    if case.known.is_some() && desk.now >= until {
-        complete(desk, case, None);
+    if case.known.is_some() && ctx.now >= until {
+        complete(ctx, case, None);
         return;
     }
-    desk.wake_at(until);
-    desk.wait(Subject::Instance(case.instance.clone()), WaitingOn::Unregistered { until });
+    ctx.wake_at(until);
+    ctx.wait(Subject::Instance(case.instance.clone()), WaitingOn::Unregistered { until });
 }

@@ -8,7 +8,7 @@ use replank_model::text::{MessageId, Text};
 use replank_model::time::{Span, Time};
 
 use super::body::{self, Body};
-use super::desk::Desk;
+use super::context::Context;
 use super::notice::Notice;
 use replank_protocol::command::{Effect, QueueEffect};
 use replank_protocol::waiting::{Subject, WaitingOn};
@@ -49,16 +49,16 @@ impl Inbox {
     }
 
     /// Deletes what is over, holds what is `open`, names what cannot be read.
-    pub(super) fn settle(&self, desk: &mut Desk<'_>, open: &BTreeSet<MessageId>) {
+    pub(super) fn settle(&self, ctx: &mut Context<'_>, open: &BTreeSet<MessageId>) {
         for (message, body) in self.read.values() {
             match body {
-                Body::Test | Body::Foreign { .. } => delete(desk, message),
+                Body::Test | Body::Foreign { .. } => delete(ctx, message),
                 Body::Poison(poison) => {
                     let (why, received) = (Text::from(poison.to_string()), message.received_count);
-                    desk.wait(Subject::Message(message.id.clone()), WaitingOn::Poison { why, received });
+                    ctx.wait(Subject::Message(message.id.clone()), WaitingOn::Poison { why, received });
                 }
-                Body::Notice(_) if open.contains(&message.id) => hold(desk, message),
-                Body::Notice(_) => delete(desk, message),
+                Body::Notice(_) if open.contains(&message.id) => hold(ctx, message),
+                Body::Notice(_) => delete(ctx, message),
             }
         }
     }
@@ -69,33 +69,33 @@ pub(super) fn happened(message: &Message, notice: &Notice) -> Time {
     notice.at.map_or(message.sent, |at| at.min(message.sent))
 }
 
-fn delete(desk: &mut Desk<'_>, message: &Message) {
+fn delete(ctx: &mut Context<'_>, message: &Message) {
     let effect = Effect::Queue(QueueEffect::DeleteMessage {
         message: message.id.clone(),
         receipt: message.receipt.clone(),
     });
-    let key = desk.key("delete", format!("{}/{}", message.id, message.received_count));
-    desk.send(Subject::Message(message.id.clone()), "deletion of a message", key, effect);
+    let key = ctx.key("delete", format!("{}/{}", message.id, message.received_count));
+    ctx.send(Subject::Message(message.id.clone()), "deletion of a message", key, effect);
 }
 
 /// Keeps a message from others. Where the queue will not hide it for longer it comes back, to us or to somebody else, and is looked at anew: what has been
 /// done is seen on nodes and groups, and is not done again.
-fn hold(desk: &mut Desk<'_>, message: &Message) {
+fn hold(ctx: &mut Context<'_>, message: &Message) {
     let most = message.hidden_until_max();
     if message.hidden_until >= most {
         return;
     }
     let from = message.hidden_until - HOLD_BEFORE;
-    if desk.now < from {
-        desk.wake_at(from);
+    if ctx.now < from {
+        ctx.wake_at(from);
         return;
     }
-    let until = (desk.now + HOLD_FOR).min(most);
+    let until = (ctx.now + HOLD_FOR).min(most);
     let effect = Effect::Queue(QueueEffect::HoldMessage {
         message: message.id.clone(),
         receipt: message.receipt.clone(),
         until,
     });
-    let key = desk.key("hold", format!("{}/{}", message.id, message.hidden_until));
-    desk.send_silently(key, effect);
+    let key = ctx.key("hold", format!("{}/{}", message.id, message.hidden_until));
+    ctx.send_silently(key, effect);
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use replank_model::object::cloud::{Instance, Lifecycle, Transition};
 use replank_model::text::{InstanceId, MessageId, Text};
 
-use super::desk::Desk;
+use super::context::Context;
 use super::notice::News;
 use super::{Cache, KEEP, hooks_at};
 use replank_facts::daemon::missing as daemons_missing;
@@ -18,27 +18,27 @@ use replank_protocol::waiting::{Subject, WaitingOn};
 ///
 /// An instance whose node does not become Ready is left to the hook's own result, which ends it (ABANDON): to let it into
 /// service would only hide it.
-pub(super) fn launches(desk: &mut Desk<'_>, cache: &Cache) -> BTreeSet<MessageId> {
+pub(super) fn launches(ctx: &mut Context<'_>, cache: &Cache) -> BTreeSet<MessageId> {
     let mut actions: BTreeMap<(InstanceId, Text), Action> = BTreeMap::new();
     let mut open = BTreeSet::new();
     for (message, notice) in cache.inbox.notices() {
         let News::Launching(action) = &notice.news else { continue };
-        let known = desk.view.instances().get(&action.instance);
+        let known = ctx.view.instances().get(&action.instance);
         let is_open = match known {
             Some(known) => waits(known),
-            None => desk.now < message.sent + KEEP,
+            None => ctx.now < message.sent + KEEP,
         };
-        if is_open && desk.options.hooks.has(&action.hook) {
+        if is_open && ctx.options.hooks.has(&action.hook) {
             open.insert(message.id.clone());
             actions.insert((action.instance.clone(), action.hook.clone()), action.clone());
         }
     }
     for id in &cache.held {
-        let Some(instance) = desk.view.instances().get(id) else { continue };
+        let Some(instance) = ctx.view.instances().get(id) else { continue };
         if instance.lifecycle != Lifecycle::PendingWait {
             continue;
         }
-        for hook in hooks_at(desk.view, desk.options, &instance.group, Transition::Launching) {
+        for hook in hooks_at(ctx.view, ctx.options, &instance.group, Transition::Launching) {
             let (group, instance) = (instance.group.clone(), id.clone());
             let action = Action { group, hook: hook.name.clone(), instance, token: None, to: Place::Group };
             actions.entry((id.clone(), hook.name.clone())).or_insert(action);
@@ -46,17 +46,17 @@ pub(super) fn launches(desk: &mut Desk<'_>, cache: &Cache) -> BTreeSet<MessageId
     }
     for ((instance, hook), action) in actions {
         let subject = Subject::Instance(instance.clone());
-        match readiness(desk, cache, &instance, action.to) {
+        match readiness(ctx, cache, &instance, action.to) {
             Ok(()) => {
-                let key = desk.key("complete", format!("{instance}/{hook}"));
-                desk.send(
+                let key = ctx.key("complete", format!("{instance}/{hook}"));
+                ctx.send(
                     subject,
                     "completion of a lifecycle action",
                     key,
                     Effect::Group(GroupEffect::CompleteAction { action, expected: None }),
                 );
             }
-            Err(on) => desk.wait(subject, on),
+            Err(on) => ctx.wait(subject, on),
         }
     }
     open
@@ -68,15 +68,15 @@ fn waits(instance: &Instance) -> bool {
         && matches!(instance.lifecycle, Lifecycle::Pending | Lifecycle::PendingWait | Lifecycle::Warmed)
 }
 
-fn readiness(desk: &Desk<'_>, cache: &Cache, instance: &InstanceId, to: Place) -> Result<(), WaitingOn> {
+fn readiness(ctx: &Context<'_>, cache: &Cache, instance: &InstanceId, to: Place) -> Result<(), WaitingOn> {
     if to == Place::WarmPool {
         // It is stopped again; nothing of the cluster waits for it.
         return Ok(());
     }
-    let node = cache.node_of.get(instance).and_then(|name| desk.view.node(name));
+    let node = cache.node_of.get(instance).and_then(|name| ctx.view.node(name));
     match node {
         None => Err(WaitingOn::NodeReady { daemon_pods_missing: 0 }),
-        Some(node) => match (node.is_ready(), daemons_missing(desk.view, node)) {
+        Some(node) => match (node.is_ready(), daemons_missing(ctx.view, node)) {
             (true, 0) => Ok(()),
             (true, daemon_pods_missing) => Err(WaitingOn::NodeReady { daemon_pods_missing }),
             (false, _) => Err(WaitingOn::NodeReady { daemon_pods_missing: 0 }),

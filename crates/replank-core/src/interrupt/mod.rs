@@ -24,7 +24,7 @@
 //!    group launches another.
 //! 6. Only when the instance is seen to go are the messages deleted.
 //!
-//! What is not sure to come is not waited for without an end: a case whose instance runs on is let go of ([`LetGo`]), and is told with its reason.
+//! What is not sure to come is not waited for without an end: a case whose instance runs on is let go of ([`Release`]), and is told with its reason.
 //!
 //! # Messages
 //!
@@ -35,13 +35,13 @@
 
 pub mod body;
 mod case;
-mod desk;
+mod context;
 mod drain;
 mod finish;
 mod inbox;
 mod launch;
-mod let_go;
 pub mod notice;
+mod release;
 #[cfg(test)]
 mod tests;
 
@@ -57,7 +57,7 @@ use replank_model::view::{Change, View};
 
 use crate::account::Account;
 use case::{Case, cases};
-use desk::Desk;
+use context::Context;
 use inbox::Inbox;
 use notice::{HealthStatus, News};
 use replank_facts::budget::Healths;
@@ -67,8 +67,8 @@ use replank_facts::room::Room;
 use replank_protocol::command::Answer;
 use replank_protocol::command::{CommandKey, NodeRole, Outcome};
 use replank_protocol::decision::Decision;
-use replank_protocol::let_go::LetGo;
 use replank_protocol::mark;
+use replank_protocol::release::Release;
 
 /// How long a message about an instance that is not known, or is no node, is kept: several times what it takes a node to register.
 pub const KEEP: Span = Span::from_minutes(5);
@@ -194,45 +194,45 @@ impl Interrupt {
     pub(crate) fn decide(&mut self, view: &View, now: Time, account: &mut Account) -> Decision {
         self.cache.refresh(&self.options, view);
         let all = cases(&mut self.cache, &self.options, view, now);
-        let mut desk = Desk::new(now, view, &self.options, &mut account.sent);
-        let (cases, over) = apart(&mut desk, all);
+        let mut ctx = Context::new(now, view, &self.options, &mut account.sent);
+        let (cases, over) = apart(&mut ctx, all);
         for case in &cases {
-            case.mark(&mut desk);
+            case.mark(&mut ctx);
         }
         for case in &cases {
-            case.relieve(&mut desk);
+            case.relieve(&mut ctx);
         }
         account.interrupted = cases.iter().filter_map(Case::node_name).collect();
         account.released = self.cache.released(&self.options, view, &account.interrupted, &over);
         account.marked.clear();
         account.interrupted.extend(account.released.iter().cloned());
-        drain::drain(&mut desk, &cases, &mut self.cache.healths, &mut self.cache.room, &account.interrupted);
+        drain::drain(&mut ctx, &cases, &mut self.cache.healths, &mut self.cache.room, &account.interrupted);
         for case in &cases {
             let emptied = self.cache.emptied(case, now);
-            finish::finish(&mut desk, case, &self.cache.beats, emptied);
+            finish::finish(&mut ctx, case, &self.cache.beats, emptied);
         }
-        over.iter().for_each(|(case, why)| let_go::say(&mut desk, case, *why));
-        self.cache.is_pressing = cases.iter().any(|case| case.is_pressing(&mut desk));
-        let mut open = launch::launches(&mut desk, &self.cache);
+        over.iter().for_each(|(case, why)| release::say(&mut ctx, case, *why));
+        self.cache.is_pressing = cases.iter().any(|case| case.is_pressing(&mut ctx));
+        let mut open = launch::launches(&mut ctx, &self.cache);
         open.extend(cases.iter().flat_map(|case| case.messages.iter().cloned()));
         // Until the mark is seen to be off, the message says whose it is.
         let marked = over.iter().filter(|(case, _)| case.marked_node(&self.options).is_some());
         open.extend(marked.flat_map(|(case, _)| case.messages.iter().cloned()));
         open.extend(self.cache.calls_off());
-        self.cache.inbox.settle(&mut desk, &open);
+        self.cache.inbox.settle(&mut ctx, &open);
         self.cache.forget(&cases);
-        desk.finish()
+        ctx.finish()
     }
 
     /// Takes the marks off nodes that are let go of, and that the run does not take over with its own: between two cordons pods would come.
     pub(crate) fn lift(&mut self, view: &View, now: Time, account: &mut Account) -> Decision {
-        let mut desk = Desk::new(now, view, &self.options, &mut account.sent);
+        let mut ctx = Context::new(now, view, &self.options, &mut account.sent);
         for name in account.released.difference(&account.marked) {
             if let Some(node) = view.node(name) {
-                desk.lift(node);
+                ctx.lift(node);
             }
         }
-        desk.finish()
+        ctx.finish()
     }
 }
 
@@ -301,7 +301,7 @@ impl Cache {
         options: &Options,
         view: &View,
         kept: &BTreeSet<NodeName>,
-        over: &[(Case, LetGo)],
+        over: &[(Case, Release)],
     ) -> BTreeSet<NodeName> {
         let mut released: BTreeSet<NodeName> =
             over.iter().filter_map(|(case, _)| case.marked_node(options)).map(Node::name).collect();
@@ -341,13 +341,13 @@ impl Cache {
 }
 
 /// The cases that go on, and those that are let go of, and why; looks again when the next one is.
-fn apart(desk: &mut Desk<'_>, all: Vec<Case>) -> (Vec<Case>, Vec<(Case, LetGo)>) {
+fn apart(ctx: &mut Context<'_>, all: Vec<Case>) -> (Vec<Case>, Vec<(Case, Release)>) {
     let (mut cases, mut over) = (Vec::new(), Vec::new());
     for case in all {
-        match let_go::standing(&case, desk.options, desk.now) {
+        match release::standing(&case, ctx.options, ctx.now) {
             Ok(why) => over.push((case, why)),
             Err(at) => {
-                at.into_iter().for_each(|at| desk.wake_at(at));
+                at.into_iter().for_each(|at| ctx.wake_at(at));
                 cases.push(case);
             }
         }

@@ -17,8 +17,8 @@ use replank_protocol::cause::Cause;
 use replank_protocol::command::Answer;
 use replank_protocol::command::{Command, Effect, KubernetesEffect, Outcome, QueueEffect};
 use replank_protocol::decision::End;
-use replank_protocol::let_go::LetGo;
 use replank_protocol::mark;
+use replank_protocol::release::Release;
 use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// A core that handles interruptions, beside a run with nothing to do.
@@ -503,9 +503,9 @@ fn a_recommendation_is_given_up_when_pods_cannot_be_moved_for_an_hour_and_its_no
     assert!(frame.settle(3599).is_empty(), "the budget may allow it yet");
     let sent = frame.settle(3600);
     assert!(is_of(&sent, "lift/web-1") && !is_of(&sent, "delete/m"), "until it is seen: {sent:?}");
-    let why = LetGo::GivenUp { since: at(0) };
+    let why = Release::GivenUp { since: at(0) };
     let on = frame.wait(&Subject::Node("web-1".into()));
-    assert_eq!(on, Some(WaitingOn::LetGo { by: Cause::Rebalance, why, pods: 1 }));
+    assert_eq!(on, Some(WaitingOn::Release { by: Cause::Rebalance, why, pods: 1 }));
     frame.core.observe(Delta::Put(mark::lifted(&frame.node("web-1")).into()));
     let sent = frame.settle(3602);
     assert!(is_of(&sent, "delete/m") && !is_of(&sent, "cordon"), "{sent:?}");
@@ -559,9 +559,9 @@ fn an_instance_that_runs_on_long_after_it_was_to_be_gone_is_let_go_of() {
     assert!(frame.settle(3719).is_empty());
     let sent = frame.settle(3720);
     assert!(is_of(&sent, "lift/web-1"), "{sent:?}");
-    let why = LetGo::Spared { until: at(120) };
+    let why = Release::Spared { until: at(120) };
     let on = frame.wait(&Subject::Node("web-1".into()));
-    assert_eq!(on, Some(WaitingOn::LetGo { by: Cause::Spot, why, pods: 1 }));
+    assert_eq!(on, Some(WaitingOn::Release { by: Cause::Spot, why, pods: 1 }));
     frame.core.observe(Delta::Put(mark::lifted(&frame.node("web-1")).into()));
     assert!(is_of(&frame.settle(3722), "delete/m"));
 }

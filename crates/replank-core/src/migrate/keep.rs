@@ -7,96 +7,106 @@ use std::sync::Arc;
 use replank_model::object::meta::Key;
 use replank_model::object::workload::{Deployment, ReplicaSet};
 
+use super::context::{Context, Position, unsettled};
 use super::judge;
 use super::serving;
-use super::turn::{Stand, Turn, unsettled};
 use replank_protocol::command::Dependents;
 use replank_protocol::decision::End;
 use replank_protocol::migration::Copy;
 use replank_protocol::migration::Wait;
 
 /// What is next.
-pub(super) fn step(turn: &mut Turn<'_>, stand: &Stand) -> Option<End> {
+pub(super) fn step(ctx: &mut Context<'_>, position: &Position) -> Option<End> {
     // Somebody may have deleted it: then there is nothing to take over, and the pods are made anew.
-    let set = kept(turn, stand);
-    let Some(live) = &stand.live else {
-        let replicas = set.as_ref().map_or(stand.record.before.spec.replicas, |set| set.spec.replicas);
-        turn.create(stand, replicas);
+    let set = kept(ctx, position);
+    let Some(live) = &position.live else {
+        let replicas = set.as_ref().map_or(position.record.before.spec.replicas, |set| set.spec.replicas);
+        ctx.create(position, replicas);
         return None;
     };
     if live.meta.is_terminating() {
-        turn.wait(Wait::Orphaning);
+        ctx.wait(Wait::Orphaning);
         return None;
     }
-    if live.spec.selector == stand.wanted.spec.selector {
-        return settle(turn, stand, live, set.as_deref());
+    if live.spec.selector == position.wanted.spec.selector {
+        return settle(ctx, position, live, set.as_deref());
     }
-    if live.spec.selector != stand.other.spec.selector {
-        return Some(turn.foreign());
+    if live.spec.selector != position.other.spec.selector {
+        return Some(ctx.foreign());
     }
-    leave(turn, stand, live, set.as_deref())
+    leave(ctx, position, live, set.as_deref())
 }
 
-fn kept(turn: &Turn<'_>, stand: &Stand) -> Option<Arc<ReplicaSet>> {
-    let name = stand.record.set.clone()?;
-    let key = Key { namespace: stand.record.before.meta.namespace.clone(), name };
-    turn.view.replica_sets.by_key(&key).cloned()
+fn kept(ctx: &Context<'_>, position: &Position) -> Option<Arc<ReplicaSet>> {
+    let name = position.record.set.clone()?;
+    let key = Key { namespace: position.record.before.meta.namespace.clone(), name };
+    ctx.view.replica_sets.by_key(&key).cloned()
 }
 
 /// What is to stay is there: once it has its ReplicaSet, and Services find the pods, it is over.
-fn settle(turn: &mut Turn<'_>, stand: &Stand, live: &Deployment, set: Option<&ReplicaSet>) -> Option<End> {
+fn settle(
+    ctx: &mut Context<'_>,
+    position: &Position,
+    live: &Deployment,
+    set: Option<&ReplicaSet>,
+) -> Option<End> {
     if let Some(set) = set {
         let is_taken = set.meta.controller().is_some_and(|owner| owner.uid == live.meta.uid);
         if !is_taken {
-            turn.wait(Wait::Adoption { set: set.meta.name.clone() });
+            ctx.wait(Wait::Adoption { set: set.meta.name.clone() });
             return None;
         }
     }
     let is_seen = live.status.observed_generation >= live.meta.generation;
     if !is_seen {
         let (updated, wanted) = (live.status.updated_replicas, live.spec.replicas.unwrap_or(1));
-        turn.wait(Wait::Rollout { updated, wanted });
+        ctx.wait(Wait::Rollout { updated, wanted });
         return None;
     }
-    if !stand.is_back
-        && let Some(missing) = serving::unserved(turn.view, live, &stand.record.served)
+    if !position.is_back
+        && let Some(missing) = serving::unserved(ctx.view, live, &position.record.served)
     {
-        return turn.wait_for(Copy::New, live.meta.creation_timestamp, missing);
+        return ctx.wait_for(Copy::New, live.meta.creation_timestamp, missing);
     }
     // A deletion that was decided on before it was called off may be on its way: the record has to outlive it.
-    if !stand.is_back || turn.is_quiet() {
-        turn.lift(&stand.holder);
+    if !position.is_back || ctx.is_quiet() {
+        ctx.lift(&position.holder);
     }
     None
 }
 
 /// What is to go is there: it goes if what was judged is still so.
-fn leave(turn: &mut Turn<'_>, stand: &Stand, live: &Deployment, set: Option<&ReplicaSet>) -> Option<End> {
+fn leave(
+    ctx: &mut Context<'_>,
+    position: &Position,
+    live: &Deployment,
+    set: Option<&ReplicaSet>,
+) -> Option<End> {
     // Streams do not wait for each other: a ReplicaSet that is nobody's yet may be seen before its Deployment goes.
-    let is_another = match (judge::present_set(turn.view, live), set) {
+    let is_another = match (judge::present_set(ctx.view, live), set) {
         (Some(present), Some(set)) => present.meta.uid != set.meta.uid,
         (Some(_) | None, None) => true,
         (None, Some(_)) => false,
     };
     // What was judged is no longer so where somebody has rolled it since: the record goes, and it is judged anew.
-    if is_another || live.spec.template != stand.other.spec.template {
-        if turn.is_quiet() {
-            turn.lift(&stand.holder);
+    if is_another || live.spec.template != position.other.spec.template {
+        if ctx.is_quiet() {
+            ctx.lift(&position.holder);
         }
         return None;
     }
-    if let Some(end) = turn.stands(&stand.leave) {
+    if let Some(end) = ctx.stands(&position.leave) {
         return Some(end);
     }
-    if let Some(wait) = unsettled(turn.view, live) {
-        turn.wait(wait);
+    if let Some(wait) = unsettled(ctx.view, live) {
+        ctx.wait(wait);
         return None;
     }
-    if let Some(missing) = serving::unserved(turn.view, live, &stand.record.served) {
-        return turn.wait_for(Copy::Old, Some(stand.record.since), missing);
+    if let Some(missing) = serving::unserved(ctx.view, live, &position.record.served) {
+        return ctx.wait_for(Copy::Old, Some(position.record.since), missing);
     }
-    match turn.may_delete(&stand.leave) {
-        Ok(true) => turn.delete(live, Dependents::Orphaned),
+    match ctx.may_delete(&position.leave) {
+        Ok(true) => ctx.delete(live, Dependents::Orphaned),
         Ok(false) => {}
         Err(end) => return Some(end),
     }

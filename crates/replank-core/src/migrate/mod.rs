@@ -10,6 +10,7 @@
 //! without any, nothing more is deleted: what is missing is made, the record says so, and a person decides.
 
 mod argo;
+mod context;
 mod gitops;
 mod judge;
 mod keep;
@@ -23,7 +24,6 @@ mod subject;
 mod target;
 #[cfg(test)]
 mod tests;
-mod turn;
 mod twin;
 
 use replank_model::delta::Delta;
@@ -47,7 +47,7 @@ pub use serving::{autoscalers_of, autoscalers_of_kind, ready_endpoints, services
 pub use subject::Migrated;
 pub use target::{after, twin_name};
 
-use turn::{Memory, Turn};
+use context::{Context, Memory};
 
 /// What is to be migrated, and to what.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,7 +135,7 @@ impl Migration {
     /// What is to be done, what waits and on what, and when to look again.
     pub fn decide(&mut self, now: Time) -> Decision {
         let (told, known) = ((&self.request, &self.options), (&mut self.sent, &mut self.memory));
-        let decision = Turn::new(now, &self.view, told, self.intent, known).decide();
+        let decision = Context::new(now, &self.view, told, self.intent, known).decide();
         self.sent.sweep();
         decision
     }

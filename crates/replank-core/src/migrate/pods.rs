@@ -17,11 +17,11 @@ use replank_model::selector::Selector;
 use replank_model::text::{Text, Uid};
 use replank_model::view::View;
 
+use super::context::{Context, Leave};
 use super::judge::{self, Judgement, Path};
 use super::record::{Record, Written};
 use super::serving::{self, Missing};
 use super::subject::{self, parts, selector};
-use super::turn::{Leave, Turn};
 use super::{Goal, Migrated};
 use replank_protocol::command::Dependents;
 use replank_protocol::decision::End;
@@ -31,7 +31,7 @@ use replank_protocol::migration::Copy;
 use replank_protocol::migration::Wait;
 
 /// Where a migration is, and where it goes.
-struct Stand {
+struct Position {
     record: Record<Object>,
     holder: Arc<Other>,
     live: Option<Object>,
@@ -44,39 +44,39 @@ struct Stand {
 }
 
 /// Nothing is written down: it is not begun, or over.
-pub(super) fn begin(turn: &mut Turn<'_>) -> Option<End> {
-    let Some(live) = turn.live() else { return Some(turn.refused(vec![Wait::Gone])) };
-    let after = subject::after(&live, &turn.request.goal);
-    let has_ended = turn.memory.has_begun || subject::makes_the_same(&live, &after);
+pub(super) fn begin(ctx: &mut Context<'_>) -> Option<End> {
+    let Some(live) = ctx.live() else { return Some(ctx.refused(vec![Wait::Gone])) };
+    let after = subject::after(&live, &ctx.request.goal);
+    let has_ended = ctx.memory.has_begun || subject::makes_the_same(&live, &after);
     if selector(&live) == selector(&after) && has_ended {
         return Some(End::Done);
     }
-    if let Err(end) = turn.may_begin() {
+    if let Err(end) = ctx.may_begin() {
         return end;
     }
     if live.meta().is_terminating() {
-        turn.wait(Wait::Leaving { copy: Copy::Old, sets: 0, pods: 0 });
+        ctx.wait(Wait::Leaving { copy: Copy::Old, sets: 0, pods: 0 });
         return None;
     }
-    let judged = judge(turn.view, turn.request.kind, &live, &turn.request.goal);
-    if let Err(found) = judged.path(turn.request.choice) {
-        return Some(turn.refused(found.into_iter().map(Wait::Hindered).collect()));
+    let judged = judge(ctx.view, ctx.request.kind, &live, &ctx.request.goal);
+    if let Err(found) = judged.path(ctx.request.choice) {
+        return Some(ctx.refused(found.into_iter().map(Wait::Hindered).collect()));
     }
     if let Some(wait) = unsettled(&live) {
-        turn.wait(wait);
+        ctx.wait(wait);
         return None;
     }
     let labels = &parts(&live)?.template.meta.labels;
-    let record = turn.record_of((subject::bare(&live), after), Path::Keep, labels);
-    turn.lay(&record, live.meta());
+    let record = ctx.record_of((subject::bare(&live), after), Path::Keep, labels);
+    ctx.lay(&record, live.meta());
     None
 }
 
 /// It is begun.
-pub(super) fn go_on(turn: &mut Turn<'_>, record: Record<Object>, holder: Arc<Other>) -> Option<End> {
-    let live = turn.live();
+pub(super) fn go_on(ctx: &mut Context<'_>, record: Record<Object>, holder: Arc<Other>) -> Option<End> {
+    let live = ctx.live();
     let is_new = |live: &Object| !live.meta().is_terminating() && selector(live) == selector(&record.after);
-    let is_back = match turn.intent {
+    let is_back = match ctx.intent {
         Intent::Undo => true,
         Intent::Cancelled => !live.as_ref().is_some_and(is_new),
         Intent::Run | Intent::Paused => false,
@@ -86,77 +86,77 @@ pub(super) fn go_on(turn: &mut Turn<'_>, record: Record<Object>, holder: Arc<Oth
     } else {
         (record.after.clone(), record.before.clone())
     };
-    let leave = turn.leave(&record, &holder);
-    step(turn, &Stand { record, holder, live, wanted, other, is_back, leave })
+    let leave = ctx.leave(&record, &holder);
+    step(ctx, &Position { record, holder, live, wanted, other, is_back, leave })
 }
 
-fn step(turn: &mut Turn<'_>, stand: &Stand) -> Option<End> {
-    let Some(live) = &stand.live else {
-        let direction = if stand.is_back { "back" } else { "make" };
-        turn.make(direction, stand.wanted.clone(), &stand.holder);
+fn step(ctx: &mut Context<'_>, position: &Position) -> Option<End> {
+    let Some(live) = &position.live else {
+        let direction = if position.is_back { "back" } else { "make" };
+        ctx.make(direction, position.wanted.clone(), &position.holder);
         return None;
     };
     if live.meta().is_terminating() {
-        turn.wait(Wait::Orphaning);
+        ctx.wait(Wait::Orphaning);
         return None;
     }
-    if selector(live) == selector(&stand.wanted) {
-        return settle(turn, stand, live);
+    if selector(live) == selector(&position.wanted) {
+        return settle(ctx, position, live);
     }
-    if selector(live) == selector(&stand.other) {
-        return let_go(turn, stand, live);
+    if selector(live) == selector(&position.other) {
+        return release(ctx, position, live);
     }
-    Some(turn.foreign())
+    Some(ctx.foreign())
 }
 
 /// What is to stay is there: once it has its pods, and Services find them, it is over.
-fn settle(turn: &mut Turn<'_>, stand: &Stand, live: &Object) -> Option<End> {
-    let left = orphans(turn.view, &stand.record.before);
+fn settle(ctx: &mut Context<'_>, position: &Position, live: &Object) -> Option<End> {
+    let left = orphans(ctx.view, &position.record.before);
     if left > 0 {
-        turn.wait(Wait::PodAdoption { pods: left });
+        ctx.wait(Wait::PodAdoption { pods: left });
         return None;
     }
     let now = parts(live)?;
     if !now.is_seen {
-        turn.wait(Wait::Rollout { updated: now.settled.0, wanted: now.settled.1 });
+        ctx.wait(Wait::Rollout { updated: now.settled.0, wanted: now.settled.1 });
         return None;
     }
-    if !stand.is_back
-        && let Some(missing) = unserved(turn.view, live, &stand.record)
+    if !position.is_back
+        && let Some(missing) = unserved(ctx.view, live, &position.record)
     {
-        return turn.wait_for(Copy::New, live.meta().creation_timestamp, missing);
+        return ctx.wait_for(Copy::New, live.meta().creation_timestamp, missing);
     }
     // A deletion that was decided on before it was called off may be on its way: the record has to outlive it.
-    if !stand.is_back || turn.is_quiet() {
-        turn.lift(&stand.holder);
+    if !position.is_back || ctx.is_quiet() {
+        ctx.lift(&position.holder);
     }
     None
 }
 
 /// What is to go is there: it goes if what was judged is still so.
-fn let_go(turn: &mut Turn<'_>, stand: &Stand, live: &Object) -> Option<End> {
-    let (now, noted) = (parts(live)?, parts(&stand.other)?);
-    let is_as_noted = subject::makes_the_same(live, &stand.other) && now.replicas == noted.replicas;
+fn release(ctx: &mut Context<'_>, position: &Position, live: &Object) -> Option<End> {
+    let (now, noted) = (parts(live)?, parts(&position.other)?);
+    let is_as_noted = subject::makes_the_same(live, &position.other) && now.replicas == noted.replicas;
     // Somebody has rolled or scaled it since: the record goes, and it is judged anew.
     if !is_as_noted {
-        if turn.is_quiet() {
-            turn.lift(&stand.holder);
+        if ctx.is_quiet() {
+            ctx.lift(&position.holder);
         }
         return None;
     }
-    if let Some(end) = turn.stands(&stand.leave) {
+    if let Some(end) = ctx.stands(&position.leave) {
         return Some(end);
     }
     if let Some(wait) = unsettled(live) {
-        turn.wait(wait);
+        ctx.wait(wait);
         return None;
     }
     // Streams do not wait for each other: pods that are nobody's yet may be seen before the object goes.
-    if let Some(missing) = unserved(turn.view, live, &stand.record) {
-        return turn.wait_for(Copy::Old, Some(stand.record.since), missing);
+    if let Some(missing) = unserved(ctx.view, live, &position.record) {
+        return ctx.wait_for(Copy::Old, Some(position.record.since), missing);
     }
-    match turn.may_delete(&stand.leave) {
-        Ok(true) => turn.delete_object(live, Dependents::Orphaned),
+    match ctx.may_delete(&position.leave) {
+        Ok(true) => ctx.delete_object(live, Dependents::Orphaned),
         Ok(false) => {}
         Err(end) => return Some(end),
     }

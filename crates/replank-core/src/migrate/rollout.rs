@@ -15,8 +15,8 @@ use replank_model::object::workload::Deployment;
 use replank_model::text::Name;
 
 use super::argo::{self, Rollout};
+use super::context::{Context, Leave, Position};
 use super::serving::{self, Missing};
-use super::turn::{Leave, Stand, Turn};
 use replank_protocol::command::Dependents;
 use replank_protocol::decision::End;
 use replank_protocol::hindrance::ScaleDown;
@@ -24,26 +24,26 @@ use replank_protocol::migration::Copy;
 use replank_protocol::migration::Wait;
 
 /// What is next.
-pub(super) fn step(turn: &mut Turn<'_>, stand: &Stand) -> Option<End> {
-    let of = stand.record.before.meta.key();
-    let rollout = match argo::find(turn.view, &of) {
-        Some(rollout) if !rollout.refers_to(&of.name) => return Some(turn.foreign()),
+pub(super) fn step(ctx: &mut Context<'_>, position: &Position) -> Option<End> {
+    let of = position.record.before.meta.key();
+    let rollout = match argo::find(ctx.view, &of) {
+        Some(rollout) if !rollout.refers_to(&of.name) => return Some(ctx.foreign()),
         found => found,
     };
-    let Some(live) = stand.live.clone() else {
+    let Some(live) = position.live.clone() else {
         // Somebody has deleted it: the Rollout has its template from nowhere else.
         let serves = rollout.as_ref().is_some_and(|rollout| rollout.ready > 0);
-        turn.create(stand, if serves { Some(0) } else { stand.record.before.spec.replicas });
+        ctx.create(position, if serves { Some(0) } else { position.record.before.spec.replicas });
         return None;
     };
     if live.meta.is_terminating() {
-        turn.wait(Wait::Orphaning);
+        ctx.wait(Wait::Orphaning);
         return None;
     }
-    if stand.is_back {
-        give_back(turn, stand, rollout.as_ref(), &live)
+    if position.is_back {
+        give_back(ctx, position, rollout.as_ref(), &live)
     } else {
-        take_over(turn, stand, rollout.as_ref(), &live)
+        take_over(ctx, position, rollout.as_ref(), &live)
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) fn is_handed_over(view: &replank_model::view::View, live: &Deployment
 
 /// What is missing until the Rollout serves in the place of a Deployment.
 pub(super) fn missing(
-    turn: &Turn<'_>,
+    ctx: &Context<'_>,
     rollout: Option<&Rollout>,
     live: &Deployment,
     served: &BTreeSet<Name>,
@@ -67,139 +67,139 @@ pub(super) fn missing(
     }
     let labels = &live.spec.template.meta.labels;
     let namespace = &live.meta.namespace;
-    serving::missing_of(turn.view, rollout.uid(), namespace, (labels, wanted), served)
+    serving::missing_of(ctx.view, rollout.uid(), namespace, (labels, wanted), served)
 }
 
 /// Forward: the Rollout comes to serve, then the Deployment goes to nothing.
 fn take_over(
-    turn: &mut Turn<'_>,
-    stand: &Stand,
+    ctx: &mut Context<'_>,
+    position: &Position,
     rollout: Option<&Rollout>,
     live: &Deployment,
 ) -> Option<End> {
-    if let Leave::Stopped(_) = &stand.leave {
+    if let Leave::Stopped(_) = &position.leave {
         match rollout {
             Some(rollout) if rollout.scale_down != ScaleDown::Never => {
-                turn.replace("hold", rollout.with_scale_down(ScaleDown::Never));
+                ctx.replace("hold", rollout.with_scale_down(ScaleDown::Never));
                 return None;
             }
             // Neither of the two has pods: what is missing is made.
             None if size(live) == 0 => {}
-            Some(_) | None => return turn.stands(&stand.leave),
+            Some(_) | None => return ctx.stands(&position.leave),
         }
     }
-    let to_follow = serving::autoscalers_of(turn.view, &live.meta.namespace, &live.meta.name);
+    let to_follow = serving::autoscalers_of(ctx.view, &live.meta.namespace, &live.meta.name);
     let to_follow: Vec<Arc<HorizontalPodAutoscaler>> = to_follow.into_iter().cloned().collect();
     let Some(rollout) = rollout else {
-        if stand.record.scale_down == ScaleDown::Progressively && !to_follow.is_empty() {
-            follow(turn, &to_follow, Whom::Rollout, live);
+        if position.record.scale_down == ScaleDown::Progressively && !to_follow.is_empty() {
+            follow(ctx, &to_follow, Whom::Rollout, live);
         } else {
-            let replicas = size(live).max(stand.record.before.spec.replicas.unwrap_or(1));
-            turn.make_rollout(stand, argo::rollout(live, replicas, stand.record.scale_down));
+            let replicas = size(live).max(position.record.before.spec.replicas.unwrap_or(1));
+            ctx.make_rollout(position, argo::rollout(live, replicas, position.record.scale_down));
         }
         return None;
     };
     if rollout.is_terminating() {
-        turn.wait(leaving(turn, Copy::Rollout, &live.meta.key()));
+        ctx.wait(leaving(ctx, Copy::Rollout, &live.meta.key()));
         return None;
     }
-    let is_followed = !of_rollout(turn, live).is_empty();
+    let is_followed = !of_rollout(ctx, live).is_empty();
     if !is_followed && rollout.replicas < size(live) {
-        turn.replace("size", rollout.with_replicas(size(live)));
+        ctx.replace("size", rollout.with_replicas(size(live)));
         return None;
     }
-    if let Some(missing) = missing(turn, Some(rollout), live, &stand.record.served) {
-        return turn.wait_for(Copy::Rollout, rollout.made(), missing);
+    if let Some(missing) = missing(ctx, Some(rollout), live, &position.record.served) {
+        return ctx.wait_for(Copy::Rollout, rollout.made(), missing);
     }
-    match turn.may_delete(&stand.leave) {
+    match ctx.may_delete(&position.leave) {
         Ok(true) => {}
         Ok(false) => return None,
         Err(end) => return Some(end),
     }
     if !to_follow.is_empty() {
-        follow(turn, &to_follow, Whom::Rollout, live);
+        follow(ctx, &to_follow, Whom::Rollout, live);
         return None;
     }
     if size(live) > 0 {
-        scale_down(turn, stand, live);
+        scale_down(ctx, position, live);
         return None;
     }
-    let pods = serving::pods_of(turn.view, &live.meta.uid).len();
+    let pods = serving::pods_of(ctx.view, &live.meta.uid).len();
     if live.status.replicas > 0 || pods > 0 {
-        turn.wait(Wait::Leaving { copy: Copy::Old, sets: 0, pods: u32::try_from(pods).unwrap_or(u32::MAX) });
+        ctx.wait(Wait::Leaving { copy: Copy::Old, sets: 0, pods: u32::try_from(pods).unwrap_or(u32::MAX) });
         return None;
     }
-    turn.lift(&stand.holder);
+    ctx.lift(&position.holder);
     None
 }
 
 /// The Rollout serves: the Deployment goes to nothing, by Argo's hand or by ours. Argo's scales down for the first template only: where
 /// it has not by the end of the patience, it will not.
-fn scale_down(turn: &mut Turn<'_>, stand: &Stand, live: &Deployment) {
-    let until = stand.record.since + turn.patience();
-    match stand.record.scale_down {
-        ScaleDown::OnSuccess | ScaleDown::Progressively if turn.now < until => {
-            turn.wake_at(until);
-            turn.wait(Wait::ScaledDown { replicas: size(live) });
+fn scale_down(ctx: &mut Context<'_>, position: &Position, live: &Deployment) {
+    let until = position.record.since + ctx.patience();
+    match position.record.scale_down {
+        ScaleDown::OnSuccess | ScaleDown::Progressively if ctx.now < until => {
+            ctx.wake_at(until);
+            ctx.wait(Wait::ScaledDown { replicas: size(live) });
         }
         ScaleDown::Never | ScaleDown::OnSuccess | ScaleDown::Progressively => {
-            resize(turn, live, 0);
+            resize(ctx, live, 0);
         }
     }
 }
 
 /// Back: the Deployment serves as before, then the Rollout goes.
 fn give_back(
-    turn: &mut Turn<'_>,
-    stand: &Stand,
+    ctx: &mut Context<'_>,
+    position: &Position,
     rollout: Option<&Rollout>,
     live: &Deployment,
 ) -> Option<End> {
     if let Some(rollout) = rollout.filter(|rollout| rollout.scale_down != ScaleDown::Never) {
-        turn.replace("hold", rollout.with_scale_down(ScaleDown::Never));
+        ctx.replace("hold", rollout.with_scale_down(ScaleDown::Never));
         return None;
     }
-    let followed = of_rollout(turn, live);
+    let followed = of_rollout(ctx, live);
     // Whoever follows the Rollout has said meanwhile how many there are to be.
-    let before = stand.record.before.spec.replicas.unwrap_or(1);
+    let before = position.record.before.spec.replicas.unwrap_or(1);
     let wanted = match rollout {
         Some(rollout) if !followed.is_empty() => rollout.replicas.max(1),
         Some(_) | None => before,
     };
     if size(live) < wanted {
-        resize(turn, live, wanted);
+        resize(ctx, live, wanted);
         return None;
     }
     let is_needed = rollout.is_some_and(|rollout| rollout.ready > 0);
-    if is_needed && let Some(missing) = serving::missing(turn.view, live, &stand.record.served) {
-        turn.wait_on_missing(Copy::Old, missing);
+    if is_needed && let Some(missing) = serving::missing(ctx.view, live, &position.record.served) {
+        ctx.wait_on_missing(Copy::Old, missing);
         return None;
     }
     if !followed.is_empty() {
-        follow(turn, &followed, Whom::Deployment, live);
+        follow(ctx, &followed, Whom::Deployment, live);
         return None;
     }
     if rollout.is_some_and(Rollout::is_terminating) {
-        turn.wait(leaving(turn, Copy::Rollout, &live.meta.key()));
+        ctx.wait(leaving(ctx, Copy::Rollout, &live.meta.key()));
         return None;
     }
-    match turn.may_delete(&stand.leave) {
+    match ctx.may_delete(&position.leave) {
         Ok(true) => {}
         Ok(false) => return None,
         Err(end) => return Some(end),
     }
     if let Some(rollout) = rollout {
-        turn.delete_object(&rollout.object(), Dependents::Collected);
+        ctx.delete_object(&rollout.object(), Dependents::Collected);
         return None;
     }
-    let left = leaving(turn, Copy::Rollout, &live.meta.key());
+    let left = leaving(ctx, Copy::Rollout, &live.meta.key());
     if left != (Wait::Leaving { copy: Copy::Rollout, sets: 0, pods: 0 }) {
-        turn.wait(left);
+        ctx.wait(left);
         return None;
     }
     // One that nobody has seen yet may be on its way: the record has to outlive it.
-    if turn.is_still() {
-        turn.lift(&stand.holder);
+    if ctx.is_still() {
+        ctx.lift(&position.holder);
     }
     None
 }
@@ -208,15 +208,15 @@ fn size(deployment: &Deployment) -> i32 {
     deployment.spec.replicas.unwrap_or(1)
 }
 
-fn resize(turn: &mut Turn<'_>, live: &Deployment, replicas: i32) {
+fn resize(ctx: &mut Context<'_>, live: &Deployment, replicas: i32) {
     let mut live = live.clone();
     live.spec.replicas = Some(replicas);
-    turn.replace("scale-down", live.into());
+    ctx.replace("scale-down", live.into());
 }
 
 /// Autoscalers that scale the Rollout.
-fn of_rollout(turn: &Turn<'_>, live: &Deployment) -> Vec<Arc<HorizontalPodAutoscaler>> {
-    let found = serving::autoscalers_of_kind(turn.view, &live.meta.namespace, argo::KIND, &live.meta.name);
+fn of_rollout(ctx: &Context<'_>, live: &Deployment) -> Vec<Arc<HorizontalPodAutoscaler>> {
+    let found = serving::autoscalers_of_kind(ctx.view, &live.meta.namespace, argo::KIND, &live.meta.name);
     found.into_iter().cloned().collect()
 }
 
@@ -228,7 +228,12 @@ enum Whom {
 }
 
 /// Has autoscalers scale the Rollout, or the Deployment of its name.
-fn follow(turn: &mut Turn<'_>, autoscalers: &[Arc<HorizontalPodAutoscaler>], whom: Whom, live: &Deployment) {
+fn follow(
+    ctx: &mut Context<'_>,
+    autoscalers: &[Arc<HorizontalPodAutoscaler>],
+    whom: Whom,
+    live: &Deployment,
+) {
     let (api_version, kind) = match whom {
         Whom::Rollout => (argo::API_VERSION, argo::KIND),
         Whom::Deployment => (Kind::Deployment.api_version(), Kind::Deployment.as_str()),
@@ -238,20 +243,20 @@ fn follow(turn: &mut Turn<'_>, autoscalers: &[Arc<HorizontalPodAutoscaler>], who
         let target = &mut autoscaler.spec.scale_target_ref;
         (target.api_version, target.kind) = (api_version.into(), kind.into());
         target.name = live.meta.name.clone();
-        turn.replace("scale", autoscaler.into());
+        ctx.replace("scale", autoscaler.into());
     }
 }
 
 /// What the Rollout of a name still owns.
-fn leaving(turn: &Turn<'_>, copy: Copy, of: &Key) -> Wait {
+fn leaving(ctx: &Context<'_>, copy: Copy, of: &Key) -> Wait {
     let is_its = |owner: &replank_model::object::meta::OwnerReference| {
         &*owner.kind == argo::KIND && owner.name == of.name
     };
-    let sets = turn.view.replica_sets.unordered().map(|(_, set)| set);
+    let sets = ctx.view.replica_sets.unordered().map(|(_, set)| set);
     let sets: Vec<_> = sets
         .filter(|set| set.meta.namespace == of.namespace && set.meta.controller().is_some_and(is_its))
         .collect();
-    let pods: usize = sets.iter().map(|set| turn.view.pods_of(&set.meta.uid).len()).sum();
+    let pods: usize = sets.iter().map(|set| ctx.view.pods_of(&set.meta.uid).len()).sum();
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     Wait::Leaving { copy, sets: count(sets.len()), pods: count(pods) }
 }

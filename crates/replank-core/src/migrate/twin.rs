@@ -11,40 +11,40 @@ use replank_model::object::autoscaling::HorizontalPodAutoscaler;
 use replank_model::object::workload::Deployment;
 use replank_model::text::Name;
 
+use super::context::{Context, Position, is_the_original};
 use super::record::{self, SCALES};
 use super::serving;
 use super::target;
-use super::turn::{Stand, Turn, is_the_original};
 use replank_protocol::command::Dependents;
 use replank_protocol::decision::End;
 use replank_protocol::migration::Copy;
 use replank_protocol::migration::Wait;
 
 /// What is next.
-pub(super) fn step(turn: &mut Turn<'_>, stand: &Stand) -> Option<End> {
-    let of = stand.record.before.meta.key();
-    let twin = turn.view.deployments.by_key(&target::twin_key(&of)).cloned();
+pub(super) fn step(ctx: &mut Context<'_>, position: &Position) -> Option<End> {
+    let of = position.record.before.meta.key();
+    let twin = ctx.view.deployments.by_key(&target::twin_key(&of)).cloned();
     let twin = twin.filter(|twin| record::is_twin_of(twin, &of.name));
-    let Some(live) = stand.live.clone() else { return make(turn, stand, twin.as_deref()) };
+    let Some(live) = position.live.clone() else { return make(ctx, position, twin.as_deref()) };
     if live.meta.is_terminating() {
-        turn.wait(leaving(turn, &live));
+        ctx.wait(leaving(ctx, &live));
         return None;
     }
-    if live.spec.selector == stand.wanted.spec.selector {
-        return settle(turn, stand, twin.as_deref(), &live);
+    if live.spec.selector == position.wanted.spec.selector {
+        return settle(ctx, position, twin.as_deref(), &live);
     }
-    if live.spec.selector != stand.other.spec.selector {
-        return Some(turn.foreign());
+    if live.spec.selector != position.other.spec.selector {
+        return Some(ctx.foreign());
     }
-    if let Some(end) = turn.stands(&stand.leave) {
+    if let Some(end) = ctx.stands(&position.leave) {
         return Some(end);
     }
     match twin {
-        Some(twin) => hand_over(turn, stand, &twin, &live),
+        Some(twin) => hand_over(ctx, position, &twin, &live),
         None => {
-            match turn.twins_remains() {
-                Some(wait) => turn.wait(wait),
-                None => turn.make_twin(stand, target::twin(&live)),
+            match ctx.twins_remains() {
+                Some(wait) => ctx.wait(wait),
+                None => ctx.make_twin(position, target::twin(&live)),
             }
             None
         }
@@ -52,45 +52,50 @@ pub(super) fn step(turn: &mut Turn<'_>, stand: &Stand) -> Option<End> {
 }
 
 /// The old Deployment is there: the twin takes its place, then it goes.
-fn hand_over(turn: &mut Turn<'_>, stand: &Stand, twin: &Deployment, live: &Deployment) -> Option<End> {
+fn hand_over(
+    ctx: &mut Context<'_>,
+    position: &Position,
+    twin: &Deployment,
+    live: &Deployment,
+) -> Option<End> {
     if twin.meta.is_terminating() {
-        turn.wait(leaving(turn, twin));
+        ctx.wait(leaving(ctx, twin));
         return None;
     }
-    let followed = scaling(turn, live, &twin.meta.name);
+    let followed = scaling(ctx, live, &twin.meta.name);
     if followed.is_empty() && size(twin) < size(live) {
         let mut twin = twin.clone();
         twin.spec.replicas = live.spec.replicas;
-        turn.replace("size", twin.into());
+        ctx.replace("size", twin.into());
         return None;
     }
-    if let Some(missing) = serving::missing(turn.view, twin, &stand.record.served) {
-        return turn.wait_for(Copy::Twin, twin.meta.creation_timestamp, missing);
+    if let Some(missing) = serving::missing(ctx.view, twin, &position.record.served) {
+        return ctx.wait_for(Copy::Twin, twin.meta.creation_timestamp, missing);
     }
-    match turn.may_delete(&stand.leave) {
+    match ctx.may_delete(&position.leave) {
         Ok(true) => {}
         Ok(false) => return None,
         Err(end) => return Some(end),
     }
-    let scaling = scaling(turn, live, &live.meta.name);
+    let scaling = scaling(ctx, live, &live.meta.name);
     for autoscaler in &scaling {
-        turn.replace("scale", retargeted(autoscaler, &live.meta.name, &twin.meta.name).into());
+        ctx.replace("scale", retargeted(autoscaler, &live.meta.name, &twin.meta.name).into());
     }
     if scaling.is_empty() {
-        turn.delete(live, Dependents::Collected);
+        ctx.delete(live, Dependents::Collected);
     }
     None
 }
 
 /// The old one is gone: the new one is made, once no ReplicaSet of the old one bears a name that the new one's would have. It is made
 /// without a twin, too, should somebody have deleted that meanwhile.
-fn make(turn: &mut Turn<'_>, stand: &Stand, twin: Option<&Deployment>) -> Option<End> {
-    let name = &stand.wanted.meta.name;
-    let namespace = &stand.wanted.meta.namespace;
+fn make(ctx: &mut Context<'_>, position: &Position, twin: Option<&Deployment>) -> Option<End> {
+    let name = &position.wanted.meta.name;
+    let namespace = &position.wanted.meta.namespace;
     let is_left = |owner: &replank_model::object::meta::OwnerReference| {
         &*owner.kind == Kind::Deployment.as_str() && owner.name == *name
     };
-    let sets: Vec<_> = turn
+    let sets: Vec<_> = ctx
         .view
         .replica_sets
         .unordered()
@@ -98,57 +103,62 @@ fn make(turn: &mut Turn<'_>, stand: &Stand, twin: Option<&Deployment>) -> Option
         .filter(|set| set.meta.namespace == *namespace && set.meta.controller().is_some_and(is_left))
         .collect();
     if !sets.is_empty() {
-        let pods: usize = sets.iter().map(|set| turn.view.pods_of(&set.meta.uid).len()).sum();
-        turn.wait(Wait::Leaving { copy: Copy::Old, sets: count(sets.len()), pods: count(pods) });
+        let pods: usize = sets.iter().map(|set| ctx.view.pods_of(&set.meta.uid).len()).sum();
+        ctx.wait(Wait::Leaving { copy: Copy::Old, sets: count(sets.len()), pods: count(pods) });
         return None;
     }
-    let replicas = twin.map_or(stand.record.before.spec.replicas, |twin| twin.spec.replicas);
-    turn.create(stand, replicas);
+    let replicas = twin.map_or(position.record.before.spec.replicas, |twin| twin.spec.replicas);
+    ctx.create(position, replicas);
     None
 }
 
 /// What is to stay is there: once it serves, the twin goes, and the record after it.
-fn settle(turn: &mut Turn<'_>, stand: &Stand, twin: Option<&Deployment>, live: &Deployment) -> Option<End> {
+fn settle(
+    ctx: &mut Context<'_>,
+    position: &Position,
+    twin: Option<&Deployment>,
+    live: &Deployment,
+) -> Option<End> {
     // The original was never away: it serves as well as it did.
-    let has_stayed = stand.is_back && is_the_original(live, &stand.record);
-    let followed = scaling(turn, live, &target::twin_name(&live.meta.name));
+    let has_stayed = position.is_back && is_the_original(live, &position.record);
+    let followed = scaling(ctx, live, &target::twin_name(&live.meta.name));
     if !has_stayed {
         let wanted = twin.filter(|twin| !followed.is_empty() && size(live) < size(twin));
         if let Some(twin) = wanted {
             let mut live = live.clone();
             live.spec.replicas = twin.spec.replicas;
-            turn.replace("size", live.into());
+            ctx.replace("size", live.into());
             return None;
         }
-        if let Some(missing) = serving::missing(turn.view, live, &stand.record.served) {
-            return turn.wait_for(Copy::New, live.meta.creation_timestamp, missing);
+        if let Some(missing) = serving::missing(ctx.view, live, &position.record.served) {
+            return ctx.wait_for(Copy::New, live.meta.creation_timestamp, missing);
         }
     }
     for autoscaler in &followed {
-        turn.replace("scale", retargeted(autoscaler, &live.meta.name, &live.meta.name).into());
+        ctx.replace("scale", retargeted(autoscaler, &live.meta.name, &live.meta.name).into());
     }
     if !followed.is_empty() {
         return None;
     }
     if let Some(twin) = twin.filter(|twin| twin.meta.is_terminating()) {
-        turn.wait(leaving(turn, twin));
+        ctx.wait(leaving(ctx, twin));
         return None;
     }
     if twin.is_none()
-        && let Some(wait) = turn.twins_remains()
+        && let Some(wait) = ctx.twins_remains()
     {
-        turn.wait(wait);
+        ctx.wait(wait);
         return None;
     }
-    match turn.may_delete(&stand.leave) {
+    match ctx.may_delete(&position.leave) {
         Ok(true) => {}
         Ok(false) => return None,
         Err(end) => return Some(end),
     }
     match twin {
-        Some(twin) => turn.delete(twin, Dependents::Collected),
+        Some(twin) => ctx.delete(twin, Dependents::Collected),
         // One that nobody has seen yet may be on its way: the record has to outlive it.
-        None if !has_stayed || turn.is_still() => turn.lift(&stand.holder),
+        None if !has_stayed || ctx.is_still() => ctx.lift(&position.holder),
         None => {}
     }
     None
@@ -159,9 +169,9 @@ fn size(deployment: &Deployment) -> i32 {
 }
 
 /// Autoscalers of the migrated Deployment that scale `target` as things are.
-fn scaling(turn: &Turn<'_>, live: &Deployment, target: &Name) -> Vec<Arc<HorizontalPodAutoscaler>> {
+fn scaling(ctx: &Context<'_>, live: &Deployment, target: &Name) -> Vec<Arc<HorizontalPodAutoscaler>> {
     let of = &live.meta.name;
-    let all = serving::autoscalers_of(turn.view, &live.meta.namespace, target).into_iter();
+    let all = serving::autoscalers_of(ctx.view, &live.meta.namespace, target).into_iter();
     let ours = |autoscaler: &HorizontalPodAutoscaler| {
         target == of || autoscaler.meta.annotations.value(SCALES) == Some(of.as_str())
     };
@@ -178,9 +188,9 @@ fn retargeted(autoscaler: &HorizontalPodAutoscaler, of: &Name, to: &Name) -> Hor
     autoscaler
 }
 
-fn leaving(turn: &Turn<'_>, of: &Deployment) -> Wait {
-    let sets = serving::sets_of(turn.view, &of.meta.uid);
-    let pods: usize = sets.iter().map(|set| turn.view.pods_of(&set.meta.uid).len()).sum();
+fn leaving(ctx: &Context<'_>, of: &Deployment) -> Wait {
+    let sets = serving::sets_of(ctx.view, &of.meta.uid);
+    let pods: usize = sets.iter().map(|set| ctx.view.pods_of(&set.meta.uid).len()).sum();
     let copy = if record::is_twin(of) { Copy::Twin } else { Copy::Old };
     Wait::Leaving { copy, sets: count(sets.len()), pods: count(pods) }
 }

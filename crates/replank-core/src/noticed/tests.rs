@@ -22,12 +22,12 @@ fn size(desired: u32) -> GroupSize {
 /// A group of the run with one node, and eyes that have looked once.
 struct Stage {
     view: View,
-    eyes: Eyes,
+    external_changes: ExternalChanges,
 }
 
 impl Stage {
     fn new() -> Self {
-        let mut stage = Self { view: View::default(), eyes: Eyes::new(&run()) };
+        let mut stage = Self { view: View::default(), external_changes: ExternalChanges::new(&run()) };
         let begun = Begun { run: run(), nodes: 1, surge: 1, extra: 1 };
         let group = NodeGroup {
             name: "web".into(),
@@ -49,7 +49,7 @@ impl Stage {
 
     fn put(&mut self, delta: Delta) {
         let change = self.view.apply(delta);
-        self.eyes.observe(&self.view, &change);
+        self.external_changes.observe(&self.view, &change);
     }
 
     fn node(&self) -> Node {
@@ -90,7 +90,7 @@ impl Stage {
     fn decide(&mut self, effects: Vec<Effect>) -> Vec<Noticed> {
         let command = |effect| Command { key: CommandKey("k".into()), run: run(), effect, deadline: time() };
         let commands: Vec<Command> = effects.into_iter().map(command).collect();
-        self.eyes.decided(&commands)
+        self.external_changes.decided(&commands)
     }
 
     fn noticed(&mut self) -> Vec<Noticed> {

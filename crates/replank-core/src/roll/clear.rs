@@ -8,67 +8,67 @@ use replank_model::object::cloud::NodeGroup;
 use replank_model::text::NodeName;
 
 use super::close::release;
+use super::context::{Context, GroupRoll};
 use super::prepare::untag;
-use super::turn::{Track, Turn};
 use replank_facts::leftover::{Holds, Leftover, State};
 use replank_protocol::mark;
 use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// Whether something of runs that are over is still to be cleared. The way back clears nothing: it goes by what the run wrote that it
 /// takes back.
-pub(super) fn clear(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
-    if turn.scope.is_way_back() {
+pub(super) fn clear(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    if ctx.scope.is_way_back() {
         return false;
     }
-    let holds = Holds::of(turn.view, turn.now);
+    let holds = Holds::of(ctx.view, ctx.now);
     let groups: Vec<&NodeGroup> =
-        track.group.into_iter().chain(track.sources.iter().filter_map(|source| source.group)).collect();
+        roll.group.into_iter().chain(roll.sources.iter().filter_map(|source| source.group)).collect();
     let mut is_busy = false;
     for group in groups {
         let mut left = holds.on_group(group);
-        left.retain(|leftover| is_over(turn, leftover));
+        left.retain(|leftover| is_over(ctx, leftover));
         for leftover in &left {
             let is_taken_over = |key: &str| key == mark::ORIGINAL_SIZE || key == mark::ORIGINAL_TEMPLATE;
             for key in leftover.keys.iter().filter(|key| !is_taken_over(key)) {
-                say(turn, Subject::Group(group.name.clone()), leftover);
-                untag(turn, &group.name, key);
+                say(ctx, Subject::Group(group.name.clone()), leftover);
+                untag(ctx, &group.name, key);
                 is_busy = true;
             }
         }
     }
-    let members = turn.fleet.members.values().filter(|member| turn.is_in(member, track) && !member.is_old());
+    let members = ctx.fleet.members.values().filter(|member| ctx.is_in(member, roll) && !member.is_old());
     let left: Vec<(NodeName, Leftover)> = members
-        .filter_map(|member| Some((member.name.clone(), holds.on_node(turn.view.node(&member.name)?)?)))
-        .filter(|(_, leftover)| is_over(turn, leftover))
+        .filter_map(|member| Some((member.name.clone(), holds.on_node(ctx.view.node(&member.name)?)?)))
+        .filter(|(_, leftover)| is_over(ctx, leftover))
         .collect();
     for (name, leftover) in &left {
-        say(turn, Subject::Node(name.clone()), leftover);
-        release(turn, name);
+        say(ctx, Subject::Node(name.clone()), leftover);
+        release(ctx, name);
     }
     is_busy || !left.is_empty()
 }
 
-fn is_over(turn: &Turn<'_>, leftover: &Leftover) -> bool {
-    leftover.is_expired() && leftover.run.as_ref().is_some_and(|run| *run != turn.scope.run)
+fn is_over(ctx: &Context<'_>, leftover: &Leftover) -> bool {
+    leftover.is_expired() && leftover.run.as_ref().is_some_and(|run| *run != ctx.scope.run)
 }
 
-fn say(turn: &mut Turn<'_>, subject: Subject, leftover: &Leftover) {
+fn say(ctx: &mut Context<'_>, subject: Subject, leftover: &Leftover) {
     if let Some(run) = leftover.run.clone() {
-        turn.wait(subject, WaitingOn::Leftover { run });
+        ctx.wait(subject, WaitingOn::Leftover { run });
     }
 }
 
 /// Whether what is written on a group is of another run that still holds: then a run that has not begun there has nothing to give
 /// back.
-pub(super) fn is_held_by_another(turn: &Turn<'_>, track: &Track<'_>) -> bool {
-    if track.begun.is_some() || turn.scope.is_way_back() {
+pub(super) fn is_held_by_another(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    if roll.begun.is_some() || ctx.scope.is_way_back() {
         return false;
     }
-    let holds = Holds::of(turn.view, turn.now);
-    let groups = track.group.into_iter().chain(track.sources.iter().filter_map(|source| source.group));
+    let holds = Holds::of(ctx.view, ctx.now);
+    let groups = roll.group.into_iter().chain(roll.sources.iter().filter_map(|source| source.group));
     let mut left = groups.flat_map(|group| holds.on_group(group));
     left.any(|leftover| {
-        let is_others = leftover.run.as_ref().is_some_and(|run| *run != turn.scope.run);
+        let is_others = leftover.run.as_ref().is_some_and(|run| *run != ctx.scope.run);
         is_others && matches!(leftover.state, State::Running { .. })
     })
 }

@@ -29,19 +29,19 @@ use replank_model::time::{Span, Time};
 
 use super::balancer;
 use super::close::beyond;
-use super::fleet::Lane;
-use super::member::{Member, Scope, Stand};
+use super::context::{Context, GroupRoll};
+use super::fleet::GroupNodes;
+use super::member::{Member, NodeState, Scope};
 use super::prepare::MARK_LIFE;
 use super::retain;
 use super::singleton;
 use super::start;
 use super::stuck;
-use super::turn::{Track, Turn};
 use crate::proof::drained;
 use replank_facts::batch::wait;
 use replank_facts::budget::Ledger;
 use replank_facts::drain::Otherwise;
-use replank_facts::load::{BatchPod, Bound, Load, missing_replicas};
+use replank_facts::node_pods::{BatchPod, Bound, NodePods, missing_replicas};
 use replank_facts::plan::OnDeadline;
 use replank_facts::room::{Room, Search, is_about_to_be_placed};
 use replank_protocol::command::{
@@ -58,21 +58,21 @@ const WAITING_PODS_MAX: usize = 256;
 /// A node that is being drained.
 #[derive(Clone, Copy)]
 pub(super) struct Drain<'a> {
-    pub(super) track: usize,
+    pub(super) roll: usize,
     pub(super) member: &'a Member,
     pub(super) since: Time,
     pub(super) from: Time,
-    pub(super) load: &'a Load,
+    pub(super) load: &'a NodePods,
 }
 
 /// All nodes that are being drained, in the order in which they were begun.
-pub(super) fn drains<'a>(turn: &Turn<'a>, tracks: &[Track<'a>]) -> Vec<Drain<'a>> {
+pub(super) fn drains<'a>(ctx: &Context<'a>, rolls: &[GroupRoll<'a>]) -> Vec<Drain<'a>> {
     let mut drains = Vec::new();
-    for (track, of) in tracks.iter().enumerate() {
-        for name in &of.lane.draining {
-            let member = turn.member(name);
-            if let Stand::Draining { since, from, load } = &member.stand {
-                drains.push(Drain { track, member, since: *since, from: *from, load });
+    for (roll, of) in rolls.iter().enumerate() {
+        for name in &of.nodes.draining {
+            let member = ctx.member(name);
+            if let NodeState::Draining { since, from, load } = &member.state {
+                drains.push(Drain { roll, member, since: *since, from: *from, load });
             }
         }
     }
@@ -96,10 +96,10 @@ struct GroupSpare {
 
 impl Spare {
     /// What there is before any drain has acted in this decision.
-    pub(super) fn of(turn: &Turn<'_>, tracks: &[Track<'_>]) -> Self {
-        let mut spare = Self::beside_drains(turn, tracks);
-        for (group, track) in spare.groups.iter_mut().zip(tracks) {
-            for member in track.lane.draining.iter().map(|name| turn.member(name)).filter(|m| m.serves()) {
+    pub(super) fn of(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> Self {
+        let mut spare = Self::beside_drains(ctx, rolls);
+        for (group, roll) in spare.groups.iter_mut().zip(rolls) {
+            for member in roll.nodes.draining.iter().map(|name| ctx.member(name)).filter(|m| m.serves()) {
                 *group.zones.entry(member.zone.clone()).or_default() += 1;
                 group.ready += 1;
             }
@@ -108,13 +108,13 @@ impl Spare {
     }
 
     /// What there is when nodes being drained count for nothing: they stay cordoned, and nobody will take them up again.
-    pub(super) fn beside_drains(turn: &Turn<'_>, tracks: &[Track<'_>]) -> Self {
-        let groups = tracks.iter().map(|track| {
-            let lane: &Lane = track.lane;
-            let zones = lane.ready.clone();
-            let ready = lane.ready_total();
-            let needed = track.needed(turn.scope);
-            GroupSpare { ready, needed, zones, needed_in_zone: turn.scope.plan.budget.min_ready_per_zone }
+    pub(super) fn beside_drains(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> Self {
+        let groups = rolls.iter().map(|roll| {
+            let nodes: &GroupNodes = roll.nodes;
+            let zones = nodes.ready.clone();
+            let ready = nodes.ready_total();
+            let needed = roll.needed(ctx.scope);
+            GroupSpare { ready, needed, zones, needed_in_zone: ctx.scope.plan.budget.min_ready_per_zone }
         });
         Self { groups: groups.collect() }
     }
@@ -123,8 +123,8 @@ impl Spare {
     ///
     /// # Errors
     /// What there must be more of.
-    pub(super) fn check(&self, track: usize, member: &Member) -> Result<(), WaitingOn> {
-        let group = &self.groups[track];
+    pub(super) fn check(&self, roll: usize, member: &Member) -> Result<(), WaitingOn> {
+        let group = &self.groups[roll];
         if !member.serves() {
             return Ok(());
         }
@@ -143,15 +143,15 @@ impl Spare {
     ///
     /// # Errors
     /// As [`Spare::check`].
-    pub(super) fn take(&mut self, track: usize, member: &Member) -> Result<(), WaitingOn> {
-        self.check(track, member)?;
-        self.give_up(track, member);
+    pub(super) fn take(&mut self, roll: usize, member: &Member) -> Result<(), WaitingOn> {
+        self.check(roll, member)?;
+        self.give_up(roll, member);
         Ok(())
     }
 
     /// A node counts no more, whether its group can do without it or not.
-    pub(super) fn give_up(&mut self, track: usize, member: &Member) {
-        let group = &mut self.groups[track];
+    pub(super) fn give_up(&mut self, roll: usize, member: &Member) {
+        let group = &mut self.groups[roll];
         if let Some(in_zone) = group.zones.get_mut(&member.zone).filter(|_| member.serves()) {
             *in_zone = in_zone.saturating_sub(1);
             group.ready = group.ready.saturating_sub(1);
@@ -160,21 +160,21 @@ impl Spare {
 }
 
 /// The drains that may act now.
-pub(super) fn acting<'a>(turn: &mut Turn<'a>, drains: &[Drain<'a>], spare: &mut Spare) -> Vec<Drain<'a>> {
-    let limit = turn.scope.plan.pace.parallel;
+pub(super) fn acting<'a>(ctx: &mut Context<'a>, drains: &[Drain<'a>], spare: &mut Spare) -> Vec<Drain<'a>> {
+    let limit = ctx.scope.plan.pace.parallel;
     let mut acting: Vec<Drain<'a>> = Vec::new();
     for drain in drains {
         let subject = Subject::Node(drain.member.name.clone());
         let active = u32::try_from(acting.len()).unwrap_or(u32::MAX);
-        if drain.from > turn.now {
+        if drain.from > ctx.now {
             let until = drain.from;
-            turn.wait_until(subject, WaitingOn::Pace { until }, until);
+            ctx.wait_until(subject, WaitingOn::Pace { until }, until);
         } else if active >= limit {
-            turn.wait(subject, WaitingOn::Turn { nodes: 1, active, limit });
-        } else if let Err(on) = spare.take(drain.track, drain.member) {
+            ctx.wait(subject, WaitingOn::Turn { nodes: 1, active, limit });
+        } else if let Err(on) = spare.take(drain.roll, drain.member) {
             // It stands still, and is no capacity all the same: it takes no pods, and has lost some.
-            spare.give_up(drain.track, drain.member);
-            turn.wait(subject, on);
+            spare.give_up(drain.roll, drain.member);
+            ctx.wait(subject, on);
         } else {
             acting.push(*drain);
         }
@@ -199,7 +199,7 @@ struct Ahead {
 
 impl<'r> Works<'r> {
     pub(super) fn new<'a: 'r>(
-        turn: &Turn<'a>,
+        ctx: &Context<'a>,
         mut ledger: Ledger<'r>,
         room: &'r mut Room,
         loose: &BTreeSet<Key>,
@@ -207,33 +207,33 @@ impl<'r> Works<'r> {
     ) -> Self {
         let mut ahead = Ahead::default();
         // What the other modules have asked for.
-        for target in turn.sent.evictions(turn.now, Some(&format!("{}/", turn.scope.run))) {
-            let Some(ix) = turn.view.pods.find(&target.key) else { continue };
-            let pod = &turn.view.pods[ix];
+        for target in ctx.sent.evictions(ctx.now, Some(&format!("{}/", ctx.scope.run))) {
+            let Some(ix) = ctx.view.pods.find(&target.key) else { continue };
+            let pod = &ctx.view.pods[ix];
             if pod.meta.uid == target.uid {
                 ledger.charge(ix, pod);
                 ahead.pods.push(pod.clone());
             }
         }
         for drain in acting {
-            for bound in due(turn, drain) {
-                let key = turn.key("evict", &bound.pod.meta.uid);
-                let is_granted = ledger.is_granted(turn.now, bound.ix, &bound.pod);
-                if turn.sent.claims(turn.now, &key) || is_granted {
+            for bound in due(ctx, drain) {
+                let key = ctx.key("evict", &bound.pod.meta.uid);
+                let is_granted = ledger.is_granted(ctx.now, bound.ix, &bound.pod);
+                if ctx.sent.claims(ctx.now, &key) || is_granted {
                     ledger.charge(bound.ix, &bound.pod);
                     ahead.pods.push(bound.pod.clone());
                 }
             }
         }
-        ahead.replicas = missing_replicas(turn.view, acting.iter().flat_map(|drain| &drain.load.leaving));
-        let waiting = loose.iter().filter_map(|key| turn.view.find::<Pod>(key));
+        ahead.replicas = missing_replicas(ctx.view, acting.iter().flat_map(|drain| &drain.load.leaving));
+        let waiting = loose.iter().filter_map(|key| ctx.view.find::<Pod>(key));
         let mut waiting: Vec<Arc<Pod>> = waiting.filter(|pod| is_about_to_be_placed(pod)).cloned().collect();
         waiting.sort_by_key(|pod| {
             let priority = std::cmp::Reverse(pod.spec.priority.unwrap_or(0));
             (priority, pod.meta.creation_timestamp, pod.meta.key())
         });
         ahead.pods.extend(waiting.into_iter().take(WAITING_PODS_MAX));
-        Self { ledger, search: room.search(turn.view), ahead: Some(ahead) }
+        Self { ledger, search: room.search(ctx.view), ahead: Some(ahead) }
     }
 
     /// Whether a pod has room; it is taken.
@@ -261,12 +261,12 @@ impl<'r> Works<'r> {
     /// The first pod that may not, and why.
     pub(super) fn can_be_emptied(
         &mut self,
-        turn: &Turn<'_>,
-        load: &Load,
+        ctx: &Context<'_>,
+        load: &NodePods,
     ) -> Result<(), (Subject, WaitingOn)> {
         let hopeless = load.movers.iter().find_map(|bound| {
             let on = self.ledger.hopeless(bound.ix, &bound.pod)?;
-            let is_moved = singleton::moved_by(turn.scope, turn.view, bound).is_some();
+            let is_moved = singleton::moved_by(ctx.scope, ctx.view, bound).is_some();
             (!is_moved).then(|| (Subject::Pod(bound.pod.meta.key()), on))
         });
         hopeless.map_or(Ok(()), Err)
@@ -298,37 +298,37 @@ impl<'r> Works<'r> {
 }
 
 /// The pods that are to be evicted from a node now: those that simply move, and batch pods past their deadline.
-fn due<'a>(turn: &Turn<'a>, drain: &Drain<'a>) -> Vec<&'a Bound> {
-    let load: &'a Load = drain.load;
-    let is_evicted = turn.scope.plan.batch.on_deadline == OnDeadline::Evict;
+fn due<'a>(ctx: &Context<'a>, drain: &Drain<'a>) -> Vec<&'a Bound> {
+    let load: &'a NodePods = drain.load;
+    let is_evicted = ctx.scope.plan.batch.on_deadline == OnDeadline::Evict;
     let batch = load.batch.iter().filter(|batch| {
-        is_evicted && batch.otherwise == Otherwise::Moves && batch_is_over(turn, drain.since, batch)
+        is_evicted && batch.otherwise == Otherwise::Moves && batch_is_over(ctx, drain.since, batch)
     });
     load.movers.iter().chain(batch.map(|batch| &batch.bound)).collect()
 }
 
 /// Until when a batch pod is waited for on a node that was cordoned then.
-pub(super) fn batch_deadline(turn: &Turn<'_>, since: Time, batch: &BatchPod) -> Time {
-    since + wait::wait_of(&batch.bound.pod, turn.scope.plan.batch.wait)
+pub(super) fn batch_deadline(ctx: &Context<'_>, since: Time, batch: &BatchPod) -> Time {
+    since + wait::wait_of(&batch.bound.pod, ctx.scope.plan.batch.wait)
 }
 
-pub(super) fn batch_is_over(turn: &Turn<'_>, since: Time, batch: &BatchPod) -> bool {
-    turn.now >= batch_deadline(turn, since, batch)
+pub(super) fn batch_is_over(ctx: &Context<'_>, since: Time, batch: &BatchPod) -> bool {
+    ctx.now >= batch_deadline(ctx, since, batch)
 }
 
 /// Moves what may be moved off one node, once no load balancer sends to it where the plan asks for that.
-pub(super) fn evict(turn: &mut Turn<'_>, works: &mut Works<'_>, drain: &Drain<'_>) {
-    if singleton::skip(turn, drain.member, drain.load) || !balancer::is_out(turn, drain.member) {
+pub(super) fn evict(ctx: &mut Context<'_>, works: &mut Works<'_>, drain: &Drain<'_>) {
+    if singleton::skip(ctx, drain.member, drain.load) || !balancer::is_out(ctx, drain.member) {
         return;
     }
-    for bound in due(turn, drain) {
+    for bound in due(ctx, drain) {
         if came_back(&bound.pod, drain.from) {
-            turn.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::CameBack);
-        } else if !singleton::surge(turn, works, bound) {
-            evict_one(turn, works, bound);
+            ctx.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::CameBack);
+        } else if !singleton::surge(ctx, works, bound) {
+            evict_one(ctx, works, bound);
         }
     }
-    wait_for(turn, drain.member, drain.since, drain.load);
+    wait_for(ctx, drain.member, drain.since, drain.load);
 }
 
 /// Whether a pod was made after its node's drain had begun: no cordon keeps it off (it tolerates the cordon's taint, or names
@@ -337,118 +337,118 @@ pub(super) fn came_back(pod: &Pod, from: Time) -> bool {
     pod.meta.creation_timestamp.is_some_and(|created| created > from)
 }
 
-fn evict_one(turn: &mut Turn<'_>, works: &mut Works<'_>, bound: &Bound) {
+fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
     let Bound { ix, pod } = bound;
     let subject = Subject::Pod(pod.meta.key());
-    let key = turn.key("evict", &pod.meta.uid);
+    let key = ctx.key("evict", &pod.meta.uid);
     let effect = Effect::Kubernetes(KubernetesEffect::Evict {
         pod: PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() },
         grace_seconds: None,
     });
-    if turn.sent.claims(turn.now, &key) {
-        turn.send(subject, "eviction", key, effect);
+    if ctx.sent.claims(ctx.now, &key) {
+        ctx.send(subject, "eviction", key, effect);
         return;
     }
-    if works.ledger.is_granted(turn.now, *ix, pod) {
+    if works.ledger.is_granted(ctx.now, *ix, pod) {
         let on = WaitingOn::Effect { what: Text::from("eviction") };
-        turn.wait_until(subject, on, turn.now + GRANTED_SEEN);
+        ctx.wait_until(subject, on, ctx.now + GRANTED_SEEN);
         return;
     }
     let allowed = works.ledger.check(*ix, pod).and_then(|()| works.find_room(pod));
     match allowed {
         Ok(()) => {
             works.ledger.charge(*ix, pod);
-            turn.send(subject, "eviction", key, effect);
+            ctx.send(subject, "eviction", key, effect);
         }
-        Err(on) => turn.wait(subject, on),
+        Err(on) => ctx.wait(subject, on),
     }
 }
 
 /// Says what of a node's pods is waited for and not moved.
-pub(super) fn wait_for(turn: &mut Turn<'_>, member: &Member, since: Time, load: &Load) {
+pub(super) fn wait_for(ctx: &mut Context<'_>, member: &Member, since: Time, load: &NodePods) {
     for (pod, reason) in &load.refused {
-        turn.wait(Subject::Pod(pod.clone()), WaitingOn::Refused { reason: *reason });
+        ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Refused { reason: *reason });
     }
     for pod in &load.unrecorded {
-        turn.wait(Subject::Pod(pod.clone()), WaitingOn::Unrecorded);
+        ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Unrecorded);
     }
     for batch in &load.batch {
-        wait_for_batch(turn, batch, since);
+        wait_for_batch(ctx, batch, since);
     }
     // One pod that outlives its deadline keeps the node, whatever the others do.
-    let is_over = load.batch.iter().any(|batch| batch_is_over(turn, since, batch));
-    if is_over && turn.scope.plan.batch.on_deadline == OnDeadline::Skip {
-        let mark = command::Mark { role: NodeRole::Skipped, since: turn.now, expires: turn.now + MARK_LIFE };
-        let key = turn.key("skip", &member.uid);
-        turn.mark(member, "node to be left out", key, mark);
+    let is_over = load.batch.iter().any(|batch| batch_is_over(ctx, since, batch));
+    if is_over && ctx.scope.plan.batch.on_deadline == OnDeadline::Skip {
+        let mark = command::Mark { role: NodeRole::Skipped, since: ctx.now, expires: ctx.now + MARK_LIFE };
+        let key = ctx.key("skip", &member.uid);
+        ctx.mark(member, "node to be left out", key, mark);
     }
 }
 
-fn wait_for_batch(turn: &mut Turn<'_>, batch: &BatchPod, cordoned: Time) {
+fn wait_for_batch(ctx: &mut Context<'_>, batch: &BatchPod, cordoned: Time) {
     let pod = &batch.bound.pod;
-    let deadline = batch_deadline(turn, cordoned, batch);
-    let is_over = batch_is_over(turn, cordoned, batch);
+    let deadline = batch_deadline(ctx, cordoned, batch);
+    let is_over = batch_is_over(ctx, cordoned, batch);
     let subject = Subject::Pod(pod.meta.key());
     let since = pod.status.start_time;
     if !is_over {
-        turn.wait_until(subject, WaitingOn::Batch { since, deadline }, deadline);
+        ctx.wait_until(subject, WaitingOn::Batch { since, deadline }, deadline);
         return;
     }
-    match (turn.scope.plan.batch.on_deadline, batch.otherwise) {
-        (OnDeadline::Pause, _) => turn.wait(subject, WaitingOn::BatchOver { since, deadline }),
-        (OnDeadline::Evict, Otherwise::Refused(reason)) => turn.wait(subject, WaitingOn::Refused { reason }),
+    match (ctx.scope.plan.batch.on_deadline, batch.otherwise) {
+        (OnDeadline::Pause, _) => ctx.wait(subject, WaitingOn::BatchOver { since, deadline }),
+        (OnDeadline::Evict, Otherwise::Refused(reason)) => ctx.wait(subject, WaitingOn::Refused { reason }),
         (OnDeadline::Evict, Otherwise::Moves) | (OnDeadline::Skip, _) => {}
     }
 }
 
 /// Ends the instances of empty nodes, and of those on which nothing but stuck pods is left where the plan says so.
-pub(super) fn terminate(turn: &mut Turn<'_>, tracks: &[Track<'_>], acting: &[Drain<'_>]) {
-    let mut ending = vec![0_u32; tracks.len()];
+pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: &[Drain<'_>]) {
+    let mut ending = vec![0_u32; rolls.len()];
     let mut leaving: BTreeMap<&GroupName, u32> = BTreeMap::new();
     for drain in acting {
-        if !stuck::may_end(turn, drain.load) {
+        if !stuck::may_end(ctx, drain.load) {
             continue;
         }
         let subject = Subject::Node(drain.member.name.clone());
-        if balancer::is_held(turn, drain.member, drain.from) {
+        if balancer::is_held(ctx, drain.member, drain.from) {
             continue;
         }
-        let track = &tracks[drain.track];
+        let roll = &rolls[drain.roll];
         // One with stuck pods on it is of no use for going back.
-        if retain::keeps_nodes(turn.scope) && drain.load.is_empty() {
-            retain::keep(turn, drain.member, drain.since);
+        if retain::keeps_nodes(ctx.scope) && drain.load.is_empty() {
+            retain::keep(ctx, drain.member, drain.since);
             continue;
         }
-        if track.is_moved_into() {
+        if roll.is_moved_into() {
             let leaving = leaving.entry(&drain.member.group).or_default();
-            if let Some(on) = at_minimum(track, drain.member, *leaving) {
-                turn.wait(subject, on);
+            if let Some(on) = at_minimum(roll, drain.member, *leaving) {
+                ctx.wait(subject, on);
             } else {
                 *leaving += 1;
-                end_instance(turn, drain.member, stuck_pods(drain.load), Replacement::Decrement);
+                end_instance(ctx, drain.member, stuck_pods(drain.load), Replacement::Decrement);
             }
             continue;
         }
-        ending[drain.track] += 1;
-        let held = track.lane.held.len() - start::late(turn, track).count();
+        ending[drain.roll] += 1;
+        let held = roll.nodes.held.len() - start::late(ctx, roll).count();
         let held = u32::try_from(held).unwrap_or(u32::MAX);
-        let left = track.lane.old_left().saturating_sub(ending[drain.track]).saturating_sub(held);
-        let raised = beyond(track).min(track.allowance(turn.scope).surge);
-        let old = track.lane.old_left().saturating_sub(ending[drain.track] - 1);
-        let replacement = replacement(turn.scope, track, old, left, raised);
-        end_instance(turn, drain.member, stuck_pods(drain.load), replacement);
+        let left = roll.nodes.old_left().saturating_sub(ending[drain.roll]).saturating_sub(held);
+        let raised = beyond(roll).min(roll.allowance(ctx.scope).surge);
+        let old = roll.nodes.old_left().saturating_sub(ending[drain.roll] - 1);
+        let replacement = replacement(ctx.scope, roll, old, left, raised);
+        end_instance(ctx, drain.member, stuck_pods(drain.load), replacement);
     }
 }
 
 /// The pods that may still be on a node when its instance is terminated: those that do not end.
-fn stuck_pods(load: &Load) -> Vec<PodTarget> {
+fn stuck_pods(load: &NodePods) -> Vec<PodTarget> {
     let target = |pod: &Pod| PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() };
     load.leaving.iter().map(|leaving| target(&leaving.pod)).collect()
 }
 
 /// What keeps a group that its nodes leave from wanting one less, when so many of its instances are being ended already.
-fn at_minimum(track: &Track<'_>, member: &Member, leaving: u32) -> Option<WaitingOn> {
-    let source = track.sources.iter().find(|source| *source.name == member.group)?;
+fn at_minimum(roll: &GroupRoll<'_>, member: &Member, leaving: u32) -> Option<WaitingOn> {
+    let source = roll.sources.iter().find(|source| *source.name == member.group)?;
     let size = source.group?.size;
     let left = size.desired.saturating_sub(leaving);
     let on = WaitingOn::GroupMinimum { min: size.min, left: left.saturating_sub(1) };
@@ -459,17 +459,17 @@ fn at_minimum(track: &Track<'_>, member: &Member, leaving: u32) -> Option<Waitin
 /// not, so that the group ends at its size before the run, give or take what others did to it, and never below. Nodes that
 /// have to wait for batch pods do not count as left: see [`super::prepare`]. Where as many as before are there beside all old ones
 /// (on the way back, when nodes were retained), none is replaced.
-fn replacement(scope: &Scope, track: &Track<'_>, old: u32, left: u32, raised: u32) -> Replacement {
-    let is_at_minimum = track.group.is_none_or(|group| group.size.desired <= group.size.min);
+fn replacement(scope: &Scope, roll: &GroupRoll<'_>, old: u32, left: u32, raised: u32) -> Replacement {
+    let is_at_minimum = roll.group.is_none_or(|group| group.size.desired <= group.size.min);
     // On the way forward, what somebody else has raised the group by is theirs.
     let is_short =
-        !scope.is_way_back() || track.wanted().saturating_sub(track.retained() + old) < track.wanted_before();
+        !scope.is_way_back() || roll.wanted().saturating_sub(roll.retained() + old) < roll.wanted_before();
     if (left >= raised && is_short) || is_at_minimum { Replacement::Launch } else { Replacement::Decrement }
 }
 
 /// Terminates the instance of a node that is empty but for the pods that are named.
 pub(super) fn end_instance(
-    turn: &mut Turn<'_>,
+    ctx: &mut Context<'_>,
     member: &Member,
     remaining: Vec<PodTarget>,
     replacement: Replacement,
@@ -477,9 +477,9 @@ pub(super) fn end_instance(
     let effect = Effect::Group(GroupEffect::Terminate {
         instance: member.instance.clone(),
         group: member.group.clone(),
-        expected: drained(turn.view, member.target(), &turn.scope.run, remaining),
+        expected: drained(ctx.view, member.target(), &ctx.scope.run, remaining),
         replacement,
     });
-    let key = turn.key("terminate", &member.instance);
-    turn.send(Subject::Node(member.name.clone()), "termination", key, effect);
+    let key = ctx.key("terminate", &member.instance);
+    ctx.send(Subject::Node(member.name.clone()), "termination", key, effect);
 }

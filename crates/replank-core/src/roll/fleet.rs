@@ -13,14 +13,14 @@ use replank_model::time::Time;
 use replank_model::view::{Change, View};
 use rustc_hash::FxHashMap;
 
-use super::member::{Member, Rank, Scope, Stand, Worth, member};
+use super::member::{Member, NodeState, Rank, Scope, Worth, member};
 use replank_facts::plan::ChosenBy;
 use replank_facts::target;
 
 /// See the module's page.
 #[derive(Debug, Default)]
 pub(super) struct Fleet {
-    pub(super) lanes: BTreeMap<GroupName, Lane>,
+    pub(super) groups: BTreeMap<GroupName, GroupNodes>,
     pub(super) members: BTreeMap<NodeName, Member>,
     loose: BTreeMap<InstanceId, Loose>,
     node_of: FxHashMap<InstanceId, NodeName>,
@@ -38,7 +38,7 @@ pub(super) struct Fleet {
 /// One group's nodes, sorted by what they are to the run; and where nodes move into another group, the nodes of all groups
 /// that they leave and of that one.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Lane {
+pub(super) struct GroupNodes {
     pub(super) found: BTreeSet<NodeName>,
     /// How many of these could be begun at once.
     pub(super) found_free: u32,
@@ -52,7 +52,7 @@ pub(super) struct Lane {
     pub(super) retained: BTreeSet<NodeName>,
     /// Old nodes that are not ours to touch.
     pub(super) aside: BTreeSet<NodeName>,
-    /// Chosen nodes that their makers replace.
+    /// Chosen nodes that their provisioners replace.
     pub(super) kept: BTreeSet<NodeName>,
     pub(super) usable: BTreeSet<NodeName>,
     /// New nodes that do not count.
@@ -92,7 +92,7 @@ enum LooseShelf {
     Leaving,
 }
 
-impl Lane {
+impl GroupNodes {
     /// Alive instances of a group, with nodes or without.
     pub(super) fn alive(&self, group: &GroupName) -> u32 {
         self.alive.get(group).copied().unwrap_or(0)
@@ -148,7 +148,7 @@ impl Fleet {
                 if let (Some(group), ChosenBy::Groups(names)) = (new, &scope.plan.nodes.by)
                     && scope.has(names, &group.name)
                 {
-                    self.lanes.entry(scope.lane_of(&group.name).clone()).or_default();
+                    self.groups.entry(scope.lane_of(&group.name).clone()).or_default();
                 }
             }
             Change::Unread(unread) => match &unread.node {
@@ -234,8 +234,8 @@ impl Fleet {
         self.forget();
         self.is_stale = false;
         if let ChosenBy::Groups(names) = &scope.plan.nodes.by {
-            let lanes = names.iter().map(|name| scope.lane_of(name).clone());
-            self.lanes = lanes.map(|name| (name, Lane::default())).collect();
+            let groups = names.iter().map(|name| scope.lane_of(name).clone());
+            self.groups = groups.map(|name| (name, GroupNodes::default())).collect();
         }
         let names: Vec<NodeName> = view.nodes.unordered().map(|(_, node)| node.name()).collect();
         for name in &names {
@@ -253,7 +253,7 @@ impl Fleet {
             let is_released = self.released.contains(name);
             let mut member = member(view, scope, node, is_released)?;
             if self.interrupted.contains(name) && !(is_released && member.is_old()) {
-                member.stand = Stand::Leaving;
+                member.state = NodeState::Leaving;
             }
             self.node_of.insert(member.instance.clone(), name.clone());
             Some(member)
@@ -278,89 +278,90 @@ impl Fleet {
         if let Some(expires) = member.expires {
             put(&mut self.expiries, (expires, member.name.clone()), is_there);
         }
-        let lane = self.lanes.entry(scope.lane_of(&member.group).clone()).or_default();
+        let nodes = self.groups.entry(scope.lane_of(&member.group).clone()).or_default();
         let name = member.name.clone();
         let count = |counter: &mut u32| if is_there { *counter += 1 } else { *counter -= 1 };
-        let (counts_ready, is_alive, is_old) = match &member.stand {
-            Stand::Bystander => {
+        let (counts_ready, is_alive, is_old) = match &member.state {
+            NodeState::Bystander => {
                 if scope.plan.target.group.as_ref() == Some(&member.group) && member.worth == Worth::Nothing {
-                    count(&mut lane.broken);
+                    count(&mut nodes.broken);
                 }
                 (true, true, false)
             }
-            Stand::Kept { .. } => {
-                put(&mut lane.kept, name, is_there);
+            NodeState::Kept { .. } => {
+                put(&mut nodes.kept, name, is_there);
                 (true, true, false)
             }
-            Stand::Usable => {
-                put(&mut lane.usable, name, is_there);
+            NodeState::Usable => {
+                put(&mut nodes.usable, name, is_there);
                 (true, true, false)
             }
-            Stand::Arriving { .. } | Stand::Closed => {
-                put(&mut lane.arriving, name, is_there);
+            NodeState::Arriving { .. } | NodeState::Closed => {
+                put(&mut nodes.arriving, name, is_there);
                 (false, true, false)
             }
-            Stand::Surplus { .. } => {
-                put(&mut lane.surplus, name, is_there);
+            NodeState::Surplus { .. } => {
+                put(&mut nodes.surplus, name, is_there);
                 (false, true, false)
             }
-            Stand::Found { is_free } => {
-                put(&mut lane.found, name, is_there);
+            NodeState::Found { is_free } => {
+                put(&mut nodes.found, name, is_there);
                 if *is_free {
-                    count(&mut lane.found_free);
+                    count(&mut nodes.found_free);
                 }
                 (true, true, true)
             }
-            Stand::Doomed { load, .. } if load.is_free() => {
-                let zone = lane.queue.entry(member.zone.clone()).or_default();
+            NodeState::Doomed { load, .. } if load.is_free() => {
+                let zone = nodes.queue.entry(member.zone.clone()).or_default();
                 put(zone, (member.rank(scope.plan.order), name), is_there);
                 if zone.is_empty() {
-                    lane.queue.remove(&member.zone);
+                    nodes.queue.remove(&member.zone);
                 }
                 (true, true, true)
             }
-            Stand::Doomed { .. } => {
-                put(&mut lane.held, name, is_there);
+            NodeState::Doomed { .. } => {
+                put(&mut nodes.held, name, is_there);
                 (true, true, true)
             }
-            Stand::Draining { .. } => {
-                put(&mut lane.draining, name, is_there);
+            NodeState::Draining { .. } => {
+                put(&mut nodes.draining, name, is_there);
                 (false, true, true)
             }
-            Stand::Skipped { .. } => {
-                put(&mut lane.skipped, name, is_there);
+            NodeState::Skipped { .. } => {
+                put(&mut nodes.skipped, name, is_there);
                 (true, true, true)
             }
-            Stand::Retained { .. } => {
-                put(&mut lane.retained, name, is_there);
+            NodeState::Retained { .. } => {
+                put(&mut nodes.retained, name, is_there);
                 (false, true, true)
             }
-            Stand::Reopened | Stand::OtherRun { .. } => {
-                put(&mut lane.aside, name, is_there);
+            NodeState::Reopened | NodeState::OtherRun { .. } => {
+                put(&mut nodes.aside, name, is_there);
                 (true, true, true)
             }
             // What the cloud does not list is none of the nodes that the group wants.
-            Stand::NoInstance => {
-                put(&mut lane.aside, name, is_there);
+            NodeState::NoInstance => {
+                put(&mut nodes.aside, name, is_there);
                 (false, false, true)
             }
-            Stand::Leaving => {
-                put(&mut lane.leaving, name, is_there);
+            NodeState::Leaving => {
+                put(&mut nodes.leaving, name, is_there);
                 (false, false, false)
             }
         };
-        let is_new = matches!(member.stand, Stand::Usable | Stand::Arriving { .. });
-        for (by_zone, counts) in [(&mut lane.ready, counts_ready && member.serves()), (&mut lane.new, is_new)]
+        let is_new = matches!(member.state, NodeState::Usable | NodeState::Arriving { .. });
+        for (by_zone, counts) in
+            [(&mut nodes.ready, counts_ready && member.serves()), (&mut nodes.new, is_new)]
         {
             if counts {
                 tally(by_zone, &member.zone, is_there);
             }
         }
         if is_alive {
-            tally(&mut lane.alive, &member.group, is_there);
+            tally(&mut nodes.alive, &member.group, is_there);
         }
         if is_old {
-            count(&mut lane.chosen);
+            count(&mut nodes.chosen);
         }
     }
 
@@ -380,7 +381,7 @@ impl Fleet {
         let has_node = self.node_of.contains_key(&instance.id);
         let is_ours = match &scope.plan.nodes.by {
             ChosenBy::Groups(names) => scope.has(names, &instance.group),
-            ChosenBy::Selector(_) => self.lanes.contains_key(&instance.group),
+            ChosenBy::Selector(_) => self.groups.contains_key(&instance.group),
         };
         if has_node || !is_ours {
             return None;
@@ -413,25 +414,25 @@ impl Fleet {
     }
 
     fn shelve_loose(&mut self, scope: &Scope, id: &InstanceId, loose: &Loose, is_there: bool) {
-        let lane = self.lanes.entry(scope.lane_of(&loose.group).clone()).or_default();
+        let nodes = self.groups.entry(scope.lane_of(&loose.group).clone()).or_default();
         match loose.shelf {
             LooseShelf::Old => {
-                put(&mut lane.loose_old, id.clone(), is_there);
-                tally(&mut lane.alive, &loose.group, is_there);
+                put(&mut nodes.loose_old, id.clone(), is_there);
+                tally(&mut nodes.alive, &loose.group, is_there);
             }
             LooseShelf::New => {
-                put(&mut lane.loose_new, id.clone(), is_there);
-                tally(&mut lane.alive, &loose.group, is_there);
+                put(&mut nodes.loose_new, id.clone(), is_there);
+                tally(&mut nodes.alive, &loose.group, is_there);
             }
             LooseShelf::Settled => {
                 if is_there {
-                    lane.broken += 1;
+                    nodes.broken += 1;
                 } else {
-                    lane.broken -= 1;
+                    nodes.broken -= 1;
                 }
-                tally(&mut lane.alive, &loose.group, is_there);
+                tally(&mut nodes.alive, &loose.group, is_there);
             }
-            LooseShelf::Leaving => put(&mut lane.loose_leaving, id.clone(), is_there),
+            LooseShelf::Leaving => put(&mut nodes.loose_leaving, id.clone(), is_there),
         }
     }
 

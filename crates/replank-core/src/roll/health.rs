@@ -14,10 +14,10 @@ use replank_model::text::{NodeName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 
-use super::member::{Stand, last_step};
+use super::context::{Context, GroupRoll};
+use super::member::{NodeState, last_step};
 use super::prepare::{LATE_AFTER, tag, untag};
 use super::stage;
-use super::turn::{Track, Turn};
 use replank_facts::plan::{Health, NOT_READY_AFTER};
 use replank_protocol::mark::{self, Ailment, Before, Illness, Whose};
 use replank_protocol::waiting::{Subject, WaitingOn};
@@ -133,59 +133,59 @@ impl Counts {
 }
 
 /// Writes down how things are before a group is begun; whether that is still to be written.
-pub(super) fn write_before(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
-    if turn.scope.plan.care.health.is_none() || track.health_before.is_some() {
+pub(super) fn write_before(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    if ctx.scope.plan.care.health.is_none() || roll.health_before.is_some() {
         return false;
     }
-    if track.group.is_some_and(|group| group.tags.contains_key(mark::HEALTH)) {
+    if roll.group.is_some_and(|group| group.tags.contains_key(mark::HEALTH)) {
         // A run that is over has left it.
-        untag(turn, track.name, mark::HEALTH);
+        untag(ctx, roll.name, mark::HEALTH);
         return true;
     }
-    let Some(vitals) = turn.vitals else { return false };
-    let (counts, _) = vitals.count(turn.now, turn.scope.plan.care.stuck.after, |_| true);
+    let Some(vitals) = ctx.vitals else { return false };
+    let (counts, _) = vitals.count(ctx.now, ctx.scope.plan.care.stuck.after, |_| true);
     // What is on its way up at this moment is nobody's fault of the run's, however long it takes.
     let before = Before {
-        run: turn.scope.run.clone(),
+        run: ctx.scope.run.clone(),
         crash_looping: counts.crash_looping,
         stuck_terminating: counts.stuck_terminating,
         not_ready: narrow(vitals.unready.len()),
     };
     let value: Text = before.to_text();
-    tag(turn, track.name, "health before the run", mark::HEALTH, value);
+    tag(ctx, roll.name, "health before the run", mark::HEALTH, value);
     true
 }
 
 /// What became worse than the plan allows.
-pub(super) fn ailment(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> Option<Ailment> {
-    let vitals = turn.vitals?;
-    let stuck_after = turn.scope.plan.care.stuck.after;
-    if let (Some(health), Some(before)) = (turn.scope.plan.care.health, before(tracks)) {
-        let (counts, next) = vitals.count(turn.now, stuck_after, |_| true);
+pub(super) fn ailment(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Option<Ailment> {
+    let vitals = ctx.vitals?;
+    let stuck_after = ctx.scope.plan.care.stuck.after;
+    if let (Some(health), Some(before)) = (ctx.scope.plan.care.health, before(rolls)) {
+        let (counts, next) = vitals.count(ctx.now, stuck_after, |_| true);
         if let Some(ailment) = counts.beyond(Whose::All, &health, &before) {
             return Some(ailment);
         }
-        next.into_iter().for_each(|at| turn.wake_at(at));
+        next.into_iter().for_each(|at| ctx.wake_at(at));
     }
-    let health = turn.scope.plan.stage_health().filter(|_| stage::is_on_trial(turn, tracks))?;
-    let new = new_nodes(turn, tracks);
-    let view = turn.view;
+    let health = ctx.scope.plan.stage_health().filter(|_| stage::is_on_trial(ctx, rolls))?;
+    let new = new_nodes(ctx, rolls);
+    let view = ctx.view;
     let is_new = |key: &Key| is_on(view, &new, key);
-    let (counts, next) = vitals.count(turn.now, stuck_after, is_new);
+    let (counts, next) = vitals.count(ctx.now, stuck_after, is_new);
     if let Some(ailment) = counts.beyond(Whose::New, &health, &Counts::default()) {
         return Some(ailment);
     }
-    next.into_iter().for_each(|at| turn.wake_at(at));
-    late_node(turn, tracks)
+    next.into_iter().for_each(|at| ctx.wake_at(at));
+    late_node(ctx, rolls)
 }
 
 /// Names pods that are in the bad way for which the run has halted.
-pub(super) fn name(turn: &mut Turn<'_>, tracks: &[Track<'_>], ailment: Ailment) {
+pub(super) fn name(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], ailment: Ailment) {
     const NAMED_MAX: usize = 10;
-    let Some(vitals) = turn.vitals else { return };
-    let after = turn.scope.plan.care.stuck.after;
-    let (now, view) = (turn.now, turn.view);
-    let new = new_nodes(turn, tracks);
+    let Some(vitals) = ctx.vitals else { return };
+    let after = ctx.scope.plan.care.stuck.after;
+    let (now, view) = (ctx.now, ctx.view);
+    let new = new_nodes(ctx, rolls);
     let counts = |key: &&Key| ailment.whose == Whose::All || is_on(view, &new, key);
     let ill: Vec<Key> = match ailment.illness {
         Illness::CrashLooping => vitals.crash_looping.iter().filter(counts).cloned().collect(),
@@ -200,14 +200,14 @@ pub(super) fn name(turn: &mut Turn<'_>, tracks: &[Track<'_>], ailment: Ailment) 
         Illness::NodeNotReady => Vec::new(),
     };
     for key in ill.into_iter().take(NAMED_MAX) {
-        turn.wait(Subject::Pod(key), WaitingOn::Ailing { illness: ailment.illness });
+        ctx.wait(Subject::Pod(key), WaitingOn::Ailing { illness: ailment.illness });
     }
 }
 
 /// Nodes that are on trial, those aside that somebody has cordoned.
-fn new_nodes<'t>(turn: &Turn<'_>, tracks: &'t [Track<'_>]) -> BTreeSet<&'t NodeName> {
-    let new = tracks.iter().flat_map(|track| track.lane.usable.iter().chain(&track.lane.arriving));
-    new.filter(|name| turn.member(name).stand != Stand::Closed).collect()
+fn new_nodes<'t>(ctx: &Context<'_>, rolls: &'t [GroupRoll<'_>]) -> BTreeSet<&'t NodeName> {
+    let new = rolls.iter().flat_map(|roll| roll.nodes.usable.iter().chain(&roll.nodes.arriving));
+    new.filter(|name| ctx.member(name).state != NodeState::Closed).collect()
 }
 
 fn is_on(view: &View, nodes: &BTreeSet<&NodeName>, key: &Key) -> bool {
@@ -216,8 +216,8 @@ fn is_on(view: &View, nodes: &BTreeSet<&NodeName>, key: &Key) -> bool {
 }
 
 /// What was written down when the run began: the least of what its groups say.
-fn before(tracks: &[Track<'_>]) -> Option<Counts> {
-    let all = tracks.iter().filter_map(|track| track.health_before.as_ref());
+fn before(rolls: &[GroupRoll<'_>]) -> Option<Counts> {
+    let all = rolls.iter().filter_map(|roll| roll.health_before.as_ref());
     let counts = all.map(|before| Counts {
         crash_looping: before.crash_looping,
         stuck_terminating: before.stuck_terminating,
@@ -231,12 +231,12 @@ fn before(tracks: &[Track<'_>]) -> Option<Counts> {
 }
 
 /// A new node that is not of use for long, while new nodes are on trial.
-fn late_node(turn: &Turn<'_>, tracks: &[Track<'_>]) -> Option<Ailment> {
-    let arriving = tracks.iter().flat_map(|track| &track.lane.arriving);
+fn late_node(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> Option<Ailment> {
+    let arriving = rolls.iter().flat_map(|roll| &roll.nodes.arriving);
     let is_late = |name: &&NodeName| {
-        let since = turn.view.node(name).and_then(|node| last_step(node));
-        matches!(turn.member(name).stand, Stand::Arriving { .. })
-            && since.is_some_and(|since| turn.now > since + LATE_AFTER)
+        let since = ctx.view.node(name).and_then(|node| last_step(node));
+        matches!(ctx.member(name).state, NodeState::Arriving { .. })
+            && since.is_some_and(|since| ctx.now > since + LATE_AFTER)
     };
     let late = narrow(arriving.filter(is_late).count());
     (late > 0).then_some(Ailment { illness: Illness::NodeNotReady, whose: Whose::New, found: late, max: 0 })

@@ -23,13 +23,13 @@ use replank_model::time::Time;
 use replank_model::view::View;
 
 use replank_facts::groups;
-use replank_facts::load::Load;
+use replank_facts::node_pods::NodePods;
 use replank_facts::plan::RunOptions;
 use replank_facts::plan::{Base, ChosenBy, Order, Plan};
 use replank_facts::{daemon, target};
 use replank_protocol::command::{NodeRole, NodeTarget};
 use replank_protocol::mark;
-use replank_protocol::provisioner::Maker;
+use replank_protocol::provisioner::Provisioner;
 
 /// What decides about nodes, the same for the whole run.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ impl Scope {
         }
     }
 
-    /// The group in which the nodes of a group are replaced: the lane is named after it.
+    /// The group in which the nodes of a group are replaced: the nodes is named after it.
     pub(super) fn lane_of<'s>(&'s self, group: &'s GroupName) -> &'s GroupName {
         self.plan.target.group.as_ref().unwrap_or(group)
     }
@@ -72,7 +72,7 @@ pub(super) struct Member {
     pub(super) worth: Worth,
     /// When its mark may be cleared by anybody, if it has one of ours.
     pub(super) expires: Option<Time>,
-    pub(super) stand: Stand,
+    pub(super) state: NodeState,
 }
 
 /// What a node is worth to its group, before the run begins to drain it.
@@ -88,7 +88,7 @@ pub(super) enum Worth {
 
 /// What a node is to the run.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Stand {
+pub(super) enum NodeState {
     /// Neither old nor new: a node that the plan does not choose.
     Bystander,
     /// New, and it counts: Ready, with its DaemonSet pods Ready.
@@ -108,9 +108,9 @@ pub(super) enum Stand {
         is_free: bool,
     },
     /// Old, cordoned by us, not begun.
-    Doomed { since: Time, load: Load },
+    Doomed { since: Time, load: NodePods },
     /// Old, being drained.
-    Draining { since: Time, from: Time, load: Load },
+    Draining { since: Time, from: Time, load: NodePods },
     /// Old, left out.
     Skipped { since: Time },
     /// Old, replaced and empty, and kept for a while.
@@ -122,7 +122,7 @@ pub(super) enum Stand {
     /// Old, and its instance is not known.
     NoInstance,
     /// Chosen, and replaced by whoever made it: left to them.
-    Kept { by: Maker },
+    Kept { by: Provisioner },
     /// Its instance is being ended, or is gone.
     Leaving,
 }
@@ -139,8 +139,8 @@ impl Member {
 
     /// Place in the order of the plan: smallest first, the zone aside.
     pub(super) fn rank(&self, order: Order) -> Rank {
-        let (budgeted, movers) = match (&self.stand, order) {
-            (Stand::Doomed { load, .. }, Order::LeastDisruption) => (load.budgeted, load.movers.len()),
+        let (budgeted, movers) = match (&self.state, order) {
+            (NodeState::Doomed { load, .. }, Order::LeastDisruption) => (load.budgeted, load.movers.len()),
             (_, Order::LeastDisruption | Order::Oldest | Order::ZoneByZone) => (0, 0),
         };
         Rank { is_whole: self.worth != Worth::Depleted, budgeted, movers, created: self.created }
@@ -148,40 +148,42 @@ impl Member {
 
     /// Whether the plan replaces it.
     pub(super) fn is_old(&self) -> bool {
-        match self.stand {
-            Stand::Found { .. }
-            | Stand::Doomed { .. }
-            | Stand::Draining { .. }
-            | Stand::Skipped { .. }
-            | Stand::Retained { .. }
-            | Stand::Reopened
-            | Stand::OtherRun { .. }
-            | Stand::NoInstance => true,
-            Stand::Bystander
-            | Stand::Kept { .. }
-            | Stand::Usable
-            | Stand::Arriving { .. }
-            | Stand::Closed
-            | Stand::Surplus { .. }
-            | Stand::Leaving => false,
+        match self.state {
+            NodeState::Found { .. }
+            | NodeState::Doomed { .. }
+            | NodeState::Draining { .. }
+            | NodeState::Skipped { .. }
+            | NodeState::Retained { .. }
+            | NodeState::Reopened
+            | NodeState::OtherRun { .. }
+            | NodeState::NoInstance => true,
+            NodeState::Bystander
+            | NodeState::Kept { .. }
+            | NodeState::Usable
+            | NodeState::Arriving { .. }
+            | NodeState::Closed
+            | NodeState::Surplus { .. }
+            | NodeState::Leaving => false,
         }
     }
 
     /// Whether no pod may be moved here: it is itself to go, or is not ready to take any.
     pub(super) fn is_closed(&self) -> bool {
-        match self.stand {
-            Stand::Bystander | Stand::Kept { .. } | Stand::Usable | Stand::Skipped { .. } => false,
-            Stand::Arriving { .. }
-            | Stand::Closed
-            | Stand::Surplus { .. }
-            | Stand::Found { .. }
-            | Stand::Doomed { .. }
-            | Stand::Draining { .. }
-            | Stand::Retained { .. }
-            | Stand::Reopened
-            | Stand::OtherRun { .. }
-            | Stand::NoInstance
-            | Stand::Leaving => true,
+        match self.state {
+            NodeState::Bystander | NodeState::Kept { .. } | NodeState::Usable | NodeState::Skipped { .. } => {
+                false
+            }
+            NodeState::Arriving { .. }
+            | NodeState::Closed
+            | NodeState::Surplus { .. }
+            | NodeState::Found { .. }
+            | NodeState::Doomed { .. }
+            | NodeState::Draining { .. }
+            | NodeState::Retained { .. }
+            | NodeState::Reopened
+            | NodeState::OtherRun { .. }
+            | NodeState::NoInstance
+            | NodeState::Leaving => true,
         }
     }
 }
@@ -210,9 +212,9 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
     }
     let found = mark::of(node).filter(|_| !is_released);
     let expires = found.as_ref().filter(|found| found.run == scope.run).map(|found| found.mark.expires);
-    let stand = stand(view, scope, node, instance, &group, is_chosen, found);
+    let state = node_state(view, scope, node, instance, &group, is_chosen, found);
     // What was in the target group before is held to the same as a new node.
-    let is_settled = stand == Stand::Bystander && scope.plan.target.group.as_ref() == Some(&group);
+    let is_settled = state == NodeState::Bystander && scope.plan.target.group.as_ref() == Some(&group);
     let serves = !is_settled || !node.spec.unschedulable && daemon::missing(view, node) == 0;
     let worth = match node.is_ready() && serves {
         false => Worth::Nothing,
@@ -228,7 +230,7 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
         created: node.meta.creation_timestamp,
         worth,
         expires,
-        stand,
+        state,
         group,
     })
 }
@@ -239,7 +241,7 @@ fn group_of(scope: &Scope, node: &Node, instance: Option<&Arc<Instance>>) -> Opt
         .or_else(|| groups::group_of(node, &scope.options.group_by))
 }
 
-fn stand(
+fn node_state(
     view: &View,
     scope: &Scope,
     node: &Node,
@@ -247,12 +249,12 @@ fn stand(
     group: &GroupName,
     is_chosen: bool,
     found: Option<mark::Found>,
-) -> Stand {
+) -> NodeState {
     if node.meta.is_terminating() || instance.is_some_and(|instance| !instance.is_counted()) {
-        return Stand::Leaving;
+        return NodeState::Leaving;
     }
     if instance.is_none() && is_ended(scope, found.as_ref()) {
-        return Stand::Leaving;
+        return NodeState::Leaving;
     }
     let of = instance.and_then(|instance| view.groups().get(&instance.group)).map(|group| &**group);
     let template = instance.zip(of).and_then(|(instance, of)| of.templates.get(instance.template.0 as usize));
@@ -260,18 +262,18 @@ fn stand(
     if target::is_landing_node(&scope.plan.target, scope.options.started, group, launched)
         && target::meets_node(&scope.plan.target, scope.options.started, node, of, template)
     {
-        return new_stand(view, scope, node, found);
+        return new_state(view, scope, node, found);
     }
     if !is_chosen {
-        return Stand::Bystander;
+        return NodeState::Bystander;
     }
-    let by = Maker::of(node);
+    let by = Provisioner::of(node);
     if by.keeps_its_nodes() {
-        return Stand::Kept { by };
+        return NodeState::Kept { by };
     }
     match instance {
-        Some(_) => old_stand(view, scope, node, found),
-        None => Stand::NoInstance,
+        Some(_) => old_state(view, scope, node, found),
+        None => NodeState::NoInstance,
     }
 }
 
@@ -283,44 +285,44 @@ fn is_ended(scope: &Scope, found: Option<&mark::Found>) -> bool {
     })
 }
 
-fn new_stand(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> Stand {
+fn new_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> NodeState {
     if let Some(found) = found
         && found.run == scope.run
         && found.mark.role == NodeRole::Surplus
     {
-        let is_empty = Load::of(view, &scope.plan, &node.name()).is_empty();
-        return Stand::Surplus { since: found.mark.since, is_empty };
+        let is_empty = NodePods::of(view, &scope.plan, &node.name()).is_empty();
+        return NodeState::Surplus { since: found.mark.since, is_empty };
     }
     if node.spec.unschedulable {
-        return Stand::Closed;
+        return NodeState::Closed;
     }
     if !node.is_ready() {
-        return Stand::Arriving { daemon_pods_missing: 0 };
+        return NodeState::Arriving { daemon_pods_missing: 0 };
     }
     match daemon::missing(view, node) {
-        0 => Stand::Usable,
-        daemon_pods_missing => Stand::Arriving { daemon_pods_missing },
+        0 => NodeState::Usable,
+        daemon_pods_missing => NodeState::Arriving { daemon_pods_missing },
     }
 }
 
-fn old_stand(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> Stand {
+fn old_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> NodeState {
     let Some(mark::Found { run, mark }) = found else {
-        return Stand::Found { is_free: Load::of(view, &scope.plan, &node.name()).is_free() };
+        return NodeState::Found { is_free: NodePods::of(view, &scope.plan, &node.name()).is_free() };
     };
     if run != scope.run {
-        return Stand::OtherRun { run, until: mark.expires };
+        return NodeState::OtherRun { run, until: mark.expires };
     }
     if mark.role.is_cordoned() && !node.spec.unschedulable {
-        return Stand::Reopened;
+        return NodeState::Reopened;
     }
-    let load = || Load::of(view, &scope.plan, &node.name());
+    let load = || NodePods::of(view, &scope.plan, &node.name());
     match mark.role {
-        NodeRole::Doomed | NodeRole::Surplus => Stand::Doomed { since: mark.since, load: load() },
-        NodeRole::Draining { from } => Stand::Draining { since: mark.since, from, load: load() },
-        NodeRole::Skipped => Stand::Skipped { since: mark.since },
-        NodeRole::Retained => Stand::Retained { since: mark.since },
+        NodeRole::Doomed | NodeRole::Surplus => NodeState::Doomed { since: mark.since, load: load() },
+        NodeRole::Draining { from } => NodeState::Draining { since: mark.since, from, load: load() },
+        NodeRole::Skipped => NodeState::Skipped { since: mark.since },
+        NodeRole::Retained => NodeState::Retained { since: mark.since },
         // A run marks no node so; a mark that says it all the same is of no more use to it than another run's.
-        NodeRole::Interrupted { .. } => Stand::OtherRun { run, until: mark.expires },
+        NodeRole::Interrupted { .. } => NodeState::OtherRun { run, until: mark.expires },
     }
 }
 

@@ -27,8 +27,8 @@
 //!
 //! # Moving into another group
 //!
-//! With `target.group` the new nodes come up in that group. All groups that are left and that one share one lane and one
-//! track, named after the target group: [`fleet::Lane`] has the old nodes of the former and the nodes of the latter, which are
+//! With `target.group` the new nodes come up in that group. All groups that are left and that one share one nodes and one
+//! roll, named after the target group: [`fleet::GroupNodes`] has the old nodes of the former and the nodes of the latter, which are
 //! new if they were launched after the run began, and else bystanders. Every rule above then holds for all of them together:
 //! what they wanted is the sum of the sizes written in their tags. An old instance is ended with a decrement of its own
 //! group, and the target group is raised for it; so the sum never exceeds what it was by more than the surge. An ordinary
@@ -49,11 +49,12 @@
 mod balancer;
 mod clear;
 mod close;
+mod context;
 mod evict;
 mod fleet;
 mod halt;
-mod hands;
 mod health;
+mod managed;
 mod member;
 mod prepare;
 mod progress;
@@ -63,7 +64,6 @@ mod singleton;
 mod stage;
 mod start;
 mod stuck;
-mod turn;
 mod zones;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,6 +76,7 @@ use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
 use crate::account::Account;
+use context::{Context, GroupRoll, Watched};
 use evict::{Spare, Works};
 use fleet::{Fleet, Refreshed};
 pub(crate) use halt::goes_back;
@@ -93,7 +94,6 @@ use replank_protocol::intent::Intent;
 use replank_protocol::mark::Halt;
 use replank_protocol::waiting::{Hope, Subject, Waiting, WaitingOn};
 use rest::Rest;
-use turn::{Track, Turn, Watched};
 
 /// A roll under way: the plan, and caches.
 #[derive(Debug)]
@@ -184,11 +184,11 @@ impl Cache {
     ) -> Decision {
         self.fleet.set_interrupted(&account.interrupted, &account.released);
         self.refresh(scope, view);
-        let tracks = tracks(view, scope, &self.fleet, &account.owed);
+        let rolls = rolls(view, scope, &self.fleet, &account.owed);
         if scope.plan.stage_health().is_some() && self.vitals.is_none() {
             self.vitals = Some(Vitals::of(view));
         }
-        let mut turn = Turn::new(
+        let mut ctx = Context::new(
             now,
             view,
             (scope, intent),
@@ -197,30 +197,30 @@ impl Cache {
             &mut account.sent,
             &mut self.watched,
         );
-        turn.is_scaled = account.is_scaled;
+        ctx.is_scaled = account.is_scaled;
         let mut gear = Gear { healths: &mut self.healths, room: &mut self.room, loose: &mut self.loose };
-        let is_halted = tracks.iter().any(|track| track.halted.is_some());
-        let is_halting = !is_halted && halt::is_under_way(&turn, &tracks);
-        let verdict = if is_halted && halt::undo(&mut turn, &tracks) {
+        let is_halted = rolls.iter().any(|roll| roll.halted.is_some());
+        let is_halting = !is_halted && halt::is_under_way(&ctx, &rolls);
+        let verdict = if is_halted && halt::undo(&mut ctx, &rolls) {
             Verdict::Open
         } else if is_halted {
-            settle(&mut turn, &tracks, &mut gear, &self.blockers)
+            settle(&mut ctx, &rolls, &mut gear, &self.blockers)
         } else if is_halting {
             // What was written first is what counts.
-            stop(&mut turn, &tracks, Halt::Hopeless)
+            stop(&mut ctx, &rolls, Halt::Hopeless)
         } else if let Some(why) = ended_by(intent) {
-            if tracks.iter().all(close::is_over) {
-                turn.wait(Subject::Run, WaitingOn::Over);
+            if rolls.iter().all(close::is_over) {
+                ctx.wait(Subject::Run, WaitingOn::Over);
                 Verdict::Done
             } else {
-                stop(&mut turn, &tracks, why)
+                stop(&mut ctx, &rolls, why)
             }
         } else {
-            advance(&mut turn, &tracks, &mut gear)
+            advance(&mut ctx, &rolls, &mut gear)
         };
-        let rested = turn.rested;
-        let (rolled, marked) = (std::mem::take(&mut turn.rolled), std::mem::take(&mut turn.marked));
-        let Decision { commands, waiting, wake_at, .. } = turn.finish();
+        let rested = ctx.rested;
+        let (rolled, marked) = (std::mem::take(&mut ctx.rolled), std::mem::take(&mut ctx.marked));
+        let Decision { commands, waiting, wake_at, .. } = ctx.finish();
         self.rested = rested;
         account.rolled = rolled;
         account.marked = marked;
@@ -259,10 +259,10 @@ struct Gear<'r> {
 }
 
 impl Gear<'_> {
-    fn works<'a: 'g, 'g>(&'g mut self, turn: &Turn<'a>, acting: &[evict::Drain<'a>]) -> Works<'g> {
-        let room = self.room.get_or_insert_with(|| Room::load(turn.view, turn.fleet.closed()));
-        let loose = self.loose.get_or_insert_with(|| loose_pods(turn.view));
-        Works::new(turn, Ledger::new(turn.view, self.healths), room, loose, acting)
+    fn works<'a: 'g, 'g>(&'g mut self, ctx: &Context<'a>, acting: &[evict::Drain<'a>]) -> Works<'g> {
+        let room = self.room.get_or_insert_with(|| Room::load(ctx.view, ctx.fleet.closed()));
+        let loose = self.loose.get_or_insert_with(|| loose_pods(ctx.view));
+        Works::new(ctx, Ledger::new(ctx.view, self.healths), room, loose, acting)
     }
 }
 
@@ -283,169 +283,171 @@ fn ended_by(intent: Intent) -> Option<Halt> {
 }
 
 /// The groups that the run is about.
-fn tracks<'a>(
+fn rolls<'a>(
     view: &'a View,
     scope: &'a Scope,
     fleet: &'a Fleet,
     owed: &BTreeMap<GroupName, u32>,
-) -> Vec<Track<'a>> {
+) -> Vec<GroupRoll<'a>> {
     let owed = |name| owed.get(name).copied();
-    let all = fleet.lanes.iter().map(|(name, lane)| Track::of(view, scope, (name, lane), owed(name)));
-    all.filter(|track| match scope.plan.nodes.by {
+    let all = fleet.groups.iter().map(|(name, nodes)| GroupRoll::of(view, scope, (name, nodes), owed(name)));
+    all.filter(|roll| match scope.plan.nodes.by {
         ChosenBy::Groups(_) => true,
         ChosenBy::Selector(_) => {
-            let is_under_way = track.begun.is_some() || track.halted.is_some();
-            track.lane.is_chosen() || is_under_way || !close::notes(scope, track).is_empty()
+            let is_under_way = roll.begun.is_some() || roll.halted.is_some();
+            roll.nodes.is_chosen() || is_under_way || !close::notes(scope, roll).is_empty()
         }
     })
     .collect()
 }
 
 /// One decision of a run that goes on.
-fn advance<'a>(turn: &mut Turn<'a>, tracks: &[Track<'a>], gear: &mut Gear<'_>) -> Verdict {
-    let deadline = turn.scope.options.started + turn.scope.plan.deadline;
-    if turn.now >= deadline {
-        return stop(turn, tracks, Halt::Deadline);
+fn advance<'a>(ctx: &mut Context<'a>, rolls: &[GroupRoll<'a>], gear: &mut Gear<'_>) -> Verdict {
+    let deadline = ctx.scope.options.started + ctx.scope.plan.deadline;
+    if ctx.now >= deadline {
+        return stop(ctx, rolls, Halt::Deadline);
     }
-    turn.wake_at(deadline);
-    let missing = tracks.iter().filter(|track| prepare::is_missing(turn, track)).count();
+    ctx.wake_at(deadline);
+    let missing = rolls.iter().filter(|roll| prepare::is_missing(ctx, roll)).count();
     if missing > 0 {
-        return stop(turn, tracks, Halt::Hopeless);
+        return stop(ctx, rolls, Halt::Hopeless);
     }
-    if let Some(ailment) = health::ailment(turn, tracks) {
-        return stop(turn, tracks, Halt::Unhealthy(ailment));
+    if let Some(ailment) = health::ailment(ctx, rolls) {
+        return stop(ctx, rolls, Halt::Unhealthy(ailment));
     }
-    let rest = rest::of(turn, tracks);
-    rest::note(turn, tracks, rest);
+    let rest = rest::of(ctx, rolls);
+    rest::note(ctx, rolls, rest);
     if let Some(rest) = rest {
-        turn.rested = Some(turn.now);
-        let is_begun = tracks.iter().any(Track::is_touched);
-        let has_old = tracks.iter().any(|track| track.lane.old_left() > 0);
+        ctx.rested = Some(ctx.now);
+        let is_begun = rolls.iter().any(GroupRoll::is_touched);
+        let has_old = rolls.iter().any(|roll| roll.nodes.old_left() > 0);
         if rest == Rest::Paused || (has_old && !is_begun) {
-            rest::rest(turn, tracks, rest);
-            prepare::renew(turn);
+            rest::rest(ctx, rolls, rest);
+            prepare::renew(ctx);
             return Verdict::Open;
         }
     }
-    take_in_hand(turn, tracks);
-    let ready: Vec<Readiness> = tracks.iter().map(|track| prepare::prepare(turn, track)).collect();
-    for track in tracks {
-        halt::aside(turn, track);
+    take_in_hand(ctx, rolls);
+    let ready: Vec<Readiness> = rolls.iter().map(|roll| prepare::prepare(ctx, roll)).collect();
+    for roll in rolls {
+        halt::aside(ctx, roll);
     }
-    hands::kept(turn);
-    stuck::force_delete(turn, tracks);
-    let drains = evict::drains(turn, tracks);
-    let mut spare = Spare::of(turn, tracks);
+    managed::kept(ctx);
+    stuck::force_delete(ctx, rolls);
+    let drains = evict::drains(ctx, rolls);
+    let mut spare = Spare::of(ctx, rolls);
     if let Some(rest) = rest {
-        rest::rest(turn, tracks, rest);
-        prepare::renew(turn);
+        rest::rest(ctx, rolls, rest);
+        prepare::renew(ctx);
         let empty: Vec<evict::Drain<'_>> =
             drains.iter().filter(|drain| drain.load.is_empty()).copied().collect();
-        let acting = evict::acting(turn, &empty, &mut spare);
-        evict::terminate(turn, tracks, &acting);
+        let acting = evict::acting(ctx, &empty, &mut spare);
+        evict::terminate(ctx, rolls, &acting);
     } else if ready.iter().all(|ready| *ready == Readiness::Open) {
-        prepare::cordon(turn, tracks);
-        let uncordoned: usize = tracks.iter().map(|track| track.lane.found.len()).sum();
+        prepare::cordon(ctx, rolls);
+        let uncordoned: usize = rolls.iter().map(|roll| roll.nodes.found.len()).sum();
         if uncordoned == 0 {
-            roll(turn, tracks, &drains, &mut spare, gear);
+            roll(ctx, rolls, &drains, &mut spare, gear);
         } else {
             let nodes = u32::try_from(uncordoned).unwrap_or(u32::MAX);
-            turn.wait(Subject::Run, WaitingOn::Cordon { nodes });
+            ctx.wait(Subject::Run, WaitingOn::Cordon { nodes });
         }
     }
-    for track in tracks {
-        stage::watch(turn, track);
+    for roll in rolls {
+        stage::watch(ctx, roll);
     }
-    let closed: Vec<bool> = tracks
-        .iter()
-        .enumerate()
-        .map(|(number, track)| close::close(turn, track, number, &mut spare))
-        .collect();
+    let closed: Vec<bool> =
+        rolls.iter().enumerate().map(|(number, roll)| close::close(ctx, roll, number, &mut spare)).collect();
     let is_open = |ready: &Readiness| *ready == Readiness::Open;
     if closed.iter().all(|closed| *closed) {
-        let restored: Vec<bool> = tracks.iter().map(|track| close::restore(turn, track)).collect();
+        let restored: Vec<bool> = rolls.iter().map(|roll| close::restore(ctx, roll)).collect();
         if restored.iter().all(|restored| *restored) && ready.iter().all(is_open) {
             return Verdict::Done;
         }
     }
-    if turn.is_moving {
+    if ctx.is_moving {
         return Verdict::Open;
     }
-    match progress::outlook(turn, tracks, &drains) {
-        Outlook::Until(at) if turn.now < at => {
-            turn.wake_at(at);
+    match progress::outlook(ctx, rolls, &drains) {
+        Outlook::Until(at) if ctx.now < at => {
+            ctx.wake_at(at);
             Verdict::Open
         }
         Outlook::Until(_) => {
-            let since = progress::last(turn, tracks, &drains);
-            stop(turn, tracks, Halt::Stalled { since })
+            let since = progress::last(ctx, rolls, &drains);
+            stop(ctx, rolls, Halt::Stalled { since })
         }
-        Outlook::Hopeless => stop(turn, tracks, Halt::Hopeless),
+        Outlook::Hopeless => stop(ctx, rolls, Halt::Hopeless),
     }
 }
 
 /// Says which groups are the run's from here on, before anything on them says so.
-fn take_in_hand(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
-    for track in tracks.iter().filter(|track| !close::is_over(track)) {
-        let sources = track.sources.iter().map(|source| source.name);
-        turn.rolled.extend(sources.chain([track.name]).cloned());
+fn take_in_hand(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) {
+    for roll in rolls.iter().filter(|roll| !close::is_over(roll)) {
+        let sources = roll.sources.iter().map(|source| source.name);
+        ctx.rolled.extend(sources.chain([roll.name]).cloned());
     }
 }
 
 /// Moves pods, ends empty nodes, begins the next ones.
 fn roll<'a>(
-    turn: &mut Turn<'a>,
-    tracks: &[Track<'a>],
+    ctx: &mut Context<'a>,
+    rolls: &[GroupRoll<'a>],
     drains: &[evict::Drain<'a>],
     spare: &mut Spare,
     gear: &mut Gear<'_>,
 ) {
-    let is_idle = drains.is_empty()
-        && tracks.iter().all(|track| track.lane.queued() == 0 && track.lane.held.is_empty());
+    let is_idle =
+        drains.is_empty() && rolls.iter().all(|roll| roll.nodes.queued() == 0 && roll.nodes.held.is_empty());
     if is_idle {
         return;
     }
-    let acting = evict::acting(turn, drains, spare);
-    let mut works = gear.works(turn, &acting);
+    let acting = evict::acting(ctx, drains, spare);
+    let mut works = gear.works(ctx, &acting);
     for drain in &acting {
-        evict::evict(turn, &mut works, drain);
+        evict::evict(ctx, &mut works, drain);
     }
-    stuck::wait_for(turn, &acting);
-    evict::terminate(turn, tracks, &acting);
-    for (number, track) in tracks.iter().enumerate() {
-        close::retire_needless(turn, track, number, spare);
+    stuck::wait_for(ctx, &acting);
+    evict::terminate(ctx, rolls, &acting);
+    for (number, roll) in rolls.iter().enumerate() {
+        close::retire_needless(ctx, roll, number, spare);
     }
-    start::start(turn, tracks, drains, spare, &mut works);
+    start::start(ctx, rolls, drains, spare, &mut works);
 }
 
 /// Halts the run, at once if there is nothing to be put back.
-fn stop(turn: &mut Turn<'_>, tracks: &[Track<'_>], why: Halt) -> Verdict {
+fn stop(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], why: Halt) -> Verdict {
     if why != Halt::Hopeless {
-        halt::say(turn, why, turn.now);
+        halt::say(ctx, why, ctx.now);
     }
-    if halt::halt(turn, tracks, why) { Verdict::Open } else { Verdict::Stopped(why) }
+    if halt::halt(ctx, rolls, why) { Verdict::Open } else { Verdict::Stopped(why) }
 }
 
 /// One decision of a run that has halted.
-fn settle(turn: &mut Turn<'_>, tracks: &[Track<'_>], gear: &mut Gear<'_>, blockers: &[Waiting]) -> Verdict {
-    let why = halt::settle(turn, tracks);
-    if turn.is_moving || halt::is_tried_again(turn, tracks) {
+fn settle(
+    ctx: &mut Context<'_>,
+    rolls: &[GroupRoll<'_>],
+    gear: &mut Gear<'_>,
+    blockers: &[Waiting],
+) -> Verdict {
+    let why = halt::settle(ctx, rolls);
+    if ctx.is_moving || halt::is_tried_again(ctx, rolls) {
         return Verdict::Open;
     }
     if let Halt::Unhealthy(ailment) = why {
-        health::name(turn, tracks, ailment);
+        health::name(ctx, rolls, ailment);
     }
     if !halt::is_for_what_blocks(why) {
         return Verdict::Stopped(why);
     }
     for waiting in blockers {
-        turn.wait(waiting.what.clone(), waiting.on.clone());
+        ctx.wait(waiting.what.clone(), waiting.on.clone());
     }
-    let names: BTreeSet<&GroupName> = tracks.iter().map(|track| track.name).collect();
-    let closed = turn.fleet.closed();
-    let mut places = Places::with_new_nodes(turn.view, &names, &turn.scope.plan.target, closed);
-    let mut works = gear.works(turn, &[]);
-    halt::blockers(turn, tracks, &mut works, &mut places);
+    let names: BTreeSet<&GroupName> = rolls.iter().map(|roll| roll.name).collect();
+    let closed = ctx.fleet.closed();
+    let mut places = Places::with_new_nodes(ctx.view, &names, &ctx.scope.plan.target, closed);
+    let mut works = gear.works(ctx, &[]);
+    halt::blockers(ctx, rolls, &mut works, &mut places);
     Verdict::Stopped(why)
 }
 

@@ -39,11 +39,11 @@ use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
 use super::clear;
+use super::context::{Context, GroupRoll, Watched};
 use super::health;
-use super::member::{Member, Stand, last_step};
+use super::member::{Member, NodeState, last_step};
 use super::retain;
 use super::start;
-use super::turn::{Track, Turn, Watched};
 use super::zones;
 use crate::scale;
 use crate::sent::COMMAND_LIFE;
@@ -73,89 +73,89 @@ pub(super) enum Readiness {
 }
 
 /// Whether a group is not there, which is said. Then nothing is done to any group.
-pub(super) fn is_missing(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
-    let sources = track.sources.iter().filter(|source| source.group.is_none());
+pub(super) fn is_missing(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    let sources = roll.sources.iter().filter(|source| source.group.is_none());
     let lost: Vec<&GroupName> = sources.map(|source| source.name).collect();
     for name in &lost {
         let what = format!("node group {name}").into();
-        turn.wait(Subject::Group((*name).clone()), WaitingOn::Missing { what });
+        ctx.wait(Subject::Group((*name).clone()), WaitingOn::Missing { what });
     }
-    if track.group.is_none() {
-        let what = if track.name.is_empty() {
+    if roll.group.is_none() {
+        let what = if roll.name.is_empty() {
             "the node group of some of the chosen nodes".into()
         } else {
-            format!("node group {}", track.name).into()
+            format!("node group {}", roll.name).into()
         };
-        turn.wait(track.subject(), WaitingOn::Missing { what });
+        ctx.wait(roll.subject(), WaitingOn::Missing { what });
     }
-    track.group.is_none() || !lost.is_empty()
+    roll.group.is_none() || !lost.is_empty()
 }
 
 /// Brings a group's template and size to where the roll can begin.
-pub(super) fn prepare(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
-    if track.begun.is_some() {
-        return capacity(turn, track);
+pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness {
+    if roll.begun.is_some() {
+        return capacity(ctx, roll);
     }
-    let is_clearing = clear::clear(turn, track);
-    if track.lane.old_left() == 0 {
+    let is_clearing = clear::clear(ctx, roll);
+    if roll.nodes.old_left() == 0 {
         return if is_clearing { Readiness::Preparing } else { Readiness::Open };
     }
-    let Some(group) = track.group else { return Readiness::Preparing };
-    if is_other_runs(turn, track) || is_clearing || cannot_shrink(turn, track) {
+    let Some(group) = roll.group else { return Readiness::Preparing };
+    if is_other_runs(ctx, roll) || is_clearing || cannot_shrink(ctx, roll) {
         return Readiness::Preparing;
     }
-    let has_template = target::meets_template(&turn.scope.plan.target, group, group.template());
-    let is_first_change = !has_template && turn.scope.plan.target.base == Base::Current;
-    let is_writing = write_sizes(turn, track, group);
-    if is_writing | (is_first_change && write_template(turn, track, group)) {
+    let has_template = target::meets_template(&ctx.scope.plan.target, group, group.template());
+    let is_first_change = !has_template && ctx.scope.plan.target.base == Base::Current;
+    let is_writing = write_sizes(ctx, roll, group);
+    if is_writing | (is_first_change && write_template(ctx, roll, group)) {
         return Readiness::Preparing;
     }
     if !has_template {
-        set_template(turn, track, group, target::template(&turn.scope.plan.target, group));
+        set_template(ctx, roll, group, target::template(&ctx.scope.plan.target, group));
         return Readiness::Preparing;
     }
-    let (nodes, surge) = (track.lane.old_left(), track.allowance(turn.scope).surge);
-    let is_cordon_due = u32::from(!track.lane.found.is_empty());
-    let free = track.lane.found_free + free(turn, track);
-    let raised = free.max(is_cordon_due).max(zones::launches(turn, track).min(nodes));
-    if raise(turn, track, group, track.wanted_before() + surge.min(raised)) {
+    let (nodes, surge) = (roll.nodes.old_left(), roll.allowance(ctx.scope).surge);
+    let is_cordon_due = u32::from(!roll.nodes.found.is_empty());
+    let free = roll.nodes.found_free + free(ctx, roll);
+    let raised = free.max(is_cordon_due).max(zones::launches(ctx, roll).min(nodes));
+    if raise(ctx, roll, group, roll.wanted_before() + surge.min(raised)) {
         return Readiness::Preparing;
     }
-    if health::write_before(turn, track) {
+    if health::write_before(ctx, roll) {
         return Readiness::Preparing;
     }
     // What a run that went before has kept, and this one is to take back, is there already.
-    let beside = if retain::keeps_nodes(turn.scope) || track.is_moved_into() { nodes } else { 0 };
-    let there = track.original.map_or(0, |original| group.size.desired.saturating_sub(original.desired));
+    let beside = if retain::keeps_nodes(ctx.scope) || roll.is_moved_into() { nodes } else { 0 };
+    let there = roll.original.map_or(0, |original| group.size.desired.saturating_sub(original.desired));
     let extra = there.max(surge + beside);
-    begin(turn, track, group, &Begun { run: turn.scope.run.clone(), nodes, surge, extra });
+    begin(ctx, roll, group, &Begun { run: ctx.scope.run.clone(), nodes, surge, extra });
     Readiness::Preparing
 }
 
 /// Whether another run has marked nodes of the group, or has raised the group and has marked nodes anywhere: then nothing is
 /// done to it.
-fn is_other_runs(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
+fn is_other_runs(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let mut found = false;
-    let begun = track.group.and_then(|group| group.tags.value(mark::BEGUN)).and_then(Begun::read);
-    if let Some(Begun { run, .. }) = begun.filter(|begun| begun.run != turn.scope.run) {
-        let marks = turn.view.nodes.unordered().filter_map(|(_, node)| mark::of(node));
+    let begun = roll.group.and_then(|group| group.tags.value(mark::BEGUN)).and_then(Begun::read);
+    if let Some(Begun { run, .. }) = begun.filter(|begun| begun.run != ctx.scope.run) {
+        let marks = ctx.view.nodes.unordered().filter_map(|(_, node)| mark::of(node));
         let until = marks.filter(|found| found.run == run).map(|found| found.mark.expires).max();
-        if let Some(until) = until.filter(|until| *until > turn.now) {
-            turn.wait(track.subject(), WaitingOn::OtherRun { run, until });
+        if let Some(until) = until.filter(|until| *until > ctx.now) {
+            ctx.wait(roll.subject(), WaitingOn::OtherRun { run, until });
             found = true;
         }
     }
-    for name in &track.lane.aside {
-        if let Stand::OtherRun { run, until } = &turn.member(name).stand
-            && *until > turn.now
+    for name in &roll.nodes.aside {
+        if let NodeState::OtherRun { run, until } = &ctx.member(name).state
+            && *until > ctx.now
         {
             let on = WaitingOn::OtherRun { run: run.clone(), until: *until };
             let subject = Subject::Node(name.clone());
             if run.as_str() == scale::RUN {
                 // The autoscaler gives way to a run: it takes its mark off as soon as it looks.
-                turn.wait_until(subject, on, *until);
+                ctx.wait_until(subject, on, *until);
             } else {
-                turn.wait(subject, on);
+                ctx.wait(subject, on);
             }
             found = true;
         }
@@ -165,16 +165,16 @@ fn is_other_runs(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
 
 /// Whether a group that its nodes are to leave wants at least more nodes than it would keep: nothing is begun before
 /// somebody has lowered its minimum, for an instance that is ended with a decrement may not take the group below it.
-fn cannot_shrink(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
+fn cannot_shrink(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let mut is_stuck = false;
-    for source in &track.sources {
+    for source in &roll.sources {
         let Some(group) = source.group else { continue };
-        let members = turn.fleet.members.values();
+        let members = ctx.fleet.members.values();
         let old = members.filter(|member| member.group == *source.name && member.is_old()).count();
         let left = group.size.desired.saturating_sub(u32::try_from(old).unwrap_or(u32::MAX));
         if left < group.size.min {
             let on = WaitingOn::GroupMinimum { min: group.size.min, left };
-            turn.wait(Subject::Group(source.name.clone()), on);
+            ctx.wait(Subject::Group(source.name.clone()), on);
             is_stuck = true;
         }
     }
@@ -182,90 +182,90 @@ fn cannot_shrink(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
 }
 
 /// Writes down the sizes of the group and of those whose nodes move into it; whether one is still to be written.
-fn write_sizes(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup) -> bool {
-    let sources = track.sources.iter().filter(|source| source.original.is_none());
+fn write_sizes(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -> bool {
+    let sources = roll.sources.iter().filter(|source| source.original.is_none());
     let sources = sources.filter_map(|source| Some((source.name, source.group?.size)));
-    let own = track.original.is_none().then_some((track.name, group.size));
+    let own = roll.original.is_none().then_some((roll.name, group.size));
     let unwritten: Vec<(&GroupName, GroupSize)> = sources.chain(own).collect();
-    let own = format!("{}/", turn.scope.run);
-    if let Some((name, _)) = unwritten.iter().find(|(name, _)| turn.sent.is_resized(turn.now, name, &own)) {
+    let own = format!("{}/", ctx.scope.run);
+    if let Some((name, _)) = unwritten.iter().find(|(name, _)| ctx.sent.is_resized(ctx.now, name, &own)) {
         let on = WaitingOn::Effect { what: Text::from("size that somebody else has asked for") };
-        turn.wait_until(Subject::Group((*name).clone()), on, turn.now + COMMAND_LIFE);
+        ctx.wait_until(Subject::Group((*name).clone()), on, ctx.now + COMMAND_LIFE);
         return true;
     }
     for (name, size) in &unwritten {
-        tag(turn, name, "original size", mark::ORIGINAL_SIZE, size_text(*size));
+        tag(ctx, name, "original size", mark::ORIGINAL_SIZE, size_text(*size));
     }
     !unwritten.is_empty()
 }
 
 /// Writes down which launch template is current before it is changed; whether that is still to be written.
-fn write_template(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup) -> bool {
+fn write_template(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -> bool {
     let version = Text::from(group.current.0.to_string());
     match group.tags.value(mark::ORIGINAL_TEMPLATE) {
         Some(written) if *written == *version => return false,
         // A run that is over has left it, and the template is another since then.
-        Some(_) => untag(turn, track.name, mark::ORIGINAL_TEMPLATE),
-        None => tag(turn, track.name, "original launch template", mark::ORIGINAL_TEMPLATE, version),
+        Some(_) => untag(ctx, roll.name, mark::ORIGINAL_TEMPLATE),
+        None => tag(ctx, roll.name, "original launch template", mark::ORIGINAL_TEMPLATE, version),
     }
     true
 }
 
-pub(super) fn tag(turn: &mut Turn<'_>, group: &GroupName, what: &str, key: &str, value: Text) {
+pub(super) fn tag(ctx: &mut Context<'_>, group: &GroupName, what: &str, key: &str, value: Text) {
     let effect = Effect::Group(GroupEffect::Tag { group: group.clone(), key: key.into(), from: None, value });
-    let id = turn.key("tag", format!("{group}/{key}"));
-    turn.send(Subject::Group(group.clone()), &format!("tag with the {what}"), id, effect);
+    let id = ctx.key("tag", format!("{group}/{key}"));
+    ctx.send(Subject::Group(group.clone()), &format!("tag with the {what}"), id, effect);
 }
 
 pub(super) fn set_template(
-    turn: &mut Turn<'_>,
-    track: &Track<'_>,
+    ctx: &mut Context<'_>,
+    roll: &GroupRoll<'_>,
     group: &NodeGroup,
     to: Arc<LaunchTemplate>,
 ) {
-    let id = format!("{}/{}", track.name, group.current.0);
+    let id = format!("{}/{}", roll.name, group.current.0);
     let effect =
-        Effect::Group(GroupEffect::SetTemplate { group: track.name.clone(), from: group.current, to });
-    let key = turn.key("template", id);
-    turn.send(track.subject(), "new launch template", key, effect);
+        Effect::Group(GroupEffect::SetTemplate { group: roll.name.clone(), from: group.current, to });
+    let key = ctx.key("template", id);
+    ctx.send(roll.subject(), "new launch template", key, effect);
 }
 
 /// Raises a group until it wants so many nodes, with those whose nodes move into it; whether that is still to happen.
-fn raise(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, wanted: u32) -> bool {
+fn raise(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup, wanted: u32) -> bool {
     let from = group.size;
-    if track.wanted() >= wanted {
+    if roll.wanted() >= wanted {
         return false;
     }
-    let desired = from.desired + (wanted - track.wanted());
+    let desired = from.desired + (wanted - roll.wanted());
     let to = GroupSize { desired, max: from.max.max(desired), min: from.min };
-    resize(turn, track, from, to, "surge");
+    resize(ctx, roll, from, to, "surge");
     true
 }
 
 /// Raises a group whose surge was given up, or never taken, while only nodes were left that had to wait for batch pods, when
 /// one of them can be replaced. Drains that were begun beside the one that used the surge up wait for it, too; and so does
 /// a group whose new instances came up in other zones than where nodes are left.
-fn raise_again(turn: &mut Turn<'_>, track: &Track<'_>) {
-    let lane = track.lane;
-    let (Some(group), Some(_)) = (track.group, track.original) else { return };
-    let (before, surge) = (track.wanted_before() + track.retained(), track.allowance(turn.scope).surge);
-    let is_by_hand = track.is_moved_into() || retain::keeps_nodes(turn.scope);
-    let mut wanted = if is_by_hand { before + left_to_move(turn, track) } else { 0 };
-    if lane.leaving.is_empty() && lane.loose_leaving.is_empty() {
-        let draining = lane.draining.iter().filter(|name| turn.member(name).serves()).count();
-        let ready = lane.ready_total() + u32::try_from(draining).unwrap_or(u32::MAX);
-        let under_way = u32::try_from(lane.draining.len()).unwrap_or(u32::MAX);
-        let is_short = ready <= track.needed(turn.scope);
-        let for_nodes = if is_short { before + free(turn, track) + under_way } else { 0 };
-        let is_settled = lane.arriving.is_empty()
-            && lane.loose_new.is_empty()
-            && track.missing() == 0
-            && lane.alive(track.name) == group.size.desired;
+fn raise_again(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
+    let nodes = roll.nodes;
+    let (Some(group), Some(_)) = (roll.group, roll.original) else { return };
+    let (before, surge) = (roll.wanted_before() + roll.retained(), roll.allowance(ctx.scope).surge);
+    let is_by_hand = roll.is_moved_into() || retain::keeps_nodes(ctx.scope);
+    let mut wanted = if is_by_hand { before + left_to_move(ctx, roll) } else { 0 };
+    if nodes.leaving.is_empty() && nodes.loose_leaving.is_empty() {
+        let draining = nodes.draining.iter().filter(|name| ctx.member(name).serves()).count();
+        let ready = nodes.ready_total() + u32::try_from(draining).unwrap_or(u32::MAX);
+        let under_way = u32::try_from(nodes.draining.len()).unwrap_or(u32::MAX);
+        let is_short = ready <= roll.needed(ctx.scope);
+        let for_nodes = if is_short { before + free(ctx, roll) + under_way } else { 0 };
+        let is_settled = nodes.arriving.is_empty()
+            && nodes.loose_new.is_empty()
+            && roll.missing() == 0
+            && nodes.alive(roll.name) == group.size.desired;
         let for_zones =
-            if is_settled && under_way == 0 { track.wanted() + zones::launches(turn, track) } else { 0 };
+            if is_settled && under_way == 0 { roll.wanted() + zones::launches(ctx, roll) } else { 0 };
         wanted = wanted.max(for_nodes).max(for_zones);
     }
-    raise(turn, track, group, wanted.min(before + surge));
+    raise(ctx, roll, group, wanted.min(before + surge));
 }
 
 /// Nodes that are still to move into the group, those aside that have to wait for batch pods: by as many, and no more than
@@ -273,49 +273,55 @@ fn raise_again(turn: &mut Turn<'_>, track: &Track<'_>) {
 ///
 /// An instance that was ended in another group is wanted by none any more, and this group takes its place. In the group
 /// of its own the same is one step, a termination without a decrement (see [`super::evict`]), unless the node is kept.
-fn left_to_move(turn: &Turn<'_>, track: &Track<'_>) -> u32 {
-    let lane = track.lane;
-    let held = lane.held.len() - start::late(turn, track).count() + lane.found.len();
-    let held = u32::try_from(held).unwrap_or(u32::MAX) - lane.found_free;
-    lane.old_left().saturating_sub(held).saturating_sub(track.unwanted())
+fn left_to_move(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> u32 {
+    let nodes = roll.nodes;
+    let held = nodes.held.len() - start::late(ctx, roll).count() + nodes.found.len();
+    let held = u32::try_from(held).unwrap_or(u32::MAX) - nodes.found_free;
+    nodes.old_left().saturating_sub(held).saturating_sub(roll.unwanted())
 }
 
 /// Nodes that can be begun as soon as their turn comes.
-fn free(turn: &Turn<'_>, track: &Track<'_>) -> u32 {
-    let free = track.lane.queued() + start::late(turn, track).count();
+fn free(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> u32 {
+    let free = roll.nodes.queued() + start::late(ctx, roll).count();
     u32::try_from(free).unwrap_or(u32::MAX)
 }
 
-pub(super) fn resize(turn: &mut Turn<'_>, track: &Track<'_>, from: GroupSize, to: GroupSize, what: &str) {
-    let id = format!("{}/{}-{}", track.name, size_text(from), size_text(to));
-    let effect = Effect::Group(GroupEffect::Resize { group: track.name.clone(), from, to });
-    let key = turn.key("resize", id);
-    turn.send(track.subject(), what, key, effect);
+pub(super) fn resize(
+    ctx: &mut Context<'_>,
+    roll: &GroupRoll<'_>,
+    from: GroupSize,
+    to: GroupSize,
+    what: &str,
+) {
+    let id = format!("{}/{}-{}", roll.name, size_text(from), size_text(to));
+    let effect = Effect::Group(GroupEffect::Resize { group: roll.name.clone(), from, to });
+    let key = ctx.key("resize", id);
+    ctx.send(roll.subject(), what, key, effect);
 }
 
-fn begin(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, begun: &Begun) {
+fn begin(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup, begun: &Begun) {
     match group.tags.value(mark::BEGUN) {
         // What a run that is over has left: its nodes bear no mark that holds.
-        Some(_) => untag(turn, track.name, mark::BEGUN),
-        None => tag(turn, track.name, "beginning", mark::BEGUN, begun.to_text()),
+        Some(_) => untag(ctx, roll.name, mark::BEGUN),
+        None => tag(ctx, roll.name, "beginning", mark::BEGUN, begun.to_text()),
     }
 }
 
-pub(super) fn untag(turn: &mut Turn<'_>, group: &GroupName, key: &str) {
+pub(super) fn untag(ctx: &mut Context<'_>, group: &GroupName, key: &str) {
     let effect = Effect::Group(GroupEffect::Untag { group: group.clone(), key: key.into() });
-    let id = turn.key("untag", format!("{group}/{key}"));
-    turn.send(Subject::Group(group.clone()), "tag to be taken off", id, effect);
+    let id = ctx.key("untag", format!("{group}/{key}"));
+    ctx.send(Subject::Group(group.clone()), "tag to be taken off", id, effect);
 }
 
 /// Whether a group that was raised has its first new node, and what it still waits for.
-fn capacity(turn: &mut Turn<'_>, track: &Track<'_>) -> Readiness {
-    arrivals(turn, track);
-    raise_again(turn, track);
-    let lane = track.lane;
-    let wants_surge = track.allowance(turn.scope).surge > 0 && !lane.found.is_empty();
+fn capacity(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness {
+    arrivals(ctx, roll);
+    raise_again(ctx, roll);
+    let nodes = roll.nodes;
+    let wants_surge = roll.allowance(ctx.scope).surge > 0 && !nodes.found.is_empty();
     // What a run that halted had to leave in the group that nodes move into is as good as a new node.
-    let is_ahead = track.is_moved_into() && lane.ready_total() + lane.broken > track.wanted_before();
-    if wants_surge && lane.usable.is_empty() && !is_ahead { Readiness::Preparing } else { Readiness::Open }
+    let is_ahead = roll.is_moved_into() && nodes.ready_total() + nodes.broken > roll.wanted_before();
+    if wants_surge && nodes.usable.is_empty() && !is_ahead { Readiness::Preparing } else { Readiness::Open }
 }
 
 /// Why a group that has fewer instances than it wants could not launch the last.
@@ -327,86 +333,86 @@ pub(super) fn last_failure(view: &View, name: &GroupName) -> Option<Text> {
 }
 
 /// Says what new instances the group waits for.
-pub(super) fn arrivals(turn: &mut Turn<'_>, track: &Track<'_>) {
-    let lane = track.lane;
-    let usable = u32::try_from(lane.usable.len()).unwrap_or(u32::MAX);
+pub(super) fn arrivals(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
+    let nodes = roll.nodes;
+    let usable = u32::try_from(nodes.usable.len()).unwrap_or(u32::MAX);
     let mut on_time = 0;
-    for id in lane.loose_new.iter().chain(&lane.loose_old) {
-        let launched = turn.view.instances().get(id).and_then(|instance| instance.launched);
-        on_time += u32::from(is_on_time(turn, Subject::Instance(id.clone()), launched, None));
+    for id in nodes.loose_new.iter().chain(&nodes.loose_old) {
+        let launched = ctx.view.instances().get(id).and_then(|instance| instance.launched);
+        on_time += u32::from(is_on_time(ctx, Subject::Instance(id.clone()), launched, None));
     }
-    for name in &lane.arriving {
-        let member = turn.member(name);
-        let node = turn.view.node(name);
+    for name in &nodes.arriving {
+        let member = ctx.member(name);
+        let node = ctx.view.node(name);
         let since = node.and_then(|node: &Arc<Node>| last_step(node));
-        on_time += u32::from(is_on_time(turn, Subject::Node(name.clone()), since, Some(member)));
+        on_time += u32::from(is_on_time(ctx, Subject::Node(name.clone()), since, Some(member)));
     }
-    let missing = track.missing();
-    turn.watch(track, Watched::Launching, missing > 0);
-    if let Some(since) = turn.launches_nothing(track) {
-        turn.wait(track.subject(), WaitingOn::InstanceLate { since, daemon_pods_missing: 0 });
+    let missing = roll.missing();
+    ctx.watch(roll, Watched::Launching, missing > 0);
+    if let Some(since) = ctx.launches_nothing(roll) {
+        ctx.wait(roll.subject(), WaitingOn::InstanceLate { since, daemon_pods_missing: 0 });
     }
     if on_time + missing > 0 {
         let wanted = usable + on_time + missing;
-        let failure = last_failure(turn.view, track.name);
-        turn.wait(track.subject(), WaitingOn::Capacity { ready: usable, wanted, failure });
+        let failure = last_failure(ctx.view, roll.name);
+        ctx.wait(roll.subject(), WaitingOn::Capacity { ready: usable, wanted, failure });
     }
 }
 
 /// Says what an arriving instance waits for; whether it may still be expected.
-fn is_on_time(turn: &mut Turn<'_>, subject: Subject, since: Option<Time>, member: Option<&Member>) -> bool {
-    let since = since.unwrap_or(turn.scope.options.started);
-    let daemon_pods_missing = match member.map(|member| &member.stand) {
-        Some(Stand::Closed) => {
-            turn.wait(subject, WaitingOn::ForeignCordon);
+fn is_on_time(ctx: &mut Context<'_>, subject: Subject, since: Option<Time>, member: Option<&Member>) -> bool {
+    let since = since.unwrap_or(ctx.scope.options.started);
+    let daemon_pods_missing = match member.map(|member| &member.state) {
+        Some(NodeState::Closed) => {
+            ctx.wait(subject, WaitingOn::ForeignCordon);
             return false;
         }
-        Some(Stand::Arriving { daemon_pods_missing }) => *daemon_pods_missing,
+        Some(NodeState::Arriving { daemon_pods_missing }) => *daemon_pods_missing,
         Some(_) | None => 0,
     };
-    if turn.now > since + LATE_AFTER {
-        turn.wait(subject, WaitingOn::InstanceLate { since, daemon_pods_missing });
+    if ctx.now > since + LATE_AFTER {
+        ctx.wait(subject, WaitingOn::InstanceLate { since, daemon_pods_missing });
         return false;
     }
-    turn.wait_until(subject, WaitingOn::NodeReady { daemon_pods_missing }, since + LATE_AFTER);
+    ctx.wait_until(subject, WaitingOn::NodeReady { daemon_pods_missing }, since + LATE_AFTER);
     true
 }
 
 /// Cordons and marks what is to go, and renews marks before they expire.
-pub(super) fn cordon(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
+pub(super) fn cordon(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) {
     let mut under_way = 0;
-    for track in tracks {
-        let expired = track.lane.aside.iter().filter(
-            |name| matches!(&turn.member(name).stand, Stand::OtherRun { until, .. } if *until <= turn.now),
+    for roll in rolls {
+        let expired = roll.nodes.aside.iter().filter(
+            |name| matches!(&ctx.member(name).state, NodeState::OtherRun { until, .. } if *until <= ctx.now),
         );
-        let names: Vec<_> = track.lane.found.iter().chain(expired).take(CORDONS_MAX).cloned().collect();
+        let names: Vec<_> = roll.nodes.found.iter().chain(expired).take(CORDONS_MAX).cloned().collect();
         for name in names.into_iter().take(CORDONS_MAX - under_way) {
-            let member = turn.member(&name);
-            let mark = Mark { role: NodeRole::Doomed, since: turn.now, expires: turn.now + MARK_LIFE };
-            let key = turn.key("doom", &member.uid);
-            turn.mark(member, "cordon", key, mark);
+            let member = ctx.member(&name);
+            let mark = Mark { role: NodeRole::Doomed, since: ctx.now, expires: ctx.now + MARK_LIFE };
+            let key = ctx.key("doom", &member.uid);
+            ctx.mark(member, "cordon", key, mark);
             under_way += 1;
         }
     }
-    renew(turn);
+    renew(ctx);
 }
 
-pub(super) fn renew(turn: &mut Turn<'_>) {
-    let soon = turn.now + RENEW_BEFORE;
-    let expiring = turn.fleet.expiries.iter().take_while(|(at, _)| *at < soon);
+pub(super) fn renew(ctx: &mut Context<'_>) {
+    let soon = ctx.now + RENEW_BEFORE;
+    let expiring = ctx.fleet.expiries.iter().take_while(|(at, _)| *at < soon);
     // That a node was left out is to be known for as long as the run lasts, and to keep nobody away after it.
-    let is_kept = |name: &NodeName| !matches!(turn.member(name).stand, Stand::Skipped { .. });
+    let is_kept = |name: &NodeName| !matches!(ctx.member(name).state, NodeState::Skipped { .. });
     let expiring: Vec<_> = expiring.filter(|(_, name)| is_kept(name)).cloned().collect();
     // A run that waits for days is looked at in time, whatever else happens.
-    let later = turn.fleet.expiries.iter().skip_while(|(at, _)| *at < soon);
+    let later = ctx.fleet.expiries.iter().skip_while(|(at, _)| *at < soon);
     if let Some(at) = later.filter(|(_, name)| is_kept(name)).map(|(at, _)| *at).next() {
-        turn.wake_at(at - RENEW_BEFORE);
+        ctx.wake_at(at - RENEW_BEFORE);
     }
     for (_, name) in expiring.into_iter().take(CORDONS_MAX) {
-        let member = turn.member(&name);
-        let Some(found) = turn.view.node(&name).and_then(|node| mark::of(node)) else { continue };
-        let mark = Mark { expires: turn.now + MARK_LIFE, ..found.mark };
-        let key = turn.key("renew", format!("{}/{}", member.uid, found.mark.expires));
-        turn.mark(member, "mark to be renewed", key, mark);
+        let member = ctx.member(&name);
+        let Some(found) = ctx.view.node(&name).and_then(|node| mark::of(node)) else { continue };
+        let mark = Mark { expires: ctx.now + MARK_LIFE, ..found.mark };
+        let key = ctx.key("renew", format!("{}/{}", member.uid, found.mark.expires));
+        ctx.mark(member, "mark to be renewed", key, mark);
     }
 }

@@ -9,11 +9,11 @@
 
 use replank_model::time::Time;
 
+use super::context::{Context, GroupRoll};
 use super::evict::{Drain, batch_deadline, batch_is_over};
-use super::member::{Stand, last_step};
-use super::turn::{Track, Turn};
+use super::member::{NodeState, last_step};
 use super::{rest, stage};
-use replank_facts::load::Load;
+use replank_facts::node_pods::NodePods;
 use replank_protocol::waiting::{Hope, WaitingOn};
 
 /// What is to be made of a decision in which nothing is in motion.
@@ -25,68 +25,68 @@ pub(super) enum Outlook {
     Hopeless,
 }
 
-pub(super) fn outlook(turn: &mut Turn<'_>, tracks: &[Track<'_>], drains: &[Drain<'_>]) -> Outlook {
+pub(super) fn outlook(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], drains: &[Drain<'_>]) -> Outlook {
     let may_end = |on: &WaitingOn| match on.hope() {
         Hope::Moving | Hope::Possible => true,
         Hope::None => false,
     };
-    if turn.waits().iter().any(|waiting| may_end(&waiting.on)) {
-        Outlook::Until(last(turn, tracks, drains) + turn.scope.plan.progress_deadline)
+    if ctx.waits().iter().any(|waiting| may_end(&waiting.on)) {
+        Outlook::Until(last(ctx, rolls, drains) + ctx.scope.plan.progress_deadline)
     } else {
         Outlook::Hopeless
     }
 }
 
 /// When the run last moved.
-pub(super) fn last(turn: &Turn<'_>, tracks: &[Track<'_>], drains: &[Drain<'_>]) -> Time {
-    let started = turn.scope.options.started;
-    let of_drains = drains.iter().map(|drain| drain.from.max(drain.since).max(of_load(turn, drain.load)));
-    let of_tracks = tracks.iter().map(|track| of_track(turn, track));
-    let of_rests = turn.rested.into_iter().chain(rest::over_since(turn));
+pub(super) fn last(ctx: &Context<'_>, rolls: &[GroupRoll<'_>], drains: &[Drain<'_>]) -> Time {
+    let started = ctx.scope.options.started;
+    let of_drains = drains.iter().map(|drain| drain.from.max(drain.since).max(of_load(ctx, drain.load)));
+    let of_tracks = rolls.iter().map(|roll| of_track(ctx, roll));
+    let of_rests = ctx.rested.into_iter().chain(rest::over_since(ctx));
     of_drains.chain(of_tracks).chain(of_rests).fold(started, Time::max)
 }
 
-fn of_track(turn: &Turn<'_>, track: &Track<'_>) -> Time {
-    let lane = track.lane;
-    let new = lane.usable.iter().chain(&lane.arriving);
-    let of_nodes = new.filter_map(|name| last_step(turn.view.node(name)?));
-    let instances = lane.loose_new.iter().chain(&lane.loose_old);
-    let of_instances = instances.filter_map(|id| turn.view.instances().get(id)?.launched);
-    let queued = lane.queue.values().flatten().map(|(_, name)| name);
+fn of_track(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Time {
+    let nodes = roll.nodes;
+    let new = nodes.usable.iter().chain(&nodes.arriving);
+    let of_nodes = new.filter_map(|name| last_step(ctx.view.node(name)?));
+    let instances = nodes.loose_new.iter().chain(&nodes.loose_old);
+    let of_instances = instances.filter_map(|id| ctx.view.instances().get(id)?.launched);
+    let queued = nodes.queue.values().flatten().map(|(_, name)| name);
     let of_marks =
-        queued.chain(&lane.held).chain(&lane.skipped).filter_map(|name| match turn.member(name).stand {
+        queued.chain(&nodes.held).chain(&nodes.skipped).filter_map(|name| match ctx.member(name).state {
             // What was held by batch pods may move once their time is up.
-            Stand::Doomed { since, ref load } => {
-                let over = load.batch.iter().filter(|batch| batch_is_over(turn, since, batch));
-                Some(over.map(|batch| batch_deadline(turn, since, batch)).fold(since, Time::max))
+            NodeState::Doomed { since, ref load } => {
+                let over = load.batch.iter().filter(|batch| batch_is_over(ctx, since, batch));
+                Some(over.map(|batch| batch_deadline(ctx, since, batch)).fold(since, Time::max))
             }
-            Stand::Skipped { since } => Some(since),
-            Stand::Bystander
-            | Stand::Usable
-            | Stand::Arriving { .. }
-            | Stand::Closed
-            | Stand::Surplus { .. }
-            | Stand::Found { .. }
-            | Stand::Draining { .. }
-            | Stand::Retained { .. }
-            | Stand::Reopened
-            | Stand::OtherRun { .. }
-            | Stand::NoInstance
-            | Stand::Kept { .. }
-            | Stand::Leaving => None,
+            NodeState::Skipped { since } => Some(since),
+            NodeState::Bystander
+            | NodeState::Usable
+            | NodeState::Arriving { .. }
+            | NodeState::Closed
+            | NodeState::Surplus { .. }
+            | NodeState::Found { .. }
+            | NodeState::Draining { .. }
+            | NodeState::Retained { .. }
+            | NodeState::Reopened
+            | NodeState::OtherRun { .. }
+            | NodeState::NoInstance
+            | NodeState::Kept { .. }
+            | NodeState::Leaving => None,
         });
-    let of_rests = stage::last_end(turn, track).into_iter().chain(rest::resumed(turn, track));
-    of_nodes.chain(of_instances).chain(of_marks).chain(of_rests).fold(turn.scope.options.started, Time::max)
+    let of_rests = stage::last_end(ctx, roll).into_iter().chain(rest::resumed(ctx, roll));
+    of_nodes.chain(of_instances).chain(of_marks).chain(of_rests).fold(ctx.scope.options.started, Time::max)
 }
 
-fn of_load(turn: &Turn<'_>, load: &Load) -> Time {
+fn of_load(ctx: &Context<'_>, load: &NodePods) -> Time {
     let due = load.leaving.iter().map(|leaving| leaving.due);
     let kin = load.movers.iter().flat_map(|bound| {
         let owner = bound.pod.meta.controller().map(|owner| &owner.uid);
-        let siblings = owner.map_or(&[][..], |owner| turn.view.pods_of(owner)).iter().copied();
-        let budgets = turn.view.budgets_of(bound.ix).iter();
-        siblings.chain(budgets.flat_map(|budget| turn.view.pods_of_budget(*budget)))
+        let siblings = owner.map_or(&[][..], |owner| ctx.view.pods_of(owner)).iter().copied();
+        let budgets = ctx.view.budgets_of(bound.ix).iter();
+        siblings.chain(budgets.flat_map(|budget| ctx.view.pods_of_budget(*budget)))
     });
-    let created = kin.filter_map(|ix| turn.view.pods[ix].meta.creation_timestamp);
-    due.chain(created).fold(turn.scope.options.started, Time::max)
+    let created = kin.filter_map(|ix| ctx.view.pods[ix].meta.creation_timestamp);
+    due.chain(created).fold(ctx.scope.options.started, Time::max)
 }

@@ -17,10 +17,10 @@ use replank_model::object::cloud::NodeGroup;
 use replank_model::time::{Span, Time};
 
 use super::close::release;
+use super::context::{Context, GroupRoll};
 use super::halt::queue_of;
 use super::prepare::{tag, untag};
 use super::stage::{self, Standing};
-use super::turn::{Track, Turn};
 use replank_facts::plan::Standing as WindowStanding;
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::{self, Moment};
@@ -41,17 +41,17 @@ pub(super) enum Rest {
 }
 
 /// Whether the run rests.
-pub(super) fn of(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> Option<Rest> {
-    if turn.intent == Intent::Paused {
+pub(super) fn of(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Option<Rest> {
+    if ctx.intent == Intent::Paused {
         return Some(Rest::Paused);
     }
-    match turn.scope.plan.care.windows.at(turn.now) {
+    match ctx.scope.plan.care.windows.at(ctx.now) {
         WindowStanding::Closed(opens) => return Some(Rest::Window { opens }),
-        WindowStanding::Open(closes) => closes.into_iter().for_each(|at| turn.wake_at(at)),
+        WindowStanding::Open(closes) => closes.into_iter().for_each(|at| ctx.wake_at(at)),
     }
-    let busy = tracks.iter().filter(|track| track.lane.old_left() > 0);
+    let busy = rolls.iter().filter(|roll| roll.nodes.old_left() > 0);
     let ends: Option<Vec<Time>> = busy
-        .map(|track| match stage::standing(turn, track) {
+        .map(|roll| match stage::standing(ctx, roll) {
             Standing::Watched { until, .. } => Some(until),
             Standing::Under { .. } | Standing::Unwritten { .. } | Standing::Over => None,
         })
@@ -60,66 +60,66 @@ pub(super) fn of(turn: &mut Turn<'_>, tracks: &[Track<'_>]) -> Option<Rest> {
 }
 
 /// Says what is waited for, and lets go of what was not begun.
-pub(super) fn rest(turn: &mut Turn<'_>, tracks: &[Track<'_>], rest: Rest) {
+pub(super) fn rest(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], rest: Rest) {
     let over = match rest {
         Rest::Paused => {
-            turn.is_moving = true;
-            turn.wait(Subject::Run, WaitingOn::Paused);
+            ctx.is_moving = true;
+            ctx.wait(Subject::Run, WaitingOn::Paused);
             None
         }
         Rest::Window { opens } => {
-            turn.wait_until(Subject::Run, WaitingOn::Window { opens }, opens);
+            ctx.wait_until(Subject::Run, WaitingOn::Window { opens }, opens);
             Some(opens)
         }
         // Each group says so.
         Rest::Stage { until } => Some(until),
     };
-    if over.is_none_or(|over| over > turn.now + SHORT) {
-        for name in tracks.iter().flat_map(|track| queue_of(track).chain(&track.lane.held)) {
-            release(turn, name);
+    if over.is_none_or(|over| over > ctx.now + SHORT) {
+        for name in rolls.iter().flat_map(|roll| queue_of(roll).chain(&roll.nodes.held)) {
+            release(ctx, name);
         }
     }
 }
 
 /// Writes down that a pause has begun or has ended. Of the two tags the first goes only when the second is there, and the
 /// second before the next pause is over, so that what is there says at any moment what is still to be written.
-pub(super) fn note(turn: &mut Turn<'_>, tracks: &[Track<'_>], rest: Option<Rest>) {
-    for track in tracks.iter().filter(|track| track.is_touched()) {
-        let Some(group) = track.group else { continue };
+pub(super) fn note(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], rest: Option<Rest>) {
+    for roll in rolls.iter().filter(|roll| roll.is_touched()) {
+        let Some(group) = roll.group else { continue };
         if rest == Some(Rest::Paused) {
             if group.tags.contains_key(mark::RESUMED) {
-                untag(turn, track.name, mark::RESUMED);
+                untag(ctx, roll.name, mark::RESUMED);
             }
-            moment(turn, track, group, "beginning of a pause", mark::PAUSED);
-        } else if track.moment(&turn.scope.run, mark::PAUSED).is_some() {
-            if track.moment(&turn.scope.run, mark::RESUMED).is_some() {
-                untag(turn, track.name, mark::PAUSED);
+            moment(ctx, roll, group, "beginning of a pause", mark::PAUSED);
+        } else if roll.moment(&ctx.scope.run, mark::PAUSED).is_some() {
+            if roll.moment(&ctx.scope.run, mark::RESUMED).is_some() {
+                untag(ctx, roll.name, mark::PAUSED);
             } else {
-                moment(turn, track, group, "end of a pause", mark::RESUMED);
+                moment(ctx, roll, group, "end of a pause", mark::RESUMED);
             }
         }
     }
 }
 
 /// Writes a moment down, unless it is; what a run that is over has left goes first.
-fn moment(turn: &mut Turn<'_>, track: &Track<'_>, group: &NodeGroup, what: &str, key: &str) {
-    if track.moment(&turn.scope.run, key).is_some() {
+fn moment(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup, what: &str, key: &str) {
+    if roll.moment(&ctx.scope.run, key).is_some() {
         return;
     }
     if group.tags.contains_key(key) {
-        untag(turn, track.name, key);
+        untag(ctx, roll.name, key);
         return;
     }
-    let value = Moment { run: turn.scope.run.clone(), at: turn.now }.to_text();
-    tag(turn, track.name, what, key, value);
+    let value = Moment { run: ctx.scope.run.clone(), at: ctx.now }.to_text();
+    tag(ctx, roll.name, what, key, value);
 }
 
 /// When a group's last pause ended, if one has.
-pub(super) fn resumed(turn: &Turn<'_>, track: &Track<'_>) -> Option<Time> {
-    track.moment(&turn.scope.run, mark::RESUMED)
+pub(super) fn resumed(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Option<Time> {
+    roll.moment(&ctx.scope.run, mark::RESUMED)
 }
 
 /// Since when the run may act, where that is known from the plan.
-pub(super) fn over_since(turn: &Turn<'_>) -> Option<Time> {
-    turn.scope.plan.care.windows.opened(turn.now)
+pub(super) fn over_since(ctx: &Context<'_>) -> Option<Time> {
+    ctx.scope.plan.care.windows.opened(ctx.now)
 }

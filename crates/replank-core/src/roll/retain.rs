@@ -9,12 +9,12 @@
 
 use replank_model::time::Time;
 
+use super::context::{Context, GroupRoll};
 use super::evict::end_instance;
 use super::member::{Member, Scope};
 use super::prepare::{MARK_LIFE, tag, untag};
 use super::start;
-use super::turn::{Track, Turn};
-use replank_facts::load::Load;
+use replank_facts::node_pods::NodePods;
 use replank_facts::plan::Retained;
 use replank_protocol::command::{Mark, NodeRole, Replacement};
 use replank_protocol::mark::{self, Until};
@@ -31,43 +31,43 @@ pub(super) fn keeps_nodes(scope: &Scope) -> bool {
 }
 
 /// Keeps a node that is empty.
-pub(super) fn keep(turn: &mut Turn<'_>, member: &Member, since: Time) {
-    let mark = Mark { role: NodeRole::Retained, since, expires: turn.now + MARK_LIFE };
-    let key = turn.key("retain", &member.uid);
-    turn.mark(member, "node to be kept", key, mark);
+pub(super) fn keep(ctx: &mut Context<'_>, member: &Member, since: Time) {
+    let mark = Mark { role: NodeRole::Retained, since, expires: ctx.now + MARK_LIFE };
+    let key = ctx.key("retain", &member.uid);
+    ctx.mark(member, "node to be kept", key, mark);
 }
 
 /// Whether nothing is kept any more.
-pub(super) fn is_over(turn: &mut Turn<'_>, track: &Track<'_>) -> bool {
-    if kept(turn.scope) == Retained::None || track.begun.is_none() {
+pub(super) fn is_over(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    if kept(ctx.scope) == Retained::None || roll.begun.is_none() {
         return true;
     }
-    let Some(until) = track.retained_until else {
-        if track.group.is_some_and(|group| group.tags.contains_key(mark::RETAINED)) {
+    let Some(until) = roll.retained_until else {
+        if roll.group.is_some_and(|group| group.tags.contains_key(mark::RETAINED)) {
             // A run that is over has left it.
-            untag(turn, track.name, mark::RETAINED);
+            untag(ctx, roll.name, mark::RETAINED);
         } else {
-            let until = turn.now + turn.scope.plan.care.retain.span;
-            let value = Until { run: turn.scope.run.clone(), until }.to_text();
-            tag(turn, track.name, "end of retention", mark::RETAINED, value);
+            let until = ctx.now + ctx.scope.plan.care.retain.span;
+            let value = Until { run: ctx.scope.run.clone(), until }.to_text();
+            tag(ctx, roll.name, "end of retention", mark::RETAINED, value);
         }
         return false;
     };
-    if turn.now < until {
-        turn.wait_until(track.subject(), WaitingOn::Retained { until }, until);
+    if ctx.now < until {
+        ctx.wait_until(roll.subject(), WaitingOn::Retained { until }, until);
         return false;
     }
-    end(turn, track);
-    track.lane.retained.is_empty()
+    end(ctx, roll);
+    roll.nodes.retained.is_empty()
 }
 
 /// Ends the nodes that were kept. One that has got pods since then is drained once more.
-pub(super) fn end(turn: &mut Turn<'_>, track: &Track<'_>) {
-    for name in &track.lane.retained {
-        if Load::of(turn.view, &turn.scope.plan, name).is_empty() {
-            end_instance(turn, turn.member(name), Vec::new(), Replacement::Decrement);
+pub(super) fn end(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
+    for name in &roll.nodes.retained {
+        if NodePods::of(ctx.view, &ctx.scope.plan, name).is_empty() {
+            end_instance(ctx, ctx.member(name), Vec::new(), Replacement::Decrement);
         } else {
-            start::begin(turn, name, turn.now, turn.now);
+            start::begin(ctx, name, ctx.now, ctx.now);
         }
     }
 }

@@ -12,11 +12,11 @@ use std::sync::Arc;
 use replank_model::object::workload::Deployment;
 use replank_model::view::View;
 
+use super::context::Context;
 use super::evict::Works;
 use super::member::{Member, Scope};
 use super::prepare::MARK_LIFE;
-use super::turn::Turn;
-use replank_facts::load::{Bound, Load};
+use replank_facts::node_pods::{Bound, NodePods};
 use replank_facts::plan::Singletons;
 use replank_facts::singleton::{is_being_replaced, is_restarted_by, is_singleton, surging};
 use replank_protocol::command::{Effect, KubernetesEffect, Mark, NodeRole, Restartable, WorkloadTarget};
@@ -37,17 +37,17 @@ pub(super) fn moved_by<'v>(scope: &Scope, view: &'v View, bound: &Bound) -> Opti
 }
 
 /// Moves a pod by a rolling restart of its Deployment; whether that is how it moves.
-pub(super) fn surge(turn: &mut Turn<'_>, works: &mut Works<'_>, bound: &Bound) -> bool {
-    let Some(deployment) = moved_by(turn.scope, turn.view, bound) else { return false };
+pub(super) fn surge(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) -> bool {
+    let Some(deployment) = moved_by(ctx.scope, ctx.view, bound) else { return false };
     let subject = Subject::Pod(bound.pod.meta.key());
     let restarted = deployment.spec.template.meta.annotations.value(mark::RESTARTED_AT);
     if is_being_replaced(deployment, &bound.pod) {
         let since = restarted.and_then(|text| text.parse().ok());
-        turn.wait(subject, WaitingOn::Restart { workload: deployment.meta.key(), since });
+        ctx.wait(subject, WaitingOn::Restart { workload: deployment.meta.key(), since });
         return true;
     }
     if let Err(on) = works.find_room_beside(&bound.pod) {
-        turn.wait(subject, on);
+        ctx.wait(subject, on);
         return true;
     }
     let meta = &deployment.meta;
@@ -55,24 +55,24 @@ pub(super) fn surge(turn: &mut Turn<'_>, works: &mut Works<'_>, bound: &Bound) -
     let effect = Effect::Kubernetes(KubernetesEffect::RestartWorkload {
         workload,
         version: meta.resource_version,
-        at: turn.now,
+        at: ctx.now,
     });
     // Each restart makes a new generation: one is asked for once, whatever is seen of it.
-    let key = turn.key("restart", format!("{}/{}", meta.uid, meta.generation));
-    turn.send(subject, "rolling restart of its Deployment", key, effect);
+    let key = ctx.key("restart", format!("{}/{}", meta.uid, meta.generation));
+    ctx.send(subject, "rolling restart of its Deployment", key, effect);
     true
 }
 
 /// Leaves a node out that has a pod which the plan does not move; whether it is left out.
-pub(super) fn skip(turn: &mut Turn<'_>, member: &Member, load: &Load) -> bool {
-    let is_left_out = match turn.scope.plan.care.singletons {
-        Singletons::Skip => load.movers.iter().any(|bound| is_singleton(turn.view, bound.ix, &bound.pod)),
+pub(super) fn skip(ctx: &mut Context<'_>, member: &Member, load: &NodePods) -> bool {
+    let is_left_out = match ctx.scope.plan.care.singletons {
+        Singletons::Skip => load.movers.iter().any(|bound| is_singleton(ctx.view, bound.ix, &bound.pod)),
         Singletons::Evict | Singletons::Surge => false,
     };
     if is_left_out {
-        let mark = Mark { role: NodeRole::Skipped, since: turn.now, expires: turn.now + MARK_LIFE };
-        let key = turn.key("skip", &member.uid);
-        turn.mark(member, "node to be left out", key, mark);
+        let mark = Mark { role: NodeRole::Skipped, since: ctx.now, expires: ctx.now + MARK_LIFE };
+        let key = ctx.key("skip", &member.uid);
+        ctx.mark(member, "node to be left out", key, mark);
     }
     is_left_out
 }

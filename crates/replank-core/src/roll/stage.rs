@@ -6,8 +6,8 @@
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 
+use super::context::{Context, GroupRoll};
 use super::prepare::{tag, untag};
-use super::turn::{Track, Turn};
 use replank_facts::plan::Stage;
 use replank_protocol::mark::{self, Until};
 use replank_protocol::waiting::WaitingOn;
@@ -26,19 +26,19 @@ pub(super) enum Standing {
 }
 
 /// How far a group is with its stages.
-pub(super) fn standing(turn: &Turn<'_>, track: &Track<'_>) -> Standing {
-    let Some(begun) = &track.begun else { return Standing::Over };
-    let replaced = track.gone();
-    for (number, stage) in (1..).zip(turn.scope.plan.stages(begun.nodes)) {
+pub(super) fn standing(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Standing {
+    let Some(begun) = &roll.begun else { return Standing::Over };
+    let replaced = roll.gone();
+    for (number, stage) in (1..).zip(ctx.scope.plan.stages(begun.nodes)) {
         if replaced < stage.nodes {
             return Standing::Under { number, stage, replaced };
         }
         if stage.pause == Span::ZERO {
             continue;
         }
-        match track.until(&turn.scope.run, &key(number)) {
+        match roll.until(&ctx.scope.run, &key(number)) {
             None => return Standing::Unwritten { number, stage },
-            Some(until) if until > turn.now => return Standing::Watched { number, until },
+            Some(until) if until > ctx.now => return Standing::Watched { number, until },
             Some(_) => {}
         }
     }
@@ -46,22 +46,22 @@ pub(super) fn standing(turn: &Turn<'_>, track: &Track<'_>) -> Standing {
 }
 
 /// Whether new nodes are still on trial.
-pub(super) fn is_on_trial(turn: &Turn<'_>, tracks: &[Track<'_>]) -> bool {
-    tracks.iter().any(|track| standing(turn, track) != Standing::Over)
+pub(super) fn is_on_trial(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
+    rolls.iter().any(|roll| standing(ctx, roll) != Standing::Over)
 }
 
 /// Whether one more node of a group may be begun, beside those that are being drained; says why not.
-pub(super) fn is_open(turn: &mut Turn<'_>, track: &Track<'_>, active: u32) -> bool {
-    let is_canary = turn.scope.plan.canary.is_some();
-    match standing(turn, track) {
+pub(super) fn is_open(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, active: u32) -> bool {
+    let is_canary = ctx.scope.plan.canary.is_some();
+    match standing(ctx, roll) {
         Standing::Over => true,
         Standing::Under { number, stage, replaced } => {
             if replaced + active < stage.nodes {
                 return true;
             }
             let nodes = stage.nodes;
-            turn.wait(
-                track.subject(),
+            ctx.wait(
+                roll.subject(),
                 if is_canary {
                     WaitingOn::Canary { replaced, nodes }
                 } else {
@@ -75,33 +75,33 @@ pub(super) fn is_open(turn: &mut Turn<'_>, track: &Track<'_>, active: u32) -> bo
 }
 
 /// Writes down until when a stage that is through is watched, and says what is watched.
-pub(super) fn watch(turn: &mut Turn<'_>, track: &Track<'_>) {
-    match standing(turn, track) {
+pub(super) fn watch(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
+    match standing(ctx, roll) {
         Standing::Unwritten { number, stage } => {
             let key = key(number);
-            if track.group.is_some_and(|group| group.tags.contains_key(&key)) {
+            if roll.group.is_some_and(|group| group.tags.contains_key(&key)) {
                 // A run that is over has left it.
-                untag(turn, track.name, &key);
+                untag(ctx, roll.name, &key);
                 return;
             }
-            let until = Until { run: turn.scope.run.clone(), until: turn.now + stage.pause };
-            tag(turn, track.name, "end of a stage", &key, until.to_text());
+            let until = Until { run: ctx.scope.run.clone(), until: ctx.now + stage.pause };
+            tag(ctx, roll.name, "end of a stage", &key, until.to_text());
         }
         Standing::Watched { number, until } => {
-            let is_canary = turn.scope.plan.canary.is_some();
+            let is_canary = ctx.scope.plan.canary.is_some();
             let on =
                 if is_canary { WaitingOn::Soak { until } } else { WaitingOn::Bake { wave: number, until } };
-            turn.wait_until(track.subject(), on, until);
+            ctx.wait_until(roll.subject(), on, until);
         }
         Standing::Under { .. } | Standing::Over => {}
     }
 }
 
 /// The last moment at which a stage of a group ended, if one has.
-pub(super) fn last_end(turn: &Turn<'_>, track: &Track<'_>) -> Option<Time> {
-    let tags = track.group?.tags.iter().filter(|(key, _)| key.starts_with(mark::STAGE));
-    let ends = tags.filter_map(|(_, value)| Until::read(value)).filter(|until| until.run == turn.scope.run);
-    ends.map(|until| until.until).filter(|until| *until <= turn.now).max()
+pub(super) fn last_end(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Option<Time> {
+    let tags = roll.group?.tags.iter().filter(|(key, _)| key.starts_with(mark::STAGE));
+    let ends = tags.filter_map(|(_, value)| Until::read(value)).filter(|until| until.run == ctx.scope.run);
+    ends.map(|until| until.until).filter(|until| *until <= ctx.now).max()
 }
 
 fn key(number: u32) -> Text {

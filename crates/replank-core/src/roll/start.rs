@@ -23,14 +23,14 @@ use replank_model::text::{Namespace, NodeName, Zone};
 use replank_model::time::{Span, Time};
 use rustc_hash::FxHashMap;
 
+use super::context::{Context, GroupRoll};
 use super::evict::{Drain, Spare, Works, batch_is_over, wait_for};
-use super::member::{Member, Stand};
+use super::member::{Member, NodeState};
 use super::prepare::MARK_LIFE;
 use super::singleton;
 use super::stage;
-use super::turn::{Track, Turn};
 use replank_facts::drain::Otherwise;
-use replank_facts::load::Load;
+use replank_facts::node_pods::NodePods;
 use replank_facts::plan::{OnDeadline, Order, Standing};
 use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::waiting::{Subject, WaitingOn};
@@ -42,22 +42,22 @@ const LOOK_AROUND: Span = Span::from_secs(60);
 
 /// Begins as many nodes as there are free places for.
 pub(super) fn start(
-    turn: &mut Turn<'_>,
-    tracks: &[Track<'_>],
+    ctx: &mut Context<'_>,
+    rolls: &[GroupRoll<'_>],
     drains: &[Drain<'_>],
     spare: &mut Spare,
     works: &mut Works<'_>,
 ) {
-    let mut places = Places::of(turn, tracks, drains, spare);
-    for (number, track) in tracks.iter().enumerate() {
-        hold(turn, track);
-        while let Some(from) = places.next(turn, tracks, number) {
-            let Some(name) = choose(turn, track, number, &places.starting, spare, works) else { break };
-            let Stand::Doomed { since, .. } = turn.member(&name).stand else { break };
-            begin(turn, &name, since, from);
+    let mut places = Places::of(ctx, rolls, drains, spare);
+    for (number, roll) in rolls.iter().enumerate() {
+        hold(ctx, roll);
+        while let Some(from) = places.next(ctx, rolls, number) {
+            let Some(name) = choose(ctx, roll, number, &places.starting, spare, works) else { break };
+            let NodeState::Doomed { since, .. } = ctx.member(&name).state else { break };
+            begin(ctx, &name, since, from);
             places.take(number, name, from);
         }
-        queue(turn, track, &places);
+        queue(ctx, roll, &places);
     }
 }
 
@@ -75,29 +75,29 @@ struct Places {
 
 impl Places {
     /// What is about to be drained is no capacity any more.
-    fn of(turn: &mut Turn<'_>, tracks: &[Track<'_>], drains: &[Drain<'_>], spare: &mut Spare) -> Self {
+    fn of(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], drains: &[Drain<'_>], spare: &mut Spare) -> Self {
         let mut places = Self {
-            active: vec![0; tracks.len()],
+            active: vec![0; rolls.len()],
             last: drains.iter().map(|drain| drain.from).max(),
             starting: BTreeSet::new(),
-            has_begun: !drains.is_empty() || tracks.iter().any(|track| track.gone() > 0),
+            has_begun: !drains.is_empty() || rolls.iter().any(|roll| roll.gone() > 0),
         };
         for drain in drains {
-            places.active[drain.track] += 1;
+            places.active[drain.roll] += 1;
         }
-        for (name, from) in turn.sent.drains(turn.now) {
-            let Some(member) = turn.fleet.members.get(&name) else { continue };
-            let Stand::Doomed { since, .. } = member.stand else { continue };
-            let Some(number) = tracks.iter().position(|track| turn.is_in(member, track)) else { continue };
-            begin(turn, &name, since, from);
+        for (name, from) in ctx.sent.drains(ctx.now) {
+            let Some(member) = ctx.fleet.members.get(&name) else { continue };
+            let NodeState::Doomed { since, .. } = member.state else { continue };
+            let Some(number) = rolls.iter().position(|roll| ctx.is_in(member, roll)) else { continue };
+            begin(ctx, &name, since, from);
             spare.give_up(number, member);
             places.take(number, name, from);
         }
         places
     }
 
-    fn take(&mut self, track: usize, name: NodeName, from: Time) {
-        self.active[track] += 1;
+    fn take(&mut self, roll: usize, name: NodeName, from: Time) {
+        self.active[roll] += 1;
         self.last = self.last.max(Some(from));
         self.starting.insert(name);
         self.has_begun = true;
@@ -108,79 +108,79 @@ impl Places {
     }
 
     /// From when on the next node of a group may be drained; `None` if none may be begun yet.
-    fn next(&self, turn: &mut Turn<'_>, tracks: &[Track<'_>], number: usize) -> Option<Time> {
-        let track = &tracks[number];
-        let limit = turn.scope.plan.pace.parallel;
-        let has_candidate = track.lane.queued() > 0 || late(turn, track).next().is_some();
+    fn next(&self, ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], number: usize) -> Option<Time> {
+        let roll = &rolls[number];
+        let limit = ctx.scope.plan.pace.parallel;
+        let has_candidate = roll.nodes.queued() > 0 || late(ctx, roll).next().is_some();
         if self.total() >= limit || !has_candidate {
             return None;
         }
-        if let Some(until) = self.last.filter(|last| *last > turn.now) {
-            turn.wait_until(track.subject(), WaitingOn::Pace { until }, until);
+        if let Some(until) = self.last.filter(|last| *last > ctx.now) {
+            ctx.wait_until(roll.subject(), WaitingOn::Pace { until }, until);
             return None;
         }
-        let pause = if self.has_begun { turn.scope.plan.pace.between_nodes } else { Span::ZERO };
-        let from = turn.now + pause;
-        if let Standing::Closed(opens) = turn.scope.plan.care.windows.at(from) {
+        let pause = if self.has_begun { ctx.scope.plan.pace.between_nodes } else { Span::ZERO };
+        let from = ctx.now + pause;
+        if let Standing::Closed(opens) = ctx.scope.plan.care.windows.at(from) {
             // Its drain would begin in the next window; until then it may as well take pods.
-            turn.wait_until(track.subject(), WaitingOn::Window { opens }, opens);
+            ctx.wait_until(roll.subject(), WaitingOn::Window { opens }, opens);
             return None;
         }
-        stage::is_open(turn, track, self.active[number]).then_some(from)
+        stage::is_open(ctx, roll, self.active[number]).then_some(from)
     }
 }
 
-pub(super) fn begin(turn: &mut Turn<'_>, name: &NodeName, since: Time, from: Time) {
-    let member = turn.member(name);
-    let mark = Mark { role: NodeRole::Draining { from }, since, expires: turn.now + MARK_LIFE };
-    let key = turn.key("drain", &member.uid);
-    turn.mark(member, "beginning of the drain", key, mark);
+pub(super) fn begin(ctx: &mut Context<'_>, name: &NodeName, since: Time, from: Time) {
+    let member = ctx.member(name);
+    let mark = Mark { role: NodeRole::Draining { from }, since, expires: ctx.now + MARK_LIFE };
+    let key = ctx.key("drain", &member.uid);
+    ctx.mark(member, "beginning of the drain", key, mark);
 }
 
 /// Says what the nodes wait for that cannot be begun.
-fn hold(turn: &mut Turn<'_>, track: &Track<'_>) {
-    for name in &track.lane.held {
-        let member = turn.member(name);
-        if let Stand::Doomed { since, load } = &member.stand {
-            wait_for(turn, member, *since, load);
+fn hold(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
+    for name in &roll.nodes.held {
+        let member = ctx.member(name);
+        if let NodeState::Doomed { since, load } = &member.state {
+            wait_for(ctx, member, *since, load);
         }
     }
 }
 
 /// Says how many nodes have not had their turn.
-fn queue(turn: &mut Turn<'_>, track: &Track<'_>, places: &Places) {
-    let waiting = track
-        .lane
+fn queue(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, places: &Places) {
+    let waiting = roll
+        .nodes
         .queued()
-        .saturating_sub(places.starting.iter().filter(|name| turn.is_in(turn.member(name), track)).count());
+        .saturating_sub(places.starting.iter().filter(|name| ctx.is_in(ctx.member(name), roll)).count());
     if waiting > 0 {
         let nodes = u32::try_from(waiting).unwrap_or(u32::MAX);
-        let limit = turn.scope.plan.pace.parallel;
-        turn.wait(track.subject(), WaitingOn::Turn { nodes, active: places.total(), limit });
+        let limit = ctx.scope.plan.pace.parallel;
+        ctx.wait(roll.subject(), WaitingOn::Turn { nodes, active: places.total(), limit });
     }
 }
 
 /// The next node to be begun, its pods put in place.
 fn choose(
-    turn: &mut Turn<'_>,
-    track: &Track<'_>,
+    ctx: &mut Context<'_>,
+    roll: &GroupRoll<'_>,
     number: usize,
     starting: &BTreeSet<NodeName>,
     spare: &mut Spare,
     works: &mut Works<'_>,
 ) -> Option<NodeName> {
-    let is_idle = track.lane.draining.is_empty() && starting.is_empty();
-    let is_round = turn.now.as_millis() % LOOK_AROUND.as_millis() == 0;
+    let is_idle = roll.nodes.draining.is_empty() && starting.is_empty();
+    let is_round = ctx.now.as_millis() % LOOK_AROUND.as_millis() == 0;
     let depth = if is_idle && is_round { usize::MAX } else { LOOK_AHEAD };
     let mut hopeless = Hopeless::default();
     let mut first_reason = None;
-    for name in candidates(turn, track, starting, depth) {
+    for name in candidates(ctx, roll, starting, depth) {
         if starting.contains(&name) {
             continue;
         }
-        let member = turn.member(&name);
-        let Stand::Doomed { since, load } = &member.stand else { continue };
-        if singleton::skip(turn, member, load) {
+        let member = ctx.member(&name);
+        let NodeState::Doomed { since, load } = &member.state else { continue };
+        if singleton::skip(ctx, member, load) {
             continue;
         }
         let point = works.point();
@@ -188,8 +188,8 @@ fn choose(
         let fits = spare
             .check(number, member)
             .map_err(by_node)
-            .and_then(|()| works.can_be_emptied(turn, load))
-            .and_then(|()| has_room(turn, works, &mut hopeless, *since, load).map_err(by_node));
+            .and_then(|()| works.can_be_emptied(ctx, load))
+            .and_then(|()| has_room(ctx, works, &mut hopeless, *since, load).map_err(by_node));
         match fits {
             Ok(()) => {
                 spare.take(number, member).expect("it was just checked");
@@ -202,11 +202,11 @@ fn choose(
         }
     }
     if let Some((what, on)) = first_reason {
-        turn.wait(what, on);
+        ctx.wait(what, on);
         if is_idle {
             let millis = LOOK_AROUND.as_millis();
-            let next = (turn.now.as_millis().div_euclid(millis) + 1).saturating_mul(millis);
-            turn.wake_at(Time::from_millis(next));
+            let next = (ctx.now.as_millis().div_euclid(millis) + 1).saturating_mul(millis);
+            ctx.wake_at(Time::from_millis(next));
         }
     }
     None
@@ -214,53 +214,53 @@ fn choose(
 
 /// The first nodes of each zone, in the plan's order; and nodes whose batch pods are over and are to be evicted, last.
 fn candidates(
-    turn: &Turn<'_>,
-    track: &Track<'_>,
+    ctx: &Context<'_>,
+    roll: &GroupRoll<'_>,
     starting: &BTreeSet<NodeName>,
     depth: usize,
 ) -> Vec<NodeName> {
-    let by_zone = turn.scope.plan.order == Order::ZoneByZone;
-    let keeps_zones = turn.scope.plan.budget.min_ready_per_zone > 0 && !by_zone;
+    let by_zone = ctx.scope.plan.order == Order::ZoneByZone;
+    let keeps_zones = ctx.scope.plan.budget.min_ready_per_zone > 0 && !by_zone;
     let mut first: Vec<_> = Vec::new();
-    for (zone, nodes) in &track.lane.queue {
-        let renewed = if keeps_zones { renewed(turn, track, starting, zone) } else { 0 };
+    for (zone, nodes) in &roll.nodes.queue {
+        let renewed = if keeps_zones { renewed(ctx, roll, starting, zone) } else { 0 };
         let zone = if by_zone { zone.as_str() } else { "" };
         first.extend(nodes.iter().take(depth).map(|(rank, name)| (renewed, zone, *rank, name)));
     }
     first.sort();
     if by_zone {
         // A later zone is not begun while an earlier one is being drained.
-        let drained = track.lane.draining.iter().map(|name| turn.member(name).zone.as_str()).min();
+        let drained = roll.nodes.draining.iter().map(|name| ctx.member(name).zone.as_str()).min();
         first.retain(|(_, zone, _, _)| drained.is_none_or(|drained| *zone <= drained));
     }
-    let late = late(turn, track).take(depth);
+    let late = late(ctx, roll).take(depth);
     first.into_iter().map(|(_, _, _, name)| name).chain(late).cloned().collect()
 }
 
 /// New nodes of a zone, and those that will come in place of nodes that are on their way out.
-fn renewed(turn: &Turn<'_>, track: &Track<'_>, starting: &BTreeSet<NodeName>, zone: &Zone) -> u32 {
-    let lane = track.lane;
-    let going = lane.draining.iter().chain(starting).filter(|name| turn.member(name).zone == *zone);
-    let booting = lane.loose_new.iter().filter_map(|id| turn.view.instances().get(id));
+fn renewed(ctx: &Context<'_>, roll: &GroupRoll<'_>, starting: &BTreeSet<NodeName>, zone: &Zone) -> u32 {
+    let nodes = roll.nodes;
+    let going = nodes.draining.iter().chain(starting).filter(|name| ctx.member(name).zone == *zone);
+    let booting = nodes.loose_new.iter().filter_map(|id| ctx.view.instances().get(id));
     let booting = booting.filter(|instance| instance.zone == *zone);
     let soon = u32::try_from(going.count() + booting.count()).unwrap_or(u32::MAX);
-    lane.new.get(zone).copied().unwrap_or(0).saturating_add(soon)
+    nodes.new.get(zone).copied().unwrap_or(0).saturating_add(soon)
 }
 
 /// Nodes that are held by nothing but batch pods that are to be evicted now.
-pub(super) fn late<'a>(turn: &'a Turn<'_>, track: &'a Track<'_>) -> impl Iterator<Item = &'a NodeName> {
-    let is_evicted = turn.scope.plan.batch.on_deadline == OnDeadline::Evict;
-    track.lane.held.iter().filter(move |name| is_evicted && is_late(turn, turn.member(name)))
+pub(super) fn late<'a>(ctx: &'a Context<'_>, roll: &'a GroupRoll<'_>) -> impl Iterator<Item = &'a NodeName> {
+    let is_evicted = ctx.scope.plan.batch.on_deadline == OnDeadline::Evict;
+    roll.nodes.held.iter().filter(move |name| is_evicted && is_late(ctx, ctx.member(name)))
 }
 
-fn is_late(turn: &Turn<'_>, member: &Member) -> bool {
-    let Stand::Doomed { since, load } = &member.stand else { return false };
+fn is_late(ctx: &Context<'_>, member: &Member) -> bool {
+    let NodeState::Doomed { since, load } = &member.state else { return false };
     load.refused.is_empty()
         && load.unrecorded.is_empty()
         && load
             .batch
             .iter()
-            .all(|batch| batch.otherwise == Otherwise::Moves && batch_is_over(turn, *since, batch))
+            .all(|batch| batch.otherwise == Otherwise::Moves && batch_is_over(ctx, *since, batch))
 }
 
 /// Pods for which there was no room in this decision, though nothing of their node had been put in place before them: for
@@ -274,13 +274,13 @@ fn alike(pod: &Pod) -> (*const PodSpec, Namespace) {
 
 /// Whether all pods of a node have room elsewhere, taken together.
 fn has_room(
-    turn: &Turn<'_>,
+    ctx: &Context<'_>,
     works: &mut Works<'_>,
     hopeless: &mut Hopeless,
     since: Time,
-    load: &Load,
+    load: &NodePods,
 ) -> Result<(), WaitingOn> {
-    let batch = load.batch.iter().filter(|batch| batch_is_over(turn, since, batch)).map(|batch| &batch.bound);
+    let batch = load.batch.iter().filter(|batch| batch_is_over(ctx, since, batch)).map(|batch| &batch.bound);
     let pods: Vec<&Arc<Pod>> = load.movers.iter().chain(batch).map(|bound| &bound.pod).collect();
     if let Some(on) = pods.iter().find_map(|pod| hopeless.0.get(&alike(pod))) {
         return Err(on.clone());

@@ -15,10 +15,10 @@
 
 use replank_model::object::cloud::InstanceState;
 
+use super::context::{Context, GroupRoll};
 use super::evict::Drain;
 use super::member::Scope;
-use super::turn::{Track, Turn};
-use replank_facts::load::{LeavingPod, Load};
+use replank_facts::node_pods::{LeavingPod, NodePods};
 use replank_facts::plan::Base;
 use replank_facts::stuck::{self, Census};
 use replank_protocol::command::{Effect, KubernetesEffect, PodTarget};
@@ -34,73 +34,73 @@ pub(super) fn action(scope: &Scope) -> StuckAction {
     }
 }
 
-fn is_stuck(turn: &Turn<'_>, leaving: &LeavingPod) -> bool {
-    stuck::is_stuck(&turn.scope.plan.care.stuck, &leaving.pod, turn.now)
+fn is_stuck(ctx: &Context<'_>, leaving: &LeavingPod) -> bool {
+    stuck::is_stuck(&ctx.scope.plan.care.stuck, &leaving.pod, ctx.now)
 }
 
 /// Whether a node may be ended as far as its pods are concerned: it is empty, or has stuck pods only and the plan says so.
-pub(super) fn may_end(turn: &Turn<'_>, load: &Load) -> bool {
-    let is_left = || load.is_left_to_leaving() && load.leaving.iter().all(|leaving| is_stuck(turn, leaving));
-    match action(turn.scope) {
+pub(super) fn may_end(ctx: &Context<'_>, load: &NodePods) -> bool {
+    let is_left = || load.is_left_to_leaving() && load.leaving.iter().all(|leaving| is_stuck(ctx, leaving));
+    match action(ctx.scope) {
         StuckAction::Report => load.is_empty(),
         StuckAction::ReplaceNode | StuckAction::ForceDelete => load.is_empty() || is_left(),
     }
 }
 
 /// Waits for the pods that are on their way out, and names those that are stuck.
-pub(super) fn wait_for(turn: &mut Turn<'_>, drains: &[Drain<'_>]) {
+pub(super) fn wait_for(ctx: &mut Context<'_>, drains: &[Drain<'_>]) {
     let mut census = None;
     for drain in drains {
         let (stuck, due): (Vec<&LeavingPod>, Vec<&LeavingPod>) =
-            drain.load.leaving.iter().partition(|leaving| is_stuck(turn, leaving));
+            drain.load.leaving.iter().partition(|leaving| is_stuck(ctx, leaving));
         for leaving in stuck {
-            name(turn, &mut census, leaving);
+            name(ctx, &mut census, leaving);
         }
         let from = due.iter().map(|leaving| leaving.due).min();
         if let (Some(from), Some(grace_max)) = (from, due.iter().map(|leaving| leaving.grace).max()) {
             let pods = u32::try_from(due.len()).unwrap_or(u32::MAX);
             let on = WaitingOn::Terminating { pods, grace_max };
-            let until = turn.scope.plan.care.stuck_from(from);
-            turn.wait_until(Subject::Node(drain.member.name.clone()), on, until);
+            let until = ctx.scope.plan.care.stuck_from(from);
+            ctx.wait_until(Subject::Node(drain.member.name.clone()), on, until);
         }
     }
 }
 
 /// Says of a pod on its way out what it waits for; the cluster's stuck pods are counted when one is first met.
-pub(super) fn name(turn: &mut Turn<'_>, census: &mut Option<Census>, leaving: &LeavingPod) {
-    let policy = &turn.scope.plan.care.stuck;
-    let evidence = is_stuck(turn, leaving).then(|| {
-        let census = census.get_or_insert_with(|| Census::of(turn.view, policy, turn.now));
-        census.evidence(turn.view, &leaving.pod)
+pub(super) fn name(ctx: &mut Context<'_>, census: &mut Option<Census>, leaving: &LeavingPod) {
+    let policy = &ctx.scope.plan.care.stuck;
+    let evidence = is_stuck(ctx, leaving).then(|| {
+        let census = census.get_or_insert_with(|| Census::of(ctx.view, policy, ctx.now));
+        census.evidence(ctx.view, &leaving.pod)
     });
     let on = match evidence.flatten() {
-        Some(evidence) => WaitingOn::Stuck { action: action(turn.scope), evidence: Box::new(evidence) },
+        Some(evidence) => WaitingOn::Stuck { action: action(ctx.scope), evidence: Box::new(evidence) },
         None => WaitingOn::Terminating { pods: 1, grace_max: leaving.grace },
     };
-    turn.wait(Subject::Pod(leaving.pod.meta.key()), on);
+    ctx.wait(Subject::Pod(leaving.pod.meta.key()), on);
 }
 
 /// Takes out of the API what is left of stuck pods whose machines are off: only on nodes that bear a mark of this run.
-pub(super) fn force_delete(turn: &mut Turn<'_>, tracks: &[Track<'_>]) {
-    if action(turn.scope) != StuckAction::ForceDelete {
+pub(super) fn force_delete(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) {
+    if action(ctx.scope) != StuckAction::ForceDelete {
         return;
     }
-    for name in tracks.iter().flat_map(|track| &track.lane.leaving) {
-        let member = turn.member(name);
-        let known = turn.view.instances().get(&member.instance);
+    for name in rolls.iter().flat_map(|roll| &roll.nodes.leaving) {
+        let member = ctx.member(name);
+        let known = ctx.view.instances().get(&member.instance);
         let is_off = known.is_none_or(|instance| instance.state == InstanceState::Terminated);
         if !is_off || member.expires.is_none() {
             continue;
         }
-        for leaving in Load::of(turn.view, &turn.scope.plan, name).leaving {
-            if is_stuck(turn, &leaving) {
+        for leaving in NodePods::of(ctx.view, &ctx.scope.plan, name).leaving {
+            if is_stuck(ctx, &leaving) {
                 let (key, uid) = (leaving.pod.meta.key(), leaving.pod.meta.uid.clone());
-                let id = turn.key("force-delete", &uid);
+                let id = ctx.key("force-delete", &uid);
                 let effect = Effect::Kubernetes(KubernetesEffect::ForceDelete {
                     pod: PodTarget { key: key.clone(), uid },
                     instance: member.instance.clone(),
                 });
-                turn.send(Subject::Pod(key), "forced deletion", id, effect);
+                ctx.send(Subject::Pod(key), "forced deletion", id, effect);
             }
         }
     }

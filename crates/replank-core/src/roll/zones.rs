@@ -8,17 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::text::Zone;
 
-use super::fleet::Lane;
-use super::member::Stand;
+use super::context::{Context, GroupRoll};
+use super::fleet::GroupNodes;
+use super::member::NodeState;
 use super::start;
-use super::turn::{Track, Turn};
 
 /// Instances to be launched until every zone in which a node could be begun surely can spare it; 0 if all can.
-pub(super) fn launches(turn: &Turn<'_>, track: &Track<'_>) -> u32 {
-    let short = short(turn, track);
-    let Some(group) = track.group.filter(|_| !short.is_empty()) else { return 0 };
+pub(super) fn launches(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> u32 {
+    let short = short(ctx, roll);
+    let Some(group) = roll.group.filter(|_| !short.is_empty()) else { return 0 };
     let mut alive: BTreeMap<&Zone, u32> = group.zones.iter().map(|zone| (zone, 0)).collect();
-    let instances = turn.view.instances().values().filter(|instance| instance.group == group.name);
+    let instances = ctx.view.instances().values().filter(|instance| instance.group == group.name);
     for instance in instances.filter(|instance| instance.is_counted()) {
         if let Some(count) = alive.get_mut(&instance.zone) {
             *count += 1;
@@ -29,22 +29,22 @@ pub(super) fn launches(turn: &Turn<'_>, track: &Track<'_>) -> u32 {
 }
 
 /// Zones that have a node that could be begun, and can spare none.
-pub(super) fn short<'a>(turn: &'a Turn<'_>, track: &'a Track<'_>) -> BTreeSet<&'a Zone> {
-    let lane: &Lane = track.lane;
-    let needed = turn.scope.plan.budget.min_ready_per_zone;
+pub(super) fn short<'a>(ctx: &'a Context<'_>, roll: &'a GroupRoll<'_>) -> BTreeSet<&'a Zone> {
+    let nodes: &GroupNodes = roll.nodes;
+    let needed = ctx.scope.plan.budget.min_ready_per_zone;
     if needed == 0 {
         return BTreeSet::new();
     }
-    let found = lane.found.iter().map(|name| turn.member(name));
-    let found = found.filter(|member| member.stand == Stand::Found { is_free: true });
-    let late = start::late(turn, track).map(|name| turn.member(name));
-    let zones = lane.queue.keys().chain(found.chain(late).map(|member| &member.zone));
-    zones.filter(|zone| lane.ready.get(*zone).is_none_or(|ready| *ready <= needed)).collect()
+    let found = nodes.found.iter().map(|name| ctx.member(name));
+    let found = found.filter(|member| member.state == NodeState::Found { is_free: true });
+    let late = start::late(ctx, roll).map(|name| ctx.member(name));
+    let zones = nodes.queue.keys().chain(found.chain(late).map(|member| &member.zone));
+    zones.filter(|zone| nodes.ready.get(*zone).is_none_or(|ready| *ready <= needed)).collect()
 }
 
 /// Zones in which old nodes are left.
-pub(super) fn unfinished<'a>(turn: &Turn<'a>, track: &Track<'a>) -> BTreeSet<&'a Zone> {
-    let lane = track.lane;
-    let nodes = lane.found.iter().chain(&lane.held).chain(&lane.draining).chain(&lane.aside);
-    lane.queue.keys().chain(nodes.map(|name| &turn.member(name).zone)).collect()
+pub(super) fn unfinished<'a>(ctx: &Context<'a>, roll: &GroupRoll<'a>) -> BTreeSet<&'a Zone> {
+    let nodes = roll.nodes;
+    let old = nodes.found.iter().chain(&nodes.held).chain(&nodes.draining).chain(&nodes.aside);
+    nodes.queue.keys().chain(old.map(|name| &ctx.member(name).zone)).collect()
 }

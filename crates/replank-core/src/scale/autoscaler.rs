@@ -19,9 +19,9 @@ use replank_model::view::{Change, View};
 use super::RUN;
 use super::backoff::State;
 use super::group::Groups;
-use super::hands::Hands;
-use super::held::Held;
+use super::in_flight::InFlight;
 use super::options::Options;
+use super::ownership::RollOwnership;
 use super::prices::Prices;
 use super::priorities::Priorities;
 use super::scaler::Scaler;
@@ -183,7 +183,7 @@ impl Scale {
         let mut state = cache.state.take().unwrap_or_else(|| State::found(view, &groups, now));
         state.settle_debts(&groups);
         groups.take_hold(&account.rolled, &state.owed);
-        let hands = Hands::of(view, options, now, account, waiting);
+        let in_flight = InFlight::of(view, options, now, account, waiting);
         let scheduler = cache.scheduler.get_or_insert_with(|| Scheduler::load(view));
         let mut ledger = Ledger::new(view, &mut cache.healths);
         for target in account.sent.evictions(now, None) {
@@ -193,12 +193,20 @@ impl Scale {
                 ledger.charge(ix, &view.pods[ix]);
             }
         }
-        let given =
-            Given { view, groups: &groups, options, prices, priorities, state: &state, hands: &hands, now };
-        let turn = self.scaler.turn(given, scheduler, &mut ledger, &mut account.sent);
-        cache.raised.extend(turn.raised);
-        cache.state = Some(turn.state);
-        let decision = turn.out.finish();
+        let given = Given {
+            view,
+            groups: &groups,
+            options,
+            prices,
+            priorities,
+            state: &state,
+            in_flight: &in_flight,
+            now,
+        };
+        let decision = self.scaler.decision(given, scheduler, &mut ledger, &mut account.sent);
+        cache.raised.extend(decision.raised);
+        cache.state = Some(decision.state);
+        let decision = decision.out.finish();
         cache.waiting.clone_from(&decision.waiting);
         cache.due = decision.wake_at;
         cache.is_seen = true;
@@ -209,11 +217,11 @@ impl Scale {
 impl State {
     /// Forgets what groups were to want that is written on them by now, or that no run has in hand any more.
     fn settle_debts(&mut self, groups: &Groups) {
-        self.owed.retain(|name, desired| match groups.get(name).map(|group| group.held) {
-            Some(Held::Run { original, .. }) => original.desired < *desired,
+        self.owed.retain(|name, desired| match groups.get(name).map(|group| group.ownership) {
+            Some(RollOwnership::Run { original, .. }) => original.desired < *desired,
             // Between a run and its way back nothing says how far it is.
-            Some(Held::Closed) => true,
-            Some(Held::Free) | None => false,
+            Some(RollOwnership::Closed) => true,
+            Some(RollOwnership::Free) | None => false,
         });
     }
 }

@@ -16,7 +16,7 @@ use replank_facts::pod_factory::anew;
 use replank_schedule::Scheduler;
 
 /// A pod that would find no place.
-pub(super) struct Misfit {
+pub(super) struct Unschedulable {
     pub(super) node: NodeName,
     pub(super) pod: Key,
     pub(super) message: Text,
@@ -24,12 +24,12 @@ pub(super) struct Misfit {
 
 /// The first pod of nodes that go that would find no place; of equal priority in the order of their names, then in the opposite one,
 /// since nobody knows in which order controllers make them again.
-pub(super) fn misfit(
+pub(super) fn unschedulable(
     given: Given<'_>,
     scheduler: &mut Scheduler,
     going: &[NodeName],
     moving: &[(Key, NodeName)],
-) -> Option<Misfit> {
+) -> Option<Unschedulable> {
     let from: BTreeMap<&Key, &NodeName> = moving.iter().map(|(pod, node)| (pod, node)).collect();
     let displaced = from.keys().filter_map(|key| given.view.pods.by_key(key)).map(anew);
     let waiting = given.view.pods.unordered().map(|(_, pod)| pod);
@@ -48,7 +48,7 @@ fn first(
     going: &[NodeName],
     from: &BTreeMap<&Key, &NodeName>,
     queue: &[Arc<Pod>],
-) -> Option<Misfit> {
+) -> Option<Unschedulable> {
     let mut trial = scheduler.trial();
     for node in going {
         trial.exclude(node);
@@ -65,7 +65,7 @@ fn first(
             Err(error) => {
                 if let Some(node) = from.get(&key) {
                     let message = Text::from(error.to_string());
-                    return Some(Misfit { node: (*node).clone(), pod: key, message });
+                    return Some(Unschedulable { node: (*node).clone(), pod: key, message });
                 }
             }
         }

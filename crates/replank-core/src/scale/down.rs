@@ -20,11 +20,11 @@ use replank_model::view::View;
 use rustc_hash::FxHashMap;
 
 use super::blocks::{PodFate, charge, fate};
-use super::confirm::misfit;
+use super::confirm::unschedulable;
 use super::group::{Group, LeftOut, is_wanted};
-use super::hands::is_emptied;
-use super::held::Held;
+use super::in_flight::is_emptied;
 use super::limits::Totals;
+use super::ownership::RollOwnership;
 use super::up::{Given, Up, is_starting};
 use super::usage::Usage;
 use replank_facts::budget::Ledger;
@@ -209,13 +209,15 @@ pub fn down(given: Given<'_>, scheduler: &mut Scheduler, ledger: &mut Ledger<'_>
             going.iter().flat_map(|one| one.moves.iter().map(|(pod, _)| (pod.clone(), one.node.clone())));
         let moving: Vec<(Key, NodeName)> = moving.collect();
         let names: Vec<NodeName> = going.iter().map(|one| one.node.clone()).collect();
-        let Some(misfit) = misfit(given, scheduler, &names, &moving).filter(|_| !moving.is_empty()) else {
+        let Some(unschedulable) =
+            unschedulable(given, scheduler, &names, &moving).filter(|_| !moving.is_empty())
+        else {
             break;
         };
-        down.unneeded.retain(|one| one.node != misfit.node);
-        down.since.remove(&misfit.node);
-        let keep = Keep::NoPlace { pod: misfit.pod, message: misfit.message };
-        down.kept.push((misfit.node, keep));
+        down.unneeded.retain(|one| one.node != unschedulable.node);
+        down.since.remove(&unschedulable.node);
+        let keep = Keep::NoPlace { pod: unschedulable.pod, message: unschedulable.message };
+        down.kept.push((unschedulable.node, keep));
     }
     down.kept.sort_by(|a, b| a.0.cmp(&b.0));
     down
@@ -251,13 +253,13 @@ fn candidate<'a>(
 ) -> Result<Candidate<'a>, Keep> {
     let Given { view, options, now, .. } = given;
     let name = node.name();
-    if given.hands.leaving.contains(&name) || !is_wanted(view, node) {
+    if given.in_flight.leaving.contains(&name) || !is_wanted(view, node) {
         return Err(Keep::Leaving);
     }
     let Some(group) = owners.get(&name).copied() else {
         return Err(left_out(given, &name));
     };
-    if group.held != Held::Free {
+    if group.ownership != RollOwnership::Free {
         return Err(Keep::InHand);
     }
     if let Some(found) = mark::of(node).filter(|found| found.mark.expires > now) {
@@ -321,12 +323,12 @@ impl Tried<'_, '_, '_> {
     /// Leaves out nodes that a run is about to replace: a pod that is put there would be moved once more.
     fn spare_old_nodes(&mut self) {
         let view = self.given.view;
-        for group in self.given.groups.all.iter().filter(|group| group.held != Held::Free) {
+        for group in self.given.groups.all.iter().filter(|group| group.ownership != RollOwnership::Free) {
             let current = view.groups().get(&group.name).map(|known| known.current);
             let is_old = |name: &&NodeName| {
                 let instance = view.node(name).and_then(|node| view.instances().get(&instance_id_of(node)));
                 let made_from = instance.map(|instance| instance.template);
-                group.held == Held::Closed || made_from != current
+                group.ownership == RollOwnership::Closed || made_from != current
             };
             for name in group.names().filter(is_old) {
                 self.trial.exclude(name);

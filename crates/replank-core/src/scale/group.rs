@@ -10,13 +10,13 @@ use replank_model::object::node::Node;
 use replank_model::text::{GroupName, InstanceId, NodeName, Text, Zone};
 use replank_model::view::View;
 
-use super::held::Held;
 use super::options::Options;
+use super::ownership::RollOwnership;
 use super::tags::{self, BadTag, OwnOptions};
 use super::template::{Ground, computed};
 use replank_facts::group_facts::Facts;
 use replank_facts::groups::{GroupBy, from_nodes, group_of, instance_id_of, zone_of};
-use replank_protocol::provisioner::Maker;
+use replank_protocol::provisioner::Provisioner;
 use replank_protocol::scaling::Market;
 
 /// EKS' label that says how a node was bought.
@@ -74,7 +74,7 @@ pub struct Group {
     /// Whether launches are suspended.
     pub is_suspended: bool,
     /// In whose hands it is besides.
-    pub held: Held,
+    pub ownership: RollOwnership,
 }
 
 impl Group {
@@ -99,13 +99,13 @@ impl Group {
     /// How many nodes may still be added.
     #[must_use]
     pub fn room(&self) -> u32 {
-        self.held.room(self.size)
+        self.ownership.room(self.size)
     }
 
     /// As many nodes as it may have, those aside that a run adds for its own sake.
     #[must_use]
     pub fn max(&self) -> u32 {
-        self.held.max(self.size)
+        self.ownership.max(self.size)
     }
 }
 
@@ -115,7 +115,7 @@ pub enum LeftOut {
     /// Neither `--nodes` nor the tags of `--node-group-auto-discovery` name it.
     NotDiscovered,
     /// Somebody else answers for its nodes.
-    Maker(Maker),
+    Provisioner(Provisioner),
     /// Nothing tells what its nodes would offer.
     UnknownType(Vec<Text>),
     /// Nothing tells in which zones they would be.
@@ -128,7 +128,7 @@ impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotDiscovered => f.write_str("neither --nodes nor the tags of --node-group-auto-discovery name it"),
-            Self::Maker(maker) => write!(f, "its nodes are made by {maker}"),
+            Self::Provisioner(provisioner) => write!(f, "its nodes are made by {provisioner}"),
             Self::UnknownType(types) if types.is_empty() => {
                 f.write_str("it has no node, and no instance type is known: tag it with node-template/resources/cpu and memory")
             }
@@ -216,11 +216,11 @@ impl Groups {
     /// Takes it that a run takes hold of some groups though nothing on them says so yet, and that some are to want so many in the end.
     pub(super) fn take_hold(&mut self, rolled: &BTreeSet<GroupName>, owed: &BTreeMap<GroupName, u32>) {
         for group in &mut self.all {
-            if group.held == Held::Free && rolled.contains(&group.name) {
-                group.held = Held::Closed;
+            if group.ownership == RollOwnership::Free && rolled.contains(&group.name) {
+                group.ownership = RollOwnership::Closed;
             }
             if let Some(least) = owed.get(&group.name) {
-                group.held.at_least(*least);
+                group.ownership.at_least(*least);
             }
         }
     }
@@ -270,14 +270,14 @@ impl Groups {
         let (tags, bad) = tags::read(&name, own_tags.iter().map(|(key, value)| (&**key, &**value)));
         self.bad_tags.extend(bad);
         let nodes: &[&Node] = members.get(&name).map_or(&[], Vec::as_slice);
-        let maker = nodes.iter().map(|node| Maker::of(node)).find(Maker::keeps_its_nodes);
+        let provisioner = nodes.iter().map(|node| Provisioner::of(node)).find(Provisioner::keeps_its_nodes);
         let flag = options.nodes.iter().find(|flag| {
             flag.name == name
                 || facts.is_some_and(|facts| facts.auto_scaling.as_deref() == Some(flag.name.as_str()))
         });
         let (size, bounds) = size(draft, flag.map(|flag| (flag.min, flag.max)), nodes.len());
-        let left_out = match maker {
-            Some(maker) => Some(LeftOut::Maker(maker)),
+        let left_out = match provisioner {
+            Some(provisioner) => Some(LeftOut::Provisioner(provisioner)),
             None if !is_discovered(&own_tags, flag.is_some(), options) => Some(LeftOut::NotDiscovered),
             None if size.max == 0 => Some(LeftOut::Closed),
             None => None,
@@ -321,7 +321,7 @@ impl Groups {
             template,
             origin,
             booting,
-            held: draft.held,
+            ownership: draft.ownership,
         });
     }
 
@@ -355,7 +355,7 @@ struct Draft<'a> {
     zones: Vec<Zone>,
     own_tags: Vec<(Text, Text)>,
     is_suspended: bool,
-    held: Held,
+    ownership: RollOwnership,
     facts: Option<&'a Facts>,
 }
 
@@ -376,7 +376,7 @@ fn drafts<'a>(view: &View, by: &GroupBy, facts: &'a [Facts]) -> BTreeMap<GroupNa
         draft.zones.clone_from(&group.zones);
         draft.own_tags = group.tags.pairs().to_vec();
         draft.is_suspended = group.ways.is_launch_suspended;
-        draft.held = Held::of(group);
+        draft.ownership = RollOwnership::of(group);
     }
     if view.groups().is_empty() {
         for learnt in from_nodes(view, by) {

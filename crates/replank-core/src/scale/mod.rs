@@ -4,12 +4,11 @@
 //! ([`replank_schedule`]), so that a node is not added on which the scheduler then places nothing. Everything here is a function of the
 //! cluster, the groups ([`Groups`]), the settings ([`Options`]), what is remembered ([`State`]) and the time.
 
-mod adopt;
 mod amounts;
+mod apply_facts;
 mod autoscaler;
 mod backoff;
 mod balance;
-mod bench;
 mod blocks;
 mod classes;
 mod confirm;
@@ -17,12 +16,12 @@ mod down;
 mod estimate;
 mod expander;
 mod found;
-mod furnish;
 mod group;
-mod hands;
-mod held;
+mod growth;
+mod in_flight;
 mod limits;
 mod options;
+mod ownership;
 mod pattern;
 mod pending;
 mod prices;
@@ -36,18 +35,19 @@ mod template;
 mod up;
 mod usage;
 mod wake;
+mod what_if;
 
+pub use apply_facts::{FactsApplied, SIMULATED_MAX, apply_facts};
 pub use autoscaler::Autoscaler;
 pub(crate) use autoscaler::Scale;
 pub use backoff::{Backoff, Request, State};
 pub use down::{Down, Keep, Unneeded, down};
 pub use expander::{Choice, Decided, Expander, choose};
 pub use found::{OwnAutoscaler, own_autoscaler, priorities_text};
-pub use furnish::{Furnished, SIMULATED_MAX, furnish};
 pub use group::{Assumed, Bounds, Group, Groups, LeftOut, Origin, UNKNOWN_MAX};
-pub use hands::Hands;
-pub use held::Held;
+pub use in_flight::InFlight;
 pub use options::{DownOptions, FlagError, Limits, NodesFlag, Options};
+pub use ownership::RollOwnership;
 pub use pending::NotAsked;
 pub use prices::{Price, Prices, PricesError};
 pub use priorities::{BadLine, CONFIG_KEY, CONFIG_MAP, Priorities};

@@ -17,13 +17,13 @@ use replank_model::time::{Span, Time};
 use replank_model::view::Ix;
 
 use super::RUN;
-use super::adopt::{adoptions, in_the_end};
 use super::backoff::{Request, State, missing};
 use super::blocks::{PodFate, charge, fate};
 use super::down::{Down, down};
 use super::group::Group;
-use super::hands::is_emptied;
-use super::held::Held;
+use super::growth::{in_the_end, record_growth};
+use super::in_flight::is_emptied;
+use super::ownership::RollOwnership;
 use super::up::{Given, Up, up};
 use super::wake::dues;
 use crate::builder::DecisionBuilder;
@@ -54,7 +54,7 @@ pub(crate) struct Scaler {
 
 /// What is to be done now.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct ScaleDecision {
     /// What is sent, what waits, and when to look again.
     pub(crate) out: DecisionBuilder,
     /// What is remembered from here on.
@@ -67,7 +67,7 @@ pub(crate) struct Turn {
     pub(crate) down: Down,
 }
 
-impl Turn {
+impl ScaleDecision {
     fn new(now: Time, run: RunId, state: State) -> Self {
         let (raised, up, down) = (BTreeMap::new(), Up::default(), Down::default());
         Self { out: DecisionBuilder::new(now, run), state, raised, up, down }
@@ -88,48 +88,48 @@ impl Scaler {
     }
 
     /// What is to be done now. The scheduler knows what the View knows; the ledger is charged with everything that was sent.
-    pub(crate) fn turn(
+    pub(crate) fn decision(
         &self,
         given: Given<'_>,
         scheduler: &mut Scheduler,
         ledger: &mut Ledger<'_>,
         sent: &mut Sent,
-    ) -> Turn {
-        let mut turn = Turn::new(given.now, self.run.clone(), given.state.clone());
-        turn.state.learn(given.view, given.options);
-        turn.state.time_out(&given.groups.all, given.now, given.options);
-        turn.state.wait_for(&given.groups.all, given.now);
-        self.end_late(given, sent, &mut turn);
-        for (key, effect) in adoptions(given) {
+    ) -> ScaleDecision {
+        let mut decision = ScaleDecision::new(given.now, self.run.clone(), given.state.clone());
+        decision.state.learn(given.view, given.options);
+        decision.state.time_out(&given.groups.all, given.now, given.options);
+        decision.state.wait_for(&given.groups.all, given.now);
+        self.end_late(given, sent, &mut decision);
+        for (key, effect) in record_growth(given) {
             let what = Text::from("size that is to be kept");
-            self.send((sent, &mut turn), Subject::Run, &what, &key, effect);
+            self.send((sent, &mut decision), Subject::Run, &what, &key, effect);
         }
-        let state = turn.state.clone();
+        let state = decision.state.clone();
         let given = Given { state: &state, ..given };
         let emptied = self.emptied(given);
-        turn.up = up(given, scheduler);
-        self.raise(given, sent, &mut turn);
+        decision.up = up(given, scheduler);
+        self.raise(given, sent, &mut decision);
         for node in &emptied {
-            self.go_on(given, node, ledger, sent, &mut turn);
+            self.go_on(given, node, ledger, sent, &mut decision);
         }
-        turn.down = down(given, scheduler, ledger, &turn.up);
-        turn.state.unneeded.clone_from(&turn.down.since);
-        self.begin(given, emptied.len(), sent, &mut turn);
-        refuse(&mut turn);
-        dues(given, &turn).into_iter().for_each(|at| turn.wake(at));
-        turn
+        decision.down = down(given, scheduler, ledger, &decision.up);
+        decision.state.unneeded.clone_from(&decision.down.since);
+        self.begin(given, emptied.len(), sent, &mut decision);
+        refuse(&mut decision);
+        dues(given, &decision).into_iter().for_each(|at| decision.wake(at));
+        decision
     }
 
     /// Sends a command, unless it is under way.
     fn send(
         &self,
-        (sent, turn): (&mut Sent, &mut Turn),
+        (sent, decision): (&mut Sent, &mut ScaleDecision),
         subject: Subject,
         what: &Text,
         key: &str,
         effect: Effect,
     ) {
-        let _wish = turn.out.send(sent, (subject, what.clone()), self.key(key), effect);
+        let _wish = decision.out.send(sent, (subject, what.clone()), self.key(key), effect);
     }
 
     fn key(&self, key: &str) -> CommandKey {
@@ -137,22 +137,26 @@ impl Scaler {
     }
 
     /// Raises what groups want. A group is never lowered: instances go by their ids.
-    fn raise(&self, given: Given<'_>, sent: &mut Sent, turn: &mut Turn) {
+    fn raise(&self, given: Given<'_>, sent: &mut Sent, decision: &mut ScaleDecision) {
         let own = format!("{}/", self.run);
-        for (name, zones) in turn.up.additions() {
+        for (name, zones) in decision.up.additions() {
             let Some(group) = given.groups.get(&name) else { continue };
             let subject = Subject::Group(name.clone());
             let what = Text::from("size");
             if sent.is_resized(given.now, &name, &own) {
                 // Decided anew when that is seen.
-                turn.wake(given.now + COMMAND_LIFE);
-                turn.wait(subject, WaitingOn::Effect { what });
+                decision.wake(given.now + COMMAND_LIFE);
+                decision.wait(subject, WaitingOn::Effect { what });
                 continue;
             }
             let count: u32 = zones.values().sum();
             let from = given.view.groups().get(&name).map_or(group.size, |known| known.size);
             // What a run has raised the maximum by is the run's; it gets it back.
-            let max = if group.held == Held::Free { from.max } else { from.max.max(from.desired + count) };
+            let max = if group.ownership == RollOwnership::Free {
+                from.max
+            } else {
+                from.max.max(from.desired + count)
+            };
             let desired = (from.desired + count).min(max);
             let to = GroupSize { desired, max, ..from };
             let count = desired - from.desired;
@@ -161,37 +165,41 @@ impl Scaler {
             }
             let key = format!("raise/{name}/{}-{desired}", from.desired);
             if let Some(kept) = in_the_end(given, group) {
-                turn.raised.insert(self.key(&key), (name.clone(), kept + count));
+                decision.raised.insert(self.key(&key), (name.clone(), kept + count));
             }
             let effect = Effect::Group(GroupEffect::Resize { group: name.clone(), from, to });
-            self.send((sent, turn), subject, &what, &key, effect);
-            turn.state.requests.insert(name, Request { at: given.now, count });
-            turn.state.added = Some(given.now);
+            self.send((sent, decision), subject, &what, &key, effect);
+            decision.state.requests.insert(name, Request { at: given.now, count });
+            decision.state.added = Some(given.now);
         }
-        for (name, request) in &turn.state.requests {
+        for (name, request) in &decision.state.requests {
             let limit = given.groups.get(name).and_then(|group| group.own.provision_max);
             let until = request.at + limit.unwrap_or(given.options.provision_max);
             let on = WaitingOn::NewNodes { count: request.count, until };
-            turn.out.wait(Subject::Group(name.clone()), on);
+            decision.out.wait(Subject::Group(name.clone()), on);
         }
     }
 
     /// Ends instances that have not become nodes in time: their group wants so many less afterwards. Those of a group that a run has in hand are
     /// the run's.
-    fn end_late(&self, given: Given<'_>, sent: &mut Sent, turn: &mut Turn) {
+    fn end_late(&self, given: Given<'_>, sent: &mut Sent, decision: &mut ScaleDecision) {
         for instance in given.view.instances().values() {
             let Some(group) = given.groups.get(&instance.group) else { continue };
             let limit = group.own.provision_max.unwrap_or(given.options.provision_max);
             let due = instance.launched.map(|launched| launched + limit);
             let is_node = instance.node.as_ref().is_some_and(|node| given.view.node(node).is_some());
-            if is_node || !instance.is_counted() || missing(group) == 0 || group.held != Held::Free {
+            if is_node
+                || !instance.is_counted()
+                || missing(group) == 0
+                || group.ownership != RollOwnership::Free
+            {
                 continue;
             }
             match due {
                 Some(due) if due <= given.now => {
-                    self.terminate(given, (sent, turn), instance.id.clone(), group.name.clone(), None);
+                    self.terminate(given, (sent, decision), instance.id.clone(), group.name.clone(), None);
                 }
-                Some(due) => turn.wake(due),
+                Some(due) => decision.wake(due),
                 None => {}
             }
         }
@@ -200,7 +208,7 @@ impl Scaler {
     fn terminate(
         &self,
         given: Given<'_>,
-        (sent, turn): (&mut Sent, &mut Turn),
+        (sent, decision): (&mut Sent, &mut ScaleDecision),
         instance: InstanceId,
         group: GroupName,
         node: Option<NodeTarget>,
@@ -216,7 +224,7 @@ impl Scaler {
             None => Expected::Unregistered,
         };
         let effect = Effect::Group(GroupEffect::Terminate { instance, group, expected, replacement });
-        self.send((sent, turn), subject, &Text::from("termination"), &key, effect);
+        self.send((sent, decision), subject, &Text::from("termination"), &key, effect);
     }
 
     /// Nodes that this autoscaler empties already.
@@ -232,7 +240,7 @@ impl Scaler {
         node: &Node,
         ledger: &mut Ledger<'_>,
         sent: &mut Sent,
-        turn: &mut Turn,
+        decision: &mut ScaleDecision,
     ) {
         let id = instance_id_of(node);
         let is_going = given.view.instances().get(&id).is_some_and(|instance| match instance.state {
@@ -243,10 +251,10 @@ impl Scaler {
             return;
         }
         match owner(given, node) {
-            Some(group) if group.held == Held::Free => {
-                self.empty(given, (node, group), ledger, sent, turn);
+            Some(group) if group.ownership == RollOwnership::Free => {
+                self.empty(given, (node, group), ledger, sent, decision);
             }
-            Some(_) | None => self.let_go(given, node, sent, turn),
+            Some(_) | None => self.release(given, node, sent, decision),
         }
     }
 
@@ -256,7 +264,7 @@ impl Scaler {
         (node, group): (&Node, &Group),
         ledger: &mut Ledger<'_>,
         sent: &mut Sent,
-        turn: &mut Turn,
+        decision: &mut ScaleDecision,
     ) {
         let name = node.name();
         let unread =
@@ -273,7 +281,9 @@ impl Scaler {
                 match fate(given.view, &given.options.down, given.options.expendable_below, pod, given.now) {
                     PodFate::Goes => continue,
                     PodFate::Keeps(why) => Some(why),
-                    PodFate::Moves | PodFate::Ends => self.evict(given, (ix, pod), ledger, sent, turn).err(),
+                    PodFate::Moves | PodFate::Ends => {
+                        self.evict(given, (ix, pod), ledger, sent, decision).err()
+                    }
                 };
             is_empty = false;
             kept.extend(why.map(|why| (pod.meta.key(), why)));
@@ -283,19 +293,19 @@ impl Scaler {
             let pods = u32::try_from(leaving.len()).unwrap_or(u32::MAX);
             let longest = leaving.into_iter().max().unwrap_or(0);
             let grace_max = Span::from_secs(longest.min(given.options.down.grace_max.as_secs()));
-            turn.wait(Subject::Node(name), WaitingOn::Terminating { pods, grace_max });
+            decision.wait(Subject::Node(name), WaitingOn::Terminating { pods, grace_max });
         } else if is_empty {
             let target = NodeTarget { name, uid: node.meta.uid.clone() };
-            self.terminate(given, (sent, turn), instance_id_of(node), group.name.clone(), Some(target));
-            turn.state.deleted = Some(given.now);
+            self.terminate(given, (sent, decision), instance_id_of(node), group.name.clone(), Some(target));
+            decision.state.deleted = Some(given.now);
         } else if !kept.is_empty() && given.now >= since + EVICTION_MAX {
-            self.let_go(given, node, sent, turn);
-            turn.state.failed = Some(given.now);
+            self.release(given, node, sent, decision);
+            decision.state.failed = Some(given.now);
         } else if !kept.is_empty() {
-            turn.wake(since + EVICTION_MAX);
+            decision.wake(since + EVICTION_MAX);
         }
         for (pod, why) in kept {
-            turn.wait(Subject::Pod(pod), kept_by(why));
+            decision.wait(Subject::Pod(pod), kept_by(why));
         }
     }
 
@@ -306,7 +316,7 @@ impl Scaler {
         (ix, pod): (Ix<Pod>, &Pod),
         ledger: &mut Ledger<'_>,
         sent: &mut Sent,
-        turn: &mut Turn,
+        decision: &mut ScaleDecision,
     ) -> Result<(), Blocks> {
         let key = format!("evict/{}", pod.meta.uid);
         let is_claimed = sent.claims(given.now, &self.key(&key));
@@ -321,12 +331,12 @@ impl Scaler {
         let grace_seconds = (pod.grace_seconds() > longest).then_some(longest);
         let effect = Effect::Kubernetes(KubernetesEffect::Evict { pod: target, grace_seconds });
         let subject = Subject::Pod(pod.meta.key());
-        self.send((sent, turn), subject, &Text::from("eviction"), &key, effect);
+        self.send((sent, decision), subject, &Text::from("eviction"), &key, effect);
         Ok(())
     }
 
     /// Takes the mark off a node again, and the cordon.
-    fn let_go(&self, _given: Given<'_>, node: &Node, sent: &mut Sent, turn: &mut Turn) {
+    fn release(&self, _given: Given<'_>, node: &Node, sent: &mut Sent, decision: &mut ScaleDecision) {
         let target = NodeTarget { name: node.name(), uid: node.meta.uid.clone() };
         let effect = Effect::Kubernetes(KubernetesEffect::Uncordon {
             node: target,
@@ -334,18 +344,18 @@ impl Scaler {
         });
         let key = format!("let-go/{}", node.meta.uid);
         let subject = Subject::Node(node.name());
-        self.send((sent, turn), subject, &Text::from("uncordon"), &key, effect);
+        self.send((sent, decision), subject, &Text::from("uncordon"), &key, effect);
     }
 
     /// Cordons the nodes that go next, as many as may be emptied at once.
-    fn begin(&self, given: Given<'_>, under_way: usize, sent: &mut Sent, turn: &mut Turn) {
+    fn begin(&self, given: Given<'_>, under_way: usize, sent: &mut Sent, decision: &mut ScaleDecision) {
         let mut under_way = u32::try_from(under_way).unwrap_or(u32::MAX);
-        for one in turn.down.unneeded.clone() {
+        for one in decision.down.unneeded.clone() {
             let Some(node) = given.view.node(&one.node) else { continue };
             let most = given.options.down.parallel;
             let hold = one.hold.or((under_way >= most).then_some(Hold::Enough { most }));
             if let Some(hold) = hold {
-                turn.wait(Subject::Node(one.node), WaitingOn::NotNeeded { hold });
+                decision.wait(Subject::Node(one.node), WaitingOn::NotNeeded { hold });
                 continue;
             }
             under_way += 1;
@@ -359,14 +369,14 @@ impl Scaler {
             let version = node.meta.resource_version;
             let effect = Effect::Kubernetes(KubernetesEffect::Cordon { node: target, version, mark });
             let subject = Subject::Node(one.node);
-            self.send((sent, turn), subject, &Text::from("cordon"), &key, effect);
+            self.send((sent, decision), subject, &Text::from("cordon"), &key, effect);
         }
     }
 }
 
 /// Names pods that no group helps.
-fn refuse(turn: &mut Turn) {
-    let Turn { out, up, .. } = turn;
+fn refuse(decision: &mut ScaleDecision) {
+    let ScaleDecision { out, up, .. } = decision;
     for refusal in &up.refusals {
         let Some(first) = refusal.pods.first() else { continue };
         let pods = u32::try_from(refusal.pods.len()).unwrap_or(u32::MAX);

@@ -24,7 +24,7 @@ use replank_model::view::View;
 use super::group::{Group, LABEL_CAPACITY, LeftOut};
 use super::options::Options;
 use super::tags::Tags;
-use replank_facts::fresh::DaemonMoulds;
+use replank_facts::fresh::DaemonFactories;
 use replank_facts::group_facts::Facts;
 use replank_facts::groups::zone_of;
 use replank_facts::instance_types::{InstanceType, instance_type};
@@ -217,7 +217,7 @@ pub struct Template {
     nodes: BTreeMap<Zone, Arc<Node>>,
     name_labels: Vec<Text>,
     group: GroupName,
-    moulds: Arc<DaemonMoulds>,
+    factories: Arc<DaemonFactories>,
     /// What it attaches.
     pub drivers: Vec<CsiNodeDriver>,
 }
@@ -234,7 +234,7 @@ pub struct Fresh {
 impl Template {
     /// What a group would add, of whichever of its instance types offers least.
     #[must_use]
-    pub fn of(group: &Group, options: &Options, moulds: &Arc<DaemonMoulds>) -> Self {
+    pub fn of(group: &Group, options: &Options, factories: &Arc<DaemonFactories>) -> Self {
         let template = &group.template;
         let shape = least(&template.shapes);
         let nodes = group.zones.iter().map(|zone| {
@@ -250,7 +250,7 @@ impl Template {
             nodes: nodes.collect(),
             name_labels: template.name_labels.clone(),
             group: group.name.clone(),
-            moulds: moulds.clone(),
+            factories: factories.clone(),
             drivers: shape.csi_drivers,
         }
     }
@@ -264,7 +264,7 @@ impl Template {
         for key in &self.name_labels {
             node.meta.labels = node.meta.labels.with(key.clone(), name.text().clone());
         }
-        let daemons = self.moulds.on(&node);
+        let daemons = self.factories.on(&node);
         Fresh { node: Arc::new(node), daemons }
     }
 

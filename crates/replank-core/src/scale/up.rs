@@ -18,12 +18,11 @@ use replank_model::view::View;
 use super::amounts::{AT_CPU, AT_MEMORY};
 use super::backoff::State;
 use super::balance::are_similar;
-use super::bench::Bench;
 use super::classes::{Class, Classes, repels};
 use super::estimate::{Estimate, Mode, On, fill};
 use super::expander::{Choice, Decided, choose};
 use super::group::{Group, Groups};
-use super::hands::Hands;
+use super::in_flight::InFlight;
 use super::limits::Totals;
 use super::options::Options;
 use super::pending::{NotAsked, Pending};
@@ -32,7 +31,8 @@ use super::priorities::Priorities;
 use super::refuse::{Refusal, refusals};
 use super::source::Stock;
 use super::template::{Template, is_startup};
-use replank_facts::fresh::DaemonMoulds;
+use super::what_if::WhatIf;
+use replank_facts::fresh::DaemonFactories;
 use replank_schedule::{Scheduler, Trial};
 
 /// Pods placed one by one, times groups, up to which every group is counted by the engine. Above, division ranks the groups, and the
@@ -55,7 +55,7 @@ pub struct Given<'a> {
     /// What is remembered.
     pub state: &'a State,
     /// What others have in hand.
-    pub hands: &'a Hands,
+    pub in_flight: &'a InFlight,
     /// When.
     pub now: Time,
 }
@@ -123,33 +123,33 @@ impl Up {
 #[must_use]
 pub fn up(given: Given<'_>, scheduler: &mut Scheduler) -> Up {
     let Given { view, groups, options, now, .. } = given;
-    let mut pending = Pending::of(view, &given.hands.coming, options, now);
+    let mut pending = Pending::of(view, &given.in_flight.coming, options, now);
     let mut up = Up { not_asked: std::mem::take(&mut pending.others), ..Up::default() };
     if pending.asking.is_empty() {
         return up;
     }
     let labels_matter = scheduler.knows_repelling()
         && view.pods.unordered().any(|(_, pod)| pod.node.is_some() && pod.is_active() && repels(pod));
-    let moulds = Arc::new(DaemonMoulds::of(view));
-    let templates = groups.all.iter().map(|group| Template::of(group, options, &moulds)).collect();
+    let factories = Arc::new(DaemonFactories::of(view));
+    let templates = groups.all.iter().map(|group| Template::of(group, options, &factories)).collect();
     let mut trial = scheduler.trial();
-    for pod in &given.hands.coming {
+    for pod in &given.in_flight.coming {
         trial.take_away(view, &pod.meta.key());
     }
     wake(given, &mut trial);
     let classes = Classes::of(&pending.asking, labels_matter);
     let (stocks, upcoming) = stocks(given);
-    let mut bench = Bench::new(view, trial, &groups.all, templates, classes, stocks);
-    up.upcoming = bench.put_upcoming(&upcoming);
-    up.fits = bench.fill_what_is_there();
+    let mut what_if = WhatIf::new(view, trial, &groups.all, templates, classes, stocks);
+    up.upcoming = what_if.put_upcoming(&upcoming);
+    up.fits = what_if.fill_what_is_there();
     let mut totals = Totals::of(view, options);
     for (group, zones) in upcoming.iter().enumerate() {
-        totals.add(bench.templates[group].any(), options, i64::try_from(zones.len()).unwrap_or(i64::MAX));
+        totals.add(what_if.templates[group].any(), options, i64::try_from(zones.len()).unwrap_or(i64::MAX));
     }
-    while let Some(round) = round(given, &mut bench, &mut totals) {
+    while let Some(round) = round(given, &mut what_if, &mut totals) {
         up.rounds.push(round);
     }
-    up.refusals = refusals(given, &mut bench, &totals);
+    up.refusals = refusals(given, &mut what_if, &totals);
     up
 }
 
@@ -185,67 +185,67 @@ fn stocks(given: Given<'_>) -> (Vec<Stock>, Vec<Vec<usize>>) {
 }
 
 /// Chooses a group and takes its nodes to be there; `None` if no group helps.
-fn round(given: Given<'_>, bench: &mut Bench<'_>, totals: &mut Totals) -> Option<Round> {
-    let waiting = bench.classes.all.iter().map(Class::left).sum::<usize>();
+fn round(given: Given<'_>, what_if: &mut WhatIf<'_>, totals: &mut Totals) -> Option<Round> {
+    let waiting = what_if.classes.all.iter().map(Class::left).sum::<usize>();
     if waiting == 0 {
         return None;
     }
-    let candidates: Vec<usize> = (0..bench.groups.len()).filter(|at| bench.could_help(*at)).collect();
-    let is_plain = bench.classes.are_plain();
-    let ranked = match is_plain || bench.classes.one_by_one() * candidates.len() > EXACT_MAX {
+    let candidates: Vec<usize> = (0..what_if.groups.len()).filter(|at| what_if.could_help(*at)).collect();
+    let is_plain = what_if.classes.are_plain();
+    let ranked = match is_plain || what_if.classes.one_by_one() * candidates.len() > EXACT_MAX {
         true => Mode::Division,
         false => Mode::Engine,
     };
     let mut choices = Vec::new();
     let mut sets = Vec::new();
     for group in candidates {
-        let set = similar(given, bench, group);
-        let most = most(given, bench, totals, group);
-        let mark = bench.trial.mark();
-        let filled = fill(bench, &set, ranked, most);
-        bench.trial.revert_to(mark);
+        let set = similar(given, what_if, group);
+        let most = most(given, what_if, totals, group);
+        let mark = what_if.trial.mark();
+        let filled = fill(what_if, &set, ranked, most);
+        what_if.trial.revert_to(mark);
         if filled.estimate.pods() > 0 && !filled.estimate.added.is_empty() {
-            choices.push(choice(given, bench, group, &filled.estimate));
+            choices.push(choice(given, what_if, group, &filled.estimate));
             sets.push((set, most));
         }
     }
     let (chosen, decided) = choose(&choices, &given.options.expanders, given.options.draw)?;
     let (set, most) = &sets[chosen];
-    let filled = fill(bench, set, if is_plain { Mode::Division } else { Mode::Engine }, *most);
+    let filled = fill(what_if, set, if is_plain { Mode::Division } else { Mode::Engine }, *most);
     if filled.estimate.added.is_empty() {
         // Division saw more than the engine: this group does not help after all.
-        let group = bench.groups.iter().position(|group| group.name == choices[chosen].group)?;
-        bench.stocks[group].room = 0;
-        return round(given, bench, totals);
+        let group = what_if.groups.iter().position(|group| group.name == choices[chosen].group)?;
+        what_if.stocks[group].room = 0;
+        return round(given, what_if, totals);
     }
-    let (nodes, opened) = described(bench, &filled.estimate);
+    let (nodes, opened) = described(what_if, &filled.estimate);
     for next in &filled.estimate.added {
-        totals.add(bench.templates[next.group].any(), given.options, 1);
+        totals.add(what_if.templates[next.group].any(), given.options, 1);
     }
-    bench.keep(filled);
+    what_if.keep(filled);
     Some(Round { choices, chosen, decided, nodes, opened })
 }
 
 /// The most nodes that one choice adds.
-fn most(given: Given<'_>, bench: &Bench<'_>, totals: &Totals, group: usize) -> usize {
-    let (room, _) = totals.room(bench.templates[group].any(), given.options);
+fn most(given: Given<'_>, what_if: &WhatIf<'_>, totals: &Totals, group: usize) -> usize {
+    let (room, _) = totals.room(what_if.templates[group].any(), given.options);
     room.min(given.options.per_scale_up_max) as usize
 }
 
 /// A group and those that are kept at its size.
-fn similar(given: Given<'_>, bench: &Bench<'_>, group: usize) -> Vec<usize> {
+fn similar(given: Given<'_>, what_if: &WhatIf<'_>, group: usize) -> Vec<usize> {
     if !given.options.balances {
         return vec![group];
     }
-    let of = |at: usize| (bench.templates[at].any(), &bench.probes[at][0].free);
+    let of = |at: usize| (what_if.templates[at].any(), &what_if.probes[at][0].free);
     let is_alike = |at: &usize| {
-        *at == group || (bench.could_help(*at) && are_similar(of(group), of(*at), given.options))
+        *at == group || (what_if.could_help(*at) && are_similar(of(group), of(*at), given.options))
     };
-    (0..bench.groups.len()).filter(is_alike).collect()
+    (0..what_if.groups.len()).filter(is_alike).collect()
 }
 
-fn choice(given: Given<'_>, bench: &Bench<'_>, group: usize, estimate: &Estimate) -> Choice {
-    let of = |at: usize| bench.templates[at].any();
+fn choice(given: Given<'_>, what_if: &WhatIf<'_>, group: usize, estimate: &Estimate) -> Choice {
+    let of = |at: usize| what_if.templates[at].any();
     let mut capacity = [0i128; 2];
     let mut wanted = [0i128; 2];
     let mut price: Option<i64> = Some(0);
@@ -254,12 +254,12 @@ fn choice(given: Given<'_>, bench: &Bench<'_>, group: usize, estimate: &Estimate
         let value = |name: &str| node.status.capacity.get(name);
         capacity[0] += i128::from(value(CPU).map_or(0, Quantity::milli_value));
         capacity[1] += i128::from(value(MEMORY).map_or(0, Quantity::value));
-        let own = dearest(given.prices, &bench.groups[next.group]);
+        let own = dearest(given.prices, &what_if.groups[next.group]);
         price = price.zip(own).map(|(sum, own)| sum.saturating_add(own));
     }
     for put in &estimate.puts {
         if let On::Slot(_) = put.on {
-            let request = &bench.classes.all[put.class].request;
+            let request = &what_if.classes.all[put.class].request;
             let pods = i128::try_from(put.pods).unwrap_or(i128::MAX);
             wanted[0] += i128::from(request[AT_CPU]) * pods;
             wanted[1] += i128::from(request[AT_MEMORY]) * pods;
@@ -269,7 +269,7 @@ fn choice(given: Given<'_>, bench: &Bench<'_>, group: usize, estimate: &Estimate
         0 => 0,
         all => (all - wanted[at]) * 1_000_000 / all,
     };
-    let own = &bench.groups[group];
+    let own = &what_if.groups[group];
     Choice {
         group: own.name.clone(),
         nodes: u32::try_from(estimate.added.len()).unwrap_or(u32::MAX),
@@ -287,19 +287,19 @@ fn dearest(prices: &Prices, group: &Group) -> Option<i64> {
 }
 
 /// New nodes with their pods, and pods that went to nodes that were there.
-fn described(bench: &Bench<'_>, estimate: &Estimate) -> (Vec<NewNode>, Vec<(Key, NodeName)>) {
+fn described(what_if: &WhatIf<'_>, estimate: &Estimate) -> (Vec<NewNode>, Vec<(Key, NodeName)>) {
     let mut nodes: Vec<NewNode> = estimate
         .added
         .iter()
         .map(|next| {
-            let group = &bench.groups[next.group];
+            let group = &what_if.groups[next.group];
             NewNode { group: group.name.clone(), zone: group.zones[next.zone].clone(), pods: Vec::new() }
         })
         .collect();
     let mut opened = Vec::new();
-    let mut from: Vec<usize> = bench.classes.all.iter().map(|class| class.placed).collect();
+    let mut from: Vec<usize> = what_if.classes.all.iter().map(|class| class.placed).collect();
     for put in &estimate.puts {
-        let pods = &bench.classes.all[put.class].pods[from[put.class]..][..put.pods];
+        let pods = &what_if.classes.all[put.class].pods[from[put.class]..][..put.pods];
         from[put.class] += put.pods;
         let keys = pods.iter().map(|pod| pod.meta.key());
         match &put.on {

@@ -6,12 +6,12 @@ use replank_protocol::scaling::Hold;
 
 use super::down::Keep;
 use super::pending::NotAsked;
-use super::scaler::Turn;
+use super::scaler::ScaleDecision;
 use super::up::Given;
 
 /// The moments at which the same look could come to something else.
-pub(super) fn dues(given: Given<'_>, turn: &Turn) -> Vec<Time> {
-    let holds = turn.down.unneeded.iter().filter_map(|one| match &one.hold {
+pub(super) fn dues(given: Given<'_>, decision: &ScaleDecision) -> Vec<Time> {
+    let holds = decision.down.unneeded.iter().filter_map(|one| match &one.hold {
         Some(Hold::Until(at) | Hold::After(_, at) | Hold::Window { until: Some(at) }) => Some(*at),
         Some(
             Hold::Window { until: None }
@@ -23,7 +23,7 @@ pub(super) fn dues(given: Given<'_>, turn: &Turn) -> Vec<Time> {
         )
         | None => None,
     });
-    let kept = turn.down.kept.iter().filter_map(|(node, keep)| match keep {
+    let kept = decision.down.kept.iter().filter_map(|(node, keep)| match keep {
         Keep::Pod { why: Blocks::System { until }, .. } => Some(*until),
         Keep::Starting => Some(given.view.node(node)?.meta.creation_timestamp? + given.options.provision_max),
         Keep::Marked { until, .. } => Some(*until),
@@ -41,16 +41,16 @@ pub(super) fn dues(given: Given<'_>, turn: &Turn) -> Vec<Time> {
         | Keep::Awaited { .. }
         | Keep::Receives { .. } => None,
     });
-    let young = turn.up.not_asked.iter().filter_map(|(_, why)| match why {
+    let young = decision.up.not_asked.iter().filter_map(|(_, why)| match why {
         NotAsked::TooYoung { from } => Some(*from),
         NotAsked::Gated(_) | NotAsked::Expendable { .. } | NotAsked::Daemon | NotAsked::Preempts(_) => None,
     });
-    let requests = turn.state.requests.iter().map(|(name, request)| {
+    let requests = decision.state.requests.iter().map(|(name, request)| {
         let own = given.groups.get(name).and_then(|group| group.own.provision_max);
         request.at + own.unwrap_or(given.options.provision_max)
     });
-    let backoffs = turn.state.backoffs.values().map(super::backoff::Backoff::until);
-    let backoffs = backoffs.filter(|_| !turn.up.refusals.is_empty());
+    let backoffs = decision.state.backoffs.values().map(super::backoff::Backoff::until);
+    let backoffs = backoffs.filter(|_| !decision.up.refusals.is_empty());
     let all = holds.chain(kept).chain(young).chain(requests).chain(backoffs);
     all.filter(|at| *at > given.now).collect()
 }

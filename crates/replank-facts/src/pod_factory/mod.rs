@@ -46,7 +46,7 @@ pub enum SubjectError {
 
 /// What pods of one workload are made from.
 #[derive(Clone, Debug)]
-pub struct Mould {
+pub struct PodFactory {
     /// What was asked about.
     pub object: ObjectName,
     /// Pods that its spec wants; of a snapshot's object one more.
@@ -80,7 +80,7 @@ pub struct Made {
     pub claims: Vec<PersistentVolumeClaim>,
 }
 
-impl Mould {
+impl PodFactory {
     /// Further pods like one of the snapshot; the first is the pod itself if that is not there.
     #[must_use]
     pub fn of_pod(pod: &Arc<Pod>) -> Self {
@@ -189,7 +189,7 @@ pub fn anew(pod: &Arc<Pod>) -> Arc<Pod> {
     Arc::new(new)
 }
 
-/// The mould of an object, and what has to be in the View for its pods to count as siblings.
-pub fn of_object(view: &View, object: &Object) -> Result<(Mould, Vec<Object>), SubjectError> {
-    template::mould(view, object)
+/// The factory of an object, and what has to be in the View for its pods to count as siblings.
+pub fn of_object(view: &View, object: &Object) -> Result<(PodFactory, Vec<Object>), SubjectError> {
+    template::factory(view, object)
 }

@@ -12,7 +12,7 @@ use replank_model::view::View;
 use serde_json::{Map, Value, json};
 
 use super::admit::admit;
-use super::{Mould, Naming, SubjectError, anew, daemon};
+use super::{Naming, PodFactory, SubjectError, anew, daemon};
 use crate::finding::ObjectName;
 
 /// Label by which the pods of a Deployment's templates are told apart.
@@ -36,11 +36,11 @@ fn template_of(object: &Value) -> Option<&Value> {
     found.find(|template| template.pointer("/spec/containers").is_some_and(Value::is_array))
 }
 
-/// The mould of an object, and what has to be in the View for its pods to count as siblings.
-pub(super) fn mould(view: &View, object: &Object) -> Result<(Mould, Vec<Object>), SubjectError> {
+/// The factory of an object, and what has to be in the View for its pods to count as siblings.
+pub(super) fn factory(view: &View, object: &Object) -> Result<(PodFactory, Vec<Object>), SubjectError> {
     let name = ObjectName { kind: Text::from(object.kind_name()), key: object.meta().key() };
     if let Object::Pod(pod) = object {
-        return bare(view, name, pod).map(|mould| (mould, Vec::new()));
+        return bare(view, name, pod).map(|factory| (factory, Vec::new()));
     }
     let value = render(object);
     let Some(template) = template_of(&value) else { return Err(SubjectError::NoTemplate { object: name }) };
@@ -70,11 +70,11 @@ pub(super) fn mould(view: &View, object: &Object) -> Result<(Mould, Vec<Object>)
     if naming == Naming::PerNode {
         Arc::make_mut(&mut pod).spec = Arc::new(daemon::to_be_pinned(&pod.spec));
     }
-    Ok((Mould { object: name, wanted, naming, pod, claims: claims(object) }, siblings))
+    Ok((PodFactory { object: name, wanted, naming, pod, claims: claims(object) }, siblings))
 }
 
 /// A pod that nobody else makes, as submitted or as it is in the snapshot.
-fn bare(view: &View, name: ObjectName, pod: &Arc<Pod>) -> Result<Mould, SubjectError> {
+fn bare(view: &View, name: ObjectName, pod: &Arc<Pod>) -> Result<PodFactory, SubjectError> {
     let is_stored = view.pods.by_key(&name.key).is_some_and(|known| known.meta.uid == pod.meta.uid);
     let pod = if is_stored {
         anew(pod)
@@ -84,7 +84,7 @@ fn bare(view: &View, name: ObjectName, pod: &Arc<Pod>) -> Result<Mould, SubjectE
         // A node that the spec names is not where it is yet.
         anew(&read(value)?)
     };
-    Ok(Mould { object: name, wanted: 1, naming: Naming::Itself, pod, claims: Vec::new() })
+    Ok(PodFactory { object: name, wanted: 1, naming: Naming::Itself, pod, claims: Vec::new() })
 }
 
 fn read(pod: Value) -> Result<Arc<Pod>, SubjectError> {

@@ -43,7 +43,7 @@ pub(super) fn result(
         waits: notes.waits.all(),
         starts: notes.starts.entries(rehearsal.settings.start, world.now(), notes.chosen.as_ref()),
         noticed: notes.noticed.clone(),
-        happenings: rehearsal.happened(),
+        script_events: rehearsal.happened(),
         connections: rehearsal.connections.figures(world.now()),
         autoscalers: rehearsal.elasticity.figures(world.view(), world.now()),
         interruptions: rehearsal.interruptions.figures(),

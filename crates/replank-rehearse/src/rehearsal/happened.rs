@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use super::{Progress, Rehearsal, Stop};
 use replank_sim::ImageName;
-use replank_sim::script::{Happening, Origin, Script, Side, What, happen};
+use replank_sim::script::{Origin, Script, ScriptEvent, Side, What, happen};
 
 /// One line of a script, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct HappeningEntry {
+pub struct ScriptEventEntry {
     /// When.
     pub at: Time,
     /// Which file says so.
@@ -30,7 +30,7 @@ pub struct HappeningEntry {
 /// An entry, and the image whose fault it is about.
 #[derive(Clone, Debug)]
 pub(super) struct Happened {
-    entry: HappeningEntry,
+    entry: ScriptEventEntry,
     image: Option<ImageName>,
 }
 
@@ -45,10 +45,10 @@ impl Rehearsal {
     ) -> Stop {
         let until = self.settings.start + limit;
         let all = script.from(self.settings.start);
-        let last = all.iter().rposition(|(_, happening)| happening.what.side() == Side::Intent);
-        for (number, (at, happening)) in all.into_iter().enumerate() {
+        let last = all.iter().rposition(|(_, event)| event.what.side() == Side::Intent);
+        for (number, (at, event)) in all.into_iter().enumerate() {
             if at > until {
-                self.note(at, happening, Some("the rehearsal's time was up before".to_owned()));
+                self.note(at, event, Some("the rehearsal's time was up before".to_owned()));
                 continue;
             }
             if self.run_to(at, watch).is_break() {
@@ -56,22 +56,22 @@ impl Rehearsal {
             }
             let is_over = self.world.end().is_some() && self.world.looked_at_until(at) < at;
             if is_over && last.is_none_or(|last| number > last) {
-                self.note(at, happening, Some("the run was over".to_owned()));
+                self.note(at, event, Some("the run was over".to_owned()));
                 continue;
             }
             self.world.run_until(at);
             let names = self.names.clone();
-            let came = happen(&mut self.world, &names, &happening.what);
-            self.note(at, happening, came.err().map(|why| why.to_string()));
+            let came = happen(&mut self.world, &names, &event.what);
+            self.note(at, event, came.err().map(|why| why.to_string()));
         }
         self.run(limit, watch)
     }
 
-    fn note(&mut self, at: Time, happening: &Happening, refused: Option<String>) {
-        let (line, side, what) = (happening.line, happening.what.side(), happening.text.clone());
+    fn note(&mut self, at: Time, event: &ScriptEvent, refused: Option<String>) {
+        let (line, side, what) = (event.line, event.what.side(), event.text.clone());
         let entry =
-            HappeningEntry { at: at.floor_seconds(), origin: happening.origin, line, side, what, refused };
-        let image = match &happening.what {
+            ScriptEventEntry { at: at.floor_seconds(), origin: event.origin, line, side, what, refused };
+        let image = match &event.what {
             What::Image(image, Some(_)) => Some(image.clone()),
             What::Image(_, None)
             | What::Intend(_)
@@ -92,7 +92,7 @@ impl Rehearsal {
     }
 
     /// What happened so far. A fault that no pod has felt is told as such: most often the image is misspelt.
-    pub(super) fn happened(&self) -> Vec<HappeningEntry> {
+    pub(super) fn happened(&self) -> Vec<ScriptEventEntry> {
         let entries = self.happened.iter().map(|happened| {
             let mut entry = happened.entry.clone();
             let was_felt = happened.image.as_ref().is_none_or(|image| self.world.image_was_met(image));

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::connections::ConnectionFigures;
 use super::elasticity::AutoscalerFigures;
-use super::happened::HappeningEntry;
+use super::happened::ScriptEventEntry;
 use super::interruptions::InterruptionFigures;
 use super::starts::StartEntry;
 use super::timeline::NodeTimeline;
@@ -82,7 +82,7 @@ pub struct RehearsalResult {
     #[serde(rename = "watchedMs", serialize_with = "crate::millis::millis")]
     pub watched: Span,
     /// What a script made happen besides, in order.
-    pub happenings: Vec<HappeningEntry>,
+    pub script_events: Vec<ScriptEventEntry>,
     /// What became of every node.
     pub timeline: Vec<NodeTimeline>,
     /// What had to be assumed, and what could be learnt.

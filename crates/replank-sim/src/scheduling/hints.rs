@@ -68,7 +68,7 @@ fn is_about_the_node(plugin: Plugin) -> bool {
 
 /// Something that has happened, as far as the scheduler cares.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Happening<'a> {
+pub(super) enum ScriptEvent<'a> {
     /// A node is there.
     NodeAdded(&'a Node),
     /// A node has other labels, taints or amounts.
@@ -97,7 +97,7 @@ pub(super) enum Happening<'a> {
     Storage,
 }
 
-impl<'a> Happening<'a> {
+impl<'a> ScriptEvent<'a> {
     /// What a change to anything but a pod means; `None` if the scheduler does not care.
     pub(super) fn of(old: Option<&'a Object>, new: Option<&'a Object>) -> Option<Self> {
         match (old, new) {
@@ -184,64 +184,62 @@ impl Needs {
     }
 
     /// Whether something that happened could help a pod that failed by these.
-    pub(super) fn are_helped(&self, view: &View, blame: &Blame, happening: &Happening<'_>) -> bool {
+    pub(super) fn are_helped(&self, view: &View, blame: &Blame, event: &ScriptEvent<'_>) -> bool {
         match blame {
-            Blame::NoNodes => matches!(happening, Happening::NodeAdded(_)),
-            Blame::Plugins(plugins) => {
-                plugins.iter().any(|plugin| self.is_helped_with(view, *plugin, happening))
-            }
-            Blame::Error => match happening {
-                Happening::NodeAdded(_)
-                | Happening::NodeChanged { .. }
-                | Happening::NodeGone(_)
-                | Happening::Claim(_)
-                | Happening::Storage => true,
-                Happening::PodPlaced(_) | Happening::PodChanged { .. } | Happening::PodGone(_) => false,
+            Blame::NoNodes => matches!(event, ScriptEvent::NodeAdded(_)),
+            Blame::Plugins(plugins) => plugins.iter().any(|plugin| self.is_helped_with(view, *plugin, event)),
+            Blame::Error => match event {
+                ScriptEvent::NodeAdded(_)
+                | ScriptEvent::NodeChanged { .. }
+                | ScriptEvent::NodeGone(_)
+                | ScriptEvent::Claim(_)
+                | ScriptEvent::Storage => true,
+                ScriptEvent::PodPlaced(_) | ScriptEvent::PodChanged { .. } | ScriptEvent::PodGone(_) => false,
             },
         }
     }
 
-    fn is_helped_with(&self, view: &View, plugin: Plugin, happening: &Happening<'_>) -> bool {
+    fn is_helped_with(&self, view: &View, plugin: Plugin, event: &ScriptEvent<'_>) -> bool {
         match plugin {
-            Plugin::NodeUnschedulable => self.has_come_true(happening, |needs, node| {
+            Plugin::NodeUnschedulable => self.has_come_true(event, |needs, node| {
                 !node.spec.unschedulable || tolerates_cordon(needs.tolerations(), false)
             }),
-            Plugin::TaintToleration => self.has_come_true(happening, |needs, node| {
+            Plugin::TaintToleration => self.has_come_true(event, |needs, node| {
                 untolerated_taint(needs.tolerations(), &node.spec.taints, false).is_none()
             }),
-            Plugin::NodeAffinity => self.has_come_true(happening, Self::likes),
-            Plugin::NodeResourcesFit => match happening {
-                Happening::PodGone(pod) => self.is_open_to(view, pod),
-                Happening::PodChanged { old, new } => {
+            Plugin::NodeAffinity => self.has_come_true(event, Self::likes),
+            Plugin::NodeResourcesFit => match event {
+                ScriptEvent::PodGone(pod) => self.is_open_to(view, pod),
+                ScriptEvent::PodChanged { old, new } => {
                     requests::of_pod(old) != requests::of_pod(new) && self.is_open_to(view, new)
                 }
-                Happening::NodeAdded(node) => self.fits_alone(node),
-                Happening::NodeChanged { old, new } => {
+                ScriptEvent::NodeAdded(node) => self.fits_alone(node),
+                ScriptEvent::NodeChanged { old, new } => {
                     old.status.allocatable != new.status.allocatable && self.fits_alone(new)
                 }
-                Happening::NodeGone(_)
-                | Happening::PodPlaced(_)
-                | Happening::Claim(_)
-                | Happening::Storage => false,
+                ScriptEvent::NodeGone(_)
+                | ScriptEvent::PodPlaced(_)
+                | ScriptEvent::Claim(_)
+                | ScriptEvent::Storage => false,
             },
-            Plugin::NodePorts => match happening {
-                Happening::PodGone(pod) => self.is_open_to(view, pod),
-                Happening::NodeAdded(_) => true,
-                Happening::NodeChanged { .. }
-                | Happening::NodeGone(_)
-                | Happening::PodPlaced(_)
-                | Happening::PodChanged { .. }
-                | Happening::Claim(_)
-                | Happening::Storage => false,
+            Plugin::NodePorts => match event {
+                ScriptEvent::PodGone(pod) => self.is_open_to(view, pod),
+                ScriptEvent::NodeAdded(_) => true,
+                ScriptEvent::NodeChanged { .. }
+                | ScriptEvent::NodeGone(_)
+                | ScriptEvent::PodPlaced(_)
+                | ScriptEvent::PodChanged { .. }
+                | ScriptEvent::Claim(_)
+                | ScriptEvent::Storage => false,
             },
-            Plugin::NodeName => matches!(happening, Happening::NodeAdded(_)),
-            Plugin::NodeDeclaredFeatures => self.has_come_true(happening, |_, _| true),
-            Plugin::InterPodAffinity => self.is_helped_by_neighbours(view, happening),
-            Plugin::PodTopologySpread => self.is_helped_by_siblings(happening),
+            Plugin::NodeName => matches!(event, ScriptEvent::NodeAdded(_)),
+            Plugin::NodeDeclaredFeatures => self.has_come_true(event, |_, _| true),
+            Plugin::InterPodAffinity => self.is_helped_by_neighbours(view, event),
+            Plugin::PodTopologySpread => self.is_helped_by_siblings(event),
             Plugin::VolumeBinding
             | Plugin::VolumeZone
             | Plugin::VolumeRestrictions
-            | Plugin::NodeVolumeLimits => self.is_helped_with_storage(plugin, happening),
+            | Plugin::NodeVolumeLimits => self.is_helped_with_storage(plugin, event),
             Plugin::DynamicResources | Plugin::NodeResourcesBalancedAllocation | Plugin::ImageLocality => {
                 false
             }
@@ -253,16 +251,16 @@ impl Needs {
     }
 
     /// Whether something holds for a node that is new, or has changed.
-    fn has_come_true(&self, happening: &Happening<'_>, holds: impl Fn(&Self, &Node) -> bool) -> bool {
-        match happening {
-            Happening::NodeAdded(node) => holds(self, node),
-            Happening::NodeChanged { new, .. } => holds(self, new),
-            Happening::NodeGone(_)
-            | Happening::PodPlaced(_)
-            | Happening::PodChanged { .. }
-            | Happening::PodGone(_)
-            | Happening::Claim(_)
-            | Happening::Storage => false,
+    fn has_come_true(&self, event: &ScriptEvent<'_>, holds: impl Fn(&Self, &Node) -> bool) -> bool {
+        match event {
+            ScriptEvent::NodeAdded(node) => holds(self, node),
+            ScriptEvent::NodeChanged { new, .. } => holds(self, new),
+            ScriptEvent::NodeGone(_)
+            | ScriptEvent::PodPlaced(_)
+            | ScriptEvent::PodChanged { .. }
+            | ScriptEvent::PodGone(_)
+            | ScriptEvent::Claim(_)
+            | ScriptEvent::Storage => false,
         }
     }
 
@@ -293,45 +291,45 @@ impl Needs {
         })
     }
 
-    fn is_helped_by_neighbours(&self, view: &View, happening: &Happening<'_>) -> bool {
-        match happening {
-            Happening::PodPlaced(pod) | Happening::PodChanged { new: pod, .. } => {
+    fn is_helped_by_neighbours(&self, view: &View, event: &ScriptEvent<'_>) -> bool {
+        match event {
+            ScriptEvent::PodPlaced(pod) | ScriptEvent::PodChanged { new: pod, .. } => {
                 self.others.iter().any(|others| others.are_meant(view, pod))
             }
-            Happening::PodGone(pod) => {
+            ScriptEvent::PodGone(pod) => {
                 self.others.iter().any(|others| others.are_meant(view, pod))
                     || terms_of(pod).any(|term| Others::of(pod, term).are_meant(view, &self.sample))
             }
-            Happening::NodeAdded(_) | Happening::NodeChanged { .. } => true,
-            Happening::NodeGone(_) | Happening::Claim(_) | Happening::Storage => false,
+            ScriptEvent::NodeAdded(_) | ScriptEvent::NodeChanged { .. } => true,
+            ScriptEvent::NodeGone(_) | ScriptEvent::Claim(_) | ScriptEvent::Storage => false,
         }
     }
 
-    fn is_helped_by_siblings(&self, happening: &Happening<'_>) -> bool {
+    fn is_helped_by_siblings(&self, event: &ScriptEvent<'_>) -> bool {
         let is_sibling = |pod: &Pod| {
             pod.meta.namespace == self.sample.meta.namespace
                 && self.spread.iter().any(|(selector, _)| selector.matches(|key| pod.meta.labels.value(key)))
         };
         let is_a_domain =
             |node: &Node| self.spread.iter().all(|(_, key)| node.meta.labels.value(key).is_some());
-        match happening {
-            Happening::PodPlaced(pod) | Happening::PodGone(pod) => is_sibling(pod),
-            Happening::PodChanged { old, new } => is_sibling(old) != is_sibling(new),
-            Happening::NodeAdded(node) | Happening::NodeGone(node) => is_a_domain(node),
-            Happening::NodeChanged { old, new } => is_a_domain(old) || is_a_domain(new),
-            Happening::Claim(_) | Happening::Storage => false,
+        match event {
+            ScriptEvent::PodPlaced(pod) | ScriptEvent::PodGone(pod) => is_sibling(pod),
+            ScriptEvent::PodChanged { old, new } => is_sibling(old) != is_sibling(new),
+            ScriptEvent::NodeAdded(node) | ScriptEvent::NodeGone(node) => is_a_domain(node),
+            ScriptEvent::NodeChanged { old, new } => is_a_domain(old) || is_a_domain(new),
+            ScriptEvent::Claim(_) | ScriptEvent::Storage => false,
         }
     }
 
-    fn is_helped_with_storage(&self, plugin: Plugin, happening: &Happening<'_>) -> bool {
-        match happening {
-            Happening::NodeAdded(_) | Happening::NodeChanged { .. } | Happening::Storage => true,
-            Happening::Claim(claim) => self.claims.contains(&claim.meta.key()),
-            Happening::PodGone(pod) => {
+    fn is_helped_with_storage(&self, plugin: Plugin, event: &ScriptEvent<'_>) -> bool {
+        match event {
+            ScriptEvent::NodeAdded(_) | ScriptEvent::NodeChanged { .. } | ScriptEvent::Storage => true,
+            ScriptEvent::Claim(claim) => self.claims.contains(&claim.meta.key()),
+            ScriptEvent::PodGone(pod) => {
                 let minds_pods = matches!(plugin, Plugin::VolumeRestrictions | Plugin::NodeVolumeLimits);
                 minds_pods && !pod.spec.volumes.is_empty()
             }
-            Happening::NodeGone(_) | Happening::PodPlaced(_) | Happening::PodChanged { .. } => false,
+            ScriptEvent::NodeGone(_) | ScriptEvent::PodPlaced(_) | ScriptEvent::PodChanged { .. } => false,
         }
     }
 }
@@ -416,31 +414,31 @@ mod tests {
         let apart = json!({"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"});
         let apart = json!({"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}});
         let picky = json!({"nodeSelector": {"disk": "fast"}});
-        let gone = Happening::PodGone(&plain);
-        let grown = Happening::NodeChanged { old: &small, new: &large };
-        let cleared = Happening::NodeChanged { old: &tainted, new: &large };
+        let gone = ScriptEvent::PodGone(&plain);
+        let grown = ScriptEvent::NodeChanged { old: &small, new: &large };
+        let cleared = ScriptEvent::NodeChanged { old: &tainted, new: &large };
         let cases = [
             (json!({}), Plugin::NodeResourcesFit, gone, true),
             (json!({}), Plugin::NodeResourcesFit, grown, true),
-            (json!({}), Plugin::NodeResourcesFit, Happening::NodeAdded(&small), false),
+            (json!({}), Plugin::NodeResourcesFit, ScriptEvent::NodeAdded(&small), false),
             (json!({}), Plugin::NodeResourcesFit, cleared, false),
-            (json!({}), Plugin::NodeResourcesFit, Happening::PodPlaced(&plain), false),
+            (json!({}), Plugin::NodeResourcesFit, ScriptEvent::PodPlaced(&plain), false),
             (picky.clone(), Plugin::NodeResourcesFit, gone, false),
-            (picky, Plugin::NodeAffinity, Happening::NodeAdded(&large), false),
-            (json!({}), Plugin::NodeAffinity, Happening::NodeAdded(&large), true),
+            (picky, Plugin::NodeAffinity, ScriptEvent::NodeAdded(&large), false),
+            (json!({}), Plugin::NodeAffinity, ScriptEvent::NodeAdded(&large), true),
             (json!({}), Plugin::TaintToleration, cleared, true),
-            (json!({}), Plugin::TaintToleration, Happening::NodeAdded(&tainted), false),
+            (json!({}), Plugin::TaintToleration, ScriptEvent::NodeAdded(&tainted), false),
             (json!({}), Plugin::TaintToleration, gone, false),
             (apart, Plugin::InterPodAffinity, gone, true),
             (json!({}), Plugin::InterPodAffinity, gone, false),
-            (json!({}), Plugin::VolumeBinding, Happening::Storage, true),
+            (json!({}), Plugin::VolumeBinding, ScriptEvent::Storage, true),
             (json!({}), Plugin::VolumeBinding, gone, false),
         ];
-        for (spec, plugin, happening, expected) in cases {
+        for (spec, plugin, event, expected) in cases {
             let needs = Needs::of(&pod(spec.clone(), None));
             let blame = Blame::Plugins(BTreeSet::from([plugin]));
-            let helped = needs.are_helped(&view, &blame, &happening);
-            assert_eq!(helped, expected, "{plugin} of {spec} and {happening:?}");
+            let helped = needs.are_helped(&view, &blame, &event);
+            assert_eq!(helped, expected, "{plugin} of {spec} and {event:?}");
         }
     }
 }

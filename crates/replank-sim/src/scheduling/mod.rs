@@ -24,7 +24,7 @@ use crate::ties::SharedTies;
 use replank_apiserver::draw::Purpose;
 
 use binding::{Bindings, Nominate};
-use hints::{Blame, Happening};
+use hints::{Blame, ScriptEvent};
 use preemption::Preemptions;
 use queue::{Outcome, Queue};
 
@@ -75,8 +75,8 @@ impl Scheduling {
             }
             (Some(Object::Pod(old)), None) => self.pod_gone(ctx, *slot, old),
             (old, new) => {
-                if let Some(happening) = Happening::of(old.as_ref(), new.as_ref()) {
-                    self.happened(ctx, &happening);
+                if let Some(event) = ScriptEvent::of(old.as_ref(), new.as_ref()) {
+                    self.happened(ctx, &event);
                 }
                 self.see_claim(ctx, old.as_ref(), new.as_ref());
             }
@@ -116,15 +116,15 @@ impl Scheduling {
             self.bindings.remove(slot);
         }
         let before = old.filter(|old| takes_room(old));
-        let happening = match (before, takes_room(new)) {
-            (None, true) => Happening::PodPlaced(new),
+        let event = match (before, takes_room(new)) {
+            (None, true) => ScriptEvent::PodPlaced(new),
             (Some(old), true) if old.meta.labels != new.meta.labels || asks_for_something_else(old, new) => {
-                Happening::PodChanged { old, new }
+                ScriptEvent::PodChanged { old, new }
             }
-            (Some(old), false) => Happening::PodGone(old),
+            (Some(old), false) => ScriptEvent::PodGone(old),
             (Some(_), true) | (None, false) => return,
         };
-        self.happened(ctx, &happening);
+        self.happened(ctx, &event);
     }
 
     fn pod_gone(&mut self, ctx: &mut Ctx<'_>, slot: u32, old: &Arc<Pod>) {
@@ -132,13 +132,13 @@ impl Scheduling {
         self.queue.remove(slot);
         let was_promised = self.bindings.remove(slot) || old.status.nominated_node_name.is_some();
         if takes_room(old) || was_promised {
-            self.happened(ctx, &Happening::PodGone(old));
+            self.happened(ctx, &ScriptEvent::PodGone(old));
         }
         self.wake(ctx);
     }
 
-    fn happened(&mut self, ctx: &mut Ctx<'_>, happening: &Happening<'_>) {
-        self.queue.wake(ctx.view(), happening);
+    fn happened(&mut self, ctx: &mut Ctx<'_>, event: &ScriptEvent<'_>) {
+        self.queue.wake(ctx.view(), event);
         self.wake(ctx);
     }
 
@@ -249,7 +249,7 @@ impl Scheduling {
         self.engine.forget(&pod.meta.key());
         binding::mark(ctx, &pod, (ERROR, binding::NOT_BOUND), Nominate::Keep);
         self.queue.add(slot, &pod);
-        self.happened(ctx, &Happening::PodGone(&pod));
+        self.happened(ctx, &ScriptEvent::PodGone(&pod));
     }
 
     fn wake(&mut self, ctx: &mut Ctx<'_>) {

@@ -18,7 +18,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::hints::{Blame, Happening, Needs};
+use super::hints::{Blame, Needs, ScriptEvent};
 
 /// How long a pod is put behind the others after it was tried in vain once, and at most
 /// (`podInitialBackoffSeconds`, `podMaxBackoffSeconds`).
@@ -192,12 +192,12 @@ impl Queue {
     }
 
     /// Something has happened: pods that it could help are tried again.
-    pub(super) fn wake(&mut self, view: &View, happening: &Happening<'_>) {
-        let pinned = happening.node().and_then(|node| self.pinned.get(&node)).into_iter().flatten();
+    pub(super) fn wake(&mut self, view: &View, event: &ScriptEvent<'_>) {
+        let pinned = event.node().and_then(|node| self.pinned.get(&node)).into_iter().flatten();
         let helped: Vec<u64> = pinned
             .chain(&self.roaming)
             .copied()
-            .filter(|class| self.classes[class].is_helped(view, happening))
+            .filter(|class| self.classes[class].is_helped(view, event))
             .collect();
         for class in helped {
             self.wake_first(class);
@@ -307,8 +307,8 @@ impl Queue {
 }
 
 impl Class {
-    fn is_helped(&self, view: &View, happening: &Happening<'_>) -> bool {
-        self.needs.are_helped(view, &self.blame, happening)
+    fn is_helped(&self, view: &View, event: &ScriptEvent<'_>) -> bool {
+        self.needs.are_helped(view, &self.blame, event)
     }
 }
 

@@ -14,7 +14,7 @@ use replank_model::time::Span;
 
 use super::time::{When, span};
 use super::what::{Befalls, CloudSays, Hand, What};
-use super::{Happening, Origin};
+use super::{Origin, ScriptEvent};
 
 /// What is wrong in a table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,7 +47,7 @@ const KINDS: &str = "spot, rebalance, retirement or ended";
 pub fn interruptions(
     text: &str,
     target: &dyn Fn(&str) -> Option<Target>,
-) -> Result<Vec<Happening>, TableError> {
+) -> Result<Vec<ScriptEvent>, TableError> {
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let wrong = |line, message: String| TableError { line, message };
@@ -84,7 +84,7 @@ fn row<'a>(
     line: usize,
     cell: &dyn Fn(&str) -> Option<&'a str>,
     target: &dyn Fn(&str) -> Option<Target>,
-) -> Result<Happening, String> {
+) -> Result<ScriptEvent, String> {
     let must = |name: &str| cell(name).ok_or_else(|| format!("there is no {name}"));
     let time = must("time")?;
     let when = seconds(time).or_else(|| When::read(time)).ok_or_else(|| {
@@ -113,7 +113,7 @@ fn row<'a>(
         },
         Target::Group => What::Some(GroupName::from(plain), zone.map(Zone::from), count, befalls),
     };
-    Ok(Happening { origin: Origin::Interruptions, line, when, text: words(name, count, befalls), what })
+    Ok(ScriptEvent { origin: Origin::Interruptions, line, when, text: words(name, count, befalls), what })
 }
 
 fn seconds(text: &str) -> Option<When> {

@@ -39,7 +39,7 @@ pub use what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Process, Protection
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
     /// All of it.
-    pub happenings: Vec<Happening>,
+    pub events: Vec<ScriptEvent>,
 }
 
 /// Which file says that something happens.
@@ -57,7 +57,7 @@ pub enum Origin {
 
 /// One thing that happens.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Happening {
+pub struct ScriptEvent {
     /// In which file.
     pub origin: Origin,
     /// The line that says so, from 1.
@@ -103,46 +103,46 @@ impl fmt::Display for Flaws {
 impl std::error::Error for Flaws {}
 
 impl Script {
-    /// Reads a script: one happening a line; empty lines and lines that begin with `#` say nothing.
+    /// Reads a script: one event a line; empty lines and lines that begin with `#` say nothing.
     ///
     /// # Errors
     /// Everything that is wrong in it.
     pub fn read(text: &str) -> Result<Self, Flaws> {
-        let (mut happenings, mut flaws) = (Vec::new(), Vec::new());
+        let (mut events, mut flaws) = (Vec::new(), Vec::new());
         for (at, line) in text.lines().enumerate() {
             let meant = line.trim_end();
             if meant.trim_start().is_empty() || meant.trim_start().starts_with('#') {
                 continue;
             }
             match one(at + 1, meant) {
-                Ok(happening) => happenings.push(happening),
+                Ok(event) => events.push(event),
                 Err(flaw) => flaws.push(flaw),
             }
         }
-        if flaws.is_empty() { Ok(Self { happenings }) } else { Err(Flaws(flaws)) }
+        if flaws.is_empty() { Ok(Self { events }) } else { Err(Flaws(flaws)) }
     }
 
     /// This script, and then what another file says: what has one moment happens in this order.
     #[must_use]
-    pub fn and(mut self, more: Vec<Happening>) -> Self {
-        self.happenings.extend(more);
+    pub fn and(mut self, more: Vec<ScriptEvent>) -> Self {
+        self.events.extend(more);
         self
     }
 
-    /// The happenings of a run that begins at a moment, with their moments, in order.
+    /// The events of a run that begins at a moment, with their moments, in order.
     #[must_use]
-    pub fn from(&self, start: Time) -> Vec<(Time, &Happening)> {
-        let mut all: Vec<(Time, &Happening)> =
-            self.happenings.iter().map(|happening| (happening.when.at(start), happening)).collect();
+    pub fn from(&self, start: Time) -> Vec<(Time, &ScriptEvent)> {
+        let mut all: Vec<(Time, &ScriptEvent)> =
+            self.events.iter().map(|event| (event.when.at(start), event)).collect();
         all.sort_by_key(|(at, _)| *at);
         all
     }
 }
 
-fn one(line: usize, text: &str) -> Result<Happening, Flaw> {
+fn one(line: usize, text: &str) -> Result<ScriptEvent, Flaw> {
     let (when, rest, column) = moment_and_words(line, text)?;
     let what = what_of(line, column, rest)?;
-    Ok(Happening { origin: Origin::Script, line, when, text: rest.to_owned(), what })
+    Ok(ScriptEvent { origin: Origin::Script, line, when, text: rest.to_owned(), what })
 }
 
 #[cfg(test)]

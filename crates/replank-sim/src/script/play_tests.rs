@@ -11,7 +11,7 @@ use crate::testing::{node, running, world};
 
 fn lets(world: &mut World, line: &str) -> Result<(), NotPossible> {
     let script = Script::read(&format!("before: {line}")).unwrap_or_else(|flaws| panic!("{flaws}"));
-    happen(world, &AsGiven, &script.happenings[0].what)
+    happen(world, &AsGiven, &script.events[0].what)
 }
 
 fn is_ready(world: &World, name: &str) -> Option<bool> {

@@ -6,7 +6,7 @@ use replank_model::text::Zone;
 
 use super::time::When;
 use super::what::What;
-use super::{Happening, Origin};
+use super::{Origin, ScriptEvent};
 use crate::cloud::{Hazard, Rate, SpotEvent};
 
 /// What is wrong with one of the rates.
@@ -28,8 +28,8 @@ const KNOWN: &str = "spot, rebalance or zone:ZONE, such as zone:eu-west-1a";
 ///
 /// # Errors
 /// The first that is wrong.
-pub fn rates(text: &str, zones: &[Zone]) -> Result<Vec<Happening>, RateError> {
-    let mut all: Vec<Happening> = Vec::new();
+pub fn rates(text: &str, zones: &[Zone]) -> Result<Vec<ScriptEvent>, RateError> {
+    let mut all: Vec<ScriptEvent> = Vec::new();
     for (number, part) in text.split(',').map(str::trim).enumerate().map(|(at, part)| (at + 1, part)) {
         let wrong = |message: String| RateError { number, part: part.to_owned(), message };
         let hazard = one(part, zones).map_err(wrong)?;
@@ -38,7 +38,7 @@ pub fn rates(text: &str, zones: &[Zone]) -> Result<Vec<Happening>, RateError> {
         if let Some(twice) = all.iter().find(|known| is_about_the_same(&known.what, &what)) {
             return Err(wrong(format!("number {} is about the same", twice.line)));
         }
-        all.push(Happening { origin: Origin::Rates, line: number, when: When::Before, text, what });
+        all.push(ScriptEvent { origin: Origin::Rates, line: number, when: When::Before, text, what });
     }
     Ok(all)
 }
@@ -129,7 +129,7 @@ mod tests {
         );
         for one in &all {
             let script = Script::read(&format!("before: {}", one.text)).expect("a line of a script");
-            assert_eq!((&script.happenings[0].what, script.happenings[0].when), (&one.what, one.when));
+            assert_eq!((&script.events[0].what, script.events[0].when), (&one.what, one.when));
         }
     }
 

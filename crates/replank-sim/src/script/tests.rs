@@ -13,8 +13,8 @@ use crate::kubelet::{ImageFault, ImageName};
 
 fn what(line: &str) -> What {
     let script = Script::read(line).unwrap_or_else(|flaws| panic!("{flaws}"));
-    assert_eq!(script.happenings.len(), 1, "{line}");
-    script.happenings[0].what.clone()
+    assert_eq!(script.events.len(), 1, "{line}");
+    script.events[0].what.clone()
 }
 
 fn flaw(text: &str) -> String {
@@ -33,7 +33,7 @@ fn a_script_is_read_line_by_line_and_ordered_by_time() {
         .map(|(at, one)| ((at - start).as_secs(), one.line, one.text.as_str()))
         .collect();
     assert_eq!(told, [(0, 5, "cancel"), (90, 4, "pause"), (600, 6, "undo"), (172_800, 2, "resume")]);
-    assert_eq!(script.happenings[1].when, When::After(Span::from_secs(90)));
+    assert_eq!(script.events[1].when, When::After(Span::from_secs(90)));
     assert_eq!(Script::read("# nothing\n").expect("it is right"), Script::default());
 }
 

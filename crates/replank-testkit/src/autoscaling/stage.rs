@@ -75,7 +75,7 @@ pub(super) fn core() -> Core {
 /// Lets a script's words come true at once.
 pub(super) fn say(world: &mut World, line: &str) {
     let script = Script::read(&format!("before: {line}")).unwrap_or_else(|flaws| panic!("{line}: {flaws}"));
-    let done = happen(world, &AsGiven, &script.happenings[0].what);
+    let done = happen(world, &AsGiven, &script.events[0].what);
     done.unwrap_or_else(|error| panic!("{line}: {error}"));
 }
 

@@ -180,7 +180,7 @@ impl Interrupted {
             }
             Effect::Group(GroupEffect::CompleteAction { action, .. }) => {
                 sights.met.insert(Met::Completed);
-                self.let_go((truth, ending), &action.instance, sights, found);
+                self.release((truth, ending), &action.instance, sights, found);
             }
             Effect::Group(GroupEffect::Heartbeat { .. }) => _ = sights.met.insert(Met::Heartbeat),
             Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => {}
@@ -201,7 +201,7 @@ impl Interrupted {
 
     /// A hook's action is completed: the instance is cordoned and empty, or its time is over. A pod that no cordon keeps off may come at any moment,
     /// and so in the one before: of that nobody can know, as with instances that a run ends.
-    fn let_go(
+    fn release(
         &self,
         (truth, ending): (&Truth, &Ending),
         id: &InstanceId,

@@ -42,7 +42,7 @@ pub enum Met {
     /// Another instance was asked for before one was gone.
     Relieved,
     /// What was to take a node away was let go of.
-    LetGo,
+    Release,
     /// An autoscaler asked for another number of replicas.
     Rescaled,
     /// The autoscaler of nodes raised a group.
@@ -116,7 +116,7 @@ impl Sights {
             let kind = waiting.on.kind();
             *self.waits.entry(kind).or_default() += 1;
             if kind == "letGo" {
-                self.met.insert(Met::LetGo);
+                self.met.insert(Met::Release);
             }
             if kind == "batch" && self.batch.insert(waiting.what.to_string()) {
                 self.batch_waits += 1;

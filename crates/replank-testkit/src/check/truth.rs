@@ -164,8 +164,8 @@ impl Truth {
         let (_, name, uid) = manager(pod).filter(|(kind, _, _)| *kind == "ReplicaSet")?;
         let key = Key { namespace: pod.meta.namespace.clone(), name: name.into() };
         let set = self.replica_sets.get(&key).filter(|set| set.meta.uid == *uid)?;
-        let maker = set.meta.owner_references.iter().find(|owner| owner.controller == Some(true))?;
-        Some(maker.uid.clone())
+        let provisioner = set.meta.owner_references.iter().find(|owner| owner.controller == Some(true))?;
+        Some(provisioner.uid.clone())
     }
 
     /// Pods of ReplicaSets that a workload has made.

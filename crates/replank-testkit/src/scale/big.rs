@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use replank_core::scale::{self, Given, Groups, Hands, Options, Prices, Priorities, State, Up, read_facts};
+use replank_core::scale::{
+    self, Given, Groups, InFlight, Options, Prices, Priorities, State, Up, read_facts,
+};
 use replank_facts::groups::GroupBy;
 use replank_model::delta::Delta;
 use replank_model::object::pod::Pod;
@@ -179,7 +181,7 @@ impl Big {
             prices: &Prices::default(),
             priorities: &Priorities::default(),
             state: &State::default(),
-            hands: &Hands::default(),
+            in_flight: &InFlight::default(),
             now: Time::from_millis(0),
         };
         scale::up(given, scheduler)

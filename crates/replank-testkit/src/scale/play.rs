@@ -2,7 +2,7 @@
 
 use anyhow::{Context, ensure};
 use replank_core::scale::{
-    self, Given, Groups, Hands, Options, Prices, Priorities, merged, priorities_text, read_facts,
+    self, Given, Groups, InFlight, Options, Prices, Priorities, merged, priorities_text, read_facts,
 };
 use replank_facts::budget::{Healths, Ledger};
 use replank_facts::groups::GroupBy;
@@ -35,7 +35,7 @@ pub(super) fn play(name: &str, file: &Story) -> anyhow::Result<String> {
         prices: &prices,
         priorities: &priorities,
         state: &state,
-        hands: &Hands::default(),
+        in_flight: &InFlight::default(),
         now,
     };
     let mut scheduler = Scheduler::load(&view);

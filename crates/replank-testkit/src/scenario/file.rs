@@ -6,7 +6,7 @@ use std::path::Path;
 use replank_sim::script::Script;
 
 use super::cluster::{self, Cluster};
-use super::happening;
+use super::event;
 
 /// What a file says.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ impl Flaw {
 /// Lines of one section, each with its number.
 type Lines<'a> = Vec<(usize, &'a str)>;
 
-const SECTIONS: [&str; 6] = ["cluster", "objects", "plan", "autoscaler", "happenings", "expect"];
+const SECTIONS: [&str; 6] = ["cluster", "objects", "plan", "autoscaler", "events", "expect"];
 
 impl Scenario {
     /// Reads a scenario.
@@ -140,8 +140,8 @@ fn read(name: String, text: &str) -> Result<Scenario, Flaw> {
         plan,
         autoscaler,
         script: Script {
-            happenings: section("happenings")
-                .map(|lines| happening::read(&meant(lines)))
+            events: section("events")
+                .map(|lines| event::read(&meant(lines)))
                 .transpose()?
                 .unwrap_or_default(),
         },

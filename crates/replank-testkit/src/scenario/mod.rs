@@ -7,8 +7,8 @@
 mod cluster;
 mod difference;
 mod effects;
+mod event;
 mod file;
-mod happening;
 mod harness;
 mod names;
 mod play;

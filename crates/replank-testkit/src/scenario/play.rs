@@ -26,14 +26,14 @@ use replank_model::view::{Change, View};
 use replank_protocol::decision::Decision;
 use replank_rehearse::{Ending, FindingEntry, Rehearsal, RehearsalResult, Setup, Stop};
 use replank_sim::load::{Curve, Load, Measured};
-use replank_sim::script::{Happening, What, When, happen};
+use replank_sim::script::{ScriptEvent, What, When, happen};
 use replank_sim::{Observer, PodAct, Sent};
 use serde_json::Value;
 
 use super::cluster::Demand;
 use super::effects;
+use super::event::is_of_the_roll;
 use super::file::Scenario;
-use super::happening::is_of_the_roll;
 use super::stage::{self, Stage};
 use super::story::Story;
 use super::summary;
@@ -195,7 +195,7 @@ struct Show {
 
 /// What is due next besides the rehearsal's own doing.
 enum Due<'a> {
-    Happening(&'a Happening),
+    ScriptEvent(&'a ScriptEvent),
     Exit(Key),
 }
 
@@ -242,14 +242,14 @@ impl Show {
     ) -> anyhow::Result<(RehearsalResult, Stop)> {
         let mut due: Vec<(Time, Due<'_>)> =
             self.exits.drain(..).map(|(at, key)| (at, Due::Exit(key))).collect();
-        let happenings = scenario.script.from(self.start).into_iter();
-        let later = happenings.filter(|(_, one)| one.when != When::Before || is_of_the_roll(&one.what));
-        due.extend(later.map(|(at, one)| (at, Due::Happening(one))));
+        let events = scenario.script.from(self.start).into_iter();
+        let later = events.filter(|(_, one)| one.when != When::Before || is_of_the_roll(&one.what));
+        due.extend(later.map(|(at, one)| (at, Due::ScriptEvent(one))));
         due.sort_by_key(|(at, _)| *at);
         // An intent takes up again what is over; nothing else does.
-        let last = due
-            .iter()
-            .rposition(|(_, due)| matches!(due, Due::Happening(one) if matches!(one.what, What::Intend(_))));
+        let last = due.iter().rposition(
+            |(_, due)| matches!(due, Due::ScriptEvent(one) if matches!(one.what, What::Intend(_))),
+        );
         let mut over = None;
         for (number, (at, due)) in due.into_iter().enumerate() {
             self.step_until(at);
@@ -261,9 +261,9 @@ impl Show {
                         self.happen(at, due)?;
                         continue;
                     }
-                    Due::Happening(happening) => {
+                    Due::ScriptEvent(event) => {
                         let after = at - self.start;
-                        return Err(anyhow!("line {}: the roll is over before {after}", happening.line));
+                        return Err(anyhow!("line {}: the roll is over before {after}", event.line));
                     }
                     Due::Exit(_) => break,
                 }
@@ -315,11 +315,11 @@ impl Show {
         let world = self.rehearsal.world_mut();
         match due {
             Due::Exit(key) => world.act(&key, PodAct::Exit(0)),
-            Due::Happening(happening) => {
-                self.story.borrow_mut().remark(at, &happening.text);
+            Due::ScriptEvent(event) => {
+                self.story.borrow_mut().remark(at, &event.text);
                 let names = self.story.borrow().names.clone();
-                happen(world, &names, &happening.what)
-                    .with_context(|| format!("line {}: {}", happening.line, happening.text))?;
+                happen(world, &names, &event.what)
+                    .with_context(|| format!("line {}: {}", event.line, event.text))?;
             }
         }
         Ok(())

@@ -24,8 +24,8 @@ use replank_sim::{KubeletModel, Observer, PodAct, Settings, World, workload_of};
 use serde_json::{Value, json};
 
 use super::cluster::{Workload, WorkloadKind};
+use super::event::is_of_the_roll;
 use super::file::Scenario;
-use super::happening::is_of_the_roll;
 use super::names::Names;
 
 /// When every roll begins: a Monday morning.
@@ -74,12 +74,12 @@ pub(super) fn set(scenario: &Scenario) -> anyhow::Result<Stage> {
             world.act(&key, PodAct::Ready);
         }
     }
-    for happening in
-        scenario.script.happenings.iter().filter(|one| one.when == When::Before && !is_of_the_roll(&one.what))
+    for event in
+        scenario.script.events.iter().filter(|one| one.when == When::Before && !is_of_the_roll(&one.what))
     {
         let known = names.borrow().clone();
-        happen(&mut world, &known, &happening.what)
-            .with_context(|| format!("line {}: {}", happening.line, happening.text))?;
+        happen(&mut world, &known, &event.what)
+            .with_context(|| format!("line {}: {}", event.line, event.text))?;
     }
     world.run_until(start);
     let view = world.view().clone();

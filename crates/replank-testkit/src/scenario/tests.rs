@@ -6,7 +6,7 @@ use super::{Scenario, play};
 
 const GOOD: &str = "# Title\nA sentence.\n\n-- cluster --\ngroup web: 2 nodes in a,b\ndeployment shop/web: 2 replicas, cpu 1\n\n\
     -- plan --\napiVersion: replank.dev/v1alpha1\nkind: NodeRoll\nmetadata: {name: p}\nspec: {groups: [web], target: {image: b}}\n\n\
-    -- happenings --\nat 65s: pod shop/web-1 unready\n\n-- expect --\nold\n";
+    -- events --\nat 65s: pod shop/web-1 unready\n\n-- expect --\nold\n";
 
 fn read(text: &str) -> Result<Scenario, String> {
     Scenario::read(Path::new("x.txt"), text).map_err(|problem| problem.to_string())
@@ -46,7 +46,7 @@ fn what_is_wrong_is_told_with_its_line() {
         "-- plam --",
         "x.txt:8: there is no section \"plam\": expected one of cluster, objects, plan",
     );
-    wrong("-- happenings --", "-- plan --", "x.txt:14: the section \"plan\" is there twice");
+    wrong("-- events --", "-- plan --", "x.txt:14: the section \"plan\" is there twice");
     wrong("group web: 2 nodes in a,b", "group web: in a,b", "x.txt:5: expected `3 nodes in a,b,c`");
     wrong("group web: 2 nodes in a,b", "", "x.txt:6: expected a node group");
     wrong(

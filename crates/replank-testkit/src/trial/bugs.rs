@@ -280,7 +280,7 @@ pub struct Buggy {
     /// Groups that were raised.
     raised: BTreeSet<GroupName>,
     /// Nodes that were let go of.
-    let_go: BTreeSet<NodeName>,
+    release: BTreeSet<NodeName>,
     /// Workloads that core has restarted, and when.
     restarted: Vec<(WorkloadTarget, Time)>,
 }
@@ -298,7 +298,7 @@ impl Buggy {
             wrongs: Vec::new(),
             done: BTreeSet::new(),
             raised: BTreeSet::new(),
-            let_go: BTreeSet::new(),
+            release: BTreeSet::new(),
             restarted: Vec::new(),
         }
     }
@@ -337,7 +337,7 @@ impl Buggy {
             Bug::KeptTags => self.keep_tags(decision),
             Bug::EarlyRelease => self.release_early(decision),
             Bug::EarlyRescue => self.rescue_early(decision),
-            Bug::EarlyLetGo => self.let_go_early(decision),
+            Bug::EarlyLetGo => self.released_early(decision),
             Bug::Meddler => self.meddle(now, decision),
             Bug::Heedless | Bug::Meddling | Bug::Rash | Bug::Endless | Bug::KeptMarks => {}
         }
@@ -610,7 +610,7 @@ impl Buggy {
     }
 
     /// Nodes that may be taken away, each once.
-    fn let_go_early(&mut self, decision: &Decision) {
+    fn released_early(&mut self, decision: &Decision) {
         let waits = |waiting: &Waiting| match (&waiting.what, &waiting.on) {
             (Subject::Node(name), WaitingOn::Interrupted { until: None, .. }) => Some(name.clone()),
             (_, _) => None,
@@ -618,7 +618,7 @@ impl Buggy {
         for name in decision.waiting.iter().filter_map(waits) {
             let Some(node) = self.core.view().node(&name).cloned() else { continue };
             let is_ours = mark::of(&node).is_some_and(|found| found.run == self.bug.run());
-            if is_ours && self.let_go.insert(name.clone()) {
+            if is_ours && self.release.insert(name.clone()) {
                 let target = NodeTarget { name, uid: node.meta.uid.clone() };
                 self.wrongs.push(Effect::Kubernetes(KubernetesEffect::Uncordon {
                     node: target,

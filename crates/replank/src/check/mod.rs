@@ -119,7 +119,7 @@ pub(crate) fn found(
     let mut view = view.clone();
     let mut groups = groups.to_vec();
     if !facts.is_empty() {
-        scale::furnish(&mut groups, &view, &options.group_by, facts, &scale::Options::default(), false);
+        scale::apply_facts(&mut groups, &view, &options.group_by, facts, &scale::Options::default(), false);
     }
     for learnt in &groups {
         view.apply(Delta::Group(learnt.group.clone().into()));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Parser;
-use replank_advice::place::{Change, Inquiry, WhatIf};
+use replank_advice::place::{Change, PlacementQuery, WhatIf};
 use replank_facts::groups::GroupBy;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
@@ -92,17 +92,17 @@ fn view() -> View {
     .collect()
 }
 
-fn inquiry() -> Inquiry {
-    Inquiry::new(view(), GroupBy::default(), &WhatIf::default()).expect("nothing is left out")
+fn query() -> PlacementQuery {
+    PlacementQuery::new(view(), GroupBy::default(), &WhatIf::default()).expect("nothing is left out")
 }
 
 fn answered(words: &[&str]) -> Value {
     let args = args(words);
-    let mut inquiry = inquiry();
+    let mut query = query();
     let pod = args.pod.clone().expect("a pod is named").into_string().expect("text");
-    let asked = subject::of_argument(&mut inquiry, &pod, &args).expect("it is there");
-    let question = answer(&mut inquiry, asked, &args);
-    let text = json::questions(&args, &inquiry, &[question]).expect("JSON");
+    let asked = subject::of_argument(&mut query, &pod, &args).expect("it is there");
+    let question = answer(&mut query, asked, &args);
+    let text = json::questions(&args, &query, &[question]).expect("JSON");
     serde_json::from_str(&text).expect("JSON")
 }
 
@@ -112,10 +112,10 @@ fn daemon_set() -> Value {
         "spec": {"template": {"spec": {"containers": [{"name": "c"}]}}}});
     let workloads = vec![Object::from_json(set).expect("an object")];
     let manifest = super::input::Manifest { name: "set.yaml".to_owned(), workloads, others: Vec::new() };
-    let mut inquiry = inquiry();
-    let asked = subject::of_manifest(&mut inquiry, manifest).expect("it makes pods");
-    let questions: Vec<_> = asked.into_iter().map(|asked| answer(&mut inquiry, asked, &args)).collect();
-    let text = json::questions(&args, &inquiry, &questions).expect("JSON");
+    let mut query = query();
+    let asked = subject::of_manifest(&mut query, manifest).expect("it makes pods");
+    let questions: Vec<_> = asked.into_iter().map(|asked| answer(&mut query, asked, &args)).collect();
+    let text = json::questions(&args, &query, &questions).expect("JSON");
     serde_json::from_str(&text).expect("JSON")
 }
 
@@ -147,10 +147,10 @@ fn every_member_of_an_answer_is_documented_and_no_other() {
 #[test]
 fn every_member_of_a_pending_pod_is_documented_and_no_other() {
     let args = args(&["--all-pending", "snapshot"]);
-    let mut inquiry = inquiry();
-    let queued = inquiry.place_all_pending();
-    let stuck = pending::stuck(&mut inquiry, &queued);
-    let text = json::pending(&args, &inquiry, &queued, &stuck).expect("JSON");
+    let mut query = query();
+    let queued = query.place_all_pending();
+    let stuck = pending::stuck(&mut query, &queued);
+    let text = json::pending(&args, &query, &queued, &stuck).expect("JSON");
     let value: Value = serde_json::from_str(&text).expect("JSON");
     let mut all = BTreeSet::new();
     value["pending"].as_array().expect("a list").iter().for_each(|one| members(one, "", &mut all));

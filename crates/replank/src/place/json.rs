@@ -1,7 +1,7 @@
 //! Answers for a program; docs/place-json.md describes the form.
 
 use replank_advice::place::{
-    Answer, Change, Copies, DaemonRow, Fate, Inquiry, Misfit, Outcome, Queued, Remedy, Row, Wanted,
+    Answer, Change, Copies, DaemonRow, Fate, Misfit, Outcome, PlacementQuery, Queued, Remedy, Row, Wanted,
 };
 use replank_model::object::pod::PodSpec;
 use replank_schedule::{Failure as Objection, Nomination, Verdict};
@@ -18,17 +18,17 @@ const VERSION: &str = "replank.dev/placement/v1alpha1";
 /// All answers.
 pub(super) fn questions(
     args: &PlaceArgs,
-    inquiry: &Inquiry,
+    query: &PlacementQuery,
     questions: &[Question],
 ) -> Result<String, Failure> {
     let questions: Vec<Value> = questions.iter().map(question).collect();
-    text(args, inquiry, ("questions", Value::Array(questions)))
+    text(args, query, ("questions", Value::Array(questions)))
 }
 
 /// All pods that wait.
 pub(super) fn pending(
     args: &PlaceArgs,
-    inquiry: &Inquiry,
+    query: &PlacementQuery,
     queued: &[Queued],
     stuck: &[Stuck<'_>],
 ) -> Result<String, Failure> {
@@ -37,15 +37,15 @@ pub(super) fn pending(
         found.and_then(|stuck| stuck.remedy.as_ref())
     };
     let pods = queued.iter().map(|one| pending_pod(one, remedy_of(one)));
-    text(args, inquiry, ("pending", pods.collect()))
+    text(args, query, ("pending", pods.collect()))
 }
 
-fn text(args: &PlaceArgs, inquiry: &Inquiry, (key, answers): (&str, Value)) -> Result<String, Failure> {
+fn text(args: &PlaceArgs, query: &PlacementQuery, (key, answers): (&str, Value)) -> Result<String, Failure> {
     let picks =
         |picks: &[replank_advice::place::Pick]| picks.iter().map(ToString::to_string).collect::<Vec<_>>();
     let mut all = Map::new();
     all.insert("version".to_owned(), Value::from(VERSION));
-    all.insert("nodes".to_owned(), Value::from(inquiry.view().nodes.len()));
+    all.insert("nodes".to_owned(), Value::from(query.view().nodes.len()));
     all.insert(
         "whatIf".to_owned(),
         json!({

@@ -14,10 +14,10 @@ mod documented;
 use std::ffi::{OsStr, OsString};
 
 use replank_advice::place::{
-    Answer, Copies, DaemonRow, Inquiry, Outcome, Remedy, Wanted, WhatIf, WhatIfError,
+    Answer, Copies, DaemonRow, Outcome, PlacementQuery, Remedy, Wanted, WhatIf, WhatIfError,
 };
 use replank_facts::groups::GroupBy;
-use replank_facts::pod_factory::Mould;
+use replank_facts::pod_factory::PodFactory;
 use replank_model::view::View;
 use replank_schedule::Verdict;
 
@@ -104,18 +104,18 @@ pub(crate) fn run(args: &PlaceArgs, printer: &mut Printer) -> Result<Exit, Failu
     if args.audit {
         return audit::run(args, &view, printer);
     }
-    let mut inquiry = inquiry(args, view)?;
+    let mut query = query(args, view)?;
     if args.all_pending {
-        let queued = inquiry.place_all_pending();
-        return pending::report(args, &mut inquiry, &queued, printer);
+        let queued = query.place_all_pending();
+        return pending::report(args, &mut query, &queued, printer);
     }
     let asked = match (manifest, pod) {
-        (Some(manifest), _) => subject::of_manifest(&mut inquiry, manifest)?,
-        (None, Some(pod)) => vec![subject::of_argument(&mut inquiry, &pod, args)?],
+        (Some(manifest), _) => subject::of_manifest(&mut query, manifest)?,
+        (None, Some(pod)) => vec![subject::of_argument(&mut query, &pod, args)?],
         (None, None) => Vec::new(),
     };
-    let questions: Vec<Question> = asked.into_iter().map(|asked| answer(&mut inquiry, asked, args)).collect();
-    report(args, &inquiry, &questions, printer)
+    let questions: Vec<Question> = asked.into_iter().map(|asked| answer(&mut query, asked, args)).collect();
+    report(args, &query, &questions, printer)
 }
 
 /// POD and the snapshots: the first positional argument is a snapshot where something else says what is asked about.
@@ -159,14 +159,14 @@ fn is_like_a_pod(text: &OsStr) -> bool {
     kind.is_some_and(subject::is_kind_name) && !std::path::Path::new(text).exists()
 }
 
-fn inquiry(args: &PlaceArgs, view: View) -> Result<Inquiry, Failure> {
+fn query(args: &PlaceArgs, view: View) -> Result<PlacementQuery, Failure> {
     let what_if = WhatIf {
         without: args.without.clone(),
         cordon: args.cordon.clone(),
         only_group: args.only_group.clone(),
     };
     let known: Vec<String> = groups(&view, args);
-    Inquiry::new(view, group_by(args), &what_if).map_err(|error| {
+    PlacementQuery::new(view, group_by(args), &what_if).map_err(|error| {
         let next = match &error {
             WhatIfError::NoSuchNode { meant: Some(meant), .. } => format!("did you mean {meant}?"),
             WhatIfError::NoSuchNode { meant: None, .. } | WhatIfError::NobodyLabelled { .. } => {
@@ -193,52 +193,52 @@ fn groups(view: &View, args: &PlaceArgs) -> Vec<String> {
 }
 
 /// Asks, and takes what fits to be there from then on.
-fn answer(inquiry: &mut Inquiry, asked: Asked, args: &PlaceArgs) -> Question {
-    let Asked { object, editable, notes, mould, first, copies } = asked;
+fn answer(query: &mut PlacementQuery, asked: Asked, args: &PlaceArgs) -> Question {
+    let Asked { object, editable, notes, factory, first, copies } = asked;
     let result = match first {
-        None => per_node(inquiry, &mould, args),
+        None => per_node(query, &factory, args),
         Some(pod) => {
-            let answer = inquiry.ask(&pod);
+            let answer = query.ask(&pod);
             let worded = table::worded(&answer.rows, args);
-            let why = inquiry.why(&pod, &worded);
+            let why = query.why(&pod, &worded);
             let is_stuck = matches!(answer.outcome, Outcome::DoesNotFit(_));
             let asked =
                 args.replicas.map_or(copies, |replicas| usize::try_from(replicas).unwrap_or(usize::MAX));
             let (copies, misfit) = if is_stuck {
                 (None, Some(pod))
             } else {
-                let copies = inquiry.copies(Some(&pod), &mould, asked);
+                let copies = query.copies(Some(&pod), &factory, asked);
                 let stuck = copies.stopped.as_ref().map(|(pod, _)| pod.clone());
                 (Some(copies).filter(|_| asked > 1 || args.replicas.is_some()), stuck)
             };
-            let remedies = misfit.map_or(Vec::new(), |pod| inquiry.remedies(&pod, REMEDIES_MAX));
+            let remedies = misfit.map_or(Vec::new(), |pod| query.remedies(&pod, REMEDIES_MAX));
             Found::Pod { answer: Box::new(answer), why, copies, remedies }
         }
     };
     Question { object, editable, notes, result }
 }
 
-fn per_node(inquiry: &mut Inquiry, mould: &Mould, args: &PlaceArgs) -> Found {
-    let rows = inquiry.ask_per_node(mould);
+fn per_node(query: &mut PlacementQuery, factory: &PodFactory, args: &PlaceArgs) -> Found {
+    let rows = query.ask_per_node(factory);
     let plain: Vec<_> = rows.iter().map(|row| row.row.clone()).collect();
     let worded: std::collections::BTreeSet<_> = table::worded(&plain, args).into_iter().collect();
     let mut why = Why::new();
     for row in rows.iter().filter(|row| worded.contains(&row.row.node)) {
-        why.extend(inquiry.why(&row.pod, std::slice::from_ref(&row.row.node)));
+        why.extend(query.why(&row.pod, std::slice::from_ref(&row.row.node)));
     }
     Found::PerNode { rows, why }
 }
 
 fn report(
     args: &PlaceArgs,
-    inquiry: &Inquiry,
+    query: &PlacementQuery,
     questions: &[Question],
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let look = printer.look();
     let data = match args.output {
         PlaceFormat::Text | PlaceFormat::Wide => text::questions(args, questions, look),
-        PlaceFormat::Json => json::questions(args, inquiry, questions)?,
+        PlaceFormat::Json => json::questions(args, query, questions)?,
         PlaceFormat::Name => text::names(questions),
     };
     printer.data(&data)?;

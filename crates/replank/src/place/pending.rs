@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_advice::place::{Fate, Inquiry, Queued, Remedy};
+use replank_advice::place::{Fate, PlacementQuery, Queued, Remedy};
 
 use super::{PlaceArgs, json, table, text};
 use crate::cli::PlaceFormat;
@@ -29,14 +29,14 @@ pub(super) struct Stuck<'a> {
 /// Tells what comes of each.
 pub(super) fn report(
     args: &PlaceArgs,
-    inquiry: &mut Inquiry,
+    query: &mut PlacementQuery,
     queued: &[Queued],
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
-    let stuck = stuck(inquiry, queued);
+    let stuck = stuck(query, queued);
     let data = match args.output {
         PlaceFormat::Text | PlaceFormat::Wide => page(queued, &stuck, printer.look()),
-        PlaceFormat::Json => json::pending(args, inquiry, queued, &stuck)?,
+        PlaceFormat::Json => json::pending(args, query, queued, &stuck)?,
         PlaceFormat::Name => names(queued),
     };
     printer.data(&data)?;
@@ -47,7 +47,7 @@ pub(super) fn report(
     Ok(if queued.iter().all(is_placed) { Exit::Passes } else { Exit::Findings })
 }
 
-pub(super) fn stuck<'a>(inquiry: &mut Inquiry, queued: &'a [Queued]) -> Vec<Stuck<'a>> {
+pub(super) fn stuck<'a>(query: &mut PlacementQuery, queued: &'a [Queued]) -> Vec<Stuck<'a>> {
     let mut kinds: BTreeMap<(String, &str), (usize, Stuck<'a>)> = BTreeMap::new();
     for (at, one) in queued.iter().enumerate() {
         let Fate::DoesNotFit(misfit) = &one.fate else { continue };
@@ -59,7 +59,7 @@ pub(super) fn stuck<'a>(inquiry: &mut Inquiry, queued: &'a [Queued]) -> Vec<Stuc
     stuck.sort_by_key(|(at, _)| *at);
     let mut stuck: Vec<Stuck<'a>> = stuck.into_iter().map(|(_, stuck)| stuck).collect();
     for one in stuck.iter_mut().take(REMEDIED_MAX) {
-        one.remedy = inquiry.remedies(&one.first.pod, 1).into_iter().next();
+        one.remedy = query.remedies(&one.first.pod, 1).into_iter().next();
     }
     stuck
 }

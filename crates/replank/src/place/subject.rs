@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use replank_advice::place::Inquiry;
+use replank_advice::place::PlacementQuery;
 use replank_facts::plan::nearest;
-use replank_facts::pod_factory::{Mould, SubjectError};
+use replank_facts::pod_factory::{PodFactory, SubjectError};
 use replank_facts::workload::{Workload, workload_of};
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
@@ -23,7 +23,7 @@ pub(super) struct Asked {
     pub(super) editable: Option<String>,
     pub(super) notes: Vec<String>,
     /// What further copies are made from.
-    pub(super) mould: Mould,
+    pub(super) factory: PodFactory,
     /// The first pod; none of a DaemonSet, which has one for each node.
     pub(super) first: Option<Arc<Pod>>,
     /// How many copies, unless the command line says.
@@ -50,14 +50,18 @@ enum Named {
 }
 
 /// What POD names, with everything that is needed to ask.
-pub(super) fn of_argument(inquiry: &mut Inquiry, text: &str, args: &PlaceArgs) -> Result<Asked, Failure> {
+pub(super) fn of_argument(
+    query: &mut PlacementQuery,
+    text: &str,
+    args: &PlaceArgs,
+) -> Result<Asked, Failure> {
     let key = |namespace: &str, name: &str| Key::new(Namespace::from(namespace), Name::from(name));
     let own = args.namespace.as_str();
     let parts: Vec<&str> = text.split('/').collect();
     let named = match parts.as_slice() {
         [name] => Named::Pod(key(own, name)),
         [kind, name] if POD.contains(&&*kind.to_lowercase()) => Named::Pod(key(own, name)),
-        [kind, name] if is_kind(inquiry.view(), kind) => kind_of(kind, key(own, name)),
+        [kind, name] if is_kind(query.view(), kind) => kind_of(kind, key(own, name)),
         [namespace, name] => Named::Pod(key(namespace, name)),
         [namespace, kind, name] if POD.contains(&&*kind.to_lowercase()) => Named::Pod(key(namespace, name)),
         [namespace, kind, name] => kind_of(kind, key(namespace, name)),
@@ -67,21 +71,19 @@ pub(super) fn of_argument(inquiry: &mut Inquiry, text: &str, args: &PlaceArgs) -
         }
     };
     match named {
-        Named::Pod(key) => of_pod(inquiry, &key, args),
+        Named::Pod(key) => of_pod(query, &key, args),
         Named::Workload(kind, key) => {
-            let found = inquiry.view().object(kind, &key);
+            let found = query.view().object(kind, &key);
             let object =
-                found.ok_or_else(|| no_such(inquiry.view(), kind.plural(), kind.api_version(), &key))?;
-            of_workload(inquiry, &object)
+                found.ok_or_else(|| no_such(query.view(), kind.plural(), kind.api_version(), &key))?;
+            of_workload(query, &object)
         }
         Named::Custom(kind, key) => {
-            let found = inquiry
-                .view()
-                .others()
-                .find(|other| is_called(&other.kind, &kind) && other.meta.key() == key);
+            let found =
+                query.view().others().find(|other| is_called(&other.kind, &kind) && other.meta.key() == key);
             let object = found.cloned().map(Object::Other);
-            let object = object.ok_or_else(|| no_such(inquiry.view(), &kind, "", &key))?;
-            of_workload(inquiry, &object)
+            let object = object.ok_or_else(|| no_such(query.view(), &kind, "", &key))?;
+            of_workload(query, &object)
         }
     }
 }
@@ -111,12 +113,12 @@ fn kind_of(text: &str, key: Key) -> Named {
     }
 }
 
-fn of_pod(inquiry: &mut Inquiry, key: &Key, args: &PlaceArgs) -> Result<Asked, Failure> {
+fn of_pod(query: &mut PlacementQuery, key: &Key, args: &PlaceArgs) -> Result<Asked, Failure> {
     let mut notes = Vec::new();
-    if inquiry.restore(key).is_some() {
+    if query.restore(key).is_some() {
         notes.push("its node is taken to be gone; asked as if the pod were made again".to_owned());
     }
-    let view = inquiry.view();
+    let view = query.view();
     let Some(pod) = view.pods.by_key(key).cloned() else { return Err(no_such(view, "pods", "v1", key)) };
     let workload = workload_of(view, &pod);
     let editable = workload.as_ref().map(Workload::argument);
@@ -126,24 +128,24 @@ fn of_pod(inquiry: &mut Inquiry, key: &Key, args: &PlaceArgs) -> Result<Asked, F
         notes.push("the pod is on its way out; asked as if it were made again".to_owned());
     }
     let owner = workload.as_ref().and_then(|workload| object_of(view, workload));
-    let mould = match (&owner, args.replicas) {
-        (Some(owner), Some(_)) => inquiry.mould(owner).unwrap_or_else(|_| Mould::of_pod(&pod)),
-        (Some(_) | None, _) => Mould::of_pod(&pod),
+    let factory = match (&owner, args.replicas) {
+        (Some(owner), Some(_)) => query.factory(owner).unwrap_or_else(|_| PodFactory::of_pod(&pod)),
+        (Some(_) | None, _) => PodFactory::of_pod(&pod),
     };
     let first = match (&pod.node, args.replicas) {
         (Some(node), None) => {
             notes.push(format!("the pod is on {node}; asked as if it were to be placed now"));
-            inquiry.release(&pod)
+            query.release(&pod)
         }
         (Some(node), Some(_)) => {
             notes.push(format!("the pod stays on {node}; asked about further copies"));
-            inquiry.make(&mould)
+            query.make(&factory)
         }
-        (None, _) => inquiry.release(&pod),
+        (None, _) => query.release(&pod),
     };
     notes.extend(other_scheduler(&first));
     let object = format!("Pod {}", pod.meta.key());
-    Ok(Asked { object, editable, notes, mould, first: Some(first), copies: 1 })
+    Ok(Asked { object, editable, notes, factory, first: Some(first), copies: 1 })
 }
 
 /// The object of a workload, if it makes pods.
@@ -160,47 +162,47 @@ fn object_of(view: &View, workload: &Workload) -> Option<Object> {
     }
 }
 
-fn of_workload(inquiry: &mut Inquiry, object: &Object) -> Result<Asked, Failure> {
-    let mut asked = of_object(inquiry, object)?;
+fn of_workload(query: &mut PlacementQuery, object: &Object) -> Result<Asked, Failure> {
+    let mut asked = of_object(query, object)?;
     asked.copies = 1;
-    if !asked.mould.is_per_node() {
+    if !asked.factory.is_per_node() {
         asked.notes.push("asked about one more of its pods".to_owned());
     }
     Ok(asked)
 }
 
-fn of_object(inquiry: &mut Inquiry, object: &Object) -> Result<Asked, Failure> {
-    let mould = inquiry.mould(object).map_err(|error| match error {
+fn of_object(query: &mut PlacementQuery, object: &Object) -> Result<Asked, Failure> {
+    let factory = query.factory(object).map_err(|error| match error {
         error @ SubjectError::NoTemplate { .. } => {
             Failure::usage(error).next("name a Pod, Deployment, StatefulSet, DaemonSet, Job or CronJob")
         }
         error @ (SubjectError::Unreadable(_) | SubjectError::Forbidden { .. }) => Failure::usage(error),
     })?;
-    let first = (!mould.is_per_node()).then(|| inquiry.make(&mould));
+    let first = (!factory.is_per_node()).then(|| query.make(&factory));
     let name = object.meta().name.clone();
     let editable =
         (object.kind() != Kind::Pod).then(|| format!("{}/{name}", object.kind_name().to_lowercase()));
     let notes =
         first.as_ref().and_then(|pod| other_scheduler(pod)).into_iter().chain(named_node(object)).collect();
-    let copies = mould.wanted;
+    let copies = factory.wanted;
     Ok(Asked {
         object: format!("{} {}", object.kind_name(), object.meta().key()),
         editable,
         notes,
-        mould,
+        factory,
         first,
         copies,
     })
 }
 
 /// All workloads of a manifest, with everything else of it taken to be there.
-pub(super) fn of_manifest(inquiry: &mut Inquiry, manifest: Manifest) -> Result<Vec<Asked>, Failure> {
-    manifest.others.into_iter().for_each(|object| inquiry.put(object));
+pub(super) fn of_manifest(query: &mut PlacementQuery, manifest: Manifest) -> Result<Vec<Asked>, Failure> {
+    manifest.others.into_iter().for_each(|object| query.put(object));
     let mut all = Vec::with_capacity(manifest.workloads.len());
     for object in &manifest.workloads {
         // Looked at before it is put among the others.
-        let notes = known_before(inquiry.view(), object);
-        let mut asked = of_object(inquiry, object)?;
+        let notes = known_before(query.view(), object);
+        let mut asked = of_object(query, object)?;
         asked.notes.extend(notes);
         all.push(asked);
     }
@@ -268,7 +270,7 @@ fn no_such(view: &View, plural: &str, api_version: &str, key: &Key) -> Failure {
     let resource = if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") };
     let error = Failure::usage_message(format!("{resource} \"{}\" not found", key.name));
     let next =
-        elsewhere(view, plural, key).or_else(|| makers(view, key)).or_else(|| alike(view, plural, key));
+        elsewhere(view, plural, key).or_else(|| provisioners(view, key)).or_else(|| alike(view, plural, key));
     error.next(next.unwrap_or_else(|| {
         format!(
             "there is none of that name in the namespace {} of the snapshot; pass the namespace with -n",
@@ -291,7 +293,7 @@ fn elsewhere(view: &View, plural: &str, key: &Key) -> Option<String> {
 }
 
 /// A workload of the name that was taken for a pod's.
-fn makers(view: &View, key: &Key) -> Option<String> {
+fn provisioners(view: &View, key: &Key) -> Option<String> {
     let found = KINDS.iter().find_map(|(kind, _)| {
         let all = view.objects_of(*kind);
         let mut named = all.iter().filter(|object| object.meta().name == key.name);

@@ -7,7 +7,7 @@ use replank_model::object::autoscaling::HorizontalPodAutoscaler;
 use replank_model::object::cloud::Market;
 use replank_model::text::{NodeName, Zone};
 use replank_model::time::{Span, Time};
-use replank_sim::script::{Befalls, CloudSays, Happening, Target, What, interruptions, rates};
+use replank_sim::script::{Befalls, CloudSays, ScriptEvent, Target, What, interruptions, rates};
 
 use super::Scene;
 use crate::cli::RehearseArgs;
@@ -115,7 +115,7 @@ fn at_rates(scene: &mut Scene, text: &str) -> Result<(), Failure> {
 }
 
 /// When what a row begins has come to its end.
-fn ends(row: &Happening, start: Time) -> Time {
+fn ends(row: &ScriptEvent, start: Time) -> Time {
     let notice = if let What::Cloud(_, CloudSays::Retirement(notice))
     | What::Some(_, _, _, Befalls::Cloud(CloudSays::Retirement(notice))) = &row.what
     {

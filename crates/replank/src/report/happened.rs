@@ -1,7 +1,7 @@
 //! What a script made happen besides.
 
 use replank_model::time::Time;
-use replank_rehearse::HappeningEntry;
+use replank_rehearse::ScriptEventEntry;
 use replank_sim::script::Origin;
 
 use super::page::Page;
@@ -10,11 +10,11 @@ use super::words::{count, span};
 /// Column of the text beside a moment.
 const AT: usize = 12;
 
-pub(super) fn write(page: &mut Page, happenings: &[HappeningEntry], start: Time) {
-    if happenings.is_empty() {
+pub(super) fn write(page: &mut Page, events: &[ScriptEventEntry], start: Time) {
+    if events.is_empty() {
         return;
     }
-    let of = |origin: Origin| happenings.iter().filter(|entry| entry.origin == origin).count();
+    let of = |origin: Origin| events.iter().filter(|entry| entry.origin == origin).count();
     let told = [
         (of(Origin::Script), "line", "the script"),
         (of(Origin::Interruptions), "row", "the interruptions"),
@@ -24,7 +24,7 @@ pub(super) fn write(page: &mut Page, happenings: &[HappeningEntry], start: Time)
     let told: Vec<String> =
         told.map(|(number, noun, of)| format!("{} of {of}", count(number, noun))).collect();
     page.heading("Besides", &told.join(", "));
-    for entry in happenings {
+    for entry in events {
         let what = match &entry.refused {
             Some(why) => format!("{}: had no effect, {why}", entry.what),
             None => entry.what.clone(),

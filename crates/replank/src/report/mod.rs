@@ -65,7 +65,7 @@ pub(crate) fn text(result: &RehearsalResult, about: &About<'_>, look: Look) -> S
     connections::write(&mut page, &result.connections);
     elasticity::write(&mut page, result);
     interruptions::write(&mut page, &result.interruptions, result.start);
-    happened::write(&mut page, &result.happenings, result.start);
+    happened::write(&mut page, &result.script_events, result.start);
     waits::write(&mut page, &result.waits);
     starts::write(&mut page, result);
     noticed::write(&mut page, result);

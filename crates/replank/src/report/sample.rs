@@ -4,9 +4,9 @@ use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_rehearse::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetFigures, ConnectionFigures, Ending,
-    FindingEntry, HappeningEntry, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase,
-    NodeTimeline, NoticedEntry, PhaseStart, PodFigures, RESULT_VERSION, RehearsalResult, StartEntry, Verdict,
-    Wait, WorkloadFigures,
+    FindingEntry, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase, NodeTimeline, NoticedEntry,
+    PhaseStart, PodFigures, RESULT_VERSION, RehearsalResult, ScriptEventEntry, StartEntry, Verdict, Wait,
+    WorkloadFigures,
 };
 use replank_sim::script::{Origin, Side};
 
@@ -174,7 +174,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
         autoscalers: Vec::new(),
         interruptions: Vec::new(),
         watched: Span::from_secs(7_200),
-        happenings: Vec::new(),
+        script_events: Vec::new(),
         timeline: timeline(),
         assumptions: vec![
             assumption("pods from scheduled to Ready (12 workloads)", "2s to 41s", "learnt", 84),
@@ -296,8 +296,8 @@ pub(crate) fn besides() -> RehearsalResult {
             interruption("ip-10-0-2-40.ec2.internal", InterruptionKind::Retirement, None, 3),
         ],
         watched: Span::from_secs(10_800),
-        happenings: vec![
-            HappeningEntry {
+        script_events: vec![
+            ScriptEventEntry {
                 at: at(600),
                 origin: Origin::Script,
                 line: 1,
@@ -305,7 +305,7 @@ pub(crate) fn besides() -> RehearsalResult {
                 what: "somebody cordons ip-10-0-1-99.ec2.internal".to_owned(),
                 refused: None,
             },
-            HappeningEntry {
+            ScriptEventEntry {
                 at: at(9_000),
                 origin: Origin::Script,
                 line: 2,

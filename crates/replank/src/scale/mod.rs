@@ -4,7 +4,7 @@ pub(crate) mod input;
 mod json;
 mod text;
 
-use replank_core::scale::{self, Down, Given, Groups, Hands, State, Up};
+use replank_core::scale::{self, Down, Given, Groups, InFlight, State, Up};
 use replank_facts::budget::{Healths, Ledger};
 use replank_facts::groups::GroupBy;
 use replank_model::time::Time;
@@ -77,7 +77,7 @@ fn simulate(args: &SimulateArgs, printer: &mut Printer) -> Result<Exit, Failure>
         prices: &prices,
         priorities: &priorities,
         state: &state,
-        hands: &Hands::default(),
+        in_flight: &InFlight::default(),
         now,
     };
     let up = scale::up(given, &mut scheduler);

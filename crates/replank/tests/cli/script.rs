@@ -34,8 +34,8 @@ fn what_happened_is_in_the_result_with_what_came_of_it() {
     let script = b"at 20m: somebody cordons web+1\nat 10m: pod shop/nobody unready\nat 30m: image ami-9 crashes pods\n\
         at 360d: somebody cordons web+1\n";
     let told = replank_reading(&["rehearse", "--script", "-", "-o", "json"], script).json();
-    let happenings = told["happenings"].as_array().expect("they are listed");
-    let rows: Vec<(u64, &str, Option<&str>)> = happenings
+    let events = told["events"].as_array().expect("they are listed");
+    let rows: Vec<(u64, &str, Option<&str>)> = events
         .iter()
         .map(|one| {
             let text = |member: &str| one[member].as_str();
@@ -51,7 +51,7 @@ fn what_happened_is_in_the_result_with_what_came_of_it() {
             (4, "hand", Some("the rehearsal's time was up before")),
         ]
     );
-    assert_eq!(happenings[1]["what"], "somebody cordons web+1");
+    assert_eq!(events[1]["what"], "somebody cordons web+1");
 }
 
 #[test]

@@ -8,8 +8,8 @@ use replank_model::text::Text;
 use serde_json::json;
 
 use super::super::engine::Engine;
-use super::super::makers::{Maker, Makers};
 use super::super::near::nearest;
+use super::super::provisioners::{Provisioner, Provisioners};
 use super::super::remedy::patch;
 use super::super::rule::{Finding, Rule, Severity};
 use super::super::survey::{Subject, Survey};
@@ -23,13 +23,13 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
     if survey.ground.nodes() == 0 {
         return Vec::new();
     }
-    let makers = Makers::of(survey);
+    let provisioners = Provisioners::of(survey);
     let mut findings = Vec::new();
     for subject in &survey.subjects {
         let mut told = BTreeSet::new();
         for sample in &subject.samples {
             for found in of_spec(survey, subject, &sample.pod) {
-                let found = with_maker(found, makers.for_pod(&sample.pod.spec));
+                let found = with_provisioner(found, provisioners.for_pod(&sample.pod.spec));
                 if told.insert(found.reason.clone()) {
                     findings.push(found);
                 }
@@ -45,9 +45,9 @@ pub(super) fn matches_some_node(survey: &Survey<'_>, pod: &Pod) -> bool {
 }
 
 /// A node that may come is no place yet, and yet nothing that must be mended.
-fn with_maker(found: Finding, maker: Maker) -> Finding {
-    match maker {
-        Maker::Pool(pool) => Finding {
+fn with_provisioner(found: Finding, provisioner: Provisioner) -> Finding {
+    match provisioner {
+        Provisioner::Pool(pool) => Finding {
             severity: Severity::Info,
             reason: format!("{}; Karpenter's node pool {pool} may make such a node", found.reason),
             remedy: format!(
@@ -55,12 +55,12 @@ fn with_maker(found: Finding, maker: Maker) -> Finding {
             ),
             ..found
         },
-        Maker::Perhaps(why) => Finding {
+        Provisioner::Perhaps(why) => Finding {
             severity: if found.severity == Severity::Blocking { Severity::Warning } else { found.severity },
             reason: format!("{}; {why}", found.reason),
             ..found
         },
-        Maker::Nobody => found,
+        Provisioner::Nobody => found,
     }
 }
 

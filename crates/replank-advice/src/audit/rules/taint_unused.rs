@@ -17,7 +17,7 @@ use super::super::rule::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey, is_for_everything};
 use replank_facts::finding::counted;
 use replank_facts::groups::GroupBy;
-use replank_protocol::provisioner::Maker;
+use replank_protocol::provisioner::Provisioner;
 
 /// Taints of control plane nodes (kubeadm): nobody is meant to tolerate them.
 const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
@@ -121,7 +121,7 @@ fn remedy(survey: &Survey<'_>, taint: &Taint, kinds: &BTreeSet<KindId>) -> Strin
     for id in kinds {
         let kind = survey.ground.kind(*id);
         // EKS Auto Mode keeps its nodes as it made them.
-        if Maker::of(&kind.sample) == Maker::AutoMode {
+        if Provisioner::of(&kind.sample) == Provisioner::AutoMode {
             continue;
         }
         let managed = kind.sample.meta.labels.value("eks.amazonaws.com/nodegroup");

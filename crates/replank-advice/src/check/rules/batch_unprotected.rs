@@ -199,10 +199,10 @@ mod tests {
             [job(json!({"backoffLimit": 0})), vec![budget("j", &json!({"minAvailable": 99}), (1, 99, 1))]]
                 .concat();
         assert_eq!(found(Rule::BatchUnprotected, kept), [""; 0]);
-        let let_go =
+        let release =
             [job(json!({"backoffLimit": 0})), vec![budget("j", &json!({"minAvailable": 0}), (1, 0, 1))]]
                 .concat();
-        assert_eq!(found(Rule::BatchUnprotected, let_go).len(), 1);
+        assert_eq!(found(Rule::BatchUnprotected, release).len(), 1);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use replank_model::view::View;
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
 use replank_core::scale::{Facts, Group, Groups, Options, Template};
-use replank_facts::fresh::DaemonMoulds;
+use replank_facts::fresh::DaemonFactories;
 use replank_facts::room::Room;
 use replank_facts::workload::workload_of;
 
@@ -47,12 +47,12 @@ impl Full {
         let is_told = |name: &GroupName| {
             survey.facts.iter().any(|facts: &Facts| facts.name == *name && facts.size.is_some())
         };
-        let moulds = Arc::new(DaemonMoulds::of(survey.view));
+        let factories = Arc::new(DaemonFactories::of(survey.view));
         let mut view = survey.view.clone();
         let mut maxima = Vec::new();
         for group in groups.all.iter().filter(|group| is_told(&group.name)) {
             maxima.push(format!("{} {}", group.name, group.size.max));
-            fill(&mut view, group, &Template::of(group, &options, &moulds));
+            fill(&mut view, group, &Template::of(group, &options, &factories));
         }
         Self { view, maxima: maxima.join(", ") }
     }

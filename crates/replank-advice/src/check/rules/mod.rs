@@ -9,7 +9,7 @@ mod cron_soon;
 mod group_parity;
 mod hpa_at_maximum;
 mod hpa_beyond_nodes;
-mod left_to_maker;
+mod left_to_provisioner;
 mod leftover;
 mod local_storage;
 mod long_grace;
@@ -87,6 +87,6 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     leftover::find,
     group_parity::find,
     old_image::find,
-    left_to_maker::find,
+    left_to_provisioner::find,
     version_skew::find,
 ];

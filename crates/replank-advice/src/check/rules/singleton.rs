@@ -72,13 +72,13 @@ mod tests {
         let covered =
             [vec![node("n", "a"), budget("one", &json!({"minAvailable": 1}), (1, 1, 1))], one].concat();
         assert_eq!(found(Rule::Singleton, covered), [""; 0]);
-        let let_go = [
+        let release = [
             vec![node("n", "a"), budget("one", &json!({"maxUnavailable": 1}), (1, 0, 1))],
             service("one", &["n"], &json!({})),
         ]
         .concat();
         assert!(
-            found(Rule::Singleton, let_go)[0]
+            found(Rule::Singleton, release)[0]
                 .contains("1 replica and disruption budget one lets it go: it is gone")
         );
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Questions and what-ifs.
 
-use replank_facts::pod_factory::Mould;
+use replank_facts::pod_factory::PodFactory;
 use replank_facts::pod_factory::SubjectError;
 use replank_model::text::NodeName;
 
@@ -20,25 +20,25 @@ fn workload(kind: &str, spec: &Value) -> Object {
     object(&whole)
 }
 
-fn made(inquiry: &mut Inquiry, object: &Object) -> (Mould, Arc<Pod>) {
-    let mould = inquiry.mould(object).expect("it makes pods");
-    let pod = inquiry.make(&mould);
-    (mould, pod)
+fn made(query: &mut PlacementQuery, object: &Object) -> (PodFactory, Arc<Pod>) {
+    let factory = query.factory(object).expect("it makes pods");
+    let pod = query.make(&factory);
+    (factory, pod)
 }
 
 #[test]
 fn a_pod_on_a_node_is_asked_about_as_if_it_were_new() {
-    let mut inquiry = inquiry(&[plain("a", "z"), placed("p", "a", "4")]);
-    let pod = inquiry.release(&pod_of(&inquiry, "p"));
-    assert_eq!(inquiry.ask(&pod).outcome, Outcome::Fits(1), "its own 4 cpu are free again");
+    let mut query = query(&[plain("a", "z"), placed("p", "a", "4")]);
+    let pod = query.release(&pod_of(&query, "p"));
+    assert_eq!(query.ask(&pod).outcome, Outcome::Fits(1), "its own 4 cpu are free again");
     assert_eq!(pod.node, None);
 }
 
 #[test]
 fn the_message_is_the_schedulers_with_preemptions_part() {
-    let mut inquiry = inquiry(&[plain("a", "z"), placed("q", "a", "4"), pod("p", &json!({}))]);
-    let pod = pod_of(&inquiry, "p");
-    let Outcome::DoesNotFit(misfit) = inquiry.ask(&pod).outcome else { panic!("it fits") };
+    let mut query = query(&[plain("a", "z"), placed("q", "a", "4"), pod("p", &json!({}))]);
+    let pod = pod_of(&query, "p");
+    let Outcome::DoesNotFit(misfit) = query.ask(&pod).outcome else { panic!("it fits") };
     assert_eq!(
         misfit.message,
         "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: \
@@ -48,19 +48,19 @@ fn the_message_is_the_schedulers_with_preemptions_part() {
 
 #[test]
 fn a_more_urgent_pod_says_whom_it_would_evict() {
-    let mut inquiry = inquiry(&[plain("a", "z"), placed("q", "a", "4"), pod("p", &json!({"priority": 10}))]);
-    let pod = pod_of(&inquiry, "p");
-    let Outcome::DoesNotFit(misfit) = inquiry.ask(&pod).outcome else { panic!("it fits") };
+    let mut query = query(&[plain("a", "z"), placed("q", "a", "4"), pod("p", &json!({"priority": 10}))]);
+    let pod = pod_of(&query, "p");
+    let Outcome::DoesNotFit(misfit) = query.ask(&pod).outcome else { panic!("it fits") };
     let nomination = misfit.preemption.expect("q is less urgent");
     assert_eq!((nomination.node.as_str(), nomination.victims), ("a", vec![Key::new("shop", "q")]));
 }
 
 #[test]
 fn copies_fit_until_the_nodes_are_full() {
-    let mut inquiry = inquiry(&[plain("a", "z"), plain("b", "z")]);
-    let (mould, first) = made(&mut inquiry, &workload("Deployment", &json!({"replicas": 3})));
-    assert_eq!(mould.wanted, 3);
-    let copies = inquiry.copies(Some(&first), &mould, 20);
+    let mut query = query(&[plain("a", "z"), plain("b", "z")]);
+    let (factory, first) = made(&mut query, &workload("Deployment", &json!({"replicas": 3})));
+    assert_eq!(factory.wanted, 3);
+    let copies = query.copies(Some(&first), &factory, 20);
     let (a, b) = (NodeName::from("a"), NodeName::from("b"));
     assert_eq!(copies.by_node().into_iter().collect::<Vec<_>>(), [(&a, 4), (&b, 4)]);
     let (_, misfit) = copies.stopped.expect("8 of 20 fit");
@@ -70,10 +70,10 @@ fn copies_fit_until_the_nodes_are_full() {
 #[test]
 fn siblings_of_a_new_deployment_spread_as_the_scheduler_spreads_them() {
     // Without constraints of their own, pods of one ReplicaSet spread over nodes and zones by the default constraints.
-    let mut inquiry = inquiry(&[plain("a", "z1"), plain("b", "z2"), plain("c", "z3")]);
-    let (mould, first) = made(&mut inquiry, &workload("Deployment", &json!({})));
-    assert_eq!(inquiry.copies(Some(&first), &mould, 3).by_node().len(), 3);
-    let labels = &inquiry.make(&mould).meta.labels;
+    let mut query = query(&[plain("a", "z1"), plain("b", "z2"), plain("c", "z3")]);
+    let (factory, first) = made(&mut query, &workload("Deployment", &json!({})));
+    assert_eq!(query.copies(Some(&first), &factory, 3).by_node().len(), 3);
+    let labels = &query.make(&factory).meta.labels;
     assert_eq!((labels.value("app"), labels.value("pod-template-hash")), (Some("web"), Some("new")));
 }
 
@@ -82,31 +82,31 @@ fn a_stateful_sets_pods_have_numbers_and_claims() {
     let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "gp3",
         "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
         "provisioner": "ebs.csi.aws.com", "volumeBindingMode": "WaitForFirstConsumer"});
-    let mut inquiry = inquiry(&[plain("a", "z"), class, placed("web-0", "a", "1")]);
+    let mut query = query(&[plain("a", "z"), class, placed("web-0", "a", "1")]);
     let set = workload(
         "StatefulSet",
         &json!({"serviceName": "web", "volumeClaimTemplates":
         [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}]}),
     );
-    let (_, pod) = made(&mut inquiry, &set);
+    let (_, pod) = made(&mut query, &set);
     assert_eq!(pod.meta.name.as_str(), "web-1", "web-0 is there");
-    let claim = inquiry.view().persistent_volume_claims.by_key(&Key::new("shop", "data-web-1")).cloned();
+    let claim = query.view().persistent_volume_claims.by_key(&Key::new("shop", "data-web-1")).cloned();
     assert_eq!(claim.expect("it was made").spec.storage_class_name, Some("gp3".into()));
-    assert_eq!(inquiry.ask(&pod).outcome, Outcome::Fits(1));
+    assert_eq!(query.ask(&pod).outcome, Outcome::Fits(1));
 }
 
 #[test]
 fn a_daemon_set_is_asked_node_by_node() {
     let tainted = json!({"spec": {"taints": [{"key": "t", "effect": "NoSchedule"}]}});
-    let mut inquiry = inquiry(&[
+    let mut query = query(&[
         plain("a", "z"),
         plain("b", "z"),
         placed("q", "b", "4"),
         node("c", "g", "z", &tainted),
         node("d", "g", "z", &json!({"spec": {"unschedulable": true}})),
     ]);
-    let mould = inquiry.mould(&workload("DaemonSet", &json!({}))).expect("it makes pods");
-    let rows = inquiry.ask_per_node(&mould);
+    let factory = query.factory(&workload("DaemonSet", &json!({}))).expect("it makes pods");
+    let rows = query.ask_per_node(&factory);
     let short: Vec<(&str, Wanted, bool)> = rows
         .iter()
         .map(|row| {
@@ -127,32 +127,32 @@ fn a_daemon_set_is_asked_node_by_node() {
 
 #[test]
 fn custom_kinds_with_a_template_and_jobs_make_pods_too() {
-    let mut inquiry = inquiry(&[plain("a", "z")]);
+    let mut query = query(&[plain("a", "z")]);
     let rollout = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": "web", "namespace": "shop"},
         "spec": {"replicas": 2, "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}});
-    assert_eq!(made(&mut inquiry, &object(&rollout)).0.wanted, 2);
+    assert_eq!(made(&mut query, &object(&rollout)).0.wanted, 2);
     let job = workload("Job", &json!({"parallelism": 5, "completions": 3}));
-    let (mould, pod) = made(&mut inquiry, &job);
-    assert_eq!((mould.wanted, pod.meta.labels.value("job-name")), (3, Some("web")));
+    let (factory, pod) = made(&mut query, &job);
+    assert_eq!((factory.wanted, pod.meta.labels.value("job-name")), (3, Some("web")));
     let cron = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c", "namespace": "shop"},
         "spec": {"jobTemplate": {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}}}});
-    assert_eq!(made(&mut inquiry, &object(&cron)).0.wanted, 1);
+    assert_eq!(made(&mut query, &object(&cron)).0.wanted, 1);
     let service = object(
         &json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "shop"}}),
     );
-    assert!(matches!(inquiry.mould(&service), Err(SubjectError::NoTemplate { .. })));
+    assert!(matches!(query.factory(&service), Err(SubjectError::NoTemplate { .. })));
 }
 
 #[test]
 fn priority_comes_from_the_class_and_a_class_that_is_not_there_is_refused() {
     let class = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"},
         "value": 7, "preemptionPolicy": "Never"});
-    let mut inquiry = inquiry(&[plain("a", "z"), class]);
+    let mut query = query(&[plain("a", "z"), class]);
     let named =
         |name: &str| workload("Deployment", &json!({"template": {"spec": {"priorityClassName": name}}}));
-    let (_, pod) = made(&mut inquiry, &named("high"));
+    let (_, pod) = made(&mut query, &named("high"));
     assert_eq!(pod.spec.priority, Some(7));
-    let error = inquiry.mould(&named("hihg")).expect_err("there is no such class");
+    let error = query.factory(&named("hihg")).expect_err("there is no such class");
     assert_eq!(error.to_string(), "pods \"web\" is forbidden: no PriorityClass with name hihg was found");
 }
 
@@ -161,9 +161,9 @@ fn what_ifs_name_nodes_and_groups() {
     let objects =
         [plain("a", "z1"), plain("b", "z2"), node("c", "h", "z1", &json!({})), pod("p", &json!({}))];
     let ask = |what_if: &WhatIf| {
-        let mut inquiry = Inquiry::new(view(&objects), GroupBy::default(), what_if)?;
-        let pod = pod_of(&inquiry, "p");
-        let answer = inquiry.ask(&pod);
+        let mut query = PlacementQuery::new(view(&objects), GroupBy::default(), what_if)?;
+        let pod = pod_of(&query, "p");
+        let answer = query.ask(&pod);
         Ok::<_, WhatIfError>((answer.rows.len(), answer.outcome))
     };
     let pick = |text: &str| vec![text.parse().expect("a pick")];
@@ -185,10 +185,10 @@ fn what_ifs_name_nodes_and_groups() {
 fn a_pod_of_a_node_that_is_gone_can_be_asked_about() {
     let what_if = WhatIf { without: vec!["a".parse().expect("a name")], ..WhatIf::default() };
     let objects = [plain("a", "z"), plain("b", "z"), placed("p", "a", "4")];
-    let mut inquiry = Inquiry::new(view(&objects), GroupBy::default(), &what_if).expect("b stays");
-    assert_eq!(inquiry.restore(&Key::new("shop", "q")), None, "there was none of that name");
-    let pod = inquiry.restore(&Key::new("shop", "p")).expect("it was on a");
-    assert_eq!(inquiry.ask(&pod).outcome, Outcome::Fits(1));
+    let mut query = PlacementQuery::new(view(&objects), GroupBy::default(), &what_if).expect("b stays");
+    assert_eq!(query.restore(&Key::new("shop", "q")), None, "there was none of that name");
+    let pod = query.restore(&Key::new("shop", "p")).expect("it was on a");
+    assert_eq!(query.ask(&pod).outcome, Outcome::Fits(1));
 }
 
 #[test]
@@ -216,8 +216,8 @@ fn the_queue_is_the_schedulers() {
         at("urgent", 4, &json!({"priority": 9})),
     ];
     let what_if = WhatIf { without: vec!["b".parse().expect("a name")], ..WhatIf::default() };
-    let mut inquiry = Inquiry::new(view(&objects), GroupBy::default(), &what_if).expect("a stays");
-    let queued = inquiry.place_all_pending();
+    let mut query = PlacementQuery::new(view(&objects), GroupBy::default(), &what_if).expect("a stays");
+    let queued = query.place_all_pending();
     let short: Vec<(&str, &str)> = queued
         .iter()
         .map(|one| {
@@ -246,13 +246,13 @@ fn the_queue_is_the_schedulers() {
 #[test]
 fn objections_are_worded_with_their_numbers() {
     let tainted = json!({"spec": {"taints": [{"key": "t", "value": "v", "effect": "NoSchedule"}]}});
-    let mut inquiry = inquiry(&[
+    let mut query = query(&[
         node("a", "g", "z", &tainted),
         placed("q", "a", "3500m"),
         pod("p", &json!({"nodeSelector": {"disk": "ssd"}})),
     ]);
-    let pod = pod_of(&inquiry, "p");
-    let why = inquiry.why(&pod, &["a".into()]);
+    let pod = pod_of(&query, "p");
+    let why = query.why(&pod, &["a".into()]);
     assert_eq!(
         why[&NodeName::from("a")],
         [

@@ -22,7 +22,7 @@ fn a_taint_is_tolerated_or_taken_away() {
     assert_eq!(texts(&remedies)[0], "tolerate the taint dedicated=gpu:NoSchedule", "the least comes first");
     assert_eq!(remedies[0].node, "a");
     assert_eq!(
-        remedies[0].paste(&pod_of(&inquiry(&objects), "p").spec),
+        remedies[0].paste(&pod_of(&query(&objects), "p").spec),
         ["tolerations: [{key: dedicated, operator: Equal, value: gpu, effect: NoSchedule}]"]
     );
     expect(&objects, "take the taint dedicated=gpu:NoSchedule off the node a");
@@ -36,7 +36,7 @@ fn tolerations_are_pasted_with_those_that_there_are() {
     let objects = [node("n", "g", "z1", &tainted), pod("p", &bears)];
     let remedies = expect(&objects, "tolerate the taint b:NoSchedule");
     assert_eq!(
-        remedies[0].paste(&pod_of(&inquiry(&objects), "p").spec),
+        remedies[0].paste(&pod_of(&query(&objects), "p").spec),
         ["tolerations: [{key: a, operator: Exists}, {key: b, operator: Exists, effect: NoSchedule}]"]
     );
 }
@@ -95,7 +95,7 @@ fn the_pod_asks_for_less_or_room_is_made() {
     let objects = [node("a", "g", "z1", &json!({})), full("a"), pod("p", &json!({}))];
     let remedies = expect(&objects, "ask for 500m less cpu: 500m instead of 1");
     expect(&objects, "free 500m cpu on the node a");
-    let spec = &pod_of(&inquiry(&objects), "p").spec.clone();
+    let spec = &pod_of(&query(&objects), "p").spec.clone();
     let lower = remedies.iter().find(|remedy| matches!(remedy.changes[0], Change::Request { .. }));
     assert_eq!(
         lower.expect("found above").paste(spec),
@@ -151,7 +151,7 @@ fn required_pod_affinity_and_anti_affinity_become_preferences() {
         "only prefer the anti-affinity over kubernetes.io/hostname",
     );
     let objects = [node("a", "g", "z1", &json!({})), placed("q", "a", "1"), pod("p", &apart)];
-    let spec = pod_of(&inquiry(&objects), "p").spec.clone();
+    let spec = pod_of(&query(&objects), "p").spec.clone();
     let pasted: Vec<String> = remedies(&objects).iter().flat_map(|remedy| remedy.paste(&spec)).collect();
     let takes_out = |text: &String| text.contains("requiredDuringSchedulingIgnoredDuringExecution: null");
     assert!(pasted.iter().any(takes_out), "{pasted:?}");
@@ -167,7 +167,8 @@ fn a_cordoned_node_is_uncordoned_unless_the_question_cordons_it() {
     expect(&objects, "uncordon the node a");
     let what_if = WhatIf { cordon: vec!["a".parse().expect("a name")], ..WhatIf::default() };
     let open = [node("a", "g", "z1", &json!({})), pod("p", &json!({}))];
-    let mut asked = Inquiry::new(view(&open), GroupBy::default(), &what_if).expect("there is such a node");
+    let mut asked =
+        PlacementQuery::new(view(&open), GroupBy::default(), &what_if).expect("there is such a node");
     let pod = pod_of(&asked, "p");
     assert_eq!(texts(&asked.remedies(&pod, 20)), ["add a node to the group g (m5.xlarge)"]);
 }

@@ -15,7 +15,7 @@ use super::super::survey::{KnownBy, Platform, Survey};
 use super::super::usage::{ApiUse, Certainty, User};
 use super::{Input, Scanned};
 use replank_facts::finding::counted;
-use replank_protocol::provisioner::Maker;
+use replank_protocol::provisioner::Provisioner;
 
 /// Free addresses that EKS asks for in the subnets of the control plane (EKS user guide "Update existing cluster to new Kubernetes version").
 const ADDRESSES: u64 = 5;
@@ -225,7 +225,7 @@ fn behind(survey: &Survey, at: &AtHop<'_>) -> Option<Finding> {
             .max();
         rolled.unwrap_or(oldest)
     };
-    let managed = survey.nodes.iter().filter(|nodes| nodes.maker == Maker::ManagedGroup);
+    let managed = survey.nodes.iter().filter(|nodes| nodes.provisioner == Provisioner::ManagedGroup);
     let mut behind: Vec<(&str, Minor)> = managed
         .map(|nodes| (&*nodes.name, running(&nodes.name, nodes.oldest)))
         .filter(|(_, version)| *version < hop.from)

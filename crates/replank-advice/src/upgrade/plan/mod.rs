@@ -32,7 +32,7 @@ use super::survey::{NoControlPlane, Platform, Survey, survey};
 use super::usage::ApiUse;
 pub use back::Back;
 use replank_facts::plan::RunOptions;
-use replank_protocol::provisioner::Maker;
+use replank_protocol::provisioner::Provisioner;
 
 /// How it is to be done, and how long what nobody can rehearse is taken to take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -210,7 +210,7 @@ pub enum What {
         /// What they are called.
         name: Text,
         /// Who.
-        maker: Maker,
+        provisioner: Provisioner,
         /// Their oldest kubelet before.
         from: Minor,
         /// What they run afterwards.

@@ -116,13 +116,13 @@ impl Order<'_> {
             }
             let what = What::LeftTo {
                 name: nodes.name.clone(),
-                maker: nodes.maker.clone(),
+                provisioner: nodes.provisioner.clone(),
                 from: at,
                 to: version,
                 nodes: nodes.nodes,
             };
             let findings = roll_findings::of_others(nodes, at, version, next);
-            self.push(what, findings, Takes::Unknown, Back::None { why: "its maker replaces them" });
+            self.push(what, findings, Takes::Unknown, Back::None { why: "its provisioner replaces them" });
             self.others[index].1 = version;
         }
     }

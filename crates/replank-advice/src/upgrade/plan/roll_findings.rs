@@ -16,7 +16,7 @@ use crate::check;
 use replank_facts::finding::counted;
 use replank_facts::groups::group_of;
 use replank_facts::plan::{Plan, Target};
-use replank_protocol::provisioner::Maker;
+use replank_protocol::provisioner::Provisioner;
 
 /// First version for which EKS makes no image of Amazon Linux 2 (EKS user guide "Amazon EKS optimized AMIs").
 const WITHOUT_AL2: Minor = Minor(33);
@@ -204,13 +204,13 @@ fn image(input: &Input<'_>, roll: &Roll) -> Option<Finding> {
 
 /// Nodes that somebody else replaces.
 pub(super) fn of_others(nodes: &Nodes, from: Minor, to: Minor, next: Option<Hop>) -> Vec<Finding> {
-    let (rule, remedy) = match &nodes.maker {
-        Maker::Fargate => (
+    let (rule, remedy) = match &nodes.provisioner {
+        Provisioner::Fargate => (
             Rule::FargateBehind,
             "kubectl rollout restart the workloads whose pods run there, or delete the pods: the next ones get nodes of the control plane's version".to_owned(),
         ),
-        Maker::Karpenter(_) | Maker::AutoMode | Maker::Hybrid | Maker::ManagedGroup | Maker::SelfManaged => {
-            (Rule::KubeletTooOld, nodes.maker.way().to_owned())
+        Provisioner::Karpenter(_) | Provisioner::AutoMode | Provisioner::Hybrid | Provisioner::ManagedGroup | Provisioner::SelfManaged => {
+            (Rule::KubeletTooOld, nodes.provisioner.way().to_owned())
         }
     };
     // At the end it is what the step is there for, and nothing stands before it.

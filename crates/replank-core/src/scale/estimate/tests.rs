@@ -8,14 +8,14 @@ use replank_model::object::Object;
 use replank_model::view::View;
 use serde_json::{Value, json};
 
-use super::super::bench::Bench;
 use super::super::classes::Classes;
 use super::super::group::Groups;
 use super::super::options::Options;
 use super::super::source::Stock;
 use super::super::template::Template;
+use super::super::what_if::WhatIf;
 use super::*;
-use replank_facts::fresh::DaemonMoulds;
+use replank_facts::fresh::DaemonFactories;
 use replank_facts::group_facts as facts;
 use replank_facts::groups::GroupBy;
 use replank_schedule::Scheduler;
@@ -58,15 +58,15 @@ fn world(
     (view, groups)
 }
 
-fn bench<'a>(view: &'a View, groups: &'a Groups, scheduler: &'a mut Scheduler) -> Bench<'a> {
+fn what_if<'a>(view: &'a View, groups: &'a Groups, scheduler: &'a mut Scheduler) -> WhatIf<'a> {
     let options = Options::default();
-    let moulds = Arc::new(DaemonMoulds::of(view));
-    let templates = groups.all.iter().map(|group| Template::of(group, &options, &moulds)).collect();
+    let factories = Arc::new(DaemonFactories::of(view));
+    let templates = groups.all.iter().map(|group| Template::of(group, &options, &factories)).collect();
     let queue: Vec<_> = view.pods.sorted().into_iter().map(|(_, pod)| pod.clone()).collect();
     let of =
         |group: &super::super::group::Group| Stock::of(group, group.room(), &vec![true; group.zones.len()]).0;
     let stocks = groups.all.iter().map(of).collect();
-    Bench::new(view, scheduler.trial(), &groups.all, templates, Classes::of(&queue, false), stocks)
+    WhatIf::new(view, scheduler.trial(), &groups.all, templates, Classes::of(&queue, false), stocks)
 }
 
 /// How many pods of each class are on each new node.
@@ -86,16 +86,19 @@ fn shares(filled: &Filled) -> Vec<(String, std::collections::BTreeMap<usize, usi
 }
 
 /// The long way: each pod goes to the first new node on which the engine lets it, else a node is added.
-fn long_way(bench: &mut Bench<'_>, most: usize) -> Vec<(String, std::collections::BTreeMap<usize, usize>)> {
-    let mut stocks = bench.stocks.clone();
+fn long_way(
+    what_if: &mut WhatIf<'_>,
+    most: usize,
+) -> Vec<(String, std::collections::BTreeMap<usize, usize>)> {
+    let mut stocks = what_if.stocks.clone();
     let mut nodes: Vec<(String, std::collections::BTreeMap<usize, usize>, NodeName)> = Vec::new();
-    let zones = bench.groups[0].zones.len();
-    let placed = vec![0; bench.classes.all.len()];
+    let zones = what_if.groups[0].zones.len();
+    let placed = vec![0; what_if.classes.all.len()];
     let order = {
-        let stocks = bench.stocks.iter().cloned().collect();
+        let stocks = what_if.stocks.iter().cloned().collect();
         let (slots, by_name) = (Slots::new(&[]), FxHashMap::default());
         Filling {
-            bench,
+            what_if,
             choice: &[0],
             mode: Mode::Division,
             stocks,
@@ -108,34 +111,34 @@ fn long_way(bench: &mut Bench<'_>, most: usize) -> Vec<(String, std::collections
         .order()
     };
     for class in order {
-        for pod in bench.classes.all[class].pods.clone() {
-            let on = nodes.iter().position(|(_, _, name)| bench.fits_on(&pod, name));
+        for pod in what_if.classes.all[class].pods.clone() {
+            let on = nodes.iter().position(|(_, _, name)| what_if.fits_on(&pod, name));
             if let Some(at) = on {
                 let name = nodes[at].2.clone();
-                bench.assume(&pod, &name, &VolumeDecisions::default());
+                what_if.assume(&pod, &name, &VolumeDecisions::default());
                 *nodes[at].1.entry(class).or_default() += 1;
                 continue;
             }
-            let (before, saved, mark) = (nodes.len(), stocks.clone(), bench.trial.mark());
+            let (before, saved, mark) = (nodes.len(), stocks.clone(), what_if.trial.mark());
             let mut found = false;
             while !found && nodes.len() < most && nodes.len() - before <= zones {
                 let Some(next) = next(&[0], &mut stocks) else { break };
-                let name = bench.put_node(next);
+                let name = what_if.put_node(next);
                 nodes.push((
                     format!("{}/{}", next.zone, next.number),
                     std::collections::BTreeMap::new(),
                     name.clone(),
                 ));
-                found = bench.fits_on(&pod, &name);
+                found = what_if.fits_on(&pod, &name);
                 if found {
-                    bench.assume(&pod, &name, &VolumeDecisions::default());
+                    what_if.assume(&pod, &name, &VolumeDecisions::default());
                     *nodes.last_mut().expect("just added").1.entry(class).or_default() += 1;
                 }
             }
             if !found {
                 nodes.truncate(before);
                 stocks = saved;
-                bench.trial.revert_to(mark);
+                what_if.trial.revert_to(mark);
                 break;
             }
         }
@@ -152,7 +155,7 @@ proptest! {
     ) {
         let (view, groups) = world(&kinds, daemon, zones, (cores, gib, pods), room);
         let mut scheduler = Scheduler::load(&view);
-        let mut short = bench(&view, &groups, &mut scheduler);
+        let mut short = what_if(&view, &groups, &mut scheduler);
         prop_assert!(short.classes.are_plain());
         let division = shares(&fill(&mut short, &[0], Mode::Division, most));
         let mark = short.trial.mark();

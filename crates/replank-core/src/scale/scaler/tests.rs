@@ -1,4 +1,4 @@
-//! Turn by turn: what is commanded, and that a scaler that starts anew goes on where the last one was.
+//! ScaleDecision by decision: what is commanded, and that a scaler that starts anew goes on where the last one was.
 
 use replank_model::delta::Delta;
 use replank_model::object::Object;
@@ -6,7 +6,7 @@ use replank_model::view::View;
 use serde_json::{Value, json};
 
 use super::super::group::Groups;
-use super::super::hands::Hands;
+use super::super::in_flight::InFlight;
 use super::super::options::Options;
 use super::super::prices::Prices;
 use super::super::priorities::Priorities;
@@ -63,7 +63,7 @@ impl Stage {
     }
 
     /// A turn of a scaler that is made anew each time.
-    fn turn(&mut self, minutes: i64) -> Vec<String> {
+    fn decision(&mut self, minutes: i64) -> Vec<String> {
         let answer = json!({"AutoScalingGroups": [{"AutoScalingGroupName": "web", "MinSize": 0, "MaxSize": 5, "DesiredCapacity": self.desired,
             "AvailabilityZones": ["a"]}]});
         let options = Options::default();
@@ -76,15 +76,15 @@ impl Stage {
             prices: &Prices::default(),
             priorities: &Priorities::default(),
             state: &self.state,
-            hands: &Hands::default(),
+            in_flight: &InFlight::default(),
             now: at(minutes),
         };
         let mut healths = Healths::default();
         let mut scheduler = Scheduler::load(&self.view);
         let mut ledger = Ledger::new(&self.view, &mut healths);
-        let turn = Scaler::new().turn(given, &mut scheduler, &mut ledger, &mut Sent::default());
-        self.state = turn.state;
-        turn.out.finish().commands.into_iter().map(|command| self.carry_out(command)).collect()
+        let decision = Scaler::new().decision(given, &mut scheduler, &mut ledger, &mut Sent::default());
+        self.state = decision.state;
+        decision.out.finish().commands.into_iter().map(|command| self.carry_out(command)).collect()
     }
 
     /// Does what a driver would do, and says it.
@@ -133,10 +133,10 @@ fn a_group_is_raised_once_for_what_waits() {
     let waiting = (0..3).map(|at| pod(&format!("new-{at}"), "2", None));
     let objects = [node("web-1"), pod("old", "3", Some("web-1"))].into_iter().chain(waiting).collect();
     let mut stage = Stage::new(objects, 1);
-    assert_eq!(stage.turn(0), ["raises web from 1 to 3"]);
+    assert_eq!(stage.decision(0), ["raises web from 1 to 3"]);
     assert_eq!(stage.state.requests.len(), 1);
-    assert_eq!(stage.turn(1), [""; 0], "what was asked for is on its way");
-    assert_eq!(stage.turn(16), [""; 0], "what does not come is given up, and the group left alone");
+    assert_eq!(stage.decision(1), [""; 0], "what was asked for is on its way");
+    assert_eq!(stage.decision(16), [""; 0], "what does not come is given up, and the group left alone");
     assert_eq!(stage.state.backoffs.len(), 1);
 }
 
@@ -146,12 +146,12 @@ fn a_node_that_nobody_needs_is_cordoned_emptied_and_ended_by_its_id() {
         vec![node("web-1"), node("web-2"), pod("a", "3", Some("web-1")), pod("b", "500m", Some("web-2"))],
         2,
     );
-    assert_eq!(stage.turn(0), [""; 0], "it must not have been needed for ten minutes");
-    assert_eq!(stage.turn(9), [""; 0]);
-    assert_eq!(stage.turn(10), ["cordons web-2"]);
-    assert_eq!(stage.turn(11), ["evicts d/b"]);
+    assert_eq!(stage.decision(0), [""; 0], "it must not have been needed for ten minutes");
+    assert_eq!(stage.decision(9), [""; 0]);
+    assert_eq!(stage.decision(10), ["cordons web-2"]);
+    assert_eq!(stage.decision(11), ["evicts d/b"]);
     stage.put(pod("b2", "500m", Some("web-1")));
-    assert_eq!(stage.turn(12), ["ends i-web-2"]);
+    assert_eq!(stage.decision(12), ["ends i-web-2"]);
     assert_eq!(stage.desired, 1);
 }
 
@@ -165,7 +165,7 @@ fn nothing_goes_while_pods_bring_nodes() {
         pod("big2", "3900m", None),
     ];
     let mut stage = Stage::new(objects, 2);
-    let first = stage.turn(0);
+    let first = stage.decision(0);
     assert_eq!(first, ["raises web from 2 to 3"], "one fits on web-2");
 }
 
@@ -186,25 +186,29 @@ fn in_a_runs_hands_a_group_grows_within_the_size_that_the_run_wrote_down() {
     let begun = "run nodes=3 surge=1";
     let mut stage = rolled();
     stage.cloud(3, 4, &[(mark::ORIGINAL_SIZE, "0/4/3")]);
-    assert_eq!(stage.turn(0), [""; 0], "the run has not begun: what it raises the group by is not known yet");
+    assert_eq!(
+        stage.decision(0),
+        [""; 0],
+        "the run has not begun: what it raises the group by is not known yet"
+    );
     let mut stage = rolled();
     // The surge is one of the three nodes; it has come already.
     stage.cloud(3, 3, &[(mark::ORIGINAL_SIZE, "0/3/2"), (mark::BEGUN, begun)]);
-    assert_eq!(stage.turn(0), ["raises web from 3 to 4"], "its own maximum is three, the surge aside");
+    assert_eq!(stage.decision(0), ["raises web from 3 to 4"], "its own maximum is three, the surge aside");
     let mut stage = rolled();
     stage.cloud(3, 3, &[(mark::ORIGINAL_SIZE, "0/2/2"), (mark::BEGUN, begun)]);
-    assert_eq!(stage.turn(0), [""; 0], "it was at its maximum before the run");
+    assert_eq!(stage.decision(0), [""; 0], "it was at its maximum before the run");
 }
 
 #[test]
 fn what_was_added_in_a_runs_hands_is_written_where_the_run_reads_it() {
     let mut stage = Stage::new(vec![node("web-1"), node("web-2"), node("web-3"), node("web-4")], 4);
     stage.cloud(4, 6, &[(mark::ORIGINAL_SIZE, "0/5/2"), (mark::BEGUN, "run nodes=2 surge=1")]);
-    assert_eq!(stage.turn(0), ["writes 0/5/3 on web"], "the run alone could have raised it to three");
+    assert_eq!(stage.decision(0), ["writes 0/5/3 on web"], "the run alone could have raised it to three");
     stage.cloud(3, 6, &[(mark::ORIGINAL_SIZE, "0/5/2"), (mark::BEGUN, "run nodes=2 surge=1")]);
-    assert_eq!(stage.turn(0), [""; 0]);
+    assert_eq!(stage.decision(0), [""; 0]);
     stage.state.owed.insert("web".into(), 3);
-    assert_eq!(stage.turn(0), ["writes 0/5/3 on web"], "it is known that this one is not the run's");
+    assert_eq!(stage.decision(0), ["writes 0/5/3 on web"], "it is known that this one is not the run's");
 }
 
 #[test]
@@ -212,15 +216,15 @@ fn no_node_goes_that_a_run_has_in_hand_and_one_that_was_going_is_let_go_of() {
     let objects =
         || vec![node("web-1"), node("web-2"), pod("a", "3", Some("web-1")), pod("b", "500m", Some("web-2"))];
     let mut stage = Stage::new(objects(), 2);
-    assert_eq!(stage.turn(0), [""; 0]);
+    assert_eq!(stage.decision(0), [""; 0]);
     stage.cloud(2, 3, &[(mark::ORIGINAL_SIZE, "0/3/2")]);
-    assert_eq!(stage.turn(30), [""; 0], "a run has it in hand");
+    assert_eq!(stage.decision(30), [""; 0], "a run has it in hand");
     assert_eq!(stage.state.unneeded.len(), 0, "its time begins anew when the run is over");
     let mut stage = Stage::new(objects(), 2);
-    assert_eq!(stage.turn(0), [""; 0]);
-    assert_eq!(stage.turn(10), ["cordons web-2"]);
+    assert_eq!(stage.decision(0), [""; 0]);
+    assert_eq!(stage.decision(10), ["cordons web-2"]);
     stage.cloud(2, 3, &[(mark::ORIGINAL_SIZE, "0/3/2")]);
-    assert_eq!(stage.turn(11), ["lets go of web-2"]);
+    assert_eq!(stage.decision(11), ["lets go of web-2"]);
 }
 
 #[test]
@@ -231,12 +235,12 @@ fn a_node_that_cannot_be_emptied_in_time_is_let_go_of() {
         vec![node("web-1"), node("web-2"), pod("a", "3", Some("web-1")), pod("b", "500m", Some("web-2"))],
         2,
     );
-    assert_eq!(stage.turn(0), [""; 0]);
-    assert_eq!(stage.turn(10), ["cordons web-2"]);
+    assert_eq!(stage.decision(0), [""; 0]);
+    assert_eq!(stage.decision(10), ["cordons web-2"]);
     stage.put(budget);
     stage.put(pod("b", "500m", Some("web-2")));
-    assert_eq!(stage.turn(11), [""; 0], "the budget does not let it go");
-    assert_eq!(stage.turn(12), ["lets go of web-2"]);
+    assert_eq!(stage.decision(11), [""; 0], "the budget does not let it go");
+    assert_eq!(stage.decision(12), ["lets go of web-2"]);
     assert!(stage.state.failed.is_some());
 }
 
@@ -256,7 +260,7 @@ fn no_pod_is_put_where_a_run_is_about_to_move_it_once_more() {
             }
             stage.view.apply(Delta::Group(group.into()));
         }
-        stage.turn(0);
+        stage.decision(0);
         let found: Vec<&str> = stage.state.unneeded.keys().map(NodeName::as_str).collect();
         assert_eq!(found, unneeded, "{tags:?}");
     }

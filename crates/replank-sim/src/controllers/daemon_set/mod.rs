@@ -28,7 +28,7 @@ use replank_apiserver::ApiError;
 use report::Basis;
 use revisions::Revisions;
 use roster::Roster;
-use template::{Mould, Present, target};
+use template::{PodFactory, Present, target};
 
 /// Pods made, and pods deleted, in one look at most (`BurstReplicas`).
 const BURST: usize = 250;
@@ -176,7 +176,7 @@ impl Look<'_, '_> {
         let present = Present::new(&self.set, revisions.hash.clone());
         let known = &self.roster.basis;
         if known.generation != self.set.meta.generation || known.present != present {
-            self.roster.mould = Mould::new(&self.set, &revisions.hash);
+            self.roster.factory = PodFactory::new(&self.set, &revisions.hash);
             self.roster.basis = Basis {
                 generation: self.set.meta.generation,
                 present,
@@ -221,7 +221,7 @@ impl Look<'_, '_> {
     fn go_on(mut self, mut burst: Burst) -> Result<Done, ApiError> {
         let batch = burst.nodes.iter().skip(burst.made).take(burst.batch);
         for node in batch {
-            match self.ctx.api.create(self.roster.mould.pod(&self.set, node)) {
+            match self.ctx.api.create(self.roster.factory.pod(&self.set, node)) {
                 Ok(_) => {}
                 Err(error) if pods::is_namespace_terminating(&error) => {}
                 Err(error) => burst.failure = Some(error),

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::Burst;
 use super::fit::Fit;
 use super::report::{self, Basis, Doom, Report, Step, Tally};
-use super::template::{Mould, target};
+use super::template::{PodFactory, target};
 
 /// First pause before a failed pod of a node is replaced (`failedPodsBackoff`).
 const FAILED_FIRST: Span = Span::from_secs(1);
@@ -27,7 +27,7 @@ type Pauses = FxHashMap<(i64, NodeName), (Span, Time)>;
 pub(super) struct Roster {
     pub(super) uid: Uid,
     pub(super) basis: Basis,
-    pub(super) mould: Mould,
+    pub(super) factory: PodFactory,
     /// Pods to be made, batch by batch.
     pub(super) burst: Option<Burst>,
     /// Whether pods may have to be adopted or let go.

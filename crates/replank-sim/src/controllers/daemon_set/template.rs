@@ -33,12 +33,12 @@ const NETWORK: (&str, TaintEffect) = ("node.kubernetes.io/network-unavailable", 
 
 /// The pod of a template, less the node.
 #[derive(Debug, Default)]
-pub(super) struct Mould {
+pub(super) struct PodFactory {
     labels: Labels,
     spec: Arc<PodSpec>,
 }
 
-impl Mould {
+impl PodFactory {
     pub(super) fn new(set: &DaemonSet, hash: &Text) -> Self {
         let template = &set.spec.template;
         let mut labels = template.meta.labels.clone();

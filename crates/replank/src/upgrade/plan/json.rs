@@ -62,7 +62,7 @@ fn value(planned: &Planned) -> Value {
 fn nodes(nodes: &Nodes) -> Value {
     json!({
         "name": &*nodes.name,
-        "maker": nodes.maker.to_string(),
+        "provisioner": nodes.provisioner.to_string(),
         "oldest": nodes.oldest.to_string(),
         "newest": nodes.newest.to_string(),
         "nodes": nodes.nodes,
@@ -109,9 +109,9 @@ fn step(index: usize, step: &Step, planned: &Planned) -> Value {
             value["nodes"] = json!(nodes);
             value["pods"] = json!(pods);
         }
-        What::LeftTo { name, maker, from, to, nodes } => {
+        What::LeftTo { name, provisioner, from, to, nodes } => {
             value["name"] = json!(&**name);
-            value["maker"] = json!(maker.to_string());
+            value["provisioner"] = json!(provisioner.to_string());
             value["from"] = json!(from.to_string());
             value["to"] = json!(to.to_string());
             value["nodes"] = json!(nodes);

@@ -19,9 +19,12 @@ pub(crate) fn title(what: &What) -> String {
         What::Roll { group, from, to, nodes, pods } => {
             format!("roll {group} {from} to {to}: {}, {} move", count(*nodes, "node"), count(*pods, "pod"))
         }
-        What::LeftTo { name, maker, from, to, nodes } => {
-            let whose =
-                if maker.to_string().contains(&**name) { String::new() } else { format!(" ({maker})") };
+        What::LeftTo { name, provisioner, from, to, nodes } => {
+            let whose = if provisioner.to_string().contains(&**name) {
+                String::new()
+            } else {
+                format!(" ({provisioner})")
+            };
             format!("{name}{whose} {from} to {to}: {}", count(*nodes, "node"))
         }
         What::KubeProxy { from, to } => format!("kube-proxy {from} to {to}"),
@@ -50,7 +53,7 @@ pub(crate) const fn kind(what: &What) -> &'static str {
         What::ControlPlane(_) => "controlPlane",
         What::Bake { .. } => "bake",
         What::Roll { .. } => "roll",
-        What::LeftTo { .. } => "leftToMaker",
+        What::LeftTo { .. } => "leftToProvisioner",
         What::KubeProxy { .. } => "kubeProxy",
         What::Addon { .. } => "addon",
     }
@@ -90,7 +93,7 @@ pub(crate) fn command(what: &What, cluster: &str) -> Option<String> {
         What::Roll { group, to, .. } => {
             Some(format!("replank rehearse SNAPSHOT --roll {group} --to-version {to}"))
         }
-        What::LeftTo { maker, .. } => Some(maker.way().to_owned()),
+        What::LeftTo { provisioner, .. } => Some(provisioner.way().to_owned()),
         What::KubeProxy { to, .. } => Some(format!(
             "aws eks describe-addon-versions --addon-name kube-proxy --kubernetes-version {to}   # and take its default"
         )),

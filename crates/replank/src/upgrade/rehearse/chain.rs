@@ -17,8 +17,8 @@ use replank_model::object::{Kind, Object};
 use replank_model::text::{GroupName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_protocol::provisioner::Maker;
-use replank_rehearse::{Quiet, RehearsalResult, Verdict};
+use replank_protocol::provisioner::Provisioner;
+use replank_rehearse::{Idle, RehearsalResult, Verdict};
 
 use replank_sim::{CloudTimings, Durations, KubeletModel, Settings};
 
@@ -42,7 +42,7 @@ pub(super) enum Came {
     /// It was, though it would not have been begun: these stood before it.
     AsIfCleared(Vec<String>),
     /// It is somebody else's, and was taken to be done.
-    LeftToMaker,
+    LeftToProvisioner,
     /// It was begun and did not come to its end.
     Blocked(Vec<String>),
     /// It was not begun.
@@ -151,13 +151,13 @@ impl<'a> Chain<'a> {
                 }
                 Ok(passed)
             }
-            What::LeftTo { name, maker, to, .. } => {
-                self.replaced_by_maker(name, maker, *to);
+            What::LeftTo { name, provisioner, to, .. } => {
+                self.replaced_by_provisioner(name, provisioner, *to);
                 self.told.insert(format!(
-                    "{name} is replaced by its maker in no time, and its pods stay: {}",
-                    maker.way()
+                    "{name} is replaced by its provisioner in no time, and its pods stay: {}",
+                    provisioner.way()
                 ));
-                Ok(self.passed(Span::ZERO, Came::LeftToMaker))
+                Ok(self.passed(Span::ZERO, Came::LeftToProvisioner))
             }
             What::KubeProxy { to, .. } => self.addon("kube-proxy", &format!("v{to}.0"), 1),
             What::Addon { name, to, .. } => {
@@ -204,10 +204,10 @@ impl<'a> Chain<'a> {
     fn quiet(
         &mut self,
         span: Span,
-        hand: impl FnOnce(&mut Quiet) -> Result<(), Failure>,
+        hand: impl FnOnce(&mut Idle) -> Result<(), Failure>,
     ) -> Result<Passed, Failure> {
         let settings = self.settings();
-        let mut quiet = Quiet::new(self.view.clone(), settings);
+        let mut quiet = Idle::new(self.view.clone(), settings);
         hand(&mut quiet)?;
         quiet.pass(span);
         self.now = quiet.now();
@@ -277,12 +277,13 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// Nodes of a maker of their own report the version from here on.
-    fn replaced_by_maker(&mut self, name: &Text, maker: &Maker, to: Minor) {
+    /// Nodes of a provisioner of their own report the version from here on.
+    fn replaced_by_provisioner(&mut self, name: &Text, provisioner: &Provisioner, to: Minor) {
         let by = GroupBy::Label(self.taken.label.clone());
         let is_meant = |node: &Node| {
-            Maker::of(node) == *maker
-                && group_of(node, &by).is_none_or(|group| group.text() == name || maker.keeps_its_nodes())
+            Provisioner::of(node) == *provisioner
+                && group_of(node, &by)
+                    .is_none_or(|group| group.text() == name || provisioner.keeps_its_nodes())
         };
         let nodes: Vec<Node> = self
             .view

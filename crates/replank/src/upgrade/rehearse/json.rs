@@ -43,7 +43,7 @@ fn of(passed: &Passed) -> Value {
     let (came, why): (&str, &[String]) = match &passed.came {
         Came::Done => ("done", &[]),
         Came::AsIfCleared(why) => ("asIfCleared", why),
-        Came::LeftToMaker => ("leftToMaker", &[]),
+        Came::LeftToProvisioner => ("leftToProvisioner", &[]),
         Came::Blocked(why) => ("blocked", why),
         Came::NotBegun(why) => ("notBegun", why),
     };

@@ -44,7 +44,7 @@ impl Rehearsed {
     fn verdict(&self) -> Verdict {
         let blocked = self.passed.iter().any(|passed| match &passed.came {
             Came::Blocked(_) | Came::NotBegun(_) => true,
-            Came::Done | Came::AsIfCleared(_) | Came::LeftToMaker => false,
+            Came::Done | Came::AsIfCleared(_) | Came::LeftToProvisioner => false,
         });
         let noticed = self.plan.findings().next().is_some()
             || self.passed.iter().any(|passed| !passed.fails.is_empty() || passed.violations > 0);
@@ -106,7 +106,7 @@ fn rehearse(
         }
         let one = chain.step(step, interrupt)?;
         let goes_on = match &one.came {
-            Came::Done | Came::AsIfCleared(_) | Came::LeftToMaker => true,
+            Came::Done | Came::AsIfCleared(_) | Came::LeftToProvisioner => true,
             Came::Blocked(_) | Came::NotBegun(_) => false,
         };
         passed.push(one);

@@ -69,7 +69,7 @@ fn write_step(page: &mut Page, number: usize, title: &str, passed: &Passed, rehe
     let (word, tone) = match &passed.came {
         Came::Done => ("done", Tone::Good),
         Came::AsIfCleared(_) => ("done, as if cleared", Tone::Warning),
-        Came::LeftToMaker => ("taken to be done", Tone::Note),
+        Came::LeftToProvisioner => ("taken to be done", Tone::Note),
         Came::Blocked(_) => ("blocked", Tone::Bad),
         Came::NotBegun(_) => ("not begun", Tone::Bad),
     };
@@ -81,7 +81,7 @@ fn write_step(page: &mut Page, number: usize, title: &str, passed: &Passed, rehe
         (word.to_owned(), tone),
     ];
     match &passed.came {
-        Came::NotBegun(_) | Came::LeftToMaker => parts.push((at, Tone::Faint)),
+        Came::NotBegun(_) | Came::LeftToProvisioner => parts.push((at, Tone::Faint)),
         Came::Done | Came::AsIfCleared(_) | Came::Blocked(_) => {
             parts.extend([(at, Tone::Faint), (took, Tone::Faint)]);
         }
@@ -89,7 +89,7 @@ fn write_step(page: &mut Page, number: usize, title: &str, passed: &Passed, rehe
     let parts: Vec<(&str, Tone)> = parts.iter().map(|(text, tone)| (text.as_str(), *tone)).collect();
     page.beside(1, &parts);
     match &passed.came {
-        Came::Done | Came::LeftToMaker => {}
+        Came::Done | Came::LeftToProvisioner => {}
         Came::AsIfCleared(why) | Came::Blocked(why) | Came::NotBegun(why) => {
             for one in why {
                 page.wrapped(6, one, tone);

@@ -42,7 +42,7 @@ impl Probe {
 }
 
 /// A cluster with nodes that are not there yet.
-pub(super) struct Bench<'a> {
+pub(super) struct WhatIf<'a> {
     view: &'a View,
     pub(super) trial: Trial<'a>,
     pub(super) groups: &'a [Group],
@@ -53,7 +53,7 @@ pub(super) struct Bench<'a> {
     pub(super) stocks: Vec<Stock>,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> WhatIf<'a> {
     pub(super) fn new(
         view: &'a View,
         trial: Trial<'a>,
@@ -62,9 +62,9 @@ impl<'a> Bench<'a> {
         classes: Classes,
         stocks: Vec<Stock>,
     ) -> Self {
-        let mut bench = Self { view, trial, groups, templates, probes: Vec::new(), classes, stocks };
-        bench.probes = (0..groups.len()).map(|group| bench.probes_of(group)).collect();
-        bench
+        let mut what_if = Self { view, trial, groups, templates, probes: Vec::new(), classes, stocks };
+        what_if.probes = (0..groups.len()).map(|group| what_if.probes_of(group)).collect();
+        what_if
     }
 
     fn probes_of(&mut self, group: usize) -> Vec<Probe> {

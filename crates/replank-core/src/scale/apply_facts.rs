@@ -16,7 +16,7 @@ pub const SIMULATED_MAX: u32 = 450;
 
 /// What groups were given.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Furnished {
+pub struct FactsApplied {
     /// What is said of groups, under the names by which nodes show them.
     pub facts: Vec<Facts>,
     /// What was assumed of groups that the autoscaler may change.
@@ -27,14 +27,14 @@ pub struct Furnished {
 
 /// Gives groups what is said of them, and adds those without nodes. Where `grows` is set, groups of which nobody said how large they may be may grow
 /// to [`SIMULATED_MAX`]; else they stay within what the snapshot shows.
-pub fn furnish(
+pub fn apply_facts(
     groups: &mut Vec<LearntGroup>,
     view: &View,
     by: &GroupBy,
     facts: &[Facts],
     options: &Options,
     grows: bool,
-) -> Furnished {
+) -> FactsApplied {
     let known = Groups::of(view, by, facts, options);
     let facts = Groups::names_of(view, by, facts);
     for learnt in groups.iter_mut() {
@@ -64,7 +64,7 @@ pub fn furnish(
     let empty = known.all.iter().filter(|group| group.origin == Origin::Computed);
     groups.extend(empty.map(|group| LearntGroup { group: made(group, &facts), instances: Vec::new() }));
     groups.sort_by(|a, b| a.group.name.cmp(&b.group.name));
-    Furnished { facts, assumed: known.assumed, bad_tags: known.bad_tags }
+    FactsApplied { facts, assumed: known.assumed, bad_tags: known.bad_tags }
 }
 
 fn tags(told: &Facts) -> TextMap {

@@ -15,7 +15,7 @@ use replank_protocol::decision::Decision;
 use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// See the module's page.
-pub(super) struct Desk<'a> {
+pub(super) struct Context<'a> {
     pub(super) now: Time,
     pub(super) view: &'a View,
     pub(super) options: &'a Options,
@@ -23,7 +23,7 @@ pub(super) struct Desk<'a> {
     builder: DecisionBuilder,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> Context<'a> {
     pub(super) fn new(now: Time, view: &'a View, options: &'a Options, sent: &'a mut Sent) -> Self {
         let builder = DecisionBuilder::new(now, options.run.clone());
         Self { now, view, options, sent, builder }

@@ -22,14 +22,14 @@ use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 
 /// See the module's page.
 #[derive(Clone, Debug, Default)]
-pub struct Hands {
+pub struct InFlight {
     /// Nodes that somebody takes away.
     pub leaving: BTreeSet<NodeName>,
     /// Pods that will ask for a place though they have one: their evictions are on their way, or wait for room. As they will be made anew.
     pub coming: Vec<Arc<Pod>>,
 }
 
-impl Hands {
+impl InFlight {
     /// What is in the hands of interruptions, the run, and the autoscaler itself. `waiting` is what the others wait for in this decision.
     pub(crate) fn of(
         view: &View,

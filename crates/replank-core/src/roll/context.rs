@@ -8,7 +8,7 @@ use replank_model::text::{GroupName, NodeName, RunId, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
-use super::fleet::{Fleet, Lane};
+use super::fleet::{Fleet, GroupNodes};
 use super::health::Vitals;
 use super::member::{Member, Scope};
 use super::prepare::LATE_AFTER;
@@ -22,7 +22,7 @@ use replank_protocol::mark::{self, Before, Begun, Halted, Moment, Until, read_si
 use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 
 /// See the module's page.
-pub(super) struct Turn<'a> {
+pub(super) struct Context<'a> {
     pub(super) now: Time,
     pub(super) view: &'a View,
     pub(super) scope: &'a Scope,
@@ -45,7 +45,7 @@ pub(super) struct Turn<'a> {
     pub(super) marked: BTreeSet<NodeName>,
 }
 
-/// What is remembered of a group: see [`Turn::watch`].
+/// What is remembered of a group: see [`Context::watch`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Watched {
     /// It has fewer instances than it wants.
@@ -57,9 +57,9 @@ pub(super) enum Watched {
 }
 
 /// A group of the run.
-pub(super) struct Track<'a> {
+pub(super) struct GroupRoll<'a> {
     pub(super) name: &'a GroupName,
-    pub(super) lane: &'a Lane,
+    pub(super) nodes: &'a GroupNodes,
     pub(super) group: Option<&'a NodeGroup>,
     /// Its size before the run, once that is written down.
     pub(super) original: Option<GroupSize>,
@@ -101,12 +101,12 @@ fn size_before(original: Option<GroupSize>, group: Option<&NodeGroup>) -> GroupS
     original.or_else(|| group.map(|group| group.size)).unwrap_or_default()
 }
 
-impl<'a> Track<'a> {
+impl<'a> GroupRoll<'a> {
     /// `owed` is what the group is to want in the end, where that is more than is written on it.
     pub(super) fn of(
         view: &'a View,
         scope: &'a Scope,
-        (name, lane): (&'a GroupName, &'a Lane),
+        (name, nodes): (&'a GroupName, &'a GroupNodes),
         owed: Option<u32>,
     ) -> Self {
         let named = |name: &GroupName| view.groups().get(name).map(|group| &**group);
@@ -127,9 +127,9 @@ impl<'a> Track<'a> {
             desired: owed.map_or(size.desired, |owed| owed.max(size.desired)),
             ..size
         });
-        let mut track = Self {
+        let mut roll = Self {
             name,
-            lane,
+            nodes,
             group,
             original,
             is_owed: owed.is_some(),
@@ -139,8 +139,8 @@ impl<'a> Track<'a> {
             retained_until: None,
             sources,
         };
-        track.retained_until = track.until(&scope.run, mark::RETAINED);
-        track
+        roll.retained_until = roll.until(&scope.run, mark::RETAINED);
+        roll
     }
 
     /// The moment that a tag of the run's names.
@@ -157,7 +157,7 @@ impl<'a> Track<'a> {
 
     /// Old nodes that are kept for a while beside those that took their places.
     pub(super) fn retained(&self) -> u32 {
-        u32::try_from(self.lane.retained.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.nodes.retained.len()).unwrap_or(u32::MAX)
     }
 
     /// Whether the nodes of other groups move into this one.
@@ -201,7 +201,7 @@ impl<'a> Track<'a> {
     pub(super) fn needed(&self, scope: &Scope) -> u32 {
         let wanted = if self.is_moved_into() {
             // What the groups that are left want is lowered by the move itself, so it is no measure.
-            self.wanted_before().saturating_sub(self.lane.broken)
+            self.wanted_before().saturating_sub(self.nodes.broken)
         } else {
             let before = size_before(self.original, self.group).desired;
             self.group.map_or(before, |group| group.size.desired.min(before))
@@ -219,13 +219,13 @@ impl<'a> Track<'a> {
         let own = self.group.map(|group| (self.name, group));
         let sources = self.sources.iter().filter_map(|source| Some((source.name, source.group?)));
         let groups = own.into_iter().chain(sources);
-        groups.map(|(name, group)| group.size.desired.saturating_sub(self.lane.alive(name))).sum()
+        groups.map(|(name, group)| group.size.desired.saturating_sub(self.nodes.alive(name))).sum()
     }
 
     /// Instances that are still there though the groups that they are in do not want them any more.
     pub(super) fn unwanted(&self) -> u32 {
         let sources = self.sources.iter();
-        sources.map(|source| self.lane.alive(source.name).saturating_sub(source.wanted())).sum()
+        sources.map(|source| self.nodes.alive(source.name).saturating_sub(source.wanted())).sum()
     }
 
     /// The maximum that the group is to have in the end: its own, or what it takes to hold the nodes that moved into it.
@@ -235,16 +235,16 @@ impl<'a> Track<'a> {
 
     /// Nodes of the run that have been replaced. One that was left out has none in its place: nothing shows on it.
     pub(super) fn gone(&self) -> u32 {
-        let skipped = u32::try_from(self.lane.skipped.len()).unwrap_or(u32::MAX);
-        let left = self.lane.old_left().saturating_add(skipped);
+        let skipped = u32::try_from(self.nodes.skipped.len()).unwrap_or(u32::MAX);
+        let left = self.nodes.old_left().saturating_add(skipped);
         self.begun.as_ref().map_or(0, |begun| begun.nodes.saturating_sub(left))
     }
 
     /// Whether the run has left anything on the group or its nodes.
     pub(super) fn is_touched(&self) -> bool {
-        let lane = self.lane;
-        let of_old = lane.queued() + lane.held.len() + lane.draining.len() + lane.retained.len();
-        let has_marks = of_old + lane.surplus.len() > 0;
+        let nodes = self.nodes;
+        let of_old = nodes.queued() + nodes.held.len() + nodes.draining.len() + nodes.retained.len();
+        let has_marks = of_old + nodes.surplus.len() > 0;
         let is_written = self.sources.iter().any(|source| source.original.is_some());
         self.original.is_some() || is_written || self.begun.is_some() || has_marks
     }
@@ -254,7 +254,7 @@ impl<'a> Track<'a> {
     }
 }
 
-impl<'a> Turn<'a> {
+impl<'a> Context<'a> {
     pub(super) fn new(
         now: Time,
         view: &'a View,
@@ -283,12 +283,12 @@ impl<'a> Turn<'a> {
     }
 
     pub(super) fn member(&self, name: &NodeName) -> &'a Member {
-        self.fleet.members.get(name).expect("a lane lists members only")
+        self.fleet.members.get(name).expect("a nodes lists members only")
     }
 
     /// Whether a node is one of a group's of the run, or moves into it.
-    pub(super) fn is_in(&self, member: &Member, track: &Track<'_>) -> bool {
-        self.scope.lane_of(&member.group) == track.name
+    pub(super) fn is_in(&self, member: &Member, roll: &GroupRoll<'_>) -> bool {
+        self.scope.lane_of(&member.group) == roll.name
     }
 
     /// Says why something waits; the first reason that is found for it stands.
@@ -334,8 +334,8 @@ impl<'a> Turn<'a> {
 
     /// Since when something about a group has been so that is nowhere to be read. It is remembered; after a restart the
     /// count begins anew, and what takes too long is found so that much later. `None` once it is not so any more.
-    pub(super) fn watch(&mut self, track: &Track<'_>, what: Watched, is_so: bool) -> Option<Time> {
-        let key = (track.name.clone(), what);
+    pub(super) fn watch(&mut self, roll: &GroupRoll<'_>, what: Watched, is_so: bool) -> Option<Time> {
+        let key = (roll.name.clone(), what);
         if !is_so {
             self.watched.remove(&key);
             return None;
@@ -349,8 +349,8 @@ impl<'a> Turn<'a> {
     }
 
     /// Since when a group has launched nothing, if that is too long.
-    pub(super) fn launches_nothing(&self, track: &Track<'_>) -> Option<Time> {
-        let since = self.watched.get(&(track.name.clone(), Watched::Launching)).copied();
+    pub(super) fn launches_nothing(&self, roll: &GroupRoll<'_>) -> Option<Time> {
+        let since = self.watched.get(&(roll.name.clone(), Watched::Launching)).copied();
         since.filter(|since| self.now > *since + LATE_AFTER)
     }
 

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::what_if::{Pick, WhatIf, WhatIfError, cordoned, others, picked};
 use replank_facts::groups::{self, GroupBy, LearntGroup, group_of};
-use replank_facts::pod_factory::{self as subject, Made, Mould, SubjectError, admit_claim};
+use replank_facts::pod_factory::{self as subject, Made, PodFactory, SubjectError, admit_claim};
 use replank_facts::why::why;
 use replank_schedule::{CycleError, Explanation, Nomination, Scheduler, Unschedulable, Verdict};
 
@@ -26,7 +26,7 @@ pub(super) type Settled = Vec<(Arc<Pod>, NodeName)>;
 
 /// A cluster that is asked where pods would go.
 #[derive(Debug)]
-pub struct Inquiry {
+pub struct PlacementQuery {
     pub(super) view: View,
     pub(super) scheduler: Scheduler,
     pub(super) group_by: GroupBy,
@@ -119,7 +119,7 @@ impl Copies {
     }
 }
 
-impl Inquiry {
+impl PlacementQuery {
     /// A cluster as it is, but for what is taken to be otherwise.
     ///
     /// # Errors
@@ -190,16 +190,16 @@ impl Inquiry {
     ///
     /// # Errors
     /// Where it makes no pods, or admission refuses them.
-    pub fn mould(&mut self, object: &Object) -> Result<Mould, SubjectError> {
-        let (mould, siblings) = subject::of_object(&self.view, object)?;
+    pub fn factory(&mut self, object: &Object) -> Result<PodFactory, SubjectError> {
+        let (factory, siblings) = subject::of_object(&self.view, object)?;
         siblings.into_iter().for_each(|sibling| self.put(sibling));
-        Ok(mould)
+        Ok(factory)
     }
 
-    /// Makes the next pod of a mould: it is in the View afterwards, waiting, with its claims.
+    /// Makes the next pod of a factory: it is in the View afterwards, waiting, with its claims.
     #[must_use]
-    pub fn make(&mut self, mould: &Mould) -> Arc<Pod> {
-        let Made { pod, claims } = mould.next(&self.view);
+    pub fn make(&mut self, factory: &PodFactory) -> Arc<Pod> {
+        let Made { pod, claims } = factory.next(&self.view);
         for claim in claims {
             if self.view.persistent_volume_claims.find(&claim.meta.key()).is_none() {
                 self.put(claim.into());
@@ -291,12 +291,12 @@ impl Inquiry {
 
     /// How many copies fit one after the other, and where. The first is `first`, if there is one.
     #[must_use]
-    pub fn copies(&mut self, first: Option<&Arc<Pod>>, mould: &Mould, asked: usize) -> Copies {
+    pub fn copies(&mut self, first: Option<&Arc<Pod>>, factory: &PodFactory, asked: usize) -> Copies {
         let mut copies = Copies { asked, placed: Vec::new(), stopped: None };
         let mut settled = Vec::new();
         while copies.placed.len() < asked {
             let own = first.filter(|_| copies.placed.is_empty()).cloned();
-            let pod = own.unwrap_or_else(|| self.make(mould));
+            let pod = own.unwrap_or_else(|| self.make(factory));
             match self.settle(&pod) {
                 Ok(node) => {
                     copies.placed.push((pod.meta.key(), node.clone()));

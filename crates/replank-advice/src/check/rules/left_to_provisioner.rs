@@ -8,39 +8,39 @@ use replank_model::object::node::Node;
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
 use replank_facts::finding::counted;
-use replank_protocol::provisioner::Maker;
+use replank_protocol::provisioner::Provisioner;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
-    let mut makers: BTreeMap<Maker, Vec<&Node>> = BTreeMap::new();
+    let mut provisioners: BTreeMap<Provisioner, Vec<&Node>> = BTreeMap::new();
     for (_, node) in survey.view.nodes.sorted() {
-        let maker = Maker::of(node);
-        if maker.keeps_its_nodes()
+        let provisioner = Provisioner::of(node);
+        if provisioner.keeps_its_nodes()
             && survey.plan.is_none_or(|plan| plan.nodes.has(node, survey.group_of(node).as_ref()))
         {
-            makers.entry(maker).or_default().push(node);
+            provisioners.entry(provisioner).or_default().push(node);
         }
     }
-    makers.into_iter().map(|(maker, nodes)| finding(survey, &maker, &nodes)).collect()
+    provisioners.into_iter().map(|(provisioner, nodes)| finding(survey, &provisioner, &nodes)).collect()
 }
 
-fn finding(survey: &Survey<'_>, maker: &Maker, nodes: &[&Node]) -> Finding {
-    let object = match (maker, nodes) {
-        (Maker::Karpenter(Some(pool)), _) => ObjectName::new("NodePool", Key::cluster(&**pool)),
+fn finding(survey: &Survey<'_>, provisioner: &Provisioner, nodes: &[&Node]) -> Finding {
+    let object = match (provisioner, nodes) {
+        (Provisioner::Karpenter(Some(pool)), _) => ObjectName::new("NodePool", Key::cluster(&**pool)),
         (_, [only]) => ObjectName::new("Node", only.meta.key()),
         (_, [first, ..]) => ObjectName::new("Node", first.meta.key()),
         (_, []) => ObjectName::new("Node", Key::cluster("none")),
     };
     let is_meant = survey.plan.is_some();
     Finding {
-        rule: Rule::LeftToMaker,
+        rule: Rule::LeftToProvisioner,
         severity: if is_meant { Severity::Warning } else { Severity::Info },
         object,
         reason: format!(
-            "{} made by {maker}: left alone{}, for their maker would work against a roll",
+            "{} made by {provisioner}: left alone{}, for their provisioner would work against a roll",
             counted(nodes.len(), "node"),
             if is_meant { ", though the plan means them" } else { "" }
         ),
-        remedy: maker.way().to_owned(),
+        remedy: provisioner.way().to_owned(),
     }
 }
 
@@ -63,13 +63,15 @@ mod tests {
         let pool = json!({"karpenter.sh/nodepool": "default"});
         let all = vec![made("n", &pool), made("m", &pool)];
         assert_eq!(
-            found_under(Rule::LeftToMaker, |_| {}, all.clone()),
+            found_under(Rule::LeftToProvisioner, |_| {}, all.clone()),
             [
-                "warning left-to-maker NodePool default: 2 nodes made by Karpenter (node pool default): left alone, though the plan means \
-                 them, for their maker would work against a roll"
+                "warning left-to-provisioner NodePool default: 2 nodes made by Karpenter (node pool default): left alone, though the plan means \
+                 them, for their provisioner would work against a roll"
             ]
         );
-        assert!(found(Rule::LeftToMaker, all)[0].starts_with("info left-to-maker NodePool default"));
+        assert!(
+            found(Rule::LeftToProvisioner, all)[0].starts_with("info left-to-provisioner NodePool default")
+        );
     }
 
     #[test]
@@ -78,7 +80,7 @@ mod tests {
             let mut made = made("n", &json!({"karpenter.sh/nodepool": "default"}));
             merge(&mut made, json!({"status": {"nodeInfo": {"kubeletVersion": "v1.35.2"}}}));
             let narrow = |plan: &mut Plan| plan.nodes.kubelet_version = Some(bound.parse().expect("a bound"));
-            found_under(Rule::LeftToMaker, narrow, vec![made]).len()
+            found_under(Rule::LeftToProvisioner, narrow, vec![made]).len()
         };
         assert_eq!((narrowed("<1.36"), narrowed("<1.35")), (1, 0));
     }
@@ -88,15 +90,17 @@ mod tests {
         for (kind, word) in
             [("auto", "EKS Auto Mode"), ("fargate", "Fargate"), ("hybrid", "a person (EKS hybrid node)")]
         {
-            let told =
-                found(Rule::LeftToMaker, vec![made("n", &json!({"eks.amazonaws.com/compute-type": kind}))]);
+            let told = found(
+                Rule::LeftToProvisioner,
+                vec![made("n", &json!({"eks.amazonaws.com/compute-type": kind}))],
+            );
             assert!(told.len() == 1 && told[0].contains(&format!("1 node made by {word}")), "{told:?}");
         }
     }
 
     #[test]
     fn nodes_of_groups_are_not_and_what_others_keep_is_not_looked_at() {
-        assert_eq!(found(Rule::LeftToMaker, vec![node("n", "a")]), [""; 0]);
+        assert_eq!(found(Rule::LeftToProvisioner, vec![node("n", "a")]), [""; 0]);
         let fargate = made("n", &json!({"eks.amazonaws.com/compute-type": "fargate"}));
         let objects = [vec![fargate], service("web", &["n"], &json!({}))].concat();
         assert_eq!(found(Rule::Singleton, objects), [""; 0], "its pod is not moved");

@@ -45,7 +45,7 @@ pub struct LeavingPod {
 
 /// What is on a node and does not simply stay.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Load {
+pub struct NodePods {
     /// To be evicted; least important first, so that what keeps the node working goes last.
     pub movers: Vec<Bound>,
     /// Batch pods.
@@ -60,7 +60,7 @@ pub struct Load {
     pub budgeted: u32,
 }
 
-impl Load {
+impl NodePods {
     /// Sorts the pods of a node.
     pub fn of(view: &View, plan: &Plan, node: &NodeName) -> Self {
         let mut load = Self::default();
@@ -158,10 +158,10 @@ mod tests {
         let (node, groups) = (NodeName::from("web-1"), vec!["web".into()]);
         let plan = Plan::of_groups("p", groups, crate::plan::Target::default());
         let mut view = View::default();
-        assert!(Load::of(&view, &plan, &node).is_empty());
+        assert!(NodePods::of(&view, &plan, &node).is_empty());
         let object = ObjectRef { kind: Kind::Pod, key: Key::new("shop", "web-0"), uid: Uid::from("u") };
         view.apply(Delta::Unread(Unread { object, node: Some(node.clone()) }));
-        let load = Load::of(&view, &plan, &node);
+        let load = NodePods::of(&view, &plan, &node);
         assert!(!load.is_empty() && !load.is_free());
         assert_eq!(load.refused, [(Key::new("shop", "web-0"), Refused::Unreadable)]);
     }

@@ -19,12 +19,12 @@ use replank_sim::Assumption;
 use replank_sim::{Settings, World};
 
 /// A cluster without a run.
-pub struct Quiet {
+pub struct Idle {
     world: World,
     assumptions: Vec<Assumption>,
 }
 
-impl Quiet {
+impl Idle {
     /// Begins with everything as it is.
     #[must_use]
     pub fn new(mut view: View, settings: Settings) -> Self {
@@ -122,9 +122,9 @@ mod tests {
         let start: Time = "2026-11-20T09:00:00Z".parse().expect("a moment");
         let settings =
             Settings { start, seed: 1, kubelet: KubeletModel::Fake, cloud: CloudTimings::default() };
-        let mut quiet = Quiet::new(view(), settings);
+        let mut quiet = Idle::new(view(), settings);
         quiet.pass(Span::from_minutes(5));
-        let images = |quiet: &Quiet| -> Vec<String> {
+        let images = |quiet: &Idle| -> Vec<String> {
             quiet
                 .view()
                 .pods

@@ -29,7 +29,7 @@ const WELL_KNOWN: [&str; 10] = [
 
 /// Whether a node for a pod may come.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Maker {
+pub(super) enum Provisioner {
     /// By a node pool of Karpenter: its labels, requirements and taints go with the pod.
     Pool(Text),
     /// By an autoscaler, of whose groups not all is known.
@@ -39,7 +39,7 @@ pub(super) enum Maker {
 }
 
 /// All that make nodes.
-pub(super) struct Makers {
+pub(super) struct Provisioners {
     pools: Vec<Pool>,
     perhaps: Option<&'static str>,
 }
@@ -51,7 +51,7 @@ struct Pool {
     taints: Vec<Taint>,
 }
 
-impl Makers {
+impl Provisioners {
     pub(super) fn of(survey: &Survey<'_>) -> Self {
         let is_pool = |group: &str, kind: &str| group == "karpenter.sh" && kind == "NodePool";
         let others = survey.view.others().filter(|other| is_pool(other.group(), &other.kind));
@@ -85,11 +85,11 @@ impl Makers {
     }
 
     /// Who may make a node for a pod.
-    pub(super) fn for_pod(&self, spec: &PodSpec) -> Maker {
+    pub(super) fn for_pod(&self, spec: &PodSpec) -> Provisioner {
         match (self.pools.iter().find(|pool| pool.makes(spec)), self.perhaps) {
-            (Some(pool), _) => Maker::Pool(pool.name.clone()),
-            (None, Some(why)) => Maker::Perhaps(why),
-            (None, None) => Maker::Nobody,
+            (Some(pool), _) => Provisioner::Pool(pool.name.clone()),
+            (None, Some(why)) => Provisioner::Perhaps(why),
+            (None, None) => Provisioner::Nobody,
         }
     }
 }

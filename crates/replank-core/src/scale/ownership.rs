@@ -2,7 +2,7 @@
 //!
 //! A run that replaces a group's nodes writes the group's size down before it raises it ([`replank_protocol::mark::ORIGINAL_SIZE`]), and how much it raises it
 //! by ([`replank_protocol::mark::BEGUN`]). Until it is over, that size is what the group wants apart from the run: the autoscaler grows the group within it,
-//! and writes what it added into the same tag, so that the run leaves the group as large as it is needed ([`super::adopt`]). None of its nodes goes:
+//! and writes what it added into the same tag, so that the run leaves the group as large as it is needed ([`super::growth`]). None of its nodes goes:
 //! new ones are not under-used and old ones are not unneeded, they are on their way in and out.
 
 use replank_model::object::cloud::{GroupSize, NodeGroup};
@@ -11,7 +11,7 @@ use replank_protocol::mark::{self, Begun, read_size};
 
 /// In whose hands a group is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Held {
+pub enum RollOwnership {
     /// Nobody's.
     #[default]
     Free,
@@ -26,7 +26,7 @@ pub enum Held {
     },
 }
 
-impl Held {
+impl RollOwnership {
     /// As a group's tags say.
     pub(super) fn of(group: &NodeGroup) -> Self {
         let Some(original) = group.tags.value(mark::ORIGINAL_SIZE).and_then(read_size) else {
@@ -92,21 +92,25 @@ mod tests {
     #[test]
     fn a_run_gives_the_autoscaler_no_more_room_than_the_group_had_before() {
         let free = group(3, 5, &[]);
-        assert_eq!(Held::of(&free).room(free.size), 2);
+        assert_eq!(RollOwnership::of(&free).room(free.size), 2);
         let written = group(3, 5, &[(mark::ORIGINAL_SIZE, "0/5/3")]);
-        assert_eq!(Held::of(&written), Held::Closed);
+        assert_eq!(RollOwnership::of(&written), RollOwnership::Closed);
         let begun = [(mark::ORIGINAL_SIZE, "0/5/3"), (mark::BEGUN, "run nodes=3 surge=1")];
         let raised = group(4, 5, &begun);
-        assert_eq!(Held::of(&raised).room(raised.size), 2, "the surge takes none of it");
+        assert_eq!(RollOwnership::of(&raised).room(raised.size), 2, "the surge takes none of it");
         let given_up = group(3, 5, &begun);
-        assert_eq!(Held::of(&given_up).room(given_up.size), 2);
+        assert_eq!(RollOwnership::of(&given_up).room(given_up.size), 2);
         let full = group(6, 6, &[(mark::ORIGINAL_SIZE, "0/5/5"), (mark::BEGUN, "run nodes=3 surge=1")]);
-        assert_eq!(Held::of(&full).room(full.size), 0, "what the run raised the maximum by is the run's");
-        assert_eq!(Held::of(&full).max(full.size), 5);
+        assert_eq!(
+            RollOwnership::of(&full).room(full.size),
+            0,
+            "what the run raised the maximum by is the run's"
+        );
+        assert_eq!(RollOwnership::of(&full).max(full.size), 5);
         let by_hand = group(6, 6, &begun);
-        assert_eq!(Held::of(&by_hand).room(by_hand.size), 0, "somebody else has added two");
+        assert_eq!(RollOwnership::of(&by_hand).room(by_hand.size), 0, "somebody else has added two");
         let begun = [(mark::ORIGINAL_SIZE, "0/5/3"), (mark::BEGUN, "run nodes=3 surge=1 extra=4")];
         let retaining = group(6, 6, &begun);
-        assert_eq!(Held::of(&retaining).room(retaining.size), 2, "the run may keep all three");
+        assert_eq!(RollOwnership::of(&retaining).room(retaining.size), 2, "the run may keep all three");
     }
 }

@@ -1,18 +1,18 @@
-//! The section `happenings`: lines of a script ([`replank_sim::script`]); what somebody creates may be said in the shorthand of
+//! The section `events`: lines of a script ([`replank_sim::script`]); what somebody creates may be said in the shorthand of
 //! the section `cluster`.
 
-use replank_sim::script::{self, Hand, Happening, Origin, What};
+use replank_sim::script::{self, Hand, Origin, ScriptEvent, What};
 use serde_json::Value;
 
 use super::cluster::{self, Declared};
 use super::file::Flaw;
 use super::words::Line;
 
-pub(super) fn read(lines: &[(usize, &str)]) -> Result<Vec<Happening>, Flaw> {
+pub(super) fn read(lines: &[(usize, &str)]) -> Result<Vec<ScriptEvent>, Flaw> {
     lines.iter().map(|(number, text)| one(*number, text)).collect()
 }
 
-fn one(line: usize, text: &str) -> Result<Happening, Flaw> {
+fn one(line: usize, text: &str) -> Result<ScriptEvent, Flaw> {
     let flaw = |flaw: script::Flaw| Flaw::new(line, flaw.message);
     let (when, words, column) = script::moment_and_words(line, text).map_err(flaw)?;
     let in_shorthand = words.strip_prefix("somebody creates ").filter(|rest| !rest.starts_with(['{', '[']));
@@ -20,7 +20,7 @@ fn one(line: usize, text: &str) -> Result<Happening, Flaw> {
         Some(rest) => What::Hand(Hand::Create(creation(line, rest)?)),
         None => script::what_of(line, column, words).map_err(flaw)?,
     };
-    Ok(Happening { origin: Origin::Script, line, when, text: words.to_owned(), what })
+    Ok(ScriptEvent { origin: Origin::Script, line, when, text: words.to_owned(), what })
 }
 
 /// Whether something that happens before the roll is to come true in the cluster that the roll finds, or in the roll itself.

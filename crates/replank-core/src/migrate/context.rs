@@ -27,7 +27,7 @@ use replank_protocol::migration::Wait;
 use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 
 /// How long what was sent may still come to be seen: it is carried out within its life, and watches lag by seconds.
-const QUIET: Span = Span::from_millis(COMMAND_LIFE.as_millis() + 10_000);
+const SETTLE_DELAY: Span = Span::from_millis(COMMAND_LIFE.as_millis() + 10_000);
 
 /// What a migration knows of itself beside what stands in the cluster; all of it may be forgotten.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,7 +38,7 @@ pub(super) struct Memory {
     pub(super) given_up: Option<Wait>,
     /// Until when a command that begins may be carried out that nobody has seen the effect of: one of this process, or of the
     /// one before it.
-    pub(super) quiet: Option<Time>,
+    pub(super) settle: Option<Time>,
     /// Until when a deletion may be carried out that was decided with another intent, or by another process: two that are right by
     /// themselves would leave nobody.
     pub(super) hold: Option<Time>,
@@ -47,7 +47,7 @@ pub(super) struct Memory {
 }
 
 /// See the module's page.
-pub(super) struct Turn<'a> {
+pub(super) struct Context<'a> {
     pub(super) now: Time,
     pub(super) view: &'a View,
     pub(super) request: &'a Request,
@@ -72,7 +72,7 @@ pub(super) enum Leave {
 }
 
 /// Where a migration is, and where it goes.
-pub(super) struct Stand {
+pub(super) struct Position {
     pub(super) record: Record,
     /// The ConfigMap that bears the record.
     pub(super) holder: Arc<Other>,
@@ -87,7 +87,7 @@ pub(super) struct Stand {
     pub(super) leave: Leave,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> Context<'a> {
     pub(super) fn new(
         now: Time,
         view: &'a View,
@@ -100,7 +100,7 @@ impl<'a> Turn<'a> {
     }
 
     pub(super) fn decide(mut self) -> Decision {
-        self.memory.quiet.get_or_insert(self.now + QUIET);
+        self.memory.settle.get_or_insert(self.now + SETTLE_DELAY);
         let end = match self.request.kind {
             Migrated::Deployment => self.with(Self::begin, Self::go_on),
             Migrated::StatefulSet | Migrated::DaemonSet | Migrated::ReplicaSet => {
@@ -123,7 +123,7 @@ impl<'a> Turn<'a> {
         let is_first = self.memory.intent.is_none();
         let is_turned = self.memory.intent.replace(self.intent).is_some_and(|last| last != self.intent);
         if is_turned || is_first && found.is_some() {
-            self.memory.hold = Some(self.now + QUIET);
+            self.memory.hold = Some(self.now + SETTLE_DELAY);
         }
         match found {
             None => begin(self),
@@ -213,11 +213,11 @@ impl<'a> Turn<'a> {
 
     /// It was called off, and nothing is seen of it: what is on its way must have come, or be too late.
     fn called_off(&mut self) -> Option<End> {
-        let Some(until) = self.memory.quiet.filter(|until| *until > self.now) else {
+        let Some(until) = self.memory.settle.filter(|until| *until > self.now) else {
             return Some(End::Cancelled(Vec::new()));
         };
         self.wake_at(until);
-        self.wait_on(WaitingOn::Quiet { until });
+        self.wait_on(WaitingOn::Idle { until });
         None
     }
 
@@ -263,7 +263,7 @@ impl<'a> Turn<'a> {
 
     /// Writes down what is begun.
     pub(super) fn lay<W: Written>(&mut self, record: &Record<W>, live: &Meta) {
-        self.memory.quiet = Some(self.now + QUIET);
+        self.memory.settle = Some(self.now + SETTLE_DELAY);
         let key = self.key("begin", self.request.kind.kind(), &live.name, live.uid.as_str());
         self.send(
             "what there is to be written down",
@@ -273,10 +273,10 @@ impl<'a> Turn<'a> {
     }
 
     /// Makes the twin.
-    pub(super) fn make_twin(&mut self, stand: &Stand, twin: Deployment) {
-        let before = stand.holder.meta.uid.as_str();
+    pub(super) fn make_twin(&mut self, position: &Position, twin: Deployment) {
+        let before = position.holder.meta.uid.as_str();
         let key = self.key("twin", Kind::Deployment, &twin.meta.name, before);
-        self.memory.quiet = Some(self.now + QUIET);
+        self.memory.settle = Some(self.now + SETTLE_DELAY);
         self.send(
             "the twin to be made",
             key,
@@ -285,10 +285,10 @@ impl<'a> Turn<'a> {
     }
 
     /// Makes the Rollout.
-    pub(super) fn make_rollout(&mut self, stand: &Stand, rollout: Object) {
-        let before = stand.holder.meta.uid.as_str();
+    pub(super) fn make_rollout(&mut self, position: &Position, rollout: Object) {
+        let before = position.holder.meta.uid.as_str();
         let key = self.key("rollout", Kind::Other, &rollout.meta().name, before);
-        self.memory.quiet = Some(self.now + QUIET);
+        self.memory.settle = Some(self.now + SETTLE_DELAY);
         self.send(
             "the Rollout to be made",
             key,
@@ -322,11 +322,11 @@ impl<'a> Turn<'a> {
             (record.after.clone(), record.before.clone())
         };
         let leave = self.leave(&record, &holder);
-        let stand = Stand { record, holder, live, wanted, other, is_back, leave };
-        match stand.record.path {
-            Path::Keep => super::keep::step(self, &stand),
-            Path::Twin => super::twin::step(self, &stand),
-            Path::Rollout => rollout::step(self, &stand),
+        let position = Position { record, holder, live, wanted, other, is_back, leave };
+        match position.record.path {
+            Path::Keep => super::keep::step(self, &position),
+            Path::Twin => super::twin::step(self, &position),
+            Path::Rollout => rollout::step(self, &position),
         }
     }
 
@@ -458,13 +458,13 @@ impl<'a> Turn<'a> {
 
     /// Whether nothing that begins can be on its way; else it is said.
     pub(super) fn is_still(&mut self) -> bool {
-        self.is_past(self.memory.quiet)
+        self.is_past(self.memory.settle)
     }
 
     fn is_past(&mut self, moment: Option<Time>) -> bool {
         let Some(until) = moment.filter(|until| *until > self.now) else { return true };
         self.wake_at(until);
-        self.wait_on(WaitingOn::Quiet { until });
+        self.wait_on(WaitingOn::Idle { until });
         false
     }
 
@@ -532,11 +532,11 @@ impl<'a> Turn<'a> {
     }
 
     /// Makes the Deployment that is wanted, in the place of one that is gone.
-    pub(super) fn create(&mut self, stand: &Stand, replicas: Option<i32>) {
-        let mut object = stand.wanted.clone();
+    pub(super) fn create(&mut self, position: &Position, replicas: Option<i32>) {
+        let mut object = position.wanted.clone();
         object.spec.replicas = replicas;
-        let direction = if stand.is_back { "back" } else { "make" };
-        self.make(direction, object.into(), &stand.holder);
+        let direction = if position.is_back { "back" } else { "make" };
+        self.make(direction, object.into(), &position.holder);
     }
 
     /// Makes an object.

@@ -9,22 +9,22 @@ use replank_model::object::cloud::GroupSize;
 use replank_model::text::Text;
 
 use super::group::Group;
-use super::held::Held;
+use super::ownership::RollOwnership;
 use super::up::Given;
 use replank_protocol::command::{Effect, GroupEffect};
 use replank_protocol::mark::{self, size_text};
 
 /// What a group in a run's hands is to want in the end; `None` for any other.
 pub(super) fn in_the_end(given: Given<'_>, group: &Group) -> Option<u32> {
-    let Held::Run { wanted, .. } = group.held else { return None };
+    let RollOwnership::Run { wanted, .. } = group.ownership else { return None };
     let owed = given.state.owed.get(&group.name).copied().unwrap_or(0);
     Some(wanted.max(owed))
 }
 
 /// Writes what groups are to want in the end, where that is more than is written.
-pub(super) fn adoptions(given: Given<'_>) -> Vec<(Text, Effect)> {
+pub(super) fn record_growth(given: Given<'_>) -> Vec<(Text, Effect)> {
     let due = given.groups.all.iter().filter_map(|group| {
-        let Held::Run { original, .. } = group.held else { return None };
+        let RollOwnership::Run { original, .. } = group.ownership else { return None };
         let desired = in_the_end(given, group).filter(|desired| *desired > original.desired)?;
         let value = size_text(GroupSize { desired, ..original });
         let key = Text::from(format!("adopt/{}/{value}", group.name));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Why a case is let go of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum LetGo {
+pub enum Release {
     /// Its instance might have been taken away, and nobody knows when; not all of its pods could be moved.
     GivenUp {
         /// Since when it was known.
@@ -21,7 +21,7 @@ pub enum LetGo {
     },
 }
 
-impl fmt::Display for LetGo {
+impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::GivenUp { since } => write!(f, "known since {since}, is given up"),

@@ -15,26 +15,26 @@ use replank_model::time::{Span, Time};
 
 use super::Options;
 use super::case::{Case, MARGIN};
-use super::desk::Desk;
+use super::context::Context;
 use replank_facts::batch::wait::wait_of;
 use replank_protocol::cause::Cause;
-use replank_protocol::let_go::LetGo;
+use replank_protocol::release::Release;
 use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// How long a recommendation is heeded at most: as long as its message can be kept from others.
 const HEEDED_MAX: Span = Message::HIDDEN_MAX;
 
 /// Why a case is let go of at a moment, if it is; or when it will be, where that is known.
-pub(super) fn standing(case: &Case, options: &Options, now: Time) -> Result<LetGo, Option<Time>> {
+pub(super) fn standing(case: &Case, options: &Options, now: Time) -> Result<Release, Option<Time>> {
     // Its group ends it; or it is on its way down.
     if case.held_since().is_some() || case.by() == Cause::Down || !case.runs_on() {
         return Err(None);
     }
     let (at, why) = match case.certain() {
-        Some(until) => (until + options.patience, LetGo::Spared { until }),
+        Some(until) => (until + options.patience, Release::Spared { until }),
         None => {
             let since = case.told_since();
-            (heeded_until(case, options, since), LetGo::GivenUp { since })
+            (heeded_until(case, options, since), Release::GivenUp { since })
         }
     };
     if at <= now { Ok(why) } else { Err(Some(at)) }
@@ -64,9 +64,9 @@ fn heeded_until(case: &Case, options: &Options, since: Time) -> Time {
 }
 
 /// Says that it is let go of, and why.
-pub(super) fn say(desk: &mut Desk<'_>, case: &Case, why: LetGo) {
-    if let Some(node) = case.marked_node(desk.options) {
-        let on = WaitingOn::LetGo { by: case.by(), why, pods: case.pods_left() };
-        desk.wait(Subject::Node(node.name()), on);
+pub(super) fn say(ctx: &mut Context<'_>, case: &Case, why: Release) {
+    if let Some(node) = case.marked_node(ctx.options) {
+        let on = WaitingOn::Release { by: case.by(), why, pods: case.pods_left() };
+        ctx.wait(Subject::Node(node.name()), on);
     }
 }

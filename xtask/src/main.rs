@@ -5,6 +5,7 @@ mod bench_helm;
 mod bench_scan;
 mod deps;
 mod docs;
+mod layers;
 mod licences;
 mod list;
 mod openb;
@@ -24,8 +25,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Checks which crate depends on what against the allow-lists.
+    /// Checks which crate depends on what against the allow-lists, and that the modules of each form layers.
     Deps,
+    /// Draws each crate's modules in layers, from the top to the bottom.
+    Layers(layers::Args),
     /// Checks licences, sources and names of all crates against deny.toml.
     Licences,
     /// Writes the openb trace as Kubernetes objects: a gzip JSON List.
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.task {
         Task::Deps => deps::run(),
+        Task::Layers(args) => layers::run(args),
         Task::Licences => licences::run(),
         Task::Openb(args) => openb::run(args),
         Task::Bench(args) => bench::run(args),

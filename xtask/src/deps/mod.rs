@@ -1,4 +1,4 @@
-//! Which crate may depend on what.
+//! Which crate may depend on what, and that the modules of each form layers.
 //!
 //! The graph is cargo's own (`cargo tree`, normal and build dependencies, all targets). Dev-dependencies are left aside:
 //! tests may use what the product may not.
@@ -49,14 +49,22 @@ pub(crate) fn run() -> Result<()> {
     for rule in RULES {
         println!("{}", account(&graph, rule));
     }
-    if violations.is_empty() {
+    let circles = crate::layers::check()?;
+    if violations.is_empty() && circles.is_empty() {
         println!("dependencies: {} crates checked, all as they may be", RULES.len());
         return Ok(());
     }
     for violation in &violations {
         println!("VIOLATION {violation}");
     }
-    bail!("{} of the allow-lists in xtask/src/deps/rules.rs", violations.len())
+    for circle in &circles {
+        println!("CIRCLE {circle}");
+    }
+    bail!(
+        "{} against the allow-lists in xtask/src/deps/rules.rs, {} against those in xtask/src/layers/known.rs",
+        violations.len(),
+        circles.len()
+    )
 }
 
 /// What was looked at for one crate.

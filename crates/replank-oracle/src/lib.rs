@@ -6,3 +6,4 @@ pub mod recordings;
 pub mod sched_cases;
 pub mod sched_load;
 pub mod sched_random;
+pub mod tell;

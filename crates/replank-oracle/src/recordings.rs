@@ -11,11 +11,12 @@ use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 use flate2::read::MultiGzDecoder;
 use serde_json::Value;
+
+use crate::tell::tell;
 
 /// Names another directory than the repository's `testdata/vectors`.
 pub const VECTORS_VARIABLE: &str = "REPLANK_VECTORS";
@@ -282,23 +283,18 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Body of a test target without the standard harness: runs, prints, and fails below 100%.
-pub fn main(title: &str, coverage: impl Fn(&Kind) -> Coverage) -> ExitCode {
-    if std::env::args().any(|argument| argument == "--list") {
-        println!("vectors: test");
-        return ExitCode::SUCCESS;
-    }
+/// Body of a test: runs every case, tells the table, and fails below 100%.
+///
+/// # Panics
+/// Where a case fails, or the recordings cannot be read.
+pub fn check(title: &str, coverage: impl Fn(&Kind) -> Coverage) {
     let directory = vectors_directory();
-    println!("\n{title}: recordings below {}", directory.display());
     match run(&directory, coverage) {
         Ok(tally) => {
-            print!("{tally}");
-            if tally.all_passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            tell(format!("\n{title}: recordings below {}\n{tally}", directory.display()));
+            assert!(tally.all_passed(), "{title}: cases failed, see the table");
         }
-        Err(error) => {
-            println!("failed: {error:#}");
-            ExitCode::FAILURE
-        }
+        Err(error) => panic!("{title}: {error:#}"),
     }
 }
 

@@ -15,10 +15,8 @@ use replank_oracle::recordings::{Differences, differences};
 use replank_schedule::{Explanation, Failure, FeatureGates, Gate, Options, Plugin, Scheduler, Verdict};
 use serde_json::{Map, Value, json};
 
-use super::recorded::{pod, typed};
-
-#[path = "../differential/compare.rs"]
-mod compare;
+use crate::differential::compare;
+use crate::recorded::{pod, typed};
 
 /// Lists of a cluster, with the kind of their objects.
 const LISTS: [(&str, &str, &str); 14] = [

@@ -1,15 +1,17 @@
-//! The test target: plays every story of `scenarios/scale`.
+//! The test of the autoscaler's stories: plays every story of `scenarios/scale`.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use super::file::Story;
 use super::play::play;
-use crate::scenario::{Played, Suite, run_suite};
+use crate::scenario::{Played, Suite, check_suite};
 
-/// Plays all stories, or those whose name contains one of the words on the command line.
-pub fn main() -> ExitCode {
-    run_suite(&Suite { directory: "scale", target: "scale", least: 60, play: story })
+/// Plays the stories.
+///
+/// # Panics
+/// Where a decision differs from what its file expects.
+pub fn check() {
+    check_suite(&Suite { directory: "scale", test: "stories::autoscaler", least: 60, play: story });
 }
 
 fn story(path: &Path, text: &str) -> anyhow::Result<Played> {

@@ -1,12 +1,12 @@
-//! The test targets: plays every scenario of a directory and compares its story with the one in the file.
+//! The tests of stories: plays every scenario of a directory and compares its story with the one in the file.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Instant;
 use std::{env, fs};
 
 use anyhow::{Context, anyhow};
+use replank_oracle::tell::tell;
 
 use super::difference::difference;
 use super::file::Scenario;
@@ -16,13 +16,15 @@ use super::play::play;
 const DIRECTORY_VARIABLE: &str = "REPLANK_SCENARIOS";
 /// If set, the expected stories are written anew.
 const UPDATE_VARIABLE: &str = "UPDATE_GOLDEN";
+/// If set, only files with one of its words in their names are played.
+const WORDS_VARIABLE: &str = "REPLANK_SCENARIO";
 
 /// Files of one form, and how they are played.
 pub(crate) struct Suite {
     /// Directory below the repository's `scenarios`.
     pub(crate) directory: &'static str,
-    /// The test target.
-    pub(crate) target: &'static str,
+    /// The test.
+    pub(crate) test: &'static str,
     /// Fewer files than this mean that the directory was not found whole.
     pub(crate) least: usize,
     /// Plays a file: the expected story, the one that is found, and the file's text with that one.
@@ -36,9 +38,12 @@ pub(crate) struct Played {
     pub(crate) renewed: String,
 }
 
-/// Plays all scenarios, or those whose name contains one of the words on the command line.
-pub fn main() -> ExitCode {
-    run_suite(&Suite { directory: "", target: "scenarios", least: 25, play: scenario })
+/// Plays the scenarios.
+///
+/// # Panics
+/// Where a story differs from what its file expects.
+pub fn check() {
+    check_suite(&Suite { directory: "", test: "stories::scenarios", least: 25, play: scenario });
 }
 
 fn scenario(path: &Path, text: &str) -> anyhow::Result<Played> {
@@ -48,15 +53,11 @@ fn scenario(path: &Path, text: &str) -> anyhow::Result<Played> {
     Ok(Played { expected: scenario.expected, found, renewed })
 }
 
-/// Plays the files of a suite.
-pub(crate) fn run_suite(suite: &Suite) -> ExitCode {
+/// Plays the files of a suite; all must be as expected.
+pub(crate) fn check_suite(suite: &Suite) {
     match run(suite) {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => {
-            println!("{error:#}");
-            ExitCode::FAILURE
-        }
+        Ok(failed) => assert_eq!(failed, 0, "stories differ, see above"),
+        Err(error) => panic!("{error:#}"),
     }
 }
 
@@ -68,8 +69,8 @@ enum Outcome {
 }
 
 fn run(suite: &Suite) -> anyhow::Result<usize> {
-    // Flags are those of other test harnesses.
-    let words: Vec<String> = env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let words = env::var(WORDS_VARIABLE).unwrap_or_default();
+    let words: Vec<&str> = words.split_whitespace().collect();
     let given = env::var_os(DIRECTORY_VARIABLE).map(PathBuf::from);
     let is_own = given.is_none();
     let directory = given.unwrap_or_else(|| {
@@ -94,27 +95,27 @@ fn run(suite: &Suite) -> anyhow::Result<usize> {
         let outcome = one(suite, path);
         let took = begun.elapsed().as_millis();
         match outcome {
-            Ok(Outcome::Same) => println!("ok       {} ({took} ms)", name(path)),
-            Ok(Outcome::Renewed) => println!("renewed  {} ({took} ms)", name(path)),
+            Ok(Outcome::Same) => tell(format!("ok       {} ({took} ms)", name(path))),
+            Ok(Outcome::Renewed) => tell(format!("renewed  {} ({took} ms)", name(path))),
             Ok(Outcome::Different(text)) => {
                 failed += 1;
-                println!("DIFFERS  {} (- expected, + found)\n{text}", name(path));
+                tell(format!("DIFFERS  {} (- expected, + found)\n{text}", name(path)));
             }
             Err(error) => {
                 failed += 1;
-                println!("FAILS    {}\n  {error:#}", name(path));
+                tell(format!("FAILS    {}\n  {error:#}", name(path)));
             }
         }
     }
-    println!("{} of {} scenarios as expected", chosen.len() - failed, chosen.len());
+    tell(format!("{} of {} scenarios as expected", chosen.len() - failed, chosen.len()));
     if chosen.len() < all.len() {
-        println!("{} were not asked for", all.len() - chosen.len());
+        tell(format!("{} were not asked for", all.len() - chosen.len()));
     }
     if failed > 0 {
-        println!(
-            "if the stories found are right: {UPDATE_VARIABLE}=1 cargo test -p replank-testkit --test {}",
-            suite.target
-        );
+        tell(format!(
+            "if the stories found are right: {UPDATE_VARIABLE}=1 cargo test -p replank-testkit --test suite {}",
+            suite.test
+        ));
     }
     Ok(failed)
 }

@@ -22,8 +22,8 @@ mod tests;
 mod words;
 
 pub use file::{Problem, Scenario};
-pub(crate) use harness::{Played, Suite, run_suite};
-pub use harness::{files, main};
+pub(crate) use harness::{Played, Suite, check_suite};
+pub use harness::{check, files};
 pub(crate) use names::Names as PodNames;
 pub use play::{Effects, play, play_restarted, tell_restarted};
 pub(crate) use staged::Staged;

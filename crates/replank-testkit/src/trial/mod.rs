@@ -239,5 +239,5 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
 /// How to see one run again.
 #[must_use]
 pub fn reproduction(seed: u64) -> String {
-    format!("REPLANK_SEED={seed} cargo test -p replank-testkit --test clusters")
+    format!("REPLANK_SEED={seed} cargo test -p replank-testkit --test suite clusters")
 }

@@ -7,10 +7,11 @@ use std::path::PathBuf;
 
 use super::common::{replank, replank_reading};
 use super::place::shown;
+use replank_oracle::tell::tell;
 
 pub(crate) fn snapshot(name: &str) -> Option<String> {
     let Some(data) = std::env::var_os("REPLANK_DATA") else {
-        println!("skipped: REPLANK_DATA names no directory with snapshots/{name}.json.gz");
+        tell(format!("skipped: REPLANK_DATA names no directory with snapshots/{name}.json.gz"));
         return None;
     };
     let path = PathBuf::from(data).join("snapshots").join(format!("{name}.json.gz"));

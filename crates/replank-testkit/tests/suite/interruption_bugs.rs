@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use replank_oracle::tell::tell;
 use replank_testkit::interruptions::account::Account;
 use replank_testkit::interruptions::bugs::{Bug, Buggy};
 use replank_testkit::interruptions::{Played, play, play_with};
@@ -29,7 +30,7 @@ fn is_caught(bug: Bug) {
         acted += usize::from(fired.get() > 0);
         caught += usize::from(found.iter().any(|finding| finding.fault == bug.is_found_as()));
         let first = found.iter().find(|finding| finding.fault == bug.is_found_as());
-        println!("{bug:?}, seed {seed}: acted {} times; {first:?}", fired.get());
+        tell(format!("{bug:?}, seed {seed}: acted {} times; {first:?}", fired.get()));
     }
     assert_eq!((acted, caught), (SEEDS as usize, SEEDS as usize), "{bug:?}");
 }

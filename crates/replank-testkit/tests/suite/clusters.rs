@@ -3,12 +3,12 @@
 //! `REPLANK_SEED=7` rolls one and tells what happened; `REPLANK_CLUSTERS=20000` rolls more; `REPLANK_ELASTIC=1` rolls those alone that are under load
 //! while instances are taken away.
 
-use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use replank_oracle::sched_random::setting;
+use replank_oracle::tell::tell;
 use replank_protocol::decision::End;
 use replank_testkit::clusters::Cluster;
 use replank_testkit::trial::{self, Floor, Table, Trial, reproduction};
@@ -55,42 +55,37 @@ const ELASTIC_FLOORS: [Floor; 11] = [
     Floor { what: "nodes that the autoscaler took away", percent: 4 },
 ];
 
-fn main() -> ExitCode {
-    // Test runners ask what tests there are.
-    if std::env::args().any(|argument| argument == "--list") {
-        println!("clusters: test");
-        return ExitCode::SUCCESS;
-    }
+#[test]
+fn no_random_cluster_breaks_a_promise() {
     match setting("REPLANK_SEED") {
-        Some(seed) if setting("REPLANK_MOVES").is_some() => match Cluster::moving(seed) {
-            Some(cluster) => tell(&trial::run(&cluster)),
-            None => ExitCode::SUCCESS,
-        },
-        Some(seed) if setting("REPLANK_ELASTIC").is_some() => tell(&trial::run(&Cluster::elastic(seed))),
-        Some(seed) => tell(&trial::run(&Cluster::of(seed))),
+        Some(seed) if setting("REPLANK_MOVES").is_some() => {
+            if let Some(cluster) = Cluster::moving(seed) {
+                show(&trial::run(&cluster));
+            }
+        }
+        Some(seed) if setting("REPLANK_ELASTIC").is_some() => show(&trial::run(&Cluster::elastic(seed))),
+        Some(seed) => show(&trial::run(&Cluster::of(seed))),
         None => roll_all(setting("REPLANK_CLUSTERS").unwrap_or(CLUSTERS)),
     }
 }
 
 /// One run in full.
-fn tell(trial: &Trial) -> ExitCode {
+fn show(trial: &Trial) {
     for (at, key, effect) in &trial.commands {
-        println!("{at} {key} {effect:?}");
+        tell(format!("{at} {key} {effect:?}"));
     }
-    println!(
+    tell(format!(
         "seed {}: {:?}, {} nodes, {}, {:?}",
         trial.seed, trial.neighbour, trial.nodes, trial.took, trial.end
-    );
+    ));
     for waiting in trial.waiting.iter().filter(|_| !trial.violations.is_empty()) {
-        println!("{} waits: {:?}", waiting.what, waiting.on);
+        tell(format!("{} waits: {:?}", waiting.what, waiting.on));
     }
-    for violation in &trial.violations {
-        println!("{violation}");
-    }
-    if trial.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    trial.violations.iter().for_each(tell);
+    assert!(trial.violations.is_empty(), "seed {} breaks a promise", trial.seed);
 }
 
-fn roll_all(clusters: u64) -> ExitCode {
+fn roll_all(clusters: u64) {
     let begun = Instant::now();
     let is_elastic_only = setting("REPLANK_ELASTIC").is_some();
     let next = AtomicU64::new(1);
@@ -105,7 +100,7 @@ fn roll_all(clusters: u64) -> ExitCode {
                 let Some(seed) = FOUND.get(number) else { return };
                 let trial = trial::run(&Cluster::elastic(*seed));
                 if let Some(violation) = trial.violations.first() {
-                    println!("REPLANK_ELASTIC=1 {}: {violation}", reproduction(*seed));
+                    tell(format!("REPLANK_ELASTIC=1 {}: {violation}", reproduction(*seed)));
                     results.lock().expect("a thread that panics ends the test").1.push(trial);
                 }
                 continue;
@@ -116,7 +111,7 @@ fn roll_all(clusters: u64) -> ExitCode {
                 moved.fetch_add(1, Ordering::Relaxed);
                 done.fetch_add(u64::from(trial.end == Some(End::Done)), Ordering::Relaxed);
                 if let Some(violation) = trial.violations.first() {
-                    println!("REPLANK_MOVES=1 {}: {violation}", reproduction(seed));
+                    tell(format!("REPLANK_MOVES=1 {}: {violation}", reproduction(seed)));
                     results.lock().expect("a thread that panics ends the test").1.push(trial);
                 }
             }
@@ -124,7 +119,7 @@ fn roll_all(clusters: u64) -> ExitCode {
                 let trial = trial::run(&Cluster::elastic(seed));
                 elastic.lock().expect("a thread that panics ends the test").add(&trial);
                 if let Some(violation) = trial.violations.first() {
-                    println!("REPLANK_ELASTIC=1 {}: {violation}", reproduction(seed));
+                    tell(format!("REPLANK_ELASTIC=1 {}: {violation}", reproduction(seed)));
                     results.lock().expect("a thread that panics ends the test").1.push(trial);
                 }
             }
@@ -135,12 +130,12 @@ fn roll_all(clusters: u64) -> ExitCode {
             let mut results = results.lock().expect("a thread that panics ends the test");
             results.0.add(&trial);
             if !trial.violations.is_empty() {
-                println!(
+                tell(format!(
                     "{}: {} (and {} more)",
                     reproduction(seed),
                     trial.violations[0],
                     trial.violations.len() - 1
-                );
+                ));
                 results.1.push(trial);
             }
         }
@@ -151,14 +146,15 @@ fn roll_all(clusters: u64) -> ExitCode {
         }
     });
     let (table, broken) = results.into_inner().expect("a thread that panics ends the test");
-    print!("{table}");
+    tell(&table);
     let elastic = elastic.into_inner().expect("a thread that panics ends the test");
-    println!("under load, with instances that are taken away:\n{elastic}");
+    tell(format!("under load, with instances that are taken away:\n{elastic}"));
     let (moved, done) = (moved.into_inner(), done.into_inner());
-    println!("{moved} clusters moved into another group, {done} to the end");
-    println!("{:.1} s", begun.elapsed().as_secs_f64());
+    tell(format!("{moved} clusters moved into another group, {done} to the end"));
+    tell(format!("{:.1} s", begun.elapsed().as_secs_f64()));
     let missed = [table.missed(&FLOORS), elastic.missed(&ELASTIC_FLOORS)].concat();
-    missed.iter().for_each(|what| println!("too easy: {what}"));
-    println!("{} clusters broke a promise", broken.len());
-    if missed.is_empty() && broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    missed.iter().for_each(|what| tell(format!("too easy: {what}")));
+    tell(format!("{} clusters broke a promise", broken.len()));
+    assert!(missed.is_empty(), "too easy: {missed:?}");
+    assert!(broken.is_empty(), "{} clusters broke a promise, see above", broken.len());
 }

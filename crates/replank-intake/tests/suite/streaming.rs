@@ -6,6 +6,7 @@ use replank_intake::document::Found;
 use replank_intake::limits::Limits;
 use replank_intake::read::read;
 use replank_intake::source::Source;
+use replank_oracle::tell::tell;
 
 /// An endless list, cut after so many bytes. Nothing of it is stored.
 struct Endless {
@@ -47,7 +48,7 @@ fn a_list_is_not_held_in_memory() {
         bytes_max: BYTES,
     };
     let Some(before) = peak_kib() else {
-        println!("skipped: this system does not tell the peak of memory");
+        tell("skipped: this system does not tell the peak of memory");
         return;
     };
     let mut items = 0usize;

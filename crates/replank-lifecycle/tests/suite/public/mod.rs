@@ -1,11 +1,12 @@
 //! Public manifests, where `REPLANK_DATA` names a directory that has them.
 
+use replank_oracle::tell::tell;
 use std::path::{Path, PathBuf};
 
 /// All of them, with their texts, sorted by path; `None`, and said, where there are none.
 pub(crate) fn manifests() -> Option<Vec<(PathBuf, String)>> {
     let Some(data) = std::env::var_os("REPLANK_DATA") else {
-        eprintln!("SKIPPED: REPLANK_DATA names no directory with public manifests");
+        tell("SKIPPED: REPLANK_DATA names no directory with public manifests");
         return None;
     };
     let mut found = Vec::new();

@@ -1,8 +1,6 @@
 //! The scan's reader against `replank-intake`, which reads the same texts into whole trees by other code: both must see the
 //! same objects. Over public manifests, where `REPLANK_DATA` names a directory with `manifests`, and over random documents.
 
-mod public;
-
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -74,7 +72,7 @@ fn push(root: &Node<'_>, seen: &mut Seen) {
 
 #[test]
 fn public_manifests_are_seen_as_intake_sees_them() {
-    let Some(found) = public::manifests() else { return };
+    let Some(found) = crate::public::manifests() else { return };
     for (file, text) in found {
         // Templates are for the scan to read.
         if !text.contains("{{") {

@@ -1,8 +1,6 @@
 //! Manifests before and after, from `testdata/fix`; whatever is written is looked at by the validator, the lifecycle table and a
 //! reader that share no code with what wrote it.
 
-mod public;
-
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +16,7 @@ use replank_lifecycle::release::Release;
 use replank_lifecycle::scan::{self, Hint};
 use replank_lifecycle::schema::Schema;
 use replank_lifecycle::table::{Gvk, Product, Stage, Table};
+use replank_oracle::tell::tell;
 use serde_json::Value;
 
 fn measure(target: &str, current: Option<&str>) -> Measure {
@@ -245,7 +244,7 @@ fn manifests_are_fixed_as_written_down() {
 /// Public manifests, as they are and set back by ten years: whatever is left at an old version is told.
 #[test]
 fn public_manifests_keep_their_form() {
-    let Some(found) = public::manifests() else { return };
+    let Some(found) = crate::public::manifests() else { return };
     let (schema, measure) = (Schema::embedded(), measure("1.36", None));
     let (mut changed, mut left) = (0, 0);
     for (file, text) in found {
@@ -266,7 +265,7 @@ fn public_manifests_keep_their_form() {
             left += fixed.left.len();
         }
     }
-    eprintln!("{changed} objects changed, {left} left");
+    tell(format!("{changed} objects changed, {left} left"));
     assert!(changed > 240, "{changed} objects were changed");
 }
 

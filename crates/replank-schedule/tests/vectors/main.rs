@@ -2,21 +2,19 @@
 //!
 //! `REPLANK_VECTORS` names another directory of recordings.
 
-mod vectors {
-    mod recorded;
-    pub(crate) mod scheduler;
-}
-
-use std::process::ExitCode;
+mod differential;
+mod recorded;
+mod scheduler;
 
 use replank_oracle::recordings::{self, Coverage, Kind};
 
-fn main() -> ExitCode {
-    recordings::main("replank-schedule", |kind| match kind {
-        Kind::Scheduler(_) => Coverage::Checked(vectors::scheduler::check),
+#[test]
+fn answers_are_as_recorded() {
+    recordings::check("replank-schedule", |kind| match kind {
+        Kind::Scheduler(_) => Coverage::Checked(scheduler::check),
         Kind::Hpa => Coverage::NotHere("replank-hpa"),
         Kind::Quantity | Kind::IntStr | Kind::LabelSelector | Kind::Version | Kind::Validation => {
             Coverage::NotHere("replank-model")
         }
-    })
+    });
 }

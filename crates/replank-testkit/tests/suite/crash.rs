@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use replank_oracle::tell::tell;
 use replank_testkit::scenario::{Effects, Scenario, files, play_restarted, tell_restarted};
 
 /// Scenarios in which the moment at which somebody looks decides, each with the reason.
@@ -62,7 +63,7 @@ fn a_process_that_starts_anew_at_any_boundary_comes_to_the_same_effects() {
         let scenario = Scenario::read(&path, &text).expect("a scenario");
         let excused = BY_THE_SECOND.iter().find(|(name, _)| *name == scenario.name);
         if let Some((name, why)) = excused {
-            println!("SKIPPED {name}: {why}");
+            tell(format!("SKIPPED {name}: {why}"));
             continue;
         }
         let Some((sound, commands)) = play_restarted(&scenario, None).expect("it plays") else { continue };
@@ -73,13 +74,13 @@ fn a_process_that_starts_anew_at_any_boundary_comes_to_the_same_effects() {
             if !differences.is_empty() {
                 if !word.is_empty() {
                     let told = tell_restarted(&scenario, Some(after)).expect("it plays");
-                    println!("{} after {after}:\n{told}", scenario.name);
+                    tell(format!("{} after {after}:\n{told}", scenario.name));
                 }
                 failures.push(format!("{} after {after}: {}", scenario.name, differences.join("; ")));
             }
         }
     }
-    println!("{boundaries} boundaries, {} differ", failures.len());
+    tell(format!("{boundaries} boundaries, {} differ", failures.len()));
     assert!(boundaries > 1_000 || !word.is_empty(), "too few to tell anything: {boundaries}");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

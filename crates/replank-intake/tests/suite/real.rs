@@ -11,16 +11,17 @@ use replank_intake::read::read;
 use replank_intake::snapshot::{Options, Snapshot};
 use replank_intake::source::Source;
 use replank_model::object::render;
+use replank_oracle::tell::tell;
 use serde_json::Value;
 
 fn data(below: &str) -> Option<PathBuf> {
     let Some(root) = std::env::var_os("REPLANK_DATA") else {
-        println!("skipped: REPLANK_DATA is not set");
+        tell("skipped: REPLANK_DATA is not set");
         return None;
     };
     let path = Path::new(&root).join(below);
     if !path.is_dir() {
-        println!("skipped: {} is not there", path.display());
+        tell(format!("skipped: {} is not there", path.display()));
         return None;
     }
     Some(path)
@@ -52,7 +53,7 @@ fn dumps_of_a_control_plane() {
     for path in snapshots() {
         let snapshot =
             Snapshot::load(vec![Source::Path(path.clone())], &Options::default()).expect("it can be read");
-        println!("{}: {:?}", path.display(), snapshot.summary);
+        tell(format!("{}: {:?}", path.display(), snapshot.summary));
         assert_eq!(snapshot.problems, [], "{}", path.display());
         assert_eq!(snapshot.summary.documents, snapshot.objects.len() as u64);
         let now = snapshot.now.expect("nodes have heartbeats");
@@ -62,7 +63,7 @@ fn dumps_of_a_control_plane() {
                 assert_eq!(now.time.to_string(), heartbeat, "{}", path.display());
                 assert_eq!(snapshot.objects.len() as u64, objects, "{}", path.display());
             }
-            None => println!("no page says what {} holds", path.display()),
+            None => tell(format!("no page says what {} holds", path.display())),
         }
     }
 }
@@ -132,7 +133,7 @@ fn public_manifests() {
         Found::Problem(problem) => losses.push(problem),
     })
     .expect("it can be read");
-    println!("{} files, {documents} documents, {} problems", report.sources.len(), losses.len());
+    tell(format!("{} files, {documents} documents, {} problems", report.sources.len(), losses.len()));
     assert!(documents >= 500, "{documents}");
     // All that cannot be read are templates that were never rendered.
     for problem in losses {

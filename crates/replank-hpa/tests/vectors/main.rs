@@ -2,21 +2,18 @@
 //!
 //! `REPLANK_VECTORS` names another directory of recordings.
 
-mod vectors {
-    pub(crate) mod hpa;
-    mod recorded;
-}
-
-use std::process::ExitCode;
+mod hpa;
+mod recorded;
 
 use replank_oracle::recordings::{self, Coverage, Kind};
 
-fn main() -> ExitCode {
-    recordings::main("replank-hpa", |kind| match kind {
+#[test]
+fn answers_are_as_recorded() {
+    recordings::check("replank-hpa", |kind| match kind {
         Kind::Scheduler(_) => Coverage::NotHere("replank-schedule"),
-        Kind::Hpa => Coverage::Checked(vectors::hpa::check),
+        Kind::Hpa => Coverage::Checked(hpa::check),
         Kind::Quantity | Kind::IntStr | Kind::LabelSelector | Kind::Version | Kind::Validation => {
             Coverage::NotHere("replank-model")
         }
-    })
+    });
 }

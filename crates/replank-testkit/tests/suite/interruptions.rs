@@ -2,6 +2,7 @@
 //! process takes over.
 
 use replank_model::time::Span;
+use replank_oracle::tell::tell;
 use replank_testkit::interruptions::account::Fate;
 use replank_testkit::interruptions::stage::{Counts, Kind, Stage};
 use replank_testkit::interruptions::{Played, play, table};
@@ -17,22 +18,22 @@ fn five_hundred_interruptions_at_once() {
     let Played { mut account, world, told, decision_ms_max } = play(&stage, Some(Span::from_secs(25)));
     account.finish(world.now(), &world.dead_letters());
     let twice = account.letters.values().filter(|letter| letter.deliveries > 1).count();
-    println!("{}", table::markdown(&account));
-    println!(
+    tell(format!("{}", table::markdown(&account)));
+    tell(format!(
         "{} messages told and {} seen, {twice} delivered more than once, {} overtaken, {} dead letters",
         stage.messages(),
         account.letters.len(),
         account.overtaken(),
         world.dead_letters().len(),
-    );
-    println!(
+    ));
+    tell(format!(
         "{} sent again after the restart, {} evictions refused, {} pods deleted in the end; longest decision {decision_ms_max} ms, {} events, all done after {}",
         account.repeated,
         account.refused,
         account.deleted,
         world.events(),
         world.now() - told,
-    );
+    ));
     assert_eq!(account.fates.len(), 500);
     assert_eq!(world.dead_letters().len(), FIVE_HUNDRED.poison);
     assert_eq!(world.messages_left(), 0);

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use replank_oracle::tell::tell;
 use replank_testkit::autoscaling::bugs::{Bug, Buggy};
 use replank_testkit::autoscaling::play;
 
@@ -23,7 +24,7 @@ fn is_caught(bug: Bug) {
         let counter = fired.clone();
         let found = play(seed, |core| Box::new(Buggy::plant(core, bug, counter))).findings;
         let first = found.iter().find(|finding| finding.fault == bug.is_found_as());
-        println!("{bug:?}, seed {seed}: acted {} times; {first:?}", fired.get());
+        tell(format!("{bug:?}, seed {seed}: acted {} times; {first:?}", fired.get()));
         assert!(fired.get() > 0, "{bug:?}, seed {seed}: it never acted");
         assert!(first.is_some(), "{bug:?}, seed {seed}: not caught: {found:?}");
     }

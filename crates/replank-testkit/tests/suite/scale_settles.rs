@@ -23,6 +23,7 @@ use replank_model::text::{GroupName, NodeName};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_oracle::sched_random::{Random, setting};
+use replank_oracle::tell::tell;
 use replank_schedule::Scheduler;
 use serde_json::{Value, json};
 
@@ -247,7 +248,7 @@ fn play(seed: u64) -> (u32, u32) {
         let (up, down) = cluster.look();
         let is_growing = !up.rounds.is_empty();
         if setting("REPLANK_SEED").is_some() {
-            println!("look {look}: {} wait; {up:?}\n{down:?}", waiting.len());
+            tell(format!("look {look}: {} wait; {up:?}\n{down:?}", waiting.len()));
         }
         let going: Vec<&NodeName> =
             down.unneeded.iter().filter(|one| one.hold.is_none()).map(|one| &one.node).collect();
@@ -283,7 +284,7 @@ fn play(seed: u64) -> (u32, u32) {
 #[test]
 fn random_clusters_come_to_rest() {
     if let Some(seed) = setting("REPLANK_SEED") {
-        println!("{:?}", play(seed));
+        tell(format!("{:?}", play(seed)));
         return;
     }
     let clusters = setting("REPLANK_CLUSTERS").unwrap_or(CLUSTERS);
@@ -293,7 +294,7 @@ fn random_clusters_come_to_rest() {
         grown += u32::from(made > 0);
         shrunk += u32::from(removed > 0);
     }
-    println!("{clusters} clusters: {grown} grew, {shrunk} shrank");
+    tell(format!("{clusters} clusters: {grown} grew, {shrunk} shrank"));
     assert!(
         u64::from(grown) * 4 > clusters && u64::from(shrunk) * 4 > clusters,
         "too few had anything to do"

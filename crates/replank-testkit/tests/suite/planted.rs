@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use replank_oracle::sched_random::Random;
+use replank_oracle::tell::tell;
 use replank_protocol::decision::End;
 use replank_testkit::clusters::Cluster;
 use replank_testkit::trial::bugs::{Bug, Buggy};
@@ -35,7 +36,7 @@ fn is_caught(bug: Bug, clusters: u64) {
         let sound = trial::run(&cluster);
         assert_eq!(sound.violations, [], "seed {seed}, without the bug");
     }
-    println!("{bug:?}: {clusters} clusters, acted in {fired}, caught by {:?} in {caught}", bug.breaks());
+    tell(format!("{bug:?}: {clusters} clusters, acted in {fired}, caught by {:?} in {caught}", bug.breaks()));
     assert!(fired >= 5, "{bug:?} acted in {fired} clusters only");
     // A bug that acts does not always do harm: pods may have found a place on a new node all the same.
     assert!(caught * 3 >= fired, "{bug:?} was caught in {caught} of {fired} clusters");
@@ -207,7 +208,7 @@ fn caches_may_be_dropped_at_any_time() {
         sum.replaced += found.replaced;
         sum.asked += found.asked;
     }
-    println!("60 clusters: replaced {} times, asked beside {} times", sum.replaced, sum.asked);
+    tell(format!("60 clusters: replaced {} times, asked beside {} times", sum.replaced, sum.asked));
     assert!(sum.replaced > 1_000 && sum.asked > 1_000, "too seldom to tell anything");
 }
 

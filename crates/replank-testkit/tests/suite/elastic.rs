@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use replank_oracle::sched_random::{Random, setting};
+use replank_oracle::tell::tell;
 use replank_testkit::scenario::{Scenario, play};
 
 /// Clusters of a run.
@@ -154,7 +155,7 @@ fn all_three_together_come_to_rest() {
             Err(error) => panic!("seed {seed}: {error:#}\n{text}"),
         };
         if one.is_some() {
-            println!("{text}{story}");
+            tell(format!("{text}{story}"));
         }
         grown += usize::from(story.contains(" nodes asked for") || story.contains(" node asked for"));
         shrunk += usize::from(story.contains("for nobody needs it"));
@@ -170,9 +171,9 @@ fn all_three_together_come_to_rest() {
             failures.push(format!("REPLANK_SEED={seed}: {}", wrongs.join("; ")));
         }
     }
-    println!(
+    tell(format!(
         "grown {grown}, not needed {shrunk}, grown in the run's hands {adopted}, interrupted {interrupted}"
-    );
+    ));
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     if one.is_none() {
         let is_hard = grown >= 4 && shrunk >= 20 && adopted >= 4 && interrupted >= 8;

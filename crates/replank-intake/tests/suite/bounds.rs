@@ -9,6 +9,7 @@ use replank_intake::limits::Limits;
 use replank_intake::problem::{Problem, ProblemKind};
 use replank_intake::read::read;
 use replank_intake::source::Source;
+use replank_oracle::tell::tell;
 
 fn all(source: Source, limits: &Limits) -> (Vec<Document>, Vec<Problem>) {
     let (mut documents, mut problems) = (Vec::new(), Vec::new());
@@ -241,6 +242,6 @@ fn lists_that_are_wrong_everywhere_are_read_once_or_a_few_times() {
             documents.len(),
             problems.len()
         );
-        println!("{wrong:?}: {} documents, {} problems", documents.len(), problems.len());
+        tell(format!("{wrong:?}: {} documents, {} problems", documents.len(), problems.len()));
     }
 }

@@ -11,6 +11,7 @@ use replank_intake::limits::Limits;
 use replank_intake::problem::{Lost, Problem, ProblemKind, ReadFailure};
 use replank_intake::read::{Report, read};
 use replank_intake::source::{Fatal, Source, WhyPassedOver};
+use replank_oracle::tell::tell;
 
 /// A directory that is removed at the end of its test.
 struct Scratch(PathBuf);
@@ -216,7 +217,7 @@ fn a_file_without_permission_is_told_and_the_rest_is_read() {
     dir.write("b.yaml", "a: 2");
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).expect("it is ours");
     if fs::File::open(&closed).is_ok() {
-        println!("skipped: this user (root?) may read every file");
+        tell("skipped: this user (root?) may read every file");
         return;
     }
     let found = everything(paths(&[&dir.0])).expect("the other one can be read");
@@ -354,7 +355,7 @@ fn pipes_are_passed_over_in_directories_and_read_when_named() {
     let pipe = dir.0.join("pipe.yaml");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     if !made.is_ok_and(|status| status.success()) {
-        println!("skipped: mkfifo is not at hand");
+        tell("skipped: mkfifo is not at hand");
         return;
     }
     let found = everything(paths(&[&dir.0])).expect("the file can be read");

@@ -4,21 +4,20 @@
 //! nodes as asking every node; a scheduler loaded from scratch must say the same as the one that followed every change; and
 //! after a what-if question everything must be as it was.
 
-mod differential {
-    pub(crate) mod compare;
-    pub(crate) mod what_if;
-}
+pub(crate) mod compare;
+mod what_if;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use differential::compare::{all_differences, differences, differences_of_best};
-use differential::what_if::Imagined;
+use compare::{all_differences, differences, differences_of_best};
 use replank_model::object::pod::Pod;
 use replank_model::view::Change;
 use replank_oracle::plain_scheduler::{self, Settings};
 use replank_oracle::sched_random::{Cluster, setting};
+use replank_oracle::tell::tell;
 use replank_schedule::{Gate, Options, Plugin, Scheduler, VolumeDecisions};
+use what_if::Imagined;
 
 /// How often something happened.
 type Hits = BTreeMap<String, usize>;
@@ -233,7 +232,6 @@ fn run_all(runs: &[(u64, u64, u64, usize)]) -> Hits {
 }
 
 #[test]
-#[expect(clippy::disallowed_macros, reason = "tests may say what they tried")]
 fn engine_and_plain_scheduler_agree() {
     // For other and longer runs than the usual one.
     let first = setting("REPLANK_SEED").unwrap_or(1) * 1000;
@@ -247,10 +245,8 @@ fn engine_and_plain_scheduler_agree() {
     }
     let steps: usize = runs.iter().map(|(_, _, _, steps)| steps).sum();
     let hits = run_all(&runs);
-    println!("{steps} steps");
-    for (what, count) in &hits {
-        println!("{count:>9}  {what}");
-    }
+    let counts: String = hits.iter().map(|(what, count)| format!("\n{count:>9}  {what}")).collect();
+    tell(format!("{steps} steps{counts}"));
     assert!(steps >= 10_000);
     // Dynamic resource allocation has no claims to filter by: it only refuses, which is among what is expected below.
     let filters = Plugin::FILTERS.iter().filter(|plugin| **plugin != Plugin::DynamicResources);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use replank_core::migrate::Path;
 use replank_oracle::sched_random::setting;
+use replank_oracle::tell::tell;
 use replank_protocol::decision::End;
 use replank_protocol::intent::Intent;
 use replank_protocol::migration::Wait;
@@ -51,9 +52,9 @@ fn play_all(case_of: fn(u64) -> Case) {
         commands += played.commands;
         played.done.into_iter().for_each(|effect| *effects.entry(effect).or_default() += 1);
     }
-    println!(
+    tell(format!(
         "{count} migrations: {commands} commands, {refused} refused, {restarts} restarts; carried out {effects:?}"
-    );
+    ));
     if count >= SEEDS {
         assert!(refused >= 100, "hardly anybody got in before");
         assert!(restarts >= 200, "the process hardly ever started anew");
@@ -108,7 +109,7 @@ fn call_all_off(case_of: fn(u64) -> Case) {
         };
         *ends.entry((intent, end)).or_insert(0) += 1;
     }
-    println!("{ends:?}");
+    tell(format!("{ends:?}"));
     assert!(ends.len() >= 3, "{ends:?}");
 }
 

@@ -1,0 +1,6 @@
+//! What is found in manifests, and what is written instead.
+
+mod cases;
+mod fix;
+mod manifests;
+mod public;

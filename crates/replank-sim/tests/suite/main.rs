@@ -1,0 +1,4 @@
+//! The simulated world from outside.
+
+mod json;
+mod world;

@@ -1,0 +1,13 @@
+//! The whole of Replank in simulated clusters: by story, by seed, with crashes and with planted bugs.
+
+mod autoscaler_bugs;
+mod clusters;
+mod crash;
+mod elastic;
+mod interruption_bugs;
+mod interruptions;
+mod migrate;
+mod migrate_meddled;
+mod planted;
+mod scale_settles;
+mod stories;

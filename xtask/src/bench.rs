@@ -89,19 +89,20 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     println!("\nload after: {}", load());
     scale(args.runs)?;
     println!();
-    example("bench_hpa", &[])
+    example(&["hpa".to_owned()])
 }
 
 /// Nodes chosen for pods that wait: core alone, in one process.
 fn scale(runs: usize) -> Result<()> {
     println!();
-    example("bench_scale", &[runs.to_string()])
+    example(&["scale".to_owned(), runs.to_string()])
 }
 
-/// What no process of its own does is measured by an example of testkit.
-fn example(name: &str, arguments: &[String]) -> Result<()> {
+/// What no process of its own does is measured by the example `bench` of testkit.
+fn example(arguments: &[String]) -> Result<()> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let run = ["run", "--release", "--quiet", "--locked", "--package", "replank-testkit", "--example", name];
+    let run =
+        ["run", "--release", "--quiet", "--locked", "--package", "replank-testkit", "--example", "bench"];
     let ran = Command::new(cargo)
         .args(run)
         .arg("--")
@@ -110,7 +111,7 @@ fn example(name: &str, arguments: &[String]) -> Result<()> {
         .status()
         .context("cargo cannot be run")?;
     if !ran.success() {
-        bail!("the example {name} failed");
+        bail!("the example bench failed: {}", arguments.join(" "));
     }
     Ok(())
 }

@@ -35,7 +35,7 @@
 //! **YAML means what kubectl takes it to mean**; the table stands in `yaml/mod.rs`.
 //!
 //! **Everything is bounded** ([`limits::Limits`]): input, document, nesting, values, what aliases repeat. No bytes
-//! make this crate panic (tests/random.rs, tests/bounds.rs).
+//! make this crate panic (tests/suite/random.rs, tests/suite/bounds.rs).
 
 pub mod base64;
 pub mod check;

@@ -1,8 +1,8 @@
 //! What an audit costs: of the big clusters of the benchmark, or of snapshots (whose findings are printed).
 //!
-//! `cargo run --release -p replank-testkit --example bench_audit [-- NODES… | SNAPSHOT…]`
+//! `cargo run --release -p replank-testkit --example bench -- audit [NODES… | SNAPSHOT…]`
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::time::Instant;
 
 use replank_advice::audit::{self, Finding, Options};
@@ -13,13 +13,10 @@ use replank_model::object::Projector;
 use replank_model::view::View;
 use replank_testkit::big::BigCluster;
 
-fn main() {
-    let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if arguments.is_empty() {
-        arguments = ["500", "5000"].map(OsString::from).into();
-    }
-    for argument in arguments {
-        match argument.to_str().and_then(|text| text.parse().ok()) {
+pub(crate) fn run(arguments: &[String]) {
+    let usual = ["500", "5000"].map(str::to_owned);
+    for argument in if arguments.is_empty() { &usual[..] } else { arguments } {
+        match argument.parse().ok() {
             Some(nodes) => {
                 let mut projector = Projector::default();
                 let objects = BigCluster::of_nodes(nodes).objects();
@@ -29,7 +26,7 @@ fn main() {
                 println!("{} findings", findings.len());
             }
             None => {
-                let sources = vec![Source::from_argument(&argument)];
+                let sources = vec![Source::from_argument(OsStr::new(argument))];
                 let snapshot = Snapshot::load(sources, &Reading::default()).expect("a snapshot");
                 let view: View = snapshot.objects.into_iter().map(Delta::Put).collect();
                 for finding in timed(&view) {

@@ -21,7 +21,7 @@ const LENGTH: Duration = Duration::from_millis(1_000);
 /// DESIGN's aim: syncs per second and core.
 const AIM: f64 = 10_000.0;
 
-fn main() {
+pub(crate) fn run() {
     println!("| pods | metrics | behavior | syncs/s | us each | writes | aim of {AIM} |");
     println!("|---:|---:|---|---:|---:|---:|---|");
     for pods in SIZES {

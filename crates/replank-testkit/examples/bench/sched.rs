@@ -4,7 +4,7 @@
 //! three rounds. `times` compares with the recorded rate over the same first pods: `all` with kube-scheduler scoring every
 //! node, `sampled` with its own default.
 //!
-//! `cargo run --release -p replank-testkit --example bench_sched [-- NODES…]`
+//! `cargo run --release -p replank-testkit --example bench -- sched [NODES…]`
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,10 +17,6 @@ use replank_model::text::NodeName;
 use replank_model::view::View;
 use replank_oracle::sched_load::{Fleet, Mix, Pods, node, scatter};
 use replank_schedule::Scheduler;
-
-/// The product's allocator.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What kube-scheduler 1.36.2 was recorded with, in process, with one thread.
 struct Recorded {
@@ -39,8 +35,7 @@ const RECORDED: [Recorded; 4] = [
     Recorded { nodes: 5000, mix: Mix::Mixed, all: (88.0, 6_618), sampled: (264.0, 19_834) },
 ];
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+pub(crate) fn run(arguments: &[String]) {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["row", kind, nodes] => row(kind, nodes.parse().expect("a number of nodes")),
         ref asked => {
@@ -56,7 +51,8 @@ fn all(sizes: &[u64]) {
     let this = std::env::current_exe().expect("a program knows where it is");
     let row = |kind: &str, nodes: u64| {
         let mut row = std::process::Command::new(&this);
-        let ended = row.args(["row", kind, &nodes.to_string()]).status().expect("a row's process starts");
+        let ended =
+            row.args(["sched", "row", kind, &nodes.to_string()]).status().expect("a row's process starts");
         assert!(ended.success(), "the row {kind} {nodes} failed");
     };
     println!(

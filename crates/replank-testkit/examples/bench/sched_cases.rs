@@ -11,8 +11,7 @@ use anyhow::{Context, bail};
 use replank_oracle::recordings::{Kind, Recording};
 use replank_oracle::sched_cases::{GROUPS, Mutator, case};
 
-fn main() -> anyhow::Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
     let mut out = std::io::BufWriter::new(stdout().lock());
     let number = |at: usize, default: u64| -> anyhow::Result<u64> {
         arguments

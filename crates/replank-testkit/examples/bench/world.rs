@@ -2,7 +2,7 @@
 //!
 //! Deployments of fifty pods, one disruption budget each, thirty pods on every node.
 //!
-//! `cargo run --release -p replank-testkit --example bench_world [-- NODES…]`
+//! `cargo run --release -p replank-testkit --example bench -- world [NODES…]`
 
 use std::time::Instant;
 
@@ -23,14 +23,14 @@ const PODS_PER_NODE: u64 = 30;
 const SIDE_BY_SIDE: usize = 10;
 const DRAINED: usize = 50;
 
-fn main() {
-    let asked: Vec<u64> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
+pub(crate) fn run(arguments: &[String]) {
+    let asked: Vec<u64> = arguments.iter().filter_map(|argument| argument.parse().ok()).collect();
     for nodes in if asked.is_empty() { vec![500, 5000] } else { asked } {
-        run(nodes);
+        world_of(nodes);
     }
 }
 
-fn run(nodes: u64) {
+fn world_of(nodes: u64) {
     let view = cluster(nodes);
     let (pods, start) = (view.pods.len(), "2026-01-01T00:00:00Z".parse::<Time>().expect("a time"));
     let settings = Settings { start, seed: 1, kubelet: KubeletModel::Fake, cloud: CloudTimings::default() };

@@ -29,8 +29,8 @@ fn load_and_interruptions_go_on_after_the_roll_and_are_counted() {
     let (ended, retired) = (&told["interruptions"][0], &told["interruptions"][1]);
     assert!(ended["podsLost"].as_i64() > Some(0) && ended["cordonedMs"].is_null(), "{ended}");
     assert!(retired["podsLost"] == 0 && retired["drainedMs"].as_i64() < Some(120_000), "{retired}");
-    assert_eq!(told["events"][0]["refused"], "group web has 0 spot instances that run and are not going");
-    assert_eq!(told["events"][0]["origin"], "interruptions");
+    assert_eq!(told["scriptEvents"][0]["refused"], "group web has 0 spot instances that run and are not going");
+    assert_eq!(told["scriptEvents"][0]["origin"], "interruptions");
 
     let report = replank(&arguments).stdout;
     for part in [
@@ -62,9 +62,9 @@ fn rates_take_the_same_spot_instances_for_one_seed_and_more_for_a_higher_rate() 
     let high = told("spot=60%/h", "1");
     assert_eq!(taken(&high), taken(&told("spot=60%/h", "1")), "the same seed");
     assert_ne!(taken(&high), taken(&told("spot=60%/h", "2")), "another seed");
-    assert_eq!(high["events"][0]["origin"], "rates");
+    assert_eq!(high["scriptEvents"][0]["origin"], "rates");
     assert_eq!(
-        (&high["events"][0]["what"], &high["events"][0]["refused"]),
+        (&high["scriptEvents"][0]["what"], &high["events"][0]["refused"]),
         (&"spot instances of any in any are taken back at 60% an hour".into(), &serde_json::Value::Null)
     );
     // Six spot nodes and those in their place, three hours: 10.8 of them are to be expected.

@@ -34,7 +34,7 @@ fn what_happened_is_in_the_result_with_what_came_of_it() {
     let script = b"at 20m: somebody cordons web+1\nat 10m: pod shop/nobody unready\nat 30m: image ami-9 crashes pods\n\
         at 360d: somebody cordons web+1\n";
     let told = replank_reading(&["rehearse", "--script", "-", "-o", "json"], script).json();
-    let events = told["events"].as_array().expect("they are listed");
+    let events = told["scriptEvents"].as_array().expect("they are listed");
     let rows: Vec<(u64, &str, Option<&str>)> = events
         .iter()
         .map(|one| {

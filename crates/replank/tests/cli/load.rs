@@ -64,7 +64,7 @@ fn rates_take_the_same_spot_instances_for_one_seed_and_more_for_a_higher_rate() 
     assert_ne!(taken(&high), taken(&told("spot=60%/h", "2")), "another seed");
     assert_eq!(high["scriptEvents"][0]["origin"], "rates");
     assert_eq!(
-        (&high["scriptEvents"][0]["what"], &high["events"][0]["refused"]),
+        (&high["scriptEvents"][0]["what"], &high["scriptEvents"][0]["refused"]),
         (&"spot instances of any in any are taken back at 60% an hour".into(), &serde_json::Value::Null)
     );
     // Six spot nodes and those in their place, three hours: 10.8 of them are to be expected.

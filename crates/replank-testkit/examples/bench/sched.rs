@@ -78,7 +78,7 @@ fn row(kind: &str, nodes: u64) {
         "mixed" => workload(nodes, Mix::Mixed, kind),
         "fleet" => {
             let (view, pods) = fleet(nodes);
-            run(&view, &pods, kind, None);
+            measure(&view, &pods, kind, None);
         }
         "trial" => trial(nodes),
         other => panic!("there is no row {other}"),
@@ -98,9 +98,9 @@ fn workload(nodes: u64, mix: Mix, name: &str) {
     for index in 0..nodes {
         view.apply(Delta::from(node(index, mix)));
     }
-    let mut provisioner = Pods::default();
-    let pods: Vec<_> = (0..pods).map(|index| provisioner.pod(index, mix)).collect();
-    run(&view, &pods, name, recorded);
+    let mut factory = Pods::default();
+    let pods: Vec<_> = (0..pods).map(|index| factory.pod(index, mix)).collect();
+    measure(&view, &pods, name, recorded);
 }
 
 /// Rounds of each row, of which the fastest is shown, as the faster of upstream's runs is: the first also pays for
@@ -118,7 +118,7 @@ struct Round {
 }
 
 /// Places pods one after the other; prints a line.
-fn run(view: &View, pods: &[Arc<Pod>], name: &str, recorded: Option<&Recorded>) {
+fn measure(view: &View, pods: &[Arc<Pod>], name: &str, recorded: Option<&Recorded>) {
     let rounds = (0..ROUNDS).map(|_| round(view, pods, recorded));
     let Round { all, marks, times } =
         rounds.min_by(|a, b| a.all.total_cmp(&b.all)).expect("there are rounds");

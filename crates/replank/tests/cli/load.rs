@@ -29,7 +29,10 @@ fn load_and_interruptions_go_on_after_the_roll_and_are_counted() {
     let (ended, retired) = (&told["interruptions"][0], &told["interruptions"][1]);
     assert!(ended["podsLost"].as_i64() > Some(0) && ended["cordonedMs"].is_null(), "{ended}");
     assert!(retired["podsLost"] == 0 && retired["drainedMs"].as_i64() < Some(120_000), "{retired}");
-    assert_eq!(told["scriptEvents"][0]["refused"], "group web has 0 spot instances that run and are not going");
+    assert_eq!(
+        told["scriptEvents"][0]["refused"],
+        "group web has 0 spot instances that run and are not going"
+    );
     assert_eq!(told["scriptEvents"][0]["origin"], "interruptions");
 
     let report = replank(&arguments).stdout;

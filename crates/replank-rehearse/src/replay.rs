@@ -22,8 +22,11 @@ use replank_sim::takes_share;
 use replank_sim::{Settings, World};
 
 mod figures;
+mod moment;
 
 pub use figures::{Figures, figures};
+
+pub use moment::{Moment, TargetMoment};
 
 /// A cluster, and the load that its autoscalers meet.
 pub struct Replay {
@@ -31,37 +34,6 @@ pub struct Replay {
     loads: Vec<Load>,
     autoscalers: Vec<Key>,
     assumptions: Vec<Assumption>,
-}
-
-/// How things are at a moment.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Moment {
-    /// When.
-    pub at: Time,
-    /// Nodes that take pods.
-    pub nodes: usize,
-    /// Each autoscaler's target, in the order of their names.
-    pub targets: Vec<TargetMoment>,
-}
-
-/// How the target of an autoscaler is at a moment.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TargetMoment {
-    /// What it is asked to do, one number for each load of the autoscaler.
-    pub loads: Vec<f64>,
-    /// Replicas asked for.
-    pub replicas: i32,
-    /// Pods that do the work.
-    pub ready: usize,
-    /// Pods without a node.
-    pub pending: usize,
-    /// Load over target, of the metric that is the most over; absent if none can be worked out, infinite where nobody does
-    /// the work.
-    pub pressure: Option<f64>,
-    /// Pods that it would take to be at the target, at the share that each has.
-    pub needed: Option<f64>,
-    /// Whether that is more than the autoscaler tolerates.
-    pub is_over: bool,
 }
 
 /// Something that an autoscaler told.

@@ -1,6 +1,7 @@
 //! What a part of the world may touch while it handles an event.
 
 mod queue;
+mod reaction;
 
 use replank_apiserver::Api;
 use replank_apiserver::draw::Draws;
@@ -12,9 +13,7 @@ use crate::event::{Controller, Event};
 
 pub(crate) use queue::WorkQueue;
 
-/// Time from a write to the sync it causes: watch delivery, work queue and informer. Recorded reactions of the real
-/// controllers on a quiet machine lie between 3 and 15 ms.
-pub(crate) const REACTION: Span = Span::from_millis(5);
+pub(crate) use reaction::REACTION;
 
 /// What a controller, or any other part, may touch.
 pub(crate) struct Ctx<'a> {

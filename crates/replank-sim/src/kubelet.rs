@@ -6,6 +6,9 @@ mod delays;
 mod fake;
 mod faults;
 mod learnt;
+mod model;
+
+pub use model::KubeletModel;
 #[cfg(test)]
 mod tests;
 
@@ -21,7 +24,6 @@ use replank_model::view::{Change, Ix};
 
 use crate::context::Ctx;
 use crate::controllers::volumes;
-use crate::durations::Durations;
 use crate::event::{Event, KubeletDue as Due, Step};
 use crash::BackOff;
 use delays::Delays;
@@ -29,15 +31,6 @@ pub(crate) use fake::STUCK;
 use faults::ImageFaults;
 pub use faults::{ImageFault, ImageName};
 use replank_apiserver::DeleteOptions;
-
-/// How kubelets behave.
-#[derive(Clone, Debug)]
-pub enum KubeletModel {
-    /// Fixed delays, overridden by annotations of pods: the stand-in that recorded the transcripts.
-    Fake,
-    /// As the snapshot shows: pods take as long as their siblings took.
-    Learnt(Arc<Durations>),
-}
 
 /// What somebody has a kubelet do with a pod out of turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ mod capacity;
 mod engine;
 mod ground;
 mod near;
+mod options;
 mod provisioners;
 mod remedy;
 mod rule;
@@ -32,14 +33,7 @@ pub(crate) use rules::{is_label_kept_by_hand, is_label_refused};
 use replank_facts::groups::GroupBy;
 use survey::Survey;
 
-/// What an audit is told besides the cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// How the group of a node is known. Nodes without one are told by their Karpenter node pool.
-    pub group_by: GroupBy,
-    /// Groups whose nodes an autoscaler adds and takes away, besides those that the cluster itself tells.
-    pub autoscaled: BTreeSet<GroupName>,
-}
+pub use options::Options;
 
 /// The groups of a cluster's nodes, as an audit names them.
 #[must_use]

@@ -3,6 +3,7 @@
 mod admission;
 mod budget;
 mod delete;
+mod effect;
 mod error;
 mod events;
 mod eviction;
@@ -19,12 +20,4 @@ pub use eviction::{Eviction, EvictionRefusal};
 pub use resource::ResourceType;
 pub use store::Api;
 
-/// Whether a request changes anything.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Effect {
-    /// It does.
-    #[default]
-    Real,
-    /// It is answered as if it did (`dryRun=All`).
-    DryRun,
-}
+pub use effect::Effect;

@@ -27,6 +27,7 @@ mod pending;
 mod prices;
 mod priorities;
 mod refuse;
+mod run;
 mod scaler;
 mod slots;
 mod source;
@@ -58,5 +59,4 @@ pub use template::{Fresh, Template};
 pub use up::{Given, NewNode, Round, Up, up};
 pub use usage::Usage;
 
-/// The name that the autoscaler's marks and commands bear.
-pub const RUN: &str = "autoscaler";
+pub use run::RUN;

@@ -2,6 +2,9 @@ use replank_model::delta::Delta;
 use replank_model::labels::TextMap;
 use replank_model::object::Object;
 use replank_model::object::cloud::{GroupSize, LaunchTemplate, TemplateVersion, Ways};
+use replank_model::text::RunId;
+use replank_protocol::command::Effect;
+use replank_protocol::mark;
 use serde_json::json;
 
 use super::*;

@@ -6,70 +6,23 @@
 mod admit;
 mod claims;
 mod daemon;
+mod naming;
 mod template;
 
 use std::sync::Arc;
 
+use replank_model::object::Object;
 use replank_model::object::meta::{Key, Meta};
-use replank_model::object::pod::{Pod, PodStatus};
-use replank_model::object::volume::{PersistentVolumeClaim, PersistentVolumeClaimTemplate};
-use replank_model::object::{Object, ProjectError};
-use replank_model::text::{Name, NodeName, Text, Uid};
+use replank_model::object::pod::Pod;
+use replank_model::object::volume::PersistentVolumeClaim;
+use replank_model::text::{Name, NodeName, Uid};
 use replank_model::view::View;
 
 pub use admit::{admit_claim, default_class};
 pub use template::is_workload;
 
-use crate::finding::ObjectName;
-
-/// Why nothing can be asked of an object.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SubjectError {
-    /// It is not what the API knows.
-    #[error(transparent)]
-    Unreadable(#[from] ProjectError),
-    /// It is of a kind that makes no pods, or none that can be told from it.
-    #[error("{object} has no pod template: expected spec.template.spec.containers")]
-    NoTemplate {
-        /// The object.
-        object: ObjectName,
-    },
-    /// Admission refuses the pod, in the API server's words.
-    #[error("pods \"{pod}\" is forbidden: {why}")]
-    Forbidden {
-        /// The pod.
-        pod: Name,
-        /// Why.
-        why: Text,
-    },
-}
-
-/// What pods of one workload are made from.
-#[derive(Clone, Debug)]
-pub struct PodFactory {
-    /// What was asked about.
-    pub object: ObjectName,
-    /// Pods that its spec wants; of a snapshot's object one more.
-    pub wanted: usize,
-    naming: Naming,
-    /// A pod as it is admitted; names are set for each.
-    pod: Arc<Pod>,
-    /// Claims that each pod gets.
-    claims: Vec<Arc<PersistentVolumeClaimTemplate>>,
-}
-
-/// How pods are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Naming {
-    /// The first bears the name itself.
-    Itself,
-    /// Name and number.
-    Numbered,
-    /// As a StatefulSet counts, from this number.
-    Ordinals(i64),
-    /// One for each node.
-    PerNode,
-}
+use naming::Naming;
+pub use naming::{PodFactory, SubjectError, anew};
 
 /// A pod, with the objects that are made for it.
 #[derive(Clone, Debug)]
@@ -81,24 +34,6 @@ pub struct Made {
 }
 
 impl PodFactory {
-    /// Further pods like one of the snapshot; the first is the pod itself if that is not there.
-    #[must_use]
-    pub fn of_pod(pod: &Arc<Pod>) -> Self {
-        Self {
-            object: ObjectName { kind: Text::from("Pod"), key: pod.meta.key() },
-            wanted: 1,
-            naming: Naming::Itself,
-            pod: anew(pod),
-            claims: Vec::new(),
-        }
-    }
-
-    /// Whether a pod is made for each node.
-    #[must_use]
-    pub fn is_per_node(&self) -> bool {
-        self.naming == Naming::PerNode
-    }
-
     /// The next pod: the first of its names that is not taken.
     #[must_use]
     pub fn next(&self, view: &View) -> Made {
@@ -173,20 +108,6 @@ fn rename(meta: &mut Meta, name: Name) {
         meta.uid = Uid::from(format!("place-{}-{name}", meta.namespace));
     }
     meta.name = name;
-}
-
-/// A pod as it would be if it were made now.
-#[must_use]
-pub fn anew(pod: &Arc<Pod>) -> Arc<Pod> {
-    if pod.node.is_none() && !pod.is_terminating() {
-        return pod.clone();
-    }
-    let mut new = Pod::clone(pod);
-    new.node = None;
-    new.meta.deletion_timestamp = None;
-    new.meta.deletion_grace_period_seconds = None;
-    new.status = PodStatus::default();
-    Arc::new(new)
 }
 
 /// The factory of an object, and what has to be in the View for its pods to count as siblings.

@@ -10,23 +10,17 @@
 //! describe-cluster-versions` prints, replaces or adds rows ([`Calendar::overlay`]).
 
 mod read;
+mod row;
+
+pub use row::{Calendar, Day, Row};
 #[cfg(test)]
 mod tests;
-
-use std::collections::BTreeMap;
-use std::fmt;
 
 use replank_model::time::{Span, Time};
 
 pub use read::CalendarError;
 
-use crate::release::Release;
-
 const DAY: Span = Span::from_minutes(24 * 60);
-
-/// A day, in UTC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Day(Time);
 
 impl Day {
     /// The day of a moment.
@@ -35,43 +29,10 @@ impl Day {
         Self(Time::from_millis(millis - millis.rem_euclid(DAY.as_millis())))
     }
 
-    /// The moment at which it begins.
-    pub const fn begin(self) -> Time {
-        self.0
-    }
-
     /// Whole days from another one to this one; negative where this one is the earlier.
     pub fn since(self, other: Self) -> i64 {
         (self.0 - other.0).as_millis() / DAY.as_millis()
     }
-}
-
-/// `2026-11-26`
-impl fmt::Display for Day {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0.to_string()[..10])
-    }
-}
-
-/// The life of one minor version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// The minor version.
-    pub version: Release,
-    /// When Kubernetes released it.
-    pub upstream_release: Option<Day>,
-    /// When Kubernetes makes no more patches for it.
-    pub upstream_end: Option<Day>,
-    /// When EKS offered it.
-    pub release: Option<Day>,
-    /// First day that is not in standard support any more.
-    pub standard_end: Option<Day>,
-    /// First day that is not in extended support any more.
-    pub extended_end: Option<Day>,
-    /// Where the dates are from.
-    pub source: String,
-    /// What else is known.
-    pub note: String,
 }
 
 /// What becomes of a cluster at the end of standard support (`upgradePolicy.supportType`).
@@ -186,22 +147,7 @@ impl Row {
     }
 }
 
-/// All rows, by version.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Calendar {
-    rows: BTreeMap<Release, Row>,
-}
-
 impl Calendar {
-    /// The rows that are built in.
-    pub fn embedded() -> Self {
-        let mut calendar = Self::default();
-        calendar
-            .overlay(include_str!("../../data/eks-calendar.json"))
-            .expect("the rows that are built in can be read (tests::the_rows_are_all_there)");
-        calendar
-    }
-
     /// Takes in rows: in the form of the file that is built in, where those of the same version are replaced; or what `aws
     /// eks describe-cluster-versions` prints, which replaces EKS' own dates only. The number of rows taken in.
     ///
@@ -212,15 +158,5 @@ impl Calendar {
         let count = rows.len();
         self.rows.extend(rows.into_iter().map(|row| (row.version, row)));
         Ok(count)
-    }
-
-    /// All rows, the oldest version first.
-    pub fn rows(&self) -> impl DoubleEndedIterator<Item = &Row> + Clone {
-        self.rows.values()
-    }
-
-    /// The row of a version, whatever its patch.
-    pub fn row(&self, version: Release) -> Option<&Row> {
-        self.rows.get(&Release::minor(version.major, version.minor))
     }
 }

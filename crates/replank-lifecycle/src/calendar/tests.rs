@@ -1,4 +1,5 @@
 use super::*;
+use crate::release::Release;
 
 fn day(text: &str) -> Day {
     Day::of(format!("{text}T00:00:00Z").parse().expect("a day"))

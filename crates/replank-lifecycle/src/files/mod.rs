@@ -1,13 +1,14 @@
 //! Which files are scanned, and scanning them on several threads.
 
 mod archive;
+mod file;
 mod gitignore;
+
+pub use file::File;
 #[cfg(test)]
 mod tests;
 mod text;
 mod walk;
-
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,17 +19,6 @@ pub use walk::{Ignore, Walk, WalkError, walk};
 use crate::judge::Measure;
 use crate::scan::{self, Hint, Report};
 use crate::source::{Place, Unread};
-
-/// A file to be scanned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
-    /// Where it is.
-    pub path: PathBuf,
-    /// What messages call it: its path from what was named.
-    pub name: Arc<str>,
-    /// What is known of it.
-    pub hint: Hint,
-}
 
 /// Scans files with so many threads. Each holds one file at a time, so that memory is bounded by the largest ones; what is
 /// found does not depend on the number.

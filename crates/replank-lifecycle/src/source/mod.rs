@@ -4,16 +4,17 @@
 //! scalars are borrowed from the text. What is broken is read once more, slowly, by `replank-intake`, which finds what can be
 //! saved of it: the items of a list around a broken one, say.
 
+mod document;
 mod json;
 mod node;
 mod slow;
 mod split;
+
+pub use document::{Document, Found, Place, Unread};
 #[cfg(test)]
 mod tests;
 mod want;
 mod yaml;
-
-use std::ops::Range;
 use std::sync::Arc;
 
 pub use node::{At, Node, What};
@@ -21,55 +22,6 @@ pub(crate) use split::is_json;
 use want::{OBJECT, Want};
 
 use split::{Part, Parts};
-
-/// Where something was found.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    /// The path as it was given or found, or `<stdin>`.
-    pub source: Arc<str>,
-    /// Line, from 1.
-    pub line: u32,
-    /// Column, from 1.
-    pub column: u32,
-}
-
-/// One document of a text, before lists are taken apart.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Document<'t> {
-    /// Its bytes in the text.
-    pub range: Range<usize>,
-    /// The line on which its part of the text begins.
-    pub line: u32,
-    /// What is kept of it.
-    pub root: Node<'t>,
-}
-
-/// A document, or a part of one, that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Unread {
-    /// Where it is wrong.
-    pub place: Place,
-    /// Why, in words.
-    pub why: String,
-}
-
-/// What a text turns out to hold, in its order.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Found<'t> {
-    /// A document.
-    Document(Document<'t>),
-    /// What cannot be read.
-    Unread(Unread),
-    /// A document that is written in a template language and is YAML only once that has been worked out.
-    Template {
-        /// Its bytes in the text.
-        range: Range<usize>,
-        /// Its first line.
-        line: u32,
-        /// Why it is not YAML as it stands, where that was tried.
-        unread: Option<Unread>,
-    },
-}
 
 /// Reads a text, and hands on what is in it.
 pub fn read<'t>(name: &Arc<str>, text: &'t str, each: &mut dyn FnMut(Found<'t>)) {

@@ -5,11 +5,13 @@
 
 mod read;
 mod resource;
+mod row;
+
+pub use row::{Gvk, Product, Row};
 #[cfg(test)]
 mod tests;
 
 use std::cmp::Ordering;
-use std::fmt;
 
 use replank_model::version::compare_api_versions;
 use rustc_hash::FxHashMap;
@@ -25,76 +27,17 @@ pub const DATA_DATE: &str = "2026-11-20";
 /// Newest Kubernetes version of which the rows that are built in know.
 pub const DATA_NEWEST: &str = "1.37";
 
-/// Group, version and kind of an object.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Gvk {
-    /// The group; empty for the core group.
-    pub group: String,
-    /// The version within the group.
-    pub version: String,
-    /// The kind.
-    pub kind: String,
-}
-
 impl Gvk {
     /// From the two fields of a manifest.
     pub fn of(api_version: &str, kind: &str) -> Self {
         let (group, version) = split(api_version);
         Self { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
     }
-
-    /// As a manifest's `apiVersion` says it.
-    pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
-    }
-}
-
-impl fmt::Display for Gvk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.api_version(), self.kind)
-    }
 }
 
 /// Group and version of an `apiVersion`.
 pub fn split(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
-}
-
-/// Whose versions the numbers of a row are.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Product {
-    /// The cluster's own.
-    Kubernetes,
-    /// Those of something that is installed into it.
-    Named(String),
-}
-
-impl fmt::Display for Product {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kubernetes => f.write_str("Kubernetes"),
-            Self::Named(name) => f.write_str(name),
-        }
-    }
-}
-
-/// The life of one version of a kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// What it is about.
-    pub gvk: Gvk,
-    /// Whose versions the numbers below are.
-    pub product: Product,
-    /// First version that serves it, where that is known.
-    pub introduced: Option<Release>,
-    /// First version that warns of it.
-    pub deprecated: Option<Release>,
-    /// First version that does not serve it.
-    pub removed: Option<Release>,
-    /// What the row itself names as its successor; [`Table::replacement`] follows it on.
-    pub replacement: Option<Gvk>,
-    /// What else is known.
-    pub note: String,
 }
 
 /// Where a row stands at one version of its product.

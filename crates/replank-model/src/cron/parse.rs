@@ -2,7 +2,7 @@
 
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
-use super::{Clock, Field, Schedule};
+use super::schedule::{Clock, Field, Schedule};
 use crate::go::{Quoted, parse_int};
 use crate::time::{Span, SpanError};
 

@@ -1,3 +1,6 @@
+use crate::time::Time;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
 use super::*;

@@ -7,7 +7,7 @@ use crate::object::affinity::{Affinity, Toleration, TopologySpreadConstraint};
 use crate::object::condition::{self, Condition};
 use crate::object::meta::Meta;
 use crate::object::resources::{ResourceRequirements, Resources};
-use crate::object::volume::{PersistentVolumeClaimTemplate, VolumeSource};
+use crate::object::volume::VolumeSource;
 use crate::text::{Name, NodeName, Text};
 use crate::time::Time;
 use crate::wire::{wire, words};
@@ -407,11 +407,5 @@ wire! {
         /// Spec of the pods.
         #[serde(with = "crate::object::pod_wire::shared_spec")]
         pub spec: Arc<PodSpec>,
-    }
-
-    /// core/v1 EphemeralVolumeSource.
-    pub struct EphemeralVolume {
-        /// The claim that is made with the pod.
-        pub volume_claim_template: Option<Arc<PersistentVolumeClaimTemplate>>,
     }
 }

@@ -1,10 +1,11 @@
 //! Volumes of pods, claims, persistent volumes and what the scheduler knows of storage.
 
+use std::sync::Arc;
+
 use crate::labels::{Annotations, Labels, TextMap};
 use crate::object::affinity::NodeSelector;
 use crate::object::condition::Condition;
 use crate::object::meta::Meta;
-use crate::object::pod::EphemeralVolume;
 use crate::object::resources::ResourceRequirements;
 use crate::object::resources::Resources;
 use crate::quantity::Quantity;
@@ -219,6 +220,12 @@ wire! {
         pub spec: ClaimSpec,
         /// What was given.
         pub status: ClaimStatus,
+    }
+
+    /// core/v1 EphemeralVolumeSource.
+    pub struct EphemeralVolume {
+        /// The claim that is made with the pod.
+        pub volume_claim_template: Option<Arc<PersistentVolumeClaimTemplate>>,
     }
 
     /// core/v1 PersistentVolumeClaimTemplate.

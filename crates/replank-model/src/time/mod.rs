@@ -3,6 +3,7 @@
 //! Nothing here reads a clock: a [`Time`] comes from an object, or from whoever drives the decisions. Arithmetic
 //! saturates at the ends of `i64`, 292 million years away, so that no date in an input can make it panic.
 
+mod shown;
 mod span;
 
 use std::fmt;
@@ -11,10 +12,11 @@ use std::str::FromStr;
 
 use jiff::SignedDuration;
 use jiff::civil::{DateTime, date};
-use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use span::{Span, SpanError};
+
+use shown::{TextVisitor, shown};
 
 /// A point in time: milliseconds since 1970-01-01T00:00:00Z.
 ///
@@ -142,15 +144,6 @@ fn number(digits: &[u8]) -> Option<i16> {
     is_number.then(|| digits.iter().fold(0, |value, digit| value * 10 + i16::from(digit - b'0')))
 }
 
-/// Enough of a text to find it by, for a message.
-fn shown(text: &str) -> String {
-    const SHOWN: usize = 64;
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
 impl FromStr for Time {
     type Err = TimeError;
 
@@ -228,24 +221,6 @@ impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer
             .deserialize_str(TextVisitor { expecting: "a time as in RFC 3339", read: str::parse::<Self> })
-    }
-}
-
-/// Reads a string as whatever `read` makes of it.
-struct TextVisitor<T, E> {
-    expecting: &'static str,
-    read: fn(&str) -> Result<T, E>,
-}
-
-impl<T, E: fmt::Display> Visitor<'_> for TextVisitor<T, E> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.expecting)
-    }
-
-    fn visit_str<Error: de::Error>(self, text: &str) -> Result<T, Error> {
-        (self.read)(text).map_err(Error::custom)
     }
 }
 

@@ -12,6 +12,7 @@
 
 mod affinity;
 mod annotations;
+mod around;
 mod claims;
 mod containers;
 mod cron;
@@ -22,15 +23,19 @@ mod env;
 mod error;
 mod field;
 mod job;
+mod kind;
+mod known;
 mod legacy_volumes;
 mod meta;
 mod mounts;
 mod names;
 mod os;
+mod paths;
 mod pod;
 mod probes;
 mod projected;
 mod resources;
+mod scope;
 mod security;
 mod selectors;
 mod show;
@@ -38,6 +43,7 @@ mod spread;
 mod strategy;
 mod tolerations;
 mod types;
+mod volume_fields;
 mod volumes;
 mod workload;
 
@@ -49,65 +55,7 @@ use crate::go::Quoted;
 use error::Causes;
 use field::Field;
 
-/// Kinds that are looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Pod,
-    PodTemplate,
-    ReplicationController,
-    Deployment,
-    ReplicaSet,
-    StatefulSet,
-    DaemonSet,
-    Job,
-    CronJob,
-}
-
-impl Kind {
-    /// By `apiVersion` and `kind`; `None` for any other.
-    fn of(object: &Value) -> Option<Self> {
-        let text = |name: &str| object.get(name).and_then(Value::as_str);
-        match (text("apiVersion")?, text("kind")?) {
-            ("v1", "Pod") => Some(Self::Pod),
-            ("v1", "PodTemplate") => Some(Self::PodTemplate),
-            ("v1", "ReplicationController") => Some(Self::ReplicationController),
-            ("apps/v1", "Deployment") => Some(Self::Deployment),
-            ("apps/v1", "ReplicaSet") => Some(Self::ReplicaSet),
-            ("apps/v1", "StatefulSet") => Some(Self::StatefulSet),
-            ("apps/v1", "DaemonSet") => Some(Self::DaemonSet),
-            ("batch/v1", "Job") => Some(Self::Job),
-            ("batch/v1", "CronJob") => Some(Self::CronJob),
-            _ => None,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Pod => "Pod",
-            Self::PodTemplate => "PodTemplate",
-            Self::ReplicationController => "ReplicationController",
-            Self::Deployment => "Deployment",
-            Self::ReplicaSet => "ReplicaSet",
-            Self::StatefulSet => "StatefulSet",
-            Self::DaemonSet => "DaemonSet",
-            Self::Job => "Job",
-            Self::CronJob => "CronJob",
-        }
-    }
-
-    fn group(self) -> &'static str {
-        match self {
-            Self::Pod | Self::PodTemplate | Self::ReplicationController => "",
-            Self::Deployment | Self::ReplicaSet | Self::StatefulSet | Self::DaemonSet => "apps",
-            Self::Job | Self::CronJob => "batch",
-        }
-    }
-
-    /// The Go type that it is read as.
-    fn go_type(self) -> String {
-        format!("v1.{}", self.name())
-    }
-}
+use kind::Kind;
 
 /// Why the server does not take an object. Displays as the message of its status.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

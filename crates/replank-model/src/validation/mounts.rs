@@ -6,6 +6,9 @@ use super::error::{Causes, Shown};
 use super::field::Field;
 use super::volumes::{Holds, Known};
 
+use super::paths::has_backsteps;
+pub(super) use super::paths::{descending, no_backsteps, not_reserved};
+
 /// Name → path of a list; of a name that stands twice the last path.
 fn paths<'a>(list: &Field<'a>, path: &str) -> BTreeMap<&'a str, &'a str> {
     list.items().map(|item| (item.child("name").text(), item.child(path).text())).collect()
@@ -134,32 +137,5 @@ pub(super) fn devices(container: &Field<'_>, volumes: &Known<'_>, causes: &mut C
         if !name.is_empty() {
             names.insert(name.text());
         }
-    }
-}
-
-fn has_backsteps(path: &str) -> bool {
-    path.split('/').any(|part| part == "..")
-}
-
-/// `validatePathNoBacksteps`.
-pub(super) fn no_backsteps(path: &Field<'_>, causes: &mut Causes) {
-    if has_backsteps(path.text()) {
-        causes.invalid(&path.path, Shown::text(path.text()), "must not contain '..'");
-    }
-}
-
-/// A path downwards from where it starts (`validateLocalDescendingPath`).
-pub(super) fn descending(path: &Field<'_>, causes: &mut Causes) {
-    if path.text().starts_with('/') {
-        causes.invalid(&path.path, Shown::text(path.text()), "must be a relative path");
-    }
-    no_backsteps(path, causes);
-}
-
-/// The same, of a file that is written beside the kubelet's own (`ValidateLocalNonReservedPath`).
-pub(super) fn not_reserved(path: &Field<'_>, causes: &mut Causes) {
-    descending(path, causes);
-    if path.text().starts_with("..") && !path.text().starts_with("../") {
-        causes.invalid(&path.path, Shown::text(path.text()), "must not start with '..'");
     }
 }

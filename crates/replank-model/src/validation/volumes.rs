@@ -1,24 +1,16 @@
 //! Volumes of a pod (`ValidateVolumes`, `validateVolumeSource`). What no cloud's own driver needs any more is in
 //! [`super::legacy_volumes`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::error::{Causes, Shown};
 use super::field::Field;
 use super::pod::Scope;
-use super::{claims, env, legacy_volumes, mounts, names, pod};
+use super::{claims, legacy_volumes, mounts, names, pod};
 
-/// What a volume holds.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Holds {
-    /// A claim, so that it may be a block device.
-    Claim,
-    /// Anything else.
-    Files,
-}
+pub(super) use super::known::{Holds, Known};
 
-/// Volumes that are in order, by name. Those that are not count as absent.
-pub(super) type Known<'a> = BTreeMap<&'a str, Holds>;
+pub(super) use super::volume_fields::{downward_file, key_to_path, mode, required};
 
 /// Kinds of volumes in the order in which upstream looks at them, each with the name under which a second kind is
 /// reported.
@@ -54,10 +46,6 @@ const KINDS: [(&str, &str); 30] = [
     ("ephemeral", "ephemeral"),
     ("image", "image"),
 ];
-
-/// Fields of a pod that a file can have.
-const FIELDS_IN_FILES: [&str; 5] =
-    ["metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"];
 
 /// All volumes of a spec; those in order are returned.
 pub(super) fn volumes<'a>(field: &Field<'a>, scope: Scope<'_>, causes: &mut Causes) -> Known<'a> {
@@ -116,14 +104,6 @@ fn source(volume: &Field<'_>, name: &str, scope: Scope<'_>, causes: &mut Causes)
     }
 }
 
-/// A member that may not be empty.
-pub(super) fn required(field: &Field<'_>, name: &str, causes: &mut Causes) {
-    let member = field.child(name);
-    if member.is_empty() {
-        causes.required(member.path, "");
-    }
-}
-
 fn content(kind: &str, source: &Field<'_>, volume: &Field<'_>, scope: Scope<'_>, causes: &mut Causes) {
     match kind {
         "emptyDir" => {
@@ -175,41 +155,6 @@ fn keys(source: &Field<'_>, name: &str, causes: &mut Causes) {
     required(source, name, causes);
     mode(&source.child("defaultMode"), causes);
     source.child("items").items().for_each(|item| key_to_path(&item, causes));
-}
-
-/// `validateKeyToPath`.
-pub(super) fn key_to_path(item: &Field<'_>, causes: &mut Causes) {
-    required(item, "key", causes);
-    required(item, "path", causes);
-    mounts::not_reserved(&item.child("path"), causes);
-    mode(&item.child("mode"), causes);
-}
-
-/// A file's mode.
-pub(super) fn mode(field: &Field<'_>, causes: &mut Causes) {
-    if let Some(mode) = field.number().filter(|mode| !(0..=0o777).contains(mode)) {
-        let why = "must be a number between 0 and 0777 (octal), both inclusive";
-        causes.invalid(&field.path, Shown::plain(mode), why);
-    }
-}
-
-/// A file about the pod itself (`validateDownwardAPIVolumeFile`); upstream calls each by the path of all.
-pub(super) fn downward_file(file: &Field<'_>, causes: &mut Causes) {
-    required(file, "path", causes);
-    mounts::not_reserved(&file.child("path"), causes);
-    let (field, resource) = (file.child("fieldRef"), file.child("resourceFieldRef"));
-    match (field.is_set(), resource.is_set()) {
-        (true, both) => {
-            env::field_reference(&field, &FIELDS_IN_FILES, causes);
-            if both {
-                let why = "fieldRef and resourceFieldRef can not be specified simultaneously";
-                causes.invalid(&file.path, Shown::text("resource"), why);
-            }
-        }
-        (false, true) => env::resource_in_volume(&resource, causes),
-        (false, false) => causes.required(&file.path, "one of fieldRef and resourceFieldRef is required"),
-    }
-    mode(&file.child("mode"), causes);
 }
 
 fn csi(source: &Field<'_>, causes: &mut Causes) {

@@ -11,6 +11,7 @@ mod cron_job;
 mod daemon_set;
 mod deployment;
 pub(crate) mod disruption;
+mod done;
 pub(crate) mod endpoint_slice;
 pub(crate) mod garbage;
 mod hash;
@@ -32,8 +33,6 @@ pub(crate) mod volumes;
 pub(crate) mod workflows;
 mod workloads;
 
-use replank_model::time::Span;
-
 pub(crate) use crate::context::{Ctx, REACTION};
 pub(crate) use crate::event::Controller;
 pub use autoscaling::takes_share;
@@ -42,15 +41,4 @@ pub use history::supply as supply_revisions;
 pub use operators::{REACTION as OPERATOR_REACTION, is_kept_up};
 pub(crate) use workloads::Workloads;
 
-/// Whether looking at an object is done.
-pub(crate) enum Done {
-    /// It is.
-    Yes,
-    /// It goes on after a while.
-    GoesOn(Span),
-}
-
-/// A count as the API writes it.
-pub(crate) fn narrow(count: usize) -> i32 {
-    i32::try_from(count).unwrap_or(i32::MAX)
-}
+pub(crate) use done::{Done, narrow};

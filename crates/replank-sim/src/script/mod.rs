@@ -10,6 +10,7 @@
 //!
 //! docs/script.md describes every line for people who write them; a test holds the page against [`forms`].
 
+mod event;
 mod form;
 mod happen;
 mod interruptions;
@@ -22,8 +23,6 @@ mod what;
 
 use std::fmt;
 
-use replank_model::time::Time;
-
 pub use crate::cloud::{Capacity, Delivery, Hazard, Rate, SpotEvent};
 pub use form::{Form, forms};
 pub use happen::happen;
@@ -35,57 +34,7 @@ pub use send::{NotPossible, send};
 pub use time::{When, span};
 pub use what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Process, Protection, Side, Supply, Way, What};
 
-/// What happens, in order of time; what has one moment in the order of its lines.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Script {
-    /// All of it.
-    pub events: Vec<ScriptEvent>,
-}
-
-/// Which file says that something happens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Origin {
-    /// A script.
-    #[default]
-    Script,
-    /// A table of interruptions: see [`interruptions`].
-    Interruptions,
-    /// Interruptions at a rate: see [`rates`].
-    Rates,
-}
-
-/// One thing that happens.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScriptEvent {
-    /// In which file.
-    pub origin: Origin,
-    /// The line that says so, from 1.
-    pub line: usize,
-    /// When.
-    pub when: When,
-    /// The words behind the moment.
-    pub text: String,
-    /// What.
-    pub what: What,
-}
-
-/// What is wrong in a line of a script.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flaw {
-    /// Line, from 1.
-    pub line: usize,
-    /// Column, from 1, in characters.
-    pub column: usize,
-    /// What was expected, what was found.
-    pub message: String,
-}
-
-impl fmt::Display for Flaw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}: {}", self.line, self.column, self.message)
-    }
-}
+pub use event::{Flaw, Origin, Script, ScriptEvent};
 
 /// Everything that is wrong in a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,22 +69,6 @@ impl Script {
             }
         }
         if flaws.is_empty() { Ok(Self { events }) } else { Err(Flaws(flaws)) }
-    }
-
-    /// This script, and then what another file says: what has one moment happens in this order.
-    #[must_use]
-    pub fn and(mut self, more: Vec<ScriptEvent>) -> Self {
-        self.events.extend(more);
-        self
-    }
-
-    /// The events of a run that begins at a moment, with their moments, in order.
-    #[must_use]
-    pub fn from(&self, start: Time) -> Vec<(Time, &ScriptEvent)> {
-        let mut all: Vec<(Time, &ScriptEvent)> =
-            self.events.iter().map(|event| (event.when.at(start), event)).collect();
-        all.sort_by_key(|(at, _)| *at);
-        all
     }
 }
 

@@ -15,47 +15,20 @@
 //!
 //! Nothing here is measured on a real cluster: it is a load, not evidence.
 
+mod cluster;
 mod nodes;
 mod parts;
 mod workloads;
 
 use serde_json::Value;
 
+pub use cluster::BigCluster;
+use cluster::{DAEMONS, Group, PODS, STATEFUL};
+
 /// Nodes in a unit of 20.
 const GENERAL: usize = 17;
 const DATA: usize = 2;
 const UNIT: usize = 20;
-/// Pods on each node, and how many of them DaemonSets have.
-const PODS: usize = 30;
-const DAEMONS: usize = 3;
-/// StatefulSets' pods on each data node.
-const STATEFUL: usize = 9;
-
-/// How big.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BigCluster {
-    units: usize,
-}
-
-/// The groups, in the order of their nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Group {
-    General,
-    Data,
-    Batch,
-}
-
-impl Group {
-    const ALL: [Self; 3] = [Self::General, Self::Data, Self::Batch];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::General => "general",
-            Self::Data => "data",
-            Self::Batch => "batch",
-        }
-    }
-}
 
 impl BigCluster {
     /// The smallest of such clusters with at least so many nodes: sizes come in units of 20.
@@ -74,12 +47,6 @@ impl BigCluster {
     #[must_use]
     pub fn pods(self) -> usize {
         self.nodes() * PODS
-    }
-
-    /// Names of its node groups.
-    #[must_use]
-    pub fn groups() -> [&'static str; 3] {
-        Group::ALL.map(Group::name)
     }
 
     /// All of its objects, each as the API server would print it.

@@ -36,6 +36,7 @@ mod gate;
 mod interrupted;
 mod marks;
 mod moves;
+mod promise;
 mod promised;
 mod refusal;
 mod remains;
@@ -47,12 +48,11 @@ mod truth;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::fmt;
 use std::rc::Rc;
 
 use replank_model::object::Object;
 use replank_model::text::{InstanceId, RunId, Uid};
-use replank_model::time::{Span, Time};
+use replank_model::time::Time;
 use replank_model::view::{Change, View};
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, QueueEffect};
 use replank_protocol::decision::{Decision, End};
@@ -65,57 +65,10 @@ pub(crate) use rest::ROLE;
 pub use sights::{Met, Sights};
 use truth::Truth;
 
+use promise::{Found, SEEN_WITHIN};
+pub use promise::{Promise, Violation};
+
 const ORIGINAL: &str = "replank.dev/original-size";
-/// How late core may see things: the longest lag of a watch, a second for whole seconds, and a command's way.
-const SEEN_WITHIN: Span = Span::from_millis(3_200);
-
-/// What is promised; see the module's page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Promise {
-    /// Disruption budgets.
-    S1,
-    /// Batch pods.
-    S2,
-    /// Marks.
-    S3,
-    /// Capacity and sizes.
-    S4,
-    /// Ends of instances, moves of pods.
-    S5,
-    /// Nothing is done twice.
-    S6,
-    /// Rehearsals, and runs that are refused, have no effects.
-    S7,
-    /// Nothing is begun with what blocks.
-    S9,
-    /// Gates.
-    H1,
-    /// Ways back.
-    H2,
-    /// Runs end.
-    L1,
-    /// Rest.
-    L2,
-    /// Queues.
-    L4,
-}
-
-/// A promise that was broken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// When.
-    pub at: Time,
-    /// Which.
-    pub promise: Promise,
-    /// How.
-    pub what: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} at {}: {}", self.promise, self.at, self.what)
-    }
-}
 
 /// All checkers of one run.
 #[derive(Debug)]
@@ -460,17 +413,5 @@ impl Checkers {
             | Effect::Group(GroupEffect::Untag { .. })
             | Effect::Group(GroupEffect::SetTemplate { .. }) => {}
         }
-    }
-}
-
-/// Where violations are put down.
-struct Found<'a> {
-    at: Time,
-    list: &'a mut Vec<Violation>,
-}
-
-impl Found<'_> {
-    fn broken(&mut self, promise: Promise, what: String) {
-        self.list.push(Violation { at: self.at, promise, what });
     }
 }

@@ -8,104 +8,22 @@
 
 mod normal;
 mod play;
+mod step;
 mod table;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use anyhow::Context;
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::dynamics::report::RequestTally;
 use play::Player;
 
+use step::{Compare, Meta, Mode, Step};
+
 /// Scenarios that are shown, and differences of each.
 const SHOWN_FAILURES: usize = 5;
 const SHOWN_DIFFERENCES: usize = 6;
-
-/// What opens a scenario.
-#[derive(Clone, Debug, Deserialize)]
-struct Meta {
-    scenario: String,
-    group: String,
-    ns: String,
-}
-
-/// One step of a scenario.
-#[derive(Clone, Debug, Deserialize)]
-struct Step {
-    seq: u64,
-    op: String,
-    #[serde(default)]
-    mode: Mode,
-    #[serde(default)]
-    request: Value,
-    #[serde(default)]
-    response: Value,
-    /// JSON-pointer globs of what is not compared.
-    #[serde(default)]
-    ignore: Vec<String>,
-    #[serde(default)]
-    compare: Compare,
-    /// Variables, and where in the answer their values are.
-    #[serde(default)]
-    save: BTreeMap<String, String>,
-    /// How often a request is made at most, and after which codes again.
-    retry: Option<u32>,
-    #[serde(default)]
-    retry_on: Vec<u16>,
-    /// Codes that a request of setup may be refused with.
-    #[serde(default)]
-    ok: Vec<u16>,
-    timeout_s: Option<f64>,
-    seconds: Option<f64>,
-    /// What `setpods` is to do.
-    #[serde(default)]
-    ns: String,
-    #[serde(default)]
-    selector: String,
-    #[serde(default)]
-    count: usize,
-    #[serde(default)]
-    ready: usize,
-    #[serde(default)]
-    unready: usize,
-    phase: Option<String>,
-    prefix: Option<String>,
-    #[serde(default)]
-    only_new: bool,
-    /// How the answer is made comparable: `sort` names a list.
-    #[serde(default)]
-    norm: Value,
-}
-
-/// What a step is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Mode {
-    /// The answer is compared.
-    #[default]
-    Exact,
-    /// The request is made until the answer is as recorded, or time is up.
-    Eventually,
-    /// The request must succeed.
-    Setup,
-    /// Leaves nothing behind. Here the whole world goes.
-    Cleanup,
-}
-
-/// How much of an answer is compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Compare {
-    /// All of it.
-    #[default]
-    Full,
-    /// Code and reason.
-    Reason,
-    /// The code.
-    Status,
-}
 
 /// Plays the scenarios about disruption budgets, or only one. The groups of those about other things are named.
 #[must_use]

@@ -1,6 +1,7 @@
 //! Trials: a random cluster is rolled, watched by the checkers.
 
 pub mod bugs;
+mod cores;
 pub mod forget;
 mod neighbour;
 mod rest;
@@ -20,17 +21,17 @@ use replank_model::object::Object;
 use replank_model::text::RunId;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_protocol::command::{CommandKey, Effect};
-use replank_protocol::decision::End;
 use replank_protocol::engine::Engine;
-use replank_protocol::waiting::Waiting;
-use replank_sim::{CloudTimings, KubeletModel, Settings, TraceHash, World};
+use replank_sim::{CloudTimings, KubeletModel, Settings, World};
 
 pub use table::{Floor, Table};
 
-use crate::check::{Checkers, Promised, Sights, Violation, Watching};
-use crate::clusters::{BEGIN, Cluster, Neighbour, SETTLED};
+use crate::check::{Checkers, Promised, Watching};
+use crate::clusters::{BEGIN, Cluster, SETTLED};
 use neighbour::Acts;
+
+use cores::everything;
+pub use cores::{Cores, Trial};
 
 /// Longer than any trial.
 const AGES: Span = Span::from_minutes(60 * 24 * 365);
@@ -40,35 +41,6 @@ const EVENTS_PER_HOUR_MAX: u64 = 20_000;
 
 /// So many broken promises are enough: what goes on meanwhile may be a storm.
 const ENOUGH: usize = 200;
-
-/// What came of a run.
-#[derive(Clone, Debug)]
-pub struct Trial {
-    /// Seed of the cluster.
-    pub seed: u64,
-    /// Who else was there.
-    pub neighbour: Neighbour,
-    /// Nodes before the run, those of groups that were not rolled too.
-    pub nodes: usize,
-    /// How the run ended, if it did.
-    pub end: Option<End>,
-    /// Broken promises.
-    pub violations: Vec<Violation>,
-    /// What was met on the way.
-    pub sights: Sights,
-    /// Evictions of others that a budget refused.
-    pub refused_of_others: usize,
-    /// Everything that happened, in one number.
-    pub trace: TraceHash,
-    /// Commands in order: when each was given, its key, what it was.
-    pub commands: Vec<(Time, CommandKey, Effect)>,
-    /// What the last decision of the run waited for.
-    pub waiting: Vec<Waiting>,
-    /// Events of the simulation.
-    pub events: u64,
-    /// How long it took in the cluster's time.
-    pub took: Span,
-}
 
 /// Rolls a cluster with core in charge.
 #[must_use]
@@ -90,35 +62,11 @@ pub fn run_from_snapshot(cluster: &Cluster, shuffle: impl FnOnce(&mut Vec<Delta>
     roll(cluster, world, |_, core| Box::new(core))
 }
 
-/// All that a view holds.
-fn everything(view: &View) -> Vec<Delta> {
-    let objects = view.objects().into_iter().map(Delta::Put);
-    let groups = view.groups().values().cloned().map(Delta::Group);
-    let instances = view.instances().values().cloned().map(Delta::Instance);
-    objects.chain(groups).chain(instances).collect()
-}
-
-/// What makes cores for one run, all alike and knowing nothing.
-#[derive(Clone, Debug)]
-pub struct Cores {
-    plan: Plan,
-    options: RunOptions,
-    /// Whether interruptions are handled, too.
-    interruptions: bool,
-    /// Whether the number of nodes is kept to what is needed, too.
-    autoscaler: Option<Autoscaler>,
-}
-
 impl Cores {
     /// One more.
     #[must_use]
     pub fn fresh(&self) -> Core {
         self.with(|_| {})
-    }
-
-    /// Whether the run goes back where it cannot go on.
-    fn goes_back(&self) -> bool {
-        self.plan.on_failure == OnFailure::Rollback
     }
 
     /// One that has another plan.

@@ -1,8 +1,12 @@
 //! `replank check`: findings without a rehearsal.
 
+mod checked;
 mod json;
 mod markdown;
 pub(crate) mod sarif;
+
+use crate::report::words::grouped;
+use checked::{Checked, scope};
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +17,6 @@ use replank_facts::groups::{GroupBy, LearntGroup};
 use replank_facts::plan::Plan;
 use replank_facts::plan::RunOptions;
 use replank_model::delta::Delta;
-use replank_model::time::Time;
 use replank_model::view::View;
 use replank_rehearse::{FindingEntry, count_budgets};
 
@@ -22,27 +25,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::rehearse::{Scene, example, groups, plan};
-use crate::report::words::{count, grouped};
 use crate::report::{Look, Page, Tone, findings};
 use crate::scale::input;
 use crate::snapshot::{self, HOW_TO_SNAPSHOT};
-
-/// What was looked at, and what came of it.
-#[derive(Debug)]
-struct Checked {
-    /// What was read, in a few words.
-    name: String,
-    /// Files that were named.
-    sources: Vec<String>,
-    /// When it was.
-    now: Time,
-    /// The plan's name, if there is a plan.
-    plan: Option<String>,
-    /// Nodes that are replaced.
-    nodes: usize,
-    /// The worst first.
-    findings: Vec<FindingEntry>,
-}
 
 /// Checks, and prints what was found.
 ///
@@ -132,15 +117,6 @@ pub(crate) fn found(
         remedy: finding.remedy,
     };
     check::run_beside(&view, plan, options, facts).into_iter().map(entry).collect()
-}
-
-/// For whom the findings are: the plan, or everything.
-fn scope(checked: &Checked) -> String {
-    let nodes = count(checked.nodes, "node");
-    match &checked.plan {
-        Some(plan) => format!("{plan} replaces {nodes} of {}", checked.name),
-        None => format!("all {nodes} of {}, as if every group were rolled like with like", checked.name),
-    }
 }
 
 fn text(checked: &Checked, look: Look) -> String {

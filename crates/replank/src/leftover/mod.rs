@@ -1,16 +1,18 @@
 //! `replank leftover`: what runs have written on nodes and groups and not taken off, and what clears it.
 
+mod found;
 mod groups;
 mod json;
+
+use found::{Found, object};
+use replank_facts::leftover;
+use replank_facts::leftover::{Leftover, State};
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
-
-use replank_facts::leftover::{self, Leftover, On, State};
 use replank_model::delta::Delta;
 use replank_model::text::RunId;
-use replank_model::time::Time;
+use std::collections::BTreeSet;
 
 use crate::cli::{LeftoverArgs, LeftoverFormat};
 use crate::exit::Exit;
@@ -19,18 +21,6 @@ use crate::printer::Printer;
 use crate::report::words::count;
 use crate::report::{Look, Page, Tone};
 use crate::snapshot::{self, HOW_TO_SNAPSHOT};
-
-/// What was looked at, and what was left.
-#[derive(Debug)]
-struct Found {
-    /// What was read, in a few words.
-    name: String,
-    /// When it was.
-    now: Time,
-    /// Whether groups' tags were read, too.
-    with_groups: bool,
-    left: Vec<Leftover>,
-}
 
 /// Looks, and prints what was left.
 ///
@@ -112,13 +102,6 @@ fn summary(left: &[Leftover]) -> String {
     .flatten()
     .collect();
     format!("{}{of}: {}", count(left.len(), "object"), parts.join(", "))
-}
-
-fn object(one: &Leftover) -> String {
-    match &one.on {
-        On::Node(name) => format!("Node {name}"),
-        On::Group(name) => format!("NodeGroup {name}"),
-    }
 }
 
 fn write_one(page: &mut Page, one: &Leftover) {

@@ -2,12 +2,14 @@
 
 mod args;
 mod json;
+mod report;
 mod text;
 mod writers;
 
 use std::sync::Arc;
 
-use replank_core::migrate::{self, Goal, Judgement, Migrated, Migration, Options, Path, Request};
+use replank_core::migrate;
+use replank_core::migrate::{Goal, Migrated, Migration, Options, Request};
 use replank_model::object::Object;
 use replank_model::object::meta::Key;
 use replank_model::selector::LabelSelector;
@@ -15,7 +17,6 @@ use replank_model::text::{Name, RunId};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_protocol::decision::End;
-use replank_protocol::hindrance::Hindrance;
 use replank_rehearse::{MigrationResult, rehearse_migration};
 use replank_sim::{Durations, KubeletModel, Settings};
 
@@ -27,32 +28,11 @@ use crate::snapshot::{self, HOW_TO_SNAPSHOT};
 
 use args::Format;
 pub(crate) use args::MigrateArgs;
-use writers::Writer;
+
+use report::{Report, is_nothing_to_move};
 
 /// After the patience of both ways, and what it takes besides.
 const LIMIT: Span = Span::from_minutes(24 * 60);
-
-/// What was judged, and what came of it.
-#[derive(Debug)]
-struct Report {
-    /// What was read, in a few words.
-    name: String,
-    /// When it was.
-    now: Time,
-    kind: Migrated,
-    key: Key,
-    /// Who writes it in versions that are gone.
-    writers: Vec<Writer>,
-    before: String,
-    after: String,
-    /// Whether it keeps its selector, and a Rollout takes over.
-    is_handed_over: bool,
-    judgement: Judgement,
-    /// The way that was taken, or what forbids it.
-    path: Result<Path, Vec<Hindrance>>,
-    /// What came of it; `None` where no way is open.
-    result: Option<MigrationResult>,
-}
 
 /// Judges, rehearses, prints.
 ///
@@ -100,11 +80,6 @@ pub(crate) fn run(args: &MigrateArgs, printer: &mut Printer) -> Result<Exit, Fai
     };
     printer.data(&text)?;
     Ok(exit(&report))
-}
-
-/// Whether there is nothing to move: the object has the selector already, and is one under every version.
-fn is_nothing_to_move(report: &Report) -> bool {
-    report.judgement.both == [Hindrance::SameSelector]
 }
 
 fn exit(report: &Report) -> Exit {

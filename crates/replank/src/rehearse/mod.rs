@@ -2,27 +2,22 @@
 
 mod besides;
 mod connections;
+
+use crate::snapshot;
+use crate::snapshot::HOW_TO_SNAPSHOT;
+use replank_rehearse::RehearsalResult;
+pub(crate) use scene::Scene;
+use scene::json;
 #[cfg(test)]
 mod documented;
 pub(crate) mod example;
 pub(crate) mod groups;
 pub(crate) mod plan;
 mod run;
+mod scene;
 mod script;
 mod sweep;
-
-use replank_core::scale::Autoscaler;
-use replank_facts::group_facts::Facts;
-use replank_facts::groups::{GroupBy, LearntGroup};
-use replank_facts::plan::Plan;
 use replank_model::object::Object;
-use replank_model::text::Text;
-use replank_model::time::Time;
-use replank_model::view::View;
-use replank_rehearse::{Demand, RehearsalResult, count_budgets};
-use replank_sim::Assumption;
-use replank_sim::load::Load;
-use replank_sim::script::Script;
 use serde::Serialize;
 
 use crate::cli::{Format, RehearseArgs};
@@ -32,73 +27,12 @@ use crate::interrupt::Interrupt;
 use crate::printer::Printer;
 use crate::report::request::{Request, request};
 use crate::report::{self, About, Run, Summary, Timeline};
-use crate::snapshot::{self, Cluster, HOW_TO_SNAPSHOT};
 use crate::upgrade;
 use besides::Besides;
-use groups::Grouped;
 use run::Keep;
 
 /// The version of the form of many rehearsals.
 const SEEDS_VERSION: &str = "replank.dev/rehearsals/v1alpha1";
-
-/// What is rehearsed.
-pub(crate) struct Scene {
-    /// What was read, in a few words.
-    pub(crate) name: String,
-    /// Everything there is.
-    pub(crate) view: View,
-    /// Node groups as the snapshot shows them.
-    pub(crate) groups: Vec<LearntGroup>,
-    /// What makes nodes a group.
-    pub(crate) group_by: GroupBy,
-    /// When it was.
-    pub(crate) now: Time,
-    /// What is to be done.
-    pub(crate) plan: Plan,
-    /// What happens besides, interruptions among it.
-    pub(crate) script: Script,
-    /// What the targets of autoscalers are asked to do.
-    pub(crate) loads: Vec<Load>,
-    /// Until when it goes on though the run is over, if at all.
-    pub(crate) until: Option<Time>,
-    /// What clients ask of workloads.
-    pub(crate) demands: Vec<Demand>,
-    /// What the cloud says of its groups.
-    pub(crate) facts: Vec<Facts>,
-    /// What had to be assumed of its groups.
-    pub(crate) assumption: Option<Assumption>,
-    /// Objects that were written in older API versions.
-    pub(crate) older: Option<Assumption>,
-    /// What had to be assumed of the autoscaler.
-    pub(crate) assumptions: Vec<Assumption>,
-    /// Who keeps the number of nodes to what is needed, where somebody does.
-    pub(crate) autoscaler: Option<Autoscaler>,
-}
-
-impl Scene {
-    pub(crate) fn new(name: String, cluster: Cluster, plan: Plan, label: &Text) -> Result<Self, Failure> {
-        let Cluster { mut view, now, older } = cluster;
-        count_budgets(&mut view, now);
-        let Grouped { groups, by, assumption } = groups::choose(&view, &plan, label, now)?;
-        Ok(Self {
-            name,
-            view,
-            groups,
-            group_by: by,
-            now,
-            plan,
-            script: Script::default(),
-            loads: Vec::new(),
-            until: None,
-            demands: Vec::new(),
-            assumption,
-            older,
-            assumptions: Vec::new(),
-            autoscaler: None,
-            facts: Vec::new(),
-        })
-    }
-}
 
 /// Many rehearsals, as `-o json` prints them.
 #[derive(Serialize)]
@@ -244,9 +178,4 @@ fn many(
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::of(summary.verdict))
-}
-
-fn json(value: &impl Serialize) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(value).map_err(Failure::internal)?;
-    Ok(text + "\n")
 }

@@ -3,6 +3,7 @@
 //! Most important first: what was found before the start, then how the roll went, what was waited for, the timeline if it
 //! was asked for, what had to be assumed, and at the end, where the eye is in a terminal, the verdict and what to do next.
 
+mod about;
 mod assumptions;
 mod connections;
 mod elasticity;
@@ -22,6 +23,9 @@ mod verdict;
 mod waits;
 pub(crate) mod words;
 
+pub(crate) use about::{About, Timeline};
+use replank_rehearse::RehearsalResult;
+
 #[cfg(test)]
 mod documented;
 #[cfg(test)]
@@ -29,33 +33,9 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
-use replank_rehearse::{RehearsalResult, Stop};
-
 pub(crate) use page::{Cell, Color, Lean, Look, Page, Tone, wrap};
 pub(crate) use seeds::{Run, Summary, seeds};
 pub(crate) use sweep::sweep;
-
-/// What a report says beside the result itself.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct About<'a> {
-    /// The plan's name.
-    pub(crate) plan: &'a str,
-    /// What was read.
-    pub(crate) snapshot: &'a str,
-    /// Why the rehearsal stopped.
-    pub(crate) stop: Stop,
-    /// Whether every node's timeline is shown.
-    pub(crate) timeline: Timeline,
-}
-
-/// Whether every node's timeline is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Timeline {
-    /// Node by node.
-    Shown,
-    /// Not at all.
-    Left,
-}
 
 /// The report of one rehearsal.
 pub(crate) fn text(result: &RehearsalResult, about: &About<'_>, look: Look) -> String {

@@ -2,13 +2,13 @@
 
 pub(crate) mod input;
 mod json;
+mod simulated;
 mod text;
 
-use replank_core::scale::{self, Down, Given, Groups, InFlight, State, Up};
+use replank_core::scale;
+use replank_core::scale::{Given, Groups, InFlight, State};
 use replank_facts::budget::{Healths, Ledger};
 use replank_facts::groups::GroupBy;
-use replank_model::time::Time;
-use replank_model::view::View;
 use replank_rehearse::count_budgets;
 use replank_schedule::Scheduler;
 
@@ -19,24 +19,7 @@ use crate::printer::Printer;
 use crate::rehearse::example;
 use crate::snapshot;
 
-/// What would be done now.
-#[derive(Debug)]
-pub(crate) struct Simulated {
-    /// What was read, in a few words.
-    pub(crate) name: String,
-    /// When it was.
-    pub(crate) now: Time,
-    /// Where the settings come from.
-    pub(crate) settings: String,
-    /// The cluster.
-    pub(crate) view: View,
-    /// Its groups.
-    pub(crate) groups: Groups,
-    /// What is added.
-    pub(crate) up: Up,
-    /// What is taken away.
-    pub(crate) down: Down,
-}
+pub(crate) use simulated::Simulated;
 
 /// Scales.
 ///

@@ -2,6 +2,7 @@
 
 use replank_model::text::Text;
 
+use super::super::addon_version::AddonVersion;
 use super::super::addons::{Addon, Advice, at_the_end, for_hop};
 use super::super::controllers::Controller;
 use super::super::minor::{Hop, Minor};
@@ -152,7 +153,7 @@ impl Order<'_> {
     }
 
     /// Updates the add-ons that must be updated before a step, and tells which must right after it.
-    fn addons_of(&mut self, hop: Hop, findings: &mut Vec<Finding>) -> Vec<(usize, Vec<super::AddonVersion>)> {
+    fn addons_of(&mut self, hop: Hop, findings: &mut Vec<Finding>) -> Vec<(usize, Vec<AddonVersion>)> {
         let mut after = Vec::new();
         for index in 0..self.addons.len() {
             let addon = self.addons[index].clone();
@@ -176,7 +177,7 @@ impl Order<'_> {
         after
     }
 
-    fn addon(&mut self, index: usize, to: Vec<super::AddonVersion>) {
+    fn addon(&mut self, index: usize, to: Vec<AddonVersion>) {
         let (Some(from), Some(last)) = (self.addons[index].version.clone(), to.last().cloned()) else {
             return;
         };

@@ -1,6 +1,11 @@
+use crate::upgrade::facts::Facts;
+use crate::upgrade::usage::ApiUse;
+use replank_facts::plan::RunOptions;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
+use replank_model::view::View;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 use super::super::usage::{Certainty, User};
 use super::*;

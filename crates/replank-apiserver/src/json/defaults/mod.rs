@@ -2,6 +2,7 @@
 //! whatever the user says (each kind's strategy, `PrepareForCreate`).
 
 mod core;
+mod missing;
 mod workload;
 
 use replank_model::admission::{default_pod, prepare_pod_for_create};
@@ -10,6 +11,8 @@ use replank_model::time::Time;
 use serde_json::{Value, json};
 
 use super::answer::member;
+
+use missing::{absent, items};
 
 /// Sets what creation sets, once the defaults are there.
 pub(super) fn at_creation(kind: Kind, value: &mut Value, now: Time) {
@@ -89,18 +92,4 @@ pub(super) fn fill(kind: Kind, value: &mut Value) {
         | Kind::PodDisruptionBudget
         | Kind::Other => {}
     }
-}
-
-/// Sets a member that is not there.
-fn absent(value: &mut Value, name: &str, default: impl Into<Value>) {
-    if let Value::Object(members) = value
-        && members.get(name).is_none_or(Value::is_null)
-    {
-        members.insert(name.to_owned(), default.into());
-    }
-}
-
-/// The items of a member that is a list.
-fn items<'a>(value: &'a mut Value, name: &str) -> impl Iterator<Item = &'a mut Value> {
-    value.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten()
 }

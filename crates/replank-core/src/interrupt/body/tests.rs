@@ -1,3 +1,4 @@
+use crate::interrupt::notice::Notice;
 use proptest::prelude::*;
 use replank_model::time::Time;
 use replank_protocol::lifecycle::Action;

@@ -1,15 +1,15 @@
 //! HorizontalPodAutoscalers (`pkg/apis/autoscaling/v2beta1/conversion.go`, `v1/conversion.go`). `v2beta2` has the fields of `v2`.
 
+mod annotation;
 mod behavior;
 mod metric;
 mod v1;
 
 use super::{Hold, default};
 use crate::table::Gvk;
-use crate::tree::{Entry, Tree};
+use crate::tree::Tree;
 
-/// Annotation in which versions without a field for it keep `spec.behavior`.
-const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
+use annotation::{BEHAVIOR, annotate, annotation, unannotate};
 
 pub(super) fn up(object: &mut Tree, from: &Gvk) -> Result<(), Hold> {
     match &*from.version {
@@ -75,29 +75,4 @@ fn v2beta1_down(object: &mut Tree) -> Result<(), Hold> {
     }
     behavior::to_annotation(object);
     Ok(())
-}
-
-/// The text of an annotation.
-fn annotation<'t>(object: &'t Tree, key: &str) -> Option<&'t str> {
-    object.path(&["metadata", "annotations"])?.text_at(&[key])
-}
-
-/// Puts an annotation on.
-fn annotate(object: &mut Tree, key: &str, text: &str) {
-    if let Some(metadata) = object.map_of("metadata", &["kind"])
-        && let Some(annotations) = metadata.map_of("annotations", &["name", "namespace"])
-    {
-        drop(annotations.take(key));
-        annotations.insert_behind(Entry::new(key, Tree::text(text)), &[]);
-    }
-}
-
-/// Takes an annotation off, and the annotations if it was the only one.
-fn unannotate(object: &mut Tree, key: &str) {
-    let Some(metadata) = object.get_mut("metadata") else { return };
-    let Some(annotations) = metadata.get_mut("annotations") else { return };
-    drop(annotations.take(key));
-    if annotations.is_empty() {
-        drop(metadata.take("annotations"));
-    }
 }

@@ -5,6 +5,7 @@
 //! again from their pieces ([`flow`]).
 
 mod block;
+mod edit;
 mod flow;
 mod grown;
 mod hand;
@@ -13,21 +14,10 @@ mod write;
 use std::ops::Range;
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use crate::tree::{From, NodeAt, OriginIndex, Origins, Style, Tree, What};
 
-use crate::tree::{From, NodeAt, Notation, OriginIndex, Origins, Style, Tree, What};
-use hand::Hand;
-
-/// Bytes of a text, and what takes their place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Edit {
-    pub(crate) range: Range<usize>,
-    pub(crate) text: String,
-}
-
-/// Why a change cannot be laid onto its text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct InTheWay(pub(crate) &'static str);
+pub(crate) use edit::{Edit, InTheWay};
+use edit::{Lay, has_same_items};
 
 /// The edits that make a text say what a tree says that was read from it and changed since.
 pub(crate) fn lay(text: &str, origins: &Origins, tree: &Tree) -> Result<Vec<Edit>, InTheWay> {
@@ -52,33 +42,7 @@ pub(crate) fn apply(text: &str, part: Range<usize>, edits: &[Edit]) -> String {
     out
 }
 
-struct Lay<'t> {
-    text: &'t str,
-    origins: &'t Origins,
-    known: Rc<Known>,
-    edits: Vec<Edit>,
-}
-
-/// What is known of the whole document.
-struct Known {
-    hand: Hand,
-    /// The entry that has a node for its value.
-    holders: FxHashMap<OriginIndex, OriginIndex>,
-    /// Entries of flow mappings.
-    in_flow: Vec<bool>,
-}
-
 impl<'t> Lay<'t> {
-    fn new(text: &'t str, origins: &'t Origins) -> Self {
-        let mut in_flow = vec![false; origins.entries.len()];
-        for node in origins.nodes.iter().filter(|node| node.style == Style::FlowMap) {
-            node.entries.iter().for_each(|entry| in_flow[*entry] = true);
-        }
-        let holders = origins.entries.iter().enumerate().map(|(index, entry)| (entry.value, index)).collect();
-        let known = Rc::new(Known { hand: Hand::of(text, origins), holders, in_flow });
-        Self { text, origins, known, edits: Vec::new() }
-    }
-
     /// A part of the text with the edits of a node in it made, and no others.
     fn with_edits(&self, tree: &Tree, part: Range<usize>) -> Result<String, InTheWay> {
         let mut within =
@@ -86,55 +50,6 @@ impl<'t> Lay<'t> {
         within.node(tree)?;
         within.edits.sort_by_key(|edit| edit.range.start);
         Ok(apply(self.text, part, &within.edits))
-    }
-
-    fn hand(&self) -> &Hand {
-        &self.known.hand
-    }
-
-    fn is_in_flow(&self, entry: OriginIndex) -> bool {
-        self.known.in_flow[entry]
-    }
-
-    fn edit(&mut self, range: Range<usize>, text: impl Into<String>) {
-        self.edits.push(Edit { range, text: text.into() });
-    }
-
-    fn is_json(&self) -> bool {
-        self.origins.notation == Notation::Json
-    }
-
-    /// The byte at which the line of a byte begins: behind a byte order mark, which is no column.
-    fn line_start(&self, at: usize) -> usize {
-        let mark = if self.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        self.text[..at].rfind('\n').map_or(mark.min(at), |newline| newline + 1)
-    }
-
-    /// The byte at which the line behind that of a byte begins, or the end of the text.
-    fn next_line(&self, at: usize) -> usize {
-        self.text[at..].find('\n').map_or(self.text.len(), |newline| at + newline + 1)
-    }
-
-    /// The byte behind a line's last one, without its end.
-    fn line_end(&self, at: usize) -> usize {
-        let end = self.text[at..].find('\n').map_or(self.text.len(), |newline| at + newline);
-        if self.text[at..end].ends_with('\r') { end - 1 } else { end }
-    }
-
-    /// Bytes between the start of its line and a byte.
-    fn column(&self, at: usize) -> usize {
-        at - self.line_start(at)
-    }
-
-    /// Blanks at the start of the line of a byte.
-    fn indentation(&self, at: usize) -> usize {
-        let start = self.line_start(at);
-        self.text[start..].len() - self.text[start..].trim_start_matches([' ', '\t']).len()
-    }
-
-    fn at(&self, tree: &Tree) -> Option<&'t NodeAt> {
-        let origins: &'t Origins = self.origins;
-        tree.from.map(|from| &origins.nodes[from])
     }
 
     /// The edits of a node that stands where it stood.
@@ -172,17 +87,6 @@ impl<'t> Lay<'t> {
         }
     }
 
-    /// Whether a mapping has the entries that are written, with their values; the keys may differ.
-    fn has_same_entries(&self, node: &NodeAt, tree: &Tree) -> bool {
-        let own = tree.entries().iter().filter(|entry| entry.from != From::Merged);
-        let written = node.entries.iter().filter(|index| !self.origins.entries[**index].merge);
-        own.clone().count() == written.clone().count()
-            && own.zip(written).all(|(entry, index)| {
-                entry.from == From::Text(*index)
-                    && entry.value.from == Some(self.origins.entries[*index].value)
-            })
-    }
-
     /// The edits of an entry that stands where it stood: its key, and its value.
     fn kept(&mut self, index: OriginIndex, entry: &crate::tree::Entry) -> Result<(), InTheWay> {
         let at = &self.origins.entries[index];
@@ -202,18 +106,6 @@ impl<'t> Lay<'t> {
         self.edit(at.colon..at.end, text);
         Ok(())
     }
-
-    /// Whether the value of an entry can be changed where it stands.
-    fn stands(&self, index: OriginIndex, value: &Tree) -> bool {
-        let at = &self.origins.entries[index];
-        if value.from != Some(at.value) {
-            return false;
-        }
-        let node = &self.origins.nodes[at.value];
-        // Nothing is written there, or it is a block of text: the whole of it is written anew.
-        let rewritten = node.style == Style::BlockText || node.range.is_empty();
-        !rewritten || self.origins.is_unchanged(value)
-    }
 }
 
 /// Whether a list has the items that are written, and others behind them.
@@ -224,10 +116,4 @@ fn has_same_items_first(node: &NodeAt, tree: &Tree) -> bool {
         && old.len() == node.items.len()
         && old.iter().zip(&node.items).all(|(item, from)| item.from == Some(*from))
         && new.iter().all(|item| item.from.is_none())
-}
-
-fn has_same_items(node: &NodeAt, tree: &Tree) -> bool {
-    let What::List(items) = &tree.what else { return false };
-    items.len() == node.items.len()
-        && items.iter().zip(&node.items).all(|(item, from)| item.from == Some(*from))
 }

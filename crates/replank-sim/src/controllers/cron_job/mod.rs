@@ -2,16 +2,16 @@
 
 mod clock;
 mod history;
+mod look;
 
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use replank_model::cron::{self, Schedule};
 use replank_model::object::batch::{ConcurrencyPolicy, CronJob, Job, ObjectReference};
-use replank_model::object::condition;
-use replank_model::object::meta::{Key, Meta};
+use replank_model::object::meta::Meta;
 use replank_model::object::{Kind, Object};
-use replank_model::text::{Name, Text, Uid};
+use replank_model::text::{Name, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 use rustc_hash::FxHashMap;
@@ -19,7 +19,9 @@ use rustc_hash::FxHashMap;
 use super::index::{Index, resolve};
 use super::{Controller, Ctx, pods};
 use clock::{due, until_next};
-use replank_apiserver::{ApiError, DeleteOptions, Propagation};
+use replank_apiserver::ApiError;
+
+use look::Look;
 
 /// Annotation with the time for which a Job was made.
 const SCHEDULED: &str = "batch.kubernetes.io/cronjob-scheduled-timestamp";
@@ -96,13 +98,6 @@ pub(super) fn sync(
     Ok(())
 }
 
-/// One look at a CronJob.
-struct Look<'a, 'c> {
-    ctx: &'a mut Ctx<'c>,
-    /// The CronJob with the status as it is to be.
-    cron: CronJob,
-}
-
 impl Look<'_, '_> {
     /// Makes a Job if it is time; returns when to look again (`syncCronJob`).
     fn start_if_due(
@@ -146,41 +141,6 @@ impl Look<'_, '_> {
         let is_forbidden =
             self.cron.spec.concurrency_policy == Some(ConcurrencyPolicy::Forbid) && !status.active.is_empty();
         !is_too_late && !is_done && !is_forbidden
-    }
-
-    /// Strikes Jobs that ended, or are not there any more, from the list of those that run.
-    fn note_ended(&mut self, jobs: &[Arc<Job>]) {
-        for job in jobs.iter().filter(|job| job.is_finished()) {
-            self.strike(&job.meta.uid);
-            let status = &mut self.cron.status;
-            if condition::is_true(&job.status.conditions, "Complete") {
-                status.last_successful_time = status.last_successful_time.max(job.status.completion_time);
-            }
-        }
-        let view = self.ctx.api.view();
-        let exists = |reference: &ObjectReference| {
-            let key = Key { namespace: reference.namespace.clone(), name: reference.name.clone() };
-            jobs.iter().any(|job| job.meta.uid == reference.uid) || view.jobs.by_key(&key).is_some()
-        };
-        self.cron.status.active.retain(exists);
-    }
-
-    fn strike(&mut self, uid: &Uid) {
-        self.cron.status.active.retain(|job| job.uid != *uid);
-    }
-
-    fn delete_active(&mut self) -> Result<(), ApiError> {
-        for job in self.cron.status.active.clone() {
-            self.delete(&Key { namespace: job.namespace, name: job.name })?;
-            self.strike(&job.uid);
-        }
-        Ok(())
-    }
-
-    fn delete(&mut self, job: &Key) -> Result<(), ApiError> {
-        let propagation = Some(Propagation::Background);
-        let options = DeleteOptions { propagation, ..DeleteOptions::default() };
-        self.ctx.api.delete(Kind::Job, job, &options).map(|_| ())
     }
 
     /// Makes the Job of a time; whether the time is dealt with.

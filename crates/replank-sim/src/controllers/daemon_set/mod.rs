@@ -3,6 +3,7 @@
 //! A DaemonSet has as many pods as there are nodes, and each of their changes asks for a look. So what is known of a
 //! node is kept ([`roster`]), and only nodes that changed are looked at again.
 
+mod burst;
 mod fit;
 mod report;
 mod revisions;
@@ -30,6 +31,8 @@ use revisions::Revisions;
 use roster::Roster;
 use template::{PodFactory, Present, target};
 
+use burst::{Burst, strategy};
+
 /// Pods made, and pods deleted, in one look at most (`BurstReplicas`).
 const BURST: usize = 250;
 /// Time of one batch of creations.
@@ -39,16 +42,6 @@ const BATCH: Span = Span::from_millis(10);
 #[derive(Debug, Default)]
 pub(super) struct Daemons {
     rosters: BTreeMap<u32, Roster>,
-}
-
-/// Pods that are being made in batches of 1, 2, 4…, and those that go afterwards.
-#[derive(Debug)]
-struct Burst {
-    nodes: Vec<NodeName>,
-    made: usize,
-    batch: usize,
-    doomed: Vec<Ix<Pod>>,
-    failure: Option<ApiError>,
 }
 
 impl Daemons {
@@ -281,19 +274,11 @@ impl Burst {
         doomed.truncate(BURST);
         Self { nodes, made: 0, batch: 1, doomed, failure: None }
     }
-
-    fn is_empty(&self) -> bool {
-        self.nodes.is_empty() && self.doomed.is_empty()
-    }
 }
 
 /// Whether a pod, found again by its slot after a while, is one of the set's.
 fn is_of(pod: &Pod, set: &DaemonSet) -> bool {
     pod.meta.controller().is_some_and(|owner| owner.uid == set.meta.uid)
-}
-
-fn strategy(set: &DaemonSet) -> UpdateStrategyType {
-    set.spec.update_strategy.r#type.unwrap_or(UpdateStrategyType::RollingUpdate)
 }
 
 fn selector(set: &DaemonSet) -> Option<Selector> {

@@ -3,6 +3,7 @@
 //! A look works on a copy of the Deployment as upstream does: a second write of its status in one look meets the version
 //! of the first, fails, and the look is repeated. Times and intermediate states then come out as recorded.
 
+mod look;
 mod recreate;
 mod revision;
 mod rolling;
@@ -22,30 +23,10 @@ use super::index::{Index, resolve};
 use super::{Controller, Ctx, pods};
 use replank_apiserver::ApiError;
 
+use look::{Look, Split};
+
 /// Repetitions after failures, then the Deployment waits for a change (`maxRetries`).
 pub(super) const RETRIES_MAX: u32 = 15;
-
-/// One look at a Deployment.
-struct Look<'a, 'b> {
-    ctx: &'a mut Ctx<'b>,
-    slot: u32,
-    /// The Deployment as it was found, with what this look has written into it.
-    deployment: Deployment,
-    /// Its ReplicaSets, oldest first.
-    sets: Vec<Arc<ReplicaSet>>,
-}
-
-/// The ReplicaSet of the present template, and the others.
-struct Split {
-    new: Option<Arc<ReplicaSet>>,
-    old: Vec<Arc<ReplicaSet>>,
-}
-
-impl Split {
-    fn all(&self) -> Vec<Arc<ReplicaSet>> {
-        self.old.iter().cloned().chain(self.new.clone()).collect()
-    }
-}
 
 /// Looks at a Deployment.
 pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, slot: u32) -> Result<(), ApiError> {
@@ -67,26 +48,6 @@ pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, slot: u32) -> Result<(), Ap
     match look.strategy() {
         DeploymentStrategyType::Recreate => look.recreate(),
         DeploymentStrategyType::RollingUpdate => look.roll(),
-    }
-}
-
-impl Look<'_, '_> {
-    fn replicas(&self) -> i32 {
-        self.deployment.spec.replicas.unwrap_or(1)
-    }
-
-    fn strategy(&self) -> DeploymentStrategyType {
-        self.deployment.spec.strategy.r#type.unwrap_or(DeploymentStrategyType::RollingUpdate)
-    }
-
-    /// Replicas that a change of the Deployment asks for, or a pause: sizes only, no rollout (`sync`).
-    fn scale_only(&mut self) -> Result<(), ApiError> {
-        let split = self.split(false)?;
-        self.scale(&split)?;
-        if self.deployment.spec.paused {
-            self.clean_up(&split.old)?;
-        }
-        self.write_status(&split)
     }
 }
 

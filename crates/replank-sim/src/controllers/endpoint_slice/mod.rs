@@ -2,6 +2,7 @@
 
 mod desired;
 mod fill;
+mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,12 +22,8 @@ use super::{Controller, Ctx, pods};
 use desired::{Desired, Group, PortsKey, families, ports_key};
 use replank_apiserver::{ApiError, DeleteOptions};
 
-/// Label with the Service's name.
-pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
-/// Label with who keeps a slice.
-const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
-/// Label of the slices of a Service without an address.
-const HEADLESS: &str = "service.kubernetes.io/headless";
+pub use plan::SERVICE_NAME;
+use plan::{HEADLESS, MANAGED_BY, Plan};
 const MANAGER: &str = "endpointslice-controller.k8s.io";
 /// After what time a Service is looked at whose slices somebody else changed (`endpointSliceChangeMinSyncDelay`).
 const OTHERS_CHANGES: Span = Span::from_secs(1);
@@ -186,14 +183,6 @@ pub(super) fn sync(
     }
 }
 
-/// What is to be written.
-#[derive(Default)]
-struct Plan {
-    create: Vec<EndpointSlice>,
-    update: Vec<EndpointSlice>,
-    delete: Vec<Arc<EndpointSlice>>,
-}
-
 impl Plan {
     /// Adds what the slices of one family need (`reconcileByAddressType`).
     fn add(&mut self, service: &Service, family: &str, existing: Vec<Arc<EndpointSlice>>, desired: Desired) {
@@ -220,15 +209,6 @@ impl Plan {
         self.create.append(&mut plan.create);
         self.update.append(&mut plan.update);
         self.delete.append(&mut plan.delete);
-    }
-
-    /// A slice that would be deleted becomes one that would be made.
-    fn reuse(&mut self) {
-        while !self.delete.is_empty() && !self.create.is_empty() {
-            let (Some(new), known) = (self.create.pop(), self.delete.remove(0)) else { return };
-            let meta = Meta { labels: new.meta.labels.clone(), ..known.meta.clone() };
-            self.update.push(EndpointSlice { meta, ..new });
-        }
     }
 
     fn carry_out(self, ctx: &mut Ctx<'_>, memory: &mut Endpoints, service: &Service) -> Result<(), ApiError> {

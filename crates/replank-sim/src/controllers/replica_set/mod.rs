@@ -1,49 +1,28 @@
 //! ReplicaSets and ReplicationControllers: as many pods as wanted (pkg/controller/replicaset, of which
 //! pkg/controller/replication is a wrapper).
 
+mod replicated;
 mod status;
 mod victims;
 
 use std::sync::Arc;
 
+use super::{Controller, Ctx, Done, pods};
+use replank_apiserver::ApiError;
 use replank_model::object::pod::{Pod, PodTemplate};
 use replank_model::object::workload::{ReplicaSet, ReplicaSetStatus, ReplicationController};
 use replank_model::selector::Selector;
-use replank_model::text::Uid;
 use replank_model::time::Span;
-use replank_model::view::{Ix, Tabled, View};
-use rustc_hash::FxHashMap;
-
-use super::index::Index;
-use super::{Controller, Ctx, Done, pods};
-use crate::ties::SharedTies;
-use replank_apiserver::ApiError;
+use replank_model::view::{Ix, View};
 
 pub(crate) use status::is_available;
 pub(crate) use victims::{choose_plainly, compare_plainly};
 
+pub(crate) use replicated::Replicated;
+pub(super) use replicated::{Burst, Bursts, Parts};
+
 /// Pods made or deleted in one look at most (`BurstReplicas`).
 const BURST: usize = 500;
-
-/// What both kinds are made of.
-pub(crate) trait Replicated: Tabled {
-    /// The controller that looks at it.
-    const CONTROLLER: Controller;
-    /// Whether `status.terminatingReplicas` is kept.
-    const COUNTS_TERMINATING: bool;
-    /// Pods wanted.
-    fn replicas(&self) -> i32;
-    /// Which pods are its own; `None` if the selector cannot be read.
-    fn selector(&self) -> Option<Selector>;
-    /// What its pods look like.
-    fn template(&self) -> Option<&PodTemplate>;
-    /// Seconds of readiness that make a pod available.
-    fn min_ready_seconds(&self) -> i32;
-    /// Observed state.
-    fn status(&self) -> &ReplicaSetStatus;
-    /// Observed state, to be changed.
-    fn status_mut(&mut self) -> &mut ReplicaSetStatus;
-}
 
 impl Replicated for ReplicaSet {
     const CONTROLLER: Controller = Controller::ReplicaSet;
@@ -93,28 +72,6 @@ impl Replicated for ReplicationController {
 
 /// Time of one batch of creations. Recorded: 8 to 12 ms.
 const BATCH: Span = Span::from_millis(10);
-
-/// What the replica controllers share.
-pub(super) struct Parts<'a> {
-    pub(super) index: &'a Index,
-    pub(super) bursts: &'a mut Bursts,
-    pub(super) ties: &'a mut Option<SharedTies>,
-}
-
-/// Sets whose pods are being made, batch by batch, by controller and slot.
-pub(super) type Bursts = FxHashMap<(Controller, u32), Burst>;
-
-/// Pods that are being made in batches of 1, 2, 4…: where one fails, the following batches are not tried
-/// (`slowStartBatch`).
-#[derive(Debug)]
-pub(super) struct Burst {
-    uid: Uid,
-    remaining: usize,
-    batch: usize,
-    /// What was there before.
-    active: Vec<Arc<Pod>>,
-    terminating: i32,
-}
 
 /// Looks at a set.
 pub(super) fn sync<R: Replicated>(

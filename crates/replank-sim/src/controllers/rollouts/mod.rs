@@ -11,7 +11,10 @@
 //! Rollouts with a template of their own, with steps, traffic routing, analyses or a blue-green strategy are left as they are: their
 //! ReplicaSets are kept by the ReplicaSet controller alone. Nothing happens unless [`Rollouts::assume`] is called.
 
+mod kind;
 mod sync;
+
+pub(super) use kind::{GROUP, KIND};
 
 #[cfg(test)]
 mod tests;
@@ -28,10 +31,6 @@ use crate::durations::Assumption;
 use crate::event::{ControlDue, Event, RolloutDue as Due};
 use crate::timing::Range;
 use replank_apiserver::draw::Purpose;
-
-/// Its API group and kind.
-pub(super) const GROUP: &str = "argoproj.io";
-pub(super) const KIND: &str = "Rollout";
 /// From a change to the look that it causes: the controller's queue is limited to some looks a second, and each makes several
 /// requests.
 const REACTION: Range = Range {

@@ -4,12 +4,13 @@ mod claims;
 mod identity;
 mod replicas;
 mod revisions;
+mod rules;
 
 use std::sync::Arc;
 
-use replank_model::object::pod::{Pod, PodPhase};
+use replank_model::object::pod::Pod;
 use replank_model::object::workload::{
-    ControllerRevision, PodManagementPolicy, StatefulSet, StatefulSetStatus, UpdateStrategyType,
+    ControllerRevision, StatefulSet, StatefulSetStatus, UpdateStrategyType,
 };
 use replank_model::selector::Selector;
 use replank_model::time::{Span, Time};
@@ -19,9 +20,11 @@ use super::history::History;
 use super::index::Index;
 use super::replica_set::is_available;
 use super::{Controller, Ctx, history, pods};
-use identity::{REVISION_LABEL, ordinal, parent};
+use identity::{ordinal, parent};
 use replank_apiserver::ApiError;
 use replicas::Look;
+
+use rules::{is_ordered, is_running_and_ready, revision_label, strategy};
 
 /// Looks at a StatefulSet.
 pub(super) fn sync(
@@ -85,15 +88,6 @@ fn complete(set: &StatefulSet, status: &mut StatefulSetStatus) {
     }
 }
 
-fn strategy(set: &StatefulSet) -> UpdateStrategyType {
-    set.spec.update_strategy.r#type.unwrap_or(UpdateStrategyType::RollingUpdate)
-}
-
-/// Whether one pod waits for the other.
-fn is_ordered(set: &StatefulSet) -> bool {
-    set.spec.pod_management_policy != Some(PodManagementPolicy::Parallel)
-}
-
 fn write(ctx: &mut Ctx<'_>, set: &StatefulSet, status: &StatefulSetStatus) -> Result<(), ApiError> {
     let known = &set.status;
     let same = status.observed_generation <= known.observed_generation
@@ -132,12 +126,4 @@ fn look_again(
         .map(|since| since + whole - now)
         .min();
     ctx.enqueue_after(Controller::StatefulSet, slot, next.unwrap_or(whole));
-}
-
-fn is_running_and_ready(pod: &Pod) -> bool {
-    pod.status.phase == PodPhase::Running && pod.is_ready()
-}
-
-fn revision_label(pod: &Pod) -> &str {
-    pod.meta.labels.value(REVISION_LABEL).unwrap_or("")
 }

@@ -4,29 +4,17 @@
 
 mod outcome;
 mod steps;
+mod subject;
+
+use replank_facts::plan::{ChosenBy, TaintChange};
+use replank_rehearse::{Ending, Stop, Verdict};
+pub(crate) use subject::Request;
 #[cfg(test)]
 mod tests;
 
-use replank_facts::groups::LearntGroup;
-use replank_facts::plan::{ChosenBy, Plan, TaintChange};
-use replank_rehearse::{Ending, RehearsalResult, Stop, Verdict};
-
-use super::About;
 use super::markdown::escape;
 use super::words::{count, span};
-
-/// What a change request is made from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Request<'a> {
-    /// What came of the rehearsal.
-    pub(crate) result: &'a RehearsalResult,
-    /// What was rehearsed.
-    pub(crate) plan: &'a Plan,
-    /// Node groups as they were before.
-    pub(crate) groups: &'a [LearntGroup],
-    /// What the report says beside the result.
-    pub(crate) about: About<'a>,
-}
+use replank_facts::groups::LearntGroup;
 
 /// The page.
 pub(crate) fn request(request: &Request<'_>) -> String {

@@ -1,7 +1,9 @@
 //! The page as a whole, and what each part depends on.
 
+use crate::report::About;
 use replank_facts::plan::{Care, OnFailure, Plan, Retain, Retained, Target};
 use replank_model::time::Span;
+use replank_rehearse::RehearsalResult;
 use replank_rehearse::Verdict;
 
 use super::super::{Timeline, sample};

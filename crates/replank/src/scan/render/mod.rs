@@ -5,6 +5,7 @@
 
 mod join;
 mod program;
+mod rendered;
 
 use std::path::{Path, PathBuf};
 
@@ -17,41 +18,14 @@ use program::{HELM, KUSTOMIZE, Limits, Renderer};
 
 use crate::printer::Printer;
 
-/// What a directory is to a renderer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
-    Chart,
-    Kustomization,
-}
-
-/// What came of one directory.
-struct Rendered {
-    directory: PathBuf,
-    of: Of,
-    /// Its findings, at lines of what was printed.
-    report: Report,
-    /// Whether all that was printed can be read.
-    is_whole: bool,
-    /// Lines of what was printed that say which template comes next.
-    sources: Vec<(u32, String)>,
-}
-
-impl Rendered {
-    /// The template that a line of what was printed comes from. The chart's name comes first.
-    fn source_at(&self, line: u32) -> Option<&str> {
-        let before = self.sources.partition_point(|(of, _)| *of <= line);
-        before.checked_sub(1).map(|last| &*self.sources[last].1)
-    }
-}
+pub(super) use rendered::AllRendered;
+use rendered::{Of, Rendered, head_of, name_of};
 
 /// Helm writes above each document which template it comes from.
 fn sources(text: &str) -> Vec<(u32, String)> {
     let of = |(line, number): (&str, u32)| Some((number, line.strip_prefix("# Source: ")?.trim().to_owned()));
     text.lines().zip(1..).filter_map(of).collect()
 }
-
-/// What was rendered on a walk.
-pub(super) struct AllRendered(Vec<Rendered>);
 
 /// Renders what was found on the walk, within such a time for each directory.
 pub(super) fn render(
@@ -132,19 +106,4 @@ impl Rendering<'_> {
         }
         report
     }
-}
-
-/// What messages call a path, as the walk does.
-fn name_of(path: &Path) -> String {
-    path.strip_prefix(".").unwrap_or(path).to_string_lossy().into_owned()
-}
-
-/// The file that makes a directory what it is.
-fn head_of(directory: &Path, of: Of) -> String {
-    let names: &[&str] = match of {
-        Of::Chart => &["Chart.yaml"],
-        Of::Kustomization => &["kustomization.yaml", "kustomization.yml", "Kustomization"],
-    };
-    let name = names.iter().find(|name| directory.join(name).exists()).unwrap_or(&names[0]);
-    name_of(&directory.join(name))
 }

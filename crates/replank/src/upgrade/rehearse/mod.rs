@@ -2,12 +2,11 @@
 
 mod chain;
 mod json;
+mod rehearsed;
 mod text;
 
 use replank_advice::upgrade::plan::UpgradePlan;
 use replank_lifecycle::release::Release;
-use replank_model::time::{Span, Time};
-use replank_rehearse::Verdict;
 
 use super::plan::{Looked, Taken, input, uses};
 use crate::cli::{Format, RehearseArgs};
@@ -16,45 +15,9 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::printer::Printer;
 use crate::snapshot::HOW_TO_SNAPSHOT;
-use chain::{Came, Passed};
+use chain::Came;
 
-/// What came of it.
-pub(super) struct Rehearsed {
-    /// What was read, in a few words.
-    name: String,
-    plan: UpgradePlan,
-    seed: u64,
-    start: Time,
-    /// The steps, in order, as far as it came.
-    passed: Vec<Passed>,
-    /// What was assumed.
-    assumptions: Vec<String>,
-}
-
-impl Rehearsed {
-    /// How long it took, from the first step to the last that was begun.
-    fn took(&self) -> Span {
-        self.passed
-            .iter()
-            .filter(|passed| !matches!(passed.came, Came::NotBegun(_)))
-            .map(|passed| passed.took)
-            .sum()
-    }
-
-    fn verdict(&self) -> Verdict {
-        let blocked = self.passed.iter().any(|passed| match &passed.came {
-            Came::Blocked(_) | Came::NotBegun(_) => true,
-            Came::Done | Came::AsIfCleared(_) | Came::LeftToProvisioner => false,
-        });
-        let noticed = self.plan.findings().next().is_some()
-            || self.passed.iter().any(|passed| !passed.fails.is_empty() || passed.violations > 0);
-        match (blocked, noticed) {
-            (true, _) => Verdict::Blocked,
-            (false, true) => Verdict::Findings,
-            (false, false) => Verdict::Passes,
-        }
-    }
-}
+pub(super) use rehearsed::Rehearsed;
 
 /// Rehearses the way, and reports.
 ///

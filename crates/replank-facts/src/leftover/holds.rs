@@ -1,0 +1,136 @@
+//! What a leftover is, and who stands behind it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use replank_model::text::{GroupName, NodeName, RunId, Text};
+use replank_model::time::Time;
+use replank_model::view::View;
+use replank_protocol::command::Effect;
+use replank_protocol::mark;
+
+/// How all annotations, labels and tags of ours begin.
+pub(super) const OURS: &str = "replank.dev/";
+
+/// What one run has left on one node or group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Leftover {
+    /// Where it is.
+    pub on: On,
+    /// What it is, in a few words: `marked as draining`.
+    pub what: String,
+    /// Annotations or tags that it consists of.
+    pub keys: Vec<Text>,
+    /// Whose it is, where that can be read.
+    pub run: Option<RunId>,
+    /// Since when, where that is written.
+    pub since: Option<Time>,
+    /// Whether it holds.
+    pub state: State,
+    /// What clears it, in this order. A cordon or a label of somebody else's stays.
+    pub effects: Vec<Effect>,
+    /// The same for a person, a line each.
+    pub lines: Vec<String>,
+    /// What no command brings back, where there is something.
+    pub stays: Option<String>,
+}
+
+/// Where something was left.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum On {
+    /// On a node.
+    Node(NodeName),
+    /// On a node group.
+    Group(GroupName),
+}
+
+/// Whether something that was left still holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It does: its run is at work, or has died a short while ago.
+    Running {
+        /// Until when.
+        until: Time,
+    },
+    /// It does not.
+    Expired {
+        /// Since when; `None` where nothing of the run says so.
+        at: Option<Time>,
+    },
+    /// It cannot be read: nobody's.
+    Unreadable,
+}
+
+impl State {
+    /// One word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running { .. } => "running",
+            Self::Expired { .. } => "expired",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+impl Leftover {
+    /// Whether it is of a run that is over for all that is written.
+    #[must_use]
+    pub fn is_expired(&self) -> bool {
+        match self.state {
+            State::Expired { .. } => true,
+            State::Running { .. } | State::Unreadable => false,
+        }
+    }
+}
+
+/// `marked as doomed by run web since …; expired at …: the run ended without clearing it`
+impl fmt::Display for Leftover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        if let Some(run) = &self.run {
+            write!(f, " by run {run}")?;
+        }
+        if let Some(since) = self.since {
+            write!(f, " since {since}")?;
+        }
+        match self.state {
+            State::Running { until } => {
+                write!(f, ", valid until {until}: another run is at work here, or has died")
+            }
+            State::Expired { at: Some(at) } => {
+                write!(f, "; expired at {at}: the run ended without clearing it")
+            }
+            State::Expired { at: None } => f.write_str("; no mark of it holds on any node"),
+            State::Unreadable => f.write_str(": nobody's"),
+        }
+    }
+}
+
+/// Until when the marks of each run hold.
+#[derive(Debug)]
+pub struct Holds {
+    pub(super) now: Time,
+    pub(super) until: BTreeMap<RunId, Time>,
+}
+
+impl Holds {
+    /// Reads the marks on all nodes.
+    pub fn of(view: &View, now: Time) -> Self {
+        let mut until = BTreeMap::new();
+        for found in view.nodes.unordered().filter_map(|(_, node)| mark::of(node)) {
+            let last = until.entry(found.run).or_insert(found.mark.expires);
+            *last = found.mark.expires.max(*last);
+        }
+        Self { now, until }
+    }
+
+    /// Whether something of a run's holds that has no moment of its own, or has the given one.
+    pub(super) fn state(&self, run: Option<&RunId>, own: Option<Time>) -> State {
+        let last = run.and_then(|run| self.until.get(run).copied()).max(own);
+        match last {
+            Some(until) if until > self.now => State::Running { until },
+            at => State::Expired { at },
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! What a check found, whatever the form it is shown in.
+
+use replank_model::time::Time;
+use replank_rehearse::FindingEntry;
+
+use crate::report::words::count;
+
+/// What was looked at, and what came of it.
+#[derive(Debug)]
+pub(super) struct Checked {
+    /// What was read, in a few words.
+    pub(super) name: String,
+    /// Files that were named.
+    pub(super) sources: Vec<String>,
+    /// When it was.
+    pub(super) now: Time,
+    /// The plan's name, if there is a plan.
+    pub(super) plan: Option<String>,
+    /// Nodes that are replaced.
+    pub(super) nodes: usize,
+    /// The worst first.
+    pub(super) findings: Vec<FindingEntry>,
+}
+
+/// For whom the findings are: the plan, or everything.
+pub(super) fn scope(checked: &Checked) -> String {
+    let nodes = count(checked.nodes, "node");
+    match &checked.plan {
+        Some(plan) => format!("{plan} replaces {nodes} of {}", checked.name),
+        None => format!("all {nodes} of {}, as if every group were rolled like with like", checked.name),
+    }
+}

@@ -1,0 +1,83 @@
+//! What a rehearsal begins with.
+
+use replank_core::scale::Autoscaler;
+use replank_facts::group_facts::Facts;
+use replank_facts::groups::{GroupBy, LearntGroup};
+use replank_facts::plan::Plan;
+use replank_model::text::Text;
+use replank_model::time::Time;
+use replank_model::view::View;
+use replank_rehearse::{Demand, count_budgets};
+use replank_sim::Assumption;
+use replank_sim::load::Load;
+use replank_sim::script::Script;
+use serde::Serialize;
+
+use super::groups;
+use super::groups::Grouped;
+use crate::failure::Failure;
+use crate::snapshot::Cluster;
+
+/// What is rehearsed.
+pub(crate) struct Scene {
+    /// What was read, in a few words.
+    pub(crate) name: String,
+    /// Everything there is.
+    pub(crate) view: View,
+    /// Node groups as the snapshot shows them.
+    pub(crate) groups: Vec<LearntGroup>,
+    /// What makes nodes a group.
+    pub(crate) group_by: GroupBy,
+    /// When it was.
+    pub(crate) now: Time,
+    /// What is to be done.
+    pub(crate) plan: Plan,
+    /// What happens besides, interruptions among it.
+    pub(crate) script: Script,
+    /// What the targets of autoscalers are asked to do.
+    pub(crate) loads: Vec<Load>,
+    /// Until when it goes on though the run is over, if at all.
+    pub(crate) until: Option<Time>,
+    /// What clients ask of workloads.
+    pub(crate) demands: Vec<Demand>,
+    /// What the cloud says of its groups.
+    pub(crate) facts: Vec<Facts>,
+    /// What had to be assumed of its groups.
+    pub(crate) assumption: Option<Assumption>,
+    /// Objects that were written in older API versions.
+    pub(crate) older: Option<Assumption>,
+    /// What had to be assumed of the autoscaler.
+    pub(crate) assumptions: Vec<Assumption>,
+    /// Who keeps the number of nodes to what is needed, where somebody does.
+    pub(crate) autoscaler: Option<Autoscaler>,
+}
+
+impl Scene {
+    pub(crate) fn new(name: String, cluster: Cluster, plan: Plan, label: &Text) -> Result<Self, Failure> {
+        let Cluster { mut view, now, older } = cluster;
+        count_budgets(&mut view, now);
+        let Grouped { groups, by, assumption } = groups::choose(&view, &plan, label, now)?;
+        Ok(Self {
+            name,
+            view,
+            groups,
+            group_by: by,
+            now,
+            plan,
+            script: Script::default(),
+            loads: Vec::new(),
+            until: None,
+            demands: Vec::new(),
+            assumption,
+            older,
+            assumptions: Vec::new(),
+            autoscaler: None,
+            facts: Vec::new(),
+        })
+    }
+}
+
+pub(super) fn json(value: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(Failure::internal)?;
+    Ok(text + "\n")
+}

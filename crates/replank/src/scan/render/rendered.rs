@@ -1,0 +1,50 @@
+//! What was rendered from what is not plain manifests.
+
+use std::path::{Path, PathBuf};
+
+use replank_lifecycle::scan::Report;
+
+/// What a directory is to a renderer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    Chart,
+    Kustomization,
+}
+
+/// What came of one directory.
+pub(super) struct Rendered {
+    pub(super) directory: PathBuf,
+    pub(super) of: Of,
+    /// Its findings, at lines of what was printed.
+    pub(super) report: Report,
+    /// Whether all that was printed can be read.
+    pub(super) is_whole: bool,
+    /// Lines of what was printed that say which template comes next.
+    pub(super) sources: Vec<(u32, String)>,
+}
+
+impl Rendered {
+    /// The template that a line of what was printed comes from. The chart's name comes first.
+    pub(super) fn source_at(&self, line: u32) -> Option<&str> {
+        let before = self.sources.partition_point(|(of, _)| *of <= line);
+        before.checked_sub(1).map(|last| &*self.sources[last].1)
+    }
+}
+
+/// What was rendered on a walk.
+pub(in crate::scan) struct AllRendered(pub(super) Vec<Rendered>);
+
+/// What messages call a path, as the walk does.
+pub(super) fn name_of(path: &Path) -> String {
+    path.strip_prefix(".").unwrap_or(path).to_string_lossy().into_owned()
+}
+
+/// The file that makes a directory what it is.
+pub(super) fn head_of(directory: &Path, of: Of) -> String {
+    let names: &[&str] = match of {
+        Of::Chart => &["Chart.yaml"],
+        Of::Kustomization => &["kustomization.yaml", "kustomization.yml", "Kustomization"],
+    };
+    let name = names.iter().find(|name| directory.join(name).exists()).unwrap_or(&names[0]);
+    name_of(&directory.join(name))
+}

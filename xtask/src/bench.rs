@@ -6,8 +6,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -16,6 +15,8 @@ use replank_testkit::big::BigCluster;
 use serde_json::Value;
 
 use crate::list::List;
+
+pub(crate) use super::memory::watch;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -205,26 +206,6 @@ fn measure(binary: &Path, snapshot: &Path, plan: &Path, cluster: BigCluster) -> 
         events: number("events")?,
         peak_kib,
     })
-}
-
-/// Waits for the end and gives the most memory that the process ever held.
-pub(crate) fn watch(child: &mut Child) -> Result<u64> {
-    const LOOK: Duration = Duration::from_millis(5);
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    while child.try_wait()?.is_none() {
-        if let Ok(text) = std::fs::read_to_string(&status) {
-            peak = peak.max(peak_of(&text));
-        }
-        sleep(LOOK);
-    }
-    Ok(peak)
-}
-
-/// `VmHWM:     1234 kB`
-fn peak_of(status: &str) -> u64 {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
 fn machine() -> String {

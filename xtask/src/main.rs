@@ -8,12 +8,15 @@ mod docs;
 mod layers;
 mod licences;
 mod list;
+mod memory;
 mod openb;
+mod workspace;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use workspace::root;
 
 /// Chores of the workspace.
 #[derive(Debug, Parser)]
@@ -56,10 +59,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// The workspace's directory.
-fn root() -> PathBuf {
-    let own = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    own.parent().expect("xtask lies in the workspace").to_owned()
 }

@@ -3,9 +3,7 @@
 //! A driver, simulated or live, has no choices to make. Every precondition it must check is in the command; a command
 //! whose precondition fails has no effect and says so.
 
-use std::fmt;
-
-use replank_model::text::{RunId, Text};
+use replank_model::text::RunId;
 use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +13,8 @@ pub use crate::effect::{
 pub use crate::outcome::{Answer, Outcome, Refusal};
 pub use crate::role::{Mark, NodeRole};
 pub use crate::target::{NodeTarget, PodTarget, Restartable, WorkloadTarget};
+
+pub use super::key::CommandKey;
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,15 +28,4 @@ pub struct Command {
     pub effect: Effect,
     /// After this moment the command must not be carried out any more.
     pub deadline: Time,
-}
-
-/// Idempotency key: derived from the run, the effect and the incarnations it touches, never from a counter.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct CommandKey(pub Text);
-
-impl fmt::Display for CommandKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
 }

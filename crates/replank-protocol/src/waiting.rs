@@ -4,7 +4,7 @@ use std::fmt;
 
 use replank_model::object::cloud::GroupSize;
 use replank_model::object::meta::Key;
-use replank_model::text::{GroupName, InstanceId, MessageId, NodeName, RunId, Text, Zone};
+use replank_model::text::{GroupName, RunId, Text, Zone};
 use replank_model::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +12,14 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::mark::{Ailment, Illness};
 use crate::migration::Wait;
+use crate::policy::BatchKind;
 use crate::policy::Refused;
 use crate::policy::StuckAction;
 use crate::provisioner::Provisioner;
 use crate::release::Release;
-use crate::scaling::{Blocks, GroupWhy, Hold};
+use crate::scaling::{GroupWhy, Hold};
+
+pub use super::subject::{Hope, Subject};
 
 /// One thing that waits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,28 +29,6 @@ pub struct Waiting {
     pub what: Subject,
     /// What it waits on.
     pub on: WaitingOn,
-}
-
-/// What waits.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Subject {
-    /// The run as a whole.
-    Run,
-    /// A group.
-    Group(GroupName),
-    /// A group's bounds, once the run is over.
-    Bounds(GroupName),
-    /// An instance that has not become a Ready node.
-    Instance(InstanceId),
-    /// A node's replacement.
-    Node(NodeName),
-    /// A pod's eviction.
-    Pod(Key),
-    /// An object that something was found about, by kind and name.
-    Object(Text),
-    /// A message of a queue.
-    Message(MessageId),
 }
 
 /// What is waited on, with its numbers.
@@ -425,18 +406,6 @@ pub enum WaitingOn {
 /// pauses between the tries grow to a minute.
 pub const DENIED_TRIES_MAX: u32 = 5;
 
-/// Whether waiting can help.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Hope {
-    /// Time alone, or what is already in motion, will end the wait.
-    Moving,
-    /// Somebody else's doing may end it: a budget's pods become healthy, room appears.
-    Possible,
-    /// Only a person can end it.
-    None,
-}
-
 impl WaitingOn {
     /// One word for the kind of reason: what figures and metrics are grouped by.
     #[must_use]
@@ -742,17 +711,82 @@ impl fmt::Display for WaitingOn {
     }
 }
 
-impl fmt::Display for Subject {
+/// Why a pod keeps its node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Blocks {
+    /// Nobody would make it again.
+    Bare,
+    /// Its controller is of a kind that is not known to make it again.
+    CustomController(Text),
+    /// It belongs to the system, and has no disruption budget.
+    System {
+        /// Until when that counts.
+        until: Time,
+    },
+    /// Its work would be lost, for it is a batch pod.
+    Batch(BatchKind),
+    /// It says so: `safe-to-evict=false`.
+    NotSafe,
+    /// It has data on the node, in this volume.
+    LocalStorage(Text),
+    /// Its controller has too few replicas.
+    FewReplicas {
+        /// How many it has.
+        replicas: i32,
+        /// How many it must have.
+        min: i32,
+    },
+    /// Its disruption budget does not let it go now.
+    Budget(WaitingOn),
+    /// It cannot be read.
+    Unreadable,
+    /// Its Workflow has not recorded its result yet.
+    Unrecorded,
+    /// No cordon keeps it off: what is made in its place may be put onto the same node, again and again.
+    BearsCordon,
+}
+
+impl fmt::Display for Blocks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Run => write!(f, "run"),
-            Self::Group(group) => write!(f, "group {group}"),
-            Self::Bounds(group) => write!(f, "bounds of group {group}"),
-            Self::Instance(instance) => write!(f, "instance {instance}"),
-            Self::Node(node) => write!(f, "node {node}"),
-            Self::Pod(pod) => write!(f, "pod {pod}"),
-            Self::Object(object) => f.write_str(object),
-            Self::Message(message) => write!(f, "message {message}"),
+            Self::Bare => f.write_str("has no controller: nobody would make it again"),
+            Self::CustomController(kind) => {
+                write!(f, "is made by a {kind} (--skip-nodes-with-custom-controller-pods)")
+            }
+            Self::System { until } => {
+                write!(
+                    f,
+                    "belongs to kube-system and has no disruption budget (until {until}; --skip-nodes-with-system-pods)"
+                )
+            }
+            Self::Batch(kind) => write!(f, "would lose its work: {kind} (--skip-nodes-with-batch-pods)"),
+            Self::NotSafe => f.write_str("says safe-to-evict=false"),
+            Self::LocalStorage(volume) => {
+                write!(f, "has data on the node, in volume {volume} (--skip-nodes-with-local-storage)")
+            }
+            Self::FewReplicas { replicas, min } => {
+                write!(f, "is one of {replicas} replicas, of which there must be {min} (--min-replica-count)")
+            }
+            Self::Budget(on) => budget(f, on),
+            Self::Unreadable => f.write_str("cannot be read"),
+            Self::Unrecorded => f.write_str("has ended, and its Workflow has not recorded that"),
+            Self::BearsCordon => f.write_str("tolerates a cordon: what is made in its place may come back"),
         }
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "only what budgets keep comes here")]
+fn budget(f: &mut fmt::Formatter<'_>, on: &WaitingOn) -> fmt::Result {
+    match on {
+        WaitingOn::Budget { budget, healthy, needed } => {
+            write!(f, "is kept by budget {budget}: {healthy} healthy, {needed} needed")
+        }
+        WaitingOn::BudgetUncounted { budget, message } => write!(f, "is kept by budget {budget}: {message}"),
+        WaitingOn::Budgets { budgets } => {
+            let names: Vec<String> = budgets.iter().map(ToString::to_string).collect();
+            write!(f, "is under several budgets, which the eviction API refuses: {}", names.join(", "))
+        }
+        _ => f.write_str("is kept by its budget"),
     }
 }

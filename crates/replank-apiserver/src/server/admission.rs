@@ -12,10 +12,12 @@ use replank_model::object::pod::{Pod, PodSpec, PreemptionPolicy};
 use replank_model::object::volume::{ClaimPhase, PersistentVolumeClaim};
 use replank_model::object::{Kind, Object, Resource, render};
 use replank_model::text::{Name, NodeName, Text};
-use rustc_hash::FxHashMap;
 
 use super::error::ApiError;
 use super::store::Api;
+
+pub(crate) use super::admitted::Admitted;
+use super::admitted::Completed;
 
 /// Taints that every pod bears for a while, and for how many seconds (plugin DefaultTolerationSeconds, flags
 /// `--default-not-ready-toleration-seconds` and `--default-unreachable-toleration-seconds`).
@@ -25,31 +27,6 @@ const BORNE: [(&str, i64); 2] =
 const CLUSTER_CRITICAL: i32 = 2_000_000_000;
 /// Priority of the class `system-node-critical`, which every cluster has.
 const NODE_CRITICAL: i32 = 2_000_001_000;
-
-/// Specs that admission has completed, by the address of the template's: so that pods of one template go on sharing
-/// one spec. The template's own spec is kept beside, so that the address stays its own.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Admitted {
-    specs: FxHashMap<usize, (Arc<PodSpec>, Completed)>,
-}
-
-/// What admission makes of a template's spec.
-#[derive(Clone, Debug)]
-struct Completed {
-    spec: Arc<PodSpec>,
-    /// The node that the template names.
-    node: Option<NodeName>,
-}
-
-impl Admitted {
-    /// Templates that are remembered at most: a cluster with more forgets them all and begins again, at the price of one
-    /// copy per template.
-    const TEMPLATES_MAX: usize = 65_536;
-
-    pub(crate) fn forget_all(&mut self) {
-        self.specs.clear();
-    }
-}
 
 impl Api {
     /// Completes a new object, or refuses it.

@@ -4,67 +4,12 @@
 //! a count.
 
 use replank_model::object::Object;
-use replank_model::object::meta::{Key, ResourceVersion};
-use replank_model::text::{Namespace, Text, Uid};
-use replank_model::time::Time;
-use rustc_hash::FxHashMap;
-use serde_json::{Value, json};
+use replank_model::text::Namespace;
 
 use super::store::Api;
 
-/// Whether an event is a warning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventType {
-    /// All is as it should be.
-    Normal,
-    /// Something is wrong.
-    Warning,
-}
-
-impl EventType {
-    /// The word as the API writes it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Normal => "Normal",
-            Self::Warning => "Warning",
-        }
-    }
-}
-
-/// One event, as often as it was told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EventRecord {
-    /// Kind of the object it is about.
-    pub kind: Text,
-    /// API version of the object.
-    pub api_version: Text,
-    /// Namespace and name of the object.
-    pub key: Key,
-    /// Uid of the object.
-    pub uid: Uid,
-    /// Version of the object when it was first told.
-    pub version: ResourceVersion,
-    /// Whether it is a warning.
-    pub r#type: EventType,
-    /// One CamelCase word.
-    pub reason: &'static str,
-    /// A sentence.
-    pub message: String,
-    /// How often it was told.
-    pub count: u32,
-    /// When it was first told.
-    pub first: Time,
-    /// When it was last told.
-    pub last: Time,
-}
-
-/// All events that were kept.
-#[derive(Debug, Default)]
-pub(crate) struct EventLog {
-    records: Vec<EventRecord>,
-    known: FxHashMap<(Uid, &'static str, String), usize>,
-}
+pub(crate) use super::event_log::EventLog;
+pub use super::event_log::{EventRecord, EventType};
 
 impl Api {
     /// Tells about an object.
@@ -98,31 +43,5 @@ impl Api {
         let is_meant =
             move |record: &&EventRecord| namespace.is_none_or(|namespace| record.key.namespace == *namespace);
         self.events.records.iter().filter(is_meant)
-    }
-}
-
-impl EventRecord {
-    /// The event as the API server lists it.
-    #[must_use]
-    pub fn to_value(&self) -> Value {
-        let namespace = if self.key.namespace.is_empty() { "default" } else { self.key.namespace.as_str() };
-        // A component names its events by the moment; here by what tells them apart.
-        let number =
-            xxhash_rust::xxh3::xxh3_64(format!("{}/{}/{}", self.uid, self.reason, self.message).as_bytes());
-        json!({
-            "metadata": {
-                "name": format!("{}.{number:016x}", self.key.name), "namespace": namespace,
-                "uid": format!("{}-{number:016x}", self.uid.as_str().get(..19).unwrap_or_default()),
-                "creationTimestamp": self.first, "resourceVersion": self.version,
-            },
-            "involvedObject": {
-                "kind": &*self.kind, "namespace": self.key.namespace, "name": self.key.name, "uid": self.uid,
-                "apiVersion": &*self.api_version, "resourceVersion": self.version,
-            },
-            "reason": self.reason, "message": self.message, "source": {"component": "controllermanager"},
-            "firstTimestamp": self.first, "lastTimestamp": self.last, "count": self.count,
-            "type": self.r#type.as_str(), "eventTime": null,
-            "reportingComponent": "controllermanager", "reportingInstance": "",
-        })
     }
 }

@@ -1,10 +1,12 @@
 //! The server itself: names, uids, versions, admission, preconditions, finalizers, quotas, eviction.
 
 mod admission;
+mod admitted;
 mod budget;
 mod delete;
 mod effect;
 mod error;
+mod event_log;
 mod events;
 mod eviction;
 mod job;

@@ -13,7 +13,7 @@ use super::options::DownOptions;
 use replank_facts::budget::Ledger;
 use replank_facts::drain::{SAFE_TO_EVICT, batch_kind, daemon_set, is_daemon, is_unrecorded};
 use replank_protocol::policy::BatchKind;
-use replank_protocol::scaling::Blocks;
+use replank_protocol::waiting::Blocks;
 use replank_schedule::predicate::tolerates_cordon;
 
 /// Annotation: volumes of the node that a pod may lose, by name.

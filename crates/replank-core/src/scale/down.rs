@@ -31,10 +31,10 @@ use replank_facts::budget::Ledger;
 use replank_facts::groups::instance_id_of;
 use replank_facts::plan::Standing;
 use replank_protocol::mark;
-use replank_protocol::scaling::Blocks;
 use replank_protocol::scaling::Event;
 use replank_protocol::scaling::Hold;
 use replank_protocol::scaling::Limit;
+use replank_protocol::waiting::Blocks;
 use replank_schedule::{Scheduler, Trial, Unschedulable};
 
 /// Annotation of a node that is never taken away.

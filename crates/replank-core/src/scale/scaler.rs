@@ -36,8 +36,8 @@ use replank_protocol::command::{
     CommandKey, Effect, GroupEffect, KubernetesEffect, Mark, NodeRole, NodeTarget, PodTarget, Replacement,
 };
 use replank_protocol::mark;
-use replank_protocol::scaling::Blocks;
 use replank_protocol::scaling::Hold;
+use replank_protocol::waiting::Blocks;
 use replank_protocol::waiting::{Subject, WaitingOn};
 use replank_schedule::Scheduler;
 

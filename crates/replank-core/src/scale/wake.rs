@@ -1,8 +1,8 @@
 //! When something falls due by the clock alone: nothing is looked at again before, unless something changes.
 
 use replank_model::time::Time;
-use replank_protocol::scaling::Blocks;
 use replank_protocol::scaling::Hold;
+use replank_protocol::waiting::Blocks;
 
 use super::down::Keep;
 use super::pending::NotAsked;

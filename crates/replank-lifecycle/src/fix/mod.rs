@@ -4,10 +4,12 @@
 //! After that the text is read again, and must say exactly what the converted objects say; otherwise it stays as it was, and
 //! the reason is told. What is written in Kubernetes' own groups is of the types that 1.36 serves ([`crate::schema`]).
 
+mod fixing;
 mod lay;
 mod lines;
 mod object;
 mod outcome;
+mod outcome_of_object;
 mod release;
 mod rules;
 #[cfg(test)]
@@ -15,72 +17,20 @@ mod tests;
 
 use std::cell::RefCell;
 use std::ops::Range;
-use std::sync::Arc;
 
+use crate::source::{Document, Place};
+use crate::table::Gvk;
+use crate::tree::{self, Notation, Origins, Tree};
+use lay::{Edit, apply};
 pub use lines::{Hunk, unified};
 pub use outcome::{Change, Fixed, Left, Why, WhyRule};
 pub use release::{FixedRelease, FixedReleases, fix_releases};
 
-use crate::judge::Measure;
-use crate::scan::{self, Hint};
-use crate::schema::Schema;
-use crate::source::{self, Document, Found, Place};
-use crate::table::Gvk;
-use crate::tree::{self, Notation, Origins, Tree};
-use lay::{Edit, apply};
+pub use fixing::fix;
+use fixing::{Fixing, notation_of};
 
 /// Objects of one document that are tried one by one where they cannot be changed together.
 const TRIED_MAX: usize = 200;
-
-/// Fixes a text. `lets_be` says of which lines nothing is to be changed: those that somebody has made an exception for.
-pub fn fix(
-    measure: &Measure,
-    schema: &Schema,
-    name: &Arc<str>,
-    text: &str,
-    hint: &Hint,
-    lets_be: &dyn Fn(u32) -> bool,
-) -> Fixed {
-    let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-    let mut fixing = Fixing {
-        measure,
-        schema,
-        name,
-        text,
-        line_starts,
-        lets_be,
-        edits: Vec::new(),
-        changes: Vec::new(),
-        left: Vec::new(),
-    };
-    if scan::is_of_manifests(name, text, hint) {
-        source::read(name, text, &mut |found| match found {
-            Found::Document(document) => fixing.document(&document),
-            // The scan tells what cannot be read, and what is a template.
-            Found::Unread(_) | Found::Template { .. } => {}
-        });
-    }
-    let Fixing { edits, changes, left, .. } = fixing;
-    let (text, hunks) = lines::edited(text, edits);
-    Fixed { text, changes, left, hunks }
-}
-
-/// The notation that a document is written in.
-fn notation_of(text: &str) -> Notation {
-    if source::is_json(text) { Notation::Json } else { Notation::Yaml }
-}
-
-struct Fixing<'f> {
-    measure: &'f Measure,
-    schema: &'f Schema,
-    name: &'f Arc<str>,
-    text: &'f str,
-    line_starts: Vec<usize>,
-    lets_be: &'f dyn Fn(u32) -> bool,
-    edits: Vec<Edit>,
-    changes: Vec<Change>,
-    left: Vec<Left>,
-}
 
 /// What came of the objects of a document.
 struct Made {
@@ -180,18 +130,6 @@ impl Fixing<'_> {
             Ok(Some((again, _))) if again.says(&converted) => Ok(made),
             Ok(_) => Err("an anchor, an alias or `<<` stands where the change has to be made".to_owned()),
             Err(why) => Err(why),
-        }
-    }
-
-    fn place(&self, origins: &Origins, from: Option<usize>) -> Place {
-        let at = from.map_or(0, |from| origins.nodes[from].range.start);
-        let line = self.line_starts.partition_point(|start| *start <= at);
-        let line_start = self.line_starts[line - 1];
-        let number = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
-        Place {
-            source: self.name.clone(),
-            line: number(line),
-            column: number(self.text[line_start..at].chars().count() + 1),
         }
     }
 }

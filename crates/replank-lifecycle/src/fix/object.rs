@@ -1,6 +1,6 @@
 //! The objects of a document, converted one by one.
 
-use super::outcome::{Change, Why};
+use super::outcome::Why;
 use super::rules;
 use crate::convert::{self, Hold, Note, Way};
 use crate::finding::Beside;
@@ -9,9 +9,11 @@ use crate::object as head;
 use crate::scan::policy;
 use crate::scan::reference::FIELDS as REFERENCES;
 use crate::schema::Schema;
-use crate::source::{At, Node, Place};
+use crate::source::{At, Node};
 use crate::table::Gvk;
 use crate::tree::{Entry, OriginIndex, Tree};
+
+pub(super) use super::outcome_of_object::{Done, Outcome};
 
 /// Lists within lists that are followed.
 const NESTING_MAX: u32 = 8;
@@ -43,25 +45,6 @@ pub(super) fn each_judged(measure: &Measure, root: &Node<'_>, mut each: impl FnM
         });
     });
 }
-
-/// A change that was made, but for its place.
-pub(super) struct Done {
-    pub(super) name: String,
-    pub(super) namespace: Option<String>,
-    pub(super) field: Option<&'static str>,
-    pub(super) from: Gvk,
-    pub(super) to: Gvk,
-    pub(super) notes: Vec<Note>,
-}
-
-impl Done {
-    pub(super) fn at(self, place: Place) -> Change {
-        let Done { name, namespace, field, from, to, notes } = self;
-        Change { place, name, namespace, field, from, to, notes }
-    }
-}
-
-pub(super) type Outcome = Result<Done, Box<(Gvk, Why)>>;
 
 /// Which objects are converted: by their number in the document, the version they use, and the node that says it.
 pub(super) type Chosen<'c> = &'c dyn Fn(usize, &Gvk, Option<OriginIndex>) -> bool;

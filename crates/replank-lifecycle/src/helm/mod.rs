@@ -1,7 +1,9 @@
 //! What Helm keeps of a release: unpacked on the way, one at a time, and only what is needed of it.
 
 mod base64;
+mod malformed;
 mod pack;
+mod release;
 mod tiller;
 
 use std::io::{BufRead, BufReader, Read};
@@ -13,37 +15,8 @@ use serde::de::IgnoredAny;
 use base64::Base64;
 pub(crate) use pack::Packed;
 
-/// What one release says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Release {
-    pub(crate) name: String,
-    pub(crate) namespace: String,
-    pub(crate) revision: u64,
-    /// In Helm 3's words: `deployed`, `superseded`, `failed`, `pending-upgrade`.
-    pub(crate) status: String,
-    pub(crate) manifest: String,
-    /// Hooks, each a manifest.
-    pub(crate) hooks: Vec<String>,
-}
-
-/// Why a release cannot be unpacked.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ReleaseError {
-    /// The text, or what it unpacks to, is damaged.
-    #[error("the release cannot be unpacked: {0}")]
-    Unpack(#[from] std::io::Error),
-    /// It is not what Helm 3 keeps.
-    #[error("the release is not in Helm 3's form: {0}")]
-    Form(#[from] serde_json::Error),
-    /// It is not what Tiller keeps.
-    #[error("the release is not in Tiller's form: {0}")]
-    Tiller(#[from] tiller::Malformed),
-}
-
-/// Bytes a release may unpack to: etcd takes 1.5 MB, which text packs into at 1:30 or so.
-const UNPACKED_MAX: u64 = 256 << 20;
-
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+use release::{GZIP, UNPACKED_MAX};
+pub(crate) use release::{Release, ReleaseError};
 
 /// Helm 3 (`pkg/storage/driver/util.go`): base64 of JSON, in gzip since 3.0; a Secret's own encoding adds a base64 around it.
 pub(crate) fn v3(data: &str) -> Result<Release, ReleaseError> {

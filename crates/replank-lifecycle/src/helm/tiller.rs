@@ -9,15 +9,10 @@
 
 use super::Release;
 
+pub(crate) use super::malformed::Malformed;
+
 /// What a message begins with: the key of its first field, the name, of wire type 2.
 pub(super) const FIRST: u8 = 1 << 3 | 2;
-
-/// Why bytes are no such message.
-#[derive(Debug, thiserror::Error)]
-#[error("protobuf breaks off or is damaged at byte {at}")]
-pub(crate) struct Malformed {
-    at: usize,
-}
 
 /// One field.
 enum Field<'b> {

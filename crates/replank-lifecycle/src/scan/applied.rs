@@ -11,8 +11,7 @@ use crate::finding::{Confidence, Evidence, Writer};
 use crate::object::Object;
 use crate::source::{self, Found, Node, Place};
 
-/// The annotation (kubectl, apply.go: LastAppliedConfigAnnotation).
-pub(super) const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
+pub(super) use super::annotation::ANNOTATION;
 
 pub(super) fn scan(scan: &mut Scan<'_>, name: &Arc<str>, object: &Object<'_, '_>, place: &Place) {
     let Some(applied) = object.node.path(&["metadata", "annotations", ANNOTATION]).and_then(Node::text)

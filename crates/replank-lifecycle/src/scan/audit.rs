@@ -12,32 +12,8 @@ use crate::judge::Measure;
 use crate::source::{Node, Place};
 use crate::table::Gvk;
 
-/// Who asks for what.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Caller {
-    /// What is asked for.
-    pub used: Gvk,
-    /// The user.
-    pub user: String,
-    /// The program, without its build.
-    pub agent: String,
-}
-
-/// How often, and the latest of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Calls {
-    count: u64,
-    last: String,
-    first_seen: Option<Place>,
-}
-
-impl Calls {
-    pub(super) fn add(&mut self, more: Calls) {
-        self.count += more.count;
-        self.last = std::mem::take(&mut self.last).max(more.last);
-        self.first_seen = self.first_seen.take().or(more.first_seen);
-    }
-}
+pub use super::calls::Caller;
+pub(super) use super::calls::Calls;
 
 /// Takes in a document if it is an event, or a list of events. Whether it is.
 pub(super) fn scan(scan: &mut Scan<'_>, name: &Arc<str>, root: &Node<'_>) -> bool {

@@ -6,14 +6,7 @@ use std::sync::Arc;
 use super::{Origin, Scan, metric, template};
 use crate::source;
 
-/// What is known of a text besides its name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hint {
-    /// The program that rendered it.
-    pub rendered_by: Option<String>,
-    /// Whether it lies among the templates of a Helm chart.
-    pub in_chart: bool,
-}
+pub use super::hint::Hint;
 
 /// Whether a text is of manifests as they are: neither metrics nor a template.
 pub(crate) fn is_of_manifests(name: &str, text: &str, hint: &Hint) -> bool {

@@ -8,29 +8,21 @@
 mod check;
 mod problem;
 mod read;
+mod shape;
 #[cfg(test)]
 mod tests;
-
-use rustc_hash::FxHashMap;
+mod types;
 
 pub use problem::{Path, Problem, Wrong};
-use read::{Field, Shape};
+use read::Shape;
 
 use crate::release::Release;
-use crate::table::Gvk;
+
+pub use types::Schema;
+use types::{Members, TypeIndex};
 
 /// The version of Kubernetes whose types these are.
 pub const SCHEMA_OF: Release = Release::minor(1, 36);
-
-/// Number of a type within a schema.
-type TypeIndex = usize;
-
-/// All types.
-#[derive(Debug)]
-pub struct Schema {
-    types: Vec<Shape>,
-    kinds: FxHashMap<Gvk, TypeIndex>,
-}
 
 impl Schema {
     /// The types that are built in. They are unpacked at each call (a few milliseconds): keep the result.
@@ -39,20 +31,7 @@ impl Schema {
         read::types(packed).expect("the types that are built in can be read (tests::the_types_are_all_there)")
     }
 
-    /// Whether a group, version and kind is served, lists of a kind included.
-    pub fn serves(&self, gvk: &Gvk) -> bool {
-        self.kinds.contains_key(gvk)
-    }
-
-    /// Every group, version and kind with a type, in no order.
-    pub fn kinds(&self) -> impl Iterator<Item = &Gvk> {
-        self.kinds.keys()
-    }
-
     fn field_of(&self, index: TypeIndex) -> &Shape {
         &self.types[index]
     }
 }
-
-/// What a member of an object may be.
-type Members = Vec<(String, Field)>;

@@ -5,6 +5,7 @@
 
 mod json;
 mod node;
+mod origins;
 mod read;
 mod value;
 mod yaml;

@@ -15,20 +15,8 @@ use super::pods::{
 };
 use super::{OnNode, Question};
 
-/// One plugin's objection to one node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// Who objects.
-    pub plugin: String,
-    /// Whether removing pods could help.
-    pub resolvable: bool,
-    /// Why.
-    pub reasons: Vec<String>,
-}
-
-pub(crate) fn fail(plugin: &str, resolvable: bool, reason: &str) -> Option<Failure> {
-    Some(Failure { plugin: plugin.to_owned(), resolvable, reasons: vec![reason.to_owned()] })
-}
+pub use super::failure::Failure;
+pub(crate) use super::failure::fail;
 
 pub(crate) fn required(affinity: Option<&PodAffinity>) -> &[PodAffinityTerm] {
     affinity.map_or(&[], |affinity| &affinity.required)

@@ -3,36 +3,12 @@
 use std::ops::ControlFlow;
 
 use replank_model::time::{Span, Time};
-use serde::Serialize;
 
 use super::{Progress, Rehearsal, Stop};
-use replank_sim::ImageName;
-use replank_sim::script::{Origin, Script, ScriptEvent, Side, What, happen};
+use replank_sim::script::{Script, ScriptEvent, Side, What, happen};
 
-/// One line of a script, and what came of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ScriptEventEntry {
-    /// When.
-    pub at: Time,
-    /// Which file says so.
-    pub origin: Origin,
-    /// The file's line.
-    pub line: usize,
-    /// Whose doing it is.
-    pub side: Side,
-    /// The words behind the moment.
-    pub what: String,
-    /// Why nothing came of it, if nothing did.
-    pub refused: Option<String>,
-}
-
-/// An entry, and the image whose fault it is about.
-#[derive(Clone, Debug)]
-pub(super) struct Happened {
-    entry: ScriptEventEntry,
-    image: Option<ImageName>,
-}
+pub(super) use super::script_event::Happened;
+pub use super::script_event::ScriptEventEntry;
 
 impl Rehearsal {
     /// Runs to the end, as [`Rehearsal::run`] does, and lets happen meanwhile what a script says. An intent that is given

@@ -7,7 +7,9 @@ mod happened;
 mod interruptions;
 mod recorder;
 mod result;
+mod script_event;
 mod starts;
+mod state;
 mod timeline;
 mod waits;
 
@@ -18,10 +20,10 @@ use std::rc::Rc;
 
 use replank_facts::groups::LearntGroup;
 use replank_model::delta::Delta;
-use replank_model::text::{GroupName, NodeName};
+use replank_model::text::GroupName;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_protocol::decision::{Decision, End};
+use replank_protocol::decision::Decision;
 
 pub use connections::{ConnectionFigures, Demand, DemandError};
 pub use elasticity::{AutoscalerFigures, failing};
@@ -38,29 +40,15 @@ pub use waits::Wait;
 use crate::complete::complete;
 use connections::Connections;
 use elasticity::Elasticity;
-use happened::Happened;
 use interruptions::Interruptions;
 use recorder::Recorder;
 use replank_protocol::engine::Engine;
 use replank_sim::Assumption;
 use replank_sim::Sent;
-use replank_sim::load::Load;
 use replank_sim::script::Launched;
 use replank_sim::{Observer, Settings, World};
 
-/// A cluster, who is in charge of it, and what is noted of it.
-pub struct Rehearsal {
-    world: World,
-    notes: Rc<RefCell<Recorder>>,
-    settings: Settings,
-    assumptions: Vec<Assumption>,
-    /// Names that a script may use.
-    names: Launched,
-    happened: Vec<Happened>,
-    connections: Connections,
-    elasticity: Elasticity,
-    interruptions: Interruptions,
-}
+pub use state::{Progress, Rehearsal, Stop};
 
 /// What a rehearsal is run on.
 pub struct Setup {
@@ -74,33 +62,6 @@ pub struct Setup {
     pub settings: Settings,
     /// What had to be assumed.
     pub assumptions: Vec<Assumption>,
-}
-
-/// How far a rehearsal is.
-pub struct Progress<'a> {
-    /// The present moment.
-    pub now: Time,
-    /// How long it has been going.
-    pub elapsed: Span,
-    /// Old nodes that are gone or going.
-    pub replaced: usize,
-    /// Old nodes in all.
-    pub total: usize,
-    /// What was decided last.
-    pub decision: Option<&'a Decision>,
-}
-
-/// Why a rehearsal stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// Whoever is in charge said that it is over.
-    Ended,
-    /// The time that it was given has passed.
-    TimeUp,
-    /// Nothing is left that could happen.
-    Silence,
-    /// Whoever watches wanted no more.
-    Interrupted,
 }
 
 /// Events between two looks of whoever watches: often enough to feel alive, seldom enough not to be felt.
@@ -142,44 +103,6 @@ impl Rehearsal {
         }
     }
 
-    /// Lets the targets of autoscalers meet a load from here on, and goes on until a moment though the run may be over before: what
-    /// autoscalers and interruptions make of the cluster is to be seen to its end.
-    pub fn meet(&mut self, loads: Vec<Load>, until: Time) {
-        self.elasticity = Elasticity::of(self.world.view(), loads.clone(), self.world.now());
-        self.world.observe(Box::new(self.elasticity.clone()));
-        if !loads.is_empty() {
-            self.world.load(loads);
-        }
-        self.world.stay_until(until);
-    }
-
-    /// Says which nodes are to be replaced, where they are not all nodes of the groups.
-    pub fn narrow_to(&mut self, chosen: BTreeSet<NodeName>) {
-        self.notes.borrow_mut().chosen = Some(chosen);
-    }
-
-    /// Counts what such clients would lose from here on.
-    pub fn count_connections(&mut self, demands: &[Demand]) {
-        self.connections = Connections::of(self.world.view(), demands, self.world.now());
-        self.world.observe(Box::new(self.connections.clone()));
-    }
-
-    /// Shows every change to somebody else, too.
-    pub fn observe(&mut self, observer: Box<dyn Observer>) {
-        self.world.observe(observer);
-    }
-
-    /// The world.
-    #[must_use]
-    pub fn world(&self) -> &World {
-        &self.world
-    }
-
-    /// The world, for requests from outside: a person's hand, or a script's.
-    pub fn world_mut(&mut self) -> &mut World {
-        &mut self.world
-    }
-
     /// Runs until the end, for at most `limit` of virtual time, showing `watch` how far it is from time to time.
     pub fn run(&mut self, limit: Span, watch: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>) -> Stop {
         let until = self.settings.start + limit;
@@ -216,20 +139,6 @@ impl Rehearsal {
                 watch(&self.progress())?;
             }
         }
-    }
-
-    /// How far it is.
-    #[must_use]
-    pub fn progress(&self) -> Progress<'_> {
-        let (replaced, total) = self.notes.borrow().replaced();
-        let now = self.world.now();
-        Progress { now, elapsed: now - self.settings.start, replaced, total, decision: self.world.decision() }
-    }
-
-    /// How whoever is in charge says it ended.
-    #[must_use]
-    pub fn end(&self) -> Option<&End> {
-        self.world.end()
     }
 
     /// What came of it.

@@ -12,6 +12,8 @@ use super::Cluster;
 use super::nodes::{Fleet, OLD_IMAGE};
 use replank_oracle::sched_random::Random;
 
+pub use super::troubles::Trouble;
+
 /// Sets the stream apart from the cluster's.
 const TROUBLE: u64 = 0x7472_6f75_626c_6500;
 
@@ -27,9 +29,6 @@ const GOES_BACK: u64 = 15;
 const REFUSES: u64 = 12;
 /// Of a hundred clusters so many have a service that wants a label which one node was given by hand.
 const PINNED: u64 = 3;
-
-/// Nodes that misbehave, and how.
-pub type Trouble = (ImageName, ImageFault);
 
 pub(super) fn draw(cluster: &mut Cluster, fleet: &Fleet) {
     let mut random = Random::new(cluster.seed ^ TROUBLE);

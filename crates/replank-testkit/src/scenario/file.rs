@@ -8,6 +8,8 @@ use replank_sim::script::Script;
 use super::cluster::{self, Cluster};
 use super::event;
 
+pub(super) use super::flaw::Flaw;
+
 /// What a file says.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -47,19 +49,6 @@ impl fmt::Display for Problem {
 }
 
 impl std::error::Error for Problem {}
-
-/// What is wrong in a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Flaw {
-    pub(super) line: usize,
-    pub(super) message: String,
-}
-
-impl Flaw {
-    pub(super) fn new(line: usize, message: impl Into<String>) -> Self {
-        Self { line, message: message.into() }
-    }
-}
 
 /// Lines of one section, each with its number.
 type Lines<'a> = Vec<(usize, &'a str)>;

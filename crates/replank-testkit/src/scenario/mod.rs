@@ -9,6 +9,7 @@ mod difference;
 mod effects;
 mod event;
 mod file;
+mod flaw;
 mod harness;
 mod names;
 mod play;

@@ -1,0 +1,77 @@
+//! Fixing a text, document by document.
+
+use std::sync::Arc;
+
+use super::lay::Edit;
+use super::lines;
+use super::outcome::{Change, Fixed, Left};
+use crate::judge::Measure;
+use crate::scan::Hint;
+use crate::schema::Schema;
+use crate::source::{Found, Place};
+use crate::tree::{Notation, Origins};
+use crate::{scan, source};
+
+/// Fixes a text. `lets_be` says of which lines nothing is to be changed: those that somebody has made an exception for.
+pub fn fix(
+    measure: &Measure,
+    schema: &Schema,
+    name: &Arc<str>,
+    text: &str,
+    hint: &Hint,
+    lets_be: &dyn Fn(u32) -> bool,
+) -> Fixed {
+    let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let mut fixing = Fixing {
+        measure,
+        schema,
+        name,
+        text,
+        line_starts,
+        lets_be,
+        edits: Vec::new(),
+        changes: Vec::new(),
+        left: Vec::new(),
+    };
+    if scan::is_of_manifests(name, text, hint) {
+        source::read(name, text, &mut |found| match found {
+            Found::Document(document) => fixing.document(&document),
+            // The scan tells what cannot be read, and what is a template.
+            Found::Unread(_) | Found::Template { .. } => {}
+        });
+    }
+    let Fixing { edits, changes, left, .. } = fixing;
+    let (text, hunks) = lines::edited(text, edits);
+    Fixed { text, changes, left, hunks }
+}
+
+/// The notation that a document is written in.
+pub(super) fn notation_of(text: &str) -> Notation {
+    if source::is_json(text) { Notation::Json } else { Notation::Yaml }
+}
+
+pub(super) struct Fixing<'f> {
+    pub(super) measure: &'f Measure,
+    pub(super) schema: &'f Schema,
+    pub(super) name: &'f Arc<str>,
+    pub(super) text: &'f str,
+    pub(super) line_starts: Vec<usize>,
+    pub(super) lets_be: &'f dyn Fn(u32) -> bool,
+    pub(super) edits: Vec<Edit>,
+    pub(super) changes: Vec<Change>,
+    pub(super) left: Vec<Left>,
+}
+
+impl Fixing<'_> {
+    pub(super) fn place(&self, origins: &Origins, from: Option<usize>) -> Place {
+        let at = from.map_or(0, |from| origins.nodes[from].range.start);
+        let line = self.line_starts.partition_point(|start| *start <= at);
+        let line_start = self.line_starts[line - 1];
+        let number = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
+        Place {
+            source: self.name.clone(),
+            line: number(line),
+            column: number(self.text[line_start..at].chars().count() + 1),
+        }
+    }
+}

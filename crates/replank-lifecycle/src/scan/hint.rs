@@ -1,0 +1,10 @@
+//! What is known of a file before it is read.
+
+/// What is known of a text besides its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hint {
+    /// The program that rendered it.
+    pub rendered_by: Option<String>,
+    /// Whether it lies among the templates of a Helm chart.
+    pub in_chart: bool,
+}

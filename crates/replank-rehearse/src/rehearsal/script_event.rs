@@ -1,0 +1,31 @@
+//! Lines of a script, and what came of them.
+
+use replank_model::time::Time;
+use replank_sim::ImageName;
+use replank_sim::script::{Origin, Side};
+use serde::Serialize;
+
+/// One line of a script, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScriptEventEntry {
+    /// When.
+    pub at: Time,
+    /// Which file says so.
+    pub origin: Origin,
+    /// The file's line.
+    pub line: usize,
+    /// Whose doing it is.
+    pub side: Side,
+    /// The words behind the moment.
+    pub what: String,
+    /// Why nothing came of it, if nothing did.
+    pub refused: Option<String>,
+}
+
+/// An entry, and the image whose fault it is about.
+#[derive(Clone, Debug)]
+pub(super) struct Happened {
+    pub(super) entry: ScriptEventEntry,
+    pub(super) image: Option<ImageName>,
+}

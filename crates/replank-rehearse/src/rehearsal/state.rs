@@ -1,0 +1,113 @@
+//! A cluster, who is in charge of it, and how far things are.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use replank_model::text::NodeName;
+use replank_model::time::{Span, Time};
+use replank_protocol::decision::{Decision, End};
+use replank_sim::load::Load;
+use replank_sim::script::Launched;
+use replank_sim::{Assumption, Observer, Settings, World};
+
+use super::connections::{Connections, Demand};
+use super::elasticity::Elasticity;
+use super::happened::Happened;
+use super::interruptions::Interruptions;
+use super::recorder::Recorder;
+
+/// A cluster, who is in charge of it, and what is noted of it.
+pub struct Rehearsal {
+    pub(super) world: World,
+    pub(super) notes: Rc<RefCell<Recorder>>,
+    pub(super) settings: Settings,
+    pub(super) assumptions: Vec<Assumption>,
+    /// Names that a script may use.
+    pub(super) names: Launched,
+    pub(super) happened: Vec<Happened>,
+    pub(super) connections: Connections,
+    pub(super) elasticity: Elasticity,
+    pub(super) interruptions: Interruptions,
+}
+
+/// How far a rehearsal is.
+pub struct Progress<'a> {
+    /// The present moment.
+    pub now: Time,
+    /// How long it has been going.
+    pub elapsed: Span,
+    /// Old nodes that are gone or going.
+    pub replaced: usize,
+    /// Old nodes in all.
+    pub total: usize,
+    /// What was decided last.
+    pub decision: Option<&'a Decision>,
+}
+
+/// Why a rehearsal stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Whoever is in charge said that it is over.
+    Ended,
+    /// The time that it was given has passed.
+    TimeUp,
+    /// Nothing is left that could happen.
+    Silence,
+    /// Whoever watches wanted no more.
+    Interrupted,
+}
+
+impl Rehearsal {
+    /// Lets the targets of autoscalers meet a load from here on, and goes on until a moment though the run may be over before: what
+    /// autoscalers and interruptions make of the cluster is to be seen to its end.
+    pub fn meet(&mut self, loads: Vec<Load>, until: Time) {
+        self.elasticity = Elasticity::of(self.world.view(), loads.clone(), self.world.now());
+        self.world.observe(Box::new(self.elasticity.clone()));
+        if !loads.is_empty() {
+            self.world.load(loads);
+        }
+        self.world.stay_until(until);
+    }
+
+    /// Says which nodes are to be replaced, where they are not all nodes of the groups.
+    pub fn narrow_to(&mut self, chosen: BTreeSet<NodeName>) {
+        self.notes.borrow_mut().chosen = Some(chosen);
+    }
+
+    /// Counts what such clients would lose from here on.
+    pub fn count_connections(&mut self, demands: &[Demand]) {
+        self.connections = Connections::of(self.world.view(), demands, self.world.now());
+        self.world.observe(Box::new(self.connections.clone()));
+    }
+
+    /// Shows every change to somebody else, too.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.world.observe(observer);
+    }
+
+    /// The world.
+    #[must_use]
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The world, for requests from outside: a person's hand, or a script's.
+    pub fn world_mut(&mut self) -> &mut World {
+        &mut self.world
+    }
+
+    /// How far it is.
+    #[must_use]
+    pub fn progress(&self) -> Progress<'_> {
+        let (replaced, total) = self.notes.borrow().replaced();
+        let now = self.world.now();
+        Progress { now, elapsed: now - self.settings.start, replaced, total, decision: self.world.decision() }
+    }
+
+    /// How whoever is in charge says it ended.
+    #[must_use]
+    pub fn end(&self) -> Option<&End> {
+        self.world.end()
+    }
+}

@@ -226,6 +226,7 @@ fn load() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::peak_of;
 
     #[test]
     fn the_peak_is_read_from_the_kernel_s_own_words() {

@@ -6,6 +6,7 @@
 
 mod account;
 mod builder;
+mod decide;
 mod engines;
 pub mod interrupt;
 pub mod migrate;
@@ -16,192 +17,17 @@ mod run;
 pub mod scale;
 mod sent;
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use replank_model::delta::Delta;
-use replank_model::text::{NodeName, RunId};
-use replank_model::time::Time;
+use replank_model::text::NodeName;
 use replank_model::view::View;
+use std::collections::BTreeSet;
 
 use replank_facts::plan::{Plan, RunOptions};
-use replank_protocol::command::Outcome;
-use replank_protocol::decision::Decision;
-use replank_protocol::intent::Intent;
-
-use account::Account;
-use interrupt::Interrupt;
-use noticed::ExternalChanges;
 pub use run::Preflight;
-use run::Run;
-use scale::{Autoscaler, Scale};
+
+pub use decide::Core;
 
 /// The nodes that a plan replaces as things are: those that it chooses and that are not yet what it wants.
 #[must_use]
 pub fn nodes_to_replace(view: &View, plan: &Plan, options: &RunOptions) -> BTreeSet<NodeName> {
     roll::old_nodes(view, plan, options)
-}
-
-/// Who decides: see the crate's page. What it does is put together from up to three modules: interruptions are handled, a plan is run, the number of
-/// nodes is kept to what is needed. They decide in this order, and share one account.
-#[derive(Debug)]
-pub struct Core {
-    view: View,
-    interrupt: Option<Interrupt>,
-    led: Option<Led>,
-    scale: Option<Scale>,
-    account: Account,
-}
-
-/// A run, and what it notices of others.
-#[derive(Debug)]
-struct Led {
-    run: Run,
-    external_changes: ExternalChanges,
-}
-
-impl Core {
-    /// A run of a plan that knows nothing yet.
-    #[must_use]
-    pub fn new(plan: impl Into<Arc<Plan>>, run: RunId, options: RunOptions, preflight: Preflight) -> Self {
-        let external_changes = ExternalChanges::new(&run);
-        Self {
-            led: Some(Led { run: Run::new(plan.into(), run, options, preflight), external_changes }),
-            ..Self::without_run()
-        }
-    }
-
-    /// Without a plan to run: what it does is what is put to it.
-    #[must_use]
-    pub fn without_run() -> Self {
-        Self { view: View::default(), interrupt: None, led: None, scale: None, account: Account::default() }
-    }
-
-    /// Handles interruptions besides, before anything else.
-    #[must_use]
-    pub fn with_interruptions(mut self, options: interrupt::Options) -> Self {
-        self.interrupt = Some(Interrupt::new(options));
-        self
-    }
-
-    /// Keeps the number of nodes to what is needed besides, after everything else.
-    #[must_use]
-    pub fn with_autoscaler(mut self, settings: Autoscaler) -> Self {
-        self.scale = Some(Scale::new(settings));
-        self
-    }
-
-    /// Whether there is something to be decided when no run is, or when it is over: instances are interrupted then, too.
-    #[must_use]
-    pub fn stands_by(&self) -> bool {
-        self.interrupt.is_some() || self.scale.is_some()
-    }
-
-    /// Takes in an observation. Those of one kind come in order; kinds may lag behind each other.
-    pub fn observe(&mut self, delta: Delta) {
-        let change = self.view.apply(delta);
-        if let Some(interrupt) = &mut self.interrupt {
-            interrupt.observe(&self.view, &change);
-        }
-        if let Some(led) = &mut self.led {
-            led.run.observe(&self.view, &change);
-            led.external_changes.observe(&self.view, &change);
-        }
-        if let Some(scale) = &mut self.scale {
-            scale.observe(&self.view, &change);
-        }
-    }
-
-    /// Takes in what became of a command.
-    pub fn outcome(&mut self, outcome: &Outcome) {
-        self.account.sent.outcome(outcome);
-        if let Some(interrupt) = &mut self.interrupt {
-            interrupt.outcome(outcome);
-        }
-        if let Some(scale) = &mut self.scale {
-            scale.outcome(outcome);
-        }
-    }
-
-    /// Takes in what whoever is in charge wants; it holds until another intent is given. A core that is made anew runs: give the
-    /// intent again. Where there is no run, there is nothing to be wanted of it.
-    pub fn intend(&mut self, intent: Intent) {
-        if let Some(led) = &mut self.led {
-            led.run.intend(intent);
-        }
-    }
-
-    /// What was last wanted.
-    #[must_use]
-    pub fn intent(&self) -> Intent {
-        self.led.as_ref().map_or(Intent::Run, |led| led.run.intent())
-    }
-
-    /// What is to be done now, what waits and on what, and when to look again. The first decision is asked for when
-    /// everything that is there has been observed once.
-    pub fn decide(&mut self, now: Time) -> Decision {
-        let account = &mut self.account;
-        account.is_scaled = self.scale.is_some();
-        account.owed = self.scale.as_ref().map(|scale| scale.owed(&self.view)).unwrap_or_default();
-        let mut decision = match &mut self.interrupt {
-            Some(interrupt) => interrupt.decide(&self.view, now, account),
-            None => Decision::default(),
-        };
-        if let Some(led) = &mut self.led {
-            let is_pressing = self.interrupt.as_ref().is_some_and(Interrupt::is_pressing);
-            let next = led.run.decide(&self.view, now, account);
-            let has_ended = next.end.is_some();
-            decision = decision.before(next, is_pressing);
-            if has_ended {
-                led.run.came_to_end(decision.end.is_some());
-            }
-        }
-        if let Some(interrupt) = &mut self.interrupt {
-            decision = decision.then(interrupt.lift(&self.view, now, account));
-        }
-        if let Some(scale) = &mut self.scale {
-            let last = scale.decide(&self.view, now, account, &decision.waiting);
-            decision = decision.then(last);
-        }
-        self.account.sent.sweep();
-        if let Some(led) = &mut self.led {
-            decision.noticed = led.external_changes.decided(&decision.commands);
-        }
-        decision
-    }
-
-    /// Forgets everything that is not read off the View, the plan and marks. What was sent and is not seen yet is
-    /// sent once more, under the same keys; nothing else changes, but that the autoscaler counts anew how long a node has not been needed.
-    pub fn drop_caches(&mut self) {
-        if let Some(interrupt) = &mut self.interrupt {
-            interrupt.drop_caches();
-        }
-        if let Some(led) = &mut self.led {
-            led.run.drop_caches();
-        }
-        if let Some(scale) = &mut self.scale {
-            scale.drop_caches();
-        }
-        self.account = Account::default();
-    }
-
-    /// Starts anew, as another process that takes over: nothing has been observed yet, and the intent is given again.
-    pub fn start_anew(&mut self) {
-        let intent = self.intent();
-        self.view = View::default();
-        self.interrupt = self.interrupt.as_ref().map(Interrupt::anew);
-        self.led = self
-            .led
-            .as_ref()
-            .map(|led| Led { run: led.run.anew(), external_changes: led.external_changes.anew() });
-        self.scale = self.scale.as_ref().map(Scale::anew);
-        self.account = Account::default();
-        self.intend(intent);
-    }
-
-    /// Everything that has been observed.
-    #[must_use]
-    pub fn view(&self) -> &View {
-        &self.view
-    }
 }

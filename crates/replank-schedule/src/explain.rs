@@ -1,7 +1,6 @@
 //! Every node's answer to one pod, with reasons and scores.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use replank_model::text::NodeName;
 
@@ -17,6 +16,8 @@ use super::score::{
     spread_score, spread_weight,
 };
 use super::world::World;
+
+pub(super) use super::histogram::Histogram;
 
 /// How a pod's cycle comes out, node by node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,30 +106,6 @@ impl Explanation {
 pub(super) fn rejection_message(nodes: usize, rejected: &Rejection) -> String {
     let reasons: Vec<String> = rejected.reasons.iter().map(ToString::to_string).collect();
     format!("0/{nodes} nodes are available: {}.", reasons.join(", "))
-}
-
-/// How many nodes object for each reason.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Histogram(BTreeMap<Reason, usize>);
-
-impl Histogram {
-    pub(super) fn add(&mut self, reasons: &[Reason], nodes: usize) {
-        for reason in reasons.iter().filter(|_| nodes > 0) {
-            *self.0.entry(reason.clone()).or_default() += nodes;
-        }
-    }
-
-    /// As the scheduler words it (`FitError.Error`): the reasons are sorted with their counts, as texts.
-    pub(super) fn message(&self, nodes: usize) -> String {
-        let mut texts: Vec<String> =
-            self.0.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
-        texts.sort();
-        let mut message = format!("0/{nodes} nodes are available:");
-        if !texts.is_empty() {
-            write!(message, " {}.", texts.join(", ")).expect("a string takes everything");
-        }
-        message
-    }
 }
 
 impl Cycle<'_> {

@@ -5,8 +5,10 @@
 //! from scratch at any time. Only pods that were assumed on a node ([`Scheduler::assume`]) are not in the View.
 
 mod amounts;
+mod assumed;
 mod base;
 mod bits;
+mod compile;
 mod counters;
 mod counts;
 mod cycle;
@@ -14,6 +16,7 @@ mod detail;
 mod eligible;
 mod explain;
 mod filter;
+mod histogram;
 mod ids;
 mod images;
 mod intern;
@@ -21,13 +24,16 @@ mod labels;
 mod nodes;
 mod options;
 mod place;
+mod placed;
 mod plan;
 mod plugin;
 mod pods;
 mod ports;
 pub mod predicate;
 mod preempt;
+mod refusals;
 mod refuse;
+mod scheduler;
 mod scope;
 mod score;
 mod select;
@@ -38,16 +44,14 @@ mod trial;
 mod volumes;
 mod world;
 
-use std::sync::Arc;
-
-use replank_model::object::Object;
 use replank_model::object::pod::Pod;
-use replank_model::text::{Namespace, NodeName};
-use replank_model::view::{Change, View};
+use replank_model::view::View;
+use std::sync::Arc;
 
 pub use cycle::Rejection;
 pub use detail::{Detail, HostPort, Shortage, Skew};
 pub use explain::{Explanation, Scores, Verdict};
+use filter::Cycle;
 pub use options::{FeatureGates, Gate, Options, UnknownGate};
 pub use place::{Placed, Unschedulable};
 pub use plugin::{Code, CycleError, Failure, Plugin, Reason, Reasons};
@@ -55,211 +59,9 @@ pub use preempt::{Nomination, Preemption};
 pub use trial::{Mark, Trial};
 pub use volumes::VolumeDecisions;
 
-use base::Bases;
-use filter::Cycle;
-use intern::Interned;
-use plan::{ClassKey, Plan};
-use select::Marks;
-use world::World;
-
-/// Answers where pods fit.
-#[derive(Clone, Debug)]
-pub struct Scheduler {
-    options: Options,
-    world: World,
-    classes: Interned<ClassKey, Plan>,
-    bases: Bases,
-    marks: Marks,
-    /// The world's epoch that classes and bases belong to.
-    epoch: u32,
-}
-
-impl Default for Scheduler {
-    fn default() -> Self {
-        Self::new(Options::default())
-    }
-}
+pub use scheduler::Scheduler;
 
 impl Scheduler {
-    /// A scheduler that knows nothing yet.
-    #[must_use]
-    pub fn new(options: Options) -> Self {
-        let compare_numbers = options.gates.is_on(Gate::TaintTolerationComparisonOperators);
-        Self {
-            options,
-            world: World::new(compare_numbers),
-            classes: Interned::default(),
-            bases: Bases::default(),
-            marks: Marks::default(),
-            epoch: 0,
-        }
-    }
-
-    /// Whether some pod that it knows, or has known lately, keeps others away by their labels.
-    #[must_use]
-    pub fn knows_repelling(&self) -> bool {
-        self.world.specs.any_repels()
-    }
-
-    /// A scheduler that knows what the View knows.
-    #[must_use]
-    pub fn load(view: &View) -> Self {
-        Self::load_with(view, Options::default())
-    }
-
-    /// As [`Scheduler::load`], with settings.
-    #[must_use]
-    pub fn load_with(view: &View, options: Options) -> Self {
-        let mut new = Self::new(options);
-        for (_, namespace) in view.namespaces.unordered() {
-            let name = Namespace::new(namespace.meta.name.text().clone());
-            new.world.put_namespace(&name, Some(&namespace.meta.labels));
-        }
-        for (_, service) in view.services.unordered() {
-            new.world.services.observe(None, Some(service));
-        }
-        for (_, attachment) in view.volume_attachments.unordered() {
-            let _nobody_asked_yet = new.world.volumes.observe_attachment(None, Some(attachment));
-        }
-        for (_, node) in view.nodes.unordered() {
-            new.world.put_node(node.clone());
-        }
-        for (ix, pod) in view.pods.unordered() {
-            new.pod_changed(ix.raw(), None, Some(pod));
-        }
-        new
-    }
-
-    /// Takes in a change that the View has already taken in.
-    pub fn observe(&mut self, _view: &View, change: &Change) {
-        let Change::Object { slot, old, new } = change else { return };
-        match (old.as_ref(), new.as_ref()) {
-            (_, Some(Object::Pod(new))) => {
-                let old = if let Some(Object::Pod(old)) = old { Some(old) } else { None };
-                self.pod_changed(*slot, old, Some(new));
-            }
-            (Some(Object::Pod(old)), None) => self.pod_changed(*slot, Some(old), None),
-            (_, Some(Object::Node(node))) => {
-                self.world.put_node(node.clone());
-            }
-            (Some(Object::Node(node)), None) => {
-                if let Some(id) = self.world.nodes.find(&node.name()) {
-                    self.world.remove_node(id);
-                }
-            }
-            (old, new) => self.observe_other(old, new),
-        }
-    }
-
-    fn observe_other(&mut self, old: Option<&Object>, new: Option<&Object>) {
-        match (old, new) {
-            (_, Some(Object::Namespace(new))) => {
-                let name = Namespace::new(new.meta.name.text().clone());
-                self.world.put_namespace(&name, Some(&new.meta.labels));
-            }
-            (Some(Object::Namespace(old)), None) => {
-                self.world.put_namespace(&Namespace::new(old.meta.name.text().clone()), None);
-            }
-            (Some(Object::Service(_)) | None, Some(Object::Service(_)))
-            | (Some(Object::Service(_)), None) => {
-                let service = |object: Option<&Object>| match object {
-                    Some(Object::Service(service)) => Some(service.clone()),
-                    _ => None,
-                };
-                self.world.services.observe(service(old).as_deref(), service(new).as_deref());
-            }
-            (_, Some(Object::VolumeAttachment(_))) | (Some(Object::VolumeAttachment(_)), None) => {
-                let attachment = |object: Option<&Object>| match object {
-                    Some(Object::VolumeAttachment(attachment)) => Some(attachment.clone()),
-                    _ => None,
-                };
-                let (old, new) = (attachment(old), attachment(new));
-                let nodes = self.world.volumes.observe_attachment(old.as_deref(), new.as_deref());
-                for node in nodes.into_iter().flatten() {
-                    self.forget_attached(&node);
-                }
-            }
-            (_, Some(Object::CsiNode(node))) | (Some(Object::CsiNode(node)), None) => {
-                self.forget_attached(&NodeName::from(&node.meta.name));
-            }
-            (_, Some(Object::PersistentVolumeClaim(claim)))
-            | (Some(Object::PersistentVolumeClaim(claim)), None) => {
-                self.world.volumes.observe_claim(&claim.meta.key());
-                self.world.volumes.forget_all();
-            }
-            (_, Some(Object::PersistentVolume(volume))) | (Some(Object::PersistentVolume(volume)), None) => {
-                self.world.volumes.observe_volume(&volume.meta.name);
-                self.world.volumes.forget_all();
-            }
-            (_, Some(Object::StorageClass(_))) | (Some(Object::StorageClass(_)), None) => {
-                self.world.volumes.forget_all();
-            }
-            // Everything else is looked up in the View when it is needed.
-            (Some(_) | None, Some(_) | None) => {}
-        }
-    }
-
-    fn forget_attached(&mut self, node: &NodeName) {
-        if let Some(id) = self.world.nodes.find(node) {
-            self.world.volumes.forget_node(id);
-        }
-    }
-
-    fn pod_changed(&mut self, slot: u32, old: Option<&Arc<Pod>>, new: Option<&Arc<Pod>>) {
-        self.tidy();
-        let is_there = |pod: &&Arc<Pod>| !pod.is_terminal();
-        let bound = new.filter(is_there).filter(|pod| pod.node.is_some());
-        let known = self.world.pods.at_slot(slot);
-        if let (Some(id), Some(pod)) = (known, bound)
-            && self.is_same(id, pod)
-        {
-            self.world.pods[id].pod = pod.clone();
-        } else {
-            if let Some(id) = known {
-                self.world.remove_pod(id);
-            }
-            let id = bound.and_then(|pod| Some(self.world.add_pod(pod, pod.node.as_ref()?)));
-            self.world.pods.set_slot(slot, id);
-        }
-        let Some(key) = new.or(old).map(|pod| pod.meta.key()) else { return };
-        let waits = new.filter(is_there).filter(|pod| pod.node.is_none());
-        if waits.is_some() || self.world.pods.is_nominated(&key) {
-            self.world.nominate(&key, waits);
-        }
-        // What was assumed has been observed, or can no longer come true.
-        match (bound, waits) {
-            (Some(_), _) => self.confirm(&key),
-            (None, None) => {
-                self.forget(&key);
-            }
-            (None, Some(_)) => {}
-        }
-    }
-
-    /// Whether a pod, as it is, counts as it did.
-    fn is_same(&mut self, id: ids::PodId, pod: &Arc<Pod>) -> bool {
-        let spec = self.world.pods[id].spec;
-        let resized = self.world.resized(pod, spec);
-        let entry = &self.world.pods[id];
-        Some(&entry.node_name) == pod.node.as_ref()
-            && entry.pod.meta.namespace == pod.meta.namespace
-            && entry.pod.meta.name == pod.meta.name
-            && entry.pod.meta.uid == pod.meta.uid
-            && entry.pod.meta.labels == pod.meta.labels
-            && entry.pod.is_terminating() == pod.is_terminating()
-            && entry.pod.spec == pod.spec
-            && entry.resized == resized
-    }
-
-    fn tidy(&mut self) {
-        self.world.tidy();
-        if self.epoch != self.world.epoch {
-            self.epoch = self.world.epoch;
-            self.classes = Interned::default();
-            self.bases = Bases::default();
-        }
-    }
-
     /// Every node's answer to a pod, with reasons and scores.
     #[must_use]
     pub fn explain(&mut self, view: &View, pod: &Arc<Pod>) -> Explanation {

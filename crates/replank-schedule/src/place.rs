@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use replank_model::object::pod::Pod;
-use replank_model::text::{NodeName, Text};
+use replank_model::text::NodeName;
 use replank_model::view::View;
 
 use super::Scheduler;
@@ -15,41 +15,12 @@ use super::cycle::Rejection;
 use super::explain::rejection_message;
 use super::filter::Cycle;
 use super::ids::NodeId;
-use super::plugin::{CycleError, Plugin};
+use super::plugin::CycleError;
 use super::predicate::Narrowing;
 use super::select::{Found, Marks, Search};
-use super::volumes::VolumeDecisions;
 use super::world::World;
 
-/// Where a pod goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
-    /// The node.
-    pub node: NodeName,
-    /// How many nodes it fits on.
-    pub feasible: usize,
-    /// What becomes of its claims that are not bound yet.
-    pub volumes: VolumeDecisions,
-}
-
-/// Why a pod goes nowhere.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unschedulable {
-    /// There are no nodes at all.
-    #[error("no nodes available to schedule pods")]
-    NoNodes,
-    /// No node fits.
-    #[error("{message}")]
-    DoesNotFit {
-        /// The scheduler's words: `0/5 nodes are available: …`.
-        message: Text,
-        /// Those whose objections decided: a change that none of them cares about cannot help.
-        plugins: BTreeSet<Plugin>,
-    },
-    /// The cycle ended in an error.
-    #[error(transparent)]
-    Error(#[from] CycleError),
-}
+pub use super::placed::{Placed, Unschedulable};
 
 impl Scheduler {
     /// The best node for a pod, all nodes scored. Among equally good ones `draw` decides, in a way that depends on the

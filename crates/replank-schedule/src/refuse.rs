@@ -10,11 +10,12 @@ use super::base::Bases;
 use super::explain::Histogram;
 use super::filter::{Cycle, OnNode};
 use super::ids::NodeId;
-use super::intern::Interned;
 use super::nodes::Log;
 use super::plugin::{Code, Failure, Plugin, Reason};
 use super::predicate::Narrowing;
 use super::world::World;
+
+pub(super) use super::refusals::Refusals;
 
 /// The filters before those that look at other nodes, in order.
 const OWN: [Plugin; 5] = [
@@ -27,17 +28,6 @@ const OWN: [Plugin; 5] = [
 
 /// Number of a node that does not object, or is not there.
 const NONE: u16 = u16::MAX;
-
-/// What the nodes object to by themselves.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Refusals {
-    /// Up to where the log was read.
-    read: u64,
-    /// Each node's objection.
-    of: Vec<u16>,
-    /// Objections, and how many nodes have each.
-    kinds: Interned<Failure, (Failure, usize)>,
-}
 
 impl Refusals {
     /// Takes in what changed since the last time.
@@ -62,12 +52,6 @@ impl Refusals {
             None => (0..slots).map(NodeId::new).for_each(&mut renew),
         }
         self.read = log.end();
-    }
-
-    fn number(&mut self, failure: Failure) -> u16 {
-        let known = self.kinds.find(&failure);
-        let number = known.unwrap_or_else(|| self.kinds.insert(failure.clone(), (failure, 0)));
-        u16::try_from(number).expect("a few resources fail in fewer than 2^16 ways")
     }
 
     fn get(&self, node: NodeId) -> Option<&Failure> {

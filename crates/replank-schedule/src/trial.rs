@@ -12,18 +12,12 @@ use replank_model::view::View;
 use super::Scheduler;
 use super::detail::Detail;
 use super::explain::Explanation;
-use super::ids::PodId;
 use super::nodes::Touched;
 use super::place::{Placed, Unschedulable};
 use super::preempt::Preemption;
 use super::volumes::{Promised, VolumeDecisions};
 
-/// A pod that is taken to be on a node.
-#[derive(Clone, Debug)]
-pub(super) struct Assumed {
-    pub(super) id: PodId,
-    promised: Promised,
-}
+pub(super) use super::assumed::Assumed;
 
 impl Scheduler {
     /// Takes a pod to be on a node until it is observed bound, or gone. A driver that has bound a pod and does not see it

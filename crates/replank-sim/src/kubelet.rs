@@ -7,6 +7,7 @@ mod fake;
 mod faults;
 mod learnt;
 mod model;
+mod pod_delays;
 
 pub use model::KubeletModel;
 #[cfg(test)]

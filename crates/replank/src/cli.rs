@@ -19,6 +19,8 @@ use crate::scan::ScanArgs;
 use crate::snapshot::ReadArgs;
 use crate::upgrade::{UpgradeArgs, UpgradeRehearsalArgs};
 
+pub(crate) use super::args::{When, limit};
+
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
     .usage(AnsiColor::Green.on_default().bold())
@@ -468,15 +470,6 @@ const COPIES_MAX: u64 = 600_000;
 /// Seeds of one call: results are held until the summary, and nobody reads a longer table.
 const SEEDS_MAX: u64 = 10_000;
 
-/// A duration that is more than nothing.
-pub(crate) fn limit(text: &str) -> Result<Span, String> {
-    match text.parse::<Span>() {
-        Ok(span) if span > Span::ZERO => Ok(span),
-        Ok(_) => Err("expected a duration of more than nothing".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
 /// Days of a sweep: schedules that come once a month are met, and the table stays one that somebody reads.
 const SWEEP_DAYS_MAX: i64 = 31;
 
@@ -491,17 +484,6 @@ fn sweep(text: &str) -> Result<Span, String> {
         true => Ok(span),
         false => Err(format!("expected more than nothing and at most {SWEEP_DAYS_MAX}d")),
     }
-}
-
-/// When colours are used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
-    /// On a terminal, unless NO_COLOR is set.
-    Auto,
-    /// In files and pipes too.
-    Always,
-    /// Not at all.
-    Never,
 }
 
 /// Form of a report.

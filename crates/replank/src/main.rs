@@ -1,5 +1,6 @@
 //! The `replank` binary: command line, progress, report, exit codes.
 
+mod args;
 mod autoscaler;
 mod check;
 mod cli;

@@ -1,17 +1,18 @@
 //! Messages, each read once.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use replank_model::object::cloud::Message;
 use replank_model::text::{MessageId, Text};
 use replank_model::time::{Span, Time};
 
-use super::body::{self, Body};
+use super::body::Body;
 use super::context::Context;
 use super::notice::Notice;
 use replank_protocol::command::{Effect, QueueEffect};
 use replank_protocol::waiting::{Subject, WaitingOn};
+
+pub(super) use super::messages::Inbox;
 
 /// A message is held on to when it would be received by others so soon.
 const HOLD_BEFORE: Span = Span::from_secs(10);
@@ -19,35 +20,7 @@ const HOLD_BEFORE: Span = Span::from_secs(10);
 /// be gone.
 const HOLD_FOR: Span = Span::from_secs(120);
 
-/// See the module's page.
-#[derive(Debug, Default)]
-pub(super) struct Inbox {
-    read: BTreeMap<MessageId, (Arc<Message>, Body)>,
-}
-
 impl Inbox {
-    pub(super) fn observe(&mut self, old: Option<&Message>, new: Option<&Arc<Message>>) {
-        match (old, new) {
-            (_, Some(new)) => {
-                let known = self.read.remove(&new.id).filter(|(known, _)| known.body == new.body);
-                let body = known.map_or_else(|| body::read(&new.body), |(_, body)| body);
-                self.read.insert(new.id.clone(), (new.clone(), body));
-            }
-            (Some(old), None) => {
-                self.read.remove(&old.id);
-            }
-            (None, None) => {}
-        }
-    }
-
-    /// What is said, in the order of the messages' ids.
-    pub(super) fn notices(&self) -> impl Iterator<Item = (&Message, &Notice)> {
-        self.read.values().filter_map(|(message, body)| match body {
-            Body::Notice(notice) => Some((&**message, notice)),
-            Body::Test | Body::Foreign { .. } | Body::Poison(_) => None,
-        })
-    }
-
     /// Deletes what is over, holds what is `open`, names what cannot be read.
     pub(super) fn settle(&self, ctx: &mut Context<'_>, open: &BTreeSet<MessageId>) {
         for (message, body) in self.read.values() {

@@ -34,125 +34,49 @@
 //! and is looked at anew. What was begun meanwhile stands on the node.
 
 pub mod body;
+mod cache;
 mod case;
 mod context;
 mod drain;
 mod finish;
 mod inbox;
 mod launch;
+mod messages;
 pub mod notice;
+mod options;
 mod release;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use replank_model::object::Object;
-use replank_model::object::cloud::{Instance, Lifecycle, LifecycleHook, Transition};
+use replank_model::object::cloud::{Instance, Lifecycle};
 use replank_model::object::node::Node;
-use replank_model::text::{GroupName, InstanceId, MessageId, NodeName, RunId, Text};
-use replank_model::time::{Span, Time};
+use replank_model::text::{InstanceId, NodeName};
+use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
 use crate::account::Account;
 use case::{Case, cases};
 use context::Context;
-use inbox::Inbox;
-use notice::{HealthStatus, News};
-use replank_facts::budget::Healths;
 use replank_facts::groups;
-use replank_facts::plan::{BarePods, LocalStorage, Plan, Target};
-use replank_facts::room::Room;
 use replank_protocol::command::Answer;
 use replank_protocol::command::{CommandKey, NodeRole, Outcome};
 use replank_protocol::decision::Decision;
 use replank_protocol::mark;
 use replank_protocol::release::Release;
 
-/// How long a message about an instance that is not known, or is no node, is kept: several times what it takes a node to register.
-pub const KEEP: Span = Span::from_minutes(5);
+use options::hooks_at;
+pub use options::{Hooks, KEEP, Options};
 
-/// How interruptions are handled.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Who handles them: written beside every cordon.
-    pub run: RunId,
-    /// Which lifecycle hooks are ours to complete.
-    pub hooks: Hooks,
-    /// How long a hook is kept waiting for pods that are no batch pods.
-    pub patience: Span,
-    /// What counts as a batch pod, and how long one is waited for.
-    pub plan: Arc<Plan>,
-}
-
-/// Which lifecycle hooks are ours to complete.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Hooks {
-    /// All.
-    All,
-    /// Those of these names.
-    Named(BTreeSet<Text>),
-}
-
-impl Hooks {
-    fn has(&self, name: &str) -> bool {
-        match self {
-            Self::All => true,
-            Self::Named(names) => names.contains(name),
-        }
-    }
-}
-
-impl Options {
-    /// How interruptions are handled beside a run of a plan, or by themselves: batch pods as the plan says; all others move, since
-    /// the node goes whether they may or not.
-    #[must_use]
-    pub fn beside(plan: Option<&Plan>) -> Self {
-        let plan = match plan {
-            Some(plan) => plan.clone(),
-            None => Plan::of_groups("interruptions", Vec::new(), Target::default()),
-        };
-        let plan = Plan { bare_pods: BarePods::Evict, local_storage: LocalStorage::Allow, ..plan };
-        Self {
-            run: RunId::from("interruptions"),
-            hooks: Hooks::All,
-            patience: Span::from_minutes(60),
-            plan: plan.into(),
-        }
-    }
-}
+use cache::Cache;
 
 /// What handles interruptions: options, and caches.
 #[derive(Debug)]
 pub(crate) struct Interrupt {
     options: Options,
     cache: Cache,
-}
-
-/// Everything that can be dropped at any time.
-#[derive(Debug, Default)]
-struct Cache {
-    inbox: Inbox,
-    /// Instances that hooks hold.
-    held: BTreeSet<InstanceId>,
-    /// Nodes that bear a mark of ours.
-    marked: BTreeSet<NodeName>,
-    node_of: BTreeMap<InstanceId, NodeName>,
-    healths: Healths,
-    /// Only while there is something to be placed.
-    room: Option<Room>,
-    /// Instances that were seen to end: what is said of them still is over.
-    ended: BTreeSet<InstanceId>,
-    /// Heartbeats that were taken. One that is not known to be is sent again.
-    beats: BTreeSet<CommandKey>,
-    /// When an instance was first seen held of which no message says since when.
-    first_seen: BTreeMap<InstanceId, Time>,
-    /// When the node of an instance was first seen empty.
-    emptied: BTreeMap<InstanceId, Time>,
-    is_stale: bool,
-    /// As of the last decision: see [`Interrupt::is_pressing`].
-    is_pressing: bool,
 }
 
 impl Interrupt {
@@ -283,18 +207,6 @@ impl Cache {
         }
     }
 
-    /// Messages by which something was called off, while a node still bears a mark: nothing else would say that it may go.
-    fn calls_off(&self) -> Vec<MessageId> {
-        let is_marked = |instance: &&InstanceId| {
-            self.node_of.get(*instance).is_some_and(|node| self.marked.contains(node))
-        };
-        let notices = self.inbox.notices().filter(|(_, notice)| {
-            matches!(&notice.news, News::Health(health) if health.status == HealthStatus::Closed)
-                && notice.news.instances().iter().any(is_marked)
-        });
-        notices.map(|(message, _)| message.id.clone()).collect()
-    }
-
     /// Nodes that bear a mark of ours and that nothing takes away any more, or that are let go of.
     fn released(
         &self,
@@ -368,15 +280,4 @@ fn is_held(instance: &Instance) -> bool {
         | Lifecycle::Detached
         | Lifecycle::Warmed => false,
     }
-}
-
-/// The hooks of a group that are ours and hold instances there, sorted.
-fn hooks_at<'v>(
-    view: &'v View,
-    options: &Options,
-    group: &GroupName,
-    at: Transition,
-) -> Vec<&'v LifecycleHook> {
-    let hooks = view.groups().get(group).map_or(&[][..], |group| group.hooks.as_slice());
-    hooks.iter().filter(|hook| hook.at == at && options.hooks.has(&hook.name)).collect()
 }

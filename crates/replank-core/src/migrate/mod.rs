@@ -12,14 +12,19 @@
 mod argo;
 mod context;
 mod gitops;
+mod goal;
 mod judge;
 mod keep;
+mod path;
 mod pods;
 #[cfg(test)]
 mod pods_tests;
 mod record;
+mod record_name;
+mod request;
 mod rollout;
 mod serving;
+mod standing;
 mod subject;
 mod target;
 #[cfg(test)]
@@ -29,16 +34,13 @@ mod twin;
 use replank_model::delta::Delta;
 use replank_model::labels::Labels;
 use replank_model::object::Object;
-use replank_model::object::meta::Key;
 use replank_model::selector::LabelSelector;
-use replank_model::text::RunId;
-use replank_model::time::{Span, Time};
+use replank_model::time::Time;
 use replank_model::view::View;
 
 use crate::sent::Sent;
 use replank_protocol::command::Outcome;
-use replank_protocol::decision::{Decision, End};
-use replank_protocol::hindrance::ScaleDown;
+use replank_protocol::decision::Decision;
 use replank_protocol::intent::Intent;
 
 pub use judge::{Choice, Judgement, Path, judge};
@@ -49,41 +51,10 @@ pub use target::{after, twin_name};
 
 use context::{Context, Memory};
 
-/// What is to be migrated, and to what.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Request {
-    /// Its kind.
-    pub kind: Migrated,
-    /// Its namespace and name.
-    pub key: Key,
-    /// What it is to be.
-    pub goal: Goal,
-    /// By which way.
-    pub choice: Choice,
-}
+use goal::{EXPIRY, ended};
+pub use goal::{Goal, Options};
 
-/// What an object is to be.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Goal {
-    /// As it is, with another selector. Labels that it asks for and the template lacks are added to the template.
-    Selector(LabelSelector),
-    /// As a manifest says, with as many replicas as there are.
-    Manifest(Object),
-    /// Handed over to an Argo Rollout of its name, which takes its template from it; it stays, and wants no pods.
-    Rollout(ScaleDown),
-}
-
-/// What a migration is told besides.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// On whose behalf.
-    pub run: RunId,
-    /// How long a twin or a Rollout may take to serve before it goes again, and a new object before the migration is said to be blocked.
-    pub patience: Span,
-}
-
-/// After that time anybody may clear what a migration has written.
-const EXPIRY: Span = Span::from_minutes(7 * 24 * 60);
+pub use request::Request;
 
 /// A migration: see the module's page.
 #[derive(Debug)]
@@ -177,16 +148,4 @@ pub fn selector_of(object: &Object) -> Option<&LabelSelector> {
 #[must_use]
 pub fn labels_of(object: &Object) -> Option<&Labels> {
     subject::parts(object).map(|parts| &parts.template.meta.labels)
-}
-
-/// The end of a decision.
-fn ended(end: End) -> Decision {
-    let waiting = match &end {
-        End::Done => Vec::new(),
-        End::RolledBack(waiting)
-        | End::Blocked(waiting)
-        | End::Cancelled(waiting)
-        | End::Refused(waiting) => waiting.clone(),
-    };
-    Decision { waiting, end: Some(end), ..Decision::default() }
 }

@@ -20,14 +20,10 @@ use super::{subject, target};
 use replank_protocol::hindrance::ScaleDown;
 use replank_protocol::mark::{EXPIRES, RUN, SINCE};
 
-/// Label of a twin, of its pods and of what its controller makes: the Deployment that it stands in for.
-pub const TWIN_OF: &str = "replank.dev/twin-of";
-/// Annotation on an autoscaler: the Deployment that it scales when no twin stands in.
-pub(super) const SCALES: &str = "replank.dev/scales";
+pub(super) use super::record_name::{BYTES_MAX, SCALES};
+pub use super::record_name::{TWIN_OF, record_key};
 /// Finalizer of the ConfigMap: it stays until the migration is over.
 const FINALIZER: &str = "replank.dev/migration";
-/// Bytes that a ConfigMap may hold (`MaxSecretSize`, which validation takes for both), less room for names and marks.
-pub(super) const BYTES_MAX: usize = 1024 * 1024 - 16 * 1024;
 
 /// Members of the ConfigMap's data.
 mod member {
@@ -117,13 +113,6 @@ pub(super) struct Record<W = Deployment> {
     pub(super) served: BTreeSet<Name>,
     /// Since when the migration stands, because that Service was seen without an endpoint.
     pub(super) stopped: Option<(Time, Name)>,
-}
-
-/// The ConfigMap in which a migration writes.
-#[must_use]
-pub fn record_key(kind: Kind, of: &Key) -> Key {
-    let name = format!("replank-migration-{}-{}", kind.as_str().to_lowercase(), of.name);
-    Key { namespace: of.namespace.clone(), name: Name::from(name) }
 }
 
 impl<W: Written> Record<W> {

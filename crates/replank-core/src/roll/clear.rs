@@ -10,9 +10,11 @@ use replank_model::text::NodeName;
 use super::close::release;
 use super::context::{Context, GroupRoll};
 use super::prepare::untag;
-use replank_facts::leftover::{Holds, Leftover, State};
+use replank_facts::leftover::{Holds, Leftover};
 use replank_protocol::mark;
 use replank_protocol::waiting::{Subject, WaitingOn};
+
+pub(super) use super::held::is_held_by_another;
 
 /// Whether something of runs that are over is still to be cleared. The way back clears nothing: it goes by what the run wrote that it
 /// takes back.
@@ -56,19 +58,4 @@ fn say(ctx: &mut Context<'_>, subject: Subject, leftover: &Leftover) {
     if let Some(run) = leftover.run.clone() {
         ctx.wait(subject, WaitingOn::Leftover { run });
     }
-}
-
-/// Whether what is written on a group is of another run that still holds: then a run that has not begun there has nothing to give
-/// back.
-pub(super) fn is_held_by_another(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> bool {
-    if roll.begun.is_some() || ctx.scope.is_way_back() {
-        return false;
-    }
-    let holds = Holds::of(ctx.view, ctx.now);
-    let groups = roll.group.into_iter().chain(roll.sources.iter().filter_map(|source| source.group));
-    let mut left = groups.flat_map(|group| holds.on_group(group));
-    left.any(|leftover| {
-        let is_others = leftover.run.as_ref().is_some_and(|run| *run != ctx.scope.run);
-        is_others && matches!(leftover.state, State::Running { .. })
-    })
 }

@@ -27,6 +27,8 @@ use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Mark, Nod
 use replank_protocol::mark::{self, Before, Moment, Until};
 use replank_protocol::waiting::{Subject, WaitingOn};
 
+pub(super) use super::beyond::beyond;
+
 /// Whether a group is as it is to be in the end, its bounds and tags aside; brings it there if it can.
 pub(super) fn close(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, number: usize, spare: &mut Spare) -> bool {
     let has_leaving = is_leaving(ctx, roll);
@@ -114,14 +116,6 @@ fn is_arriving(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     arrivals(ctx, roll);
     let nodes = roll.nodes;
     !nodes.arriving.is_empty() || !nodes.loose_new.is_empty() || roll.missing() > 0
-}
-
-/// Instances that the group wants beyond its size before the run, those aside that moved into it and those that are kept.
-pub(super) fn beyond(roll: &GroupRoll<'_>) -> u32 {
-    match (roll.group, roll.original) {
-        (Some(_), Some(_)) => roll.wanted().saturating_sub(roll.wanted_before() + roll.retained()),
-        (Some(_) | None, Some(_) | None) => 0,
-    }
 }
 
 /// Instances of the run's own surge that are too much once no more nodes are replaced, be it that none is left or that the run has halted.

@@ -24,13 +24,12 @@ use std::sync::Arc;
 
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
-use replank_model::text::{GroupName, Text, Zone};
+use replank_model::text::{GroupName, Text};
 use replank_model::time::{Span, Time};
 
 use super::balancer;
 use super::close::beyond;
 use super::context::{Context, GroupRoll};
-use super::fleet::GroupNodes;
 use super::member::{Member, NodeState, Scope};
 use super::prepare::MARK_LIFE;
 use super::retain;
@@ -38,32 +37,25 @@ use super::singleton;
 use super::start;
 use super::stuck;
 use crate::proof::drained;
-use replank_facts::batch::wait;
 use replank_facts::budget::Ledger;
 use replank_facts::drain::Otherwise;
 use replank_facts::node_pods::{BatchPod, Bound, NodePods, missing_replicas};
 use replank_facts::plan::OnDeadline;
-use replank_facts::room::{Room, Search, is_about_to_be_placed};
+use replank_facts::room::{Room, is_about_to_be_placed};
 use replank_protocol::command::{
     self, Effect, GroupEffect, KubernetesEffect, NodeRole, PodTarget, Replacement,
 };
 use replank_protocol::waiting::{Subject, WaitingOn};
-use replank_schedule::Mark;
+
+use super::drain::Ahead;
+pub(super) use super::drain::{Drain, Spare, Works};
+
+pub(super) use super::batch::{batch_deadline, batch_is_over};
 
 /// How long an eviction that was granted may take to be seen before it is looked at again.
 const GRANTED_SEEN: Span = Span::from_secs(5);
 /// Pods without a node for which room is kept at a decision.
 const WAITING_PODS_MAX: usize = 256;
-
-/// A node that is being drained.
-#[derive(Clone, Copy)]
-pub(super) struct Drain<'a> {
-    pub(super) roll: usize,
-    pub(super) member: &'a Member,
-    pub(super) since: Time,
-    pub(super) from: Time,
-    pub(super) load: &'a NodePods,
-}
 
 /// All nodes that are being drained, in the order in which they were begun.
 pub(super) fn drains<'a>(ctx: &Context<'a>, rolls: &[GroupRoll<'a>]) -> Vec<Drain<'a>> {
@@ -78,85 +70,6 @@ pub(super) fn drains<'a>(ctx: &Context<'a>, rolls: &[GroupRoll<'a>]) -> Vec<Drai
     }
     drains.sort_by(|a, b| (a.from, &a.member.name).cmp(&(b.from, &b.member.name)));
     drains
-}
-
-/// Ready nodes that a group can spare.
-pub(super) struct Spare {
-    groups: Vec<GroupSpare>,
-}
-
-struct GroupSpare {
-    /// Ready nodes, those being drained among them.
-    ready: u32,
-    needed: u32,
-    /// The same by zone.
-    zones: BTreeMap<Zone, u32>,
-    needed_in_zone: u32,
-}
-
-impl Spare {
-    /// What there is before any drain has acted in this decision.
-    pub(super) fn of(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> Self {
-        let mut spare = Self::beside_drains(ctx, rolls);
-        for (group, roll) in spare.groups.iter_mut().zip(rolls) {
-            for member in roll.nodes.draining.iter().map(|name| ctx.member(name)).filter(|m| m.serves()) {
-                *group.zones.entry(member.zone.clone()).or_default() += 1;
-                group.ready += 1;
-            }
-        }
-        spare
-    }
-
-    /// What there is when nodes being drained count for nothing: they stay cordoned, and nobody will take them up again.
-    pub(super) fn beside_drains(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> Self {
-        let groups = rolls.iter().map(|roll| {
-            let nodes: &GroupNodes = roll.nodes;
-            let zones = nodes.ready.clone();
-            let ready = nodes.ready_total();
-            let needed = roll.needed(ctx.scope);
-            GroupSpare { ready, needed, zones, needed_in_zone: ctx.scope.plan.budget.min_ready_per_zone }
-        });
-        Self { groups: groups.collect() }
-    }
-
-    /// Whether a group and zone can do without a node.
-    ///
-    /// # Errors
-    /// What there must be more of.
-    pub(super) fn check(&self, roll: usize, member: &Member) -> Result<(), WaitingOn> {
-        let group = &self.groups[roll];
-        if !member.serves() {
-            return Ok(());
-        }
-        if group.ready <= group.needed {
-            return Err(WaitingOn::Available { ready: group.ready, needed: group.needed });
-        }
-        let ready = group.zones.get(&member.zone).copied().unwrap_or(0);
-        if ready <= group.needed_in_zone {
-            let needed = group.needed_in_zone;
-            return Err(WaitingOn::ZoneMinimum { zone: member.zone.clone(), ready, needed });
-        }
-        Ok(())
-    }
-
-    /// Takes a node away from its group and zone, if they can do without it.
-    ///
-    /// # Errors
-    /// As [`Spare::check`].
-    pub(super) fn take(&mut self, roll: usize, member: &Member) -> Result<(), WaitingOn> {
-        self.check(roll, member)?;
-        self.give_up(roll, member);
-        Ok(())
-    }
-
-    /// A node counts no more, whether its group can do without it or not.
-    pub(super) fn give_up(&mut self, roll: usize, member: &Member) {
-        let group = &mut self.groups[roll];
-        if let Some(in_zone) = group.zones.get_mut(&member.zone).filter(|_| member.serves()) {
-            *in_zone = in_zone.saturating_sub(1);
-            group.ready = group.ready.saturating_sub(1);
-        }
-    }
 }
 
 /// The drains that may act now.
@@ -180,21 +93,6 @@ pub(super) fn acting<'a>(ctx: &mut Context<'a>, drains: &[Drain<'a>], spare: &mu
         }
     }
     acting
-}
-
-/// What evictions are measured against.
-pub(super) struct Works<'r> {
-    ledger: Ledger<'r>,
-    search: Search<'r>,
-    /// Pods that will take room before any that is to be moved; put in place when room is first asked for.
-    ahead: Option<Ahead>,
-}
-
-#[derive(Default)]
-struct Ahead {
-    pods: Vec<Arc<Pod>>,
-    /// A pod on its way out, and how many more like it are still to be made.
-    replicas: Vec<(Arc<Pod>, usize)>,
 }
 
 impl<'r> Works<'r> {
@@ -236,25 +134,6 @@ impl<'r> Works<'r> {
         Self { ledger, search: room.search(ctx.view), ahead: Some(ahead) }
     }
 
-    /// Whether a pod has room; it is taken.
-    pub(super) fn find_room(&mut self, pod: &Arc<Pod>) -> Result<(), WaitingOn> {
-        self.place_ahead();
-        let found = self.search.find(pod);
-        found.map(drop).map_err(|message| WaitingOn::Room { pod: pod.meta.key(), message })
-    }
-
-    /// Whether there is room for one more pod like this one, which stays where it is meanwhile; it is taken.
-    pub(super) fn find_room_beside(&mut self, pod: &Arc<Pod>) -> Result<(), WaitingOn> {
-        self.place_ahead();
-        let found = self.search.find_beside(pod, 0);
-        found.map(drop).map_err(|message| WaitingOn::Room { pod: pod.meta.key(), message })
-    }
-
-    /// What stands in the way of a pod by itself, room aside.
-    pub(super) fn obstacle(&mut self, bound: &Bound) -> Result<(), WaitingOn> {
-        self.ledger.check(bound.ix, &bound.pod)
-    }
-
     /// Whether every pod of a node may be evicted some time, as the budgets are, or moves in another way.
     ///
     /// # Errors
@@ -271,30 +150,6 @@ impl<'r> Works<'r> {
         });
         hopeless.map_or(Ok(()), Err)
     }
-
-    pub(super) fn point(&mut self) -> Mark {
-        self.place_ahead();
-        self.search.point()
-    }
-
-    pub(super) fn rewind(&mut self, to: Mark) {
-        self.search.rewind(to);
-    }
-
-    fn place_ahead(&mut self) {
-        let Some(ahead) = self.ahead.take() else { return };
-        for pod in &ahead.pods {
-            // One that finds none waits, and takes nothing.
-            let _found = self.search.find(pod);
-        }
-        for (pod, count) in &ahead.replicas {
-            for number in 0..*count {
-                if !self.search.find_for_another(pod, number) {
-                    break;
-                }
-            }
-        }
-    }
 }
 
 /// The pods that are to be evicted from a node now: those that simply move, and batch pods past their deadline.
@@ -305,15 +160,6 @@ fn due<'a>(ctx: &Context<'a>, drain: &Drain<'a>) -> Vec<&'a Bound> {
         is_evicted && batch.otherwise == Otherwise::Moves && batch_is_over(ctx, drain.since, batch)
     });
     load.movers.iter().chain(batch.map(|batch| &batch.bound)).collect()
-}
-
-/// Until when a batch pod is waited for on a node that was cordoned then.
-pub(super) fn batch_deadline(ctx: &Context<'_>, since: Time, batch: &BatchPod) -> Time {
-    since + wait::wait_of(&batch.bound.pod, ctx.scope.plan.batch.wait)
-}
-
-pub(super) fn batch_is_over(ctx: &Context<'_>, since: Time, batch: &BatchPod) -> bool {
-    ctx.now >= batch_deadline(ctx, since, batch)
 }
 
 /// Moves what may be moved off one node, once no load balancer sends to it where the plan asks for that.

@@ -4,133 +4,21 @@
 //! when the run began (which is written down, tag [`mark::HEALTH`]) plus what the plan allows? And of new nodes, while a canary or a
 //! wave is watched: is anything wrong on them at all, beyond what the plan allows? New nodes began with nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use replank_model::object::Object;
-use replank_model::object::condition;
 use replank_model::object::meta::Key;
-use replank_model::object::pod::{Pod, RestartPolicy};
 use replank_model::text::{NodeName, Text};
-use replank_model::time::{Span, Time};
-use replank_model::view::{Change, View};
+use replank_model::view::View;
 
 use super::context::{Context, GroupRoll};
 use super::member::{NodeState, last_step};
 use super::prepare::{LATE_AFTER, tag, untag};
 use super::stage;
-use replank_facts::plan::{Health, NOT_READY_AFTER};
+use replank_facts::plan::NOT_READY_AFTER;
 use replank_protocol::mark::{self, Ailment, Before, Illness, Whose};
 use replank_protocol::waiting::{Subject, WaitingOn};
 
-/// Pods in a bad way, kept up to date change by change; a cache.
-#[derive(Debug, Default)]
-pub(super) struct Vitals {
-    crash_looping: BTreeSet<Key>,
-    /// When they were due to be gone.
-    leaving: BTreeMap<Key, Time>,
-    /// Since when.
-    unready: BTreeMap<Key, Time>,
-}
-
-impl Vitals {
-    pub(super) fn of(view: &View) -> Self {
-        let mut vitals = Self::default();
-        for (_, pod) in view.pods.unordered() {
-            vitals.add(pod);
-        }
-        vitals
-    }
-
-    pub(super) fn observe(&mut self, change: &Change) {
-        let Change::Object { old, new, .. } = change else { return };
-        if let Some(Object::Pod(old)) = old {
-            let key = old.meta.key();
-            self.crash_looping.remove(&key);
-            self.leaving.remove(&key);
-            self.unready.remove(&key);
-        }
-        if let Some(Object::Pod(new)) = new {
-            self.add(new);
-        }
-    }
-
-    fn add(&mut self, pod: &Pod) {
-        if pod.is_terminal() {
-            return;
-        }
-        if let Some(due) = pod.meta.deletion_timestamp {
-            self.leaving.insert(pod.meta.key(), due);
-            return;
-        }
-        if is_crash_looping(pod) {
-            self.crash_looping.insert(pod.meta.key());
-        }
-        let is_kept_up = pod.spec.restart_policy.is_none_or(|policy| policy == RestartPolicy::Always);
-        if !pod.is_ready() && is_kept_up {
-            let ready = condition::find(&pod.status.conditions, "Ready");
-            let since = ready.and_then(|ready| ready.last_transition_time).or(pod.meta.creation_timestamp);
-            self.unready.extend(since.map(|since| (pod.meta.key(), since)));
-        }
-    }
-
-    /// How many there are, and when there will be more without anybody's doing.
-    fn count(&self, now: Time, stuck_after: Span, counts: impl Fn(&Key) -> bool) -> (Counts, Option<Time>) {
-        let mut counted = Counts::default();
-        let mut next: Option<Time> = None;
-        counted.crash_looping = narrow(self.crash_looping.iter().filter(|key| counts(key)).count());
-        let leaving = self.leaving.iter().map(|(key, due)| (key, *due + stuck_after));
-        let unready = self.unready.iter().map(|(key, since)| (key, *since + NOT_READY_AFTER));
-        for (_, from) in leaving.filter(|(key, _)| counts(key)) {
-            tell(from, now, &mut counted.stuck_terminating, &mut next);
-        }
-        for (_, from) in unready.filter(|(key, _)| counts(key)) {
-            tell(from, now, &mut counted.not_ready, &mut next);
-        }
-        (counted, next)
-    }
-}
-
-/// Counts what is so from a moment on that has come, else notes the moment.
-fn tell(from: Time, now: Time, count: &mut u32, next: &mut Option<Time>) {
-    if from <= now {
-        *count += 1;
-    } else {
-        *next = Some(next.map_or(from, |next| next.min(from)));
-    }
-}
-
-/// The kubelet's word for a container that it lets rest between two starts (pkg/kubelet `doBackOff`).
-fn is_crash_looping(pod: &Pod) -> bool {
-    let containers = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
-    let mut waiting = containers.filter_map(|container| container.state.waiting.as_ref());
-    waiting.any(|waiting| &*waiting.reason == "CrashLoopBackOff")
-}
-
-/// Pods in a bad way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
-    crash_looping: u32,
-    stuck_terminating: u32,
-    not_ready: u32,
-}
-
-impl Counts {
-    /// The first of these that is more than may be.
-    fn beyond(&self, whose: Whose, health: &Health, before: &Counts) -> Option<Ailment> {
-        let rows = [
-            (Illness::CrashLooping, self.crash_looping, health.crash_looping_max, before.crash_looping),
-            (
-                Illness::StuckTerminating,
-                self.stuck_terminating,
-                health.stuck_terminating_max,
-                before.stuck_terminating,
-            ),
-            (Illness::NotReady, self.not_ready, health.not_ready_max, before.not_ready),
-        ];
-        let worse = rows.into_iter().find(|(_, found, max, before)| *found > max.saturating_add(*before));
-        worse.map(|(illness, found, max, before)| Ailment { illness, whose, found, max: max + before })
-    }
-}
+pub(super) use super::vitals::{Counts, Vitals, narrow};
 
 /// Writes down how things are before a group is begun; whether that is still to be written.
 pub(super) fn write_before(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
@@ -240,8 +128,4 @@ fn late_node(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> Option<Ailment> {
     };
     let late = narrow(arriving.filter(is_late).count());
     (late > 0).then_some(Ailment { illness: Illness::NodeNotReady, whose: Whose::New, found: late, max: 0 })
-}
-
-fn narrow(count: usize) -> u32 {
-    u32::try_from(count).expect("fewer than 2^32 pods fit in memory")
 }

@@ -46,14 +46,21 @@
 //! healthy pods follow changes too. So a decision costs what changed, plus the nodes being drained, those arriving,
 //! those held by batch pods and a few that are next in line; not the cluster.
 
+mod arrivals;
 mod balancer;
+mod batch;
+mod beyond;
 mod clear;
 mod close;
 mod context;
+mod drain;
 mod evict;
 mod fleet;
 mod halt;
 mod health;
+mod held;
+mod kept;
+mod late;
 mod managed;
 mod member;
 mod prepare;
@@ -64,6 +71,9 @@ mod singleton;
 mod stage;
 mod start;
 mod stuck;
+mod tags;
+mod terms;
+mod vitals;
 mod zones;
 
 use std::collections::{BTreeMap, BTreeSet};

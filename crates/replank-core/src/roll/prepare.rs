@@ -30,18 +30,14 @@
 //! pod that waits for a node is given room before any that is to be moved. And when the run halts, what was not
 //! begun is uncordoned.
 
-use std::sync::Arc;
-
-use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup};
-use replank_model::object::node::Node;
+use replank_model::object::cloud::{GroupSize, NodeGroup};
 use replank_model::text::{GroupName, NodeName, Text};
-use replank_model::time::{Span, Time};
-use replank_model::view::View;
+use replank_model::time::Span;
 
 use super::clear;
-use super::context::{Context, GroupRoll, Watched};
+use super::context::{Context, GroupRoll};
 use super::health;
-use super::member::{Member, NodeState, last_step};
+use super::member::NodeState;
 use super::retain;
 use super::start;
 use super::zones;
@@ -49,15 +45,15 @@ use crate::scale;
 use crate::sent::COMMAND_LIFE;
 use replank_facts::plan::Base;
 use replank_facts::target;
-use replank_protocol::command::{Effect, GroupEffect, Mark, NodeRole};
+use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::mark::{self, Begun, size_text};
 use replank_protocol::waiting::{Subject, WaitingOn};
 
-/// An instance that is no Ready node after this long is late. Users report 30 to 145 s; a group whose instances take
-/// longer than a quarter of an hour has another trouble.
-pub(super) const LATE_AFTER: Span = Span::from_minutes(15);
-/// How long a mark of ours holds, should its run die: longer than a week-end.
-pub(super) const MARK_LIFE: Span = Span::from_minutes(7 * 24 * 60);
+pub(super) use super::terms::{LATE_AFTER, MARK_LIFE};
+
+pub(super) use super::tags::{resize, set_template, tag, untag};
+
+pub(super) use super::arrivals::{arrivals, last_failure};
 /// How long before its expiry a mark is renewed.
 const RENEW_BEFORE: Span = Span::from_minutes(24 * 60);
 /// Cordons under way at once: they are writes to the API server that nobody waits for singly.
@@ -211,25 +207,6 @@ fn write_template(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup
     true
 }
 
-pub(super) fn tag(ctx: &mut Context<'_>, group: &GroupName, what: &str, key: &str, value: Text) {
-    let effect = Effect::Group(GroupEffect::Tag { group: group.clone(), key: key.into(), from: None, value });
-    let id = ctx.key("tag", format!("{group}/{key}"));
-    ctx.send(Subject::Group(group.clone()), &format!("tag with the {what}"), id, effect);
-}
-
-pub(super) fn set_template(
-    ctx: &mut Context<'_>,
-    roll: &GroupRoll<'_>,
-    group: &NodeGroup,
-    to: Arc<LaunchTemplate>,
-) {
-    let id = format!("{}/{}", roll.name, group.current.0);
-    let effect =
-        Effect::Group(GroupEffect::SetTemplate { group: roll.name.clone(), from: group.current, to });
-    let key = ctx.key("template", id);
-    ctx.send(roll.subject(), "new launch template", key, effect);
-}
-
 /// Raises a group until it wants so many nodes, with those whose nodes move into it; whether that is still to happen.
 fn raise(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup, wanted: u32) -> bool {
     let from = group.size;
@@ -286,31 +263,12 @@ fn free(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> u32 {
     u32::try_from(free).unwrap_or(u32::MAX)
 }
 
-pub(super) fn resize(
-    ctx: &mut Context<'_>,
-    roll: &GroupRoll<'_>,
-    from: GroupSize,
-    to: GroupSize,
-    what: &str,
-) {
-    let id = format!("{}/{}-{}", roll.name, size_text(from), size_text(to));
-    let effect = Effect::Group(GroupEffect::Resize { group: roll.name.clone(), from, to });
-    let key = ctx.key("resize", id);
-    ctx.send(roll.subject(), what, key, effect);
-}
-
 fn begin(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup, begun: &Begun) {
     match group.tags.value(mark::BEGUN) {
         // What a run that is over has left: its nodes bear no mark that holds.
         Some(_) => untag(ctx, roll.name, mark::BEGUN),
         None => tag(ctx, roll.name, "beginning", mark::BEGUN, begun.to_text()),
     }
-}
-
-pub(super) fn untag(ctx: &mut Context<'_>, group: &GroupName, key: &str) {
-    let effect = Effect::Group(GroupEffect::Untag { group: group.clone(), key: key.into() });
-    let id = ctx.key("untag", format!("{group}/{key}"));
-    ctx.send(Subject::Group(group.clone()), "tag to be taken off", id, effect);
 }
 
 /// Whether a group that was raised has its first new node, and what it still waits for.
@@ -322,60 +280,6 @@ fn capacity(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness {
     // What a run that halted had to leave in the group that nodes move into is as good as a new node.
     let is_ahead = roll.is_moved_into() && nodes.ready_total() + nodes.broken > roll.wanted_before();
     if wants_surge && nodes.usable.is_empty() && !is_ahead { Readiness::Preparing } else { Readiness::Open }
-}
-
-/// Why a group that has fewer instances than it wants could not launch the last.
-pub(super) fn last_failure(view: &View, name: &GroupName) -> Option<Text> {
-    let group = view.groups().get(name)?;
-    let last = group.failures.iter().max_by_key(|failure| failure.at)?;
-    let counted = view.instances().values().filter(|one| one.group == *name && one.is_counted()).count();
-    (counted < group.size.desired as usize).then(|| Text::from(last.to_string()))
-}
-
-/// Says what new instances the group waits for.
-pub(super) fn arrivals(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
-    let nodes = roll.nodes;
-    let usable = u32::try_from(nodes.usable.len()).unwrap_or(u32::MAX);
-    let mut on_time = 0;
-    for id in nodes.loose_new.iter().chain(&nodes.loose_old) {
-        let launched = ctx.view.instances().get(id).and_then(|instance| instance.launched);
-        on_time += u32::from(is_on_time(ctx, Subject::Instance(id.clone()), launched, None));
-    }
-    for name in &nodes.arriving {
-        let member = ctx.member(name);
-        let node = ctx.view.node(name);
-        let since = node.and_then(|node: &Arc<Node>| last_step(node));
-        on_time += u32::from(is_on_time(ctx, Subject::Node(name.clone()), since, Some(member)));
-    }
-    let missing = roll.missing();
-    ctx.watch(roll, Watched::Launching, missing > 0);
-    if let Some(since) = ctx.launches_nothing(roll) {
-        ctx.wait(roll.subject(), WaitingOn::InstanceLate { since, daemon_pods_missing: 0 });
-    }
-    if on_time + missing > 0 {
-        let wanted = usable + on_time + missing;
-        let failure = last_failure(ctx.view, roll.name);
-        ctx.wait(roll.subject(), WaitingOn::Capacity { ready: usable, wanted, failure });
-    }
-}
-
-/// Says what an arriving instance waits for; whether it may still be expected.
-fn is_on_time(ctx: &mut Context<'_>, subject: Subject, since: Option<Time>, member: Option<&Member>) -> bool {
-    let since = since.unwrap_or(ctx.scope.options.started);
-    let daemon_pods_missing = match member.map(|member| &member.state) {
-        Some(NodeState::Closed) => {
-            ctx.wait(subject, WaitingOn::ForeignCordon);
-            return false;
-        }
-        Some(NodeState::Arriving { daemon_pods_missing }) => *daemon_pods_missing,
-        Some(_) | None => 0,
-    };
-    if ctx.now > since + LATE_AFTER {
-        ctx.wait(subject, WaitingOn::InstanceLate { since, daemon_pods_missing });
-        return false;
-    }
-    ctx.wait_until(subject, WaitingOn::NodeReady { daemon_pods_missing }, since + LATE_AFTER);
-    true
 }
 
 /// Cordons and marks what is to go, and renews marks before they expire.

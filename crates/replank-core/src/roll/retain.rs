@@ -7,35 +7,18 @@
 //! When the last old node is empty, the moment until which all of this is kept is written on the group (tag [`mark::RETAINED`]). Only after
 //! it is the run over.
 
-use replank_model::time::Time;
-
 use super::context::{Context, GroupRoll};
 use super::evict::end_instance;
-use super::member::{Member, Scope};
-use super::prepare::{MARK_LIFE, tag, untag};
+use super::prepare::{tag, untag};
 use super::start;
 use replank_facts::node_pods::NodePods;
 use replank_facts::plan::Retained;
-use replank_protocol::command::{Mark, NodeRole, Replacement};
+use replank_protocol::command::Replacement;
 use replank_protocol::mark::{self, Until};
 use replank_protocol::waiting::WaitingOn;
 
-/// What is kept. On the way back, of what failed, nothing is.
-fn kept(scope: &Scope) -> Retained {
-    if scope.is_way_back() { Retained::None } else { scope.plan.care.retain.capacity }
-}
-
-/// Whether nodes are kept that are empty.
-pub(super) fn keeps_nodes(scope: &Scope) -> bool {
-    kept(scope) == Retained::Cordoned
-}
-
-/// Keeps a node that is empty.
-pub(super) fn keep(ctx: &mut Context<'_>, member: &Member, since: Time) {
-    let mark = Mark { role: NodeRole::Retained, since, expires: ctx.now + MARK_LIFE };
-    let key = ctx.key("retain", &member.uid);
-    ctx.mark(member, "node to be kept", key, mark);
-}
+use super::kept::kept;
+pub(super) use super::kept::{keep, keeps_nodes};
 
 /// Whether nothing is kept any more.
 pub(super) fn is_over(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {

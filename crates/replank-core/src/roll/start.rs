@@ -25,15 +25,16 @@ use rustc_hash::FxHashMap;
 
 use super::context::{Context, GroupRoll};
 use super::evict::{Drain, Spare, Works, batch_is_over, wait_for};
-use super::member::{Member, NodeState};
+use super::member::NodeState;
 use super::prepare::MARK_LIFE;
 use super::singleton;
 use super::stage;
-use replank_facts::drain::Otherwise;
 use replank_facts::node_pods::NodePods;
-use replank_facts::plan::{OnDeadline, Order, Standing};
+use replank_facts::plan::{Order, Standing};
 use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::waiting::{Subject, WaitingOn};
+
+pub(super) use super::late::late;
 
 /// Nodes of each zone that are considered at every decision.
 const LOOK_AHEAD: usize = 4;
@@ -245,22 +246,6 @@ fn renewed(ctx: &Context<'_>, roll: &GroupRoll<'_>, starting: &BTreeSet<NodeName
     let booting = booting.filter(|instance| instance.zone == *zone);
     let soon = u32::try_from(going.count() + booting.count()).unwrap_or(u32::MAX);
     nodes.new.get(zone).copied().unwrap_or(0).saturating_add(soon)
-}
-
-/// Nodes that are held by nothing but batch pods that are to be evicted now.
-pub(super) fn late<'a>(ctx: &'a Context<'_>, roll: &'a GroupRoll<'_>) -> impl Iterator<Item = &'a NodeName> {
-    let is_evicted = ctx.scope.plan.batch.on_deadline == OnDeadline::Evict;
-    roll.nodes.held.iter().filter(move |name| is_evicted && is_late(ctx, ctx.member(name)))
-}
-
-fn is_late(ctx: &Context<'_>, member: &Member) -> bool {
-    let NodeState::Doomed { since, load } = &member.state else { return false };
-    load.refused.is_empty()
-        && load.unrecorded.is_empty()
-        && load
-            .batch
-            .iter()
-            .all(|batch| batch.otherwise == Otherwise::Moves && batch_is_over(ctx, *since, batch))
 }
 
 /// Pods for which there was no room in this decision, though nothing of their node had been put in place before them: for

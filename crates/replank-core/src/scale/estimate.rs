@@ -13,9 +13,11 @@ use smallvec::SmallVec;
 use super::amounts::{AT_CPU, AT_MEMORY};
 use super::classes::{Class, Kind};
 use super::slots::{Slot, Slots};
-use super::source::{Next, Stock, next};
+use super::source::{Stock, next};
 use super::what_if::WhatIf;
 use replank_schedule::{Mark, VolumeDecisions};
+
+pub(super) use super::filled::{Estimate, Filled, On, Put};
 
 /// How exactly pods are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,39 +26,6 @@ pub(super) enum Mode {
     Division,
     /// With the engine where division does not tell.
     Engine,
-}
-
-/// So many pods of a class on a new node, or on one that was there before.
-#[derive(Clone, Debug)]
-pub(super) struct Put {
-    pub(super) class: usize,
-    pub(super) pods: usize,
-    pub(super) on: On,
-}
-
-/// Where pods go.
-#[derive(Clone, Debug)]
-pub(super) enum On {
-    /// A new node, by position.
-    Slot(usize),
-    /// One that was there.
-    Node(NodeName),
-}
-
-/// What comes of adding nodes of some groups.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Estimate {
-    /// New nodes, in the order in which they come.
-    pub(super) added: Vec<Next>,
-    /// What goes where.
-    pub(super) puts: Vec<Put>,
-}
-
-impl Estimate {
-    /// How many pods it helps.
-    pub(super) fn pods(&self) -> usize {
-        self.puts.iter().map(|put| put.pods).sum()
-    }
 }
 
 /// A run over the classes.
@@ -71,13 +40,6 @@ struct Filling<'b, 'a> {
     most: usize,
     puts: Vec<Put>,
     placed: Vec<usize>,
-}
-
-/// What a choice comes to, and how the bench is once it is made.
-pub(super) struct Filled {
-    pub(super) estimate: Estimate,
-    /// What is left of the groups of the choice.
-    pub(super) stocks: SmallVec<[(usize, Stock); 1]>,
 }
 
 /// Counts the nodes that groups of a choice would add, at most so many. The bench's engine has them afterwards; the caller takes

@@ -6,27 +6,24 @@
 //!
 //! A run comes first. Where it takes hold of a group, nodes of it that are being emptied are let go of; they are the run's to replace.
 
-use std::collections::BTreeMap;
-
 use replank_model::object::cloud::{GroupSize, InstanceState};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Text};
-use replank_model::time::{Span, Time};
+use replank_model::time::Span;
 use replank_model::view::Ix;
 
 use super::RUN;
-use super::backoff::{Request, State, missing};
+use super::backoff::{Request, missing};
 use super::blocks::{PodFate, charge, fate};
-use super::down::{Down, down};
+use super::down::down;
 use super::group::Group;
 use super::growth::{in_the_end, record_growth};
 use super::in_flight::is_emptied;
 use super::ownership::RollOwnership;
-use super::up::{Given, Up, up};
+use super::up::{Given, up};
 use super::wake::dues;
-use crate::builder::DecisionBuilder;
 use crate::proof::drained;
 use crate::sent::{COMMAND_LIFE, Sent};
 use replank_facts::budget::Ledger;
@@ -41,6 +38,8 @@ use replank_protocol::waiting::Blocks;
 use replank_protocol::waiting::{Subject, WaitingOn};
 use replank_schedule::Scheduler;
 
+pub(crate) use super::scale_decision::ScaleDecision;
+
 /// A node's mark may be cleared by anybody so long after it was laid: longer than the longest drain with the longest grace.
 const MARK_LIFE: Span = Span::from_minutes(60);
 /// How long a node is emptied while nothing of it moves (Cluster Autoscaler's `--max-pod-eviction-time`). Then it is let go of.
@@ -50,36 +49,6 @@ const EVICTION_MAX: Span = Span::from_minutes(2);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Scaler {
     run: RunId,
-}
-
-/// What is to be done now.
-#[derive(Debug)]
-pub(crate) struct ScaleDecision {
-    /// What is sent, what waits, and when to look again.
-    pub(crate) out: DecisionBuilder,
-    /// What is remembered from here on.
-    pub(crate) state: State,
-    /// What groups in a run's hands are to want in the end once these commands have taken effect.
-    pub(crate) raised: BTreeMap<CommandKey, (GroupName, u32)>,
-    /// What was decided about growing.
-    pub(crate) up: Up,
-    /// What was decided about shrinking.
-    pub(crate) down: Down,
-}
-
-impl ScaleDecision {
-    fn new(now: Time, run: RunId, state: State) -> Self {
-        let (raised, up, down) = (BTreeMap::new(), Up::default(), Down::default());
-        Self { out: DecisionBuilder::new(now, run), state, raised, up, down }
-    }
-
-    fn wait(&mut self, what: Subject, on: WaitingOn) {
-        self.out.wait(what, on);
-    }
-
-    fn wake(&mut self, at: Time) {
-        self.out.wake_at(at);
-    }
 }
 
 impl Scaler {

@@ -12,22 +12,16 @@ use replank_model::object::node::Node;
 use replank_model::object::resources::{CPU, MEMORY};
 use replank_model::quantity::Quantity;
 use replank_model::text::{GroupName, NodeName, Zone};
-use replank_model::time::Time;
-use replank_model::view::View;
 
 use super::amounts::{AT_CPU, AT_MEMORY};
-use super::backoff::State;
 use super::balance::are_similar;
 use super::classes::{Class, Classes, repels};
 use super::estimate::{Estimate, Mode, On, fill};
 use super::expander::{Choice, Decided, choose};
-use super::group::{Group, Groups};
-use super::in_flight::InFlight;
+use super::group::Group;
 use super::limits::Totals;
-use super::options::Options;
 use super::pending::{NotAsked, Pending};
 use super::prices::Prices;
-use super::priorities::Priorities;
 use super::refuse::{Refusal, refusals};
 use super::source::Stock;
 use super::template::{Template, is_startup};
@@ -35,30 +29,11 @@ use super::what_if::WhatIf;
 use replank_facts::fresh::DaemonFactories;
 use replank_schedule::{Scheduler, Trial};
 
+pub use super::given::Given;
+
 /// Pods placed one by one, times groups, up to which every group is counted by the engine. Above, division ranks the groups, and the
 /// engine counts the one that is chosen: at 20 µs a pod this is under a second.
 const EXACT_MAX: usize = 20_000;
-
-/// What a decision is taken on.
-#[derive(Clone, Copy, Debug)]
-pub struct Given<'a> {
-    /// The cluster.
-    pub view: &'a View,
-    /// Its groups.
-    pub groups: &'a Groups,
-    /// Settings.
-    pub options: &'a Options,
-    /// What instances cost.
-    pub prices: &'a Prices,
-    /// What the expander `priority` goes by.
-    pub priorities: &'a Priorities,
-    /// What is remembered.
-    pub state: &'a State,
-    /// What others have in hand.
-    pub in_flight: &'a InFlight,
-    /// When.
-    pub now: Time,
-}
 
 /// What is to be added.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,3 +1,6 @@
+use crate::judge::Measure;
+use crate::scan::Hint;
+use crate::schema::Schema;
 use std::sync::Arc;
 
 use super::*;

@@ -1,6 +1,7 @@
 use super::*;
 use crate::finding::Range;
 use crate::table::Table;
+use std::collections::BTreeMap;
 
 /// With the rows that are built in.
 pub(crate) fn measure(target: &str) -> Measure {

@@ -8,7 +8,6 @@
 mod check;
 mod problem;
 mod read;
-mod shape;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -19,7 +18,7 @@ use read::Shape;
 use crate::release::Release;
 
 pub use types::Schema;
-use types::{Members, TypeIndex};
+use types::TypeIndex;
 
 /// The version of Kubernetes whose types these are.
 pub const SCHEMA_OF: Release = Release::minor(1, 36);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::{Schema, TypeIndex};
 use crate::table::Gvk;
 
-pub(super) use super::shape::{Field, Leaf, Shape};
+pub(super) use super::types::{Field, Leaf, Shape};
 
 #[derive(Deserialize)]
 struct WrittenType {

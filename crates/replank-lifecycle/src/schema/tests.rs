@@ -1,3 +1,4 @@
+use crate::table::Gvk;
 use serde_json::json;
 
 use super::*;

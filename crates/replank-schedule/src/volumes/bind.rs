@@ -19,17 +19,10 @@ use super::plan::{UnboundClaim, VolumePlan, affinity_of, selected_node};
 use crate::ids::{AffinityId, NodeId};
 use crate::world::World;
 
+pub(super) use super::candidate::Candidate;
+
 /// A provisioner that makes no volumes.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
-
-/// A volume that a claim could be bound to.
-#[derive(Clone, Debug)]
-pub(super) struct Candidate {
-    name: Name,
-    affinity: Option<AffinityId>,
-    /// Whether it is kept for this very claim.
-    is_reserved: bool,
-}
 
 /// What placing a pod on a node decides about its claims: what must be written before the pod is bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -14,16 +14,10 @@ use crate::pods::PodEntry;
 use crate::world::World;
 use replank_model::object::node::{LABEL_REGION, LABEL_ZONE};
 
+pub(super) use super::restricted::is_restricted;
+
 /// Annotation of a CSINode: the old kinds of disks that CSI drivers serve there.
 const MIGRATED: &str = "storage.alpha.kubernetes.io/migrated-plugins";
-
-/// Whether only one pod of a node may use the disk (`needsRestrictionsCheck`).
-pub(super) fn is_restricted(source: &VolumeSource) -> bool {
-    source.gce_persistent_disk.is_some()
-        || source.aws_elastic_block_store.is_some()
-        || source.rbd.is_some()
-        || source.iscsi.is_some()
-}
 
 /// Whether two disks cannot be used on one node at once (`isVolumeConflict`).
 fn conflict(a: &VolumeSource, b: &VolumeSource) -> bool {

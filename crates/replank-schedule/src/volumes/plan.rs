@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use replank_model::object::meta::Key;
 use replank_model::object::node::{LABEL_REGION, LABEL_ZONE};
-use replank_model::object::pod::{Pod, Volume};
+use replank_model::object::pod::Pod;
 use replank_model::object::volume::{
     AccessMode, ClaimPhase, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeBindingMode,
 };
@@ -20,7 +20,7 @@ use crate::ids::AffinityId;
 use crate::plugin::{Plugin, Reason};
 use crate::world::World;
 
-pub(super) const BETA_STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+pub(super) use super::claim_name::{BETA_STORAGE_CLASS, claim_name};
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
@@ -78,15 +78,6 @@ pub(super) struct UnboundClaim {
     pub(super) candidates: Vec<Candidate>,
     /// Whether the provisioner tells where there is room, and where there is enough.
     pub(super) capacity: Option<Vec<replank_model::selector::Selector>>,
-}
-
-/// The name of a volume's claim, if it has one.
-pub(super) fn claim_name(pod: &Pod, volume: &Volume) -> Option<Name> {
-    match (&volume.source.persistent_volume_claim, &volume.source.ephemeral) {
-        (Some(claim), _) => Some(claim.claim_name.clone()),
-        (None, Some(_)) => Some(Name::from(format!("{}-{}", pod.meta.name, volume.name))),
-        (None, None) => None,
-    }
 }
 
 impl VolumePlan {

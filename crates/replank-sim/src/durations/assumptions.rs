@@ -1,6 +1,7 @@
 //! What was learnt and what is assumed, for the report.
 
-use super::{Durations, RUN_DEFAULT, START_DEFAULT, STOP_DEFAULT};
+use super::learnt::Durations;
+use super::limits::{RUN_DEFAULT, START_DEFAULT, STOP_DEFAULT};
 use crate::timing::{CloudTimings, Range};
 
 /// Something that the rehearsal had to assume, or could learn.

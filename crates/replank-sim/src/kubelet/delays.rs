@@ -1,36 +1,17 @@
 //! How a pod's containers behave: what each model of kubelets answers.
 
-use replank_model::object::pod::{Pod, RestartPolicy};
-use replank_model::time::{Span, Time};
+use replank_model::object::pod::Pod;
+use replank_model::time::Span;
 
 use super::{KubeletModel, fake, learnt};
 use crate::context::Ctx;
+
+pub(super) use super::pod_delays::Delays;
 
 /// From the end of a container to its next start.
 pub(super) const RESTART: Span = Span::from_millis(500);
 /// From the last status to the removal.
 pub(super) const REMOVE: Span = Span::from_millis(100);
-
-/// How a pod's containers behave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Delays {
-    /// From now, for a pod that does not run yet, to running; `None`: never.
-    pub(super) start: Option<Span>,
-    /// From running to ready; `None`: never.
-    pub(super) ready: Option<Span>,
-    /// From now, for a pod that runs, to the end; `None`: they run for ever.
-    pub(super) run: Option<Span>,
-    /// How they end by themselves.
-    pub(super) exit_code: i32,
-    /// From the wish to stop to the stop.
-    pub(super) stop: Span,
-    /// The same where they have not started.
-    pub(super) unstarted_stop: Span,
-    /// How they end when they are told to stop.
-    pub(super) term_exit_code: i32,
-    /// Whether a deletion is never finished.
-    pub(super) is_stuck: bool,
-}
 
 impl Delays {
     pub(super) fn of(model: &KubeletModel, ctx: &Ctx<'_>, pod: &Pod) -> Self {
@@ -39,19 +20,5 @@ impl Delays {
             KubeletModel::Learnt(durations) => learnt::delays(durations, ctx, pod),
         };
         delays.until_deadline(ctx.api.now(), pod)
-    }
-
-    /// The same for a pod that has an `activeDeadlineSeconds`: then it is killed (`active_deadline.go`). Of one that is restarted the pod would
-    /// have to fail as a whole; those have none.
-    fn until_deadline(self, now: Time, pod: &Pod) -> Self {
-        let is_once = pod.spec.restart_policy == Some(RestartPolicy::Never);
-        let Some(seconds) = pod.spec.active_deadline_seconds.filter(|_| is_once) else { return self };
-        let left = pod.status.start_time.unwrap_or(now) + Span::from_secs(seconds) - now;
-        if self.run.is_some_and(|run| run <= left) {
-            return self;
-        }
-        // Whoever asks when the time is over asks how it ended.
-        let exit_code = if left <= Span::ZERO { 137 } else { self.exit_code };
-        Self { run: Some(left.max(Span::ZERO)), exit_code, ..self }
     }
 }

@@ -10,6 +10,7 @@
 //!
 //! docs/script.md describes every line for people who write them; a test holds the page against [`forms`].
 
+mod args;
 mod event;
 mod form;
 mod happen;

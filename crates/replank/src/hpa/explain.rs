@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use replank_hpa::{self, Config, Given, Memory, Metrics, Outcome, Rival, Scale, ScaleError};
+use replank_hpa;
+use replank_hpa::{Config, Given, Memory, Metrics, Rival, Scale, ScaleError};
 use replank_model::object::autoscaling::{HorizontalPodAutoscaler, MetricSpec, MetricStatus};
 use replank_model::object::meta::{Key, Meta};
 use replank_model::object::metrics::{
@@ -28,18 +29,10 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::snapshot::{self, Cluster, HOW_TO_SNAPSHOT};
 
+pub(super) use super::explanation::Explained;
+
 /// Window of a sample that is made up from a status.
 const WINDOW: Span = Span::from_secs(15);
-
-/// What was asked about, and what came of it.
-#[derive(Debug)]
-pub(super) struct Explained {
-    pub(super) hpa: HorizontalPodAutoscaler,
-    pub(super) now: Time,
-    /// Where the metrics are from.
-    pub(super) sources: Vec<String>,
-    pub(super) outcome: Outcome,
-}
 
 /// Explains.
 ///

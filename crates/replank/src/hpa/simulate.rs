@@ -10,45 +10,18 @@ use replank_rehearse::replay::figures;
 use serde_json::{Value, json};
 
 use super::args::{HpaFormat, HpaSimulateArgs};
-use super::figures::{Bucket, buckets};
 use super::input;
-use super::replay::{STEP, Stage, Variant};
+use super::replay::{STEP, Stage};
 use super::{svg, text};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::printer::Printer;
 
+pub(super) use super::simulation::Simulation;
+
 /// Version of the JSON.
 const VERSION: &str = "replank.dev/hpa-simulation/v1alpha1";
-
-/// What was replayed, and what came of it.
-#[derive(Debug)]
-pub(super) struct Simulation {
-    pub(super) stage: Stage,
-    /// What the load is called.
-    pub(super) load: String,
-    pub(super) seed: u64,
-    /// Between two rows.
-    pub(super) every: Span,
-    /// As it is, then what was tried; all of the same autoscalers.
-    pub(super) variants: Vec<Variant>,
-}
-
-impl Simulation {
-    /// The autoscalers.
-    pub(super) fn keys(&self) -> Vec<Key> {
-        let first = self.variants.first();
-        first.into_iter().flat_map(|variant| &variant.autoscalers).map(|hpa| hpa.meta.key()).collect()
-    }
-
-    /// Rows of a table: a stretch of time each.
-    pub(super) fn rows(&self, variant: &Variant, target: usize) -> Vec<Bucket> {
-        let length = self.stage.length.as_millis();
-        let count = (length + self.every.as_millis() - 1) / self.every.as_millis().max(1);
-        buckets(&variant.moments, target, usize::try_from(count).unwrap_or(1))
-    }
-}
 
 /// Rows that a table has if nobody says how many.
 const ROWS: i64 = 24;

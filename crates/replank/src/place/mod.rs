@@ -5,6 +5,7 @@ pub(crate) mod input;
 mod json;
 mod pending;
 mod question;
+mod stuck;
 mod subject;
 mod table;
 mod text;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_advice::place::{Fate, PlacementQuery, Queued, Remedy};
+use replank_advice::place::{Fate, PlacementQuery, Queued};
 
 use super::{PlaceArgs, json, table, text};
 use crate::cli::PlaceFormat;
@@ -12,19 +12,10 @@ use crate::printer::Printer;
 use crate::report::words::count;
 use crate::report::{Look, Page, Tone};
 
+pub(super) use super::stuck::Stuck;
+
 /// Kinds of pods for which a remedy is looked for: one takes up to a tenth of a second on a large cluster.
 const REMEDIED_MAX: usize = 20;
-
-/// Pods of one workload that wait for the same reason, and the smallest remedy.
-#[derive(Debug)]
-pub(super) struct Stuck<'a> {
-    /// The first of them.
-    pub(super) first: &'a Queued,
-    /// How many.
-    pub(super) pods: usize,
-    /// The smallest change with which the first would fit, if it was looked for and found.
-    pub(super) remedy: Option<Remedy>,
-}
 
 /// Tells what comes of each.
 pub(super) fn report(

@@ -12,12 +12,12 @@ use scene::json;
 mod documented;
 pub(crate) mod example;
 pub(crate) mod groups;
+mod once;
 pub(crate) mod plan;
 mod run;
 mod scene;
 mod script;
 mod sweep;
-use replank_model::object::Object;
 use serde::Serialize;
 
 use crate::cli::{Format, RehearseArgs};
@@ -30,6 +30,8 @@ use crate::report::{self, About, Run, Summary, Timeline};
 use crate::upgrade;
 use besides::Besides;
 use run::Keep;
+
+pub(crate) use once::once_and_after;
 
 /// The version of the form of many rehearsals.
 const SEEDS_VERSION: &str = "replank.dev/rehearsals/v1alpha1";
@@ -130,15 +132,6 @@ fn one(
 /// Rehearses once, for whoever wants the result only.
 pub(crate) fn once(scene: &Scene, seed: u64, interrupt: &Interrupt) -> RehearsalResult {
     run::one(scene, seed, None, interrupt).result
-}
-
-/// The same, and everything there is when it is over.
-pub(crate) fn once_and_after(
-    scene: &Scene,
-    seed: u64,
-    interrupt: &Interrupt,
-) -> (RehearsalResult, Vec<Object>) {
-    run::one_and_after(scene, seed, interrupt)
 }
 
 fn many(

@@ -3,7 +3,7 @@
 use replank_lifecycle::finding::Finding;
 use replank_lifecycle::table::Gvk;
 
-use super::Scanned;
+use super::found::Scanned;
 
 const HEAD: &str = "severity,path,line,kind,namespace,name,holder,apiVersion,product,deprecated,removed,replacement,changes,evidence,confidence\r\n";
 

@@ -187,7 +187,7 @@ fn difference(
         }
     }
     printer.data(&out)?;
-    let scanned = super::scanned(args, measure, waivers, printer)?;
+    let scanned = super::found::scanned(args, measure, waivers, printer)?;
     Ok(scanned.exit())
 }
 

@@ -2,7 +2,7 @@
 
 use replank_lifecycle::finding::{Confidence, Severity};
 
-use super::Scanned;
+use super::found::Scanned;
 use super::sarif::message;
 
 pub(super) fn github(scanned: &Scanned) -> String {

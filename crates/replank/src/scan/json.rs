@@ -3,7 +3,7 @@
 use replank_lifecycle::finding::Finding;
 use serde_json::{Value, json};
 
-use super::Scanned;
+use super::found::Scanned;
 use crate::failure::Failure;
 
 /// The version of the form.

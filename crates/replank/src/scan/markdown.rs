@@ -1,6 +1,6 @@
 //! Findings for a ticket or a pull request.
 
-use super::Scanned;
+use super::found::Scanned;
 use super::table::{chapters, how, step, who};
 use crate::report::markdown::escape;
 use crate::report::words::count;

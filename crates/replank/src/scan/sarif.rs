@@ -3,7 +3,7 @@
 use replank_lifecycle::finding::{Finding, Severity};
 use serde_json::{Value, json};
 
-use super::Scanned;
+use super::found::Scanned;
 use super::table::{how, step, who};
 use crate::failure::Failure;
 use crate::sarif::{log, uri};

@@ -6,7 +6,7 @@ use replank_lifecycle::finding::{Confidence, Evidence, Finding, Severity};
 use replank_lifecycle::release::Release;
 use replank_lifecycle::table::Product;
 
-use super::Scanned;
+use super::found::Scanned;
 use crate::report::words::{count, grouped};
 use crate::report::{Look, Page, Tone};
 

@@ -1,7 +1,9 @@
 //! ScaleDecision by decision: what is commanded, and that a scaler that starts anew goes on where the last one was.
 
+use crate::scale::backoff::State;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
+use replank_model::time::Time;
 use replank_model::view::View;
 use serde_json::{Value, json};
 

@@ -4,60 +4,28 @@
 //! can have changed: when its Ready condition or its zone is new, when it appears, and when its kubelet has been silent
 //! for too long. Between them the moments pass without an event.
 
+mod health;
+mod lifecycle;
 mod limiter;
 mod monitor;
 mod taints;
 mod zone;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use replank_model::object::Object;
 use replank_model::object::condition::ConditionStatus;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
-use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
-use rustc_hash::FxHashSet;
 
 use super::phase::Phase;
 use super::{Ctx, REACTION};
 use crate::event::{ControlDue, Event, NodesDue as Due};
-use monitor::Health;
-use zone::Zones;
 
-/// Time between two looks at the nodes (`--node-monitor-period`).
-const MONITOR_PERIOD: Span = Span::from_secs(5);
-/// Silence after which a node counts as lost (`--node-monitor-grace-period`).
-const MONITOR_GRACE: Span = Span::from_secs(50);
-/// Silence that a node may keep at its beginning (`--node-startup-grace-period`).
-const STARTUP_GRACE: Span = Span::from_secs(60);
+pub(crate) use lifecycle::NodeLifecycle;
+use lifecycle::{LEASE_RENEWAL, MONITOR_GRACE, MONITOR_PERIOD, NO_SCHEDULE_FIRST, STARTUP_GRACE};
 /// Time between two passes that write NoExecute taints (`NodeEvictionPeriod`).
 const TAINT_PERIOD: Span = Span::from_millis(100);
-/// Time that the NoSchedule taint has before the NoExecute one. Recorded: 20 to 40 ms.
-const NO_SCHEDULE_FIRST: Span = Span::from_millis(20);
-/// Time between two renewals of a kubelet's lease (`renewInterval`, a quarter of 40 s).
-const LEASE_RENEWAL: Span = Span::from_secs(10);
-
-/// The controller.
-#[derive(Debug, Default)]
-pub(crate) struct NodeLifecycle {
-    /// Kubelets that renew their leases no more, with the moment of the last renewal.
-    silent: BTreeMap<NodeName, Time>,
-    /// What the monitor knows of each node.
-    health: BTreeMap<NodeName, Health>,
-    zones: Zones,
-    /// Nodes that the monitor is to look at in its next round.
-    fresh: BTreeSet<NodeName>,
-    /// When the monitor's next round is on the agenda.
-    next_round: Option<Time>,
-    /// When the next pass over the taint queues is on the agenda.
-    next_pass: Option<Time>,
-    /// Nodes whose NoSchedule taints are to be compared with their conditions.
-    unswept: FxHashSet<u32>,
-    /// Pods that were bound and whose node may not be ready.
-    bound: FxHashSet<u32>,
-}
 
 impl NodeLifecycle {
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
@@ -92,18 +60,6 @@ impl NodeLifecycle {
         }
     }
 
-    /// A kubelet has renewed its lease for the last time, now.
-    pub(crate) fn fall_silent(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
-        self.silent.insert(node.clone(), ctx.api.now());
-        self.look_at(ctx, node);
-    }
-
-    /// A kubelet renews its lease again.
-    pub(crate) fn speak_again(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
-        self.silent.remove(node);
-        self.look_at(ctx, node);
-    }
-
     fn see_node(&mut self, ctx: &mut Ctx<'_>, slot: u32, old: Option<&Node>, new: &Node) {
         let is_swept = old.is_some_and(|old| {
             old.status.conditions == new.status.conditions
@@ -130,30 +86,6 @@ impl NodeLifecycle {
                 self.silent.insert(name.clone(), Self::guessed_renewal(ctx, new));
             }
             self.look_at(ctx, &name);
-        }
-    }
-
-    fn forget(&mut self, ctx: &mut Ctx<'_>, node: &Node) {
-        let name = node.name();
-        self.health.remove(&name);
-        self.silent.remove(&name);
-        self.fresh.remove(&name);
-        // The zone's state is computed again without it.
-        self.round_at(ctx, ctx.api.now());
-        self.zones.remove(&name);
-    }
-
-    fn look_at(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
-        self.fresh.insert(node.clone());
-        self.round_at(ctx, ctx.api.now());
-    }
-
-    /// Puts the first round at or after a moment on the agenda, unless an earlier one is there.
-    fn round_at(&mut self, ctx: &mut Ctx<'_>, from: Time) {
-        let at = Phase::of(ctx.draws, "node monitor", MONITOR_PERIOD).next(from);
-        if self.next_round.is_none_or(|known| at < known) {
-            self.next_round = Some(at);
-            ctx.agenda.at(at, Event::Control(ControlDue::Nodes(Due::Monitor)));
         }
     }
 

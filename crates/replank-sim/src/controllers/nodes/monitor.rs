@@ -15,19 +15,10 @@ use crate::controllers::Ctx;
 use replank_apiserver::condition as conditions;
 use replank_apiserver::draw::Purpose;
 
+pub(super) use super::health::Health;
+
 /// Conditions that a silent kubelet leaves unknown.
 const OF_KUBELET: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
-
-/// What the monitor knows of a node.
-#[derive(Clone, Debug)]
-pub(super) struct Health {
-    /// Ready, as it was after the last look; `None` before the kubelet has ever said.
-    pub(super) seen: Option<ConditionStatus>,
-    /// When a sign of life was last seen, in moments of the monitor.
-    probe: Time,
-    /// The last renewal that was seen of a lease that has ended.
-    renewal: Option<Time>,
-}
 
 impl NodeLifecycle {
     /// One round. Nodes of which nothing can have changed are left out.

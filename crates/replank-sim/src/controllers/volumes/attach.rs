@@ -4,68 +4,35 @@
 //! waits until it is off the old node. A kubelet that is not heard of does not say that it has let go: its volumes are
 //! taken off by force after 6 minutes, or at once if somebody has declared the node out of service.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use replank_model::object::Kind;
 use replank_model::object::meta::{Key, Meta};
 use replank_model::object::node::{AttachedVolume, Node};
 use replank_model::object::pod::Pod;
 use replank_model::object::volume::{
-    PersistentVolume, PersistentVolumeClaim, VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec,
-    VolumeAttachmentStatus,
+    PersistentVolume, VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec, VolumeAttachmentStatus,
 };
 use replank_model::text::{Name, NodeName, Text};
-use replank_model::time::{Span, Time};
+use replank_model::time::Span;
 use replank_model::view::{Ix, View};
-use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::Due;
 use super::bind::{is_exclusive, volume_named};
 use super::users::{Users, claims_of};
-use super::{Due, later};
-use crate::controllers::{Ctx, REACTION};
+use crate::controllers::Ctx;
 use crate::event::ControlDue;
 use crate::event::Event;
-use crate::timing::{CloudTimings, Range};
+use crate::timing::CloudTimings;
 use replank_apiserver::DeleteOptions;
-use replank_apiserver::draw::Purpose;
+
+pub(super) use super::attachments::Attachments;
+use super::attachments::{Attachment, State};
 
 /// Time after which a volume is taken off a node that does not let go (`maxWaitForUnmountDuration`).
 const FORCE_AFTER: Span = Span::from_minutes(6);
 /// Taint of a node that somebody has declared dead.
 const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
-
-/// All attachments.
-#[derive(Debug, Default)]
-pub(super) struct Attachments {
-    by_volume: BTreeMap<Name, BTreeMap<NodeName, Attachment>>,
-    /// Volumes that are, or once were, attached to a node.
-    by_node: FxHashMap<NodeName, BTreeSet<Name>>,
-    /// Volumes to be looked at, by slot.
-    due: FxHashSet<u32>,
-    /// What the numbered events are about.
-    work: FxHashMap<u32, (Name, NodeName)>,
-    next: u32,
-    /// Nodes whose kubelets are not heard of.
-    silent: BTreeSet<NodeName>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Attachment {
-    state: State,
-    /// The object that says so; none where a dump lacks it.
-    object: Option<Name>,
-    /// Since when no pod on the node uses the volume.
-    unused_since: Option<Time>,
-    /// Whether the node's kubelet was silent when the last pod went, and so has not let go.
-    is_held: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Attaching,
-    Attached,
-    Detaching,
-}
 
 impl Attachments {
     /// Takes in what is attached at the beginning: what attachments say, and what running pods must have.
@@ -107,36 +74,10 @@ impl Attachments {
         }
     }
 
-    /// A claim is bound, or has got or lost a user.
-    pub(super) fn claim_changed(&mut self, ctx: &mut Ctx<'_>, claim: &PersistentVolumeClaim) {
-        if let Some(volume) = volume_named(ctx.view(), &claim.spec.volume_name) {
-            self.look_at(ctx, volume.raw());
-        }
-    }
-
     pub(super) fn node_changed(&mut self, ctx: &mut Ctx<'_>, old: Option<&Node>, new: &Node) {
         if is_out_of_service(new) && !old.is_some_and(is_out_of_service) {
             self.look_at_volumes_of(ctx, &new.name());
         }
-    }
-
-    pub(super) fn node_gone(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
-        self.look_at_volumes_of(ctx, node);
-    }
-
-    pub(super) fn fell_silent(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
-        self.silent.insert(node.clone());
-        self.look_at_volumes_of(ctx, node);
-    }
-
-    pub(super) fn speaks_again(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
-        self.silent.remove(node);
-        for attached in self.by_volume.values_mut() {
-            if let Some(attachment) = attached.get_mut(node) {
-                attachment.is_held = false;
-            }
-        }
-        self.look_at_volumes_of(ctx, node);
     }
 
     /// Somebody has deleted an attachment: the volume is off.
@@ -278,36 +219,6 @@ impl Attachments {
         let created = ctx.api.create(attachment);
         debug_assert!(created.is_ok(), "one is made only where none is");
         self.order(ctx, &volume.meta.name, node, timings.attach);
-    }
-
-    fn order(&mut self, ctx: &mut Ctx<'_>, volume: &Name, node: &NodeName, takes: Range) {
-        self.next += 1;
-        self.work.insert(self.next, (volume.clone(), node.clone()));
-        let entity = format!("{volume}@{node}");
-        let span = takes.draw(ctx.draws.draw(&entity, Purpose::Volume, u64::from(self.next)));
-        later(ctx, span, Due::Attachment(self.next));
-    }
-
-    fn look_at(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
-        if self.due.insert(slot) {
-            later(ctx, REACTION, Due::Attach(slot));
-        }
-    }
-
-    fn look_at_volumes_of(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
-        let is_on = |name: &&Name| self.by_volume.get(*name).is_some_and(|on| on.contains_key(node));
-        let names: Vec<Name> = self.by_node.get(node).into_iter().flatten().filter(is_on).cloned().collect();
-        for name in names {
-            if let Some(volume) = volume_named(ctx.view(), &name) {
-                self.look_at(ctx, volume.raw());
-            }
-        }
-    }
-}
-
-impl Attachment {
-    fn new(state: State, object: Option<Name>) -> Self {
-        Self { state, object, unused_since: None, is_held: false }
     }
 }
 

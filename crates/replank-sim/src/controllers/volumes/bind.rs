@@ -7,7 +7,7 @@ use replank_model::labels::Annotations;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::volume::{
-    AccessMode, ClaimPhase, ClaimRef, PersistentVolume, PersistentVolumeClaim, ReclaimPolicy, StorageClass,
+    AccessMode, ClaimPhase, ClaimRef, PersistentVolume, PersistentVolumeClaim, ReclaimPolicy,
     VolumeBindingMode, VolumePhase,
 };
 use replank_model::quantity::Quantity;
@@ -21,8 +21,7 @@ use super::users::claims_of;
 use crate::controllers::Ctx;
 use replank_apiserver::ApiError;
 
-/// The node that the scheduler chose for the first pod that uses a claim.
-pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+pub(super) use super::class::{SELECTED_NODE, class_of};
 const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 
@@ -46,12 +45,6 @@ pub(super) enum VolumeNeeds {
     Offering,
     /// Its storage is to be deleted.
     Reclaiming,
-}
-
-/// The class of a claim, if there is one of that name.
-pub(super) fn class_of<'a>(view: &'a View, claim: &PersistentVolumeClaim) -> Option<&'a Arc<StorageClass>> {
-    let name = claim.spec.storage_class_name.as_ref().filter(|name| !name.is_empty())?;
-    view.storage_classes.by_key(&Key::cluster(name.clone()))
 }
 
 /// The slot of a volume.

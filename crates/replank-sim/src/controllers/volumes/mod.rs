@@ -1,16 +1,19 @@
 //! Claims and volumes: which belongs to which, and where new ones are made (pkg/controller/volume).
 
 mod attach;
+mod attachments;
 mod bind;
+mod class;
 mod protect;
 mod provision;
 mod reach;
+mod soon;
 mod users;
+mod work;
 
 use replank_model::object::Object;
 use replank_model::object::volume::{PersistentVolume, PersistentVolumeClaim};
-use replank_model::text::NodeName;
-use replank_model::time::{Span, Time};
+use replank_model::time::Span;
 use replank_model::view::{Change, Ix};
 use rustc_hash::FxHashSet;
 
@@ -26,28 +29,15 @@ pub(crate) use users::claims_of;
 use attach::Attachments;
 use users::Users;
 
+use soon::later;
+pub(crate) use work::Volumes;
+
 /// Time after which everything is looked at again (`--pvclaimbinder-sync-period`): a volume that becomes free is offered to
 /// claims that wait only then.
 const RESYNC: Span = Span::from_secs(15);
 
 /// Time from one write to the next while claim and volume are bound to each other. Recorded: 10 to 20 ms.
 const WRITE: Span = Span::from_millis(15);
-
-/// The volume controllers.
-#[derive(Debug)]
-pub(crate) struct Volumes {
-    timings: CloudTimings,
-    users: Users,
-    attachments: Attachments,
-    /// Claims to be looked at, by slot.
-    claims: FxHashSet<u32>,
-    /// Volumes to be looked at, by slot.
-    volumes: FxHashSet<u32>,
-    /// Claims whose volumes are being made, by slot.
-    in_the_making: FxHashSet<u32>,
-    /// When waiting claims are looked at again.
-    next_resync: Option<Time>,
-}
 
 impl Volumes {
     pub(crate) fn new(timings: CloudTimings) -> Self {
@@ -60,11 +50,6 @@ impl Volumes {
             in_the_making: FxHashSet::default(),
             next_resync: None,
         }
-    }
-
-    /// Everything that is there at the beginning has been seen.
-    pub(crate) fn start(&mut self, ctx: &mut Ctx<'_>) {
-        self.attachments.start(ctx, &self.users, self.timings);
     }
 
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
@@ -129,53 +114,6 @@ impl Volumes {
         }
     }
 
-    /// A kubelet is not heard of any more: it does not say that it has let go of a volume.
-    pub(crate) fn node_fell_silent(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
-        self.attachments.fell_silent(ctx, node);
-    }
-
-    /// A kubelet is heard of again.
-    pub(crate) fn node_speaks_again(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
-        self.attachments.speaks_again(ctx, node);
-    }
-
-    fn see_pod(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        slot: u32,
-        old: Option<&replank_model::object::pod::Pod>,
-        new: &replank_model::object::pod::Pod,
-    ) {
-        if old.is_none() && users::has_ephemeral(new) {
-            later(ctx, REACTION, Due::Ephemeral(slot));
-        }
-        if self.users.put(slot, new) {
-            self.users_changed(ctx, new);
-        }
-    }
-
-    /// The claims of a pod have got or lost a user.
-    fn users_changed(&mut self, ctx: &mut Ctx<'_>, pod: &replank_model::object::pod::Pod) {
-        for claim in claims_of(pod) {
-            let Some(ix) = ctx.view().persistent_volume_claims.find(&claim) else { continue };
-            self.look_at_claim(ctx, ix.raw());
-            let claim = ctx.view().persistent_volume_claims[ix].clone();
-            self.attachments.claim_changed(ctx, &claim);
-        }
-    }
-
-    fn look_at_claim(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
-        if self.claims.insert(slot) {
-            later(ctx, REACTION, Due::Claim(slot));
-        }
-    }
-
-    fn look_at_volume(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
-        if self.volumes.insert(slot) {
-            later(ctx, REACTION, Due::Volume(slot));
-        }
-    }
-
     fn sync_claim(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
         let ix = Ix::<PersistentVolumeClaim>::new(slot);
         let Some(claim) = ctx.view().persistent_volume_claims.get(ix).cloned() else { return };
@@ -218,25 +156,6 @@ impl Volumes {
             ctx.agenda.at(at, Event::Control(ControlDue::Volumes(Due::Resync)));
         }
     }
-
-    fn resync(&mut self, ctx: &mut Ctx<'_>) {
-        self.next_resync = None;
-        let waiting: Vec<u32> = ctx
-            .view()
-            .persistent_volume_claims
-            .sorted()
-            .into_iter()
-            .filter(|(_, claim)| claim.spec.volume_name.is_empty())
-            .map(|(ix, _)| ix.raw())
-            .collect();
-        for slot in waiting {
-            self.look_at_claim(ctx, slot);
-        }
-    }
-}
-
-fn later(ctx: &mut Ctx<'_>, span: Span, due: Due) {
-    ctx.agenda.after(span, Event::Control(ControlDue::Volumes(due)));
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ use super::names::step_of;
 use super::parameters::{self, Parameters, filled};
 use super::run::{Run, State};
 
+pub(super) use super::going::goes_on;
+
 /// Templates within each other at most.
 const DEPTH_MAX: usize = 50;
 
@@ -235,10 +237,4 @@ impl<'a> Walk<'a> {
         }
         self.call(node, step, scope)
     }
-}
-
-/// Whether what follows a step does so, too, where it ended badly (`continueOn`).
-pub(super) fn goes_on(step: &Value) -> bool {
-    let of = |key: &str| step.pointer(&format!("/continueOn/{key}")) == Some(&Value::Bool(true));
-    of("failed") || of("error")
 }

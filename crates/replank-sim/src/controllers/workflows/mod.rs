@@ -22,29 +22,26 @@ mod cron;
 mod dag;
 mod end;
 mod flow;
+mod going;
 mod items;
 mod lost;
+mod memory;
 mod names;
 mod parameters;
 mod pod;
 mod run;
-
-use std::collections::{BTreeMap, BTreeSet};
+mod terms;
 use std::rc::Rc;
 
 use replank_facts::batch::retry;
-use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::{Pod, PodPhase};
-use replank_model::object::{Kind, Object, render};
-use replank_model::text::Uid;
-use replank_model::time::{Span, Time};
-use replank_model::view::{Change, Ix, View};
-use rustc_hash::FxHashMap;
+use replank_model::object::{Kind, Object};
+use replank_model::time::Span;
+use replank_model::view::{Change, Ix};
 use serde_json::{Value, json};
 
 use super::{Ctx, operators};
-use crate::durations::Assumption;
 use crate::event::{ControlDue, Event, WorkflowDue as Due};
 use crate::timing::Range;
 use flow::{Begin, Walk};
@@ -52,10 +49,10 @@ use replank_apiserver::DeleteOptions;
 use replank_apiserver::draw::Purpose;
 use run::{Run, State, Stop};
 
-/// Name of the workflow that a pod is of.
-const WORKFLOW: &str = "workflows.argoproj.io/workflow";
-/// Whether a pod's result is stored.
-const COMPLETED: &str = "workflows.argoproj.io/completed";
+use terms::{COMPLETED, GROUP, Id, WORKFLOW, is_unrecorded, workflow_of};
+
+pub(crate) use memory::Workflows;
+use memory::{Attempt, Task, When, write};
 /// Keeps a pod until its result is stored, where the controller is told to (`ARGO_POD_STATUS_CAPTURE_FINALIZER`).
 const FINALIZER: &str = "workflows.argoproj.io/status";
 /// How a pod is to be deleted: strategy, and after a slash the delay.
@@ -64,76 +61,8 @@ const GC_STRATEGY: &str = "workflows.argoproj.io/pod-gc-strategy";
 const GC_DELAY: Span = Span::from_secs(5);
 /// From a pod's end to its record: the controller looks at a workflow again after a change, by its queue's pace.
 const RECORDING: Range = Range::secs(1, 5);
-/// Its API group.
-const GROUP: &str = "argoproj.io";
-
-/// One incarnation of a Workflow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Id {
-    key: Key,
-    uid: Uid,
-}
-
-/// Something for later.
-#[derive(Debug)]
-enum Task {
-    /// A step is run, once more or for the first time.
-    Make { owner: Uid, pod: Box<Pod>, attempt: Attempt },
-    /// A pod is deleted.
-    Collect { key: Key, uid: Uid },
-    /// A Workflow is looked at.
-    Look(Id),
-    /// A `suspend` step is over.
-    Resume(Id, String),
-    /// A Workflow's time is over.
-    Deadline(Id),
-    /// A Workflow that has ended goes.
-    Expire(Id),
-    /// The time of a CronWorkflow has come.
-    Tick { cron: Id, at: Time },
-}
-
-/// Which attempt of its step a pod is.
-#[derive(Clone, Debug)]
-struct Attempt {
-    /// Attempts before it, beyond those that the snapshot does not tell.
-    retries: i64,
-    /// When the first began.
-    first: Option<Time>,
-    /// Nodes of the attempts before it.
-    nodes: Vec<String>,
-    /// What it was made from, where that was here.
-    template: Option<Rc<Value>>,
-    /// How often a pod of it failed before its main container ran.
-    restarts: i64,
-}
-
-/// The controller.
-#[derive(Debug, Default)]
-pub(crate) struct Workflows {
-    is_assumed: bool,
-    /// Of pods that were made here.
-    attempts: FxHashMap<Uid, Attempt>,
-    tasks: BTreeMap<u64, Task>,
-    next: u64,
-    runs: BTreeMap<Uid, Run>,
-    /// When CronWorkflows begin next.
-    ticks: BTreeMap<Key, Time>,
-    /// What had to be assumed, of whom.
-    assumed: BTreeSet<(String, &'static str)>,
-}
 
 impl Workflows {
-    /// Looks after Workflows from now on.
-    pub(crate) fn assume(&mut self) {
-        self.is_assumed = true;
-    }
-
-    /// What had to be assumed so far.
-    pub(crate) fn assumptions(&self) -> impl Iterator<Item = Assumption> + '_ {
-        self.assumed.iter().map(|(about, what)| Assumption::default_of(about, what))
-    }
-
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
         let Change::Object { slot, old, new } = change else { return };
         match (old, new) {
@@ -216,21 +145,6 @@ impl Workflows {
         }
     }
 
-    /// Looks at a Workflow that appears, unless it has ended.
-    fn look_soon(&mut self, ctx: &mut Ctx<'_>, workflow: &Other) {
-        let draw = ctx.draws.draw(workflow.meta.uid.as_str(), Purpose::Operator, 0);
-        let after: Span = draw.between(operators::REACTION.0, operators::REACTION.1);
-        let id = Id { key: workflow.meta.key(), uid: workflow.meta.uid.clone() };
-        self.later(ctx, after, Task::Look(id));
-    }
-
-    fn later(&mut self, ctx: &mut Ctx<'_>, span: Span, task: Task) {
-        let number = self.next;
-        self.next += 1;
-        self.tasks.insert(number, task);
-        ctx.agenda.after(span, Event::Control(ControlDue::Workflow(Due::Task(number))));
-    }
-
     /// Brings a Workflow on: begins it, begins the steps whose turn it is, or ends it.
     fn advance(&mut self, ctx: &mut Ctx<'_>, id: &Id) {
         let Some(raw) = self.live(ctx.view(), id) else { return };
@@ -270,56 +184,6 @@ impl Workflows {
         if state != State::Open && !is_going {
             self.end(ctx, id, &spec, is_good);
         }
-    }
-
-    /// One of which nobody can say what it runs is over with its last pod.
-    fn end_without_steps(&mut self, ctx: &mut Ctx<'_>, id: &Id) {
-        let pods: Vec<bool> =
-            self.pods_of(ctx.view(), id).map(|pod| pod.status.phase == PodPhase::Succeeded).collect();
-        if !pods.is_empty() && !self.is_going(ctx.view(), id) {
-            let is_good = pods.iter().all(|is_good| *is_good);
-            self.end(ctx, id, &Value::Null, is_good);
-        }
-    }
-
-    /// A Workflow that goes on, as it came.
-    fn live(&self, view: &View, id: &Id) -> Option<Value> {
-        let known = view.other(GROUP, "Workflow", &id.key).filter(|known| known.meta.uid == id.uid)?;
-        let raw = retry::raw(view, &id.key)?;
-        let has_ended = matches!(
-            raw.pointer("/status/phase").and_then(Value::as_str),
-            Some("Succeeded" | "Failed" | "Error")
-        );
-        (self.is_assumed && !known.meta.is_terminating() && !has_ended).then_some(raw)
-    }
-
-    fn pods_of<'a>(&self, view: &'a View, id: &Id) -> impl Iterator<Item = &'a Pod> + use<'a> {
-        view.pods_of(&id.uid).iter().map(|ix| &*view.pods[*ix])
-    }
-
-    /// Whether pods of a Workflow run, are not recorded, or are about to be made.
-    fn is_going(&self, view: &View, id: &Id) -> bool {
-        let is_making = |task: &Task| matches!(task, Task::Make { owner, .. } if *owner == id.uid);
-        self.tasks.values().any(is_making)
-            || self.pods_of(view, id).any(|pod| !pod.is_terminal() || is_unrecorded(pod))
-    }
-
-    /// Reads how far a Workflow is when it is met first; its deadline counts from then on.
-    fn know(&mut self, ctx: &mut Ctx<'_>, id: &Id, raw: &Value, spec: &Value) {
-        if self.runs.contains_key(&id.uid) {
-            return;
-        }
-        let mut run = Run::found(raw, self.pods_of(ctx.view(), id));
-        let started =
-            raw.pointer("/status/startedAt").and_then(Value::as_str).and_then(|text| text.parse().ok());
-        let started = started.unwrap_or(ctx.api.timestamp());
-        let seconds = spec.get("activeDeadlineSeconds").and_then(retry::number);
-        run.deadline = seconds.map(|seconds| started + Span::from_secs(seconds));
-        if let Some(deadline) = run.deadline {
-            let left = (deadline - ctx.api.now()).max(Span::ZERO);
-            self.later(ctx, left, Task::Deadline(id.clone()));
-        }
-        self.runs.insert(id.uid.clone(), run);
     }
 
     /// Writes that a Workflow has begun, and makes its budget.
@@ -384,22 +248,6 @@ impl Workflows {
         State::Open
     }
 
-    /// Notes what a step has come to.
-    fn settle(&mut self, ctx: &mut Ctx<'_>, id: &Id, step: String, state: State) {
-        let Some(raw) = self.live(ctx.view(), id) else { return };
-        let spec = retry::spec_of(ctx.view(), &raw);
-        self.know(ctx, id, &raw, &spec);
-        if let Some(run) = self.runs.get_mut(&id.uid) {
-            run.steps.insert(step, state);
-        }
-    }
-
-    fn settle_pod(&mut self, ctx: &mut Ctx<'_>, pod: &Pod, state: State) {
-        let Some(id) = workflow_of(pod) else { return };
-        let Some(raw) = self.live(ctx.view(), &id) else { return };
-        self.settle(ctx, &id, names::step_of(&names::node_of(&raw, pod)), state);
-    }
-
     /// Deletes a pod as `podGC` says, at the end of the pod or of its workflow.
     fn collect(&mut self, ctx: &mut Ctx<'_>, pod: &Pod, is_good: bool, when: When) {
         if !self.is_assumed {
@@ -421,37 +269,6 @@ impl Workflows {
 /// Whether the handler of its end (`onExit`) is run: not after `Terminate`.
 fn is_followed(run: &Run, state: State) -> bool {
     state != State::Open && run.stop != Some(Stop::Terminated) && !run.is_blind
-}
-
-/// The Workflow that a pod is of.
-fn workflow_of(pod: &Pod) -> Option<Id> {
-    let owner = pod.meta.controller().filter(|owner| &*owner.kind == "Workflow")?;
-    let key = Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() };
-    Some(Id { key, uid: owner.uid.clone() })
-}
-
-/// Changes an object of Argo's.
-fn write(ctx: &mut Ctx<'_>, kind: &str, key: &Key, change: impl FnOnce(&mut Value)) {
-    let Some(known) = ctx.view().other(GROUP, kind, key).cloned() else { return };
-    let mut value = render(&Object::Other(known));
-    change(&mut value);
-    if let Ok(object) = Object::from_json(value) {
-        let written = ctx.api.update_object(object);
-        debug_assert!(written.is_ok(), "the object was just read: {written:?}");
-    }
-}
-
-/// At which end pods are deleted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
-    /// That of the pod.
-    Pod,
-    /// That of the workflow.
-    Workflow,
-}
-
-fn is_unrecorded(pod: &Pod) -> bool {
-    pod.is_terminal() && pod.meta.labels.value(COMPLETED) == Some("false")
 }
 
 /// How a pod is to be deleted, and how long after: as it says itself, else its workflow.

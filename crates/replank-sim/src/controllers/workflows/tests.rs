@@ -1,3 +1,4 @@
+use replank_model::object::render;
 use serde_json::json;
 
 use replank_model::time::Span;

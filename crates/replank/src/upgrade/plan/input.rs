@@ -1,10 +1,5 @@
 //! From arguments to what a plan is made of.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-
-use replank_advice::upgrade::facts::Facts;
 use replank_advice::upgrade::minor::Minor;
 use replank_advice::upgrade::plan::{ADDON, BAKE, HOP, Options};
 use replank_lifecycle::release::Release;
@@ -12,7 +7,9 @@ use replank_model::text::Text;
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_rehearse::count_budgets;
-use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use super::Taken;
 use super::user_data::user_data;
@@ -22,6 +19,9 @@ use crate::printer::Printer;
 use crate::snapshot::{self, Cluster, HOW_TO_SNAPSHOT, ReadArgs};
 use crate::upgrade::args::{RouteWord, WayArgs};
 use crate::upgrade::calendar;
+
+pub(crate) use super::facts::facts;
+use super::facts::text;
 
 /// Reads everything that was named: a snapshot, or what EKS says, or both.
 pub(crate) fn take(
@@ -70,23 +70,6 @@ fn options(to: Release, way: &WayArgs) -> Options {
     }
 }
 
-/// What EKS says.
-pub(crate) fn facts(files: &[PathBuf]) -> Result<Facts, Failure> {
-    let mut facts = Facts::default();
-    for path in files {
-        let value: Value = serde_json::from_str(&text(path)?).map_err(|error| {
-            Failure::usage(anyhow::Error::new(error).context(format!("{} is not JSON", path.display())))
-                .next("save it with --output json")
-        })?;
-        facts.read(&value).map_err(|error| {
-            Failure::usage(
-                anyhow::Error::new(error).context(format!("{} cannot be taken in", path.display())),
-            )
-        })?;
-    }
-    Ok(facts)
-}
-
 /// Arguments of kubelets, by group.
 fn kubelets(given: &[(String, PathBuf)]) -> Result<BTreeMap<Text, String>, Failure> {
     let one = |(group, path): &(String, PathBuf)| {
@@ -97,10 +80,4 @@ fn kubelets(given: &[(String, PathBuf)]) -> Result<BTreeMap<Text, String>, Failu
         Ok((Text::from(group.as_str()), given))
     };
     given.iter().map(one).collect()
-}
-
-fn text(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| {
-        Failure::usage(anyhow::Error::new(error).context(format!("{} cannot be read", path.display())))
-    })
 }

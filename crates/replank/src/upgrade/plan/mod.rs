@@ -1,5 +1,6 @@
 //! `replank upgrade plan`: the way to another version in order, with what stands before each step.
 
+mod facts;
 pub(crate) mod input;
 mod json;
 mod markdown;

@@ -1,0 +1,51 @@
+//! What may be dropped at any time, and is found again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use replank_facts::budget::Healths;
+use replank_facts::room::Room;
+use replank_model::text::{InstanceId, MessageId, NodeName};
+use replank_model::time::Time;
+use replank_protocol::command::CommandKey;
+
+use super::inbox::Inbox;
+use super::notice::{HealthStatus, News};
+
+/// Everything that can be dropped at any time.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    pub(super) inbox: Inbox,
+    /// Instances that hooks hold.
+    pub(super) held: BTreeSet<InstanceId>,
+    /// Nodes that bear a mark of ours.
+    pub(super) marked: BTreeSet<NodeName>,
+    pub(super) node_of: BTreeMap<InstanceId, NodeName>,
+    pub(super) healths: Healths,
+    /// Only while there is something to be placed.
+    pub(super) room: Option<Room>,
+    /// Instances that were seen to end: what is said of them still is over.
+    pub(super) ended: BTreeSet<InstanceId>,
+    /// Heartbeats that were taken. One that is not known to be is sent again.
+    pub(super) beats: BTreeSet<CommandKey>,
+    /// When an instance was first seen held of which no message says since when.
+    pub(super) first_seen: BTreeMap<InstanceId, Time>,
+    /// When the node of an instance was first seen empty.
+    pub(super) emptied: BTreeMap<InstanceId, Time>,
+    pub(super) is_stale: bool,
+    /// As of the last decision: see [`Interrupt::is_pressing`].
+    pub(super) is_pressing: bool,
+}
+
+impl Cache {
+    /// Messages by which something was called off, while a node still bears a mark: nothing else would say that it may go.
+    pub(super) fn calls_off(&self) -> Vec<MessageId> {
+        let is_marked = |instance: &&InstanceId| {
+            self.node_of.get(*instance).is_some_and(|node| self.marked.contains(node))
+        };
+        let notices = self.inbox.notices().filter(|(_, notice)| {
+            matches!(&notice.news, News::Health(health) if health.status == HealthStatus::Closed)
+                && notice.news.instances().iter().any(is_marked)
+        });
+        notices.map(|(message, _)| message.id.clone()).collect()
+    }
+}

@@ -1,0 +1,41 @@
+//! Messages, each read once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use replank_model::object::cloud::Message;
+use replank_model::text::MessageId;
+
+use super::body;
+use super::body::Body;
+use super::notice::Notice;
+
+/// See the module's page.
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    pub(super) read: BTreeMap<MessageId, (Arc<Message>, Body)>,
+}
+
+impl Inbox {
+    pub(super) fn observe(&mut self, old: Option<&Message>, new: Option<&Arc<Message>>) {
+        match (old, new) {
+            (_, Some(new)) => {
+                let known = self.read.remove(&new.id).filter(|(known, _)| known.body == new.body);
+                let body = known.map_or_else(|| body::read(&new.body), |(_, body)| body);
+                self.read.insert(new.id.clone(), (new.clone(), body));
+            }
+            (Some(old), None) => {
+                self.read.remove(&old.id);
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// What is said, in the order of the messages' ids.
+    pub(super) fn notices(&self) -> impl Iterator<Item = (&Message, &Notice)> {
+        self.read.values().filter_map(|(message, body)| match body {
+            Body::Notice(notice) => Some((&**message, notice)),
+            Body::Test | Body::Foreign { .. } | Body::Poison(_) => None,
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! How interruptions are handled.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use replank_facts::plan::{BarePods, LocalStorage, Plan, Target};
+use replank_model::object::cloud::{LifecycleHook, Transition};
+use replank_model::text::{GroupName, RunId, Text};
+use replank_model::time::Span;
+use replank_model::view::View;
+
+/// How long a message about an instance that is not known, or is no node, is kept: several times what it takes a node to register.
+pub const KEEP: Span = Span::from_minutes(5);
+
+/// How interruptions are handled.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Who handles them: written beside every cordon.
+    pub run: RunId,
+    /// Which lifecycle hooks are ours to complete.
+    pub hooks: Hooks,
+    /// How long a hook is kept waiting for pods that are no batch pods.
+    pub patience: Span,
+    /// What counts as a batch pod, and how long one is waited for.
+    pub plan: Arc<Plan>,
+}
+
+/// Which lifecycle hooks are ours to complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hooks {
+    /// All.
+    All,
+    /// Those of these names.
+    Named(BTreeSet<Text>),
+}
+
+impl Hooks {
+    pub(super) fn has(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Named(names) => names.contains(name),
+        }
+    }
+}
+
+impl Options {
+    /// How interruptions are handled beside a run of a plan, or by themselves: batch pods as the plan says; all others move, since
+    /// the node goes whether they may or not.
+    #[must_use]
+    pub fn beside(plan: Option<&Plan>) -> Self {
+        let plan = match plan {
+            Some(plan) => plan.clone(),
+            None => Plan::of_groups("interruptions", Vec::new(), Target::default()),
+        };
+        let plan = Plan { bare_pods: BarePods::Evict, local_storage: LocalStorage::Allow, ..plan };
+        Self {
+            run: RunId::from("interruptions"),
+            hooks: Hooks::All,
+            patience: Span::from_minutes(60),
+            plan: plan.into(),
+        }
+    }
+}
+
+/// The hooks of a group that are ours and hold instances there, sorted.
+pub(super) fn hooks_at<'v>(
+    view: &'v View,
+    options: &Options,
+    group: &GroupName,
+    at: Transition,
+) -> Vec<&'v LifecycleHook> {
+    let hooks = view.groups().get(group).map_or(&[][..], |group| group.hooks.as_slice());
+    hooks.iter().filter(|hook| hook.at == at && options.hooks.has(&hook.name)).collect()
+}

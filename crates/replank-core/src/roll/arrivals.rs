@@ -1,0 +1,72 @@
+//! New instances, and whether they come in time.
+
+use std::sync::Arc;
+
+use replank_model::object::node::Node;
+use replank_model::text::{GroupName, Text};
+use replank_model::time::Time;
+use replank_model::view::View;
+use replank_protocol::waiting::{Subject, WaitingOn};
+
+use super::context::{Context, GroupRoll, Watched};
+use super::member::{Member, NodeState, last_step};
+use super::terms::LATE_AFTER;
+
+/// Why a group that has fewer instances than it wants could not launch the last.
+pub(super) fn last_failure(view: &View, name: &GroupName) -> Option<Text> {
+    let group = view.groups().get(name)?;
+    let last = group.failures.iter().max_by_key(|failure| failure.at)?;
+    let counted = view.instances().values().filter(|one| one.group == *name && one.is_counted()).count();
+    (counted < group.size.desired as usize).then(|| Text::from(last.to_string()))
+}
+
+/// Says what new instances the group waits for.
+pub(super) fn arrivals(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
+    let nodes = roll.nodes;
+    let usable = u32::try_from(nodes.usable.len()).unwrap_or(u32::MAX);
+    let mut on_time = 0;
+    for id in nodes.loose_new.iter().chain(&nodes.loose_old) {
+        let launched = ctx.view.instances().get(id).and_then(|instance| instance.launched);
+        on_time += u32::from(is_on_time(ctx, Subject::Instance(id.clone()), launched, None));
+    }
+    for name in &nodes.arriving {
+        let member = ctx.member(name);
+        let node = ctx.view.node(name);
+        let since = node.and_then(|node: &Arc<Node>| last_step(node));
+        on_time += u32::from(is_on_time(ctx, Subject::Node(name.clone()), since, Some(member)));
+    }
+    let missing = roll.missing();
+    ctx.watch(roll, Watched::Launching, missing > 0);
+    if let Some(since) = ctx.launches_nothing(roll) {
+        ctx.wait(roll.subject(), WaitingOn::InstanceLate { since, daemon_pods_missing: 0 });
+    }
+    if on_time + missing > 0 {
+        let wanted = usable + on_time + missing;
+        let failure = last_failure(ctx.view, roll.name);
+        ctx.wait(roll.subject(), WaitingOn::Capacity { ready: usable, wanted, failure });
+    }
+}
+
+/// Says what an arriving instance waits for; whether it may still be expected.
+pub(super) fn is_on_time(
+    ctx: &mut Context<'_>,
+    subject: Subject,
+    since: Option<Time>,
+    member: Option<&Member>,
+) -> bool {
+    let since = since.unwrap_or(ctx.scope.options.started);
+    let daemon_pods_missing = match member.map(|member| &member.state) {
+        Some(NodeState::Closed) => {
+            ctx.wait(subject, WaitingOn::ForeignCordon);
+            return false;
+        }
+        Some(NodeState::Arriving { daemon_pods_missing }) => *daemon_pods_missing,
+        Some(_) | None => 0,
+    };
+    if ctx.now > since + LATE_AFTER {
+        ctx.wait(subject, WaitingOn::InstanceLate { since, daemon_pods_missing });
+        return false;
+    }
+    ctx.wait_until(subject, WaitingOn::NodeReady { daemon_pods_missing }, since + LATE_AFTER);
+    true
+}

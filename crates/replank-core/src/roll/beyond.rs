@@ -1,0 +1,11 @@
+//! What a group has beyond its size.
+
+use super::context::GroupRoll;
+
+/// Instances that the group wants beyond its size before the run, those aside that moved into it and those that are kept.
+pub(super) fn beyond(roll: &GroupRoll<'_>) -> u32 {
+    match (roll.group, roll.original) {
+        (Some(_), Some(_)) => roll.wanted().saturating_sub(roll.wanted_before() + roll.retained()),
+        (Some(_) | None, Some(_) | None) => 0,
+    }
+}

@@ -1,0 +1,166 @@
+//! Nodes that are drained, and what may be taken from a group besides.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use replank_facts::budget::Ledger;
+use replank_facts::node_pods::{Bound, NodePods};
+use replank_facts::room::Search;
+use replank_model::object::pod::Pod;
+use replank_model::text::Zone;
+use replank_model::time::Time;
+use replank_protocol::waiting::WaitingOn;
+use replank_schedule::Mark;
+
+use super::context::{Context, GroupRoll};
+use super::fleet::GroupNodes;
+use super::member::Member;
+
+/// A node that is being drained.
+#[derive(Clone, Copy)]
+pub(super) struct Drain<'a> {
+    pub(super) roll: usize,
+    pub(super) member: &'a Member,
+    pub(super) since: Time,
+    pub(super) from: Time,
+    pub(super) load: &'a NodePods,
+}
+
+/// Ready nodes that a group can spare.
+pub(super) struct Spare {
+    pub(super) groups: Vec<GroupSpare>,
+}
+
+pub(super) struct GroupSpare {
+    /// Ready nodes, those being drained among them.
+    pub(super) ready: u32,
+    pub(super) needed: u32,
+    /// The same by zone.
+    pub(super) zones: BTreeMap<Zone, u32>,
+    pub(super) needed_in_zone: u32,
+}
+
+impl Spare {
+    /// What there is before any drain has acted in this decision.
+    pub(super) fn of(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> Self {
+        let mut spare = Self::beside_drains(ctx, rolls);
+        for (group, roll) in spare.groups.iter_mut().zip(rolls) {
+            for member in roll.nodes.draining.iter().map(|name| ctx.member(name)).filter(|m| m.serves()) {
+                *group.zones.entry(member.zone.clone()).or_default() += 1;
+                group.ready += 1;
+            }
+        }
+        spare
+    }
+
+    /// What there is when nodes being drained count for nothing: they stay cordoned, and nobody will take them up again.
+    pub(super) fn beside_drains(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> Self {
+        let groups = rolls.iter().map(|roll| {
+            let nodes: &GroupNodes = roll.nodes;
+            let zones = nodes.ready.clone();
+            let ready = nodes.ready_total();
+            let needed = roll.needed(ctx.scope);
+            GroupSpare { ready, needed, zones, needed_in_zone: ctx.scope.plan.budget.min_ready_per_zone }
+        });
+        Self { groups: groups.collect() }
+    }
+
+    /// Whether a group and zone can do without a node.
+    ///
+    /// # Errors
+    /// What there must be more of.
+    pub(super) fn check(&self, roll: usize, member: &Member) -> Result<(), WaitingOn> {
+        let group = &self.groups[roll];
+        if !member.serves() {
+            return Ok(());
+        }
+        if group.ready <= group.needed {
+            return Err(WaitingOn::Available { ready: group.ready, needed: group.needed });
+        }
+        let ready = group.zones.get(&member.zone).copied().unwrap_or(0);
+        if ready <= group.needed_in_zone {
+            let needed = group.needed_in_zone;
+            return Err(WaitingOn::ZoneMinimum { zone: member.zone.clone(), ready, needed });
+        }
+        Ok(())
+    }
+
+    /// Takes a node away from its group and zone, if they can do without it.
+    ///
+    /// # Errors
+    /// As [`Spare::check`].
+    pub(super) fn take(&mut self, roll: usize, member: &Member) -> Result<(), WaitingOn> {
+        self.check(roll, member)?;
+        self.give_up(roll, member);
+        Ok(())
+    }
+
+    /// A node counts no more, whether its group can do without it or not.
+    pub(super) fn give_up(&mut self, roll: usize, member: &Member) {
+        let group = &mut self.groups[roll];
+        if let Some(in_zone) = group.zones.get_mut(&member.zone).filter(|_| member.serves()) {
+            *in_zone = in_zone.saturating_sub(1);
+            group.ready = group.ready.saturating_sub(1);
+        }
+    }
+}
+
+/// What evictions are measured against.
+pub(super) struct Works<'r> {
+    pub(super) ledger: Ledger<'r>,
+    pub(super) search: Search<'r>,
+    /// Pods that will take room before any that is to be moved; put in place when room is first asked for.
+    pub(super) ahead: Option<Ahead>,
+}
+
+#[derive(Default)]
+pub(super) struct Ahead {
+    pub(super) pods: Vec<Arc<Pod>>,
+    /// A pod on its way out, and how many more like it are still to be made.
+    pub(super) replicas: Vec<(Arc<Pod>, usize)>,
+}
+
+impl<'r> Works<'r> {
+    /// Whether a pod has room; it is taken.
+    pub(super) fn find_room(&mut self, pod: &Arc<Pod>) -> Result<(), WaitingOn> {
+        self.place_ahead();
+        let found = self.search.find(pod);
+        found.map(drop).map_err(|message| WaitingOn::Room { pod: pod.meta.key(), message })
+    }
+
+    /// Whether there is room for one more pod like this one, which stays where it is meanwhile; it is taken.
+    pub(super) fn find_room_beside(&mut self, pod: &Arc<Pod>) -> Result<(), WaitingOn> {
+        self.place_ahead();
+        let found = self.search.find_beside(pod, 0);
+        found.map(drop).map_err(|message| WaitingOn::Room { pod: pod.meta.key(), message })
+    }
+
+    /// What stands in the way of a pod by itself, room aside.
+    pub(super) fn obstacle(&mut self, bound: &Bound) -> Result<(), WaitingOn> {
+        self.ledger.check(bound.ix, &bound.pod)
+    }
+
+    pub(super) fn point(&mut self) -> Mark {
+        self.place_ahead();
+        self.search.point()
+    }
+
+    pub(super) fn rewind(&mut self, to: Mark) {
+        self.search.rewind(to);
+    }
+
+    pub(super) fn place_ahead(&mut self) {
+        let Some(ahead) = self.ahead.take() else { return };
+        for pod in &ahead.pods {
+            // One that finds none waits, and takes nothing.
+            let _found = self.search.find(pod);
+        }
+        for (pod, count) in &ahead.replicas {
+            for number in 0..*count {
+                if !self.search.find_for_another(pod, number) {
+                    break;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! New nodes that are late.
+
+use replank_facts::drain::Otherwise;
+use replank_facts::plan::OnDeadline;
+use replank_model::text::NodeName;
+
+use super::context::{Context, GroupRoll};
+use super::evict::batch_is_over;
+use super::member::{Member, NodeState};
+
+/// Nodes that are held by nothing but batch pods that are to be evicted now.
+pub(super) fn late<'a>(ctx: &'a Context<'_>, roll: &'a GroupRoll<'_>) -> impl Iterator<Item = &'a NodeName> {
+    let is_evicted = ctx.scope.plan.batch.on_deadline == OnDeadline::Evict;
+    roll.nodes.held.iter().filter(move |name| is_evicted && is_late(ctx, ctx.member(name)))
+}
+
+pub(super) fn is_late(ctx: &Context<'_>, member: &Member) -> bool {
+    let NodeState::Doomed { since, load } = &member.state else { return false };
+    load.refused.is_empty()
+        && load.unrecorded.is_empty()
+        && load
+            .batch
+            .iter()
+            .all(|batch| batch.otherwise == Otherwise::Moves && batch_is_over(ctx, *since, batch))
+}

@@ -1,0 +1,85 @@
+//! How long things take on a cluster.
+
+use replank_apiserver::draw::{Draws, Purpose};
+use replank_model::object::pod::Pod;
+use replank_model::time::{Span, Time};
+use replank_model::view::View;
+use rustc_hash::FxHashMap;
+
+use super::limits::{START_DEFAULT, STOP_DEFAULT};
+use super::observed;
+use super::samples::Samples;
+use super::trouble::{Trouble, Troubles};
+use super::workload::{Workload, workload_of};
+use crate::timing::{CloudTimings, Range};
+
+/// What is known of durations.
+#[derive(Clone, Debug, Default)]
+pub struct Durations {
+    pub(super) start: FxHashMap<Workload, Samples>,
+    pub(super) start_of_all: Samples,
+    pub(super) run: FxHashMap<Workload, Samples>,
+    pub(super) join: Samples,
+    pub(super) troubles: Troubles,
+}
+
+impl Durations {
+    /// Learns from everything in a view, as it was at a moment.
+    #[must_use]
+    pub fn learn(view: &View, now: Time) -> Self {
+        let mut durations = Self { troubles: Troubles::find(view, now), ..Self::default() };
+        for (_, pod) in view.pods.sorted() {
+            let Some(workload) = workload_of(view, pod) else { continue };
+            if let Some(start) = observed::start_of(pod) {
+                durations.start.entry(workload.clone()).or_default().add(start);
+                durations.start_of_all.add(start);
+            }
+            if let Some(run) = observed::run_of(pod) {
+                durations.run.entry(workload).or_default().add(run);
+            }
+        }
+        durations.learn_from_jobs(view);
+        for (_, node) in view.nodes.sorted() {
+            observed::join_of(node).into_iter().for_each(|join| durations.join.add(join));
+        }
+        durations.start.values_mut().for_each(Samples::sort);
+        durations.run.values_mut().for_each(Samples::sort);
+        durations.start_of_all.sort();
+        durations.join.sort();
+        durations
+    }
+
+    /// From being scheduled to being Ready.
+    #[must_use]
+    pub fn start(&self, view: &View, pod: &Pod, draws: &Draws) -> Span {
+        let draw = draws.draw(pod.meta.uid.as_str(), Purpose::Ready, 0);
+        let own = workload_of(view, pod).and_then(|workload| self.start.get(&workload)?.draw(draw));
+        own.or_else(|| self.start_of_all.draw(draw)).unwrap_or_else(|| START_DEFAULT.draw(draw))
+    }
+
+    /// From the order to stop until all containers have ended, should the grace allow it.
+    #[must_use]
+    pub fn stop(pod: &Pod, draws: &Draws) -> Span {
+        let pre_stop = pod.spec.containers.iter().filter_map(|container| {
+            let sleep = container.lifecycle.as_ref()?.pre_stop.as_ref()?.sleep.as_ref()?;
+            Some(Span::from_secs(sleep.seconds))
+        });
+        let draw = draws.draw(pod.meta.uid.as_str(), Purpose::Stop, 0);
+        pre_stop.max().unwrap_or_default() + STOP_DEFAULT.draw(draw)
+    }
+
+    /// How long the cloud takes: new nodes join as the nodes of the snapshot did.
+    #[must_use]
+    pub fn cloud(&self) -> CloudTimings {
+        let mut timings = CloudTimings::default();
+        if let Some((low, high)) = self.join.bounds() {
+            timings.ready = Range { low, high };
+        }
+        timings
+    }
+
+    /// What keeps a pod from running or from being Ready, if something did in the snapshot.
+    pub(crate) fn trouble(&self, pod: &Pod) -> Option<Trouble> {
+        self.troubles.of(pod)
+    }
+}

@@ -1,0 +1,163 @@
+//! What was found, and where it was looked for.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use replank_lifecycle::files::{Decoded, File, Ignore, Walk};
+use replank_lifecycle::finding::{Confidence, Finding, Range, Severity};
+use replank_lifecycle::scan::{Counts, Hint, Report, Unrendered};
+use replank_lifecycle::source::Unread;
+use replank_lifecycle::waiver::{Waived, Waivers};
+use replank_lifecycle::{Measure, files};
+
+use super::args::{FailOn, ScanArgs};
+use super::render;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::moment;
+use crate::printer::Printer;
+use crate::report::words::{count, grouped};
+
+/// What was scanned, and what came of it.
+#[derive(Debug)]
+pub(super) struct Scanned {
+    pub(super) range: Range,
+    /// Findings that nobody lets be, the gravest first.
+    pub(super) findings: Vec<Finding>,
+    /// Findings that somebody lets be, and why.
+    pub(super) waived: Vec<(Finding, String)>,
+    pub(super) unread: Vec<Unread>,
+    pub(super) unrendered: Vec<Unrendered>,
+    pub(super) counts: Counts,
+    /// Paths that `.gitignore` left out.
+    pub(super) left_out: u64,
+    pub(super) fail_on: FailOn,
+}
+
+impl Scanned {
+    /// Whether a finding ends with exit code 3.
+    pub(super) fn fails(&self, finding: &Finding) -> bool {
+        let grave = match self.fail_on {
+            FailOn::Removed => finding.severity >= Severity::Removed,
+            FailOn::Deprecated => true,
+            FailOn::Never => false,
+        };
+        grave && finding.confidence >= Confidence::Medium
+    }
+
+    /// How the process ends.
+    pub(super) fn exit(&self) -> Exit {
+        let fails = self.findings.iter().any(|finding| self.fails(finding));
+        if fails { Exit::Findings } else { Exit::Passes }
+    }
+
+    /// `9 removed, 5 deprecated`
+    pub(super) fn summary(&self) -> String {
+        let of =
+            |severity: Severity| self.findings.iter().filter(|finding| finding.severity == severity).count();
+        let parts: Vec<String> = [Severity::Gone, Severity::Removed, Severity::Deprecated]
+            .into_iter()
+            .map(|severity| (of(severity), severity.word()))
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, word)| format!("{} {word}", grouped(number)))
+            .collect();
+        if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") }
+    }
+
+    /// What was looked at, and by which versions.
+    pub(super) fn scope(&self) -> String {
+        let current = self.range.current.map(|current| format!("from {current} ")).unwrap_or_default();
+        let counts = self.counts;
+        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let mut scope = format!(
+            "{current}to {}: {} in {}",
+            self.range.target,
+            count(number(counts.objects), "object"),
+            count(number(counts.texts), "file")
+        );
+        for (of, noun) in [(counts.releases, "Helm release"), (counts.requests, "audited request")] {
+            if of > 0 {
+                scope.push_str(&format!(", {}", count(number(of), noun)));
+            }
+        }
+        scope
+    }
+}
+
+/// What a scan finds, before anybody lets anything be.
+pub(super) struct Found {
+    pub(super) report: Report,
+    pub(super) files: Vec<File>,
+    pub(super) left_out: u64,
+}
+
+pub(super) fn found(args: &ScanArgs, measure: &Measure, printer: &mut Printer) -> Result<Found, Failure> {
+    let here = [PathBuf::from(".")];
+    let paths = if args.paths.is_empty() { &here[..] } else { &args.paths[..] };
+    let is_stdin = |path: &&PathBuf| **path == Path::new("-");
+    let files: Vec<PathBuf> = paths.iter().filter(|path| !is_stdin(path)).cloned().collect();
+    let ignore = if args.no_gitignore { Ignore::Nothing } else { Ignore::Git };
+    let walk = files::walk(&files, ignore).map_err(Failure::usage)?;
+    let mut report = Report::default();
+    if paths.iter().any(|path| is_stdin(&path)) {
+        report.append(stdin(measure)?);
+    }
+    let rendered = args.render.then(|| render::render(&walk, measure, args.render_timeout(), printer));
+    let threads = args.threads.map(usize::from).unwrap_or_else(cores);
+    report.append(files::scan_files(measure, &walk.files, threads));
+    if let Some(rendered) = rendered {
+        render::join(&mut report, rendered);
+    }
+    let Walk { unread, left_out, files, .. } = walk;
+    report.unread.extend(unread);
+    let report = report.finish(measure);
+    Ok(Found { report, files, left_out })
+}
+
+pub(super) fn scanned(
+    args: &ScanArgs,
+    measure: &Measure,
+    waivers: &Waivers,
+    printer: &mut Printer,
+) -> Result<Scanned, Failure> {
+    let Found { report, left_out, .. } = found(args, measure, printer)?;
+    let Report { findings, unread, unrendered, counts, .. } = report;
+    let Waived { left, waived, expired, unused } = waivers.apply(findings, &today());
+    for waiver in expired {
+        printer.warning(&format!("an exception has ended on {}: {}", waiver.expires, waiver.reason));
+    }
+    for waiver in unused {
+        printer.warning(&format!("an exception is about nothing that was found: {}", waiver.reason));
+    }
+    Ok(Scanned {
+        range: measure.range,
+        findings: left,
+        waived,
+        unread,
+        unrendered,
+        counts,
+        left_out,
+        fail_on: args.fail_on,
+    })
+}
+
+pub(super) fn stdin(measure: &Measure) -> Result<Report, Failure> {
+    Ok(files::scan_decoded(measure, &"<stdin>".into(), &stdin_text()?, &Hint::default()))
+}
+
+pub(super) fn stdin_text() -> Result<Decoded, Failure> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
+        Failure::internal(anyhow::Error::new(error).context("standard input cannot be read"))
+    })?;
+    files::from_bytes(bytes).map_err(|why| Failure::usage_message(format!("standard input: {why}")))
+}
+
+pub(super) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// The day, such as 2026-11-22.
+pub(super) fn today() -> String {
+    moment::now().to_string().chars().take(10).collect()
+}

@@ -1,0 +1,74 @@
+//! Shows what was found, in the form that was asked for.
+
+use replank_lifecycle::Measure;
+use replank_lifecycle::waiver::Waivers;
+
+use super::args::{ScanArgs, ScanFormat};
+use super::found::{Scanned, scanned};
+use super::{csv, github, json, markdown, sarif, table};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::report::words::{count, grouped};
+
+/// Scans, and prints what was found.
+pub(super) fn show(
+    args: &ScanArgs,
+    measure: &Measure,
+    waivers: &Waivers,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
+    let scanned = scanned(args, measure, waivers, printer)?;
+    tell(&scanned, printer);
+    let text = match args.output {
+        ScanFormat::Table => table::table(&scanned, printer.look()),
+        ScanFormat::Json => json::json(&scanned)?,
+        ScanFormat::Csv => csv::csv(&scanned),
+        ScanFormat::Markdown => markdown::markdown(&scanned),
+        ScanFormat::Sarif => sarif::sarif(&scanned)?,
+        ScanFormat::Github => github::github(&scanned),
+    };
+    printer.data(&text)?;
+    Ok(scanned.exit())
+}
+
+/// Lines of one sort on standard error: more are in the JSON.
+pub(super) const TOLD_MAX: usize = 10;
+
+/// Warns of the first few of one sort.
+pub(super) fn tell_lines(all: &[String], what: &str, printer: &mut Printer) {
+    for line in all.iter().take(TOLD_MAX) {
+        printer.warning(line);
+    }
+    if all.len() > TOLD_MAX {
+        printer.warning(&format!("{} more {what}: all are in -o json", grouped(all.len() - TOLD_MAX)));
+    }
+}
+
+/// What was not looked at.
+pub(super) fn tell(scanned: &Scanned, printer: &mut Printer) {
+    let unread: Vec<String> = scanned
+        .unread
+        .iter()
+        .map(|unread| format!("{}:{}: {}", unread.place.source, unread.place.line, unread.why))
+        .collect();
+    tell_lines(&unread, "that cannot be read", printer);
+    let unrendered: Vec<String> = scanned
+        .unrendered
+        .iter()
+        .map(|of| format!("{}:{}: not looked at: {} ({})", of.place.source, of.place.line, of.what, of.why))
+        .collect();
+    tell_lines(&unrendered, "that were not looked at", printer);
+    if scanned.left_out > 0 {
+        let left_out = usize::try_from(scanned.left_out).unwrap_or(usize::MAX);
+        printer
+            .story(&format!("{} left out by .gitignore (--no-gitignore scans all)", count(left_out, "path")));
+    }
+    if scanned.counts.releases_past > 0 {
+        let past = usize::try_from(scanned.counts.releases_past).unwrap_or(usize::MAX);
+        printer.story(&format!(
+            "{} of the past passed over: upgrades do not read them",
+            count(past, "Helm revision")
+        ));
+    }
+}

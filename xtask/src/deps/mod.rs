@@ -1,54 +1,33 @@
 //! Which crate may depend on what, and that the modules of each form layers.
 //!
-//! The graph is cargo's own (`cargo tree`, normal and build dependencies, all targets). Dev-dependencies are left aside:
-//! tests may use what the product may not.
+//! The graph is cargo's own (`cargo tree`, normal and build dependencies, all targets). Dev-dependencies have a list of their own: tests may use what
+//! the product may not. The checkers of the promises are looked at by what they name.
 
+mod checkers;
 mod graph;
 mod rules;
+mod violation;
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use graph::Graph;
 use rules::{BANNED, Purity, RULES, Rule};
-
-/// A dependency that must not be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Violation {
-    /// The crate that has it.
-    owner: String,
-    /// What it depends on, and through what.
-    dependency: String,
-    /// Why it must not.
-    reason: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { owner, dependency, reason } = self;
-        write!(f, "{owner}: depends on {dependency}: {reason}")
-    }
-}
+use violation::Violation;
 
 pub(crate) fn run() -> Result<()> {
-    let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
-        .args(["tree", "--workspace", "--locked", "--edges", "normal,build", "--target", "all"])
-        .args(["--prefix", "depth", "--format", "{p}"])
-        .current_dir(super::root())
-        .output()
-        .context("cargo tree cannot be run")?;
-    if !output.status.success() {
-        bail!("cargo tree failed: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    let graph = Graph::read(&String::from_utf8(output.stdout).context("cargo tree printed no text")?)?;
+    let graph = tree("normal,build")?;
     let mut violations = check(&graph, RULES);
+    violations.extend(check_dev(&tree("dev")?, RULES));
     violations.extend(check_bans()?);
+    let (shared, checkers) = checkers::check(&super::root())?;
+    violations.extend(shared);
     for rule in RULES {
         println!("{}", account(&graph, rule));
     }
+    println!("  checkers: {checkers} files");
     let circles = crate::layers::check()?;
     if violations.is_empty() && circles.is_empty() {
         println!("dependencies: {} crates checked, all as they may be", RULES.len());
@@ -65,6 +44,33 @@ pub(crate) fn run() -> Result<()> {
         violations.len(),
         circles.len()
     )
+}
+
+/// The dependencies of all crates along certain edges.
+fn tree(edges: &str) -> Result<Graph> {
+    let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
+        .args(["tree", "--workspace", "--locked", "--edges", edges, "--target", "all"])
+        .args(["--prefix", "depth", "--format", "{p}"])
+        .current_dir(super::root())
+        .output()
+        .context("cargo tree cannot be run")?;
+    if !output.status.success() {
+        bail!("cargo tree failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Graph::read(&String::from_utf8(output.stdout).context("cargo tree printed no text")?)
+}
+
+/// Dev-dependencies that are not on the lists.
+fn check_dev(graph: &Graph, rules: &[Rule]) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for rule in rules {
+        for name in graph.direct(rule.name).into_iter().filter(|name| !rule.dev.contains(name)) {
+            let dependency = format!("{name} (for tests)");
+            let reason = "it is not on the list of what its tests may use".to_owned();
+            violations.push(Violation { owner: rule.name.to_owned(), dependency, reason });
+        }
+    }
+    violations
 }
 
 /// What was looked at for one crate.
@@ -160,6 +166,7 @@ mod tests {
         ours: &["pure"],
         others: &["good"],
         below: &[],
+        dev: &[],
         purity: Purity::Effects,
         why: "top has a list",
     };
@@ -168,6 +175,7 @@ mod tests {
         ours: &[],
         others: &["good"],
         below: &["deep"],
+        dev: &["proptest"],
         purity: Purity::Pure,
         why: "pure has a list",
     };
@@ -195,6 +203,21 @@ mod tests {
         );
         let banned = told(&[("top", &["good"]), ("pure", &[]), ("good", &["aws-sdk-eks"])]);
         assert!(banned[0].starts_with("top: depends on aws-sdk-eks (through good): "), "{banned:?}");
+    }
+
+    #[test]
+    fn a_planted_dev_dependency_is_found() {
+        let members = ["top", "pure"];
+        let good = Graph::of(&members, &[("pure", &["proptest"])]);
+        assert_eq!(check_dev(&good, &[TOP, PURE]), []);
+        let planted = Graph::of(&members, &[("pure", &["proptest", "top"]), ("top", &["proptest"])]);
+        let told: Vec<String> = check_dev(&planted, &[TOP, PURE]).iter().map(ToString::to_string).collect();
+        let why = "it is not on the list of what its tests may use";
+        let expected = [("top", "proptest"), ("pure", "top")];
+        assert_eq!(
+            told,
+            expected.map(|(owner, name)| format!("{owner}: depends on {name} (for tests): {why}"))
+        );
     }
 
     #[test]

@@ -50,6 +50,18 @@ pub(crate) fn check() -> Result<Vec<String>> {
     Ok(compare(&circles, KNOWN_CIRCLES))
 }
 
+/// Every path that a file writes, test code aside: imports, globs, and paths in the code.
+pub(crate) fn paths_in(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut left = vec![read::Text::read(text)];
+    while let Some(text) = left.pop() {
+        found.extend(text.imports.values().chain(&text.paths).map(|path| path.join("::")));
+        found.extend(text.globs.iter().map(|path| format!("{}::*", path.join("::"))));
+        left.extend(text.within.into_iter().map(|(_, within)| within));
+    }
+    found
+}
+
 fn circles_of(found: &Crate) -> Vec<Vec<&str>> {
     let layers = Layers::of(found.files.len(), &found.edges);
     let name = |ring: &Vec<usize>| {

@@ -167,7 +167,7 @@ impl ExternalChanges {
 
     fn node(&mut self, view: &View, old: &Node, new: &Node) {
         let instance = view.instances().get(&groups::instance_id_of(new));
-        let was_ours = mark::of(old).filter(|found| self.runs.contains(&found.run));
+        let was_ours = mark::of(old).filter(|found| self.runs.iter().any(|run| found.is_of_run(run)));
         if was_ours.is_none() && !instance.is_some_and(|instance| self.is_ours(view, &instance.group)) {
             return;
         }

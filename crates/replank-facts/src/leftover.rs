@@ -12,7 +12,6 @@ mod group;
 mod holds;
 mod node;
 
-use holds::OURS;
 pub use holds::{Holds, Leftover, On, State};
 #[cfg(test)]
 mod tests;

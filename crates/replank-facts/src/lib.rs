@@ -19,6 +19,7 @@ pub mod places;
 pub mod plan;
 pub mod pod_factory;
 pub mod room;
+pub mod run_record;
 pub mod shutdown;
 pub mod singleton;
 pub mod stuck;

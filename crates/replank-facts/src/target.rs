@@ -14,7 +14,7 @@ use replank_protocol::mark;
 
 /// The launch template from before the run, where it was written down.
 pub fn original(group: &NodeGroup) -> Option<&LaunchTemplate> {
-    let number: usize = group.tags.value(mark::ORIGINAL_TEMPLATE)?.parse().ok()?;
+    let number = mark::read_template(group.tags.value(mark::ORIGINAL_TEMPLATE)?)?.0 as usize;
     group.templates.get(number)
 }
 

@@ -313,7 +313,7 @@ impl KubernetesEffect {
         match self {
             Self::Cordon { node, mark, .. } => match mark.role {
                 NodeRole::Draining { from } => Claim::Drain(node.clone(), from),
-                NodeRole::Doomed
+                NodeRole::Queued
                 | NodeRole::Skipped
                 | NodeRole::Surplus
                 | NodeRole::Retained

@@ -32,6 +32,14 @@ impl Intent {
             Self::Undo => "undo",
         }
     }
+
+    /// As it is read; `None` for anything else.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        [Self::Run, Self::Paused, Self::Cancelled, Self::Undo]
+            .into_iter()
+            .find(|intent| intent.as_str() == text)
+    }
 }
 
 impl fmt::Display for Intent {

@@ -4,8 +4,11 @@
 //! later run can find and clear what a dead one left. Marks are also what a run remembers: since when a node waits, when
 //! its drain begins. [`laid`] and [`lifted`] say exactly what a node looks like with a mark and without, so that a driver
 //! has nothing to decide.
+//!
+//! All of it carries a version ([`version`]): what a newer Replank wrote is left alone, and that is said.
 
 mod tags;
+pub mod version;
 
 use replank_model::labels::Annotations;
 use replank_model::object::affinity::{Taint, TaintEffect};
@@ -16,10 +19,14 @@ use replank_model::time::Time;
 
 use crate::cause::Cause;
 use crate::command::{Mark, NodeRole};
+use crate::owner::Owner;
 
 pub use tags::{Ailment, Before, Begun, Halt, Halted, Illness, Moment, Until, Whose};
-pub use tags::{read_size, size_text};
+pub use tags::{read_size, read_template, size_tag, size_text, template_tag};
+pub use version::{OURS, VERSION, newer_on_group, newer_on_node};
 
+/// Annotation on a node: which part of Replank has it, as an [`Owner`].
+pub const OWNER: &str = "replank.dev/owner";
 /// Annotation on a node: the run that cordoned it.
 pub const RUN: &str = "replank.dev/run";
 /// Annotation on a node: what the node is to the run.
@@ -52,7 +59,8 @@ pub const EXCLUDED_AT: &str = "replank.dev/excluded-at";
 pub const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 /// Annotation on a pod template: the run that has asked for the restart at [`RESTARTED_AT`].
 pub const RESTARTED_BY: &str = "replank.dev/restarted-by";
-/// Tag on a group that is rolled, moved out of or moved into: its size before the run, as `min/max/desired`.
+/// Tag on a group that is rolled, moved out of or moved into: its size before the run, as `min/max/desired`. Like the value of every tag of ours, this one
+/// begins with its version: `v1 0/5/3`.
 pub const ORIGINAL_SIZE: &str = "replank.dev/original-size";
 /// Tag on a group: the run that has raised it, how many nodes it replaces and by how many it raised the group, as
 /// `<run> nodes=<n> surge=<n>`.
@@ -82,15 +90,26 @@ pub struct Found {
     pub mark: Mark,
 }
 
-/// The mark on a node. Annotations that cannot be read as one count as none: they are nobody's mark.
+impl Found {
+    /// Whether it is that run's.
+    #[must_use]
+    pub fn is_of_run(&self, run: &RunId) -> bool {
+        self.mark.owner == Owner::Run && self.run == *run
+    }
+}
+
+/// The mark on a node. Annotations that cannot be read as one count as none: they are nobody's mark, or a newer Replank's ([`newer_on_node`]).
 #[must_use]
 pub fn of(node: &Node) -> Option<Found> {
     let annotations = &node.meta.annotations;
+    if version::Version::of(annotations) != version::Version::Known {
+        return None;
+    }
     let time = |key| annotations.value(key).and_then(|text| text.parse::<Time>().ok());
     let run = RunId::new(annotations.get(RUN)?.clone());
     let expires = time(EXPIRES)?;
     let role = match annotations.value(ROLE)? {
-        "doomed" => NodeRole::Doomed,
+        "queued" => NodeRole::Queued,
         "draining" => NodeRole::Draining { from: time(DRAIN_FROM)? },
         "skipped" => NodeRole::Skipped,
         "surplus" => NodeRole::Surplus,
@@ -105,7 +124,24 @@ pub fn of(node: &Node) -> Option<Found> {
         }
         _ => return None,
     };
-    Some(Found { run, mark: Mark { role, since: time(SINCE)?, expires } })
+    let owner = match annotations.value(OWNER) {
+        Some(text) => Owner::read(text)?,
+        None => owner_unsaid(&run, role),
+    };
+    Some(Found { run, mark: Mark { owner, role, since: time(SINCE)?, expires } })
+}
+
+/// Whose a mark is that does not say so: what it says besides tells it.
+fn owner_unsaid(run: &RunId, role: NodeRole) -> Owner {
+    match role {
+        NodeRole::Interrupted { .. } => Owner::Interruptions,
+        NodeRole::Draining { .. } if run.as_str() == Owner::Autoscaler.as_str() => Owner::Autoscaler,
+        NodeRole::Queued
+        | NodeRole::Draining { .. }
+        | NodeRole::Skipped
+        | NodeRole::Surplus
+        | NodeRole::Retained => Owner::Run,
+    }
 }
 
 /// The node with a run's mark on it, cordoned if the mark says so.
@@ -119,6 +155,8 @@ pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
     let is_depleted = is_depleted(&node) && mark.role.is_cordoned() && !mark.role.depletes();
     untold(&mut node);
     let annotations = cleared(&node.meta.annotations)
+        .with(VERSION, version::WRITTEN.to_string())
+        .with(OWNER, mark.owner.as_str())
         .with(RUN, run.text().clone())
         .with(ROLE, mark.role.as_str())
         .with(SINCE, mark.since.to_string())
@@ -132,7 +170,7 @@ pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
             let known = times.into_iter().filter_map(|(key, time)| Some((key, time?)));
             known.fold(annotations, |all, (key, time)| all.with(key, time.to_string()))
         }
-        NodeRole::Doomed | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained => annotations,
+        NodeRole::Queued | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained => annotations,
     };
     let annotations = if is_depleted { annotations.with(DEPLETED, "true") } else { annotations };
     node.meta.annotations = if is_foreign { annotations.with(CORDON, FOREIGN) } else { annotations };
@@ -203,7 +241,7 @@ pub fn lifted(node: &Node) -> Node {
 pub fn is_cordoned_by_us(node: &Node) -> bool {
     let annotations = &node.meta.annotations;
     let bears_ours = match annotations.value(ROLE) {
-        Some("doomed" | "draining" | "surplus" | "retained" | "interrupted") => true,
+        Some("queued" | "draining" | "surplus" | "retained" | "interrupted") => newer_on_node(node).is_none(),
         Some(_) | None => false,
     };
     node.spec.unschedulable && bears_ours && annotations.value(CORDON) != Some(FOREIGN)
@@ -224,7 +262,7 @@ fn untold(node: &mut Node) {
 }
 
 fn cleared(annotations: &Annotations) -> Annotations {
-    [RUN, ROLE, SINCE, DRAIN_FROM, DEPLETED, EXPIRES, CORDON, INTERRUPTED, INTERRUPTED_UNTIL]
+    [VERSION, OWNER, RUN, ROLE, SINCE, DRAIN_FROM, DEPLETED, EXPIRES, CORDON, INTERRUPTED, INTERRUPTED_UNTIL]
         .iter()
         .fold(annotations.clone(), |all, key| all.without(key))
 }
@@ -232,20 +270,29 @@ fn cleared(annotations: &Annotations) -> Annotations {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits;
 
     fn time(text: &str) -> Time {
         text.parse().expect("a time")
     }
 
     fn mark(role: NodeRole) -> Mark {
-        Mark { role, since: time("2026-01-01T00:00:00Z"), expires: time("2026-01-08T00:00:00Z") }
+        let owner = match role {
+            NodeRole::Interrupted { .. } => Owner::Interruptions,
+            NodeRole::Queued
+            | NodeRole::Draining { .. }
+            | NodeRole::Skipped
+            | NodeRole::Surplus
+            | NodeRole::Retained => Owner::Run,
+        };
+        Mark { owner, role, since: time("2026-01-01T00:00:00Z"), expires: time("2026-01-08T00:00:00Z") }
     }
 
     #[test]
     fn a_mark_is_read_as_it_was_laid_and_lifting_leaves_nothing() {
         let run = RunId::from("run");
         let roles = [
-            NodeRole::Doomed,
+            NodeRole::Queued,
             NodeRole::Draining { from: time("2026-01-01T01:00:00Z") },
             NodeRole::Skipped,
             NodeRole::Surplus,
@@ -267,32 +314,103 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_without_a_version_or_an_owner_is_read_as_version_1() {
+        let run = RunId::from("autoscaler");
+        let from = time("2026-01-01T01:00:00Z");
+        let interrupted = NodeRole::Interrupted { by: Cause::Spot, until: None, from: None };
+        for (role, owner) in [
+            (NodeRole::Queued, Owner::Run),
+            (NodeRole::Draining { from }, Owner::Autoscaler),
+            (interrupted, Owner::Interruptions),
+        ] {
+            let mut node = laid(&Node::default(), &run, &Mark { owner, ..mark(role) });
+            assert_eq!(node.meta.annotations.value(VERSION), Some("1"));
+            assert_eq!(node.meta.annotations.value(OWNER), Some(owner.as_str()));
+            let written = of(&node);
+            node.meta.annotations = node.meta.annotations.without(VERSION).without(OWNER);
+            assert!(written.is_some());
+            assert_eq!(of(&node), written);
+            assert_eq!(lifted(&node), Node::default());
+        }
+    }
+
+    #[test]
+    fn a_mark_of_a_newer_replank_is_nobodys_that_this_one_knows() {
+        let mut node = laid(&Node::default(), &RunId::from("run"), &mark(NodeRole::Queued));
+        assert_eq!(newer_on_node(&node), None);
+        node.meta.annotations = node.meta.annotations.with(VERSION, "2");
+        assert_eq!((of(&node), newer_on_node(&node)), (None, Some(2)));
+        assert!(!is_cordoned_by_us(&node), "what its cordon means is not known");
+        for unreadable in ["0", "one", "-1", ""] {
+            node.meta.annotations = node.meta.annotations.with(VERSION, unreadable);
+            assert_eq!((of(&node), newer_on_node(&node)), (None, None), "{unreadable}");
+        }
+        node.meta.annotations = node.meta.annotations.with(VERSION, "1").with(OWNER, "somebody");
+        assert_eq!(of(&node), None);
+    }
+
+    #[test]
+    fn keys_fit_what_aws_and_kubernetes_take() {
+        let stage = format!("{STAGE}{}", u32::MAX);
+        for key in [
+            ORIGINAL_SIZE,
+            BEGUN,
+            ORIGINAL_TEMPLATE,
+            HEALTH,
+            &stage,
+            RETAINED,
+            PAUSED,
+            RESUMED,
+            HALTED,
+            VERSION,
+            OWNER,
+            RUN,
+            ROLE,
+            SINCE,
+            DRAIN_FROM,
+            DEPLETED,
+            INTERRUPTED,
+            INTERRUPTED_UNTIL,
+            EXPIRES,
+            CORDON,
+            EXCLUDED,
+            EXCLUDED_AT,
+            RESTARTED_BY,
+        ] {
+            assert!(key.chars().count() <= limits::TAG_KEY_MAX, "{key}");
+            assert!(limits::is_taggable(key), "{key}");
+            let name = key.strip_prefix(OURS).expect("all of ours begin alike");
+            assert!((1..=63).contains(&name.len()), "{key}: an annotation's name has at most 63 characters");
+        }
+    }
+
+    #[test]
     fn a_node_that_was_interrupted_and_began_to_be_drained_is_no_capacity_until_it_takes_pods_again() {
         let (others, run) = (RunId::from("interruptions"), RunId::from("run"));
         let from = Some(time("2026-01-01T00:01:00Z"));
         let interrupted = |by, from| {
             laid(&Node::default(), &others, &mark(NodeRole::Interrupted { by, until: None, from }))
         };
-        let doomed = |node| laid(&node, &run, &mark(NodeRole::Doomed));
-        assert!(!is_depleted(&doomed(interrupted(Cause::Rebalance, None))), "nothing was moved");
+        let queued = |node| laid(&node, &run, &mark(NodeRole::Queued));
+        assert!(!is_depleted(&queued(interrupted(Cause::Rebalance, None))), "nothing was moved");
         for by in [Cause::Rebalance, Cause::Spot] {
-            let doomed = doomed(interrupted(by, from));
-            assert!(is_depleted(&doomed));
+            let queued = queued(interrupted(by, from));
+            assert!(is_depleted(&queued));
             let draining =
-                laid(&doomed, &run, &mark(NodeRole::Draining { from: time("2026-01-01T01:00:00Z") }));
+                laid(&queued, &run, &mark(NodeRole::Draining { from: time("2026-01-01T01:00:00Z") }));
             assert!(is_depleted(&draining), "and so it stays");
-            let skipped = laid(&doomed, &run, &mark(NodeRole::Skipped));
+            let skipped = laid(&queued, &run, &mark(NodeRole::Skipped));
             assert!(!is_depleted(&skipped), "it takes pods again");
-            assert_eq!(lifted(&doomed), Node::default());
-            let mut by_hand = doomed.clone();
+            assert_eq!(lifted(&queued), Node::default());
+            let mut by_hand = queued.clone();
             by_hand.spec.unschedulable = false;
             assert!(
-                !is_depleted(&laid(&by_hand, &run, &mark(NodeRole::Doomed))),
+                !is_depleted(&laid(&by_hand, &run, &mark(NodeRole::Queued))),
                 "somebody has uncordoned it"
             );
         }
         assert!(
-            is_depleted(&doomed(interrupted(Cause::Spot, None))),
+            is_depleted(&queued(interrupted(Cause::Spot, None))),
             "there was no time to write anything down"
         );
     }
@@ -302,22 +420,22 @@ mod tests {
         let mut node = Node::default();
         node.spec.unschedulable = true;
         let run = RunId::from("run");
-        let doomed = laid(&node, &run, &mark(NodeRole::Doomed));
-        let skipped = laid(&doomed, &run, &mark(NodeRole::Skipped));
+        let queued = laid(&node, &run, &mark(NodeRole::Queued));
+        let skipped = laid(&queued, &run, &mark(NodeRole::Skipped));
         assert!(skipped.spec.unschedulable, "the cordon is not ours");
         assert_eq!(lifted(&skipped), node);
     }
 
     #[test]
     fn a_later_run_that_takes_a_mark_over_owns_the_cordon() {
-        let first = laid(&Node::default(), &RunId::from("first"), &mark(NodeRole::Doomed));
-        let second = laid(&first, &RunId::from("second"), &mark(NodeRole::Doomed));
+        let first = laid(&Node::default(), &RunId::from("first"), &mark(NodeRole::Queued));
+        let second = laid(&first, &RunId::from("second"), &mark(NodeRole::Queued));
         assert!(!lifted(&second).spec.unschedulable);
     }
 
     #[test]
     fn an_uncordon_by_hand_is_not_undone_by_lifting() {
-        let mut node = laid(&Node::default(), &RunId::from("run"), &mark(NodeRole::Doomed));
+        let mut node = laid(&Node::default(), &RunId::from("run"), &mark(NodeRole::Queued));
         node.spec.unschedulable = false;
         assert!(!lifted(&node).spec.unschedulable);
     }
@@ -326,7 +444,7 @@ mod tests {
     fn an_exclusion_of_ours_outlives_later_marks_and_goes_with_the_last() {
         let run = RunId::from("run");
         let excluded = excluded(
-            &laid(&Node::default(), &run, &mark(NodeRole::Doomed)),
+            &laid(&Node::default(), &run, &mark(NodeRole::Queued)),
             &run,
             time("2026-01-01T00:30:00Z"),
         );
@@ -347,7 +465,7 @@ mod tests {
             let mut node = Node::default();
             node.meta.labels = node.meta.labels.with(EXCLUDE, value);
             assert_eq!(excluded(&node, &run, time("2026-01-01T00:30:00Z")), node);
-            assert_eq!(lifted(&laid(&node, &run, &mark(NodeRole::Doomed))), node);
+            assert_eq!(lifted(&laid(&node, &run, &mark(NodeRole::Queued))), node);
         }
     }
 

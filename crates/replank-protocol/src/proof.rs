@@ -36,6 +36,13 @@ pub fn drained<'p>(
     if !node.spec.unschedulable {
         return Err(mismatch(format!("node {name}"), "cordoned", "schedulable"));
     }
+    if let Some(version) = mark::newer_on_node(node) {
+        return Err(mismatch(
+            format!("mark on node {name}"),
+            marked_by.as_str(),
+            &format!("a newer Replank's (version {version})"),
+        ));
+    }
     let found = mark::of(node).map(|found| found.run);
     if found.as_ref() != Some(marked_by) {
         let found = found.as_ref().map_or("nobody's", RunId::as_str);

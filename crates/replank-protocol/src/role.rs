@@ -4,12 +4,15 @@ use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
+use crate::owner::Owner;
 
 /// What is written on a node beside a cordon, so that anybody can see whose it is and a later run can clear it. How it is
 /// written: [`crate::mark::laid`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mark {
+    /// Which part of Replank has the node.
+    pub owner: Owner,
     /// What the node is to the run.
     pub role: NodeRole,
     /// Since when the run has had the node.
@@ -23,7 +26,7 @@ pub struct Mark {
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum NodeRole {
     /// To be replaced, not yet begun.
-    Doomed,
+    Queued,
     /// Being drained.
     Draining {
         /// When the first pod may be moved.
@@ -52,7 +55,7 @@ impl NodeRole {
     pub fn depletes(self) -> bool {
         match self {
             Self::Interrupted { by, from, .. } => from.is_some() || !by.may_pass(),
-            Self::Doomed | Self::Draining { .. } | Self::Skipped | Self::Surplus | Self::Retained => false,
+            Self::Queued | Self::Draining { .. } | Self::Skipped | Self::Surplus | Self::Retained => false,
         }
     }
 
@@ -60,7 +63,7 @@ impl NodeRole {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Doomed => "doomed",
+            Self::Queued => "queued",
             Self::Draining { .. } => "draining",
             Self::Skipped => "skipped",
             Self::Surplus => "surplus",
@@ -73,7 +76,7 @@ impl NodeRole {
     #[must_use]
     pub fn is_cordoned(self) -> bool {
         match self {
-            Self::Doomed
+            Self::Queued
             | Self::Draining { .. }
             | Self::Surplus
             | Self::Retained

@@ -113,6 +113,11 @@ pub enum GroupWhy {
     },
     /// It would help, and a run takes hold of it, or moves its nodes into another group.
     InHand,
+    /// It would help, and a newer Replank has written on it.
+    NewerVersion {
+        /// The version of what it wrote.
+        version: u64,
+    },
     /// It would help, and its launches are suspended.
     Suspended,
     /// It would help, is empty, and `--scale-up-from-zero=false`.
@@ -149,6 +154,9 @@ impl fmt::Display for GroupWhy {
             Self::AtLimit(limit) => limit.fmt(f),
             Self::BackedOff { scope, until, why } => write!(f, "left alone until {until}: {scope}: {why}"),
             Self::InHand => f.write_str("is in the hands of a run"),
+            Self::NewerVersion { version } => {
+                write!(f, "is left alone: a newer Replank has written on it (version {version})")
+            }
             Self::Suspended => f.write_str("its launches are suspended"),
             Self::Empty => f.write_str("has no node, and --scale-up-from-zero=false"),
             Self::BetweenPods { words } => {

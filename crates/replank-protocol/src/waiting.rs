@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
+use crate::mark::version::WRITTEN;
 use crate::mark::{Ailment, Illness};
 use crate::migration::Wait;
 use crate::policy::BatchKind;
@@ -261,6 +262,11 @@ pub enum WaitingOn {
         /// When its mark expires.
         until: Time,
     },
+    /// A newer Replank has written on it: it is left alone.
+    NewerVersion {
+        /// The version of what it wrote.
+        version: u64,
+    },
     /// What a run that is over has left is cleared first.
     Leftover {
         /// The run.
@@ -446,6 +452,7 @@ impl WaitingOn {
             Self::ZoneMinimum { .. } => "zoneMinimum",
             Self::GroupMinimum { .. } => "groupMinimum",
             Self::OtherRun { .. } => "otherRun",
+            Self::NewerVersion { .. } => "newerVersion",
             Self::Leftover { .. } => "leftover",
             Self::Reopened => "reopened",
             Self::ForeignCordon => "foreignCordon",
@@ -523,6 +530,7 @@ impl WaitingOn {
             | Self::CameBack
             | Self::GroupMinimum { .. }
             | Self::OtherRun { .. }
+            | Self::NewerVersion { .. }
             // What keeps it from being cleared has a reason of its own.
             | Self::Leftover { .. }
             | Self::Reopened
@@ -656,6 +664,12 @@ impl fmt::Display for WaitingOn {
                 write!(f, "a person: its group's min is {min}, and {left} would be left: lower the min")
             }
             Self::OtherRun { run, until } => write!(f, "run {run}, which has marked it until {until}"),
+            Self::NewerVersion { version } => {
+                write!(
+                    f,
+                    "a newer Replank, which has written on it (version {version}, this one reads {WRITTEN}): upgrade Replank"
+                )
+            }
             Self::Leftover { run } => write!(f, "what run {run} has left to be cleared"),
             Self::Reopened => f.write_str("a person: somebody else uncordoned it"),
             Self::ForeignCordon => f.write_str("a person: somebody else cordoned the new node"),

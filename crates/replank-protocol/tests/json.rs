@@ -20,6 +20,7 @@ use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
 use replank_protocol::lifecycle::{Action, Place};
 use replank_protocol::noticed::Noticed;
+use replank_protocol::owner::Owner;
 use replank_protocol::versioned::{self, ReadError, Versioned};
 use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 use serde::Serialize;
@@ -56,7 +57,7 @@ fn object() -> Object {
 
 fn roles() -> Vec<NodeRole> {
     let roles = [
-        NodeRole::Doomed,
+        NodeRole::Queued,
         NodeRole::Draining { from: at(1) },
         NodeRole::Skipped,
         NodeRole::Surplus,
@@ -64,7 +65,7 @@ fn roles() -> Vec<NodeRole> {
         NodeRole::Interrupted { by: Cause::Spot, until: Some(at(2)), from: None },
     ];
     let number = |role: &NodeRole| match role {
-        NodeRole::Doomed => 0,
+        NodeRole::Queued => 0,
         NodeRole::Draining { .. } => 1,
         NodeRole::Skipped => 2,
         NodeRole::Surplus => 3,
@@ -77,7 +78,7 @@ fn roles() -> Vec<NodeRole> {
 
 fn kubernetes() -> Vec<Effect> {
     let version = ResourceVersion(7);
-    let mark = |role| Mark { role, since: at(0), expires: at(60) };
+    let mark = |role| Mark { owner: Owner::Run, role, since: at(0), expires: at(60) };
     let mut effects: Vec<KubernetesEffect> = roles()
         .into_iter()
         .map(|role| KubernetesEffect::Cordon { node: node(), version, mark: mark(role) })

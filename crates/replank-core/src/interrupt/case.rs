@@ -20,7 +20,8 @@ use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Mark, Nod
 use replank_protocol::lifecycle::Action;
 use replank_protocol::lifecycle::Place;
 use replank_protocol::mark;
-use replank_protocol::waiting::Subject;
+use replank_protocol::owner::Owner;
+use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// From the warning to the end of a spot instance.
 const SPOT_NOTICE: Span = Span::from_secs(120);
@@ -360,21 +361,33 @@ impl Case {
     }
 
     /// Its node, if that bears our mark.
-    pub(super) fn marked_node(&self, options: &Options) -> Option<&Node> {
+    pub(super) fn marked_node(&self) -> Option<&Node> {
         let node = self.node.as_deref()?;
-        mark::of(node).is_some_and(|found| found.run == options.run).then_some(node)
+        mark::of(node).is_some_and(|found| found.mark.owner == Owner::Interruptions).then_some(node)
+    }
+
+    /// The version of the mark on its node, if a newer Replank laid it.
+    pub(super) fn newer(&self) -> Option<u64> {
+        self.node.as_ref().and_then(|node| mark::newer_on_node(node))
+    }
+
+    /// Says that what a newer Replank has marked is left to it.
+    pub(super) fn leave_alone(&self, ctx: &mut Context<'_>) {
+        if let (Some(node), Some(version)) = (self.node_name(), self.newer()) {
+            ctx.wait(Subject::Node(node), WaitingOn::NewerVersion { version });
+        }
     }
 
     /// Since when its node has borne our mark, or has been closed by a run.
-    pub(super) fn marked_since(&self, options: &Options) -> Option<Time> {
+    pub(super) fn marked_since(&self) -> Option<Time> {
         let node = self.node.as_ref()?;
         let found = mark::of(node)?;
-        (found.run == options.run || node.spec.unschedulable).then_some(found.mark.since)
+        (found.mark.owner == Owner::Interruptions || node.spec.unschedulable).then_some(found.mark.since)
     }
 
     /// Whether it has not been under way for long: the end of a run waits for that, and no longer.
     pub(super) fn is_pressing(&self, ctx: &mut Context<'_>) -> bool {
-        let Some(since) = self.marked_since(ctx.options) else { return true };
+        let Some(since) = self.marked_since() else { return true };
         let long = since + ctx.options.patience;
         if ctx.now < long {
             ctx.wake_at(long);
@@ -385,12 +398,12 @@ impl Case {
     /// Cordons its node and says why.
     pub(super) fn mark(&self, ctx: &mut Context<'_>) {
         let Some(node) = &self.node else { return };
-        if self.pods_left() == 0 && node.spec.unschedulable && self.marked_since(ctx.options).is_some() {
+        if self.pods_left() == 0 && node.spec.unschedulable && self.marked_since().is_some() {
             // A run has drained it, and had it ended.
             return;
         }
         let role = self.role(node, ctx.now);
-        let found = mark::of(node).filter(|found| found.run == ctx.options.run);
+        let found = mark::of(node).filter(|found| found.mark.owner == Owner::Interruptions);
         let renewed = match &found {
             Some(found) if found.mark.role == role => {
                 let due = found.mark.expires - RENEW_BEFORE;
@@ -403,7 +416,7 @@ impl Case {
             Some(_) | None => String::new(),
         };
         let since = found.map_or(ctx.now, |found| found.mark.since);
-        let mark = Mark { role, since, expires: ctx.now + MARK_LIFE };
+        let mark = Mark { owner: Owner::Interruptions, role, since, expires: ctx.now + MARK_LIFE };
         let effect = Effect::Kubernetes(KubernetesEffect::Cordon {
             node: target(node),
             version: node.meta.resource_version,
@@ -428,7 +441,7 @@ impl Case {
 
     /// Writes on its node that pods are moved off it from now on.
     pub(super) fn begin(&self, ctx: &mut Context<'_>) {
-        let Some(found) = self.marked_node(ctx.options).and_then(mark::of) else { return };
+        let Some(found) = self.marked_node().and_then(mark::of) else { return };
         let Some(node) = &self.node else { return };
         let role = NodeRole::Interrupted { by: self.by(), until: self.certain, from: Some(ctx.now) };
         let effect = Effect::Kubernetes(KubernetesEffect::Cordon {
@@ -464,7 +477,7 @@ fn begun_at(node: &Node, now: Time) -> Option<Time> {
     match mark::of(node)?.mark.role {
         NodeRole::Draining { from } => Some(from).filter(|from| *from <= now),
         NodeRole::Interrupted { from, .. } => from,
-        NodeRole::Doomed | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained => None,
+        NodeRole::Queued | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained => None,
     }
 }
 

@@ -58,14 +58,14 @@ pub(super) fn drain(
 /// is too late to wait.
 fn is_closed(ctx: &Context<'_>, case: &Case) -> bool {
     let is_over = case.until.is_some_and(|until| until - GRACE_MAX <= ctx.now);
-    case.marked_since(ctx.options).is_some() || is_over
+    case.marked_since().is_some() || is_over
 }
 
 /// The pods of a case that are to go now: all that are no batch pods, and those of these that were waited for long enough.
 fn due<'c>(ctx: &mut Context<'_>, case: &'c Case) -> Vec<&'c Bound> {
     let mut due: Vec<&Bound> = case.load.movers.iter().collect();
     // Without a hook nobody keeps the instance: its batch pods have until the end, but not for ever where none is known.
-    let since = case.held_since().or_else(|| case.marked_since(ctx.options)).unwrap_or(ctx.now);
+    let since = case.held_since().or_else(|| case.marked_since()).unwrap_or(ctx.now);
     for batch in &case.load.batch {
         let pod = &batch.bound.pod;
         let wait = since + wait_of(pod, ctx.options.plan.batch.wait);
@@ -129,7 +129,7 @@ impl<'r> Works<'r> {
             evict(ctx, pod, key);
             return;
         }
-        if came_back(ctx, case, pod) && (!is_last || is_too_late(last, pod)) {
+        if came_back(case, pod) && (!is_last || is_too_late(last, pod)) {
             ctx.wait(Subject::Pod(pod.meta.key()), WaitingOn::CameBack);
             return;
         }
@@ -166,8 +166,8 @@ impl<'r> Works<'r> {
 }
 
 /// Whether no cordon keeps a pod off its node: to evict it would have no end.
-fn came_back(ctx: &Context<'_>, case: &Case, pod: &Pod) -> bool {
-    let since = case.marked_since(ctx.options);
+fn came_back(case: &Case, pod: &Pod) -> bool {
+    let since = case.marked_since();
     since.is_some_and(|since| pod.meta.creation_timestamp.is_some_and(|created| created > since + CLOSED))
 }
 

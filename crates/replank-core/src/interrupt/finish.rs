@@ -39,7 +39,7 @@ pub(super) fn finish(
         ctx.wait(subject, WaitingOn::Interrupted { by: case.by(), until, pods });
         return;
     }
-    if case.marked_since(ctx.options).is_none() {
+    if case.marked_since().is_none() {
         return;
     }
     let volumes = u32::try_from(node.status.volumes_attached.len()).unwrap_or(u32::MAX);

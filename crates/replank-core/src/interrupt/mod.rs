@@ -65,6 +65,7 @@ use replank_protocol::command::Answer;
 use replank_protocol::command::{CommandKey, NodeRole, Outcome};
 use replank_protocol::decision::Decision;
 use replank_protocol::mark;
+use replank_protocol::owner::Owner;
 use replank_protocol::release::Release;
 
 use options::hooks_at;
@@ -97,7 +98,7 @@ impl Interrupt {
         if self.cache.is_stale {
             return;
         }
-        self.cache.observe(&self.options, view, change);
+        self.cache.observe(view, change);
     }
 
     pub(crate) fn outcome(&mut self, outcome: &Outcome) {
@@ -116,18 +117,21 @@ impl Interrupt {
 
     /// What is done about interruptions now. Tells the account which nodes they take away.
     pub(crate) fn decide(&mut self, view: &View, now: Time, account: &mut Account) -> Decision {
-        self.cache.refresh(&self.options, view);
+        self.cache.refresh(view);
         let all = cases(&mut self.cache, &self.options, view, now);
         let mut ctx = Context::new(now, view, &self.options, &mut account.sent);
         let (cases, over) = apart(&mut ctx, all);
+        let (newer, cases): (Vec<Case>, Vec<Case>) =
+            cases.into_iter().partition(|case| case.newer().is_some());
+        newer.iter().for_each(|case| case.leave_alone(&mut ctx));
         for case in &cases {
             case.mark(&mut ctx);
         }
         for case in &cases {
             case.relieve(&mut ctx);
         }
-        account.interrupted = cases.iter().filter_map(Case::node_name).collect();
-        account.released = self.cache.released(&self.options, view, &account.interrupted, &over);
+        account.interrupted = cases.iter().chain(&newer).filter_map(Case::node_name).collect();
+        account.released = self.cache.released(view, &account.interrupted, &over);
         account.marked.clear();
         account.interrupted.extend(account.released.iter().cloned());
         drain::drain(&mut ctx, &cases, &mut self.cache.healths, &mut self.cache.room, &account.interrupted);
@@ -138,9 +142,9 @@ impl Interrupt {
         over.iter().for_each(|(case, why)| release::say(&mut ctx, case, *why));
         self.cache.is_pressing = cases.iter().any(|case| case.is_pressing(&mut ctx));
         let mut open = launch::launches(&mut ctx, &self.cache);
-        open.extend(cases.iter().flat_map(|case| case.messages.iter().cloned()));
+        open.extend(cases.iter().chain(&newer).flat_map(|case| case.messages.iter().cloned()));
         // Until the mark is seen to be off, the message says whose it is.
-        let marked = over.iter().filter(|(case, _)| case.marked_node(&self.options).is_some());
+        let marked = over.iter().filter(|(case, _)| case.marked_node().is_some());
         open.extend(marked.flat_map(|(case, _)| case.messages.iter().cloned()));
         open.extend(self.cache.calls_off());
         self.cache.inbox.settle(&mut ctx, &open);
@@ -161,7 +165,7 @@ impl Interrupt {
 }
 
 impl Cache {
-    fn observe(&mut self, options: &Options, view: &View, change: &Change) {
+    fn observe(&mut self, view: &View, change: &Change) {
         self.healths.observe(change);
         if let Some(room) = &mut self.room {
             room.observe(view, change);
@@ -175,7 +179,8 @@ impl Cache {
                 if let Some(Object::Node(new)) = new {
                     self.node_of.insert(groups::instance_id_of(new), new.name());
                     let is_ours = mark::of(new).is_some_and(|found| {
-                        found.run == options.run && matches!(found.mark.role, NodeRole::Interrupted { .. })
+                        found.mark.owner == Owner::Interruptions
+                            && matches!(found.mark.role, NodeRole::Interrupted { .. })
                     });
                     if is_ours {
                         self.marked.insert(new.name());
@@ -198,25 +203,24 @@ impl Cache {
         }
     }
 
-    fn refresh(&mut self, options: &Options, view: &View) {
+    fn refresh(&mut self, view: &View) {
         if !std::mem::take(&mut self.is_stale) {
             return;
         }
         for change in view.as_changes() {
-            self.observe(options, view, &change);
+            self.observe(view, &change);
         }
     }
 
     /// Nodes that bear a mark of ours and that nothing takes away any more, or that are let go of.
     fn released(
         &self,
-        options: &Options,
         view: &View,
         kept: &BTreeSet<NodeName>,
         over: &[(Case, Release)],
     ) -> BTreeSet<NodeName> {
         let mut released: BTreeSet<NodeName> =
-            over.iter().filter_map(|(case, _)| case.marked_node(options)).map(Node::name).collect();
+            over.iter().filter_map(|(case, _)| case.marked_node()).map(Node::name).collect();
         for name in self.marked.iter().filter(|name| !kept.contains(*name)) {
             let Some(node) = view.node(name) else { continue };
             let instance = view.instances().get(&groups::instance_id_of(node));

@@ -48,7 +48,7 @@ fn heeded_until(case: &Case, options: &Options, since: Time) -> Time {
         return most;
     }
     // What was let go of, or comes too late, is not begun.
-    if case.marked_node(options).is_none() {
+    if case.marked_node().is_none() {
         return since + options.patience;
     }
     // Only its instance's end is still to come.
@@ -65,7 +65,7 @@ fn heeded_until(case: &Case, options: &Options, since: Time) -> Time {
 
 /// Says that it is let go of, and why.
 pub(super) fn say(ctx: &mut Context<'_>, case: &Case, why: Release) {
-    if let Some(node) = case.marked_node(ctx.options) {
+    if let Some(node) = case.marked_node() {
         let on = WaitingOn::Release { by: case.by(), why, pods: case.pods_left() };
         ctx.wait(Subject::Node(node.name()), on);
     }

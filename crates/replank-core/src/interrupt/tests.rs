@@ -627,3 +627,17 @@ fn a_mark_is_renewed_while_a_change_is_still_to_come() {
     assert_eq!((second.since, second.role), (first.since, first.role));
     assert_eq!(second.expires, at(days(5) + 2));
 }
+
+#[test]
+fn a_node_that_a_newer_replank_has_marked_is_left_to_it_and_the_message_is_kept() {
+    let mut web = node("web-1", "i-1");
+    web["metadata"]["annotations"] = json!({mark::VERSION: "2", mark::RUN: "newer"});
+    let mut frame = Frame::new(vec![web, pod("shop-1", "web-1", "shop")]);
+    frame.instance("i-1", Some("web-1"), Lifecycle::InService);
+    frame.message("m", &spot("i-1"));
+    let mut sent = frame.settle(2);
+    let on = frame.wait(&Subject::Node("web-1".into()));
+    assert_eq!(on, Some(WaitingOn::NewerVersion { version: 2 }));
+    sent.extend(frame.settle(100));
+    assert!(!["cordon", "evict", "terminate", "delete/"].iter().any(|what| is_of(&sent, what)), "{sent:?}");
+}

@@ -48,6 +48,10 @@ impl<'a> Context<'a> {
         begin: impl FnOnce(&mut Self) -> Option<End>,
         go_on: impl FnOnce(&mut Self, Record<W>, Arc<Other>) -> Option<End>,
     ) -> Option<End> {
+        if let Some(version) = record::newer(self.view, self.request.kind.kind(), &self.request.key) {
+            let on = WaitingOn::NewerVersion { version };
+            return Some(End::Refused(vec![Waiting { what: self.subject(), on }]));
+        }
         let found = record::find::<W>(self.view, self.request.kind.kind(), &self.request.key);
         let is_first = self.memory.intent.is_none();
         let is_turned = self.memory.intent.replace(self.intent).is_some_and(|last| last != self.intent);

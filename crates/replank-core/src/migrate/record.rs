@@ -18,7 +18,9 @@ use serde_json::{Map, Value, json};
 use super::judge::Path;
 use super::{subject, target};
 use replank_protocol::hindrance::ScaleDown;
-use replank_protocol::mark::{EXPIRES, RUN, SINCE};
+use replank_protocol::mark::version::{self, Version};
+use replank_protocol::mark::{EXPIRES, OWNER, RUN, SINCE, VERSION};
+use replank_protocol::owner::Owner;
 
 pub(super) use super::record_name::{BYTES_MAX, SCALES};
 pub use super::record_name::{TWIN_OF, record_key};
@@ -140,7 +142,7 @@ impl<W: Written> Record<W> {
         let value = json!({"apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": key.name.as_str(), "namespace": key.namespace.as_str(),
                 "finalizers": [FINALIZER],
-                "annotations": {RUN: self.run.as_str(), SINCE: self.since.to_string(), EXPIRES: self.expires.to_string()}},
+                "annotations": {VERSION: version::WRITTEN.to_string(), OWNER: Owner::Migration.as_str(), RUN: self.run.as_str(), SINCE: self.since.to_string(), EXPIRES: self.expires.to_string()}},
             "data": self.data()});
         read_back(value)
     }
@@ -161,6 +163,9 @@ impl<W: Written> Record<W> {
     /// The record in a ConfigMap; `None` where there is none, or none that can be read.
     fn read(holder: &Arc<Other>) -> Option<Self> {
         let marks = &holder.meta.annotations;
+        if Version::of(marks) != Version::Known {
+            return None;
+        }
         let time = |key| marks.value(key).and_then(|text| text.parse::<Time>().ok());
         let value = render(&Object::Other(holder.clone()));
         let data = value.get("data")?;
@@ -210,6 +215,11 @@ fn holder<'a>(view: &'a View, kind: Kind, of: &Key) -> Option<&'a Arc<Other>> {
 pub(super) fn find<W: Written>(view: &View, kind: Kind, of: &Key) -> Option<(Record<W>, Arc<Other>)> {
     let holder = holder(view, kind, of)?;
     Some((Record::read(holder)?, holder.clone()))
+}
+
+/// The version of the record about an object, if a newer Replank wrote it.
+pub(super) fn newer(view: &View, kind: Kind, of: &Key) -> Option<u64> {
+    Version::of(&holder(view, kind, of)?.meta.annotations).newer()
 }
 
 /// Whether there is a ConfigMap of that name which bears no record.

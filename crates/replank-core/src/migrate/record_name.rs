@@ -3,6 +3,7 @@
 use replank_model::object::Kind;
 use replank_model::object::meta::Key;
 use replank_model::text::Name;
+use replank_protocol::limits::{OBJECT_NAME_MAX, shortened};
 
 /// Label of a twin, of its pods and of what its controller makes: the Deployment that it stands in for.
 pub const TWIN_OF: &str = "replank.dev/twin-of";
@@ -17,5 +18,5 @@ pub(super) const BYTES_MAX: usize = 1024 * 1024 - 16 * 1024;
 #[must_use]
 pub fn record_key(kind: Kind, of: &Key) -> Key {
     let name = format!("replank-migration-{}-{}", kind.as_str().to_lowercase(), of.name);
-    Key { namespace: of.namespace.clone(), name: Name::from(name) }
+    Key { namespace: of.namespace.clone(), name: Name::from(shortened(&name, OBJECT_NAME_MAX)) }
 }

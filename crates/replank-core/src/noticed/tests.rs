@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use replank_protocol::command::Expected;
 use replank_protocol::command::{CommandKey, GroupEffect, KubernetesEffect, Mark, NodeRole, NodeTarget};
+use replank_protocol::owner::Owner;
 
 fn run() -> RunId {
     RunId::from("run")
@@ -98,15 +99,15 @@ impl Stage {
     }
 }
 
-fn doomed() -> Mark {
-    Mark { role: NodeRole::Doomed, since: time(), expires: time() }
+fn queued() -> Mark {
+    Mark { owner: Owner::Run, role: NodeRole::Queued, since: time(), expires: time() }
 }
 
 #[test]
 fn cordons_of_others_are_told_from_ours() {
     let mut stage = Stage::new();
     let plain = stage.node();
-    let ours = mark::laid(&plain, &run(), &doomed());
+    let ours = mark::laid(&plain, &run(), &queued());
     stage.put(Delta::from(ours.clone()));
     assert_eq!(stage.noticed(), [], "it came with our mark");
     let mut opened = ours.clone();
@@ -127,7 +128,7 @@ fn cordons_of_others_are_told_from_ours() {
 #[test]
 fn marks_and_labels_that_others_take_are_noticed() {
     let mut stage = Stage::new();
-    let ours = mark::excluded(&mark::laid(&stage.node(), &run(), &doomed()), &run(), time());
+    let ours = mark::excluded(&mark::laid(&stage.node(), &run(), &queued()), &run(), time());
     stage.put(Delta::from(ours.clone()));
     let mut shown = ours.clone();
     shown.meta.labels = shown.meta.labels.without(mark::EXCLUDE);

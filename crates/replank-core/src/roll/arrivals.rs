@@ -6,6 +6,7 @@ use replank_model::object::node::Node;
 use replank_model::text::{GroupName, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
+use replank_protocol::mark;
 use replank_protocol::waiting::{Subject, WaitingOn};
 
 use super::context::{Context, GroupRoll, Watched};
@@ -57,7 +58,10 @@ pub(super) fn is_on_time(
     let since = since.unwrap_or(ctx.scope.options.started);
     let daemon_pods_missing = match member.map(|member| &member.state) {
         Some(NodeState::Closed) => {
-            ctx.wait(subject, WaitingOn::ForeignCordon);
+            let node = member.and_then(|member| ctx.view.node(&member.name));
+            let newer = node.and_then(|node| mark::newer_on_node(node));
+            let on = newer.map_or(WaitingOn::ForeignCordon, |version| WaitingOn::NewerVersion { version });
+            ctx.wait(subject, on);
             return false;
         }
         Some(NodeState::Arriving { daemon_pods_missing }) => *daemon_pods_missing,

@@ -14,7 +14,7 @@ use replank_facts::leftover::{Holds, Leftover};
 use replank_protocol::mark;
 use replank_protocol::waiting::{Subject, WaitingOn};
 
-pub(super) use super::held::is_held_by_another;
+pub(super) use super::held::{is_held_by_another, newer};
 
 /// Whether something of runs that are over is still to be cleared. The way back clears nothing: it goes by what the run wrote that it
 /// takes back.
@@ -58,4 +58,18 @@ fn say(ctx: &mut Context<'_>, subject: Subject, leftover: &Leftover) {
     if let Some(run) = leftover.run.clone() {
         ctx.wait(subject, WaitingOn::Leftover { run });
     }
+}
+
+/// Whether a newer Replank has written on one of the groups, which is said. Then nothing is done to any group.
+pub(super) fn is_newer(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    let own = roll.group.map(|group| (roll.name, group));
+    let sources = roll.sources.iter().filter_map(|source| Some((source.name, source.group?)));
+    let mut found = false;
+    for (name, group) in own.into_iter().chain(sources) {
+        if let Some(version) = mark::newer_on_group(group) {
+            ctx.wait(Subject::Group(name.clone()), WaitingOn::NewerVersion { version });
+            found = true;
+        }
+    }
+    found
 }

@@ -25,6 +25,7 @@ use replank_protocol::cause::Cause;
 use replank_protocol::command::Expected;
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Mark, NodeRole, Replacement};
 use replank_protocol::mark::{self, Before, Moment, Until};
+use replank_protocol::owner::Owner;
 use replank_protocol::waiting::{Subject, WaitingOn};
 
 pub(super) use super::beyond::beyond;
@@ -104,7 +105,7 @@ fn is_taken_away(ctx: &Context<'_>, name: &NodeName) -> bool {
     let found = ctx.view.node(name).and_then(|node| mark::of(node));
     found.is_some_and(|found| match found.mark.role {
         NodeRole::Interrupted { by, .. } => by != Cause::Down,
-        NodeRole::Doomed
+        NodeRole::Queued
         | NodeRole::Draining { .. }
         | NodeRole::Skipped
         | NodeRole::Surplus
@@ -232,7 +233,8 @@ pub(super) fn retire(
         if member.state == NodeState::Usable && spare.take(number, member).is_err() {
             continue;
         }
-        let mark = Mark { role: NodeRole::Surplus, since: ctx.now, expires: ctx.now + MARK_LIFE };
+        let mark =
+            Mark { owner: Owner::Run, role: NodeRole::Surplus, since: ctx.now, expires: ctx.now + MARK_LIFE };
         let key = ctx.key("surplus", &member.uid);
         ctx.mark(member, "cordon of a node that is not needed", key, mark);
         left -= 1;

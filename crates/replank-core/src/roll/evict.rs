@@ -45,6 +45,7 @@ use replank_facts::room::{Room, is_about_to_be_placed};
 use replank_protocol::command::{
     self, Effect, GroupEffect, KubernetesEffect, NodeRole, PodTarget, Replacement,
 };
+use replank_protocol::owner::Owner;
 use replank_protocol::waiting::{Subject, WaitingOn};
 
 use super::drain::Ahead;
@@ -224,7 +225,12 @@ pub(super) fn wait_for(ctx: &mut Context<'_>, member: &Member, since: Time, load
     // One pod that outlives its deadline keeps the node, whatever the others do.
     let is_over = load.batch.iter().any(|batch| batch_is_over(ctx, since, batch));
     if is_over && ctx.scope.plan.batch.on_deadline == OnDeadline::Skip {
-        let mark = command::Mark { role: NodeRole::Skipped, since: ctx.now, expires: ctx.now + MARK_LIFE };
+        let mark = command::Mark {
+            owner: Owner::Run,
+            role: NodeRole::Skipped,
+            since: ctx.now,
+            expires: ctx.now + MARK_LIFE,
+        };
         let key = ctx.key("skip", &member.uid);
         ctx.mark(member, "node to be left out", key, mark);
     }

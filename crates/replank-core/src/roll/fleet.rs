@@ -42,9 +42,9 @@ pub(super) struct GroupNodes {
     pub(super) found: BTreeSet<NodeName>,
     /// How many of these could be begun at once.
     pub(super) found_free: u32,
-    /// Doomed nodes that can be begun, by zone in the order of the plan.
+    /// Queued nodes that can be begun, by zone in the order of the plan.
     pub(super) queue: BTreeMap<Zone, BTreeSet<(Rank, NodeName)>>,
-    /// Doomed nodes on which something has to be waited for beforehand.
+    /// Queued nodes on which something has to be waited for beforehand.
     pub(super) held: BTreeSet<NodeName>,
     pub(super) draining: BTreeSet<NodeName>,
     pub(super) skipped: BTreeSet<NodeName>,
@@ -98,7 +98,7 @@ impl GroupNodes {
         self.alive.get(group).copied().unwrap_or(0)
     }
 
-    /// Doomed nodes that can be begun.
+    /// Queued nodes that can be begun.
     pub(super) fn queued(&self) -> usize {
         self.queue.values().map(BTreeSet::len).sum()
     }
@@ -311,7 +311,7 @@ impl Fleet {
                 }
                 (true, true, true)
             }
-            NodeState::Doomed { load, .. } if load.is_free() => {
+            NodeState::Queued { load, .. } if load.is_free() => {
                 let zone = nodes.queue.entry(member.zone.clone()).or_default();
                 put(zone, (member.rank(scope.plan.order), name), is_there);
                 if zone.is_empty() {
@@ -319,7 +319,7 @@ impl Fleet {
                 }
                 (true, true, true)
             }
-            NodeState::Doomed { .. } => {
+            NodeState::Queued { .. } => {
                 put(&mut nodes.held, name, is_there);
                 (true, true, true)
             }
@@ -335,7 +335,7 @@ impl Fleet {
                 put(&mut nodes.retained, name, is_there);
                 (false, true, true)
             }
-            NodeState::Reopened | NodeState::OtherRun { .. } => {
+            NodeState::Reopened | NodeState::OtherRun { .. } | NodeState::Newer { .. } => {
                 put(&mut nodes.aside, name, is_there);
                 (true, true, true)
             }

@@ -78,7 +78,7 @@ pub(super) fn undo(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
         return false;
     }
     let mut is_writing = false;
-    for roll in rolls {
+    for roll in rolls.iter().filter(|roll| clear::newer(roll).is_none()) {
         let Some(halted) = roll.halted.as_ref().filter(|halted| halted.why != Halt::Undone) else {
             continue;
         };
@@ -299,6 +299,7 @@ pub(super) fn aside(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
                 WaitingOn::Leftover { run: run.clone() }
             }
             NodeState::OtherRun { run, until } => WaitingOn::OtherRun { run: run.clone(), until: *until },
+            NodeState::Newer { version } => WaitingOn::NewerVersion { version: *version },
             NodeState::Reopened => WaitingOn::Reopened,
             NodeState::NoInstance => WaitingOn::NoInstance,
             NodeState::Bystander
@@ -307,7 +308,7 @@ pub(super) fn aside(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
             | NodeState::Closed
             | NodeState::Surplus { .. }
             | NodeState::Found { .. }
-            | NodeState::Doomed { .. }
+            | NodeState::Queued { .. }
             | NodeState::Draining { .. }
             | NodeState::Skipped { .. }
             | NodeState::Retained { .. }

@@ -3,6 +3,7 @@
 use replank_facts::plan::Retained;
 use replank_model::time::Time;
 use replank_protocol::command::{Mark, NodeRole};
+use replank_protocol::owner::Owner;
 
 use super::context::Context;
 use super::member::{Member, Scope};
@@ -20,7 +21,7 @@ pub(super) fn keeps_nodes(scope: &Scope) -> bool {
 
 /// Keeps a node that is empty.
 pub(super) fn keep(ctx: &mut Context<'_>, member: &Member, since: Time) {
-    let mark = Mark { role: NodeRole::Retained, since, expires: ctx.now + MARK_LIFE };
+    let mark = Mark { owner: Owner::Run, role: NodeRole::Retained, since, expires: ctx.now + MARK_LIFE };
     let key = ctx.key("retain", &member.uid);
     ctx.mark(member, "node to be kept", key, mark);
 }

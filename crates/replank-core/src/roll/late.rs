@@ -15,7 +15,7 @@ pub(super) fn late<'a>(ctx: &'a Context<'_>, roll: &'a GroupRoll<'_>) -> impl It
 }
 
 pub(super) fn is_late(ctx: &Context<'_>, member: &Member) -> bool {
-    let NodeState::Doomed { since, load } = &member.state else { return false };
+    let NodeState::Queued { since, load } = &member.state else { return false };
     load.refused.is_empty()
         && load.unrecorded.is_empty()
         && load

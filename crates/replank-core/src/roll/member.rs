@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!            cordon, mark                mark                     last pod gone, instance ended
-//!   Found ──────────────► Doomed ─────────────────► Draining ────────────────────────► Leaving ──► (gone)
+//!   Found ──────────────► Queued ─────────────────► Draining ────────────────────────► Leaving ──► (gone)
 //!                          │  ▲                        │
 //!      run is halted:      │  │ uncordoned by          │ a batch pod outlives its deadline, the plan says skip
 //!      marks lifted ◄──────┤  │ somebody else:         ▼
@@ -98,7 +98,7 @@ pub(super) enum NodeState {
         /// DaemonSet pods that are missing or not Ready.
         daemon_pods_missing: u32,
     },
-    /// New, and cordoned by somebody else.
+    /// New, and cordoned by somebody else, or marked by a newer Replank.
     Closed,
     /// New, and to go again because the run ends.
     Surplus { since: Time, is_empty: bool },
@@ -108,7 +108,7 @@ pub(super) enum NodeState {
         is_free: bool,
     },
     /// Old, cordoned by us, not begun.
-    Doomed { since: Time, load: NodePods },
+    Queued { since: Time, load: NodePods },
     /// Old, being drained.
     Draining { since: Time, from: Time, load: NodePods },
     /// Old, left out.
@@ -119,6 +119,8 @@ pub(super) enum NodeState {
     Reopened,
     /// Old, marked by another run.
     OtherRun { run: RunId, until: Time },
+    /// Old, marked by a newer Replank.
+    Newer { version: u64 },
     /// Old, and its instance is not known.
     NoInstance,
     /// Chosen, and replaced by whoever made it: left to them.
@@ -140,7 +142,7 @@ impl Member {
     /// Place in the order of the plan: smallest first, the zone aside.
     pub(super) fn rank(&self, order: Order) -> Rank {
         let (budgeted, movers) = match (&self.state, order) {
-            (NodeState::Doomed { load, .. }, Order::LeastDisruption) => (load.budgeted, load.movers.len()),
+            (NodeState::Queued { load, .. }, Order::LeastDisruption) => (load.budgeted, load.movers.len()),
             (_, Order::LeastDisruption | Order::Oldest | Order::ZoneByZone) => (0, 0),
         };
         Rank { is_whole: self.worth != Worth::Depleted, budgeted, movers, created: self.created }
@@ -150,12 +152,13 @@ impl Member {
     pub(super) fn is_old(&self) -> bool {
         match self.state {
             NodeState::Found { .. }
-            | NodeState::Doomed { .. }
+            | NodeState::Queued { .. }
             | NodeState::Draining { .. }
             | NodeState::Skipped { .. }
             | NodeState::Retained { .. }
             | NodeState::Reopened
             | NodeState::OtherRun { .. }
+            | NodeState::Newer { .. }
             | NodeState::NoInstance => true,
             NodeState::Bystander
             | NodeState::Kept { .. }
@@ -177,11 +180,12 @@ impl Member {
             | NodeState::Closed
             | NodeState::Surplus { .. }
             | NodeState::Found { .. }
-            | NodeState::Doomed { .. }
+            | NodeState::Queued { .. }
             | NodeState::Draining { .. }
             | NodeState::Retained { .. }
             | NodeState::Reopened
             | NodeState::OtherRun { .. }
+            | NodeState::Newer { .. }
             | NodeState::NoInstance
             | NodeState::Leaving => true,
         }
@@ -211,7 +215,7 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
         return None;
     }
     let found = mark::of(node).filter(|_| !is_released);
-    let expires = found.as_ref().filter(|found| found.run == scope.run).map(|found| found.mark.expires);
+    let expires = found.as_ref().filter(|found| found.is_of_run(&scope.run)).map(|found| found.mark.expires);
     let state = node_state(view, scope, node, instance, &group, is_chosen, found);
     // What was in the target group before is held to the same as a new node.
     let is_settled = state == NodeState::Bystander && scope.plan.target.group.as_ref() == Some(&group);
@@ -281,19 +285,20 @@ fn node_state(
 /// the node come later than news of the instance.
 fn is_ended(scope: &Scope, found: Option<&mark::Found>) -> bool {
     found.is_some_and(|found| {
-        found.run == scope.run || matches!(found.mark.role, NodeRole::Interrupted { .. })
+        found.is_of_run(&scope.run) || matches!(found.mark.role, NodeRole::Interrupted { .. })
     })
 }
 
 fn new_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> NodeState {
     if let Some(found) = found
-        && found.run == scope.run
+        && found.is_of_run(&scope.run)
         && found.mark.role == NodeRole::Surplus
     {
         let is_empty = NodePods::of(view, &scope.plan, &node.name()).is_empty();
         return NodeState::Surplus { since: found.mark.since, is_empty };
     }
-    if node.spec.unschedulable {
+    // What a newer Replank has in mind for it is not known: nothing is placed there, and nothing is done to it.
+    if node.spec.unschedulable || mark::newer_on_node(node).is_some() {
         return NodeState::Closed;
     }
     if !node.is_ready() {
@@ -306,10 +311,15 @@ fn new_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>
 }
 
 fn old_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> NodeState {
-    let Some(mark::Found { run, mark }) = found else {
+    if let Some(version) = mark::newer_on_node(node) {
+        return NodeState::Newer { version };
+    }
+    let Some(found) = found else {
         return NodeState::Found { is_free: NodePods::of(view, &scope.plan, &node.name()).is_free() };
     };
-    if run != scope.run {
+    let is_ours = found.is_of_run(&scope.run);
+    let mark::Found { run, mark } = found;
+    if !is_ours {
         return NodeState::OtherRun { run, until: mark.expires };
     }
     if mark.role.is_cordoned() && !node.spec.unschedulable {
@@ -317,7 +327,7 @@ fn old_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>
     }
     let load = || NodePods::of(view, &scope.plan, &node.name());
     match mark.role {
-        NodeRole::Doomed | NodeRole::Surplus => NodeState::Doomed { since: mark.since, load: load() },
+        NodeRole::Queued | NodeRole::Surplus => NodeState::Queued { since: mark.since, load: load() },
         NodeRole::Draining { from } => NodeState::Draining { since: mark.since, from, load: load() },
         NodeRole::Skipped => NodeState::Skipped { since: mark.since },
         NodeRole::Retained => NodeState::Retained { since: mark.since },

@@ -319,7 +319,8 @@ fn advance<'a>(ctx: &mut Context<'a>, rolls: &[GroupRoll<'a>], gear: &mut Gear<'
     }
     ctx.wake_at(deadline);
     let missing = rolls.iter().filter(|roll| prepare::is_missing(ctx, roll)).count();
-    if missing > 0 {
+    let newer = rolls.iter().filter(|roll| clear::is_newer(ctx, roll)).count();
+    if missing + newer > 0 {
         return stop(ctx, rolls, Halt::Hopeless);
     }
     if let Some(ailment) = health::ailment(ctx, rolls) {

@@ -41,12 +41,12 @@ use super::member::NodeState;
 use super::retain;
 use super::start;
 use super::zones;
-use crate::scale;
 use crate::sent::COMMAND_LIFE;
 use replank_facts::plan::Base;
 use replank_facts::target;
 use replank_protocol::command::{Mark, NodeRole};
-use replank_protocol::mark::{self, Begun, size_text};
+use replank_protocol::mark::{self, Begun, read_template, size_tag, template_tag};
+use replank_protocol::owner::Owner;
 use replank_protocol::waiting::{Subject, WaitingOn};
 
 pub(super) use super::terms::{LATE_AFTER, MARK_LIFE};
@@ -135,19 +135,24 @@ fn is_other_runs(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let begun = roll.group.and_then(|group| group.tags.value(mark::BEGUN)).and_then(Begun::read);
     if let Some(Begun { run, .. }) = begun.filter(|begun| begun.run != ctx.scope.run) {
         let marks = ctx.view.nodes.unordered().filter_map(|(_, node)| mark::of(node));
-        let until = marks.filter(|found| found.run == run).map(|found| found.mark.expires).max();
+        let until = marks.filter(|found| found.is_of_run(&run)).map(|found| found.mark.expires).max();
         if let Some(until) = until.filter(|until| *until > ctx.now) {
             ctx.wait(roll.subject(), WaitingOn::OtherRun { run, until });
             found = true;
         }
     }
     for name in &roll.nodes.aside {
+        if let NodeState::Newer { version } = ctx.member(name).state {
+            ctx.wait(Subject::Node(name.clone()), WaitingOn::NewerVersion { version });
+            found = true;
+        }
         if let NodeState::OtherRun { run, until } = &ctx.member(name).state
             && *until > ctx.now
         {
             let on = WaitingOn::OtherRun { run: run.clone(), until: *until };
             let subject = Subject::Node(name.clone());
-            if run.as_str() == scale::RUN {
+            let owner = ctx.view.node(name).and_then(|node| mark::of(node)).map(|found| found.mark.owner);
+            if owner == Some(Owner::Autoscaler) {
                 // The autoscaler gives way to a run: it takes its mark off as soon as it looks.
                 ctx.wait_until(subject, on, *until);
             } else {
@@ -190,19 +195,21 @@ fn write_sizes(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -
         return true;
     }
     for (name, size) in &unwritten {
-        tag(ctx, name, "original size", mark::ORIGINAL_SIZE, size_text(*size));
+        tag(ctx, name, "original size", mark::ORIGINAL_SIZE, size_tag(*size));
     }
     !unwritten.is_empty()
 }
 
 /// Writes down which launch template is current before it is changed; whether that is still to be written.
 fn write_template(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -> bool {
-    let version = Text::from(group.current.0.to_string());
     match group.tags.value(mark::ORIGINAL_TEMPLATE) {
-        Some(written) if *written == *version => return false,
+        Some(written) if read_template(written) == Some(group.current) => return false,
         // A run that is over has left it, and the template is another since then.
         Some(_) => untag(ctx, roll.name, mark::ORIGINAL_TEMPLATE),
-        None => tag(ctx, roll.name, "original launch template", mark::ORIGINAL_TEMPLATE, version),
+        None => {
+            let value = template_tag(group.current);
+            tag(ctx, roll.name, "original launch template", mark::ORIGINAL_TEMPLATE, value);
+        }
     }
     true
 }
@@ -292,8 +299,13 @@ pub(super) fn cordon(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) {
         let names: Vec<_> = roll.nodes.found.iter().chain(expired).take(CORDONS_MAX).cloned().collect();
         for name in names.into_iter().take(CORDONS_MAX - under_way) {
             let member = ctx.member(&name);
-            let mark = Mark { role: NodeRole::Doomed, since: ctx.now, expires: ctx.now + MARK_LIFE };
-            let key = ctx.key("doom", &member.uid);
+            let mark = Mark {
+                owner: Owner::Run,
+                role: NodeRole::Queued,
+                since: ctx.now,
+                expires: ctx.now + MARK_LIFE,
+            };
+            let key = ctx.key("queue", &member.uid);
             ctx.mark(member, "cordon", key, mark);
             under_way += 1;
         }

@@ -56,7 +56,7 @@ fn of_track(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Time {
     let of_marks =
         queued.chain(&nodes.held).chain(&nodes.skipped).filter_map(|name| match ctx.member(name).state {
             // What was held by batch pods may move once their time is up.
-            NodeState::Doomed { since, ref load } => {
+            NodeState::Queued { since, ref load } => {
                 let over = load.batch.iter().filter(|batch| batch_is_over(ctx, since, batch));
                 Some(over.map(|batch| batch_deadline(ctx, since, batch)).fold(since, Time::max))
             }
@@ -71,6 +71,7 @@ fn of_track(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Time {
             | NodeState::Retained { .. }
             | NodeState::Reopened
             | NodeState::OtherRun { .. }
+            | NodeState::Newer { .. }
             | NodeState::NoInstance
             | NodeState::Kept { .. }
             | NodeState::Leaving => None,

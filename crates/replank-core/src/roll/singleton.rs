@@ -21,6 +21,7 @@ use replank_facts::plan::Singletons;
 use replank_facts::singleton::{is_being_replaced, is_restarted_by, is_singleton, surging};
 use replank_protocol::command::{Effect, KubernetesEffect, Mark, NodeRole, Restartable, WorkloadTarget};
 use replank_protocol::mark;
+use replank_protocol::owner::Owner;
 use replank_protocol::waiting::{Subject, WaitingOn};
 
 /// The Deployment whose rolling restart is to move a pod.
@@ -70,7 +71,8 @@ pub(super) fn skip(ctx: &mut Context<'_>, member: &Member, load: &NodePods) -> b
         Singletons::Evict | Singletons::Surge => false,
     };
     if is_left_out {
-        let mark = Mark { role: NodeRole::Skipped, since: ctx.now, expires: ctx.now + MARK_LIFE };
+        let mark =
+            Mark { owner: Owner::Run, role: NodeRole::Skipped, since: ctx.now, expires: ctx.now + MARK_LIFE };
         let key = ctx.key("skip", &member.uid);
         ctx.mark(member, "node to be left out", key, mark);
     }

@@ -32,6 +32,7 @@ use super::stage;
 use replank_facts::node_pods::NodePods;
 use replank_facts::plan::{Order, Standing};
 use replank_protocol::command::{Mark, NodeRole};
+use replank_protocol::owner::Owner;
 use replank_protocol::waiting::{Subject, WaitingOn};
 
 pub(super) use super::late::late;
@@ -54,7 +55,7 @@ pub(super) fn start(
         hold(ctx, roll);
         while let Some(from) = places.next(ctx, rolls, number) {
             let Some(name) = choose(ctx, roll, number, &places.starting, spare, works) else { break };
-            let NodeState::Doomed { since, .. } = ctx.member(&name).state else { break };
+            let NodeState::Queued { since, .. } = ctx.member(&name).state else { break };
             begin(ctx, &name, since, from);
             places.take(number, name, from);
         }
@@ -88,7 +89,7 @@ impl Places {
         }
         for (name, from) in ctx.sent.drains(ctx.now) {
             let Some(member) = ctx.fleet.members.get(&name) else { continue };
-            let NodeState::Doomed { since, .. } = member.state else { continue };
+            let NodeState::Queued { since, .. } = member.state else { continue };
             let Some(number) = rolls.iter().position(|roll| ctx.is_in(member, roll)) else { continue };
             begin(ctx, &name, since, from);
             spare.give_up(number, member);
@@ -133,7 +134,8 @@ impl Places {
 
 pub(super) fn begin(ctx: &mut Context<'_>, name: &NodeName, since: Time, from: Time) {
     let member = ctx.member(name);
-    let mark = Mark { role: NodeRole::Draining { from }, since, expires: ctx.now + MARK_LIFE };
+    let mark =
+        Mark { owner: Owner::Run, role: NodeRole::Draining { from }, since, expires: ctx.now + MARK_LIFE };
     let key = ctx.key("drain", &member.uid);
     ctx.mark(member, "beginning of the drain", key, mark);
 }
@@ -142,7 +144,7 @@ pub(super) fn begin(ctx: &mut Context<'_>, name: &NodeName, since: Time, from: T
 fn hold(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
     for name in &roll.nodes.held {
         let member = ctx.member(name);
-        if let NodeState::Doomed { since, load } = &member.state {
+        if let NodeState::Queued { since, load } = &member.state {
             wait_for(ctx, member, *since, load);
         }
     }
@@ -180,7 +182,7 @@ fn choose(
             continue;
         }
         let member = ctx.member(&name);
-        let NodeState::Doomed { since, load } = &member.state else { continue };
+        let NodeState::Queued { since, load } = &member.state else { continue };
         if singleton::skip(ctx, member, load) {
             continue;
         }

@@ -220,7 +220,7 @@ impl State {
         self.owed.retain(|name, desired| match groups.get(name).map(|group| group.ownership) {
             Some(RollOwnership::Run { original, .. }) => original.desired < *desired,
             // Between a run and its way back nothing says how far it is.
-            Some(RollOwnership::Closed) => true,
+            Some(RollOwnership::Closed | RollOwnership::Newer { .. }) => true,
             Some(RollOwnership::Free) | None => false,
         });
     }

@@ -81,6 +81,11 @@ pub enum Keep {
     Disabled,
     /// Its group is in the hands of a run: its nodes are on their way in or out.
     InHand,
+    /// A newer Replank has written on it, or on its group.
+    NewerVersion {
+        /// The version of what it wrote.
+        version: u64,
+    },
     /// Somebody has marked it.
     Marked {
         /// Who.
@@ -141,6 +146,12 @@ impl fmt::Display for Keep {
             Self::LeftOut(why) => write!(f, "its group is left alone: {why}"),
             Self::Disabled => f.write_str("says scale-down-disabled"),
             Self::InHand => f.write_str("is in a group that a run has in hand"),
+            Self::NewerVersion { version } => {
+                write!(
+                    f,
+                    "is left alone: a newer Replank has written on it, or on its group (version {version})"
+                )
+            }
             Self::Marked { by, until } => write!(f, "is in the hands of {by} until {until}"),
             Self::Leaving => f.write_str("is being taken away"),
             Self::Starting => f.write_str("has just come"),
@@ -259,8 +270,14 @@ fn candidate<'a>(
     let Some(group) = owners.get(&name).copied() else {
         return Err(left_out(given, &name));
     };
+    if let RollOwnership::Newer { version } = group.ownership {
+        return Err(Keep::NewerVersion { version });
+    }
     if group.ownership != RollOwnership::Free {
         return Err(Keep::InHand);
+    }
+    if let Some(version) = mark::newer_on_node(node) {
+        return Err(Keep::NewerVersion { version });
     }
     if let Some(found) = mark::of(node).filter(|found| found.mark.expires > now) {
         return Err(Keep::Marked { by: found.run, until: found.mark.expires });
@@ -328,7 +345,8 @@ impl Tried<'_, '_, '_> {
             let is_old = |name: &&NodeName| {
                 let instance = view.node(name).and_then(|node| view.instances().get(&instance_id_of(node)));
                 let made_from = instance.map(|instance| instance.template);
-                group.ownership == RollOwnership::Closed || made_from != current
+                matches!(group.ownership, RollOwnership::Closed | RollOwnership::Newer { .. })
+                    || made_from != current
             };
             for name in group.names().filter(is_old) {
                 self.trial.exclude(name);

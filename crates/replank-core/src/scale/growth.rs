@@ -12,7 +12,7 @@ use super::group::Group;
 use super::ownership::RollOwnership;
 use super::up::Given;
 use replank_protocol::command::{Effect, GroupEffect};
-use replank_protocol::mark::{self, size_text};
+use replank_protocol::mark::{self, size_tag, size_text};
 
 /// What a group in a run's hands is to want in the end; `None` for any other.
 pub(super) fn in_the_end(given: Given<'_>, group: &Group) -> Option<u32> {
@@ -26,14 +26,15 @@ pub(super) fn record_growth(given: Given<'_>) -> Vec<(Text, Effect)> {
     let due = given.groups.all.iter().filter_map(|group| {
         let RollOwnership::Run { original, .. } = group.ownership else { return None };
         let desired = in_the_end(given, group).filter(|desired| *desired > original.desired)?;
-        let value = size_text(GroupSize { desired, ..original });
-        let key = Text::from(format!("adopt/{}/{value}", group.name));
-        let from = Some(size_text(original));
+        let to = GroupSize { desired, ..original };
+        let key = Text::from(format!("adopt/{}/{}", group.name, size_text(to)));
+        // As it is written, whatever its version.
+        let from = given.view.groups().get(&group.name)?.tags.get(mark::ORIGINAL_SIZE).cloned();
         let tag = Effect::Group(GroupEffect::Tag {
             group: group.name.clone(),
             key: mark::ORIGINAL_SIZE.into(),
             from,
-            value,
+            value: size_tag(to),
         });
         Some((key, tag))
     });

@@ -10,7 +10,6 @@ use replank_model::text::NodeName;
 use replank_model::time::Time;
 use replank_model::view::View;
 
-use super::RUN;
 use super::blocks::{PodFate, fate};
 use super::options::Options;
 use crate::account::Account;
@@ -18,6 +17,7 @@ use replank_facts::drain::is_daemon;
 use replank_facts::pod_factory::anew;
 use replank_protocol::command::NodeRole;
 use replank_protocol::mark;
+use replank_protocol::owner::Owner;
 use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 
 /// See the module's page.
@@ -86,6 +86,6 @@ fn all_of<'v>(view: &'v View, node: &NodeName) -> impl Iterator<Item = &'v Arc<P
 /// Whether the autoscaler empties a node already.
 pub(super) fn is_emptied(node: &Node) -> bool {
     mark::of(node).is_some_and(|found| {
-        found.run.as_str() == RUN && matches!(found.mark.role, NodeRole::Draining { .. })
+        found.mark.owner == Owner::Autoscaler && matches!(found.mark.role, NodeRole::Draining { .. })
     })
 }

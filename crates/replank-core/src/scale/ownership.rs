@@ -15,6 +15,11 @@ pub enum RollOwnership {
     /// Nobody's.
     #[default]
     Free,
+    /// A newer Replank has written on it: it is left alone.
+    Newer {
+        /// The version of what it wrote.
+        version: u64,
+    },
     /// A run takes hold of it, or its nodes move into another group: it is left alone.
     Closed,
     /// A run replaces its nodes.
@@ -29,6 +34,9 @@ pub enum RollOwnership {
 impl RollOwnership {
     /// As a group's tags say.
     pub(super) fn of(group: &NodeGroup) -> Self {
+        if let Some(version) = mark::newer_on_group(group) {
+            return Self::Newer { version };
+        }
         let Some(original) = group.tags.value(mark::ORIGINAL_SIZE).and_then(read_size) else {
             return Self::Free;
         };
@@ -45,7 +53,7 @@ impl RollOwnership {
     pub(super) fn at_least(&mut self, least: u32) {
         match self {
             Self::Run { wanted, .. } => *wanted = least.max(*wanted),
-            Self::Free | Self::Closed => {}
+            Self::Free | Self::Closed | Self::Newer { .. } => {}
         }
     }
 
@@ -53,7 +61,7 @@ impl RollOwnership {
     pub(super) fn room(self, size: GroupSize) -> u32 {
         match self {
             Self::Free => size.max.saturating_sub(size.desired),
-            Self::Closed => 0,
+            Self::Closed | Self::Newer { .. } => 0,
             Self::Run { original, wanted, .. } => original.max.saturating_sub(wanted),
         }
     }
@@ -61,7 +69,7 @@ impl RollOwnership {
     /// The maximum, the run's part aside.
     pub(super) fn max(self, size: GroupSize) -> u32 {
         match self {
-            Self::Free | Self::Closed => size.max,
+            Self::Free | Self::Closed | Self::Newer { .. } => size.max,
             Self::Run { original, .. } => original.max,
         }
     }
@@ -93,6 +101,9 @@ mod tests {
     fn a_run_gives_the_autoscaler_no_more_room_than_the_group_had_before() {
         let free = group(3, 5, &[]);
         assert_eq!(RollOwnership::of(&free).room(free.size), 2);
+        let newer = group(3, 5, &[(mark::ORIGINAL_SIZE, "v2 0/5/3")]);
+        assert_eq!(RollOwnership::of(&newer), RollOwnership::Newer { version: 2 });
+        assert_eq!(RollOwnership::of(&newer).room(newer.size), 0);
         let written = group(3, 5, &[(mark::ORIGINAL_SIZE, "0/5/3")]);
         assert_eq!(RollOwnership::of(&written), RollOwnership::Closed);
         let begun = [(mark::ORIGINAL_SIZE, "0/5/3"), (mark::BEGUN, "run nodes=3 surge=1")];

@@ -49,6 +49,9 @@ fn why(given: Given<'_>, what_if: &mut WhatIf<'_>, totals: &Totals, class: usize
     if own.is_empty() && own.size.desired == 0 && !given.options.from_zero {
         return GroupWhy::Empty;
     }
+    if let RollOwnership::Newer { version } = own.ownership {
+        return GroupWhy::NewerVersion { version };
+    }
     if own.ownership == RollOwnership::Closed {
         return GroupWhy::InHand;
     }

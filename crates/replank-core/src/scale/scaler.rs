@@ -33,6 +33,7 @@ use replank_protocol::command::{
     CommandKey, Effect, GroupEffect, KubernetesEffect, Mark, NodeRole, NodeTarget, PodTarget, Replacement,
 };
 use replank_protocol::mark;
+use replank_protocol::owner::Owner;
 use replank_protocol::scaling::Hold;
 use replank_protocol::waiting::Blocks;
 use replank_protocol::waiting::{Subject, WaitingOn};
@@ -330,6 +331,7 @@ impl Scaler {
             under_way += 1;
             let target = NodeTarget { name: node.name(), uid: node.meta.uid.clone() };
             let mark = Mark {
+                owner: Owner::Autoscaler,
                 role: NodeRole::Draining { from: given.now },
                 since: given.now,
                 expires: given.now + MARK_LIFE,

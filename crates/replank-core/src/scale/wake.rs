@@ -31,6 +31,7 @@ pub(super) fn dues(given: Given<'_>, decision: &ScaleDecision) -> Vec<Time> {
         | Keep::NoGroup
         | Keep::LeftOut(_)
         | Keep::InHand
+        | Keep::NewerVersion { .. }
         | Keep::Disabled
         | Keep::Leaving
         | Keep::Unready

@@ -92,7 +92,7 @@ fn outside_of_the_windows_nothing_is_begun_and_no_pod_is_moved() {
     let open = 1_800_000..1_800_000 + 90_000;
     for (at, command, _) in &stage.done {
         let key = &command.key.0;
-        if key.contains("/evict/") || key.contains("/drain/") || key.contains("/doom/") {
+        if key.contains("/evict/") || key.contains("/drain/") || key.contains("/queue/") {
             assert!(open.contains(&in_hour(at)), "{at} {key}\n{}", stage.story());
         }
     }

@@ -8,7 +8,8 @@ use replank_model::time::Span;
 use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::decision::End;
 use replank_protocol::mark;
-use replank_protocol::waiting::WaitingOn;
+use replank_protocol::owner::Owner;
+use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 use serde_json::json;
 
 use crate::basics::shop;
@@ -93,7 +94,7 @@ fn left_behind() -> Node {
     value["status"]["nodeInfo"]["kubeletVersion"] = json!("v1.36.0");
     let replank_model::object::Object::Node(new) = object(value) else { unreachable!("a node was written") };
     let since = start() - TEN_DAYS;
-    let mark = Mark { role: NodeRole::Surplus, since, expires: since + DAY };
+    let mark = Mark { owner: Owner::Run, role: NodeRole::Surplus, since, expires: since + DAY };
     let run = RunId::from("dead");
     mark::excluded(&mark::laid(&new, &run, &mark), &run, since)
 }
@@ -168,4 +169,54 @@ fn a_run_that_finds_nothing_to_replace_gives_back_nothing_of_a_run_at_work() {
     let keys = done_since(&stage, sent);
     assert!(keys.iter().all(|key| key.starts_with("run/")), "{keys:?}\n{}", stage.story());
     assert_eq!((stage.truth.groups()["web"].size, &stage.truth.groups()["web"].tags), (size, &tags));
+}
+
+#[test]
+fn what_a_newer_replank_has_written_on_a_group_is_left_alone_and_said() {
+    for (key, value) in [
+        (mark::BEGUN, "v2 newer nodes=3"),
+        (mark::ORIGINAL_SIZE, "v2 0/4/3"),
+        ("replank.dev/whatever", "v7 x"),
+    ] {
+        let objects = shop();
+        let mut stage = Stage::new(plan(&["web"], json!({"target": {"kubernetesVersion": "1.36"}})), objects);
+        stage.group(&"web".into(), |group| group.tags = group.tags.with(key, value));
+        let End::Blocked(why) = stage.run(DAY) else { panic!("{}", stage.story()) };
+        let newer: u64 = if value.starts_with("v7") { 7 } else { 2 };
+        let said =
+            Waiting { what: Subject::Group("web".into()), on: WaitingOn::NewerVersion { version: newer } };
+        assert!(why.contains(&said), "{why:?}");
+        assert!(stage.done.is_empty(), "{}", stage.story());
+    }
+}
+
+#[test]
+fn a_run_that_meets_a_newer_replank_half_way_does_nothing_more_to_that_group() {
+    let mut stage = stage();
+    stage.run_until("a drain", DAY, |stage| stage.when("/drain/").is_some());
+    stage.group(&"web".into(), |group| group.tags = group.tags.with(mark::PAUSED, "v2 newer at=x"));
+    let (size, tags) = (stage.truth.groups()["web"].size, stage.truth.groups()["web"].tags.clone());
+    for _ in 0..3 {
+        stage.tick();
+    }
+    let sent = stage.done.len();
+    let End::Blocked(why) = stage.run(DAY) else { panic!("{}", stage.story()) };
+    assert!(why.iter().any(|waiting| waiting.on == WaitingOn::NewerVersion { version: 2 }), "{why:?}");
+    assert_eq!(done_since(&stage, sent), [""; 0], "{}", stage.story());
+    assert_eq!((stage.truth.groups()["web"].size, &stage.truth.groups()["web"].tags), (size, &tags));
+}
+
+#[test]
+fn a_node_that_a_newer_replank_has_marked_is_left_alone_and_said() {
+    let mut objects = shop();
+    objects[2]["metadata"]["annotations"] = json!({mark::VERSION: "2", mark::RUN: "newer", mark::ROLE: "queued",
+        mark::SINCE: "2025-01-01T00:00:00Z", mark::EXPIRES: "2025-01-02T00:00:00Z"});
+    objects[2]["spec"]["unschedulable"] = json!(true);
+    let mut stage = Stage::new(plan(&["web"], json!({"target": {"kubernetesVersion": "1.36"}})), objects);
+    let before = stage.truth.node(&"n0".into()).cloned();
+    let End::Blocked(why) = stage.run(DAY) else { panic!("{}", stage.story()) };
+    let said = Waiting { what: Subject::Node("n0".into()), on: WaitingOn::NewerVersion { version: 2 } };
+    assert!(why.contains(&said), "{why:?}");
+    assert_eq!(stage.truth.node(&"n0".into()).cloned(), before, "though it has expired");
+    assert!(stage.done.is_empty(), "{}", stage.story());
 }

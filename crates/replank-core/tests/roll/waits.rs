@@ -315,7 +315,7 @@ fn a_group_that_launches_nothing_blocks_the_run_before_anything_is_cordoned() {
     let blockers = blockers(stage.run(DAY));
     assert!(matches!(on(&blockers, &Subject::Group("web".into())), WaitingOn::InstanceLate { .. }));
     assert!(stage.truth.nodes.sorted().iter().all(|(_, node)| !node.spec.unschedulable));
-    assert!(stage.when("/doom/").is_none());
+    assert!(stage.when("/queue/").is_none());
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn new_nodes_without_their_daemon_pods_do_not_count() {
     let end = stage.run(DAY);
     assert_eq!(saw(&stage, "nodeReady").1, WaitingOn::NodeReady { daemon_pods_missing: 1 });
     assert!(blockers(end).iter().any(|waiting| matches!(waiting.on, WaitingOn::InstanceLate { .. })));
-    assert!(stage.when("/doom/").is_none() && stage.when("/evict/").is_none());
+    assert!(stage.when("/queue/").is_none() && stage.when("/evict/").is_none());
 }
 
 #[test]
@@ -392,7 +392,7 @@ fn the_budget_of_nodes_holds_drains_back() {
 #[test]
 fn nodes_of_others_are_left_to_them() {
     let mut objects = shop();
-    objects[2]["metadata"]["annotations"] = json!({mark::RUN: "another", mark::ROLE: "doomed",
+    objects[2]["metadata"]["annotations"] = json!({mark::RUN: "another", mark::ROLE: "queued",
         mark::SINCE: "2026-01-01T00:00:00Z", mark::EXPIRES: "2026-01-02T00:00:00Z"});
     objects[2]["spec"]["unschedulable"] = json!(true);
     let mut stage = Stage::new(web_plan(json!({})), objects);

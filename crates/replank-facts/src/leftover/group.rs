@@ -6,9 +6,10 @@ use replank_model::object::cloud::{GroupSize, NodeGroup};
 use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
 
-use super::{Holds, Leftover, OURS, On, State};
+use super::{Holds, Leftover, On, State};
 use replank_protocol::command::{Effect, GroupEffect};
-use replank_protocol::mark::{self, Before, Begun, Halted, Moment, Until};
+use replank_protocol::mark::version::apart;
+use replank_protocol::mark::{self, Before, Begun, Halted, Moment, OURS, Until, read_template};
 
 /// What a tag says of itself.
 enum Says {
@@ -16,14 +17,19 @@ enum Says {
     Of(RunId, Option<Time>, Option<Time>),
     /// It names no run: it is that of the run that has raised the group, or has halted on it.
     NoRun,
+    /// What a newer Replank means by it.
+    Newer(u64),
     /// Nothing that can be read.
     Nothing,
 }
 
 fn says(key: &str, value: &str) -> Says {
+    if let Some(version) = apart(value).0.newer() {
+        return Says::Newer(version);
+    }
     let of = match key {
         mark::ORIGINAL_SIZE => return mark::read_size(value).map_or(Says::Nothing, |_| Says::NoRun),
-        mark::ORIGINAL_TEMPLATE => return value.parse::<u32>().map_or(Says::Nothing, |_| Says::NoRun),
+        mark::ORIGINAL_TEMPLATE => return read_template(value).map_or(Says::Nothing, |_| Says::NoRun),
         mark::BEGUN => Begun::read(value).map(|begun| (begun.run, None, None)),
         mark::HEALTH => Before::read(value).map(|before| (before.run, None, None)),
         mark::HALTED => Halted::read(value).map(|halted| (halted.run, Some(halted.at), None)),
@@ -49,6 +55,7 @@ pub(super) fn of(holds: &Holds, group: &NodeGroup) -> Vec<Leftover> {
     let mut by_run: BTreeMap<Option<RunId>, Tags> = BTreeMap::new();
     let mut unread = Vec::new();
     let mut without = Vec::new();
+    let mut newer: BTreeMap<u64, Vec<Text>> = BTreeMap::new();
     for (key, value) in group.tags.iter().filter(|(key, _)| key.starts_with(OURS)) {
         match says(key, value) {
             Says::Of(run, since, until) => {
@@ -58,6 +65,7 @@ pub(super) fn of(holds: &Holds, group: &NodeGroup) -> Vec<Leftover> {
                 tags.until = tags.until.max(until);
             }
             Says::NoRun => without.push(Text::from(key)),
+            Says::Newer(version) => newer.entry(version).or_default().push(Text::from(key)),
             Says::Nothing => unread.push(Text::from(key)),
         }
     }
@@ -74,7 +82,30 @@ pub(super) fn of(holds: &Holds, group: &NodeGroup) -> Vec<Leftover> {
     if !unread.is_empty() {
         all.push(leftover(group, unread, None, None, State::Unreadable));
     }
+    all.extend(newer.into_iter().map(|(version, keys)| left_alone(group, keys, version)));
     all
+}
+
+/// What a newer Replank wrote: nothing here takes it off.
+fn left_alone(group: &NodeGroup, keys: Vec<Text>, version: u64) -> Leftover {
+    Leftover {
+        on: On::Group(group.name.clone()),
+        what: named(&keys),
+        run: None,
+        since: None,
+        state: State::Newer { version },
+        effects: Vec::new(),
+        lines: Vec::new(),
+        keys,
+        stays: None,
+    }
+}
+
+/// `tags begun, original-size`
+fn named(keys: &[Text]) -> String {
+    let names: Vec<&str> = keys.iter().map(|key| key.strip_prefix(OURS).unwrap_or(key)).collect();
+    let noun = if keys.len() == 1 { "tag" } else { "tags" };
+    format!("{noun} {}", names.join(", "))
 }
 
 /// The run whose size and launch template from before these are.
@@ -93,11 +124,9 @@ fn leftover(
     state: State,
 ) -> Leftover {
     keys.sort();
-    let names: Vec<&str> = keys.iter().map(|key| key.strip_prefix(OURS).unwrap_or(key)).collect();
-    let noun = if keys.len() == 1 { "tag" } else { "tags" };
     let what = match state {
-        State::Unreadable => format!("{noun} {} that cannot be read", names.join(", ")),
-        State::Running { .. } | State::Expired { .. } => format!("{noun} {}", names.join(", ")),
+        State::Unreadable => format!("{} that cannot be read", named(&keys)),
+        State::Running { .. } | State::Expired { .. } | State::Newer { .. } => named(&keys),
     };
     let original = keys.iter().any(|key| **key == *mark::ORIGINAL_SIZE).then(|| original(group)).flatten();
     let lowered = original.map(|original| lowered(group, original)).filter(|to| *to != group.size);

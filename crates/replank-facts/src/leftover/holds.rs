@@ -7,10 +7,8 @@ use replank_model::text::{GroupName, NodeName, RunId, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_protocol::command::Effect;
-use replank_protocol::mark;
-
-/// How all annotations, labels and tags of ours begin.
-pub(super) const OURS: &str = "replank.dev/";
+use replank_protocol::mark::{self, version::WRITTEN};
+use replank_protocol::owner::Owner;
 
 /// What one run has left on one node or group.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +57,11 @@ pub enum State {
     },
     /// It cannot be read: nobody's.
     Unreadable,
+    /// A newer Replank wrote it: it is left alone.
+    Newer {
+        /// The version of what it wrote.
+        version: u64,
+    },
 }
 
 impl State {
@@ -69,6 +72,7 @@ impl State {
             Self::Running { .. } => "running",
             Self::Expired { .. } => "expired",
             Self::Unreadable => "unreadable",
+            Self::Newer { .. } => "newer",
         }
     }
 }
@@ -79,12 +83,12 @@ impl Leftover {
     pub fn is_expired(&self) -> bool {
         match self.state {
             State::Expired { .. } => true,
-            State::Running { .. } | State::Unreadable => false,
+            State::Running { .. } | State::Unreadable | State::Newer { .. } => false,
         }
     }
 }
 
-/// `marked as doomed by run web since …; expired at …: the run ended without clearing it`
+/// `marked as queued by run web since …; expired at …: the run ended without clearing it`
 impl fmt::Display for Leftover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)?;
@@ -103,6 +107,12 @@ impl fmt::Display for Leftover {
             }
             State::Expired { at: None } => f.write_str("; no mark of it holds on any node"),
             State::Unreadable => f.write_str(": nobody's"),
+            State::Newer { version } => {
+                write!(
+                    f,
+                    ": left alone, a newer Replank wrote it (version {version}, this one reads {WRITTEN})"
+                )
+            }
         }
     }
 }
@@ -115,10 +125,11 @@ pub struct Holds {
 }
 
 impl Holds {
-    /// Reads the marks on all nodes.
+    /// Reads the marks of runs on all nodes.
     pub fn of(view: &View, now: Time) -> Self {
         let mut until = BTreeMap::new();
-        for found in view.nodes.unordered().filter_map(|(_, node)| mark::of(node)) {
+        let found = view.nodes.unordered().filter_map(|(_, node)| mark::of(node));
+        for found in found.filter(|found| found.mark.owner == Owner::Run) {
             let last = until.entry(found.run).or_insert(found.mark.expires);
             *last = found.mark.expires.max(*last);
         }

@@ -3,9 +3,9 @@
 use replank_model::object::node::Node;
 use replank_model::text::{RunId, Text};
 
-use super::{Holds, Leftover, OURS, On, State};
+use super::{Holds, Leftover, On, State};
 use replank_protocol::command::{Effect, KubernetesEffect, NodeTarget};
-use replank_protocol::mark;
+use replank_protocol::mark::{self, OURS};
 
 pub(super) fn of(holds: &Holds, node: &Node) -> Option<Leftover> {
     let annotations = &node.meta.annotations;
@@ -13,6 +13,19 @@ pub(super) fn of(holds: &Holds, node: &Node) -> Option<Leftover> {
         annotations.iter().filter(|(key, _)| key.starts_with(OURS)).map(|(key, _)| Text::from(key)).collect();
     if keys.is_empty() {
         return None;
+    }
+    if let Some(version) = mark::newer_on_node(node) {
+        return Some(Leftover {
+            on: On::Node(node.name()),
+            what: "marked".to_owned(),
+            lines: Vec::new(),
+            keys,
+            run: annotations.get(mark::RUN).cloned().map(RunId::new),
+            since: None,
+            state: State::Newer { version },
+            effects: Vec::new(),
+            stays: None,
+        });
     }
     let is_note = |key: &Text| **key == *mark::EXCLUDED || **key == *mark::EXCLUDED_AT;
     let excluded = annotations.get(mark::EXCLUDED).filter(|_| keys.iter().all(is_note));

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::*;
 use replank_protocol::command::{GroupEffect, KubernetesEffect, Mark, NodeRole};
+use replank_protocol::owner::Owner;
 
 fn time(text: &str) -> Time {
     text.parse().expect("a time")
@@ -28,7 +29,7 @@ fn node(name: &str) -> Node {
 
 fn marked(name: &str, run: &str, role: NodeRole, expires: &str) -> Node {
     let since = time("2026-01-01T12:00:00Z");
-    mark::laid(&node(name), &run.into(), &Mark { role, since, expires: time(expires) })
+    mark::laid(&node(name), &run.into(), &Mark { owner: Owner::Run, role, since, expires: time(expires) })
 }
 
 fn group(size: GroupSize, tags: &[(&str, &str)]) -> replank_model::object::cloud::NodeGroup {
@@ -80,7 +81,7 @@ fn cleared(view: &View) -> View {
 fn what_a_mark_says_decides_whether_it_holds() {
     let view = view(
         vec![
-            marked("n1", "r1", NodeRole::Doomed, "2026-01-08T12:00:00Z"),
+            marked("n1", "r1", NodeRole::Queued, "2026-01-08T12:00:00Z"),
             marked("n2", "r2", NodeRole::Retained, "2026-01-08T12:00:01Z"),
             node("n3"),
         ],
@@ -90,7 +91,7 @@ fn what_a_mark_says_decides_whether_it_holds() {
     assert_eq!(
         found,
         [
-            "marked as doomed by run r1 since 2026-01-01T12:00:00Z; expired at 2026-01-08T12:00:00Z: the run ended without clearing it",
+            "marked as queued by run r1 since 2026-01-01T12:00:00Z; expired at 2026-01-08T12:00:00Z: the run ended without clearing it",
             "marked as retained by run r2 since 2026-01-01T12:00:00Z, valid until 2026-01-08T12:00:01Z: another run is at work here, or \
              has died"
         ]
@@ -105,7 +106,7 @@ fn everything_on_nodes_can_be_cleared_and_what_is_somebody_elses_stays() {
     let mut foreign = node("foreign");
     foreign.spec.unschedulable = true;
     let since = time("2026-01-01T12:00:00Z");
-    let mark = Mark { role: NodeRole::Doomed, since, expires: time(expired) };
+    let mark = Mark { owner: Owner::Run, role: NodeRole::Queued, since, expires: time(expired) };
     let foreign_marked = mark::laid(&foreign, &run, &mark);
     // Left out, and cordoned by somebody since then.
     let mut skipped = marked("skipped", "r", NodeRole::Skipped, expired);
@@ -121,9 +122,11 @@ fn everything_on_nodes_can_be_cleared_and_what_is_somebody_elses_stays() {
         lines,
         [
             "kubectl label node alone node.kubernetes.io/exclude-from-external-load-balancers-",
-            "kubectl annotate node foreign replank.dev/cordon- replank.dev/expires- replank.dev/role- replank.dev/run- replank.dev/since-",
+            "kubectl annotate node foreign replank.dev/cordon- replank.dev/expires- replank.dev/owner- replank.dev/role- replank.dev/run- replank.dev/since- \
+             replank.dev/version-",
             "kubectl uncordon n",
-            "kubectl annotate node skipped replank.dev/expires- replank.dev/role- replank.dev/run- replank.dev/since-",
+            "kubectl annotate node skipped replank.dev/expires- replank.dev/owner- replank.dev/role- replank.dev/run- replank.dev/since- \
+             replank.dev/version-",
         ]
     );
     assert_eq!(left[0].what, "kept out of load balancers");
@@ -146,7 +149,7 @@ fn tags_hold_for_as_long_as_any_mark_of_their_run_does() {
         (mark::HEALTH, "what is this"),
     ];
     let state = |expires: &str| {
-        let nodes = vec![marked("n", "r", NodeRole::Doomed, expires)];
+        let nodes = vec![marked("n", "r", NodeRole::Queued, expires)];
         let all = find(&view(nodes, Some(group(size, &tags))), now());
         let of = |run: &str| {
             all.iter().find(|one| {
@@ -211,4 +214,41 @@ fn a_size_that_no_command_brings_back_keeps_its_tags_and_a_foreign_one_is_left_a
     let after = cleared(&view(Vec::new(), Some(group(by_others, &tags))));
     assert_eq!(find(&after, now()), []);
     assert_eq!(after.groups()["web"].size, by_others);
+}
+
+#[test]
+fn what_a_newer_replank_wrote_is_listed_and_nothing_clears_it() {
+    let expired = "2026-01-02T00:00:00Z";
+    let mut newer = marked("n", "r2", NodeRole::Queued, expired);
+    newer.meta.annotations = newer.meta.annotations.with(mark::VERSION, "2");
+    let tags =
+        [(mark::BEGUN, "v2 r2 anything"), (mark::ORIGINAL_SIZE, "v1 0/5/3"), (mark::HALTED, "v3 r3 x")];
+    let size = GroupSize { min: 0, max: 5, desired: 3 };
+    let before = view(vec![newer], Some(group(size, &tags)));
+    let left = find(&before, now());
+    let found: Vec<(String, usize, usize)> =
+        left.iter().map(|one| (one.to_string(), one.effects.len(), one.lines.len())).collect();
+    assert_eq!(
+        found,
+        [
+            (
+                "marked by run r2: left alone, a newer Replank wrote it (version 2, this one reads 1)"
+                    .to_owned(),
+                0,
+                0
+            ),
+            ("tag original-size; no mark of it holds on any node".to_owned(), 1, 1),
+            (
+                "tag begun: left alone, a newer Replank wrote it (version 2, this one reads 1)".to_owned(),
+                0,
+                0
+            ),
+            (
+                "tag halted: left alone, a newer Replank wrote it (version 3, this one reads 1)".to_owned(),
+                0,
+                0
+            ),
+        ]
+    );
+    assert!(!left[0].is_expired() && !left[2].is_expired());
 }

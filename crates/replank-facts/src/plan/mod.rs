@@ -3,7 +3,7 @@
 //! ```yaml
 //! apiVersion: replank.dev/v1alpha1
 //! kind: NodeRoll
-//! metadata: {name: web-to-1-36}
+//! metadata: {name: web-to-1-36}   # namespace: where the record of the run stands, kube-system if none is named
 //! spec:
 //!   groups: [web, batch]            # or selector: {matchLabels: …}; kubeletVersion: "<1.36" narrows either
 //!   target:                         # what new nodes are; an empty target replaces like with like
@@ -62,6 +62,7 @@ mod suggest;
 #[cfg(test)]
 mod tests;
 mod windows;
+mod write;
 
 use replank_model::int_or_string::Rounding;
 use replank_model::time::Span;
@@ -76,6 +77,7 @@ pub use options::RunOptions;
 pub use suggest::nearest;
 pub use windows::zone;
 pub use windows::{Standing, Start, Window, Windows};
+pub(crate) use write::selector_json;
 
 use roll::share;
 pub use roll::{

@@ -6,6 +6,7 @@ use replank_model::object::node::Node;
 use replank_model::selector::Selector;
 use replank_model::text::{GroupName, Text};
 use replank_model::time::Span;
+use replank_protocol::record::NAMESPACE;
 
 use super::care::Care;
 use super::nodes::{VersionBound, VersionPrefix};
@@ -22,6 +23,8 @@ pub const KIND: &str = "NodeRoll";
 pub struct Plan {
     /// Name.
     pub name: Text,
+    /// The namespace in which the record of its run stands.
+    pub namespace: Text,
     /// Which nodes are replaced.
     pub nodes: Chosen,
     /// What new nodes are.
@@ -241,6 +244,7 @@ impl Plan {
         groups.dedup();
         Self {
             name: name.into(),
+            namespace: NAMESPACE.into(),
             nodes: Chosen { by: ChosenBy::Groups(groups), kubelet_version: None },
             target,
             budget: Budget { surge: 1.into(), max_unavailable: 0.into(), min_ready_per_zone: 0 },

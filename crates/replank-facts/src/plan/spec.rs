@@ -10,6 +10,7 @@ use replank_model::selector::validate::{label_key_problems, label_value_problems
 use replank_model::selector::{LabelSelector, Selector};
 use replank_model::text::{GroupName, Text};
 use replank_model::time::Span;
+use replank_protocol::limits::{PLAN_NAME_MAX, is_taggable};
 use serde_json::Value;
 
 use super::error::{PlanError, PlanErrors};
@@ -50,11 +51,31 @@ fn document(value: &Value, errors: &mut Errors) -> Option<Plan> {
         let metadata = Fields::of(At { path: at.path, value: at.value }, errors);
         let mut metadata = metadata?;
         // Labels, annotations and the like are a person's own affair.
-        metadata.require("name", "the plan's name", errors, |at, errors| text(at, "the plan's name", errors))
+        let name = metadata.require("name", "the plan's name", errors, name)?;
+        let namespace = metadata.read("namespace", errors, |at, errors| text(at, "a namespace", errors));
+        Some((name, namespace))
     });
     let plan = fields.require("spec", "an object", errors, spec);
     fields.finish(errors);
-    plan.zip(name).map(|(plan, name)| Plan { name: Text::from(name), ..plan })
+    plan.zip(name).map(|(plan, (name, namespace))| Plan {
+        name: Text::from(name),
+        namespace: namespace.map_or(plan.namespace, Text::from),
+        ..plan
+    })
+}
+
+/// A run is named after its plan, and stands by that name in tags.
+fn name(at: At<'_>, errors: &mut Errors) -> Option<String> {
+    let name = text(at, "the plan's name", errors)?;
+    if name.chars().count() > PLAN_NAME_MAX {
+        errors.add(at, &format!("at most {PLAN_NAME_MAX} characters"), None);
+        return None;
+    }
+    if !is_taggable(&name) {
+        errors.add(at, "letters, digits, spaces and + - = . _ : / @: AWS takes nothing else in a tag", None);
+        return None;
+    }
+    Some(name)
 }
 
 fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
@@ -100,6 +121,7 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
     let default = Plan::of_groups("", Vec::new(), Target::default());
     let plan = Plan {
         name: default.name,
+        namespace: default.namespace,
         nodes: nodes?,
         target: target.unwrap_or(default.target),
         budget: budget.unwrap_or(default.budget),

@@ -351,3 +351,64 @@ fn what_is_wrong_with_node_groups_is_named() {
     );
     assert!(told(json!([{"name": "a", "types": []}])).contains("the unknown field \"types\""));
 }
+
+#[test]
+fn a_plan_is_named_so_that_the_names_of_its_runs_fit_tags() {
+    let named = |name: &str| {
+        let mut plan = whole();
+        plan["metadata"]["name"] = json!(name);
+        Plan::read(&plan)
+    };
+    let longest = "n".repeat(100);
+    assert!(named(&longest).is_ok());
+    let told = named(&format!("{longest}n")).expect_err("it is too long").to_string();
+    assert!(told.contains("metadata.name") && told.contains("expected at most 100 characters"), "{told}");
+    let told = named("web*").expect_err("AWS takes no asterisk").to_string();
+    assert!(told.contains("metadata.name: found \"web*\"") && told.contains("AWS"), "{told}");
+    assert!(named("web to 1.36").is_ok());
+}
+
+/// Plans that say different things, each as it is written in a file.
+fn some() -> Vec<Value> {
+    let specs = [
+        json!({"groups": ["web", "batch"]}),
+        json!({"selector": {"matchLabels": {"a": "b"}, "matchExpressions": [
+            {"key": "a", "operator": "NotIn", "values": ["c", "d"]}, {"key": "e", "operator": "Exists"},
+            {"key": "f", "operator": "DoesNotExist"}, {"key": "a", "operator": "In", "values": ["b"]}]}}),
+        json!({"kubeletVersion": "<=1.35"}),
+        json!({"groups": ["web"], "kubeletVersion": ">1.34.2", "target": {"group": "new", "kubernetesVersion": "1.36.2", "image": "ami-1",
+            "labels": {"a": "b", "gone": null, "empty": ""}, "taints": ["x=y:NoSchedule", "z:NoExecute-", "q:PreferNoSchedule"]}}),
+        json!({"groups": ["web"], "budget": {"surge": "25%", "maxUnavailable": 1, "minReadyPerZone": 2}, "order": "oldest",
+            "pace": {"betweenNodes": "1m30s", "parallel": 7}, "localStorage": "refuse", "barePods": "evict", "onFailure": "rollback",
+            "canary": {"nodes": "5%", "soak": "1h"}, "progressDeadline": "90m", "deadline": "240h"}),
+        json!({"groups": ["web"], "waves": [1, "10%", "100%"], "bake": "36h", "retain": {"for": "5h"},
+            "stuckTerminating": {"after": "7m", "action": "forceDelete"}, "singletons": "surge", "blockingFindings": "refuse",
+            "loadBalancer": {"deregistrationDelay": "120s"}, "health": {"maxNotReady": 4},
+            "batch": {"selector": {"matchLabels": {"tier": "batch"}}, "wait": "26h", "onDeadline": "skip"},
+            "windows": [{"start": "Sat-Mon 23:30", "duration": "4h", "timeZone": "Asia/Tokyo"}, {"start": "02:00", "duration": "30m"}]}),
+        json!({"groups": ["web"], "retain": {"capacity": "cordoned"}, "stuckTerminating": {"action": "replaceNode"}, "singletons": "skip",
+            "nodeGroups": [{"name": "web", "min": 1, "max": 9, "instanceTypes": ["m6i.large", "m6a.large"], "capacityType": "spot",
+                "zones": ["b", "a"], "tags": {"team": "shop", "empty": ""}}, {"name": "batch", "capacityType": "on-demand"}]}),
+    ];
+    let mut all: Vec<Value> = specs.iter().map(with_spec).collect();
+    all.push(whole());
+    let mut elsewhere = with_spec(&json!({"groups": ["web"]}));
+    elsewhere["metadata"]["namespace"] = json!("replank");
+    all.push(elsewhere);
+    all
+}
+
+#[test]
+fn a_plan_that_is_written_is_read_as_the_same_plan_and_says_every_default() {
+    for value in some() {
+        let plan = Plan::read(&value).unwrap_or_else(|errors| panic!("{errors}\n{value:#}"));
+        let written = plan.to_json();
+        let again = Plan::read(&written).unwrap_or_else(|errors| panic!("{errors}\n{written:#}"));
+        assert_eq!(again, plan, "{written:#}");
+        assert_eq!(again.to_json(), written);
+    }
+    let plain = Plan::of_groups("web", vec!["web".into()], Target::default());
+    assert_eq!(Plan::read(&plain.to_json()), Ok(plain.clone()));
+    assert_eq!(plain.to_json()["metadata"]["namespace"], "kube-system");
+    assert_eq!(plain.to_json()["spec"]["deadline"], "168h0m0s");
+}

@@ -1,28 +1,31 @@
 //! What the tags of groups say, as they are written and read.
 //!
-//! A tag's value is the run's name and `key=value` pairs behind it. A value that cannot be read is nobody's.
+//! A tag's value is its version, the run's name and `key=value` pairs behind it: `v1 web nodes=12 surge=2`. A value that cannot be read is nobody's, or a
+//! newer Replank's ([`super::version`]).
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use replank_model::object::cloud::GroupSize;
+use replank_model::object::cloud::{GroupSize, TemplateVersion};
 use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// The run and the pairs behind it, of which all keys are known.
-fn pairs<'t>(text: &'t str, known: &[&str]) -> (RunId, BTreeMap<&'t str, &'t str>) {
-    let mut rest = text;
+use super::version::{known, written};
+
+/// The run and the pairs behind it, of which all keys are known; `None` where another version wrote it.
+fn pairs<'t>(text: &'t str, keys: &[&str]) -> Option<(RunId, BTreeMap<&'t str, &'t str>)> {
+    let mut rest = known(text)?;
     let mut pairs = BTreeMap::new();
     while let Some((head, pair)) = rest.rsplit_once(' ')
         && let Some((key, value)) = pair.split_once('=')
-        && known.contains(&key)
+        && keys.contains(&key)
         && !pairs.contains_key(key)
     {
         pairs.insert(key, value);
         rest = head;
     }
-    (RunId::from(rest), pairs)
+    Some((RunId::from(rest), pairs))
 }
 
 fn number<T: std::str::FromStr>(pairs: &BTreeMap<&str, &str>, key: &str) -> Option<T> {
@@ -50,13 +53,13 @@ impl Begun {
     pub fn to_text(&self) -> Text {
         let Self { run, nodes, surge, extra } = self;
         let extra = if extra == surge { String::new() } else { format!(" extra={extra}") };
-        Text::from(format!("{run} nodes={nodes} surge={surge}{extra}"))
+        Text::from(written(&format!("{run} nodes={nodes} surge={surge}{extra}")))
     }
 
     /// As it is read; `None` for anything else.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        let (run, pairs) = pairs(text, &["nodes", "surge", "extra"]);
+        let (run, pairs) = pairs(text, &["nodes", "surge", "extra"])?;
         let surge = number(&pairs, "surge")?;
         let extra = number(&pairs, "extra").unwrap_or(surge);
         Some(Self { run, nodes: number(&pairs, "nodes")?, surge, extra })
@@ -220,15 +223,15 @@ impl Halted {
     /// As it is written.
     #[must_use]
     pub fn to_text(&self) -> Text {
-        Text::from(format!("{} at={} {}", self.run, self.at, self.why.to_text()))
+        Text::from(written(&format!("{} at={} {}", self.run, self.at, self.why.to_text())))
     }
 
     /// As it is read; `None` for anything else.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        let mut known = vec!["at", "why", "since", "of", "max"];
-        known.extend(ILLNESSES.iter().map(|(_, word, _)| *word));
-        let (run, pairs) = pairs(text, &known);
+        let mut keys = vec!["at", "why", "since", "of", "max"];
+        keys.extend(ILLNESSES.iter().map(|(_, word, _)| *word));
+        let (run, pairs) = pairs(text, &keys)?;
         Some(Self { run, at: number(&pairs, "at")?, why: Halt::read(&pairs)? })
     }
 }
@@ -252,15 +255,15 @@ impl Before {
     #[must_use]
     pub fn to_text(&self) -> Text {
         let Self { run, crash_looping, stuck_terminating, not_ready } = self;
-        Text::from(format!(
+        Text::from(written(&format!(
             "{run} crashLooping={crash_looping} stuckTerminating={stuck_terminating} notReady={not_ready}"
-        ))
+        )))
     }
 
     /// As it is read; `None` for anything else.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        let (run, pairs) = pairs(text, &["crashLooping", "stuckTerminating", "notReady"]);
+        let (run, pairs) = pairs(text, &["crashLooping", "stuckTerminating", "notReady"])?;
         Some(Self {
             run,
             crash_looping: number(&pairs, "crashLooping")?,
@@ -284,13 +287,13 @@ impl Until {
     /// As it is written.
     #[must_use]
     pub fn to_text(&self) -> Text {
-        Text::from(format!("{} until={}", self.run, self.until))
+        Text::from(written(&format!("{} until={}", self.run, self.until)))
     }
 
     /// As it is read; `None` for anything else.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        let (run, pairs) = pairs(text, &["until"]);
+        let (run, pairs) = pairs(text, &["until"])?;
         Some(Self { run, until: number(&pairs, "until")? })
     }
 }
@@ -309,25 +312,43 @@ impl Moment {
     /// As it is written.
     #[must_use]
     pub fn to_text(&self) -> Text {
-        Text::from(format!("{} at={}", self.run, self.at))
+        Text::from(written(&format!("{} at={}", self.run, self.at)))
     }
 
     /// As it is read; `None` for anything else.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        let (run, pairs) = pairs(text, &["at"]);
+        let (run, pairs) = pairs(text, &["at"])?;
         Some(Self { run, at: number(&pairs, "at")? })
     }
 }
 
-/// A size as [`super::ORIGINAL_SIZE`] has it: `min/max/desired`.
+/// A launch template's version as [`super::ORIGINAL_TEMPLATE`] has it.
+#[must_use]
+pub fn template_tag(version: TemplateVersion) -> Text {
+    Text::from(written(&version.0.to_string()))
+}
+
+/// What [`super::ORIGINAL_TEMPLATE`] says; `None` for anything else.
+#[must_use]
+pub fn read_template(text: &str) -> Option<TemplateVersion> {
+    known(text)?.parse().ok().map(TemplateVersion)
+}
+
+/// A size as [`super::ORIGINAL_SIZE`] has it.
+#[must_use]
+pub fn size_tag(size: GroupSize) -> Text {
+    Text::from(written(&size_text(size)))
+}
+
+/// A size in short: `min/max/desired`.
 pub fn size_text(size: GroupSize) -> Text {
     Text::from(format!("{}/{}/{}", size.min, size.max, size.desired))
 }
 
 /// What [`super::ORIGINAL_SIZE`] says; `None` for anything else.
 pub fn read_size(text: &str) -> Option<GroupSize> {
-    let mut parts = text.split('/').map(|part| part.parse::<u32>().ok());
+    let mut parts = known(text)?.split('/').map(|part| part.parse::<u32>().ok());
     let size = GroupSize { min: parts.next()??, max: parts.next()??, desired: parts.next()?? };
     parts.next().is_none().then_some(size)
 }
@@ -335,6 +356,7 @@ pub fn read_size(text: &str) -> Option<GroupSize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits;
 
     fn time(text: &str) -> Time {
         text.parse().expect("a time")
@@ -367,5 +389,64 @@ mod tests {
         assert_eq!(Until::read(&until.to_text()), Some(until));
         let moment = Moment { run: "r s".into(), at: time("2026-01-01T01:00:00Z") };
         assert_eq!(Moment::read(&moment.to_text()), Some(moment));
+        let size = GroupSize { min: 0, max: 5, desired: 3 };
+        assert_eq!(&*size_tag(size), "v1 0/5/3");
+        assert_eq!(read_size(&size_tag(size)), Some(size));
+        assert_eq!(read_template(&template_tag(TemplateVersion(7))), Some(TemplateVersion(7)));
+    }
+
+    #[test]
+    fn a_tag_without_a_version_is_version_1_and_one_of_a_newer_replank_is_not_read() {
+        let begun = Begun { run: "web".into(), nodes: 3, surge: 1, extra: 1 };
+        assert_eq!(&*begun.to_text(), "v1 web nodes=3 surge=1");
+        assert_eq!(Begun::read("web nodes=3 surge=1"), Some(begun));
+        assert_eq!(Begun::read("v2 web nodes=3 surge=1"), None);
+        assert_eq!(read_size("0/5/3"), Some(GroupSize { min: 0, max: 5, desired: 3 }));
+        assert_eq!(read_size("v2 0/5/3"), None);
+        assert_eq!(read_template("7"), Some(TemplateVersion(7)));
+        assert_eq!(read_template("v2 7"), None);
+        let halted = Halted { run: "web".into(), at: time("2026-01-01T01:00:00Z"), why: Halt::Deadline };
+        assert_eq!(Halted::read("web at=2026-01-01T01:00:00Z why=deadline"), Some(halted));
+        assert_eq!(Halted::read("v2 web at=2026-01-01T01:00:00Z why=deadline"), None);
+        assert_eq!(Before::read("v2 r crashLooping=1 stuckTerminating=0 notReady=12"), None);
+        assert_eq!(Until::read("v2 r until=2026-01-01T01:00:00Z"), None);
+        assert_eq!(Moment::read("v2 r at=2026-01-01T01:00:00Z"), None);
+    }
+
+    #[test]
+    fn the_longest_values_fit_a_tag_of_aws() {
+        let run = limits::run_named(&format!("{}-back", "n".repeat(limits::OBJECT_NAME_MAX)));
+        assert_eq!(run.as_str().len(), limits::RUN_NAME_MAX);
+        let back = RunId::new(format!("{run}-back"));
+        let late = time("2026-12-31T23:59:59Z");
+        let most = u32::MAX;
+        let mut all = vec![
+            Begun { run: back.clone(), nodes: most, surge: most, extra: most - 1 }.to_text(),
+            Before { run: back.clone(), crash_looping: most, stuck_terminating: most, not_ready: most }
+                .to_text(),
+            Until { run: back.clone(), until: late }.to_text(),
+            Moment { run: back.clone(), at: late }.to_text(),
+            size_tag(GroupSize { min: most, max: most, desired: most }),
+            template_tag(TemplateVersion(most)),
+        ];
+        let unhealthy = ILLNESSES.iter().map(|(illness, ..)| {
+            Halt::Unhealthy(Ailment { illness: *illness, whose: Whose::New, found: most, max: most })
+        });
+        let whys = unhealthy.chain([
+            Halt::Hopeless,
+            Halt::Stalled { since: late },
+            Halt::Deadline,
+            Halt::Cancelled,
+            Halt::Undone,
+        ]);
+        for why in whys {
+            let halted = Halted { run: back.clone(), at: late, why };
+            assert_eq!(Halted::read(&halted.to_text()), Some(halted.clone()));
+            all.push(halted.to_text());
+        }
+        for value in all {
+            assert!(value.chars().count() <= limits::TAG_VALUE_MAX, "{} characters: {value}", value.len());
+            assert!(limits::is_taggable(&value), "{value}");
+        }
     }
 }

@@ -177,7 +177,7 @@ impl Timeline {
         };
         let role = node.meta.annotations.value(mark::ROLE);
         match (known.phase(), role) {
-            (NodePhase::Serving | NodePhase::Ready, Some("doomed")) => known.enter(NodePhase::Cordoned, at),
+            (NodePhase::Serving | NodePhase::Ready, Some("queued")) => known.enter(NodePhase::Cordoned, at),
             (NodePhase::Serving | NodePhase::Ready | NodePhase::Cordoned, Some("draining")) => {
                 known.enter(NodePhase::Draining, at);
             }

@@ -222,7 +222,7 @@ impl Checkers {
                 if let Some(Object::Node(node)) = new {
                     self.batch.node_changed(at, node);
                     self.ending.node(at, node);
-                    self.marks.node(node);
+                    self.marks.node(node, &mut found);
                 }
                 self.sights.object(new.as_ref());
             }
@@ -326,7 +326,7 @@ impl Checkers {
         if !matches!(sent.result, Some((_, Ok(())))) {
             return;
         }
-        self.marks.executed(&self.truth, sent);
+        self.marks.executed(&self.truth, sent, &mut Found { at, list: &mut self.found });
         if is_interruption {
             self.rescued(at, sent);
             return;

@@ -10,6 +10,7 @@ use replank_model::time::Time;
 use replank_protocol::decision::{Decision, End};
 
 use super::marks::{EXCLUDE, Marks};
+use super::size::VERSION;
 use super::truth::Truth;
 use super::{Found, Promise, Promised};
 
@@ -106,13 +107,16 @@ impl Ended<'_> {
         let family = self.promised.family.as_ref().filter(|family| family.before.contains_key(&group.name));
         let landing_name = family.map_or(&group.name, |family| &family.landing);
         let landing = self.truth.groups.get(landing_name);
-        let is_named = |key| landing.is_some_and(|landing| self.is_run(landing.tags.value(key)));
+        let is_named = |key| {
+            let value = landing.and_then(|landing| landing.tags.value(key));
+            self.is_run(value.and_then(|value| value.strip_prefix(VERSION)))
+        };
         let ours = group.tags.iter().filter(|(key, _)| key.starts_with(OURS));
         for (key, value) in ours {
             let name = &group.name;
             let has_name = match NAMELESS.contains(&key) {
                 true => NAMING.iter().any(|naming| is_named(*naming)),
-                false => self.is_run(Some(value)),
+                false => self.is_run(value.strip_prefix(VERSION)),
             };
             if !has_name {
                 found.broken(Promise::S3, format!("the tag {key} of group {name} names no run: {value}"));

@@ -14,6 +14,8 @@ use super::promised::Family;
 use super::truth::Truth;
 use super::{Found, Promise, Promised};
 
+/// How the value of a tag of ours begins.
+pub(super) const VERSION: &str = "v1 ";
 const ORIGINAL: &str = "replank.dev/original-size";
 const BEGUN: &str = "replank.dev/begun";
 /// Stays where a run has halted: it is what keeps the same run from beginning again.
@@ -41,13 +43,18 @@ pub(super) fn check(promised: &Promised, truth: &Truth, group: &NodeGroup, found
     }
     let written = promised.may_be_written(found.at, name, before);
     let is_raised = size.max > before.max || size.desired > before.desired;
-    if is_raised && !group.tags.value(ORIGINAL).is_some_and(|tag| written.iter().any(|one| one == tag)) {
-        let tag = group.tags.value(ORIGINAL);
+    let tag = group.tags.value(ORIGINAL).map(said);
+    if is_raised && !tag.is_some_and(|tag| written.iter().any(|one| one == tag)) {
         found.broken(
             Promise::S4,
             format!("group {name} is raised to {size} while its tag says {tag:?}, not one of {written:?}"),
         );
     }
+}
+
+/// What a tag says behind its version.
+fn said(value: &str) -> &str {
+    value.strip_prefix(VERSION).unwrap_or(value)
 }
 
 /// Nodes that the groups which are left want less than before.
@@ -73,7 +80,7 @@ fn check_family(family: &Family, truth: &Truth, group: &NodeGroup, found: &mut F
     if is_landing && size.desired > before.desired + moved {
         for (name, before) in &family.before {
             let written = format!("{}/{}/{}", before.min, before.max, before.desired);
-            let tag = truth.groups[name].tags.value(ORIGINAL);
+            let tag = truth.groups[name].tags.value(ORIGINAL).map(said);
             if tag != Some(written.as_str()) {
                 let what = format!("{} is raised while the tag of group {name} says {tag:?}", group.name);
                 found.broken(Promise::S4, what);

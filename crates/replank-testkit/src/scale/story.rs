@@ -85,6 +85,7 @@ fn kept(keep: &Keep, names: &PodNames) -> String {
         | Keep::AtLimit(_)
         | Keep::Busy { .. }
         | Keep::InHand
+        | Keep::NewerVersion { .. }
         | Keep::Marked { .. }
         | Keep::Receives { .. } => keep.to_string(),
     }

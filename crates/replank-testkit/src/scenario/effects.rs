@@ -41,7 +41,7 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
                 format!("begins {}", names.node(&node.name))
             }
             NodeRole::Interrupted { .. } => format!("gives up {}", names.node(&node.name)),
-            NodeRole::Doomed | NodeRole::Surplus => return None,
+            NodeRole::Queued | NodeRole::Surplus => return None,
         },
         Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => format!("evicts {}", names.pod(&pod.key)),
         Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {

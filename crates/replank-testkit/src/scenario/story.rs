@@ -187,7 +187,7 @@ impl Story {
                 let before = match (mark.role, command.key.0.contains("/renew/")) {
                     (_, true) => "renews the mark of ",
                     (_, false) if mark.expires <= at => "hands over ",
-                    (NodeRole::Doomed, false) => "cordons ",
+                    (NodeRole::Queued, false) => "cordons ",
                     (NodeRole::Draining { .. }, false) => "begins to drain ",
                     (NodeRole::Skipped, false) => "leaves out ",
                     (NodeRole::Surplus, false) => "cordons as not needed ",
@@ -204,7 +204,7 @@ impl Story {
                     }
                     NodeRole::Interrupted { by, until: None, .. } => format!(": {by}"),
                     NodeRole::Draining { .. }
-                    | NodeRole::Doomed
+                    | NodeRole::Queued
                     | NodeRole::Skipped
                     | NodeRole::Surplus
                     | NodeRole::Retained => String::new(),

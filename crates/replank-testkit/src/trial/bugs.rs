@@ -28,6 +28,7 @@ use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
 use replank_protocol::lifecycle::{Action, Place};
 use replank_protocol::mark;
+use replank_protocol::owner::Owner;
 use replank_protocol::policy::StuckAction;
 use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 use replank_sim::{ImageFault, ImageName};
@@ -591,7 +592,8 @@ impl Buggy {
                 continue;
             };
             let expires = now + Span::from_minutes(60);
-            let mark = Mark { role: NodeRole::Draining { from: now }, since: now, expires };
+            let mark =
+                Mark { owner: Owner::Run, role: NodeRole::Draining { from: now }, since: now, expires };
             let (node, version) = (node.clone(), *version);
             self.wrongs.push(Effect::Kubernetes(KubernetesEffect::Cordon { node, version, mark }));
         }
@@ -643,7 +645,7 @@ impl Buggy {
     fn leave_open(&mut self, decision: &mut Decision) {
         for command in &mut decision.commands {
             if let Effect::Kubernetes(KubernetesEffect::Cordon { mark, .. }) = &mut command.effect
-                && mark.role == NodeRole::Doomed
+                && mark.role == NodeRole::Queued
             {
                 mark.role = NodeRole::Skipped;
                 self.fired.set(self.fired.get() + 1);
@@ -756,7 +758,7 @@ fn well(pod: &Pod) -> Pod {
 fn shown(node: &Node) -> Node {
     let mut node = node.clone();
     if node.meta.annotations.value("replank.dev/role") == Some("skipped") {
-        node.meta.annotations = node.meta.annotations.with("replank.dev/role", "doomed");
+        node.meta.annotations = node.meta.annotations.with("replank.dev/role", "queued");
         node.spec.unschedulable = true;
     }
     node

@@ -46,7 +46,7 @@ fn entry(one: &Leftover) -> Entry<'_> {
         expires: match one.state {
             State::Running { until } => Some(until),
             State::Expired { at } => at,
-            State::Unreadable => None,
+            State::Unreadable | State::Newer { .. } => None,
         },
         clear: &one.lines,
         stays: one.stays.as_deref(),

@@ -97,6 +97,7 @@ fn summary(left: &[Leftover]) -> String {
         number(|state| matches!(state, State::Expired { .. }), "expired"),
         number(|state| matches!(state, State::Running { .. }), "valid"),
         number(|state| matches!(state, State::Unreadable), "unreadable"),
+        number(|state| matches!(state, State::Newer { .. }), "of a newer Replank"),
     ]
     .into_iter()
     .flatten()
@@ -107,7 +108,7 @@ fn summary(left: &[Leftover]) -> String {
 fn write_one(page: &mut Page, one: &Leftover) {
     page.gap();
     let tone = match one.state {
-        State::Running { .. } => Tone::Note,
+        State::Running { .. } | State::Newer { .. } => Tone::Note,
         State::Expired { .. } | State::Unreadable => Tone::Warning,
     };
     page.beside(2, &[(one.state.as_str(), tone), (&object(one), Tone::Strong)]);

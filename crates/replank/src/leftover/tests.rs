@@ -7,6 +7,7 @@ use replank_model::object::{Object, cloud};
 use replank_model::view::View;
 use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::mark;
+use replank_protocol::owner::Owner;
 use serde_json::{Value, json};
 
 use super::*;
@@ -18,15 +19,19 @@ fn node(name: &str, role: NodeRole, run: &str, expires: &str) -> Node {
         unreachable!("a node was written")
     };
     let since = "2026-01-01T00:00:00Z".parse().expect("a time");
-    mark::laid(&node, &run.into(), &Mark { role, since, expires: expires.parse().expect("a time") })
+    mark::laid(
+        &node,
+        &run.into(),
+        &Mark { owner: Owner::Run, role, since, expires: expires.parse().expect("a time") },
+    )
 }
 
 fn found(with_groups: bool) -> Found {
     let now = "2026-01-09T00:00:00Z".parse().expect("a time");
-    let mut unread = node("web-3", NodeRole::Doomed, "r2", "2026-01-12T00:00:00Z");
+    let mut unread = node("web-3", NodeRole::Queued, "r2", "2026-01-12T00:00:00Z");
     unread.meta.annotations = unread.meta.annotations.with(mark::ROLE, "king");
     let nodes = [
-        node("web-1", NodeRole::Doomed, "r1", "2026-01-08T00:00:00Z"),
+        node("web-1", NodeRole::Queued, "r1", "2026-01-08T00:00:00Z"),
         node("web-2", NodeRole::Retained, "r2", "2026-01-12T00:00:00Z"),
         unread,
     ];

@@ -13,10 +13,11 @@ use replank_core::migrate::{Goal, Migrated, Migration, Options, Request};
 use replank_model::object::Object;
 use replank_model::object::meta::Key;
 use replank_model::selector::LabelSelector;
-use replank_model::text::{Name, RunId};
+use replank_model::text::Name;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_protocol::decision::End;
+use replank_protocol::limits::run_named;
 use replank_rehearse::{MigrationResult, rehearse_migration};
 use replank_sim::{Durations, KubeletModel, Settings};
 
@@ -168,7 +169,7 @@ fn rehearse(args: &MigrateArgs, view: View, now: Time, request: Request) -> Migr
         cloud: durations.cloud(),
     };
     let (kind, key) = (request.kind, request.key.clone());
-    let run = RunId::new(format!("migration-of-{}", key.name));
+    let run = run_named(&format!("migration-of-{}", key.name));
     let migration = Migration::new(request, Options { run, patience: args.patience });
     let mut result = rehearse_migration(view, settings, (kind, &key), migration, LIMIT);
     result.assumptions.extend(durations.assumptions());

@@ -13,9 +13,10 @@ use replank_facts::plan::ChosenBy;
 use replank_facts::plan::RunOptions;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
-use replank_model::text::{GroupName, RunId};
+use replank_model::text::GroupName;
 use replank_model::time::Span;
 use replank_model::view::View;
+use replank_protocol::limits::run_named;
 use replank_rehearse::{FindingEntry, Progress, Rehearsal, RehearsalResult, Setup, Stop};
 use replank_sim::{Durations, KubeletModel, Settings};
 
@@ -182,7 +183,7 @@ impl<'a> Prepared<'a> {
                 told.chain(self.durations.assumptions()).collect()
             },
         };
-        let run = RunId::new(format!("rehearsal-of-{}", scene.plan.name));
+        let run = run_named(&format!("rehearsal-of-{}", scene.plan.name));
         let interruptions = interrupt::Options::beside(Some(&scene.plan));
         let mut core = Core::new(scene.plan.clone(), run, options(scene), preflight::blocking)
             .with_interruptions(interruptions);

@@ -16,7 +16,7 @@ items:
   kind: Node
   metadata:
     name: web-2
-    annotations: {replank.dev/run: r2, replank.dev/role: doomed, replank.dev/since: 2026-01-08T00:00:00Z,
+    annotations: {replank.dev/run: r2, replank.dev/role: queued, replank.dev/since: 2026-01-08T00:00:00Z,
       replank.dev/expires: 2026-01-15T00:00:00Z}
   spec: {unschedulable: true}
 ";

@@ -26,7 +26,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
 
 /// Whether a run of ours cordoned it: `leftover` tells of those.
 fn is_ours(node: &Node) -> bool {
-    mark::of(node).is_some() && node.meta.annotations.value(mark::CORDON) != Some(mark::FOREIGN)
+    let is_told = mark::of(node).is_some() || mark::newer_on_node(node).is_some();
+    is_told && node.meta.annotations.value(mark::CORDON) != Some(mark::FOREIGN)
 }
 
 fn finding(survey: &Survey<'_>, node: &Node) -> Finding {
@@ -100,7 +101,7 @@ mod tests {
     #[test]
     fn open_nodes_and_cordons_of_ours_are_not() {
         assert_eq!(found(Rule::CordonLeft, vec![node("n", "a")]), [""; 0]);
-        let ours = json!({"metadata": {"annotations": {"replank.dev/run": "r", "replank.dev/role": "doomed",
+        let ours = json!({"metadata": {"annotations": {"replank.dev/run": "r", "replank.dev/role": "queued",
             "replank.dev/since": "2026-01-01T00:00:00Z", "replank.dev/expires": "2026-01-08T00:00:00Z"}}});
         assert_eq!(found(Rule::CordonLeft, vec![cordoned(ours.clone())]), [""; 0]);
         let mut over = ours;

@@ -17,8 +17,11 @@ fn finding(leftover: &Leftover) -> Finding {
     };
     let lines = leftover.lines.join("\n");
     let if_idle = match (&leftover.state, lines.is_empty()) {
+        (State::Newer { .. }, true) => "upgrade Replank",
         (_, true) => "",
-        (State::Running { .. } | State::Unreadable, false) => "   # only if no run is at work",
+        (State::Running { .. } | State::Unreadable | State::Newer { .. }, false) => {
+            "   # only if no run is at work"
+        }
         (State::Expired { .. }, false) => "   # a later run does it, too",
     };
     let stays = leftover.stays.as_ref();
@@ -42,7 +45,7 @@ mod tests {
     fn marked(expires: &str) -> Value {
         let mut marked = node("n", "a");
         marked["spec"]["unschedulable"] = json!(true);
-        marked["metadata"]["annotations"] = json!({"replank.dev/run": "r1", "replank.dev/role": "doomed",
+        marked["metadata"]["annotations"] = json!({"replank.dev/run": "r1", "replank.dev/role": "queued",
             "replank.dev/since": "2026-01-01T00:00:00Z", "replank.dev/expires": expires});
         marked
     }
@@ -52,7 +55,7 @@ mod tests {
         assert_eq!(
             found(Rule::Leftover, vec![marked("2026-01-01T06:00:00Z")]),
             [
-                "warning leftover Node n: marked as doomed by run r1 since 2026-01-01T00:00:00Z; expired at 2026-01-01T06:00:00Z: the run \
+                "warning leftover Node n: marked as queued by run r1 since 2026-01-01T00:00:00Z; expired at 2026-01-01T06:00:00Z: the run \
                  ended without clearing it"
             ]
         );

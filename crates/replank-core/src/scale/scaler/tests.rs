@@ -206,11 +206,11 @@ fn in_a_runs_hands_a_group_grows_within_the_size_that_the_run_wrote_down() {
 fn what_was_added_in_a_runs_hands_is_written_where_the_run_reads_it() {
     let mut stage = Stage::new(vec![node("web-1"), node("web-2"), node("web-3"), node("web-4")], 4);
     stage.cloud(4, 6, &[(mark::ORIGINAL_SIZE, "0/5/2"), (mark::BEGUN, "run nodes=2 surge=1")]);
-    assert_eq!(stage.decision(0), ["writes 0/5/3 on web"], "the run alone could have raised it to three");
+    assert_eq!(stage.decision(0), ["writes v1 0/5/3 on web"], "the run alone could have raised it to three");
     stage.cloud(3, 6, &[(mark::ORIGINAL_SIZE, "0/5/2"), (mark::BEGUN, "run nodes=2 surge=1")]);
     assert_eq!(stage.decision(0), [""; 0]);
     stage.state.owed.insert("web".into(), 3);
-    assert_eq!(stage.decision(0), ["writes 0/5/3 on web"], "it is known that this one is not the run's");
+    assert_eq!(stage.decision(0), ["writes v1 0/5/3 on web"], "it is known that this one is not the run's");
 }
 
 #[test]

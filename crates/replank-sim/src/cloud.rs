@@ -11,11 +11,9 @@ mod market;
 mod name;
 mod policy;
 mod queue;
+mod retry;
+mod state;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-use group::Retry;
 use hooks::{Holds, Released};
 use market::{Blow, Markets, Threatened};
 use queue::Queue;
@@ -28,12 +26,14 @@ use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::volume::{CsiNode, CsiNodeSpec};
-use replank_model::text::{GroupName, InstanceId, MessageId, Name, NodeName, Text, Zone};
+use replank_model::text::{GroupName, InstanceId, MessageId, Name, NodeName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::command::Refusal;
 use replank_protocol::lifecycle::Action;
 use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::timing::{CloudTimings, Range};
 pub use events::Told;
@@ -45,62 +45,11 @@ use crate::event::{CloudDue, Event};
 use replank_apiserver::DeleteOptions;
 use replank_apiserver::draw::Purpose;
 
+use state::Alive;
+pub(crate) use state::Cloud;
+
 /// From the warning to the end of a spot instance.
 const SPOT_NOTICE: Span = Span::from_secs(120);
-
-/// All groups.
-#[derive(Debug)]
-pub(crate) struct Cloud {
-    timings: CloudTimings,
-    /// Names by the number that events carry.
-    groups: Vec<GroupName>,
-    instances: Vec<InstanceId>,
-    number_of: FxHashMap<InstanceId, u32>,
-    /// What each group has.
-    alive: BTreeMap<GroupName, Alive>,
-    /// Shape that each launched instance got, by its number.
-    launched: BTreeMap<GroupName, u64>,
-    /// Groups with a reconciliation on the agenda.
-    is_due: Vec<bool>,
-    holds: Holds,
-    queue: Queue,
-    /// Whether there is a queue: no event is told to nobody.
-    has_queue: bool,
-    markets: Markets,
-    /// Positions of the shapes that were launched, by instance.
-    chosen: FxHashMap<InstanceId, usize>,
-    /// Groups whose launches have failed.
-    retries: BTreeMap<GroupName, Retry>,
-    /// Instances that a group launched beyond what it wants, to balance its zones, and that do not serve yet.
-    extra: BTreeMap<GroupName, BTreeSet<InstanceId>>,
-    /// What was said since this was last asked.
-    said: Vec<(Arc<Instance>, Told)>,
-    /// Instances that will be taken back.
-    doomed: BTreeSet<InstanceId>,
-}
-
-/// Instances of a group that are alive.
-#[derive(Clone, Debug, Default)]
-struct Alive {
-    ids: BTreeSet<InstanceId>,
-    by_zone: BTreeMap<Zone, usize>,
-}
-
-impl Alive {
-    fn add(&mut self, instance: &Instance) {
-        if self.ids.insert(instance.id.clone()) {
-            *self.by_zone.entry(instance.zone.clone()).or_default() += 1;
-        }
-    }
-
-    fn remove(&mut self, instance: &Instance) {
-        if self.ids.remove(&instance.id)
-            && let Some(count) = self.by_zone.get_mut(&instance.zone)
-        {
-            *count -= 1;
-        }
-    }
-}
 
 impl Cloud {
     pub(crate) fn new(timings: CloudTimings) -> Self {

@@ -11,6 +11,7 @@
 
 mod argo;
 mod context;
+mod decide;
 mod gitops;
 mod goal;
 mod judge;
@@ -24,7 +25,6 @@ mod record_name;
 mod request;
 mod rollout;
 mod serving;
-mod standing;
 mod subject;
 mod target;
 #[cfg(test)]

@@ -21,19 +21,14 @@ use crate::context::Ctx;
 use crate::event::Event;
 use replank_apiserver::draw::{Draw, Purpose};
 
+pub(super) use super::retry::Retry;
+
 /// From a launch that failed in every zone to the next attempt; then twice as long, up to the longest. Auto Scaling goes on trying and
 /// says nothing of how often.
 const RETRY: Span = Span::from_secs(60);
 const RETRY_MAX: Span = Span::from_secs(600);
 /// By what part of its maximum a group goes beyond it while it balances its zones; at least by one.
 const MARGIN_PART: u32 = 10;
-
-/// When a group whose launches have failed tries again.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Retry {
-    at: Time,
-    span: Span,
-}
 
 /// Instances of a group by zone, those of the present turn among them.
 type ByZone = BTreeMap<Zone, usize>;

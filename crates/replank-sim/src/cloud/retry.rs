@@ -1,0 +1,10 @@
+//! When a group tries again to launch.
+
+use replank_model::time::{Span, Time};
+
+/// When a group whose launches have failed tries again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Retry {
+    pub(super) at: Time,
+    pub(super) span: Span,
+}

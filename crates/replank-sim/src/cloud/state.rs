@@ -1,0 +1,69 @@
+//! What the cloud knows of its groups and instances.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use replank_model::object::cloud::Instance;
+use replank_model::text::{GroupName, InstanceId, Zone};
+use rustc_hash::FxHashMap;
+
+use super::events::Told;
+use super::group::Retry;
+use super::hooks::Holds;
+use super::market::Markets;
+use super::queue::Queue;
+use crate::timing::CloudTimings;
+
+/// All groups.
+#[derive(Debug)]
+pub(crate) struct Cloud {
+    pub(super) timings: CloudTimings,
+    /// Names by the number that events carry.
+    pub(super) groups: Vec<GroupName>,
+    pub(super) instances: Vec<InstanceId>,
+    pub(super) number_of: FxHashMap<InstanceId, u32>,
+    /// What each group has.
+    pub(super) alive: BTreeMap<GroupName, Alive>,
+    /// Shape that each launched instance got, by its number.
+    pub(super) launched: BTreeMap<GroupName, u64>,
+    /// Groups with a reconciliation on the agenda.
+    pub(super) is_due: Vec<bool>,
+    pub(super) holds: Holds,
+    pub(super) queue: Queue,
+    /// Whether there is a queue: no event is told to nobody.
+    pub(super) has_queue: bool,
+    pub(super) markets: Markets,
+    /// Positions of the shapes that were launched, by instance.
+    pub(super) chosen: FxHashMap<InstanceId, usize>,
+    /// Groups whose launches have failed.
+    pub(super) retries: BTreeMap<GroupName, Retry>,
+    /// Instances that a group launched beyond what it wants, to balance its zones, and that do not serve yet.
+    pub(super) extra: BTreeMap<GroupName, BTreeSet<InstanceId>>,
+    /// What was said since this was last asked.
+    pub(super) said: Vec<(Arc<Instance>, Told)>,
+    /// Instances that will be taken back.
+    pub(super) doomed: BTreeSet<InstanceId>,
+}
+
+/// Instances of a group that are alive.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Alive {
+    pub(super) ids: BTreeSet<InstanceId>,
+    pub(super) by_zone: BTreeMap<Zone, usize>,
+}
+
+impl Alive {
+    pub(super) fn add(&mut self, instance: &Instance) {
+        if self.ids.insert(instance.id.clone()) {
+            *self.by_zone.entry(instance.zone.clone()).or_default() += 1;
+        }
+    }
+
+    pub(super) fn remove(&mut self, instance: &Instance) {
+        if self.ids.remove(&instance.id)
+            && let Some(count) = self.by_zone.get_mut(&instance.zone)
+        {
+            *count -= 1;
+        }
+    }
+}

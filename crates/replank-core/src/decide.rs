@@ -47,6 +47,20 @@ impl Core {
         }
     }
 
+    /// Writes down what another process needs to go on with the run, before anything else ([`replank_protocol::record`]). A rehearsal that nobody goes on with
+    /// can do without.
+    #[must_use]
+    pub fn with_record(mut self) -> Self {
+        self.led = self.led.map(|led| Led { run: led.run.with_record(), ..led });
+        self
+    }
+
+    /// With everything observed that is in a view.
+    pub(crate) fn seeing(mut self, view: View) -> Self {
+        self.view = view;
+        self
+    }
+
     /// Without a plan to run: what it does is what is put to it.
     #[must_use]
     pub fn without_run() -> Self {
@@ -173,6 +187,12 @@ impl Core {
         self.scale = self.scale.as_ref().map(Scale::anew);
         self.account = Account::default();
         self.intend(intent);
+    }
+
+    /// The plan that is run, if one is.
+    #[must_use]
+    pub fn plan(&self) -> Option<&Arc<Plan>> {
+        self.led.as_ref().map(|led| led.run.plan())
     }
 
     /// Everything that has been observed.

@@ -12,6 +12,7 @@ pub mod interrupt;
 pub mod migrate;
 mod noticed;
 mod proof;
+mod resume;
 mod roll;
 mod run;
 pub mod scale;
@@ -22,6 +23,7 @@ use replank_model::view::View;
 use std::collections::BTreeSet;
 
 use replank_facts::plan::{Plan, RunOptions};
+pub use resume::ResumeError;
 pub use run::Preflight;
 
 pub use decide::Core;

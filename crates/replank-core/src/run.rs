@@ -6,19 +6,25 @@
 
 use std::sync::Arc;
 
+use replank_model::object::Object;
 use replank_model::object::cloud::NodeGroup;
-use replank_model::text::{GroupName, RunId};
+use replank_model::text::{GroupName, RunId, Text};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
 use crate::account::Account;
+use crate::builder::{DecisionBuilder, Wish};
+use crate::roll::record::{self, Reader, Standing};
 use crate::roll::{Roll, goes_back};
+use crate::sent::COMMAND_LIFE;
 use replank_facts::plan::RunOptions;
 use replank_facts::plan::{Base, BlockingFindings, Care, Chosen, ChosenBy, OnFailure, Plan, Target, Windows};
+use replank_protocol::command::{CommandKey, Dependents, Effect, KubernetesEffect};
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::{self, Begun, Halted};
-use replank_protocol::waiting::{Waiting, WaitingOn};
+use replank_protocol::record::{RunRecord, key as record_key};
+use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 
 /// What keeps a run from beginning, found in what was observed: one reason per object, in order. It is asked where the plan refuses to begin with
 /// blocking findings (promise S9); the rules themselves belong to whoever advises.
@@ -32,6 +38,8 @@ pub(crate) struct Run {
     options: RunOptions,
     preflight: Preflight,
     intent: Intent,
+    /// Where it keeps a record.
+    reader: Option<Reader>,
     forward: Roll,
     back: Option<Back>,
     admission: Admission,
@@ -67,6 +75,7 @@ impl Run {
             options,
             preflight,
             intent: Intent::Run,
+            reader: None,
             forward,
             back: None,
             admission: Admission::Open,
@@ -76,7 +85,14 @@ impl Run {
 
     /// The same run, of which nothing is known yet.
     pub(crate) fn anew(&self) -> Self {
-        Self::new(self.plan.clone(), self.id.clone(), self.options.clone(), self.preflight)
+        let anew = Self::new(self.plan.clone(), self.id.clone(), self.options.clone(), self.preflight);
+        if self.reader.is_some() { anew.with_record() } else { anew }
+    }
+
+    /// The same run, which writes down what another process needs to go on with it.
+    pub(crate) fn with_record(mut self) -> Self {
+        self.reader = Some(Reader::new(&self.plan, &self.id));
+        self
     }
 
     pub(crate) fn intend(&mut self, intent: Intent) {
@@ -105,14 +121,34 @@ impl Run {
     }
 
     pub(crate) fn drop_caches(&mut self) {
+        self.reader.iter_mut().for_each(Reader::drop_caches);
         self.current().drop_caches();
+    }
+
+    pub(crate) fn plan(&self) -> &Arc<Plan> {
+        &self.plan
     }
 
     pub(crate) fn decide(&mut self, view: &View, now: Time, account: &mut Account) -> Decision {
         account.rolled.clear();
         account.marked.clear();
+        let standing = self.reader.as_mut().map(|reader| reader.look(view));
+        let decision = self.go_on(view, now, account, standing.as_ref());
+        match &standing {
+            Some(standing) => self.and_record(view, now, account, decision, standing),
+            None => decision,
+        }
+    }
+
+    fn go_on(
+        &mut self,
+        view: &View,
+        now: Time,
+        account: &mut Account,
+        standing: Option<&Standing>,
+    ) -> Decision {
         if self.admission == Admission::Open {
-            let blocking = self.refused_for(view);
+            let blocking = self.refused_for(view, standing);
             self.admission =
                 if blocking.is_empty() { Admission::Admitted } else { Admission::Refused(blocking) };
         }
@@ -120,19 +156,22 @@ impl Run {
             let (waiting, end) = (blocking.clone(), Some(End::Refused(blocking.clone())));
             return Decision { waiting, end, ..Decision::default() };
         }
+        if let Some(Standing::Taken(..)) = standing {
+            return self.forward.decide(view, (now, self.intent), standing.cloned(), account);
+        }
         if self.back.is_none() && self.is_going_back(view) {
             self.back = self.way_back(view, now, Vec::new());
         }
         if let Some(back) = &mut self.back {
             // That the run was to be taken back is what this roll does.
             let intent = if self.intent == Intent::Undo { Intent::Run } else { self.intent };
-            let mut decision = back.roll.decide(view, now, intent, account);
+            let mut decision = back.roll.decide(view, (now, intent), None, account);
             if decision.end == Some(End::Done) {
                 decision.end = Some(End::RolledBack(back.why.clone()));
             }
             return decision;
         }
-        let decision = self.forward.decide(view, now, self.intent, account);
+        let decision = self.forward.decide(view, (now, self.intent), standing.cloned(), account);
         let (Some(End::Blocked(why)) | Some(End::Cancelled(why))) = &decision.end else { return decision };
         self.back = self.way_back(view, now, why.clone());
         match self.back {
@@ -145,14 +184,84 @@ impl Run {
         }
     }
 
+    /// The decision, with what it makes of the run's record besides what the roll makes of it: on the way back, what is wanted is written; at the end, the
+    /// record goes, unless the run has halted and there may be something to be taken back. The end is told when it is gone.
+    fn and_record(
+        &self,
+        view: &View,
+        now: Time,
+        account: &mut Account,
+        mut decision: Decision,
+        standing: &Standing,
+    ) -> Decision {
+        let Standing::Written(known, holder) = standing else {
+            // One that was sent a moment ago is yet to be deleted.
+            let key = CommandKey(Text::from(format!(
+                "{}/record/{}",
+                self.id,
+                record_key(&self.plan.namespace, &self.id)
+            )));
+            if decision.end.is_some() && account.sent.is_under_way(now, &key) {
+                account.sent.keep(&key.0);
+                let on = WaitingOn::Effect { what: Text::from("record of the run") };
+                decision.waiting.push(Waiting { what: Subject::Run, on });
+                decision.wake_at = Some(now + COMMAND_LIFE);
+                decision.end = None;
+            }
+            return decision;
+        };
+        let mut builder = DecisionBuilder::new(now, self.id.clone());
+        let (meta, subject) = (&holder.meta, record::subject(&holder.meta.key()));
+        let is_over = decision.end.as_ref().is_some_and(|end| !self.may_be_taken_back(view, end));
+        if is_over {
+            let effect = KubernetesEffect::Delete {
+                object: Object::Other(holder.clone()).reference(),
+                version: meta.resource_version,
+                dependents: Dependents::Collected,
+            };
+            let key = builder.key("record-end", format!("{}/{}", meta.uid, meta.resource_version.0));
+            let what = Text::from("record of the run to be deleted");
+            match builder.send(&mut account.sent, (subject, what), key, Effect::Kubernetes(effect)) {
+                Wish::UnderWay(_) => decision.end = None,
+                // Whatever keeps it: the run is over.
+                Wish::Refused => {}
+            }
+        } else if self.back.is_some() && known.intent != self.intent {
+            let record = RunRecord { intent: self.intent, ..RunRecord::clone(known) };
+            let effect = KubernetesEffect::Replace { object: record.rewritten(holder) };
+            let key = builder.key("record", format!("{}/{}", meta.uid, meta.resource_version.0));
+            let what = Text::from("record of the run");
+            let _written_in_time =
+                builder.send(&mut account.sent, (subject, what), key, Effect::Kubernetes(effect));
+        }
+        let end = decision.end.take();
+        Decision { end, ..decision.then(builder.finish()) }
+    }
+
+    /// Whether a run that has come to an end may be wanted to be undone, for which its plan is needed.
+    fn may_be_taken_back(&self, view: &View, end: &End) -> bool {
+        match end {
+            End::Done | End::RolledBack(_) | End::Refused(_) => false,
+            End::Blocked(_) | End::Cancelled(_) => {
+                view.groups().values().any(|group| self.has_halted_on(group))
+            }
+        }
+    }
+
+    fn has_halted_on(&self, group: &NodeGroup) -> bool {
+        halted(group).is_some_and(|halted| halted.run == self.id || halted.run == self.id_back())
+    }
+
     /// What was found that keeps the run from beginning, where the plan refuses to begin with it (promise S9). A run that has
     /// begun is not stopped by it: it was looked at then.
-    fn refused_for(&self, view: &View) -> Vec<Waiting> {
+    fn refused_for(&self, view: &View, standing: Option<&Standing>) -> Vec<Waiting> {
         let has_begun = view.groups().values().any(|group| {
             let begun = group.tags.value(mark::BEGUN).and_then(Begun::read).map(|begun| begun.run);
             let halted = halted(group).map(|halted| halted.run);
             [begun, halted].into_iter().flatten().any(|run| run == self.id || run == self.id_back())
         });
+        // What is written first says that it was admitted.
+        let has_begun = has_begun || matches!(standing, Some(Standing::Written(..)));
         if self.plan.care.blocking_findings == BlockingFindings::Proceed || has_begun {
             return Vec::new();
         }

@@ -27,12 +27,12 @@ const CONFLICT_RETRY: Span = Span::from_secs(3);
 const RETRY_MAX: Span = Span::from_secs(60);
 
 /// See the module's page.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
     entries: BTreeMap<CommandKey, Entry>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     what: Text,
     claim: Claim,
@@ -41,7 +41,7 @@ struct Entry {
     is_wanted: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum State {
     /// No answer yet.
     Flying { until: Time },

@@ -11,6 +11,7 @@
 mod group;
 mod holds;
 mod node;
+mod record;
 
 pub use holds::{Holds, Leftover, On, State};
 #[cfg(test)]
@@ -20,13 +21,15 @@ use replank_model::object::node::Node;
 use replank_model::time::Time;
 use replank_model::view::View;
 
-/// Everything that was left, nodes first, each in order of names.
+/// Everything that was left: on nodes, on groups, records; each in order of names.
 #[must_use]
 pub fn find(view: &View, now: Time) -> Vec<Leftover> {
     let holds = Holds::of(view, now);
     let nodes = view.nodes.sorted().into_iter().filter_map(|(_, node)| node::of(&holds, node));
     let groups = view.groups().values().flat_map(|group| group::of(&holds, group));
-    nodes.chain(groups).collect()
+    let records = replank_protocol::record::all(view);
+    let records = records.iter().map(|found| record::of(&holds, view, found));
+    nodes.chain(groups).chain(records).collect()
 }
 
 impl Holds {

@@ -32,6 +32,32 @@ pub struct Waiting {
     pub on: WaitingOn,
 }
 
+/// Why a ConfigMap is not the record of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum RecordWhy {
+    /// It is the record of a run of the same name, with another plan.
+    OtherPlan,
+    /// It is none, or was changed by hand.
+    Unreadable {
+        /// What of it cannot be read.
+        member: Text,
+    },
+}
+
+impl fmt::Display for RecordWhy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherPlan => f.write_str(
+                "is the record of a run of this name with another plan: give the plan another name, or delete the ConfigMap",
+            ),
+            Self::Unreadable { member } => {
+                write!(f, "is no record of a run that can be read ({member}): delete it if nobody needs it")
+            }
+        }
+    }
+}
+
 /// What is waited on, with its numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -267,6 +293,13 @@ pub enum WaitingOn {
         /// The version of what it wrote.
         version: u64,
     },
+    /// Something else stands where the record of the run is to be.
+    Record {
+        /// The ConfigMap.
+        holder: Key,
+        /// What it is.
+        why: RecordWhy,
+    },
     /// What a run that is over has left is cleared first.
     Leftover {
         /// The run.
@@ -453,6 +486,7 @@ impl WaitingOn {
             Self::GroupMinimum { .. } => "groupMinimum",
             Self::OtherRun { .. } => "otherRun",
             Self::NewerVersion { .. } => "newerVersion",
+            Self::Record { .. } => "record",
             Self::Leftover { .. } => "leftover",
             Self::Reopened => "reopened",
             Self::ForeignCordon => "foreignCordon",
@@ -531,6 +565,7 @@ impl WaitingOn {
             | Self::GroupMinimum { .. }
             | Self::OtherRun { .. }
             | Self::NewerVersion { .. }
+            | Self::Record { .. }
             // What keeps it from being cleared has a reason of its own.
             | Self::Leftover { .. }
             | Self::Reopened
@@ -670,6 +705,7 @@ impl fmt::Display for WaitingOn {
                     "a newer Replank, which has written on it (version {version}, this one reads {WRITTEN}): upgrade Replank"
                 )
             }
+            Self::Record { holder, why } => write!(f, "a person: ConfigMap {holder} {why}"),
             Self::Leftover { run } => write!(f, "what run {run} has left to be cleared"),
             Self::Reopened => f.write_str("a person: somebody else uncordoned it"),
             Self::ForeignCordon => f.write_str("a person: somebody else cordoned the new node"),

@@ -65,6 +65,7 @@ mod managed;
 mod member;
 mod prepare;
 mod progress;
+pub(crate) mod record;
 mod rest;
 mod retain;
 mod singleton;
@@ -94,6 +95,7 @@ use health::Vitals;
 use member::Scope;
 use prepare::Readiness;
 use progress::Outlook;
+use record::Standing;
 use replank_facts::budget::{Healths, Ledger};
 use replank_facts::places::Places;
 use replank_facts::plan::RunOptions;
@@ -171,14 +173,14 @@ impl Roll {
     pub(crate) fn decide(
         &mut self,
         view: &View,
-        now: Time,
-        intent: Intent,
+        (now, intent): (Time, Intent),
+        standing: Option<Standing>,
         account: &mut Account,
     ) -> Decision {
         if let Some(end) = &self.end {
             return Decision { end: Some(end.clone()), ..Decision::default() };
         }
-        let decision = self.cache.decide(&self.scope, view, (now, intent), account);
+        let decision = self.cache.decide(&self.scope, view, (now, intent), standing, account);
         self.end = decision.end.clone();
         decision
     }
@@ -190,6 +192,7 @@ impl Cache {
         scope: &Scope,
         view: &View,
         (now, intent): (Time, Intent),
+        standing: Option<Standing>,
         account: &mut Account,
     ) -> Decision {
         self.fleet.set_interrupted(&account.interrupted, &account.released);
@@ -198,20 +201,33 @@ impl Cache {
         if scope.plan.stage_health().is_some() && self.vitals.is_none() {
             self.vitals = Some(Vitals::of(view));
         }
+        let is_absent = matches!(standing, Some(Standing::Absent));
+        let is_first = is_absent && !rolls.iter().all(close::is_over);
+        // What is decided before the record is there is not sent, and nothing of it is to be remembered.
+        let mut draft = is_first.then(|| account.sent.clone());
         let mut ctx = Context::new(
             now,
             view,
             (scope, intent),
             &self.fleet,
             (self.vitals.as_ref(), self.rested),
-            &mut account.sent,
+            draft.as_mut().unwrap_or(&mut account.sent),
             &mut self.watched,
         );
         ctx.is_scaled = account.is_scaled;
         let mut gear = Gear { healths: &mut self.healths, room: &mut self.room, loose: &mut self.loose };
         let is_halted = rolls.iter().any(|roll| roll.halted.is_some());
         let is_halting = !is_halted && halt::is_under_way(&ctx, &rolls);
-        let verdict = if is_halted && halt::undo(&mut ctx, &rolls) {
+        if let Some(Standing::Written(known, holder)) = &standing {
+            record::note(&mut ctx, &rolls, known, holder);
+        }
+        let verdict = if let Some(Standing::Taken(what, on)) = &standing
+            && !rolls.iter().all(close::is_over)
+        {
+            // What is written on groups under the name of this run is another's.
+            ctx.wait(what.clone(), on.clone());
+            Verdict::Stopped(Halt::Hopeless)
+        } else if is_halted && halt::undo(&mut ctx, &rolls) {
             Verdict::Open
         } else if is_halted {
             settle(&mut ctx, &rolls, &mut gear, &self.blockers)
@@ -232,6 +248,15 @@ impl Cache {
         let (rolled, marked) = (std::mem::take(&mut ctx.rolled), std::mem::take(&mut ctx.marked));
         let Decision { commands, waiting, wake_at, .. } = ctx.finish();
         self.rested = rested;
+        let is_written_first =
+            !is_halted && !is_halting && (matches!(verdict, Verdict::Open) || !commands.is_empty());
+        if draft.is_some() && is_written_first {
+            account.rolled = rolled;
+            return self.write_record(scope, view, (now, intent), account);
+        }
+        if let Some(draft) = draft {
+            account.sent = draft;
+        }
         account.rolled = rolled;
         account.marked = marked;
         if !is_halted && !is_halting {
@@ -245,6 +270,39 @@ impl Cache {
         };
         let wake_at = wake_at.filter(|_| end.is_none());
         Decision { commands, waiting, wake_at, end, ..Decision::default() }
+    }
+
+    /// The first decision of a run that has something to do: it is written down. Where that is refused for as long as the plan waits for progress, the run
+    /// is blocked.
+    fn write_record(
+        &mut self,
+        scope: &Scope,
+        view: &View,
+        (now, intent): (Time, Intent),
+        account: &mut Account,
+    ) -> Decision {
+        let rolls = rolls(view, scope, &self.fleet, &account.owed);
+        let vitals = (self.vitals.as_ref(), self.rested);
+        let mut ctx = Context::new(
+            now,
+            view,
+            (scope, intent),
+            &self.fleet,
+            vitals,
+            &mut account.sent,
+            &mut self.watched,
+        );
+        let is_under_way = record::write(&mut ctx, &rolls);
+        let limit = scope.options.started + scope.plan.progress_deadline;
+        if !is_under_way && now < limit {
+            ctx.wake_at(limit);
+        }
+        let decision = ctx.finish();
+        if is_under_way || now < limit {
+            return decision;
+        }
+        let end = Some(End::Blocked(decision.waiting.clone()));
+        Decision { end, wake_at: None, ..decision }
     }
 
     fn refresh(&mut self, scope: &Scope, view: &View) {

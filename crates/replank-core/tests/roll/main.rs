@@ -7,6 +7,7 @@ mod intents;
 mod leftover;
 mod moves;
 mod random;
+mod record;
 mod restart;
 mod stage;
 mod waits;

@@ -16,6 +16,7 @@ use replank_model::delta::Delta;
 use replank_model::object::cloud::{
     GroupSize, Instance, InstanceState, Lifecycle, Market, NodeGroup, TemplateVersion,
 };
+use replank_model::object::cluster::Other;
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -159,6 +160,7 @@ pub(crate) struct Stage {
     answers: Vec<(Time, Outcome)>,
     version: u64,
     names: u64,
+    keeps_record: bool,
 }
 
 impl Stage {
@@ -212,6 +214,7 @@ impl Stage {
             answers: Vec::new(),
             version: 1000,
             names: 0,
+            keeps_record: false,
         };
         stage.count_budgets();
         stage.queues.clear();
@@ -232,16 +235,38 @@ impl Stage {
 
     /// Replaces core by one that knows nothing but what there is.
     pub(crate) fn restart(&mut self) {
-        self.core = Core::new(self.plan.clone(), "run".into(), self.options.clone(), preflight::blocking);
+        self.core = self.core("run");
         self.queues.clear();
         self.answers.clear();
         self.show_all();
     }
 
+    /// With a run that keeps a record.
+    pub(crate) fn with_record(mut self) -> Self {
+        self.keeps_record = true;
+        self.restart();
+        self
+    }
+
+    fn core(&self, run: &str) -> Core {
+        let core = Core::new(self.plan.clone(), run.into(), self.options.clone(), preflight::blocking);
+        if self.keeps_record { core.with_record() } else { core }
+    }
+
+    /// Replaces core by one that is made of objects alone; whether there was a record to make it of.
+    pub(crate) fn resume(&mut self) -> bool {
+        let resumed = Core::resume(&self.truth, None, preflight::blocking).expect("it can be read");
+        let Some(core) = resumed else { return false };
+        self.core = core;
+        self.queues.clear();
+        self.answers.clear();
+        true
+    }
+
     /// Begins the plan anew under another name, as things are.
     pub(crate) fn run_again(&mut self, run: &str) {
         self.options.started = self.now;
-        self.core = Core::new(self.plan.clone(), run.into(), self.options.clone(), preflight::blocking);
+        self.core = self.core(run);
         self.sizes = self.truth.groups().iter().map(|(name, group)| (name.clone(), group.size)).collect();
         self.queues.clear();
         self.answers.clear();
@@ -769,6 +794,25 @@ impl Stage {
                     expected.node().map(|node| (&node.name, &node.uid)),
                     *replacement,
                 ),
+            Effect::Kubernetes(KubernetesEffect::Create { object }) => {
+                let key = object.meta().key();
+                if self.truth.others().any(|other| other.meta.key() == key) {
+                    return Err(conflict("it exists"));
+                }
+                let uid = format!("uid-{}", self.version);
+                self.put(object.clone().map_meta(|meta| meta.uid = uid.as_str().into()));
+                Ok(())
+            }
+            Effect::Kubernetes(KubernetesEffect::Replace { object }) => {
+                self.other_at(&object.meta().uid, object.meta().resource_version.0)?;
+                self.put(object.clone());
+                Ok(())
+            }
+            Effect::Kubernetes(KubernetesEffect::Delete { object, version, .. }) => {
+                let other = self.other_at(&object.uid, version.0)?;
+                self.remove(Object::Other(other));
+                Ok(())
+            }
             Effect::Kubernetes(KubernetesEffect::Evict { .. })
             | Effect::Kubernetes(KubernetesEffect::DeletePod { .. })
             | Effect::Kubernetes(KubernetesEffect::ForceDelete { .. })
@@ -777,14 +821,17 @@ impl Stage {
             | Effect::Group(GroupEffect::CompleteAction { .. })
             | Effect::Group(GroupEffect::Heartbeat { .. })
             | Effect::Queue(QueueEffect::HoldMessage { .. })
-            | Effect::Kubernetes(KubernetesEffect::Create { .. })
-            | Effect::Kubernetes(KubernetesEffect::Replace { .. })
-            | Effect::Kubernetes(KubernetesEffect::Delete { .. })
             | Effect::Queue(QueueEffect::DeleteMessage { .. })
             | Effect::Kubernetes(KubernetesEffect::RestartWorkload { .. }) => {
                 panic!("core asks for none of these here: {command:?}")
             }
         }
+    }
+
+    fn other_at(&self, uid: &Uid, version: u64) -> Result<Arc<Other>, Refusal> {
+        let found = self.truth.others().find(|other| other.meta.uid == *uid);
+        let found = found.filter(|other| other.meta.resource_version.0 == version);
+        found.cloned().ok_or_else(|| conflict("ConfigMap"))
     }
 
     fn node_at(&self, name: &NodeName, uid: &Uid, version: u64) -> Result<Arc<Node>, Refusal> {

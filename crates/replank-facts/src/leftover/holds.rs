@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, NodeName, RunId, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
@@ -40,6 +41,8 @@ pub enum On {
     Node(NodeName),
     /// On a node group.
     Group(GroupName),
+    /// In a ConfigMap of the run's own.
+    Record(Key),
 }
 
 /// Whether something that was left still holds.

@@ -19,5 +19,6 @@ pub(super) fn object(one: &Leftover) -> String {
     match &one.on {
         On::Node(name) => format!("Node {name}"),
         On::Group(name) => format!("NodeGroup {name}"),
+        On::Record(key) => format!("ConfigMap {key}"),
     }
 }

@@ -14,6 +14,7 @@ fn finding(leftover: &Leftover) -> Finding {
     let object = match &leftover.on {
         On::Node(name) => ObjectName::new("Node", Key::cluster(name.as_str())),
         On::Group(name) => ObjectName::new("NodeGroup", Key::cluster(name.as_str())),
+        On::Record(key) => ObjectName::new("ConfigMap", key.clone()),
     };
     let lines = leftover.lines.join("\n");
     let if_idle = match (&leftover.state, lines.is_empty()) {

@@ -56,6 +56,8 @@ pub enum Purpose {
     Hazard = 21,
     /// Which instances of a group meet with something.
     Interruption = 22,
+    /// What the network does to a command or a delivery.
+    Network = 23,
 }
 
 /// The source of all draws of one run.

@@ -154,6 +154,7 @@ impl Core {
             decision = decision.then(last);
         }
         self.account.sent.sweep();
+        self.account.sent.forget_late(now);
         if let Some(led) = &mut self.led {
             decision.noticed = led.external_changes.decided(&decision.commands);
         }

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_model::text::{GroupName, NodeName, Text};
+use replank_model::text::{GroupName, NodeName, Text, Uid};
 use replank_model::time::{Span, Time};
 
 use replank_protocol::command::{Answer, Claim, CommandKey, Outcome, PodTarget, Refusal};
@@ -30,6 +30,8 @@ const RETRY_MAX: Span = Span::from_secs(60);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
     entries: BTreeMap<CommandKey, Entry>,
+    /// Evictions that may still be carried out, wanted or not, and until when.
+    unanswered: BTreeMap<CommandKey, (PodTarget, Time)>,
 }
 
 #[derive(Clone, Debug)]
@@ -67,6 +69,15 @@ pub(crate) enum Offer {
 impl Sent {
     /// Asks whether a command that is wanted is to be sent, and notes it if so.
     pub(crate) fn offer(&mut self, now: Time, key: &CommandKey, what: &Text, claim: Claim) -> Offer {
+        let pod = if let Claim::Eviction(pod) = &claim { Some(pod.clone()) } else { None };
+        let offer = self.look_up(now, key, what, claim);
+        if let (Offer::Send, Some(pod)) = (&offer, pod) {
+            self.unanswered.insert(key.clone(), (pod, now + COMMAND_LIFE));
+        }
+        offer
+    }
+
+    fn look_up(&mut self, now: Time, key: &CommandKey, what: &Text, claim: Claim) -> Offer {
         let state = State::Flying { until: now + COMMAND_LIFE };
         let Some(entry) = self.entries.get_mut(key) else {
             let entry = Entry { what: what.clone(), claim, state, tries: 0, is_wanted: true };
@@ -91,6 +102,11 @@ impl Sent {
 
     /// Takes in an answer. One that nobody waits for any more is of no interest.
     pub(crate) fn outcome(&mut self, outcome: &Outcome) {
+        match &outcome.answer {
+            // The driver may have given up before the server has.
+            Answer::Unknown { .. } => {}
+            Answer::Done | Answer::Refused(_) => _ = self.unanswered.remove(&outcome.key),
+        }
         let Some(entry) = self.entries.get_mut(&outcome.key) else { return };
         entry.state = match &outcome.answer {
             Answer::Done => State::Done { until: outcome.at + SEEN_WITHIN },
@@ -163,6 +179,17 @@ impl Sent {
             Claim::Drain(..) | Claim::Size(_) | Claim::Nothing => None,
         });
         pods.collect()
+    }
+
+    /// Until when an eviction of a pod may still be carried out, if one was sent and not answered. That it is wanted no more does not stop it.
+    pub(crate) fn may_be_evicted(&self, now: Time, pod: &Uid) -> Option<Time> {
+        let mut sent = self.unanswered.values().filter(|(of, until)| of.uid == *pod && *until >= now);
+        sent.next().map(|(_, until)| *until)
+    }
+
+    /// Forgets evictions that can no longer be carried out.
+    pub(crate) fn forget_late(&mut self, now: Time) {
+        self.unanswered.retain(|_, (_, until)| *until >= now);
     }
 
     /// Forgets what this decision did not want: it has been seen, or is wanted no more.
@@ -306,6 +333,22 @@ mod tests {
         assert_eq!(sent.evictions(at(1), Some("another/")), [pod]);
         assert_eq!(sent.evictions(at(1), Some("k")), []);
         assert_eq!(sent.evictions(at(61), None), [], "it was lost");
+    }
+
+    #[test]
+    fn an_eviction_that_is_wanted_no_more_may_still_be_carried_out() {
+        let mut sent = Sent::default();
+        let pod = PodTarget { key: replank_model::object::meta::Key::new("shop", "web"), uid: "web".into() };
+        let what = Text::from("eviction");
+        assert_eq!(sent.offer(at(0), &key(), &what, Claim::Eviction(pod.clone())), Offer::Send);
+        sent.sweep();
+        sent.sweep();
+        assert_eq!(sent.may_be_evicted(at(9), &pod.uid), Some(at(60)));
+        assert_eq!(sent.may_be_evicted(at(61), &pod.uid), None, "its deadline has passed");
+        sent.outcome(&Outcome { key: key(), at: at(10), answer: Answer::Unknown { message: "".into() } });
+        assert_eq!(sent.may_be_evicted(at(11), &pod.uid), Some(at(60)));
+        sent.outcome(&answer(12, Ok(())));
+        assert_eq!(sent.may_be_evicted(at(13), &pod.uid), None);
     }
 
     #[test]

@@ -308,6 +308,39 @@ impl Effect {
     }
 }
 
+impl Effect {
+    /// Whether a driver has to check first and act then, since no call does both: others can write between the two.
+    #[must_use]
+    pub fn is_checked_first(&self) -> bool {
+        match self {
+            Self::Kubernetes(effect) => match effect {
+                KubernetesEffect::ForceDelete { .. } => true,
+                KubernetesEffect::Cordon { .. }
+                | KubernetesEffect::Uncordon { .. }
+                | KubernetesEffect::Evict { .. }
+                | KubernetesEffect::DeletePod { .. }
+                | KubernetesEffect::Exclude { .. }
+                | KubernetesEffect::RestartWorkload { .. }
+                | KubernetesEffect::Create { .. }
+                | KubernetesEffect::Replace { .. }
+                | KubernetesEffect::Delete { .. } => false,
+            },
+            Self::Group(effect) => match effect {
+                GroupEffect::Tag { .. }
+                | GroupEffect::Untag { .. }
+                | GroupEffect::SetTemplate { .. }
+                | GroupEffect::Resize { .. }
+                | GroupEffect::Relieve { .. }
+                | GroupEffect::Terminate { .. } => true,
+                // The call is atomic; the proof that goes with it is a read.
+                GroupEffect::CompleteAction { expected, .. } => expected.is_some(),
+                GroupEffect::Heartbeat { .. } => false,
+            },
+            Self::Queue(QueueEffect::HoldMessage { .. } | QueueEffect::DeleteMessage { .. }) => false,
+        }
+    }
+}
+
 impl KubernetesEffect {
     fn claim(&self) -> Claim {
         match self {

@@ -96,3 +96,15 @@ pub enum Refusal {
         message: Text,
     },
 }
+
+impl Refusal {
+    /// The denial that the API server's words tell of, if they do: `admission webhook "NAME" denied the request: WORDS`, or
+    /// `… without explanation` (apiserver `pkg/admission/plugin/webhook/errors`).
+    #[must_use]
+    pub fn denied(message: &str) -> Option<Self> {
+        let (webhook, rest) = message.strip_prefix("admission webhook \"")?.split_once('"')?;
+        let rest = rest.strip_prefix(" denied the request")?;
+        let words = rest.strip_prefix(':').unwrap_or(rest).trim_start();
+        Some(Self::Denied { webhook: webhook.into(), message: words.into() })
+    }
+}

@@ -4,6 +4,7 @@
 //! that have fewest, too many and it ends some by its default policy. An instance boots, registers as a node, and becomes
 //! Ready, each after a drawn time; one that is ended stops, and its node goes away some time later.
 
+mod eks;
 mod events;
 mod group;
 mod hooks;
@@ -36,6 +37,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::timing::{CloudTimings, Range};
+pub use eks::TERMINATION_HOOK;
 pub use events::Told;
 pub use market::{Capacity, Hazard, Rate, SpotEvent};
 pub use queue::Delivery;
@@ -70,6 +72,7 @@ impl Cloud {
             extra: BTreeMap::new(),
             said: Vec::new(),
             doomed: BTreeSet::new(),
+            drained_since: BTreeMap::new(),
         }
     }
 
@@ -124,6 +127,7 @@ impl Cloud {
                 }
             }
             CloudDue::Hazard(number) => self.strike(ctx, number),
+            CloudDue::Eks(number) => self.eks_drains(ctx, number),
             CloudDue::Receive(number) => self.queue.receive(ctx, number),
             CloudDue::Visible(number) => self.queue.visible(ctx, number),
         }
@@ -162,8 +166,37 @@ impl Cloud {
             let token = format!("{}-{}", hook.name, held.id);
             self.send(ctx, events::action(&held, hook, &token, now));
         }
+        if hooks.iter().any(eks::is_of_eks) {
+            self.eks_hears(ctx, &held.id);
+        }
         ctx.api.apply_cloud(Delta::Instance(Arc::new(held)));
         true
+    }
+
+    /// A hook of EKS holds an instance: EKS hears of it.
+    fn eks_hears(&mut self, ctx: &mut Ctx<'_>, id: &InstanceId) {
+        let number = self.instance_number(id);
+        self.drained_since.insert(id.clone(), ctx.api.now());
+        let span = eks::HEARS.draw(ctx.draws.draw(id.as_str(), Purpose::Order, 0));
+        ctx.agenda.after(span, Event::Cloud(CloudDue::Eks(number)));
+    }
+
+    /// EKS goes on with a drain: it evicts what is left, and completes the action when nothing is, or its time is over.
+    fn eks_drains(&mut self, ctx: &mut Ctx<'_>, number: u32) {
+        let id = self.instances[number as usize].clone();
+        let Some(since) = self.drained_since.get(&id).copied() else { return };
+        let Some(instance) = ctx.view().instances().get(&id).cloned() else { return };
+        let left = instance.node.as_ref().map_or(0, |node| eks::drain(ctx, node));
+        if left > 0 && ctx.api.now() < since + eks::DRAINS_MAX {
+            ctx.agenda.after(eks::LOOKS, Event::Cloud(CloudDue::Eks(number)));
+            return;
+        }
+        self.drained_since.remove(&id);
+        let action = eks::action(instance.group.clone(), id);
+        // The hook's own time may have been over first.
+        if let Ok(released) = self.holds.complete(&action) {
+            self.release(ctx, &action.instance, released);
+        }
     }
 
     /// What becomes of an instance that no hook holds any more.

@@ -4,16 +4,20 @@
 //! streams do not wait for each other. Commands travel, take effect, and their outcomes travel back. Times are told in whole
 //! seconds.
 
+mod bug;
 mod execute;
+mod network;
+mod refusal;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 
 use replank_model::delta::Delta;
+use replank_model::text::{InstanceId, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_protocol::command::{Command, Outcome, Refusal};
+use replank_protocol::command::{Answer, Command, Outcome, Refusal};
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
@@ -23,7 +27,10 @@ use crate::event::{DriverDue, Event, Stream};
 use crate::timing::Range;
 use replank_apiserver::draw::{Draws, Purpose};
 
-pub(crate) use execute::execute;
+pub use bug::DriverBug;
+pub(crate) use execute::{Found, act, check};
+pub use network::{Fate, LATE_DELIVERY_MAX, Mishaps, Network};
+use network::{Half, Line, Passage};
 
 /// Longest time until a change is observed.
 const LAG_MAX: Span = Span::from_millis(2000);
@@ -32,6 +39,11 @@ const THERE: Range = Range { low: Span::from_millis(10), high: Span::from_millis
 /// Time of an answer on its way back, until core is told of it.
 const BACK: Range = Range { low: Span::from_millis(10), high: Span::from_millis(1500) };
 
+/// From one poll of the cloud to the next.
+const POLL: Span = Span::from_secs(5);
+/// What the driver says of a command that was not answered.
+const NO_ANSWER: &str = "no answer came, and reading back did not tell";
+
 /// A command and what is known of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sent {
@@ -39,8 +51,22 @@ pub struct Sent {
     pub command: Command,
     /// When core gave it.
     pub at: Time,
+    /// What becomes of it on its way.
+    pub fate: Fate,
+    /// When what it says was found to be so, where that takes a read and others can write before the act.
+    pub checked: Option<Time>,
     /// When it took effect or was refused, and with what.
     pub result: Option<(Time, Result<(), Refusal>)>,
+    gap: Option<Span>,
+    silence: Span,
+}
+
+impl Sent {
+    /// Whether it was checked and is about to be carried out, whatever others write meanwhile.
+    #[must_use]
+    pub fn is_in_gap(&self) -> bool {
+        self.checked.is_some() && self.result.is_none()
+    }
 }
 
 /// The connection between core and the world.
@@ -59,6 +85,13 @@ pub(crate) struct Driver {
     pub(crate) stays_until: Option<Time>,
     /// Commands before this one were another process's: their answers are lost.
     own_from: u32,
+    line: Line,
+    /// Answers of the cloud so far.
+    polls: u64,
+    /// What is done wrong, in tests.
+    pub(crate) bug: Option<DriverBug>,
+    /// How often that was done.
+    pub(crate) wrongs: usize,
 }
 
 impl Driver {
@@ -76,9 +109,23 @@ impl Driver {
             ended: None,
             stays_until: None,
             own_from: 0,
+            line: Line::default(),
+            polls: 0,
+            bug: None,
+            wrongs: 0,
         };
         driver.decide_by(agenda, agenda.now());
         driver
+    }
+
+    /// Lets a network come between the driver and everything else, from now on.
+    pub(crate) fn disturb(&mut self, network: Network) {
+        self.line = Line::new(network);
+    }
+
+    /// What went wrong on the way so far.
+    pub(crate) fn mishaps(&self) -> Mishaps {
+        self.line.mishaps
     }
 
     pub(crate) fn watch(&mut self, agenda: &mut Agenda<Event>, draws: &Draws, change: &Change) {
@@ -103,21 +150,49 @@ impl Driver {
                 Stream::Cloud => "cloud",
             };
             let lag = draws.draw(name, Purpose::Lag, self.deliveries).between(Span::default(), LAG_MAX);
+            let lag = lag + self.line.lag(draws, name, self.deliveries);
             agenda.after(lag, Event::Driver(DriverDue::Deliver(stream)));
         }
         queue.push_back(delta);
     }
 
-    pub(crate) fn deliver(&mut self, agenda: &mut Agenda<Event>, stream: Stream) {
-        let queue = self
-            .queues
-            .iter_mut()
-            .find(|(known, _)| *known == stream)
-            .map(|(_, queue)| std::mem::take(queue));
-        for delta in queue.into_iter().flatten() {
+    pub(crate) fn deliver(
+        &mut self,
+        agenda: &mut Agenda<Event>,
+        draws: &Draws,
+        view: &View,
+        stream: Stream,
+        tell: &mut dyn FnMut(Time, &Delta, &View),
+    ) {
+        let lacking = if stream == Stream::Cloud { self.poll(draws) } else { None };
+        let Some((_, queue)) = self.queues.iter_mut().find(|(known, _)| *known == stream) else { return };
+        let is_lacking = |delta: &Delta| {
+            let of = instance_of(delta);
+            lacking.is_some_and(|half| of.is_some_and(|id| half.has(id)))
+        };
+        let (later, mut shown): (VecDeque<Delta>, VecDeque<Delta>) =
+            std::mem::take(queue).into_iter().partition(is_lacking);
+        *queue = later;
+        if let Some(half) = lacking {
+            if self.bug == Some(DriverBug::PartialPollIsDeletion) {
+                self.wrongs += 1;
+                for instance in view.instances().values().filter(|one| half.has(&one.id)) {
+                    shown.push_back(Delta::InstanceGone(instance.id.clone()));
+                    queue.push_back(Delta::Instance(instance.clone()));
+                }
+            }
+            agenda.after(POLL, Event::Driver(DriverDue::Deliver(stream)));
+        }
+        for delta in shown {
+            tell(agenda.now(), &delta, view);
             self.engine.observe(delta);
         }
         self.decide_by(agenda, next_second(agenda.now()));
+    }
+
+    fn poll(&mut self, draws: &Draws) -> Option<Half> {
+        self.polls += 1;
+        self.line.lacks(draws, self.polls)
     }
 
     /// Lets core decide, if this is the moment that was planned last; whether it was.
@@ -131,8 +206,16 @@ impl Driver {
         for command in std::mem::take(&mut decision.commands) {
             let number = u32::try_from(self.sent.len()).expect("fewer than 2^32 commands in one run");
             let span = THERE.draw(draws.draw(&command.key.0, Purpose::Command, 0));
-            agenda.after(span, Event::Driver(DriverDue::Execute(number)));
-            self.sent.push(Sent { command, at: agenda.now(), result: None });
+            let passage = self.line.send(draws, &command);
+            if passage.fate == Fate::RequestLost {
+                agenda.after(passage.silence, Event::Driver(DriverDue::Answer(number)));
+            } else {
+                let at = self.line.arrives(agenda.now() + span, passage.held, command.deadline);
+                agenda.at(at, Event::Driver(DriverDue::Execute(number)));
+            }
+            let Passage { fate, gap, silence, .. } = passage;
+            let (at, checked) = (agenda.now(), None);
+            self.sent.push(Sent { command, at, fate, checked, result: None, gap, silence });
         }
         if let Some(wake_at) = decision.wake_at {
             self.decide_by(agenda, wake_at.max(now + Span::from_secs(1)));
@@ -142,6 +225,15 @@ impl Driver {
             self.ended = Some(agenda.now());
         }
         self.last = decision;
+        true
+    }
+
+    /// Notes that a command was found to be as it says, and carries it out a moment later; whether it waits for that.
+    pub(crate) fn checked(&mut self, agenda: &mut Agenda<Event>, number: u32) -> bool {
+        let sent = &mut self.sent[number as usize];
+        let Some(gap) = sent.gap else { return false };
+        sent.checked = Some(agenda.now());
+        agenda.after(gap, Event::Driver(DriverDue::Act(number)));
         true
     }
 
@@ -155,7 +247,12 @@ impl Driver {
     ) -> &Sent {
         let sent = &mut self.sent[number as usize];
         sent.result = Some((agenda.now(), result));
-        let span = BACK.draw(draws.draw(&sent.command.key.0, Purpose::Command, 1));
+        let usual = BACK.draw(draws.draw(&sent.command.key.0, Purpose::Command, 1));
+        let span = match sent.fate {
+            Fate::Arrives | Fate::RequestLost => usual,
+            Fate::AnswerLate => usual + sent.silence,
+            Fate::AnswerLost => sent.silence,
+        };
         agenda.after(span, Event::Driver(DriverDue::Answer(number)));
         sent
     }
@@ -188,17 +285,28 @@ impl Driver {
         self.decide_by(agenda, next_second(agenda.now()));
     }
 
+    /// Whether a command is sent once more, now that no answer came to it: a careless driver does so.
+    pub(crate) fn repeats(&mut self, number: u32) -> bool {
+        let sent = &self.sent[number as usize];
+        let effect = &sent.command.effect;
+        let repeats = sent.fate == Fate::AnswerLost && self.bug.is_some_and(|bug| bug.repeats(effect));
+        self.wrongs += usize::from(repeats);
+        repeats
+    }
+
     pub(crate) fn answer(&mut self, agenda: &mut Agenda<Event>, number: u32) {
         if number < self.own_from {
             return;
         }
         let sent = &self.sent[number as usize];
-        let (_, result) = sent.result.clone().expect("an answer follows an effect");
-        let outcome = Outcome {
-            key: sent.command.key.clone(),
-            at: agenda.now().floor_seconds(),
-            answer: result.into(),
+        let answer = match sent.fate {
+            Fate::Arrives | Fate::AnswerLate => {
+                let (_, result) = sent.result.clone().expect("an answer follows an effect");
+                result.into()
+            }
+            Fate::RequestLost | Fate::AnswerLost => Answer::Unknown { message: Text::from(NO_ANSWER) },
         };
+        let outcome = Outcome { key: sent.command.key.clone(), at: agenda.now().floor_seconds(), answer };
         self.engine.outcome(outcome);
         self.decide_by(agenda, next_second(agenda.now()));
     }
@@ -222,6 +330,20 @@ fn show_all(engine: &mut dyn Engine, view: &View) {
     }
     for instance in view.instances().values() {
         engine.observe(Delta::Instance(instance.clone()));
+    }
+}
+
+fn instance_of(delta: &Delta) -> Option<&InstanceId> {
+    match delta {
+        Delta::Instance(instance) => Some(&instance.id),
+        Delta::InstanceGone(id) => Some(id),
+        Delta::Put(_)
+        | Delta::Gone(_)
+        | Delta::Unread(_)
+        | Delta::Group(_)
+        | Delta::GroupGone(_)
+        | Delta::Message(_)
+        | Delta::MessageGone(_) => None,
     }
 }
 

@@ -222,6 +222,8 @@ pub(crate) enum CloudDue {
     Terminated(u32),
     /// The node of an ended instance is taken out.
     NodeGone(u32),
+    /// EKS goes on with the drain of an instance that its hook holds.
+    Eks(u32),
     /// A lifecycle hook may have held an instance for long enough.
     HookOver(u32),
     /// An instance is taken back.
@@ -241,8 +243,10 @@ pub(crate) enum DriverDue {
     Deliver(Stream),
     /// Core looks at what it knows.
     Decide,
-    /// A command arrives.
+    /// A command arrives: it is checked, and carried out if it needs no check or nobody can come between.
     Execute(u32),
+    /// A command that was checked is carried out.
+    Act(u32),
     /// An answer arrives.
     Answer(u32),
 }

@@ -22,7 +22,7 @@ use crate::context::{Ctx, WorkQueue};
 use crate::controllers::Workloads;
 use crate::controllers::autoscaling;
 use crate::controllers::control::Control;
-use crate::driver::{self, Driver, Sent};
+use crate::driver::{self, Driver, DriverBug, Found, Mishaps, Network, Sent};
 use crate::durations::Assumption;
 use crate::event::{DriverDue, Event};
 use crate::kubelet::{ImageFault, ImageName, KubeletModel, Kubelets, PodAct};
@@ -61,9 +61,22 @@ pub trait Observer {
     #[expect(unused_variables, reason = "most observers look at changes only")]
     fn decided(&mut self, at: Time, decision: &Decision) {}
 
+    /// Whoever is in charge is shown a change, late as they come; `view` is how things are.
+    #[expect(unused_variables, reason = "most observers look at changes only")]
+    fn shown(&mut self, at: Time, delta: &Delta, view: &View) {}
+
     /// A command has taken effect or was refused; `view` is how things are right after, before anybody else acts.
     #[expect(unused_variables, reason = "most observers look at changes only")]
     fn executed(&mut self, at: Time, sent: &Sent, view: &View) {}
+}
+
+/// How far a command has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// It is to be checked.
+    Check,
+    /// It was checked, and is to be carried out.
+    Act,
 }
 
 /// The simulated cluster.
@@ -177,6 +190,32 @@ impl World {
     /// Puts somebody in charge: they are shown everything there is, late from then on, and what they command is done.
     pub fn put_in_charge(&mut self, pilot: Box<dyn Engine>) {
         self.driver = Some(Driver::connect(pilot, self.api.view(), &mut self.agenda));
+    }
+
+    /// Lets a network come between whoever is in charge and everything else, from now on. Nothing if nobody is.
+    pub fn disturb(&mut self, network: Network) {
+        if let Some(driver) = &mut self.driver {
+            driver.disturb(network);
+        }
+    }
+
+    /// What went wrong between whoever is in charge and everything else so far.
+    #[must_use]
+    pub fn mishaps(&self) -> Mishaps {
+        self.driver.as_ref().map(Driver::mishaps).unwrap_or_default()
+    }
+
+    /// Plants a bug in the driver: a test's only. Nothing if nobody is in charge.
+    pub fn plant(&mut self, bug: DriverBug) {
+        if let Some(driver) = &mut self.driver {
+            driver.bug = Some(bug);
+        }
+    }
+
+    /// How often a planted bug had its chance, where that can be told.
+    #[must_use]
+    pub fn wrongs(&self) -> usize {
+        self.driver.as_ref().map_or(0, |driver| driver.wrongs)
     }
 
     /// What was last decided; `None` if nobody is in charge.
@@ -473,7 +512,13 @@ impl World {
     fn drive(&mut self, due: DriverDue) {
         let Some(driver) = &mut self.driver else { return };
         match due {
-            DriverDue::Deliver(stream) => driver.deliver(&mut self.agenda, stream),
+            DriverDue::Deliver(stream) => {
+                let observers = &mut self.observers;
+                let mut tell = |at: Time, delta: &Delta, view: &View| {
+                    observers.iter_mut().for_each(|observer| observer.shown(at, delta, view));
+                };
+                driver.deliver(&mut self.agenda, &self.draws, self.api.view(), stream, &mut tell);
+            }
             DriverDue::Decide => {
                 if driver.decide(&mut self.agenda, &self.draws) {
                     for observer in &mut self.observers {
@@ -481,21 +526,53 @@ impl World {
                     }
                 }
             }
-            DriverDue::Answer(number) => driver.answer(&mut self.agenda, number),
-            DriverDue::Execute(number) => {
-                let mut ctx = Ctx {
-                    api: &mut self.api,
-                    agenda: &mut self.agenda,
-                    queue: &mut self.queue,
-                    draws: &self.draws,
-                };
-                let command = &driver.sent[number as usize].command;
-                let result = driver::execute(&mut ctx, &mut self.cloud, command);
-                let sent = driver.executed(&mut self.agenda, &self.draws, number, result);
-                for observer in &mut self.observers {
-                    observer.executed(self.agenda.now(), sent, self.api.view());
+            DriverDue::Answer(number) => {
+                if driver.repeats(number) {
+                    self.repeat(number);
+                }
+                if let Some(driver) = &mut self.driver {
+                    driver.answer(&mut self.agenda, number);
                 }
             }
+            DriverDue::Execute(number) => self.carry_out(number, Step::Check),
+            DriverDue::Act(number) => self.carry_out(number, Step::Act),
+        }
+    }
+
+    /// Checks a command and carries it out, at once or a moment later.
+    fn carry_out(&mut self, number: u32, from: Step) {
+        let Some(driver) = &mut self.driver else { return };
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        let command = &driver.sent[number as usize].command;
+        let checked = match from {
+            Step::Check => driver::check(&ctx, command, driver.bug),
+            Step::Act => Ok(Found::AsExpected),
+        };
+        if (from, &checked) == (Step::Check, &Ok(Found::AsExpected)) && driver.checked(ctx.agenda, number) {
+            return;
+        }
+        let command = &driver.sent[number as usize].command;
+        let result = checked.and_then(|found| match found {
+            Found::AsExpected => driver::act(&mut ctx, &mut self.cloud, command, driver.bug),
+            Found::DoneAlready => Ok(()),
+        });
+        let sent = driver.executed(&mut self.agenda, &self.draws, number, result);
+        for observer in &mut self.observers {
+            observer.executed(self.agenda.now(), sent, self.api.view());
+        }
+    }
+
+    /// A call is sent once more: it is another effect.
+    fn repeat(&mut self, number: u32) {
+        let Some(driver) = &mut self.driver else { return };
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        let mut sent = driver.sent[number as usize].clone();
+        let result = driver::act(&mut ctx, &mut self.cloud, &sent.command, driver.bug);
+        sent.result = Some((self.agenda.now(), result));
+        for observer in &mut self.observers {
+            observer.executed(self.agenda.now(), &sent, self.api.view());
         }
     }
 

@@ -25,10 +25,14 @@ pub struct Options {
     pub plan: Arc<Plan>,
 }
 
-/// Which lifecycle hooks are ours to complete.
+/// The hooks that EKS puts on the group behind a managed node group (reported by users). To complete one would end an instance in the middle of EKS's
+/// own drain.
+const OF_EKS: [&str; 2] = ["Terminate-LC-Hook", "Launch-LC-Hook"];
+
+/// Which lifecycle hooks are ours to complete. EKS's own never are, not even if they are named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hooks {
-    /// All.
+    /// All others.
     All,
     /// Those of these names.
     Named(BTreeSet<Text>),
@@ -36,10 +40,11 @@ pub enum Hooks {
 
 impl Hooks {
     pub(super) fn has(&self, name: &str) -> bool {
-        match self {
+        let is_asked = match self {
             Self::All => true,
             Self::Named(names) => names.contains(name),
-        }
+        };
+        is_asked && !OF_EKS.contains(&name)
     }
 }
 

@@ -243,9 +243,18 @@ pub(super) fn retire(
     is_busy
 }
 
-/// Takes our marks and our cordon off a node.
+/// Takes our marks and our cordon off a node, once no eviction of its pods is on its way any more: one that arrives then would move a pod off a node
+/// that stays.
 pub(super) fn release(ctx: &mut Context<'_>, name: &NodeName) {
     let member = ctx.member(name);
+    let pods = ctx.view.pods_on(name).iter().map(|ix| &ctx.view.pods[*ix]);
+    let left = pods.filter(|pod| pod.meta.deletion_timestamp.is_none());
+    let sent = left.filter_map(|pod| ctx.sent.may_be_evicted(ctx.now, &pod.meta.uid)).max();
+    if let Some(until) = sent {
+        let on = WaitingOn::Effect { what: Text::from("evictions that were sent") };
+        ctx.wait_until(Subject::Node(name.clone()), on, until);
+        return;
+    }
     let effect =
         Effect::Kubernetes(KubernetesEffect::Uncordon { node: member.target(), version: member.version });
     let key = ctx.key("release", &member.uid);

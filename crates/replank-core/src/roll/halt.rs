@@ -151,14 +151,17 @@ pub(super) fn is_for_what_blocks(why: Halt) -> bool {
 /// Releases what is to be released. The run is over when nothing of that is under way any more. Returns why it has halted.
 pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
     let halted = rolls.iter().find_map(|roll| roll.halted.as_ref()).expect("a run that settles has halted");
-    let why = halted.why;
+    let (why, at) = (halted.why, halted.at);
     halt(ctx, rolls, why);
     say(ctx, why, halted.at);
     let mut spare = Spare::beside_drains(ctx, rolls);
     let goes_back = goes_back(why, ctx.scope.plan.on_failure);
     let leaves_nothing = goes_back || why == Halt::Cancelled;
     for (number, roll) in rolls.iter().enumerate() {
-        if clear::is_held_by_another(ctx, roll) {
+        // Until it is seen on the group that the run has halted, a restart would begin with it again.
+        let is_unwritten = roll.halted.is_none() && roll.is_touched() && roll.group.is_some();
+        let is_awaited = is_unwritten && ctx.now < at + RELEASE_WITHIN;
+        if clear::is_held_by_another(ctx, roll) || is_awaited {
             continue;
         }
         if goes_back {

@@ -182,6 +182,7 @@ impl Scale {
         let mut groups = Groups::of(view, group_by, facts, options);
         let mut state = cache.state.take().unwrap_or_else(|| State::found(view, &groups, now));
         state.settle_debts(&groups);
+        state.unanswered = cache.raised.values().map(|(group, _)| group.clone()).collect();
         groups.take_hold(&account.rolled, &state.owed);
         let in_flight = InFlight::of(view, options, now, account, waiting);
         let scheduler = cache.scheduler.get_or_insert_with(|| Scheduler::load(view));

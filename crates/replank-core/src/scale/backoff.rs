@@ -3,7 +3,7 @@
 //! A capacity error concerns more than the group that met it: other groups of the same instance types, zone and market would meet it
 //! too. So the error is remembered by these where it names them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::cloud::{self, LaunchFailure};
 use replank_model::text::{GroupName, NodeName, Text, Zone};
@@ -55,6 +55,8 @@ pub struct State {
     pub unneeded: BTreeMap<NodeName, Time>,
     /// What groups in a run's hands are to want in the end, where that is not written on them yet.
     pub owed: BTreeMap<GroupName, u32>,
+    /// Groups whose last raise has not been answered: what they are to want in the end is not known yet.
+    pub unanswered: BTreeSet<GroupName>,
     /// When a node was added last.
     pub added: Option<Time>,
     /// When a node was taken away last.

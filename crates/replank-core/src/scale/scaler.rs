@@ -113,7 +113,8 @@ impl Scaler {
             let Some(group) = given.groups.get(&name) else { continue };
             let subject = Subject::Group(name.clone());
             let what = Text::from("size");
-            if sent.is_resized(given.now, &name, &own) {
+            let is_unanswered = given.state.unanswered.contains(&name) && in_the_end(given, group).is_some();
+            if is_unanswered || sent.is_resized(given.now, &name, &own) {
                 // Decided anew when that is seen.
                 decision.wake(given.now + COMMAND_LIFE);
                 decision.wait(subject, WaitingOn::Effect { what });

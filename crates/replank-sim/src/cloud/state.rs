@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use replank_model::object::cloud::Instance;
 use replank_model::text::{GroupName, InstanceId, Zone};
+use replank_model::time::Time;
 use rustc_hash::FxHashMap;
 
 use super::events::Told;
@@ -43,6 +44,8 @@ pub(crate) struct Cloud {
     pub(super) said: Vec<(Arc<Instance>, Told)>,
     /// Instances that will be taken back.
     pub(super) doomed: BTreeSet<InstanceId>,
+    /// Since when EKS drains the nodes of instances that its hook holds.
+    pub(super) drained_since: BTreeMap<InstanceId, Time>,
 }
 
 /// Instances of a group that are alive.

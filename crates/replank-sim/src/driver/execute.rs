@@ -1,4 +1,4 @@
-//! Carrying out commands: preconditions first, then the effect, no choices.
+//! Carrying out commands: the check of what no call checks itself, then the call, no choices.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use replank_model::object::node::Node;
 use replank_model::object::pod::PodTemplate;
 use replank_model::object::workload::{DaemonSet, Deployment, StatefulSet};
 use replank_model::object::{Kind, Object, ObjectRef, render};
-use replank_model::text::{GroupName, InstanceId, Text};
+use replank_model::text::{GroupName, InstanceId, Text, Uid};
 use replank_protocol::command::{
     Command, Dependents, Effect, Expected, GroupEffect, KubernetesEffect, NodeTarget, PodTarget, QueueEffect,
     Refusal, Replacement, Restartable, WorkloadTarget,
@@ -19,83 +19,123 @@ use replank_protocol::command::{
 use replank_protocol::proof::mismatch;
 use replank_protocol::{mark, proof};
 
+use super::bug::DriverBug;
+use super::refusal::refusal;
 use crate::cloud::Cloud;
 use crate::context::Ctx;
 use replank_apiserver::json::Address;
 use replank_apiserver::{ApiError, DeleteOptions, Eviction, Propagation};
 
-/// Carries out one command.
-pub(crate) fn execute(ctx: &mut Ctx<'_>, cloud: &mut Cloud, command: &Command) -> Result<(), Refusal> {
+/// What has to be so before one command is carried out and no call checks by itself.
+pub(crate) fn check(ctx: &Ctx<'_>, command: &Command, bug: Option<DriverBug>) -> Result<Found, Refusal> {
     if ctx.api.now() > command.deadline {
         return Err(Refusal::Late);
     }
+    if let Effect::Group(GroupEffect::Terminate { instance, .. } | GroupEffect::Relieve { instance, .. }) =
+        &command.effect
+        && known_instance(ctx, instance).is_ok_and(|known| !known.is_counted())
+    {
+        check_command(ctx, command, bug)?;
+        return Ok(Found::DoneAlready);
+    }
+    check_command(ctx, command, bug).map(|()| Found::AsExpected)
+}
+
+/// What a check finds that finds nothing wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Everything is as the command says.
+    AsExpected,
+    /// The effect is there: no call is sent.
+    DoneAlready,
+}
+
+fn check_command(ctx: &Ctx<'_>, command: &Command, bug: Option<DriverBug>) -> Result<(), Refusal> {
     match &command.effect {
-        Effect::Kubernetes(KubernetesEffect::Cordon { node, version, mark }) => {
-            change_node(ctx, node, *version, |object| {
-                *object = mark::laid(object, &command.run, mark);
-            })
-        }
-        Effect::Kubernetes(KubernetesEffect::Uncordon { node, version }) => {
-            change_node(ctx, node, *version, |object| {
-                *object = mark::lifted(object);
-            })
-        }
-        Effect::Kubernetes(KubernetesEffect::Evict { pod, grace_seconds }) => evict(ctx, pod, *grace_seconds),
-        Effect::Kubernetes(KubernetesEffect::DeletePod { pod, grace_seconds }) => {
-            delete(ctx, pod, *grace_seconds)
-        }
-        Effect::Kubernetes(KubernetesEffect::ForceDelete { pod, instance }) => {
-            force_delete(ctx, pod, instance)
-        }
-        Effect::Kubernetes(KubernetesEffect::Exclude { node, version, at }) => {
-            change_node(ctx, node, *version, |object| {
-                *object = mark::excluded(object, &command.run, *at);
-            })
-        }
-        Effect::Kubernetes(KubernetesEffect::RestartWorkload { workload, version, at }) => {
-            restart(ctx, workload, *version, &|template| mark::restarted(template, &command.run, *at))
-        }
-        Effect::Group(GroupEffect::Tag { group, key, from, value }) => change_group(ctx, group, |group| {
-            let known = group.tags.get(key);
-            // What was written by this command before is no mismatch.
-            if known != from.as_ref() && known != Some(value) {
-                let text = |value: Option<&Text>| value.map_or("absent", |value| &**value).to_owned();
-                return Err(mismatch(
-                    format!("tag {key} of group {}", group.name),
-                    &text(from.as_ref()),
-                    &text(known),
-                ));
+        Effect::Kubernetes(effect) => match effect {
+            KubernetesEffect::ForceDelete { instance, .. } => check_terminated(ctx, instance, bug),
+            KubernetesEffect::Cordon { .. }
+            | KubernetesEffect::Uncordon { .. }
+            | KubernetesEffect::Evict { .. }
+            | KubernetesEffect::DeletePod { .. }
+            | KubernetesEffect::Exclude { .. }
+            | KubernetesEffect::RestartWorkload { .. }
+            | KubernetesEffect::Create { .. }
+            | KubernetesEffect::Replace { .. }
+            | KubernetesEffect::Delete { .. } => Ok(()),
+        },
+        Effect::Group(effect) => match effect {
+            GroupEffect::Tag { group, key, from, value } => {
+                check_tag(ctx, (group, key), from.as_ref(), value)
             }
-            group.tags = group.tags.with(key.clone(), value.clone());
-            Ok(())
-        }),
-        Effect::Group(GroupEffect::Untag { group, key }) => change_group(ctx, group, |group| {
-            group.tags = group.tags.without(key);
-            Ok(())
-        }),
-        Effect::Group(GroupEffect::SetTemplate { group, from, to }) => set_template(ctx, group, *from, to),
-        Effect::Group(GroupEffect::Resize { group, from, to }) => resize(ctx, group, *from, *to),
-        Effect::Group(GroupEffect::Relieve { instance, group, node, hook }) => {
-            relieve(ctx, cloud, (instance, group), node, hook)
-        }
-        Effect::Group(GroupEffect::CompleteAction { action, expected }) => {
-            if let Some(expected) = expected {
-                prove(ctx, &action.instance, expected)?;
+            GroupEffect::Untag { group, .. } => known_group(ctx, group).map(drop),
+            GroupEffect::SetTemplate { group, from, .. } => check_template(ctx, group, *from),
+            GroupEffect::Resize { group, from, to } => check_size(ctx, group, *from, *to),
+            GroupEffect::Relieve { instance, group, node, hook } => {
+                check_hook(ctx, group, hook)?;
+                check_instance(ctx, (instance, group), Some(node))
             }
-            cloud.complete(ctx, action)
-        }
-        Effect::Group(GroupEffect::Heartbeat { action }) => cloud.heartbeat(ctx, action),
+            GroupEffect::CompleteAction { action, expected } => match expected {
+                Some(expected) => prove(ctx, &action.instance, expected, bug),
+                None => Ok(()),
+            },
+            GroupEffect::Terminate { instance, group, expected, .. } => {
+                prove(ctx, instance, expected, bug)?;
+                check_instance(ctx, (instance, group), expected.node())
+            }
+            GroupEffect::Heartbeat { .. } => Ok(()),
+        },
+        Effect::Queue(QueueEffect::HoldMessage { .. } | QueueEffect::DeleteMessage { .. }) => Ok(()),
+    }
+}
+
+/// The call itself, with what the server checks. What was checked before it may be otherwise by now.
+pub(crate) fn act(
+    ctx: &mut Ctx<'_>,
+    cloud: &mut Cloud,
+    command: &Command,
+    bug: Option<DriverBug>,
+) -> Result<(), Refusal> {
+    match &command.effect {
+        Effect::Kubernetes(effect) => act_on_kubernetes(ctx, command, effect, bug),
+        Effect::Group(effect) => act_on_group(ctx, cloud, effect),
         Effect::Queue(QueueEffect::HoldMessage { message, receipt, until }) => {
             cloud.hold_message(ctx, message, receipt, *until)
         }
         Effect::Queue(QueueEffect::DeleteMessage { message, receipt }) => {
             cloud.delete_message(message, receipt)
         }
-        Effect::Kubernetes(KubernetesEffect::Create { object }) => {
-            ctx.api.apply_json(render(object)).map(drop).map_err(refusal)
+    }
+}
+
+fn act_on_kubernetes(
+    ctx: &mut Ctx<'_>,
+    command: &Command,
+    effect: &KubernetesEffect,
+    bug: Option<DriverBug>,
+) -> Result<(), Refusal> {
+    let run = &command.run;
+    let uid = |pod: &PodTarget| (bug != Some(DriverBug::NoUid)).then(|| pod.uid.clone());
+    match effect {
+        KubernetesEffect::Cordon { node, version, mark } => change_node(ctx, node, *version, |object| {
+            *object = mark::laid(object, run, mark);
+        }),
+        KubernetesEffect::Uncordon { node, version } => change_node(ctx, node, *version, |object| {
+            *object = mark::lifted(object);
+        }),
+        KubernetesEffect::Evict { pod, grace_seconds } => evict(ctx, pod, uid(pod), *grace_seconds),
+        KubernetesEffect::DeletePod { pod, grace_seconds } => delete(ctx, pod, uid(pod), *grace_seconds),
+        // The machine first: what the API releases while its containers may run is not gone, only out of sight.
+        KubernetesEffect::ForceDelete { pod, .. } => delete(ctx, pod, uid(pod), Some(0)),
+        KubernetesEffect::Exclude { node, version, at } => change_node(ctx, node, *version, |object| {
+            *object = mark::excluded(object, run, *at);
+        }),
+        KubernetesEffect::RestartWorkload { workload, version, at } => {
+            restart(ctx, workload, *version, &|template| mark::restarted(template, run, *at))
         }
-        Effect::Kubernetes(KubernetesEffect::Replace { object }) => replace(ctx, object),
-        Effect::Kubernetes(KubernetesEffect::Delete { object, version, dependents }) => {
+        KubernetesEffect::Create { object } => ctx.api.apply_json(render(object)).map(drop).map_err(refusal),
+        KubernetesEffect::Replace { object } => replace(ctx, object),
+        KubernetesEffect::Delete { object, version, dependents } => {
             let options = DeleteOptions {
                 propagation: Some(match dependents {
                     Dependents::Orphaned => Propagation::Orphan,
@@ -107,10 +147,25 @@ pub(crate) fn execute(ctx: &mut Ctx<'_>, cloud: &mut Cloud, command: &Command) -
             };
             delete_object(ctx, object, &options)
         }
-        Effect::Group(GroupEffect::Terminate { instance, group, expected, replacement }) => {
-            prove(ctx, instance, expected)?;
-            terminate(ctx, cloud, (instance, group), expected.node(), *replacement)
-        }
+    }
+}
+
+fn act_on_group(ctx: &mut Ctx<'_>, cloud: &mut Cloud, effect: &GroupEffect) -> Result<(), Refusal> {
+    match effect {
+        GroupEffect::Tag { group, key, value, .. } => change_group(ctx, group, |group| {
+            group.tags = group.tags.with(key.clone(), value.clone());
+            Ok(())
+        }),
+        GroupEffect::Untag { group, key } => change_group(ctx, group, |group| {
+            group.tags = group.tags.without(key);
+            Ok(())
+        }),
+        GroupEffect::SetTemplate { group, to, .. } => set_template(ctx, group, to),
+        GroupEffect::Resize { group, from, to } => resize(ctx, group, *from, *to),
+        GroupEffect::Relieve { instance, .. } => terminate(ctx, cloud, instance, Replacement::Launch),
+        GroupEffect::CompleteAction { action, .. } => cloud.complete(ctx, action),
+        GroupEffect::Heartbeat { action } => cloud.heartbeat(ctx, action),
+        GroupEffect::Terminate { instance, replacement, .. } => terminate(ctx, cloud, instance, *replacement),
     }
 }
 
@@ -133,14 +188,24 @@ fn change_node(
     ctx.api.modify::<Node>(&key, change).map(drop).map_err(refusal)
 }
 
-fn evict(ctx: &mut Ctx<'_>, pod: &PodTarget, grace_seconds: Option<i64>) -> Result<(), Refusal> {
-    let options = DeleteOptions { grace_seconds, uid: Some(pod.uid.clone()), ..DeleteOptions::default() };
+fn evict(
+    ctx: &mut Ctx<'_>,
+    pod: &PodTarget,
+    uid: Option<Uid>,
+    grace_seconds: Option<i64>,
+) -> Result<(), Refusal> {
+    let options = DeleteOptions { grace_seconds, uid, ..DeleteOptions::default() };
     let eviction = Eviction::of(pod.key.clone(), options);
     ctx.api.evict(&eviction).map_err(|refused| refusal(refused.into_error(&pod.key)))
 }
 
-fn delete(ctx: &mut Ctx<'_>, pod: &PodTarget, grace_seconds: Option<i64>) -> Result<(), Refusal> {
-    let options = DeleteOptions { grace_seconds, uid: Some(pod.uid.clone()), ..DeleteOptions::default() };
+fn delete(
+    ctx: &mut Ctx<'_>,
+    pod: &PodTarget,
+    uid: Option<Uid>,
+    grace_seconds: Option<i64>,
+) -> Result<(), Refusal> {
+    let options = DeleteOptions { grace_seconds, uid, ..DeleteOptions::default() };
     ctx.api.delete(Kind::Pod, &pod.key, &options).map(drop).map_err(refusal)
 }
 
@@ -168,13 +233,16 @@ fn replace(ctx: &mut Ctx<'_>, object: &Object) -> Result<(), Refusal> {
     ctx.api.update_json(&address, render(object), replank_apiserver::Effect::Real).map(drop).map_err(refusal)
 }
 
-/// The machine first: what the API lets go of while its containers may run is not gone, only out of sight.
-fn force_delete(ctx: &mut Ctx<'_>, pod: &PodTarget, instance: &InstanceId) -> Result<(), Refusal> {
-    let state = ctx.view().instances().get(instance).map_or("not listed", |known| known.state.as_str());
+fn check_terminated(ctx: &Ctx<'_>, instance: &InstanceId, bug: Option<DriverBug>) -> Result<(), Refusal> {
+    let known = ctx.view().instances().get(instance);
+    if known.is_none() && bug == Some(DriverBug::AbsentIsTerminated) {
+        return Ok(());
+    }
+    let state = known.map_or("not listed", |known| known.state.as_str());
     if state != InstanceState::Terminated.as_str() {
         return Err(mismatch(format!("instance {instance}"), InstanceState::Terminated.as_str(), state));
     }
-    delete(ctx, pod, Some(0))
+    Ok(())
 }
 
 /// Changes the template of a workload (polymorphichelpers `objectrestarter.go`).
@@ -216,14 +284,18 @@ fn restart(
     }
 }
 
+fn known_group(ctx: &Ctx<'_>, name: &GroupName) -> Result<Arc<NodeGroup>, Refusal> {
+    let known = ctx.view().groups().get(name).cloned();
+    known.ok_or_else(|| Refusal::Gone { message: Text::from(format!("node group {name} not found")) })
+}
+
+/// As a call that names what it writes: everything else stays what others have made of it.
 fn change_group(
     ctx: &mut Ctx<'_>,
     name: &GroupName,
     change: impl FnOnce(&mut NodeGroup) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
-    let Some(known) = ctx.view().groups().get(name).cloned() else {
-        return Err(Refusal::Gone { message: Text::from(format!("node group {name} not found")) });
-    };
+    let known = known_group(ctx, name)?;
     let mut group = NodeGroup::clone(&known);
     change(&mut group)?;
     if group != *known {
@@ -232,21 +304,34 @@ fn change_group(
     Ok(())
 }
 
-fn set_template(
-    ctx: &mut Ctx<'_>,
-    group: &GroupName,
-    from: TemplateVersion,
-    to: &LaunchTemplate,
+fn check_tag(
+    ctx: &Ctx<'_>,
+    (name, key): (&GroupName, &Text),
+    from: Option<&Text>,
+    value: &Text,
 ) -> Result<(), Refusal> {
+    let group = known_group(ctx, name)?;
+    let known = group.tags.get(key);
+    // What was written by this command before is no mismatch.
+    if known == from || known == Some(value) {
+        return Ok(());
+    }
+    let text = |value: Option<&Text>| value.map_or("absent", |value| &**value).to_owned();
+    Err(mismatch(format!("tag {key} of group {name}"), &text(from), &text(known)))
+}
+
+fn check_template(ctx: &Ctx<'_>, name: &GroupName, from: TemplateVersion) -> Result<(), Refusal> {
+    let group = known_group(ctx, name)?;
+    if group.current == from {
+        return Ok(());
+    }
+    let (expected, found) = (from.0.to_string(), group.current.0.to_string());
+    Err(mismatch(format!("launch template version of group {name}"), &expected, &found))
+}
+
+/// CreateLaunchTemplateVersion with a token, then UpdateAutoScalingGroup.
+fn set_template(ctx: &mut Ctx<'_>, group: &GroupName, to: &LaunchTemplate) -> Result<(), Refusal> {
     change_group(ctx, group, |group| {
-        if group.current != from {
-            let (expected, found) = (from.0.to_string(), group.current.0.to_string());
-            return Err(mismatch(
-                format!("launch template version of group {}", group.name),
-                &expected,
-                &found,
-            ));
-        }
         let known = group.templates.iter().position(|template| template == to);
         let position = known.unwrap_or_else(|| {
             group.templates.push(to.clone());
@@ -257,57 +342,81 @@ fn set_template(
     })
 }
 
+fn check_size(ctx: &Ctx<'_>, name: &GroupName, from: GroupSize, to: GroupSize) -> Result<(), Refusal> {
+    let group = known_group(ctx, name)?;
+    if to.min > to.desired || to.desired > to.max {
+        return Err(not_within(name, to));
+    }
+    if group.size == from {
+        return Ok(());
+    }
+    let (expected, found) = (from.to_string(), group.size.to_string());
+    Err(mismatch(format!("size of group {name}"), &expected, &found))
+}
+
+/// UpdateAutoScalingGroup with those of the three numbers that are to change. Without a desired capacity a bound that the group is beyond moves it.
 fn resize(ctx: &mut Ctx<'_>, group: &GroupName, from: GroupSize, to: GroupSize) -> Result<(), Refusal> {
     change_group(ctx, group, |group| {
-        if group.size != from {
-            let (expected, found) = (from.to_string(), group.size.to_string());
-            return Err(mismatch(format!("size of group {}", group.name), &expected, &found));
+        let written = |from: u32, to: u32, known: u32| if from == to { known } else { to };
+        let (min, max) =
+            (written(from.min, to.min, group.size.min), written(from.max, to.max, group.size.max));
+        let known = group.size.desired;
+        let desired =
+            if from.desired == to.desired && min <= max { known.clamp(min, max) } else { to.desired };
+        let size = GroupSize { min, max, desired };
+        if min > desired || desired > max {
+            return Err(not_within(&group.name, size));
         }
-        if to.min > to.desired || to.desired > to.max {
-            let message = format!("group {}: desired must lie between min and max: {to}", group.name);
-            return Err(Refusal::Failed { code: 400, message: Text::from(message) });
-        }
-        group.size = to;
+        group.size = size;
         Ok(())
     })
 }
 
-/// Without the hook the instance would be gone at once, with everything on it.
-fn relieve(
-    ctx: &mut Ctx<'_>,
-    cloud: &mut Cloud,
-    (id, group): (&InstanceId, &GroupName),
-    node: &NodeTarget,
-    hook: &str,
-) -> Result<(), Refusal> {
-    let hooks = ctx.view().groups().get(group).map_or(&[][..], |group| group.hooks.as_slice());
-    if !hooks.iter().any(|known| &*known.name == hook && known.at == Transition::Terminating) {
-        return Err(conflict(format!("group {group} has no termination hook {hook}")));
-    }
-    terminate(ctx, cloud, (id, group), Some(node), Replacement::Launch)
+fn not_within(group: &GroupName, size: GroupSize) -> Refusal {
+    let message = format!("group {group}: desired must lie between min and max: {size}");
+    Refusal::Failed { code: 400, message: Text::from(message) }
 }
 
-fn terminate(
-    ctx: &mut Ctx<'_>,
-    cloud: &mut Cloud,
+/// Without the hook the instance would be gone at once, with everything on it.
+fn check_hook(ctx: &Ctx<'_>, group: &GroupName, hook: &str) -> Result<(), Refusal> {
+    let hooks = ctx.view().groups().get(group).map_or(&[][..], |group| group.hooks.as_slice());
+    if hooks.iter().any(|known| &*known.name == hook && known.at == Transition::Terminating) {
+        return Ok(());
+    }
+    Err(conflict(format!("group {group} has no termination hook {hook}")))
+}
+
+/// The instance is the one that the decision was about.
+fn check_instance(
+    ctx: &Ctx<'_>,
     (id, group): (&InstanceId, &GroupName),
     node: Option<&NodeTarget>,
-    replacement: Replacement,
 ) -> Result<(), Refusal> {
-    let Some(instance) = ctx.view().instances().get(id).cloned() else {
-        return Err(Refusal::Gone { message: Text::from(format!("instance {id} not found")) });
-    };
+    let instance = known_instance(ctx, id)?;
     check_node(ctx, &instance, node)?;
     if instance.group != *group {
         return Err(conflict(format!("instance {id} belongs to group {}", instance.group)));
     }
-    if !instance.is_counted() {
-        // Ended already: the effect is there.
-        return Ok(());
-    }
+    Ok(())
+}
+
+fn known_instance(ctx: &Ctx<'_>, id: &InstanceId) -> Result<Arc<Instance>, Refusal> {
+    let known = ctx.view().instances().get(id).cloned();
+    known.ok_or_else(|| Refusal::Gone { message: Text::from(format!("instance {id} not found")) })
+}
+
+/// TerminateInstanceInAutoScalingGroup. It knows of no node.
+fn terminate(
+    ctx: &mut Ctx<'_>,
+    cloud: &mut Cloud,
+    id: &InstanceId,
+    replacement: Replacement,
+) -> Result<(), Refusal> {
+    let instance = known_instance(ctx, id)?;
+    // Whether a second call lowers the size once more is not documented. Here it does: whoever calls looks first.
     match replacement {
         Replacement::Launch => {}
-        Replacement::Decrement => change_group(ctx, group, |group| {
+        Replacement::Decrement => change_group(ctx, &instance.group, |group| {
             if group.size.desired <= group.size.min {
                 let message = format!("group {} is at its minimum: {}", group.name, group.size);
                 return Err(Refusal::Failed { code: 400, message: Text::from(message) });
@@ -316,18 +425,26 @@ fn terminate(
             Ok(())
         })?,
     }
-    cloud.terminate(ctx, &instance);
+    if instance.is_counted() {
+        cloud.terminate(ctx, &instance);
+    }
     Ok(())
 }
 
 /// What a command expects of an instance's node, held against what there is: a read of the API server itself.
-fn prove(ctx: &Ctx<'_>, instance: &InstanceId, expected: &Expected) -> Result<(), Refusal> {
+fn prove(
+    ctx: &Ctx<'_>,
+    instance: &InstanceId,
+    expected: &Expected,
+    bug: Option<DriverBug>,
+) -> Result<(), Refusal> {
     let view = ctx.view();
     match expected {
         Expected::Drained { node: target, marked_by, remaining } => {
             // The node object is gone, the instance is not: terminating it is what was asked for.
             let Some(node) = view.node(&target.name) else { return Ok(()) };
             let pods = view.pods_on(&target.name).iter().map(|ix| &*view.pods[*ix]);
+            let pods = pods.filter(|pod| bug.is_none_or(|bug| bug.lists(pod, ctx.api.now())));
             proof::drained(node, pods, (target, marked_by, remaining))
         }
         Expected::Unregistered => {
@@ -355,22 +472,4 @@ fn check_node(ctx: &Ctx<'_>, instance: &Instance, node: Option<&NodeTarget>) -> 
 
 fn conflict(message: String) -> Refusal {
     Refusal::Conflict { message: Text::from(message) }
-}
-
-/// What a client makes of the API server's answer. Only a 429 with the cause DisruptionBudget is a budget's.
-fn refusal(error: ApiError) -> Refusal {
-    let message = Text::from(error.message);
-    let is_budget = error.causes.iter().any(|cause| cause.reason == "DisruptionBudget");
-    match error.code {
-        429 if is_budget => {
-            let causes: Vec<String> = error.causes.into_iter().map(|cause| cause.message).collect();
-            Refusal::Budget {
-                message: Text::from(causes.join("; ")),
-                retry_after_seconds: error.retry_after_seconds,
-            }
-        }
-        409 => Refusal::Conflict { message },
-        404 => Refusal::Gone { message },
-        code => Refusal::Failed { code, message },
-    }
 }

@@ -1,5 +1,7 @@
 //! What commands do to the world, and what they refuse.
 
+mod network;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -70,7 +70,7 @@ impl Batches {
         let cordoned = pod.node.as_ref().and_then(|node| self.cordoned.get(node)).copied();
         let since = cordoned.into_iter().chain(held).min();
         let until = since.map(|since| since + asked(pod).unwrap_or(promised.batch_wait));
-        if until.is_none_or(|until| found.at + ROUNDING < until) {
+        if until.is_none_or(|until| found.at + ROUNDING + promised.held_within < until) {
             found.broken(
                 Promise::S2,
                 format!("batch pod {key} is ended and was to be waited for until {until:?}"),

@@ -16,7 +16,7 @@ use replank_model::time::Time;
 use replank_protocol::command::NodeRole;
 
 use super::truth::{Truth, daemon_set, is_healthy, is_node_ready};
-use super::{Found, Promise, Promised, SEEN_WITHIN, Sights};
+use super::{Found, Promise, Promised, Sights};
 
 /// What is remembered of nodes.
 #[derive(Debug, Default)]
@@ -194,7 +194,7 @@ impl Capacity {
             .able
             .get(name)
             .and_then(|able| able.since)
-            .is_some_and(|since| since + SEEN_WITHIN >= found.at)
+            .is_some_and(|since| since + truth.seen_within >= found.at)
         {
             sights.unknowable += 1;
             return;
@@ -264,7 +264,7 @@ impl Capacity {
             .filter_map(|node| {
                 let able = self.able.get(&node.name()).copied().unwrap_or_default();
                 let sure = self.serves(truth, node);
-                let was_able = able.is || able.lost.is_some_and(|lost| lost + SEEN_WITHIN >= at);
+                let was_able = able.is || able.lost.is_some_and(|lost| lost + truth.seen_within >= at);
                 let lately = was_able && self.is_open(node);
                 (sure || lately).then(|| (node.clone(), sure))
             })

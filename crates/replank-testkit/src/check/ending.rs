@@ -11,7 +11,7 @@ use replank_protocol::command::NodeTarget;
 
 use super::moves::bears_cordons;
 use super::truth::{Truth, is_over, manager};
-use super::{Found, Promise, Promised, SEEN_WITHIN, Sights};
+use super::{Found, Promise, Promised, Sights};
 
 /// The moment of an exclusion is told in whole seconds.
 const ROUNDING: Span = Span::from_millis(1_200);
@@ -112,7 +112,7 @@ impl Ending {
                 has_stuck = true;
                 continue;
             }
-            if self.is_unseen(pod, found.at) {
+            if self.is_unseen(truth, pod, found.at) {
                 sights.unknowable += 1;
             } else {
                 found.broken(Promise::S5, format!("node {name} is ended with pod {} on it", pod.meta.key()));
@@ -122,8 +122,8 @@ impl Ending {
     }
 
     /// Whether a pod that no cordon keeps off came to its node so late that nobody can know of it yet.
-    pub(super) fn is_unseen(&self, pod: &Pod, at: Time) -> bool {
-        self.bound.get(&pod.meta.uid).is_some_and(|bound| *bound + SEEN_WITHIN >= at)
+    pub(super) fn is_unseen(&self, truth: &Truth, pod: &Pod, at: Time) -> bool {
+        self.bound.get(&pod.meta.uid).is_some_and(|bound| *bound + truth.seen_within >= at)
     }
 
     /// An instance is kept for as long as load balancers may send to it.

@@ -4,7 +4,7 @@
 //! Two gates, as docs/plan.md words them: of the whole cluster from the moment on at which the run wrote down how things were, over what
 //! there was then; and of new nodes while a stage is watched. Counts are kept here, pod by pod, and looked at whenever a pod
 //! changes and whenever something is decided. Core sees pods late: a gate counts as passed when it has been so without a break for
-//! [`SEEN_WITHIN`], and what there was before is known to lie between the least and the most of as long a time.
+//! [`super::SEEN_WITHIN`], and what there was before is known to lie between the least and the most of as long a time.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,7 +22,7 @@ use replank_sim::Sent;
 
 use super::sights::{Met, Sights};
 use super::truth::{Truth, is_healthy, is_over};
-use super::{Found, Promise, Promised, SEEN_WITHIN};
+use super::{Found, Promise, Promised};
 
 /// How long a pod must have been unready to count.
 const NOT_READY_AFTER: Span = Span::from_minutes(5);
@@ -113,20 +113,20 @@ impl Gate {
         if promised.health.is_none() && promised.stage_health.is_none() {
             return;
         }
-        let seen_late = count(self.ill.values(), at + SEEN_WITHIN, promised.stuck_after);
+        let seen_late = count(self.ill.values(), at + truth.seen_within, promised.stuck_after);
         self.lately.push_back((at, Lately { counts, seen_late }));
-        while self.lately.len() > 1 && self.lately[1].0 + SEEN_WITHIN < at {
+        while self.lately.len() > 1 && self.lately[1].0 + truth.seen_within < at {
             self.lately.pop_front();
         }
         let before = self.before.values().map(|(_, most)| *most).reduce(least);
         let all = promised.health.zip(before).and_then(|(health, before)| excess(counts, &health, before));
-        self.all.note(at, all);
+        self.all.note(at, truth.seen_within, all);
         let is_watched = self.watched.values().any(|until| *until > at);
         let new = promised.stage_health.filter(|_| is_watched).and_then(|health| {
             let on_new = self.ill.values().filter(|ill| is_on_new(promised, truth, ill));
             excess(count(on_new, at, promised.stuck_after), &health, Counts::default())
         });
-        self.new.note(at, new);
+        self.new.note(at, truth.seen_within, new);
         if self.all.surely.is_some() || self.new.surely.is_some() {
             sights.met.insert(Met::Gate);
         }
@@ -209,14 +209,14 @@ impl Gate {
 }
 
 impl Passed {
-    fn note(&mut self, at: Time, excess: Option<String>) {
+    fn note(&mut self, at: Time, seen_within: Span, excess: Option<String>) {
         let Some(what) = excess else {
             self.since = None;
             return;
         };
         let since = *self.since.get_or_insert(at);
-        if at > since + SEEN_WITHIN && self.surely.is_none() {
-            self.surely = Some((since + SEEN_WITHIN, what));
+        if at > since + seen_within && self.surely.is_none() {
+            self.surely = Some((since + seen_within, what));
         }
     }
 }

@@ -11,16 +11,19 @@ use replank_model::object::pod::Pod;
 use replank_model::text::InstanceId;
 use replank_model::time::{Span, Time};
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, NodeRole};
+use replank_protocol::lifecycle::Action;
 use replank_sim::Sent;
 
 use super::ending::{Ending, goes_with_its_node};
 use super::sights::{Met, Sights};
 use super::truth::Truth;
-use super::{Found, Promise, SEEN_WITHIN};
+use super::{Found, Promise};
 use crate::clusters::How;
 
 /// In whose name interruptions are handled.
 pub(super) const RUN: &str = "interruptions";
+/// The termination hook of a managed node group: EKS's to complete.
+const EKS_HOOK: &str = "Terminate-LC-Hook";
 /// From the warning to the end of a spot instance.
 const SPOT_NOTICE: Span = Span::from_secs(120);
 /// The most that is kept of a pod's grace at the end of its instance, and what is kept beside it.
@@ -132,6 +135,15 @@ impl Interrupted {
         sights: &mut Sights,
         found: &mut Found<'_>,
     ) {
+        if let Effect::Group(
+            GroupEffect::CompleteAction { action: Action { hook, instance, .. }, .. }
+            | GroupEffect::Heartbeat { action: Action { hook, instance, .. } }
+            | GroupEffect::Relieve { hook, instance, .. },
+        ) = &sent.command.effect
+            && **hook == *EKS_HOOK
+        {
+            found.broken(Promise::S5, format!("EKS's hook {hook} of {instance} is not ours"));
+        }
         match &sent.command.effect {
             Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => {
                 sights.met.insert(Met::Rescued);
@@ -142,7 +154,9 @@ impl Interrupted {
                 let Some(pod) = truth.pod(&pod.key, &pod.uid) else { return };
                 let id = self.off(truth, Some(pod), found);
                 let is_time = |id: &InstanceId| self.is_last_moment_of(truth, id, pod, PATIENCE, found.at);
-                if !id.as_ref().is_some_and(is_time) {
+                // One whose node is gone has nothing to run on.
+                let is_lost = pod.node.as_ref().is_some_and(|name| !truth.nodes.contains_key(name));
+                if !is_lost && !id.as_ref().is_some_and(is_time) {
                     let what = format!("pod {} is deleted, and there is time left", pod.meta.key());
                     found.broken(Promise::S1, what);
                 }
@@ -215,9 +229,9 @@ impl Interrupted {
         }
         let name = node.name();
         let left = truth.pods_on(&name).filter(|pod| !goes_with_its_node(truth, pod));
-        let (unseen, left): (Vec<_>, Vec<_>) = left.partition(|pod| ending.is_unseen(pod, found.at));
+        let (unseen, left): (Vec<_>, Vec<_>) = left.partition(|pod| ending.is_unseen(truth, pod, found.at));
         sights.unknowable += unseen.len();
-        let is_new = node.meta.creation_timestamp.is_some_and(|made| made + SEEN_WITHIN >= found.at);
+        let is_new = node.meta.creation_timestamp.is_some_and(|made| made + truth.seen_within >= found.at);
         if !node.spec.unschedulable && is_new {
             // It was let go as an instance that is no node, and became one just then.
             sights.unknowable += 1;
@@ -231,7 +245,10 @@ impl Interrupted {
     /// Whether a batch pod may be ended now for the sake of what is left of the time.
     pub(super) fn is_last_moment(&self, truth: &Truth, pod: &Pod, at: Time) -> bool {
         let node = pod.node.as_ref().and_then(|name| truth.nodes.get(name));
-        let Some(instance) = node.and_then(|node| truth.instance_of(node)) else { return false };
+        // One whose node is gone has nothing to run on.
+        let Some(instance) = node.and_then(|node| truth.instance_of(node)) else {
+            return pod.node.is_some() && node.is_none();
+        };
         // Hooks are kept waiting for batch pods as long as they can be.
         self.is_last_moment_of(truth, &instance.id, pod, HOOKS_MAX, at)
     }

@@ -19,6 +19,7 @@
 //! | L1 | every run ends, and one that is blocked says by what | [`Checkers::finish`] |
 //! | L2 | when nothing befalls the cluster any more, there are no effects | [`rest`] |
 //! | L4 | nothing is left in a queue then | [`rest`] |
+//! | D1 | no instance that is there is shown as gone: the driver's promise | [`Checkers::shown`] |
 //!
 //! What is done in the name of interruptions is held to S1, S2, S3 and S5 as well, in the time that is left: [`interrupted`]; what the autoscaler does, to
 //! these and S4: [`scaled`].
@@ -50,17 +51,19 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use replank_model::delta::Delta;
 use replank_model::object::Object;
+use replank_model::object::cloud::NodeGroup;
 use replank_model::text::{InstanceId, RunId, Uid};
-use replank_model::time::Time;
+use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, QueueEffect};
+use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, PodTarget, QueueEffect};
 use replank_protocol::decision::{Decision, End};
-use replank_sim::{Observer, Sent, World};
+use replank_sim::{LATE_DELIVERY_MAX, Network, Observer, Sent, World};
 
 use crate::clusters::How;
 
-pub use promised::Promised;
+pub use promised::{Promised, Raced};
 pub(crate) use rest::ROLE;
 pub use sights::{Met, Sights};
 use truth::Truth;
@@ -92,6 +95,8 @@ pub struct Checkers {
     restarted: BTreeSet<(RunId, Uid)>,
     /// Whether the run is.
     is_over: bool,
+    /// How late things may be seen: see [`SEEN_WITHIN`].
+    seen_within: Span,
     found: Vec<Violation>,
 }
 
@@ -109,6 +114,10 @@ impl Observer for Watching {
 
     fn executed(&mut self, at: Time, sent: &Sent, _view: &View) {
         self.0.borrow_mut().executed(at, sent);
+    }
+
+    fn shown(&mut self, at: Time, delta: &Delta, view: &View) {
+        self.0.borrow_mut().shown(at, delta, view);
     }
 }
 
@@ -134,6 +143,7 @@ impl Checkers {
             scaled: scaled::Scaled::default(),
             restarted: BTreeSet::new(),
             is_over: false,
+            seen_within: SEEN_WITHIN,
             found: Vec::new(),
             promised,
             truth,
@@ -179,6 +189,21 @@ impl Checkers {
                 remains::Ended { promised, marks, truth, end, last }.check(&mut found);
             }
         }
+    }
+
+    /// A network comes between the run and everything else: what it is shown may be later than usual.
+    pub fn disturbed(&mut self, network: &Network) {
+        self.promised.disturbed();
+        if network.late_deliveries > 0 {
+            self.seen_within = SEEN_WITHIN + LATE_DELIVERY_MAX;
+            self.truth.seen_within = self.seen_within;
+        }
+    }
+
+    /// Somebody else has written something on a group between a check and the act of ours: which may be lost, or stay.
+    pub fn raced(&mut self, group: &NodeGroup, by: Raced) {
+        self.sights.met.insert(Met::Race);
+        self.promised.raced(group, by);
     }
 
     /// Something befalls an instance, by nobody's or somebody else's doing.
@@ -246,6 +271,16 @@ impl Checkers {
         self.capacity.turn_back(at, &self.promised, &self.truth);
         self.moves.turn_back();
         self.gate.turn_back();
+    }
+
+    /// Whoever is in charge is shown something. Late it may be, and untrue never: an id is not given twice, so what is shown as gone must be gone.
+    fn shown(&mut self, at: Time, delta: &Delta, view: &View) {
+        if let Delta::InstanceGone(id) = delta
+            && view.instances().contains_key(id)
+        {
+            let what = format!("instance {id} is shown as gone, and is there");
+            Found { at, list: &mut self.found }.broken(Promise::D1, what);
+        }
     }
 
     fn decided(&mut self, at: Time, decision: &Decision) {
@@ -317,6 +352,22 @@ impl Checkers {
     }
 
     fn executed(&mut self, at: Time, sent: &Sent) {
+        // Whoever acts now has decided some time ago: the command may have been held on its way.
+        self.truth.seen_within = self.seen_within + (at - sent.at);
+        self.found_executed(at, sent);
+        self.truth.seen_within = self.seen_within;
+    }
+
+    /// A pod was ended: it must be the one that the command names, and not another of its name.
+    fn is_the_pod(&mut self, at: Time, pod: &PodTarget) {
+        let other = self.truth.pods.get(&pod.key).filter(|known| known.meta.uid != pod.uid);
+        if other.is_some() {
+            let what = format!("pod {} is ended in the place of another of its name", pod.key);
+            Found { at, list: &mut self.found }.broken(Promise::S5, what);
+        }
+    }
+
+    fn found_executed(&mut self, at: Time, sent: &Sent) {
         self.sights.executed(sent);
         let is_interruption = **sent.command.run.text() == *interrupted::RUN;
         let is_autoscaler = **sent.command.run.text() == *scaled::RUN;
@@ -325,6 +376,14 @@ impl Checkers {
         }
         if !matches!(sent.result, Some((_, Ok(())))) {
             return;
+        }
+        if let Effect::Kubernetes(
+            KubernetesEffect::Evict { pod, .. }
+            | KubernetesEffect::DeletePod { pod, .. }
+            | KubernetesEffect::ForceDelete { pod, .. },
+        ) = &sent.command.effect
+        {
+            self.is_the_pod(at, pod);
         }
         self.marks.executed(&self.truth, sent, &mut Found { at, list: &mut self.found });
         if is_interruption {

@@ -29,7 +29,8 @@ impl Moves {
         }
         let Some(name) = &pod.node else { return };
         let is_cordoned = truth.nodes.get(name).is_none_or(|node| node.spec.unschedulable);
-        if !promised.old.contains(name) {
+        let instance = truth.nodes.get(name).and_then(|node| truth.instance_of(node));
+        if !promised.old.contains(name) && !instance.is_some_and(|one| promised.is_of_others(one)) {
             found.broken(Promise::S5, format!("pod {} is moved off {name}, which stays", pod.meta.key()));
         } else if !is_cordoned {
             found

@@ -36,6 +36,8 @@ pub enum Promise {
     L2,
     /// Queues.
     L4,
+    /// What the driver shows is true.
+    D1,
 }
 
 /// A promise that was broken.

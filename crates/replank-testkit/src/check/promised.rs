@@ -7,7 +7,7 @@ use replank_facts::plan::{
     Singletons,
 };
 use replank_model::int_or_string::IntOrString;
-use replank_model::object::cloud::{GroupSize, Instance, NodeGroup};
+use replank_model::object::cloud::{GroupSize, Instance, NodeGroup, TemplateVersion};
 use replank_model::selector::Selector;
 use replank_model::text::{GroupName, InstanceId, NodeName};
 use replank_model::time::{Span, Time};
@@ -17,6 +17,8 @@ use replank_protocol::policy::StuckAction;
 /// Within this time an autoscaler has written down what it has added to a group that a run has in hand: it looks every ten seconds, at what it sees
 /// some seconds late.
 const ADOPTED_WITHIN: Span = Span::from_secs(60);
+/// The same where what it writes may be lost a few times: each time it is not repeated for two minutes and a half.
+const ADOPTED_AT_LAST: Span = Span::from_minutes(10);
 
 /// See the module's page.
 #[derive(Clone, Debug)]
@@ -58,6 +60,14 @@ pub struct Promised {
     budget: Budget,
     /// Sizes that groups had to have shortly before, since an autoscaler added to them or took from them.
     lately: Vec<(Time, GroupName, GroupSize)>,
+    /// How long a command may be held on its way: a mark says when it was decided on, which is earlier than when it was laid.
+    pub(super) held_within: Span,
+    /// Within which time an autoscaler has written down what it has added.
+    adopted_within: Span,
+    /// What others have made of groups.
+    raised: BTreeMap<GroupName, Raised>,
+    /// What nodes were made from before the run.
+    former: BTreeMap<GroupName, TemplateVersion>,
     /// Whether somebody keeps the number of nodes to what is needed.
     pub(super) is_scaled: bool,
     /// How long an instance is kept after its node was taken out of load balancers, where that is asked for.
@@ -93,7 +103,74 @@ impl Family {
     }
 }
 
+/// How long a command lives.
+const HELD_MAX: Span = Span::from_secs(60);
+
+/// What somebody else writes on a group between a check and the act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Raced {
+    /// A tag, or a version of the launch template: nothing that a run promises anything about.
+    Aside,
+    /// The maximum is raised by one.
+    Max,
+    /// One instance more is wanted, and the maximum raised where that takes it.
+    Desired,
+}
+
+/// What others have made of a group's size at most: it is left to them where it is not lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Raised {
+    pub(super) max: u32,
+    pub(super) desired: u32,
+}
+
+impl Raised {
+    /// The bounds within which others may have left a size that was `before`.
+    pub(super) fn bounds(self, before: GroupSize) -> GroupSize {
+        GroupSize { max: before.max.max(self.max), desired: before.desired.max(self.desired), ..before }
+    }
+
+    /// Whether a size is one, or one that others may have made of it.
+    pub(super) fn may_make(self, before: GroupSize, size: GroupSize) -> bool {
+        let most = self.bounds(before);
+        size.min == before.min
+            && (before.max..=most.max).contains(&size.max)
+            && (before.desired..=most.desired).contains(&size.desired)
+    }
+}
+
 impl Promised {
+    /// What is written may be lost.
+    pub(super) fn disturbed(&mut self) {
+        self.adopted_within = ADOPTED_AT_LAST;
+        self.held_within = HELD_MAX;
+    }
+
+    /// Somebody else writes a size on a group.
+    pub(super) fn raced(&mut self, group: &NodeGroup, by: Raced) {
+        let (name, size) = (group.name.clone(), group.size);
+        let raised = self.raised.entry(name).or_default();
+        match by {
+            Raced::Aside => {}
+            Raced::Max => raised.max = raised.max.max(size.max),
+            Raced::Desired => {
+                raised.max = raised.max.max(size.max);
+                raised.desired = raised.desired.max(size.desired);
+            }
+        }
+    }
+
+    /// What others have made of a group at most.
+    pub(super) fn raised(&self, group: &GroupName) -> Raised {
+        self.raised.get(group).copied().unwrap_or_default()
+    }
+
+    /// Whether a node came up because others wanted one more, before the run changed what nodes are made from: it is to go, too.
+    pub(super) fn is_of_others(&self, instance: &Instance) -> bool {
+        self.raised(&instance.group).desired > 0
+            && self.former.get(&instance.group) == Some(&instance.template)
+    }
+
     /// What holds where an instance of a group is lost.
     pub(super) fn limits_of(&self, group: &GroupName) -> Option<Limits> {
         let family = self.family.as_ref().filter(|family| family.before.contains_key(group));
@@ -123,6 +200,11 @@ impl Promised {
     pub(super) fn resized(&mut self, at: Time, group: &GroupName, by: i64) {
         let Some(limits) = self.groups.get_mut(group) else { return };
         let before = limits.before;
+        // What others have made of it moves along.
+        if let Some(raised) = self.raised.get_mut(group).filter(|raised| raised.desired > 0) {
+            raised.desired = u32::try_from((i64::from(raised.desired) + by).max(0)).expect("few");
+            raised.max = raised.max.max(raised.desired);
+        }
         self.lately.push((at, group.clone(), before));
         let desired = u32::try_from((i64::from(before.desired) + by).max(0)).expect("few");
         let next = Limits::within(&self.budget, GroupSize { desired, ..before }, limits.kept);
@@ -146,8 +228,18 @@ impl Promised {
     /// What a group's tag may say of its size: what it had to have until just now, too, for the autoscaler writes down what it has added when that
     /// is seen.
     pub(super) fn may_be_written(&self, at: Time, group: &GroupName, before: GroupSize) -> Vec<String> {
-        let lately = self.lately.iter().filter(|(then, of, _)| of == group && *then + ADOPTED_WITHIN >= at);
-        let sizes = lately.map(|(_, _, size)| *size).chain([before]);
+        let lately =
+            self.lately.iter().filter(|(then, of, _)| of == group && *then + self.adopted_within >= at);
+        let raised = self.raised(group);
+        let ours: Vec<GroupSize> = lately.map(|(_, _, size)| *size).chain([before]).collect();
+        let sizes = ours.into_iter().flat_map(|size| {
+            let most = raised.bounds(size);
+            let maxima = (size.max..=most.max).map(move |max| GroupSize { max, ..size });
+            let all = maxima.flat_map(move |size| {
+                (size.desired..=most.desired).map(move |desired| GroupSize { desired, ..size })
+            });
+            all.collect::<Vec<_>>()
+        });
         sizes.map(|size| format!("{}/{}/{}", size.min, size.max, size.desired)).collect()
     }
 
@@ -220,6 +312,10 @@ impl Promised {
             instances: view.instances().keys().cloned().collect(),
             budget: plan.budget.clone(),
             lately: Vec::new(),
+            held_within: Span::ZERO,
+            adopted_within: ADOPTED_WITHIN,
+            raised: BTreeMap::new(),
+            former: view.groups().iter().map(|(name, group)| (name.clone(), group.current)).collect(),
             is_scaled: false,
             kept: plan.care.load_balancer.exclude.then_some(plan.care.load_balancer.deregistration_delay),
         }

@@ -14,7 +14,7 @@ use replank_sim::Sent;
 
 use super::sights::{Met, Sights};
 use super::truth::Truth;
-use super::{Found, Promise, Promised, SEEN_WITHIN};
+use super::{Found, Promise, Promised};
 
 /// In whose name nodes are added and taken away.
 pub(super) const RUN: &str = "autoscaler";
@@ -57,9 +57,11 @@ impl Scaled {
                 sights.met.insert(Met::NodesAdded);
                 promised.resized(found.at, group, i64::from(to.desired) - i64::from(from.desired));
             }
-            Effect::Group(GroupEffect::Terminate { group, expected, replacement, .. }) => {
+            Effect::Group(GroupEffect::Terminate { instance, group, expected, replacement }) => {
                 sights.met.insert(Met::NodesTaken);
-                if *replacement == Replacement::Decrement {
+                // One that is on its way out already takes no place with it.
+                let was_counted = truth.instances.get(instance).is_some_and(|one| one.is_counted());
+                if *replacement == Replacement::Decrement && was_counted {
                     promised.resized(found.at, group, -1);
                 }
                 if let Some(node) = expected.node() {
@@ -80,7 +82,7 @@ impl Scaled {
     fn touched(&self, truth: &Truth, node: &NodeTarget, sent: &Sent, does: &str, found: &mut Found<'_>) {
         let instance = truth.nodes.get(&node.name).and_then(|node| truth.instance_of(node));
         let Some(group) = instance.map(|instance| &instance.group) else { return };
-        if self.held.get(group).is_some_and(|since| *since + SEEN_WITHIN < sent.at) {
+        if self.held.get(group).is_some_and(|since| *since + truth.seen_within < sent.at) {
             let name = &node.name;
             found.broken(
                 Promise::S4,

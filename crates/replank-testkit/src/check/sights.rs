@@ -49,6 +49,8 @@ pub enum Met {
     NodesAdded,
     /// It took a node away.
     NodesTaken,
+    /// Somebody wrote between a check and the act.
+    Race,
 }
 
 /// Counts of what was seen.

@@ -35,14 +35,15 @@ pub(super) fn check(promised: &Promised, truth: &Truth, group: &NodeGroup, found
         found.broken(Promise::S4, format!("group {name} wants more than its maximum: {size}"));
     }
     let surge = limits.surge + limits.kept;
-    if size.max > before.max + surge || size.desired > before.desired + surge {
+    let most = promised.raised(name).bounds(before);
+    if size.max > most.max + surge || size.desired > most.desired + surge {
         found.broken(
             Promise::S4,
             format!("group {name} is {size}, was {before}, and may be raised by {surge}"),
         );
     }
     let written = promised.may_be_written(found.at, name, before);
-    let is_raised = size.max > before.max || size.desired > before.desired;
+    let is_raised = size.max > most.max || size.desired > most.desired;
     let tag = group.tags.value(ORIGINAL).map(said);
     if is_raised && !tag.is_some_and(|tag| written.iter().any(|one| one == tag)) {
         found.broken(
@@ -169,10 +170,11 @@ pub(super) fn finish(
         // More than before are in use: that is said, and the tag stays. What the plan keeps for a way back is wanted beside what was there before, be
         // all of that alive at the moment or not: one of the others may just have been taken away, and the group launches another for it.
         let alive = truth.seen_alive(name, found.at);
-        let more = size.desired.saturating_sub(before.desired);
+        let others = promised.raised(name);
+        let more = size.desired.saturating_sub(others.bounds(before).desired);
         let is_kept = more > 0 && more <= retained(truth, name);
         let is_excused = is_said && (alive > before.desired as usize || is_kept);
-        if size != before && !is_excused {
+        if !others.may_make(before, size) && !is_excused {
             found.broken(
                 Promise::S4,
                 format!("group {name} ends as {size} and was {before} ({alive} instances)"),

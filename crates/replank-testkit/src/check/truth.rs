@@ -14,7 +14,7 @@ use replank_model::object::workload::{
     DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet,
 };
 use replank_model::text::{GroupName, InstanceId, Namespace, NodeName, Uid};
-use replank_model::time::Time;
+use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 
 use super::SEEN_WITHIN;
@@ -40,11 +40,13 @@ pub(super) struct Truth {
     pub(super) instances: BTreeMap<InstanceId, Arc<Instance>>,
     /// When instances of groups came to their end.
     fallen: BTreeMap<InstanceId, (GroupName, Time)>,
+    /// What happened within this time nobody can know of yet who acts now.
+    pub(super) seen_within: Span,
 }
 
 impl Truth {
     pub(super) fn of(view: &View) -> Self {
-        let mut truth = Self::default();
+        let mut truth = Self { seen_within: SEEN_WITHIN, ..Self::default() };
         for change in view.as_changes() {
             truth.apply(Time::from_millis(0), &change);
         }
@@ -131,18 +133,18 @@ impl Truth {
 
     /// Whether nothing has happened to the pods of a node that somebody may not have seen yet.
     pub(super) fn is_quiet(&self, node: &NodeName, at: Time) -> bool {
-        self.touched.get(node).is_none_or(|touched| *touched + SEEN_WITHIN < at)
+        self.touched.get(node).is_none_or(|touched| *touched + self.seen_within < at)
     }
 
     /// Whether an instance was alive until a moment that nobody can know of yet.
     pub(super) fn fell_lately(&self, id: &InstanceId, at: Time) -> bool {
-        self.fallen.get(id).is_some_and(|(_, fell)| *fell + SEEN_WITHIN >= at)
+        self.fallen.get(id).is_some_and(|(_, fell)| *fell + self.seen_within >= at)
     }
 
     /// Instances of a group that are alive, or were until a moment that nobody can know of yet.
     pub(super) fn seen_alive(&self, group: &GroupName, at: Time) -> usize {
         let alive = self.instances.values().filter(|one| one.group == *group && one.state.is_alive());
-        let lately = self.fallen.values().filter(|(of, fell)| of == group && *fell + SEEN_WITHIN >= at);
+        let lately = self.fallen.values().filter(|(of, fell)| of == group && *fell + self.seen_within >= at);
         alive.count() + lately.count()
     }
 

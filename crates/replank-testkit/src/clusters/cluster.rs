@@ -5,6 +5,7 @@ use replank_facts::plan::Plan;
 use replank_model::object::cloud::{Instance, NodeGroup};
 use replank_model::time::Time;
 use replank_oracle::sched_random::Random;
+use replank_sim::{DriverBug, Network};
 use serde_json::Value;
 
 use super::elastic::Elastic;
@@ -31,6 +32,12 @@ pub struct Cluster {
     pub troubles: Vec<Trouble>,
     /// Load, and instances that are taken away, where there is any.
     pub elastic: Option<Elastic>,
+    /// What comes between the run and everything else, if anything does.
+    pub network: Option<Network>,
+    /// Whether somebody puts a pod on a node, past the scheduler, when its instance is about to be ended.
+    pub has_intruder: bool,
+    /// What the driver does wrong, where a bug is planted in it.
+    pub driver_bug: Option<DriverBug>,
 }
 
 /// Somebody who acts on the cluster while it is rolled, and knows nothing of the roll.

@@ -5,6 +5,7 @@
 use replank_model::object::cloud::{LifecycleHook, Transition};
 use replank_model::object::meta::Key;
 use replank_model::time::Span;
+use replank_sim::TERMINATION_HOOK;
 use replank_sim::script::Delivery;
 use serde_json::{Value, json};
 
@@ -20,6 +21,9 @@ const ELASTIC: u64 = 0x656c_6173_7469_6300;
 const FAULTS_MINUTES: u64 = 90;
 /// Of a hundred groups so many have a termination hook.
 const HOOKED: u64 = 40;
+/// Of a hundred of those so many are managed by EKS.
+const MANAGED: u64 = 20;
+const MANAGED_STREAM: u64 = 0x6d61_6e61_6765_6400;
 /// Of a hundred clusters the events of so many are lost for a while.
 const LOSES: u64 = 12;
 
@@ -48,6 +52,7 @@ impl Cluster {
                     vec![LifecycleHook { name: "drain".into(), at: Transition::Terminating, timeout }];
             }
         }
+        manage(&mut cluster);
         let (autoscalers, curves) = autoscalers(random, &cluster.manifests);
         cluster.manifests.extend(autoscalers);
         let mut strikes: Vec<Strike> = (0..1 + random.below(5)).map(|_| strike(random)).collect();
@@ -56,6 +61,16 @@ impl Cluster {
         let autoscaler = random.percent(SCALED).then(|| flags(random));
         cluster.elastic = Some(Elastic { curves, strikes, queue, autoscaler });
         cluster
+    }
+}
+
+/// Some of the groups with a hook are EKS's managed ones, and the hook is EKS's. Drawn from a stream of its own.
+fn manage(cluster: &mut Cluster) {
+    let mut random = Random::new(cluster.seed ^ MANAGED_STREAM);
+    let hooks = cluster.groups.iter_mut().flat_map(|group| &mut group.hooks);
+    for hook in hooks.filter(|_| random.percent(MANAGED)) {
+        hook.name = TERMINATION_HOOK.into();
+        hook.timeout = Span::from_minutes(30);
     }
 }
 

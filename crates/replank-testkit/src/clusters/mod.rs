@@ -10,6 +10,7 @@ mod care;
 mod cluster;
 mod elastic;
 mod elasticity;
+mod network;
 mod nodes;
 mod plan;
 mod trouble;
@@ -64,9 +65,18 @@ impl Cluster {
             neighbour,
             troubles: Vec::new(),
             elastic: None,
+            network: None,
+            has_intruder: false,
+            driver_bug: None,
         };
         trouble::draw(&mut cluster, &fleet);
         cluster
+    }
+
+    /// The same cluster, in most cases behind a network that loses, delays and throttles.
+    #[must_use]
+    pub fn disturbed(self) -> Self {
+        Self { network: network::draw(self.seed), ..self }
     }
 
     /// The cluster of a seed, its chosen nodes to be moved into another group: a new one, or one of those that are not

@@ -11,7 +11,7 @@ use replank_core::Core;
 use replank_facts::plan::{BlockingFindings, Health, OnFailure, Singletons};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
-use replank_model::object::cloud::{GroupSize, Instance, Lifecycle, Transition};
+use replank_model::object::cloud::{GroupSize, Instance, Lifecycle, LifecycleHook, Transition};
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, NodeName, RunId};
@@ -31,7 +31,7 @@ use replank_protocol::mark;
 use replank_protocol::owner::Owner;
 use replank_protocol::policy::StuckAction;
 use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
-use replank_sim::{ImageFault, ImageName};
+use replank_sim::{ImageFault, ImageName, TERMINATION_HOOK};
 use serde_json::json;
 
 use super::{Cores, everything};
@@ -83,6 +83,8 @@ pub enum Bug {
     KeptTags,
     /// A hook lets an instance go that others take away, with pods on it.
     EarlyRelease,
+    /// The action of EKS's own hook is completed.
+    ForeignHook,
     /// A pod is deleted for the sake of an interruption, while there is time to move it.
     EarlyRescue,
     /// A node that may be taken away is let go of while its pods can still be moved.
@@ -97,7 +99,7 @@ pub enum Bug {
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::PlainDelete,
         Self::EarlyEnd,
         Self::EarlyBatch,
@@ -119,6 +121,7 @@ impl Bug {
         Self::Endless,
         Self::KeptTags,
         Self::EarlyRelease,
+        Self::ForeignHook,
         Self::EarlyRescue,
         Self::EarlyLetGo,
         Self::KeptMarks,
@@ -131,6 +134,7 @@ impl Bug {
     pub fn cluster(self, seed: u64) -> Cluster {
         let mut cluster = match self {
             Self::EarlyRelease
+            | Self::ForeignHook
             | Self::EarlyRescue
             | Self::EarlyLetGo
             | Self::KeptMarks
@@ -164,9 +168,11 @@ impl Bug {
     /// In whose name it is done.
     fn run(self) -> RunId {
         match self {
-            Self::EarlyRelease | Self::EarlyRescue | Self::EarlyLetGo | Self::KeptMarks => {
-                RunId::from("interruptions")
-            }
+            Self::EarlyRelease
+            | Self::ForeignHook
+            | Self::EarlyRescue
+            | Self::EarlyLetGo
+            | Self::KeptMarks => RunId::from("interruptions"),
             Self::Meddler | Self::Thrift => RunId::from("autoscaler"),
             Self::PlainDelete
             | Self::EarlyEnd
@@ -208,6 +214,13 @@ impl Bug {
                 plan.care.blocking_findings = BlockingFindings::Refuse;
                 cluster.manifests.push(json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
                     "metadata": {"name": "never", "namespace": "shop"}, "spec": {"selector": {}, "maxUnavailable": 0}}));
+            }
+            Self::ForeignHook => {
+                for group in &mut cluster.groups {
+                    let timeout = Span::from_minutes(30);
+                    let name = TERMINATION_HOOK.into();
+                    group.hooks = vec![LifecycleHook { name, at: Transition::Terminating, timeout }];
+                }
             }
             Self::EarlyLetGo | Self::KeptMarks => {
                 // No group holds what is only likely to be taken away.
@@ -251,6 +264,7 @@ impl Bug {
             | Self::EarlyTarget
             | Self::WantsLess
             | Self::EarlyRelease
+            | Self::ForeignHook
             | Self::EarlyLetGo
             | Self::WrongInstance => Promise::S5,
             Self::Twice => Promise::S6,
@@ -337,6 +351,7 @@ impl Buggy {
             }
             Bug::KeptTags => self.keep_tags(decision),
             Bug::EarlyRelease => self.release_early(decision),
+            Bug::ForeignHook => self.release_foreign(),
             Bug::EarlyRescue => self.rescue_early(decision),
             Bug::EarlyLetGo => self.released_early(decision),
             Bug::Meddler => self.meddle(now, decision),
@@ -581,6 +596,17 @@ impl Buggy {
                 let action = Action { group, hook: hook.name.clone(), instance, token: None, to: Place::Ec2 };
                 self.wrongs.push(Effect::Group(GroupEffect::CompleteAction { action, expected: None }));
             }
+        }
+    }
+
+    /// Instances that EKS's hook holds.
+    fn release_foreign(&mut self) {
+        let held = self.core.view().instances().values();
+        for one in held.filter(|one| one.lifecycle == Lifecycle::TerminatingWait) {
+            let (group, instance) = (one.group.clone(), one.id.clone());
+            let action =
+                Action { group, hook: TERMINATION_HOOK.into(), instance, token: None, to: Place::Ec2 };
+            self.wrongs.push(Effect::Group(GroupEffect::CompleteAction { action, expected: None }));
         }
     }
 

@@ -8,7 +8,7 @@ use replank_model::view::View;
 use replank_protocol::command::{CommandKey, Effect};
 use replank_protocol::decision::End;
 use replank_protocol::waiting::Waiting;
-use replank_sim::TraceHash;
+use replank_sim::{Mishaps, TraceHash};
 
 use crate::check::{Sights, Violation};
 use crate::clusters::Neighbour;
@@ -30,6 +30,10 @@ pub struct Trial {
     pub sights: Sights,
     /// Evictions of others that a budget refused.
     pub refused_of_others: usize,
+    /// What the network did.
+    pub mishaps: Mishaps,
+    /// How often a planted driver bug acted, where that can be told.
+    pub wrongs: usize,
     /// Everything that happened, in one number.
     pub trace: TraceHash,
     /// Commands in order: when each was given, its key, what it was.

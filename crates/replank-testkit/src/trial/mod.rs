@@ -4,6 +4,7 @@ pub mod bugs;
 mod cores;
 pub mod forget;
 mod neighbour;
+mod racer;
 mod rest;
 mod strike;
 mod table;
@@ -29,6 +30,7 @@ pub use table::{Floor, Table};
 use crate::check::{Checkers, Promised, Watching};
 use crate::clusters::{BEGIN, Cluster, SETTLED};
 use neighbour::Acts;
+use racer::{Intruder, Racer};
 
 use cores::everything;
 pub use cores::{Cores, Trial};
@@ -135,8 +137,17 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
     let cores = Cores { plan: cluster.plan.clone(), options, interruptions, autoscaler };
     let core = cores.fresh();
     world.put_in_charge(pilot(cores, core));
+    if let Some(bug) = cluster.driver_bug {
+        world.plant(bug);
+    }
+    if let Some(network) = cluster.network {
+        world.disturb(network);
+        checkers.borrow_mut().disturbed(&network);
+    }
     let nodes = world.view().nodes.len();
     let mut acts = Acts::of(cluster, start);
+    let mut intruder = cluster.has_intruder.then(Intruder::default);
+    let mut racer = cluster.network.filter(|network| network.has_gaps).map(|_| Racer::of(cluster, start));
     if let Some(elastic) = &cluster.elastic {
         world.load(elastic.loads(start));
         world.stay_until(start + AGES);
@@ -156,6 +167,12 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
     };
     while world.end().is_none() && world.now() < limit && !is_loop(&world) && !is_enough() {
         acts.step(&mut world, limit);
+        if let Some(racer) = &mut racer {
+            racer.look(&mut world, &checkers);
+        }
+        if let Some(intruder) = &mut intruder {
+            intruder.look(&mut world);
+        }
     }
     let last = world.decision().cloned().unwrap_or_default();
     checkers.borrow_mut().finish(world.now(), world.end(), &last);
@@ -172,6 +189,8 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
         violations: checkers.found().to_vec(),
         sights: checkers.sights().clone(),
         refused_of_others: acts.refused,
+        mishaps: world.mishaps(),
+        wrongs: world.wrongs(),
         trace: world.trace_hash(),
         commands: world
             .commands()

@@ -80,6 +80,14 @@ impl Table {
             ("an autoscaler that scaled", sights.met.contains(&Met::Rescaled)),
             ("nodes that the autoscaler added", sights.met.contains(&Met::NodesAdded)),
             ("nodes that the autoscaler took away", sights.met.contains(&Met::NodesTaken)),
+            ("a lost request", trial.mishaps.lost_requests > 0),
+            ("a lost answer", trial.mishaps.lost_answers > 0),
+            ("a late answer", trial.mishaps.late_answers > 0),
+            ("a throttled command", trial.mishaps.throttled > 0),
+            ("a throttled command that was given up", trial.mishaps.given_up > 0),
+            ("a late delivery", trial.mishaps.late_deliveries > 0),
+            ("a partial poll", trial.mishaps.partial_polls > 0),
+            ("a write between check and act", sights.met.contains(&Met::Race)),
         ];
         for (what, seen) in seen {
             *self.saw.entry(what).or_default() += usize::from(seen);

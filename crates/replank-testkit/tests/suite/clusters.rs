@@ -27,7 +27,7 @@ const FOUND: [u64; 20] = [
 /// Threads: rehearsals share nothing.
 const THREADS: usize = 2;
 /// What the clusters must be hard enough for.
-const FLOORS: [Floor; 10] = [
+const FLOORS: [Floor; 16] = [
     Floor { what: "a refused eviction of ours", percent: 30 },
     Floor { what: "a batch wait", percent: 30 },
     Floor { what: "a pending pod", percent: 30 },
@@ -38,6 +38,12 @@ const FLOORS: [Floor; 10] = [
     Floor { what: "a gate that was passed", percent: 2 },
     Floor { what: "a way back", percent: 6 },
     Floor { what: "ended: refused", percent: 1 },
+    Floor { what: "a lost request", percent: 30 },
+    Floor { what: "a lost answer", percent: 30 },
+    Floor { what: "a late answer", percent: 20 },
+    Floor { what: "a throttled command", percent: 20 },
+    Floor { what: "a late delivery", percent: 30 },
+    Floor { what: "a write between check and act", percent: 30 },
 ];
 
 /// What the clusters under load must be hard enough for.
@@ -60,11 +66,13 @@ fn no_random_cluster_breaks_a_promise() {
     match setting("REPLANK_SEED") {
         Some(seed) if setting("REPLANK_MOVES").is_some() => {
             if let Some(cluster) = Cluster::moving(seed) {
-                show(&trial::run(&cluster));
+                show(&trial::run(&cluster.disturbed()));
             }
         }
-        Some(seed) if setting("REPLANK_ELASTIC").is_some() => show(&trial::run(&Cluster::elastic(seed))),
-        Some(seed) => show(&trial::run(&Cluster::of(seed))),
+        Some(seed) if setting("REPLANK_ELASTIC").is_some() => {
+            show(&trial::run(&Cluster::elastic(seed)));
+        }
+        Some(seed) => show(&trial::run(&Cluster::of(seed).disturbed())),
         None => roll_all(setting("REPLANK_CLUSTERS").unwrap_or(CLUSTERS)),
     }
 }
@@ -107,7 +115,7 @@ fn roll_all(clusters: u64) {
             }
             let moving =
                 if !is_elastic_only && seed <= clusters / MOVING { Cluster::moving(seed) } else { None };
-            for trial in moving.iter().map(trial::run) {
+            if let Some(trial) = moving.map(|cluster| trial::run(&cluster.disturbed())) {
                 moved.fetch_add(1, Ordering::Relaxed);
                 done.fetch_add(u64::from(trial.end == Some(End::Done)), Ordering::Relaxed);
                 if let Some(violation) = trial.violations.first() {
@@ -126,7 +134,7 @@ fn roll_all(clusters: u64) {
             if is_elastic_only {
                 continue;
             }
-            let trial = trial::run(&Cluster::of(seed));
+            let trial = trial::run(&Cluster::of(seed).disturbed());
             let mut results = results.lock().expect("a thread that panics ends the test");
             results.0.add(&trial);
             if !trial.violations.is_empty() {

@@ -3,6 +3,7 @@
 mod autoscaler_bugs;
 mod clusters;
 mod crash;
+mod driver_bugs;
 mod elastic;
 mod interruption_bugs;
 mod interruptions;

@@ -156,6 +156,11 @@ fn an_instance_that_a_hook_lets_go_with_pods_on_it_is_caught() {
 }
 
 #[test]
+fn the_completion_of_a_hook_of_eks_is_caught() {
+    is_caught(Bug::ForeignHook, 16);
+}
+
+#[test]
 fn a_pod_that_is_deleted_while_it_could_be_moved_off_an_interrupted_instance_is_caught() {
     is_caught(Bug::EarlyRescue, 11);
 }

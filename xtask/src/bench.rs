@@ -110,7 +110,7 @@ fn example(arguments: &[String]) -> Result<()> {
         .args(arguments)
         .current_dir(crate::root())
         .status()
-        .context("cargo cannot be run")?;
+        .context("cannot run cargo")?;
     if !ran.success() {
         bail!("the example bench failed: {}", arguments.join(" "));
     }
@@ -148,7 +148,7 @@ fn build() -> Result<PathBuf> {
         .args(["build", "--release", "--package", "replank", "--locked"])
         .current_dir(crate::root())
         .status()
-        .context("cargo cannot be run")?;
+        .context("cannot run cargo")?;
     if !built.success() {
         bail!("the release build failed");
     }

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
     }
     if !stale.is_empty() {
-        bail!("the output in {} is not what the program prints: run `cargo xtask docs`", stale.join(", "));
+        bail!("the output in {} is outdated: run `cargo xtask docs`", stale.join(", "));
     }
     Ok(())
 }
@@ -85,7 +85,7 @@ fn build() -> Result<PathBuf> {
         .args(["build", "--package", "replank", "--locked", "--quiet"])
         .current_dir(crate::root())
         .status()
-        .context("cargo cannot be run")?;
+        .context("cannot run cargo")?;
     if !built.success() {
         bail!("the build failed");
     }

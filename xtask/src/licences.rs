@@ -62,7 +62,7 @@ impl Allowed {
         }
         if allowed.licences.is_empty() || allowed.registries.is_empty() || allowed.banned.is_empty() {
             bail!(
-                "deny.toml has no licences.allow, sources.allow-registry or bans.deny of the form that this understands"
+                "deny.toml has no licences.allow, sources.allow-registry or bans.deny in the expected form"
             );
         }
         Ok(allowed)
@@ -75,7 +75,7 @@ impl Allowed {
         match package["license"].as_str() {
             Some(licence) if self.allows(licence) => {}
             Some(licence) => problems.push(format!("{name} {version}: licence {licence}")),
-            None => problems.push(format!("{name} {version}: it names no licence")),
+            None => problems.push(format!("{name} {version}: no licence given")),
         }
         if let Some(source) = package["source"].as_str() {
             let registry = source.strip_prefix("registry+");

@@ -4,7 +4,7 @@ use replank_facts::finding::Severity;
 use replank_facts::plan::{Plan, RunOptions};
 use replank_model::text::Text;
 use replank_model::view::View;
-use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{RunEnd, Subject, Waiting, WaitingOn};
 
 use crate::check;
 
@@ -17,7 +17,10 @@ pub fn blocking(view: &View, plan: &Plan, options: &RunOptions) -> Vec<Waiting> 
         .map(|finding| {
             let what = Subject::Object(Text::from(finding.object.to_string()));
             let rule = Text::from(finding.rule.id());
-            Waiting { what, on: WaitingOn::Finding { rule, reason: Text::from(&*finding.reason) } }
+            Waiting {
+                what,
+                on: WaitingOn::RunEnd(RunEnd::Finding { rule, reason: Text::from(&*finding.reason) }),
+            }
         })
         .collect();
     waiting.sort_by(|a, b| a.what.cmp(&b.what));

@@ -6,7 +6,7 @@ use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
 use replank_protocol::command::{Command, CommandKey, Effect};
 use replank_protocol::decision::Decision;
-use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{RunWait, Subject, Waiting, WaitingOn};
 
 use crate::sent::{COMMAND_LIFE, Offer, Sent};
 
@@ -60,7 +60,7 @@ impl DecisionBuilder {
         effect: Effect,
     ) -> Wish {
         let (wish, on) = self.offer(sent, &what, key, effect);
-        self.wait(subject, on.unwrap_or(WaitingOn::Effect { what }));
+        self.wait(subject, on.unwrap_or(WaitingOn::Run(RunWait::Effect { what })));
         wish
     }
 

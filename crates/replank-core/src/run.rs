@@ -24,7 +24,7 @@ use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::{self, Begun, Halted};
 use replank_protocol::record::{RunRecord, key as record_key};
-use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{RollEnd, RunWait, Subject, Waiting, WaitingOn};
 
 /// What keeps a run from beginning, found in what was observed: one reason per object, in order. It is asked where the plan refuses to begin with
 /// blocking findings (promise S9); the rules themselves belong to whoever advises.
@@ -203,7 +203,7 @@ impl Run {
             )));
             if decision.end.is_some() && account.sent.is_under_way(now, &key) {
                 account.sent.keep(&key.0);
-                let on = WaitingOn::Effect { what: Text::from("record of the run") };
+                let on = WaitingOn::Run(RunWait::Effect { what: Text::from("run record") });
                 decision.waiting.push(Waiting { what: Subject::Run, on });
                 decision.wake_at = Some(now + COMMAND_LIFE);
                 decision.end = None;
@@ -297,7 +297,7 @@ impl Run {
         };
         let options = RunOptions { started: halted.unwrap_or(now), ..self.options.clone() };
         // Bounds are given back on the way: where it ends well, they were in nobody's way.
-        let lasts = |waiting: &Waiting| !matches!(waiting.on, WaitingOn::Bounds { .. });
+        let lasts = |waiting: &Waiting| !matches!(waiting.on, WaitingOn::RollEnd(RollEnd::Bounds { .. }));
         let why = why.into_iter().filter(lasts).collect();
         Some(Back { roll: Roll::new(plan.into(), self.id_back(), options), why })
     }

@@ -12,7 +12,7 @@ use replank_model::text::{GroupName, NodeName, Text, Uid};
 use replank_model::time::{Span, Time};
 
 use replank_protocol::command::{Answer, Claim, CommandKey, Outcome, PodTarget, Refusal};
-use replank_protocol::waiting::WaitingOn;
+use replank_protocol::waiting::{RunWait, WaitingOn};
 
 /// How long a command may be carried out after it was sent: long enough for a busy API server, short enough that the View
 /// it was decided on is not far from the truth.
@@ -220,14 +220,16 @@ fn waits_on(entry: &Entry, refusal: &Refusal, at: Time) -> WaitingOn {
     match refusal {
         Refusal::Denied { webhook, message } => {
             let (webhook, message) = (webhook.clone(), message.clone());
-            WaitingOn::Denied { what, webhook, message, tries: entry.tries, at }
+            WaitingOn::Run(RunWait::Denied { what, webhook, message, tries: entry.tries, at })
         }
         Refusal::Budget { .. }
         | Refusal::Conflict { .. }
         | Refusal::Gone { .. }
         | Refusal::Mismatch { .. }
         | Refusal::Late
-        | Refusal::Failed { .. } => WaitingOn::Retry { what, message: Text::from(refusal.to_string()), at },
+        | Refusal::Failed { .. } => {
+            WaitingOn::Run(RunWait::Retry { what, message: Text::from(refusal.to_string()), at })
+        }
     }
 }
 
@@ -275,7 +277,11 @@ mod tests {
                 now,
                 Err(Refusal::Budget { message: "no".into(), retry_after_seconds: None }),
             ));
-            let on = WaitingOn::Retry { what: what.clone(), message: "no".into(), at: at(now + wait) };
+            let on = WaitingOn::Run(RunWait::Retry {
+                what: what.clone(),
+                message: "no".into(),
+                at: at(now + wait),
+            });
             assert_eq!(
                 sent.offer(at(now + wait - 1), &key(), &what, Claim::Nothing),
                 Offer::Later(at(now + wait), on)
@@ -313,7 +319,7 @@ mod tests {
         for tries in 1..=3 {
             assert_eq!(sent.offer(at(now), &key(), &what, Claim::Nothing), Offer::Send);
             sent.outcome(&answer(now, Err(Refusal::Denied { webhook: "w".into(), message: "no".into() })));
-            let Offer::Later(again, WaitingOn::Denied { tries: told, .. }) =
+            let Offer::Later(again, WaitingOn::Run(RunWait::Denied { tries: told, .. })) =
                 sent.offer(at(now), &key(), &what, Claim::Nothing)
             else {
                 panic!("it is tried again later")

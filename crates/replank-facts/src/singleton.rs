@@ -52,20 +52,25 @@ pub enum NoSurge {
 impl fmt::Display for NoSurge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Kind(kind) => write!(f, "a {kind} ends the old pod before it makes the new one"),
-            Self::MadeBy(owner) => write!(f, "it is made by {owner}, which may undo a restart"),
+            Self::Kind(kind) => write!(f, "a {kind} deletes the old pod before it creates the new one"),
+            Self::MadeBy(owner) => write!(f, "it is owned by {owner}, which may revert a restart"),
             Self::Paused => f.write_str("its rollouts are paused"),
-            Self::Recreate => f.write_str("its strategy is Recreate, which ends the old pod first"),
-            Self::NoSurge => f.write_str("its maxSurge is 0, so the old pod goes first"),
+            Self::Recreate => f.write_str("its strategy is Recreate, which deletes the old pod first"),
+            Self::NoSurge => f.write_str("its maxSurge is 0, so the old pod is deleted first"),
             Self::TakesAway(count) => {
-                write!(f, "its maxUnavailable comes to {count}, so old pods may go before new ones are Ready")
+                write!(
+                    f,
+                    "its maxUnavailable resolves to {count}, so old pods may be deleted before new ones are Ready"
+                )
             }
-            Self::Volume(claim) => write!(f, "its volume {claim} can be used on one node at a time"),
-            Self::UnknownClaim(claim) => write!(f, "its claim {claim} is not known"),
+            Self::Volume(claim) => write!(f, "its volume {claim} can be used by one node at a time"),
+            Self::UnknownClaim(claim) => write!(f, "its claim {claim} is not in the snapshot"),
             Self::HostPort(port) => {
-                write!(f, "its host port {port} is free once on each node, and there is one node for it")
+                write!(f, "it needs host port {port} on a second node, and only one node fits it")
             }
-            Self::Apart(key) => write!(f, "its anti-affinity allows one in each {key}, and there is one"),
+            Self::Apart(key) => {
+                write!(f, "its anti-affinity allows one pod per {key}, and there is only one")
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use replank_schedule::{Detail, Failure, Plugin, Reason};
 pub fn why(pod: &Pod, node: &Node, is_closed: bool, failure: &Failure, detail: &Detail) -> String {
     let own = match failure.plugin {
         Plugin::NodeUnschedulable if node.spec.unschedulable => Some("cordoned".to_owned()),
-        Plugin::NodeUnschedulable if is_closed => Some("left out by the question".to_owned()),
+        Plugin::NodeUnschedulable if is_closed => Some("excluded by the query".to_owned()),
         Plugin::TaintToleration => Some(taints(pod, node)),
         Plugin::NodeAffinity => Some(affinity(pod, node)),
         Plugin::NodePorts => {
@@ -82,8 +82,8 @@ fn affinity(pod: &Pod, node: &Node) -> String {
 
 fn has(node: &Node, key: &str) -> String {
     match node.meta.labels.value(key) {
-        Some(value) => format!("node has {value}"),
-        None => "node has no such label".to_owned(),
+        Some(value) => format!("the node has {value}"),
+        None => "the node does not have the label".to_owned(),
     }
 }
 
@@ -111,15 +111,18 @@ fn unmet_term(pod: &Pod, node: &Node) -> String {
 }
 
 fn resources(detail: &Detail) -> String {
-    let places = detail.pods_max.map(|max| format!("all {max} places for pods are taken"));
+    let places = detail.pods_max.map(|max| format!("the maximum of {max} pods is reached"));
     let shortages = detail.shortages.iter().map(|shortage| {
         let resource = &shortage.resource;
         let asks = rounded(resource, shortage.wanted);
         if shortage.wanted > shortage.capacity {
-            return format!("asks {asks} {resource}, the node has {}", rounded(resource, shortage.capacity));
+            return format!(
+                "requests {asks} {resource}, the node has {}",
+                rounded(resource, shortage.capacity)
+            );
         }
         let (free, all) = (rounded(resource, shortage.free), rounded(resource, shortage.capacity));
-        format!("asks {asks} {resource}, {free} of {all} free")
+        format!("requests {asks} {resource}, {free} of {all} free")
     });
     places.into_iter().chain(shortages).collect::<Vec<_>>().join("; ")
 }
@@ -131,8 +134,10 @@ fn spread(pod: &Pod, detail: &Detail) -> String {
     let texts = detail.skews.iter().filter_map(|skew| {
         let key = &hard.get(skew.constraint)?.topology_key;
         Some(match skew.skew {
-            Some(found) => format!("skew over {key} would be {found}, {} allowed", skew.max_skew),
-            None => format!("spread over {key}: node has no such label"),
+            Some(found) => {
+                format!("topology spread over {key}: skew would be {found}, maxSkew is {}", skew.max_skew)
+            }
+            None => format!("spread over {key}: the node does not have the label"),
         })
     });
     texts.collect::<Vec<_>>().join("; ")
@@ -145,10 +150,7 @@ fn apart(pod: &Pod, failure: &Failure, detail: &Detail) -> Option<String> {
     let affinity = pod.spec.affinity.as_deref()?;
     let terms = &affinity.pod_anti_affinity.as_ref()?.required;
     let keys = detail.apart.iter().filter_map(|at| Some(terms.get(*at)?.topology_key.to_string()));
-    Some(format!(
-        "anti-affinity: a pod it must not share {} with is there",
-        keys.collect::<Vec<_>>().join(", ")
-    ))
+    Some(format!("anti-affinity: another pod in the same {} conflicts", keys.collect::<Vec<_>>().join(", ")))
 }
 
 /// A taint as `kubectl` writes it.

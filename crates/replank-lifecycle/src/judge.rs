@@ -37,7 +37,7 @@ impl Measure {
             Product::Kubernetes => (row.stage(self.range.target), Confidence::High),
             Product::Named(name) => match self.products.get(name) {
                 Some(version) => (row.stage(*version), Confidence::High),
-                // Which version is installed is not known. What the newest has dropped is taken for gone.
+                // Which version is installed is not known. What the newest has removed count as removed.
                 None if row.removed.is_some() => (Stage::Removed, Confidence::Medium),
                 None if row.deprecated.is_some() => (Stage::Deprecated, Confidence::Medium),
                 None => (Stage::Served, Confidence::Medium),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::Command;
 use crate::noticed::Noticed;
-use crate::waiting::{Hope, Waiting, WaitingOn};
+use crate::waiting::{Hope, InterruptionWait, Waiting, WaitingOn};
 
 /// The result of one call of [`crate::engine::Engine::decide`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,7 +36,8 @@ impl Decision {
     pub fn before(self, next: Self, is_pressing: bool) -> Self {
         let is_moving = |waiting: &Waiting| {
             // What nobody knows may never be heard of.
-            waiting.on.hope() != Hope::None && !matches!(waiting.on, WaitingOn::Unregistered { .. })
+            waiting.on.hope() != Hope::None
+                && !matches!(waiting.on, WaitingOn::Interruption(InterruptionWait::Unregistered { .. }))
         };
         let is_open = is_pressing && self.waiting.iter().any(is_moving);
         let end = next.end.clone().filter(|_| !is_open);

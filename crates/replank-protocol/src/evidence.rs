@@ -50,13 +50,13 @@ pub struct NodeEvidence {
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { due, grace, finalizers, running, node, volumes } = self;
-        write!(f, "due at {due} (grace {grace})")?;
+        write!(f, "should have terminated by {due} (grace period {grace})")?;
         if *running > 0 {
-            write!(f, ", {running} of its containers still running")?;
+            write!(f, ", {running} container{} still running", if *running == 1 { "" } else { "s" })?;
         }
         match node {
             Some(node) => write!(f, "; {node}")?,
-            None => f.write_str("; its node is gone")?,
+            None => f.write_str("; its node no longer exists")?,
         }
         let list = |texts: &[Text]| texts.iter().map(|text| &**text).collect::<Vec<_>>().join(", ");
         match finalizers.as_slice() {
@@ -73,7 +73,7 @@ impl fmt::Display for NodeEvidence {
         let state = match ready {
             ConditionStatus::True => "Ready",
             ConditionStatus::False => "not Ready",
-            ConditionStatus::Unknown => "silent",
+            ConditionStatus::Unknown => "not reporting",
         };
         write!(f, "kubelet {kubelet} {state}")?;
         if let (Some(since), false) = (since, *ready == ConditionStatus::True) {

@@ -130,69 +130,72 @@ pub enum Hindrance {
 impl fmt::Display for Hindrance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Selector { why } => write!(f, "the new selector is none: {why}"),
+            Self::Selector { why } => write!(f, "the new selector is invalid: {why}"),
             Self::Template { selector } => {
                 write!(f, "the new selector {selector} does not match the labels of the new template")
             }
             Self::SameSelector => f.write_str("the selector stays the same: apply the manifest as it is"),
             Self::Owned { kind, name } => {
-                write!(f, "{kind} {name} makes it, and would make it again: change it there")
+                write!(f, "{kind} {name} owns it and would revert the change: change it there")
             }
             Self::Kept { keeper, state: Reconciliation::Unknown } => write!(
                 f,
-                "{keeper} keeps it, of which nothing is known: hold it, and show it among the objects"
+                "{keeper} manages it, but is not in the snapshot: suspend it and add it to the snapshot"
             ),
             Self::Kept { keeper, state: Reconciliation::Acting | Reconciliation::Paused } => {
-                write!(f, "{keeper} keeps it and would put it back: hold it first")
+                write!(f, "{keeper} manages it and would revert the change: suspend it first")
             }
             Self::Unselected { kind, key } => write!(
                 f,
-                "{kind} {key} selects its pods, and would not select the new ones: let the template keep those labels"
+                "{kind} {key} selects its pods but would not select the new ones: keep those labels in the template"
             ),
             Self::Size { bytes, limit } => {
-                write!(f, "its manifest is too long to be written down: {bytes} bytes, {limit} at most")
+                write!(f, "its manifest is too long to record: {bytes} bytes, the limit is {limit}")
             }
-            Self::NoSet => f.write_str("it has no ReplicaSet of its present template"),
+            Self::NoSet => f.write_str("it has no ReplicaSet with its current template"),
             Self::NotTakenOver { set, selector } => {
                 write!(f, "the new selector {selector} does not match the labels of ReplicaSet {set}")
             }
-            Self::OtherPods => f.write_str("the new template makes other pods"),
+            Self::OtherPods => f.write_str("the new template creates different pods"),
             Self::Rival { deployment, set } => {
-                write!(f, "Deployment {deployment} would take over ReplicaSet {set} meanwhile")
+                write!(f, "Deployment {deployment} would adopt ReplicaSet {set} meanwhile")
             }
             Self::Claim { claim } => {
                 write!(
                     f,
-                    "claim {claim} can be mounted by one node only, so pods beside these would wait for it"
+                    "claim {claim} can be mounted by one node only, so additional pods would wait for it"
                 )
             }
-            Self::Name { name } => write!(f, "there is another Deployment {name}, the name of the twin"),
+            Self::Name { name } => write!(f, "another Deployment already has the twin's name {name}"),
             Self::Record { name } => {
-                write!(f, "there is another ConfigMap {name}, in which it would be written down: rename that")
+                write!(f, "ConfigMap {name}, needed for the migration record, already exists: rename it")
             }
             Self::NoRollouts => write!(
                 f,
-                "there is no CustomResourceDefinition {ARGO_DEFINITION}: install Argo Rollouts first, or show it among the objects"
+                "CustomResourceDefinition {ARGO_DEFINITION} does not exist: install Argo Rollouts first, or add the definition to the snapshot"
             ),
-            Self::OldRollouts { asked: ScaleDown::Never } => {
-                f.write_str("its Argo Rollouts know no workloadRef: 1.0 and later do")
-            }
+            Self::OldRollouts { asked: ScaleDown::Never } => f.write_str(
+                "the cluster's Argo Rollouts does not support workloadRef: upgrade to 1.0 or later",
+            ),
             Self::OldRollouts { asked: asked @ (ScaleDown::OnSuccess | ScaleDown::Progressively) } => {
-                write!(f, "its Argo Rollouts know no scaleDown: {asked}: 1.7 and later do")
+                write!(
+                    f,
+                    "the cluster's Argo Rollouts does not support scaleDown: {asked}: upgrade to 1.7 or later"
+                )
             }
             Self::NoRolloutOf { kind } => {
-                write!(f, "Rollouts take the place of Deployments, not of a {kind}")
+                write!(f, "a Rollout can replace a Deployment, not a {kind}")
             }
             Self::PodLabels { pod, selector } => {
                 write!(f, "the new selector {selector} does not match the labels of pod {pod}")
             }
-            Self::OtherClaims => f.write_str("its pods would have other volume claims"),
-            Self::PodRival { kind, key } => write!(f, "{kind} {key} would take its pods over meanwhile"),
+            Self::OtherClaims => f.write_str("its pods would have different volume claims"),
+            Self::PodRival { kind, key } => write!(f, "{kind} {key} would adopt its pods meanwhile"),
             Self::Rollout { name } => {
-                write!(f, "there is a Rollout {name} already, of its name or with its template")
+                write!(f, "Rollout {name} already exists with its name or its template")
             }
             Self::LongName { letters } => {
-                write!(f, "its name has {letters} letters, and a twin's label holds 63")
+                write!(f, "its name has {letters} characters, the twin's label allows 63")
             }
         }
     }

@@ -17,7 +17,6 @@ mod key;
 pub mod lifecycle;
 pub mod limits;
 pub mod mark;
-pub mod migration;
 pub mod noticed;
 pub mod outcome;
 pub mod owner;

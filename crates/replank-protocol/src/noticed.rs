@@ -60,9 +60,9 @@ impl fmt::Display for Noticed {
             Self::Cordoned(node) => write!(f, "node {node} was cordoned"),
             Self::Uncordoned(node) => write!(f, "node {node} was uncordoned"),
             Self::MarkTaken(node) => write!(f, "node {node} lost the run's mark"),
-            Self::LabelTaken(node) => write!(f, "node {node} was put back into load balancers"),
-            Self::NodeDeleted(node) => write!(f, "node {node} was deleted, its instance runs on"),
-            Self::InstanceEnded(id) => write!(f, "instance {id} was ended"),
+            Self::LabelTaken(node) => write!(f, "node {node} was added back to load balancers"),
+            Self::NodeDeleted(node) => write!(f, "node {node} was deleted, its instance still runs"),
+            Self::InstanceEnded(id) => write!(f, "instance {id} was terminated"),
             Self::Resized { group, from, to } => write!(f, "group {group} was resized from {from} to {to}"),
             Self::TagTaken(group, key) => write!(f, "group {group} lost the run's tag {key}"),
             Self::Scaled { kind, key, from, to } => {

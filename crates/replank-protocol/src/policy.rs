@@ -33,10 +33,10 @@ pub enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Bare => "it has no controller, nobody would make it again (barePods: refuse)",
-            Self::Orphan => "its DaemonSet is gone, nobody would make it again",
+            Self::Bare => "it has no controller that would recreate it (barePods: refuse)",
+            Self::Orphan => "its DaemonSet is gone, so it would not be recreated",
             Self::Unreadable => "it cannot be read",
-            Self::LocalStorage => "it has data in an emptyDir, which would be lost (localStorage: refuse)",
+            Self::LocalStorage => "its emptyDir data would be lost (localStorage: refuse)",
         })
     }
 }
@@ -66,7 +66,7 @@ impl fmt::Display for BatchKind {
             Self::Workflow => "pod of a Workflow",
             Self::NotSafeToEvict => "safe-to-evict=false",
             Self::DoNotDisrupt => "do-not-disrupt",
-            Self::Selected => "chosen by batch.selector",
+            Self::Selected => "matched by batch.selector",
             Self::RunsOnce => "restartPolicy Never or OnFailure",
         })
     }

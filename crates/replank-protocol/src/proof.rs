@@ -54,7 +54,7 @@ pub fn drained<'p>(
         None => Ok(()),
         Some(pod) => {
             let found = format!("pod {}", pod.meta.key());
-            Err(mismatch(format!("what is left on node {name}"), "no other pod", &found))
+            Err(mismatch(format!("pods on node {name}"), "no other pods", &found))
         }
     }
 }

@@ -93,7 +93,7 @@ impl fmt::Display for Provisioner {
             Self::Karpenter(None) => f.write_str("Karpenter"),
             Self::AutoMode => f.write_str("EKS Auto Mode"),
             Self::Fargate => f.write_str("Fargate"),
-            Self::Hybrid => f.write_str("a person (EKS hybrid node)"),
+            Self::Hybrid => f.write_str("an EKS hybrid node"),
             Self::ManagedGroup => f.write_str("an EKS managed node group"),
             Self::SelfManaged => f.write_str("a self-managed group"),
         }

@@ -24,8 +24,10 @@ pub enum Release {
 impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::GivenUp { since } => write!(f, "known since {since}, is given up"),
-            Self::Spared { until } => write!(f, "announced for {until}, has not come"),
+            Self::GivenUp { since } => {
+                write!(f, "has been known since {since} and did not happen, giving up")
+            }
+            Self::Spared { until } => write!(f, "was announced for {until} and did not happen"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Why nodes are not added, or not taken away.
+//! Why nodes are not added, or not removed.
 
 use std::fmt;
 
@@ -6,32 +6,32 @@ use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// What a node that nobody needs waits for.
+/// What a node that is not needed waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Hold {
     /// It must not have been needed for a while.
     Until(Time),
-    /// Nothing goes for a while after a node was added, or taken away, or that failed.
+    /// No node is removed for a while after one was added, or removed, or that failed.
     After(Event, Time),
-    /// Nothing goes within a window.
+    /// No node is removed within a window.
     Window {
         /// When it ends.
         until: Option<Time>,
     },
-    /// Nothing goes while pods bring nodes.
+    /// No node is removed during a scale-up.
     ScaleUp,
-    /// As many go at once as may.
+    /// As many nodes are being removed as may be at once.
     Enough {
         /// That many.
         most: u32,
     },
-    /// As many with pods go at once as may.
+    /// As many nodes are being drained as may be at once.
     EnoughDrains {
         /// That many.
         most: u32,
     },
-    /// Nothing goes while so many nodes are not ready.
+    /// No node is removed while so many nodes are not ready.
     Unready {
         /// Nodes that are not ready.
         unready: i64,
@@ -42,46 +42,48 @@ pub enum Hold {
     Disabled,
 }
 
-/// What nodes are taken away after, only when some time has passed.
+/// What delays the removal of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
     /// A node was added.
     Added,
-    /// A node was taken away.
+    /// A node was removed.
     Deleted,
-    /// Taking one away failed.
+    /// A removal failed.
     Failed,
 }
 
 impl fmt::Display for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Until(until) => write!(f, "goes at {until}, if it is not needed until then"),
+            Self::Until(until) => write!(f, "removed at {until} unless needed again"),
             Self::After(Event::Added, until) => {
-                write!(f, "waits until {until}: a node was added (--scale-down-delay-after-add)")
+                write!(f, "delayed until {until} after a node was added (--scale-down-delay-after-add)")
             }
             Self::After(Event::Deleted, until) => {
-                write!(f, "waits until {until}: a node was taken away (--scale-down-delay-after-delete)")
+                write!(f, "delayed until {until} after a node was removed (--scale-down-delay-after-delete)")
             }
             Self::After(Event::Failed, until) => {
-                write!(f, "waits until {until}: taking a node away failed (--scale-down-delay-after-failure)")
+                write!(f, "delayed until {until} after a removal failed (--scale-down-delay-after-failure)")
             }
             Self::Window { until: Some(until) } => {
-                write!(f, "waits until {until}: nothing goes within the window")
+                write!(f, "no node is removed within the window, which ends at {until}")
             }
             Self::Window { until: None } => {
-                f.write_str("waits: nothing goes within the window, which has no end")
+                f.write_str("no node is removed within the window, which has no end")
             }
-            Self::ScaleUp => f.write_str("waits: pods bring nodes"),
-            Self::Enough { most } => write!(f, "waits: {most} go at once (--max-scale-down-parallelism)"),
+            Self::ScaleUp => f.write_str("a scale-up is in progress"),
+            Self::Enough { most } => {
+                write!(f, "{most} nodes are being removed already (--max-scale-down-parallelism)")
+            }
             Self::EnoughDrains { most } => {
-                write!(f, "waits: {most} with pods go at once (--max-drain-parallelism)")
+                write!(f, "{most} nodes are being drained already (--max-drain-parallelism)")
             }
             Self::Unready { unready, all } => {
-                write!(f, "waits: {unready} of {all} nodes are not ready (--max-total-unready-percentage)")
+                write!(f, "{unready} of {all} nodes are not ready (--max-total-unready-percentage)")
             }
-            Self::Disabled => f.write_str("waits: --scale-down-enabled=false"),
+            Self::Disabled => f.write_str("--scale-down-enabled=false"),
         }
     }
 }
@@ -111,8 +113,8 @@ pub enum GroupWhy {
         /// What the cloud said.
         why: Text,
     },
-    /// It would help, and a run takes hold of it, or moves its nodes into another group.
-    InHand,
+    /// It would help, and a run rolls it, or moves its nodes into another group.
+    Rolling,
     /// It would help, and a newer Replank has written on it.
     NewerVersion {
         /// The version of what it wrote.
@@ -150,17 +152,17 @@ impl fmt::Display for GroupWhy {
                     .collect();
                 f.write_str(&all.join("; "))
             }
-            Self::AtMaximum { max } => write!(f, "is at its maximum of {max}"),
+            Self::AtMaximum { max } => write!(f, "is at its maximum size of {max}"),
             Self::AtLimit(limit) => limit.fmt(f),
-            Self::BackedOff { scope, until, why } => write!(f, "left alone until {until}: {scope}: {why}"),
-            Self::InHand => f.write_str("is in the hands of a run"),
+            Self::BackedOff { scope, until, why } => write!(f, "backed off until {until}: {scope}: {why}"),
+            Self::Rolling => f.write_str("is being rolled"),
             Self::NewerVersion { version } => {
                 write!(f, "is left alone: a newer Replank has written on it (version {version})")
             }
-            Self::Suspended => f.write_str("its launches are suspended"),
-            Self::Empty => f.write_str("has no node, and --scale-up-from-zero=false"),
+            Self::Suspended => f.write_str("has its Launch process suspended"),
+            Self::Empty => f.write_str("has no nodes, and --scale-up-from-zero=false"),
             Self::BetweenPods { words } => {
-                write!(f, "a new node would take it alone; with all others placed: {}", words.join(", "))
+                write!(f, "fits it on an empty new node, but not beside the other pods: {}", words.join(", "))
             }
             Self::EnoughAtOnce { most } => write!(f, "--max-nodes-per-scaleup={most} is reached"),
         }
@@ -207,14 +209,14 @@ impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nodes { have, max } => {
-                write!(f, "the cluster has {have} nodes, --max-nodes-total says {max}")
+                write!(f, "the cluster has {have} nodes, --max-nodes-total is {max}")
             }
-            Self::Cores { have, max } => write!(f, "the cluster has {have} cores, --cores-total says {max}"),
+            Self::Cores { have, max } => write!(f, "the cluster has {have} cores, --cores-total is {max}"),
             Self::MemoryGib { have, max } => {
-                write!(f, "the cluster has {have} GiB, --memory-total says {max}")
+                write!(f, "the cluster has {have} GiB, --memory-total is {max}")
             }
             Self::Gpus { resource, have, max } => {
-                write!(f, "the cluster has {have} {resource}, --gpu-total says {max}")
+                write!(f, "the cluster has {have} {resource}, --gpu-total is {max}")
             }
         }
     }

@@ -34,9 +34,9 @@ pub enum Subject {
 pub enum Hope {
     /// Time alone, or what is already in motion, will end the wait.
     Moving,
-    /// Somebody else's doing may end it: a budget's pods become healthy, room appears.
+    /// Another actor may end it: a budget's pods become healthy, room appears.
     Possible,
-    /// Only a person can end it.
+    /// Only an operator can end it.
     None,
 }
 

@@ -51,7 +51,7 @@ pub fn read<T: DeserializeOwned>(json: &str) -> Result<T, ReadError> {
     let invalid = |message: String| ReadError::Invalid { message: Text::from(message) };
     let value: Value = serde_json::from_str(json).map_err(|error| invalid(error.to_string()))?;
     match value.get("version").and_then(Value::as_u64) {
-        None => Err(invalid("it has no version".to_owned())),
+        None => Err(invalid("the version is missing".to_owned())),
         Some(version) if version > u64::from(VERSION) => Err(ReadError::Newer { version }),
         Some(_) => {
             let read: Versioned<T> =

@@ -22,7 +22,7 @@ use replank_protocol::lifecycle::{Action, Place};
 use replank_protocol::noticed::Noticed;
 use replank_protocol::owner::Owner;
 use replank_protocol::versioned::{self, ReadError, Versioned};
-use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{PodWait, RunWait, Subject, Waiting, WaitingOn};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -212,10 +212,10 @@ fn outcomes() -> Vec<Outcome> {
 }
 
 fn decision() -> Decision {
-    let on = WaitingOn::Budget { budget: Key::new("shop", "web"), healthy: 3, needed: 3 };
+    let on = WaitingOn::Pod(PodWait::Budget { budget: Key::new("shop", "web"), healthy: 3, needed: 3 });
     let waiting = vec![
         Waiting { what: Subject::Pod(Key::new("shop", "web-7")), on },
-        Waiting { what: Subject::Run, on: WaitingOn::Paused },
+        Waiting { what: Subject::Run, on: WaitingOn::Run(RunWait::Paused) },
     ];
     Decision {
         commands: commands().into_iter().take(1).collect(),

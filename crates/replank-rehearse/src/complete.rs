@@ -94,7 +94,7 @@ pub(crate) fn supply_endpoint_slices(
     let named: Vec<String> = without.iter().map(ToString::to_string).collect();
     Some(Assumption {
         about: format!("EndpointSlices of Service {}", named.join(", ")),
-        value: "not in the snapshot: made from its pods, as the controller makes them".to_owned(),
+        value: "not in the snapshot: created from its pods, as the controller does".to_owned(),
         source: Source::Default,
     })
 }
@@ -105,7 +105,7 @@ fn supply_revisions(view: &mut View) -> Option<Assumption> {
         about: format!(
             "templates of the pods of {sets} DaemonSets and StatefulSets without ControllerRevisions"
         ),
-        value: "the newest pod has the present one".into(),
+        value: "the newest pod has the current one".into(),
         source: Source::Default,
     })
 }
@@ -220,7 +220,7 @@ fn assumptions(view: &View) -> Vec<Assumption> {
     }
     let told = kinds.into_iter().map(|(kind, pods)| Assumption {
         about: format!("operator of {kind} ({pods} pod{})", if pods == 1 { "" } else { "s" }),
-        value: format!("makes an evicted pod again after {low} to {high}, as it was"),
+        value: format!("recreates an evicted pod after {low} to {high}, unchanged"),
         source: Source::Default,
     });
     told.collect()

@@ -16,6 +16,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::command::{Command, Dependents, Effect, KubernetesEffect};
 use replank_protocol::decision::End;
+use replank_protocol::waiting::Waiting;
 use serde::Serialize;
 
 use crate::complete::{complete, supply_endpoint_slices};
@@ -28,8 +29,8 @@ use replank_sim::{Observer, Settings, World};
 pub struct MigrationResult {
     /// How it ended; `None` where its time was up.
     pub end: Option<End>,
-    /// What it was still waiting on, in words.
-    pub waiting: Vec<String>,
+    /// What it was still waiting on.
+    pub waiting: Vec<Waiting>,
     /// From its beginning to its end.
     pub took: Span,
     /// What was done, in order.
@@ -122,7 +123,7 @@ pub fn rehearse_migration(
     });
     MigrationResult {
         end: world.end().cloned(),
-        waiting: decided.iter().map(|waiting| waiting.on.to_string()).collect(),
+        waiting: decided.to_vec(),
         took: world.now() - start,
         steps: notes.steps.clone(),
         services: services.collect(),
@@ -271,42 +272,42 @@ fn words(command: &Command, kind: Kind, of: &Key) -> String {
     let is_record = |object: &Object| object.kind() == Kind::Other && object.meta().name == record;
     match &command.effect {
         Effect::Kubernetes(KubernetesEffect::Create { object }) if is_record(object) => {
-            format!("writes both manifests in {}", name(object))
+            format!("records both manifests in {}", name(object))
         }
         Effect::Kubernetes(KubernetesEffect::Replace { object })
             if is_record(object) && object.meta().finalizers.is_empty() =>
         {
-            format!("lets {} go", name(object))
+            format!("removes the finalizer from {}", name(object))
         }
         Effect::Kubernetes(KubernetesEffect::Replace { object }) if is_record(object) => {
-            format!("writes in {} that a Service has no endpoint", name(object))
+            format!("records in {} that a Service has no endpoint", name(object))
         }
         Effect::Kubernetes(KubernetesEffect::Delete { object, .. }) if object.key.name == record => {
             format!("deletes ConfigMap {record}")
         }
-        Effect::Kubernetes(KubernetesEffect::Create { object }) => format!("makes {}", name(object)),
+        Effect::Kubernetes(KubernetesEffect::Create { object }) => format!("creates {}", name(object)),
         Effect::Kubernetes(KubernetesEffect::Delete { object, dependents: Dependents::Orphaned, .. }) => {
-            format!("deletes {} {} and leaves what it owns", object.kind, object.key.name)
+            format!("deletes {} {} and orphans its dependents", object.kind, object.key.name)
         }
         Effect::Kubernetes(KubernetesEffect::Delete {
             object, dependents: Dependents::Collected, ..
         }) => {
             // No other untyped object is deleted.
             let kind = if object.kind == Kind::Other { "Rollout" } else { object.kind.as_str() };
-            format!("deletes {kind} {} with all that it owns", object.key.name)
+            format!("deletes {kind} {} with its dependents", object.key.name)
         }
         Effect::Kubernetes(KubernetesEffect::Replace {
             object: Object::HorizontalPodAutoscaler(autoscaler),
         }) => {
             let target = &autoscaler.spec.scale_target_ref;
             let (kind, name) = (&target.kind, &target.name);
-            format!("has HorizontalPodAutoscaler {} scale {kind} {name}", autoscaler.meta.name)
+            format!("points HorizontalPodAutoscaler {} at {kind} {name}", autoscaler.meta.name)
         }
         Effect::Kubernetes(KubernetesEffect::Replace { object: object @ Object::Deployment(deployment) }) => {
-            format!("sizes {} to {}", name(object), deployment.spec.replicas.unwrap_or(1))
+            format!("scales {} to {}", name(object), deployment.spec.replicas.unwrap_or(1))
         }
         Effect::Kubernetes(KubernetesEffect::Replace { object: Object::Other(other) }) => {
-            format!("changes {} {}", other.kind, other.meta.name)
+            format!("updates {} {}", other.kind, other.meta.name)
         }
         other @ (Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_)) => format!("{other:?}"),
     }

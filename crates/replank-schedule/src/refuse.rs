@@ -67,7 +67,7 @@ pub(super) struct Objections<'a> {
     own: Option<&'a Refusals>,
     /// Nodes that were asked one by one, by number, with what they said.
     asked: Vec<(NodeId, Option<Failure>)>,
-    /// Nodes that were not looked at, because required affinity names others.
+    /// Nodes that were not scanned, because required affinity names others.
     pub(super) outside: usize,
 }
 

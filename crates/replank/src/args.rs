@@ -7,7 +7,7 @@ use replank_model::time::Span;
 pub(crate) fn limit(text: &str) -> Result<Span, String> {
     match text.parse::<Span>() {
         Ok(span) if span > Span::ZERO => Ok(span),
-        Ok(_) => Err("expected a duration of more than nothing".to_owned()),
+        Ok(_) => Err("expected a duration above 0".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct AutoscalerArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) groups: Vec<PathBuf>,
 
-    /// Prices of instance types an hour, in JSON, for the expander price: {"m6i.xlarge": {"onDemand": 0.192, "spot": 0.08}}.
+    /// Hourly prices of instance types, in JSON, for the expander price: {"m6i.xlarge": {"onDemand": 0.192, "spot": 0.08}}.
     #[arg(long, value_name = "FILE", requires = "autoscaler")]
     pub(crate) prices: Option<PathBuf>,
 }
@@ -73,14 +73,11 @@ impl AutoscalerArgs {
         let priorities = input::priorities(view, &settings.options, printer);
         let apply_facts = scale::apply_facts(groups, view, by, &facts, &settings.options, true);
         apply_facts.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
-        let hint = if plan.is_some() {
-            "pass --groups, or say it in the plan's nodeGroups"
-        } else {
-            "pass --groups"
-        };
+        let hint =
+            if plan.is_some() { "pass --groups, or set nodeGroups in the plan" } else { "pass --groups" };
         let mut assumptions = vec![Assumption {
             about: "the number of nodes".to_owned(),
-            value: format!("kept to what is needed by Replank's autoscaler, set by {}", settings.origin),
+            value: format!("scaled by Replank's autoscaler, configured by {}", settings.origin),
             source: Source::Default,
         }];
         assumptions.extend(apply_facts.assumed.iter().map(|assumed| Assumption {
@@ -88,7 +85,7 @@ impl AutoscalerArgs {
             value: match assumed {
                 scale::Assumed::Bounds(_) => {
                     format!(
-                        "no bounds are known: from 0 to {} nodes, EKS' quota ({hint})",
+                        "bounds unknown, assuming 0 to {} nodes, EKS' quota ({hint})",
                         scale::SIMULATED_MAX
                     )
                 }

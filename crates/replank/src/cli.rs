@@ -27,7 +27,7 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Replaces the nodes of a Kubernetes cluster so that nobody who uses it notices, and rehearses it first.
+/// Replaces the nodes of a Kubernetes cluster without disruption, and rehearses the replacement first.
 #[derive(Debug, Parser)]
 #[command(name = "replank", version, styles = STYLES, after_help = Exit::table(), subcommand_required = true)]
 pub(crate) struct Cli {
@@ -43,18 +43,18 @@ pub(crate) struct Cli {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Rehearses a node roll on a simulated copy of a cluster, in virtual time. Touches nothing.
+    /// Rehearses a node roll on a simulated copy of a cluster, in virtual time. Changes nothing.
     ///
     /// Reads what `kubectl get … -A -o json` (or `-o yaml`) prints, runs the plan on a simulated copy of it, and reports
     /// how long it takes, what would break, and what to change first. Without SNAPSHOT and plan a bundled example is
-    /// rehearsed. The report is written to standard output, everything else to standard error.
+    /// rehearsed. The report goes to standard output, everything else to standard error.
     #[command(after_help = Exit::table())]
     Rehearse(Box<RehearseArgs>),
 
-    /// Tells where a pod would go: every node's answer as kube-scheduler gives it, and what to change where none fits.
+    /// Shows where a pod would be scheduled: every node's result as kube-scheduler computes it, and what to change if no node fits.
     ///
-    /// Asks about POD, or about the workloads of a manifest (-f), or about all pods that wait (--all-pending). A pod that is
-    /// on a node is asked about as if it were to be placed now. POD is NAME, NAMESPACE/NAME or KIND/NAME (deployment/web: one
+    /// Checks POD, the workloads of a manifest (-f), or all pending pods (--all-pending). A pod that is already
+    /// on a node is checked as if it were scheduled now. POD is NAME, NAMESPACE/NAME or KIND/NAME (deployment/web: one
     /// more of its pods). SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints. docs/place.md has examples.
     #[command(
         after_help = Exit::table(),
@@ -64,59 +64,59 @@ pub(crate) enum Command {
     )]
     Place(PlaceArgs),
 
-    /// Finds what would block a node roll, interrupt somebody or lose work, without rehearsing it. Touches nothing.
+    /// Finds what would block a node roll, cause downtime or lose work, without a rehearsal. Changes nothing.
     ///
-    /// Looks at the pods on the nodes that a plan (-f) or --roll replaces; without either, at all of them, as if every node
-    /// group were rolled like with like. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; without it and a
+    /// Checks the pods on the nodes that a plan (-f) or --roll replaces; without either, all pods, as if every node
+    /// group were replaced by identical nodes. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; without it and a
     /// plan, the bundled example is checked. `replank explain ID` says more about a finding. docs/check.md has examples.
     #[command(after_help = Exit::table())]
     Check(CheckArgs),
 
-    /// Tells how many nodes there are to be, and why: what Cluster Autoscaler's flags, tags and annotations come to.
+    /// Shows how many nodes the cluster needs and why, from Cluster Autoscaler's flags, tags and annotations.
     #[command(after_help = Exit::table())]
     Scale(ScaleArgs),
 
-    /// Explains a finding: what it means, when it does not matter, what to do. Without ID all of them are listed.
+    /// Explains a finding: what it means, when it does not matter, what to do. Without ID, lists all findings.
     #[command(after_help = Exit::table())]
     Explain(ExplainArgs),
 
-    /// Finds where API versions are used that are deprecated or gone at a Kubernetes version, and writes what is to be there instead (--fix).
+    /// Finds uses of API versions that a Kubernetes version deprecates or removes, and rewrites them (--fix).
     ///
     /// Reads manifests, charts, kustomizations, dumps of a cluster with its Helm releases and its field managers, Terraform's states and
-    /// plans, the API server's metrics and audit logs. Every document is parsed; one that cannot be read hides none of its
+    /// plans, the API server's metrics and audit logs. Every document is parsed; an unreadable one does not hide its
     /// neighbours. docs/scan.md has examples.
     #[command(after_help = Exit::table())]
     Scan(ScanArgs),
 
-    /// Says what data is built in, and of which day it is: the lives of API versions, the calendar of EKS.
+    /// Shows the built-in data and its date: API version lifecycles and the EKS calendar.
     #[command(after_help = Exit::table())]
     Data(DataArgs),
 
-    /// Plans the way to another Kubernetes version, and tells how long each is supported. Touches nothing.
+    /// Plans the upgrade to another Kubernetes version, and shows how long each version is supported. Changes nothing.
     Upgrade(UpgradeArgs),
 
-    /// Lists what runs have written on nodes and groups and not taken off, with the commands that clear it. Touches nothing.
+    /// Lists marks, cordons and tags that runs have left on nodes and groups, with the commands that remove them. Changes nothing.
     ///
-    /// SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; tags of Auto Scaling groups are looked at with --groups.
-    /// A later run clears what has expired by itself. docs/leftover.md says what is found.
+    /// SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; tags of Auto Scaling groups are read from --groups.
+    /// A later run removes expired leftovers by itself. docs/leftover.md lists what is found.
     #[command(after_help = Exit::table())]
     Leftover(LeftoverArgs),
 
-    /// Rehearses how a workload gets another selector, which cannot be changed, without a moment at which nobody serves. Touches nothing.
+    /// Rehearses the change of a workload's immutable selector without downtime. Changes nothing.
     ///
-    /// The pods are kept where the new selector matches them; else a copy serves while a Deployment is made anew, and other kinds are
-    /// refused. --to-rollout hands a Deployment over to an Argo Rollout. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints. docs/migrate.md says how it goes about it.
+    /// The pods are kept if the new selector matches them; otherwise a temporary copy serves while a Deployment is recreated, and other kinds are
+    /// refused. --to-rollout hands a Deployment over to an Argo Rollout. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints. docs/migrate.md describes the steps.
     #[command(after_help = Exit::table())]
     Migrate(MigrateArgs),
 
-    /// Explains a HorizontalPodAutoscaler, or tries it on a load, before it is deployed. Touches nothing.
+    /// Explains a HorizontalPodAutoscaler, or tests it under a load before it is deployed. Changes nothing.
     Hpa(HpaArgs),
 }
 
 /// Arguments of `leftover`.
 #[derive(Args, Debug)]
 pub(crate) struct LeftoverArgs {
-    /// Files or directories of Kubernetes objects: YAML, JSON, lists, each in gzip too; `-` is standard input.
+    /// Files or directories of Kubernetes objects: YAML, JSON or lists, optionally gzipped; `-` is standard input.
     #[arg(value_name = "SNAPSHOT")]
     pub(crate) snapshots: Vec<OsString>,
 
@@ -124,15 +124,15 @@ pub(crate) struct LeftoverArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) groups: Option<PathBuf>,
 
-    /// Only what this run has left.
+    /// Only leftovers of this run.
     #[arg(long, value_name = "ID", value_parser = run_id)]
     pub(crate) run: Option<RunId>,
 
-    /// Only what does not hold any more.
+    /// Only expired leftovers.
     #[arg(long)]
     pub(crate) expired: bool,
 
-    /// The moment of the snapshot, such as 2026-11-20T09:52:00Z. Otherwise it is found in the snapshot.
+    /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
 
@@ -140,7 +140,7 @@ pub(crate) struct LeftoverArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
-    /// Form of the list; docs/leftover.md describes the JSON.
+    /// Output format; docs/leftover.md describes the JSON.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = LeftoverFormat::Text)]
     pub(crate) output: LeftoverFormat,
 }
@@ -148,9 +148,9 @@ pub(crate) struct LeftoverArgs {
 /// Form of what was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LeftoverFormat {
-    /// For a person.
+    /// Text for people.
     Text,
-    /// For a program.
+    /// JSON for programs.
     Json,
 }
 
@@ -162,11 +162,11 @@ fn run_id(text: &str) -> Result<RunId, String> {
 /// Arguments of `check`.
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
-    /// Files or directories of Kubernetes objects: YAML, JSON, lists, each in gzip too; `-` is standard input.
+    /// Files or directories of Kubernetes objects: YAML, JSON or lists, optionally gzipped; `-` is standard input.
     #[arg(value_name = "SNAPSHOT")]
     pub(crate) snapshots: Vec<OsString>,
 
-    /// What is to be done.
+    /// What to do.
     #[command(flatten)]
     pub(crate) what: PlanArgs,
 
@@ -175,7 +175,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) groups: Vec<PathBuf>,
 
-    /// The moment of the snapshot, such as 2026-11-20T09:52:00Z. Otherwise it is found in the snapshot.
+    /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
 
@@ -183,7 +183,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
-    /// Form of the findings; docs/check.md describes the JSON.
+    /// Output format; docs/check.md describes the JSON.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = CheckFormat::Text)]
     pub(crate) output: CheckFormat,
 }
@@ -191,13 +191,13 @@ pub(crate) struct CheckArgs {
 /// Form of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CheckFormat {
-    /// For a person.
+    /// Text for people.
     Text,
-    /// For a program.
+    /// JSON for programs.
     Json,
-    /// For code scanning: SARIF 2.1.0.
+    /// SARIF 2.1.0 for code scanning.
     Sarif,
-    /// For a ticket or a pull request.
+    /// Markdown for a ticket or a pull request.
     Markdown,
 }
 
@@ -212,10 +212,10 @@ pub(crate) struct ScaleArgs {
 /// What `scale` can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScaleCommand {
-    /// Tells which nodes would be added or taken away now, and for every pod and node why not. Touches nothing.
+    /// Shows which nodes would be added or removed now, and for every other pod and node why not. Changes nothing.
     ///
-    /// SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; without it the bundled example is looked at. Cluster
-    /// Autoscaler's flags are read off its Deployment in the snapshot; those behind `--` come after them. docs/scale.md has
+    /// SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; without it the bundled example is used. Cluster
+    /// Autoscaler's flags are read from its Deployment in the snapshot; those after `--` override them. docs/scale.md has
     /// examples.
     #[command(after_help = Exit::table())]
     Simulate(SimulateArgs),
@@ -224,7 +224,7 @@ pub(crate) enum ScaleCommand {
 /// Arguments of `scale simulate`.
 #[derive(Args, Debug)]
 pub(crate) struct SimulateArgs {
-    /// Files or directories of Kubernetes objects: YAML, JSON, lists, each in gzip too; `-` is standard input.
+    /// Files or directories of Kubernetes objects: YAML, JSON or lists, optionally gzipped; `-` is standard input.
     #[arg(value_name = "SNAPSHOT")]
     pub(crate) snapshots: Vec<OsString>,
 
@@ -233,11 +233,11 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) groups: Vec<PathBuf>,
 
-    /// Prices of instance types an hour, in JSON: {"m6i.xlarge": {"onDemand": 0.192, "spot": 0.08}}.
+    /// Hourly prices of instance types, in JSON: {"m6i.xlarge": {"onDemand": 0.192, "spot": 0.08}}.
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
 
-    /// The moment of the snapshot, such as 2026-11-20T09:52:00Z. Otherwise it is found in the snapshot.
+    /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
 
@@ -245,11 +245,11 @@ pub(crate) struct SimulateArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
-    /// Form of the answer; docs/scale.md describes the JSON.
+    /// Output format; docs/scale.md describes the JSON.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = ScaleFormat::Text)]
     pub(crate) output: ScaleFormat,
 
-    /// Flags of Cluster Autoscaler, behind `--`: `-- --expander=price --max-nodes-total=50`.
+    /// Flags of Cluster Autoscaler, after `--`: `-- --expander=price --max-nodes-total=50`.
     #[arg(last = true, value_name = "FLAG")]
     pub(crate) flags: Vec<String>,
 }
@@ -257,9 +257,9 @@ pub(crate) struct SimulateArgs {
 /// Form of an answer about scaling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScaleFormat {
-    /// For a person.
+    /// Text for people.
     Text,
-    /// For a program.
+    /// JSON for programs.
     Json,
 }
 
@@ -270,7 +270,7 @@ pub(crate) struct ExplainArgs {
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
 
-    /// Form of the explanation.
+    /// Output format.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = ExplainFormat::Text)]
     pub(crate) output: ExplainFormat,
 }
@@ -278,15 +278,15 @@ pub(crate) struct ExplainArgs {
 /// Form of an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExplainFormat {
-    /// For a person.
+    /// Text for people.
     Text,
-    /// For a program.
+    /// JSON for programs.
     Json,
-    /// As it stands in docs/findings.md.
+    /// Markdown, as in docs/findings.md.
     Markdown,
 }
 
-/// What is to be done: a plan, or groups with the defaults of one.
+/// What to do: a plan, or groups with the defaults of a plan.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlanArgs {
     /// The plan: a file with a NodeRoll; docs/plan.md lists every field.
@@ -307,7 +307,7 @@ pub(crate) struct PlanArgs {
 }
 
 impl PlanArgs {
-    /// Whether anything says what is to be done.
+    /// Whether a plan or groups were named.
     pub(crate) fn is_given(&self) -> bool {
         self.plan.is_some() || !self.roll.is_empty()
     }
@@ -320,32 +320,32 @@ pub(crate) struct PlaceArgs {
     #[arg(value_name = "POD")]
     pub(crate) pod: Option<OsString>,
 
-    /// Files or directories of Kubernetes objects: YAML, JSON, lists, each in gzip too; `-` is standard input.
+    /// Files or directories of Kubernetes objects: YAML, JSON or lists, optionally gzipped; `-` is standard input.
     #[arg(value_name = "SNAPSHOT")]
     pub(crate) snapshots: Vec<OsString>,
 
-    /// A manifest: its workloads are asked about one after the other, its other objects are taken to be there. `-` is
+    /// A manifest: its workloads are checked one after the other, its other objects are assumed to exist. `-` is
     /// standard input.
     #[arg(short = 'f', long = "filename", value_name = "FILE", conflicts_with_all = ["all_pending", "audit"])]
     pub(crate) manifest: Option<PathBuf>,
 
-    /// Asks about every pod without a node, in the order of the scheduler's queue.
+    /// Checks every pending pod, in the order of the scheduler's queue.
     #[arg(long, conflicts_with_all = ["audit", "replicas"])]
     pub(crate) all_pending: bool,
 
-    /// Lists workloads that can land where they should not, and taints, tolerations and selectors that match nothing.
+    /// Lists workloads that can be scheduled where they should not be, and taints, tolerations and selectors that match nothing.
     #[arg(long, conflicts_with_all = ["replicas", "without", "cordon", "only_group"])]
     pub(crate) audit: bool,
 
-    /// Node groups that an autoscaler adds and removes nodes of, besides those that say so themselves.
+    /// Node groups that an autoscaler scales, in addition to those found in the snapshot.
     #[arg(long, value_name = "GROUP", value_delimiter = ',', requires = "audit")]
     pub(crate) autoscaled: Vec<GroupName>,
 
-    /// Namespace of POD, and of objects of a manifest that name none.
+    /// Namespace of POD, and of manifest objects without a namespace.
     #[arg(short = 'n', long, value_name = "NAME", default_value = "default")]
     pub(crate) namespace: Namespace,
 
-    /// How many copies are to fit, one after the other.
+    /// How many copies have to fit, one after the other.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=COPIES_MAX))]
     pub(crate) replicas: Option<u64>,
 
@@ -365,11 +365,11 @@ pub(crate) struct PlaceArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
-    /// Form of the answer; docs/place-json.md describes the JSON.
+    /// Output format; docs/place-json.md describes the JSON.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = PlaceFormat::Text)]
     pub(crate) output: PlaceFormat,
 
-    /// One row per node however many there are.
+    /// One row per node, however many nodes there are.
     #[arg(long)]
     pub(crate) all_nodes: bool,
 }
@@ -377,51 +377,51 @@ pub(crate) struct PlaceArgs {
 /// Form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PlaceFormat {
-    /// For a person.
+    /// Text for people.
     Text,
-    /// With scores, and one row per node.
+    /// Text with scores and one row per node.
     Wide,
-    /// For a program.
+    /// JSON for programs.
     Json,
-    /// Names of nodes that fit, the best first.
+    /// Names of the nodes that fit, best first.
     Name,
 }
 
 /// Arguments of `rehearse`.
 #[derive(Args, Debug)]
 pub(crate) struct RehearseArgs {
-    /// Files or directories of Kubernetes objects: YAML, JSON, lists, each in gzip too; `-` is standard input.
+    /// Files or directories of Kubernetes objects: YAML, JSON or lists, optionally gzipped; `-` is standard input.
     #[arg(value_name = "SNAPSHOT")]
     pub(crate) snapshots: Vec<OsString>,
 
-    /// What is to be done.
+    /// What to do.
     #[command(flatten)]
     pub(crate) what: PlanArgs,
 
-    /// What happens meanwhile: a file with one line for each pause, fault or foreign hand; docs/script.md lists them.
+    /// Events during the rehearsal: a file with one line per pause, fault or change by an external actor; docs/script.md lists them.
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
 
     /// Counts the connections that would be lost: NAMESPACE/NAME=RATE,LENGTH such as web/frontend=50/s,20s, or a file with one on each
-    /// line. docs/connections.md tells how they are counted.
+    /// line. docs/connections.md describes how they are counted.
     #[arg(long, value_name = "LOAD")]
     pub(crate) connections: Vec<String>,
 
-    /// Node groups, and who keeps their number of nodes to what is needed.
+    /// Node groups, and whether an autoscaler scales them.
     #[command(flatten)]
     pub(crate) scaled: AutoscalerArgs,
 
-    /// Lets the targets of HorizontalPodAutoscalers meet a load: CSV, a column `time` and one for each metric, as `hpa simulate` takes it.
-    /// It begins with the rehearsal, which goes on to its end. docs/load.md.
+    /// Puts a load on the targets of HorizontalPodAutoscalers: CSV with a column `time` and one per metric, as for `hpa simulate`.
+    /// The load starts with the rehearsal, which continues until the load ends. See docs/load.md.
     #[arg(long, value_name = "FILE")]
     pub(crate) load: Option<PathBuf>,
 
-    /// Takes instances away: a file, CSV with the columns time, target, kind, count and notice, or shares of the spot instances that an hour
-    /// takes, such as spot=5%/h,rebalance=10%/h,zone:eu-west-1a=20%/h. docs/load.md.
+    /// Interrupts instances: a CSV file with the columns time, target, kind, count and notice, or hourly rates of spot interruptions,
+    /// such as spot=5%/h,rebalance=10%/h,zone:eu-west-1a=20%/h. See docs/load.md.
     #[arg(long, value_name = "FILE|RATES")]
     pub(crate) interruptions: Option<PathBuf>,
 
-    /// Seed of everything that is drawn: the same input and seed give the same rehearsal.
+    /// Seed of all random draws: the same input and seed give the same rehearsal.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "seeds")]
     pub(crate) seed: u64,
 
@@ -429,7 +429,7 @@ pub(crate) struct RehearseArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX))]
     pub(crate) seeds: Option<u64>,
 
-    /// The moment of the snapshot, such as 2026-11-20T09:52:00Z. Otherwise it is found in the snapshot.
+    /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
 
@@ -437,15 +437,15 @@ pub(crate) struct RehearseArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
-    /// Form of the report; docs/rehearsal-json.md describes the JSON.
+    /// Output format; docs/rehearsal-json.md describes the JSON.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     pub(crate) output: Format,
 
-    /// Shows every node's way through the roll.
+    /// Shows a timeline of every node.
     #[arg(long)]
     pub(crate) timeline: bool,
 
-    /// Compares the starts within the next days instead of rehearsing: when would runs of batch work hold the nodes the shortest. Such as
+    /// Compares start times within the next days instead of rehearsing: when would batch runs block the nodes for the shortest time? Such as
     /// 7d or 12h; docs/batch.md.
     #[arg(
         long,
@@ -455,7 +455,7 @@ pub(crate) struct RehearseArgs {
     )]
     pub(crate) start_sweep: Option<Span>,
 
-    /// Longest virtual time that is rehearsed, such as 48h. Otherwise an hour more than the plan's deadline.
+    /// Maximum virtual time to rehearse, such as 48h. By default, one hour more than the plan's deadline.
     #[arg(long, value_name = "DURATION", value_parser = limit)]
     pub(crate) limit: Option<Span>,
 
@@ -482,18 +482,18 @@ fn sweep(text: &str) -> Result<Span, String> {
     };
     match span > Span::ZERO && span <= Span::from_minutes(SWEEP_DAYS_MAX * 24 * 60) {
         true => Ok(span),
-        false => Err(format!("expected more than nothing and at most {SWEEP_DAYS_MAX}d")),
+        false => Err(format!("expected more than 0 and at most {SWEEP_DAYS_MAX}d")),
     }
 }
 
 /// Form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For a person.
+    /// Text for people.
     Text,
-    /// For a program.
+    /// JSON for programs.
     Json,
-    /// A change request: what, when, who notices, risks, what to do first, how to stop, how to go back.
+    /// A change request: what, when, impact, risks, prerequisites, how to stop, how to roll back.
     Markdown,
 }
 

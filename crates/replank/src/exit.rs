@@ -50,22 +50,22 @@ impl Exit {
     pub(crate) const fn meaning(self) -> &'static str {
         match self {
             Self::Passes => {
-                "done; a rehearsal passes: every node was replaced and nothing was found; everything asked about fits; a check found nothing; nothing was left; a scan found nothing that fails; no support of a version ends too soon; nothing stands before a step of an upgrade; a migration leaves no gap"
+                "success: the rehearsal passes (every node replaced, no findings); everything fits; the check, leftover or scan found nothing; no version's support ends too soon; nothing blocks an upgrade step; a migration has no downtime"
             }
-            Self::Internal => "internal error: a fault of the program or of the machine",
+            Self::Internal => "internal error: a fault in the program or the machine",
             Self::Usage => {
-                "usage: an argument, a file or a plan is not right; nothing was rehearsed or placed"
+                "usage error: an argument, a file or a plan is invalid; nothing was rehearsed or placed"
             }
             Self::Findings => {
-                "completed with findings: every node was replaced, and something should be changed; something asked about does not fit; a check found something; something was left; a scan found API versions that are gone; the support of a version ends within the time that was given; something should be looked at before a step of an upgrade; the sync of an autoscaler that was explained fails, in part or as a whole, or one that was replayed cannot scale at the end; a migration leaves a gap"
+                "completed with findings: every node was replaced, but something needs attention; a pod does not fit; the check or leftover found something; the scan found removed API versions; a version's support ends within the given time; an upgrade step needs attention; the explained autoscaler's sync fails, in part or as a whole, or a replayed one cannot scale at the end; a migration has downtime"
             }
             Self::Blocked => {
-                "blocked: not every node could be replaced, a step of an upgrade may not begin, or a migration cannot be carried through; the report names what blocks"
+                "blocked: not every node could be replaced, an upgrade step must not start, or a migration cannot be completed; the report names the cause"
             }
             Self::Refused => {
-                "refused by policy: something blocking was found and the plan says blockingFindings: refuse; nothing was begun"
+                "refused by policy: a blocking finding exists and the plan sets blockingFindings: refuse; nothing was started"
             }
-            Self::Interrupted => "interrupted by Ctrl-C; what was known until then is printed",
+            Self::Interrupted => "interrupted by Ctrl-C; partial results are printed",
         }
     }
 

@@ -46,9 +46,8 @@ impl Meter {
         self.bar.set_length(progress.total as u64);
         self.bar.set_position(progress.replaced as u64);
         let waiting = progress.decision.and_then(|decision| decision.waiting.first());
-        let waiting =
-            waiting.map(|entry| format!(": {} waits on {}", entry.what, entry.on)).unwrap_or_default();
-        self.bar.set_message(format!("{} gone by{waiting}", words::span(progress.elapsed)));
+        let waiting = waiting.map(|entry| format!(": {entry}")).unwrap_or_default();
+        self.bar.set_message(format!("{} elapsed{waiting}", words::span(progress.elapsed)));
     }
 
     /// One more is done.

@@ -82,8 +82,8 @@ pub(crate) fn read_at(
     let options = Options { now: given, ..Options::default() };
     let snapshot = load(sources, &options, args, Moment::Told, printer)?;
     let Some(Now { time: now, .. }) = snapshot.now else {
-        return Err(Failure::usage_message("nothing in the snapshot tells when it was taken")
-            .next("say it: --now 2026-11-20T09:52:00Z"));
+        return Err(Failure::usage_message("the snapshot does not show when it was taken")
+            .next("pass the time: --now 2026-11-20T09:52:00Z"));
     };
     let older = older(&snapshot.summary);
     Ok(Cluster { view: into_view(snapshot)?, now, older })
@@ -97,7 +97,7 @@ pub(crate) fn read(sources: Vec<Source>, args: &ReadArgs, printer: &mut Printer)
     into_view(load(sources, &Options::default(), args, Moment::Left, printer)?)
 }
 
-/// Whether the story tells a snapshot's moment.
+/// Whether the story tells the snapshot time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moment {
     Told,
@@ -121,7 +121,7 @@ fn load(
             "{} of the snapshot could not be read",
             count(lost, "part")
         ))
-        .next("correct what is named above, or leave --strict out to go on with the rest"));
+        .next("correct the problems named above, or omit --strict to continue with the rest"));
     }
     Ok(snapshot)
 }
@@ -132,7 +132,7 @@ fn into_view(snapshot: Snapshot) -> Result<View, Failure> {
         view.apply(Delta::Put(object));
     }
     if view.nodes.is_empty() {
-        return Err(Failure::usage_message("there is no Node in the snapshot").next(HOW_TO_SNAPSHOT));
+        return Err(Failure::usage_message("the snapshot contains no Node").next(HOW_TO_SNAPSHOT));
     }
     Ok(view)
 }
@@ -141,7 +141,7 @@ fn tell(snapshot: &Snapshot, moment: Moment, printer: &mut Printer) {
     let summary = &snapshot.summary;
     printer.story(&in_numbers(summary));
     if let (Moment::Told, Some(now)) = (moment, snapshot.now) {
-        printer.story(&format!("the snapshot's moment is {}: {}", now.time, now.basis));
+        printer.story(&format!("snapshot time: {}: {}", now.time, now.basis));
     }
     if let Some(Assumption { about, value, .. }) = older(summary) {
         printer.story(&format!("{about}: {value}"));

@@ -75,9 +75,9 @@ impl Provisioners {
                     .any(|(_, kind)| kind.sample.meta.labels.get(LABEL_NODE_POOL).is_some())
         };
         let perhaps = if runs && has_more {
-            Some("an autoscaler runs, and may make one from a group without nodes")
+            Some("an autoscaler is running and may create one in a node group without nodes")
         } else if karpenter() {
-            Some("Karpenter may make one: its node pools are not in the snapshot")
+            Some("Karpenter may create one: its node pools are not in the snapshot")
         } else {
             None
         };

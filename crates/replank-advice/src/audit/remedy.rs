@@ -263,9 +263,8 @@ pub(super) fn patch(subject: &Subject, spec: &Value) -> String {
         }
         None => None,
     };
-    let by_kubectl = by_kubectl.unwrap_or_else(|| {
-        format!("in the pod template that {} is made of:\n{}", subject.name, yaml(spec, 1))
-    });
+    let by_kubectl =
+        by_kubectl.unwrap_or_else(|| format!("in the pod template of {}:\n{}", subject.name, yaml(spec, 1)));
     let managed = subject.system.as_ref().and_then(|system| system.addon()).and_then(|addon| addon.managed);
     match managed {
         Some(managed) => {

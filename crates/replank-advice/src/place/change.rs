@@ -305,46 +305,46 @@ impl fmt::Display for Change {
             Self::Select { key, from, to, .. } => {
                 write!(f, "select nodes with {key}={to} instead of {key}={from}")
             }
-            Self::Unselect { key, value, .. } => write!(f, "drop {key}={value} from the node selector"),
-            Self::Admit { key, value, .. } => write!(f, "let node affinity accept {key}={value}"),
+            Self::Unselect { key, value, .. } => write!(f, "remove {key}={value} from the node selector"),
+            Self::Admit { key, value, .. } => write!(f, "allow {key}={value} in the node affinity"),
             Self::Unrequire { requirement, .. } => {
-                write!(f, "drop \"{}\" from required node affinity", Required(requirement))
+                write!(f, "remove \"{}\" from required node affinity", Required(requirement))
             }
-            Self::UnrequireAll => f.write_str("drop required node affinity"),
+            Self::UnrequireAll => f.write_str("remove required node affinity"),
             Self::Request { resource, from, to } => {
                 let (less, to) = (amount(resource, from - to), amount(resource, *to));
-                write!(f, "ask for {less} less {resource}: {to} instead of {}", amount(resource, *from))
+                write!(f, "request {less} less {resource}: {to} instead of {}", amount(resource, *from))
             }
-            Self::ReleasePort { port, protocol } => write!(f, "do without host port {port}/{protocol}"),
+            Self::ReleasePort { port, protocol } => write!(f, "remove host port {port}/{protocol}"),
             Self::Skew { topology_key, from, to, .. } => {
-                write!(f, "allow a skew of {to} over {topology_key} instead of {from}")
+                write!(f, "raise maxSkew over {topology_key} from {from} to {to}")
             }
             Self::SpreadAnyway { topology_key, .. } => {
-                write!(f, "only prefer the spread over {topology_key} (ScheduleAnyway)")
+                write!(f, "make the topology spread over {topology_key} preferred (ScheduleAnyway)")
             }
             Self::PreferApart { topology_key, .. } => {
-                write!(f, "only prefer the anti-affinity over {topology_key}")
+                write!(f, "make the anti-affinity over {topology_key} preferred")
             }
-            Self::PreferNear => f.write_str("only prefer the pod affinity"),
+            Self::PreferNear => f.write_str("make the pod affinity preferred"),
             Self::MakeClaim { claim, class } => {
-                write!(f, "make the PersistentVolumeClaim {claim} (class {class})")
+                write!(f, "create the PersistentVolumeClaim {claim} (class {class})")
             }
             Self::Reclass { claim, from, to } if from.is_empty() => {
-                write!(f, "make the PersistentVolumeClaim {claim} anew with the storage class {to}")
+                write!(f, "recreate the PersistentVolumeClaim {claim} with the storage class {to}")
             }
             Self::Reclass { claim, from, to } => write!(
                 f,
-                "make the PersistentVolumeClaim {claim} anew with the storage class {to} instead of {from}"
+                "recreate the PersistentVolumeClaim {claim} with the storage class {to} instead of {from}"
             ),
             Self::RenewClaim { claim, volume } => write!(
                 f,
-                "make the PersistentVolumeClaim {claim} anew, empty: the data of {volume} does not move"
+                "recreate the PersistentVolumeClaim {claim} empty: the data of {volume} does not move"
             ),
             Self::Prioritize { class, value, node, victims } => {
                 let pods = if victims.len() == 1 { "pod" } else { "pods" };
                 write!(
                     f,
-                    "give it the priority class {class} ({value}): {} {pods} on {node} would be evicted",
+                    "set the priority class {class} ({value}): {} {pods} on {node} would be evicted",
                     victims.len()
                 )
             }
@@ -352,13 +352,13 @@ impl fmt::Display for Change {
             Self::Label { node, key, from: Some(from), to } => {
                 write!(f, "label the node {node} {key}={to} instead of {key}={from}")
             }
-            Self::Unlabel { node, key } => write!(f, "take the label {key} off the node {node}"),
+            Self::Unlabel { node, key } => write!(f, "remove the label {key} from the node {node}"),
             Self::Uncordon { node } => write!(f, "uncordon the node {node}"),
             Self::Untaint { node, taint } => {
-                write!(f, "take the taint {} off the node {node}", Shown(taint))
+                write!(f, "remove the taint {} from the node {node}", Shown(taint))
             }
             Self::Free { node, resource, amount: 1, .. } if &**resource == "pods" => {
-                write!(f, "free a pod's place on the node {node}")
+                write!(f, "remove a pod from the node {node}")
             }
             Self::Free { node, resource, amount: wanted, .. } => {
                 write!(f, "free {} {resource} on the node {node}", amount(resource, *wanted))
@@ -371,7 +371,7 @@ impl fmt::Display for Change {
                 if instance_type.is_empty() { Ok(()) } else { write!(f, " ({instance_type})") }
             }
             Self::Enlarge { resource, from: 0, to, .. } => {
-                write!(f, "with {} {resource}, which its nodes have not", amount(resource, *to))
+                write!(f, "with {} {resource}, which its nodes do not have", amount(resource, *to))
             }
             Self::Enlarge { resource, from, to, .. } => {
                 let (to, from) = (rounded(resource, *to), rounded(resource, *from));

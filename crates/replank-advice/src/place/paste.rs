@@ -186,7 +186,7 @@ fn lines(change: &Change) -> Vec<String> {
             claim.namespace, claim.name
         )),
         Change::RenewClaim { claim, .. } => {
-            one(format!("kubectl -n {} delete pvc {}   # then make it anew", claim.namespace, claim.name))
+            one(format!("kubectl -n {} delete pvc {}   # then recreate it", claim.namespace, claim.name))
         }
         Change::Label { node, key, to, .. } => {
             one(format!("kubectl label node {node} {key}={to} --overwrite"))

@@ -11,7 +11,7 @@ use replank_facts::drain::is_daemon;
 use replank_facts::pod_factory::anew;
 use replank_facts::workload::{Workload, workload_of};
 
-/// A pod that waits, and what comes of it.
+/// A pending pod and its placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queued {
     /// The pod.

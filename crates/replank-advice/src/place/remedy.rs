@@ -76,12 +76,9 @@ impl fmt::Display for Remedy {
         }
         match self.replaced {
             0 => Ok(()),
-            1 => f.write_str("; the pod of it that runs now carries the old term until it is replaced too"),
+            1 => f.write_str("; its running pod keeps the old term until it is replaced too"),
             number => {
-                write!(
-                    f,
-                    "; the {number} pods of it that run now carry the old term until they are replaced too"
-                )
+                write!(f, "; its {number} running pods keep the old term until they are replaced too")
             }
         }
     }

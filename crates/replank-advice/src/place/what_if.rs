@@ -38,7 +38,7 @@ pub enum Pick {
 
 /// Text that picks no nodes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a node's name or KEY=VALUE of a label")]
+#[error("expected a node name or a label KEY=VALUE")]
 pub struct NoPick;
 
 impl FromStr for Pick {
@@ -93,7 +93,7 @@ pub enum WhatIfError {
         meant: Option<GroupName>,
     },
     /// All nodes would be gone.
-    #[error("no node would be left")]
+    #[error("no node would remain")]
     NoneLeft,
 }
 

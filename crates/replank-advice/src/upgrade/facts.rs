@@ -109,7 +109,7 @@ pub enum FactsError {
         expected: &'static str,
     },
     /// Two clusters.
-    #[error("the files are of two clusters, {first} and {second}")]
+    #[error("the files describe two clusters, {first} and {second}")]
     TwoClusters {
         /// The first.
         first: Text,
@@ -120,7 +120,7 @@ pub enum FactsError {
 
 const A_VERSION: &str = "a version such as \"1.33\"";
 const AN_ADDON_VERSION: &str = "a version such as \"v1.19.2-eksbuild.1\"";
-const A_TEXT: &str = "a text";
+const A_TEXT: &str = "a string";
 
 impl Facts {
     /// Takes in an answer, or a list of answers.
@@ -354,7 +354,7 @@ mod tests {
             wrong(
                 json!([{"cluster": {"name": "a", "version": "1.33"}}, {"cluster": {"name": "b", "version": "1.33"}}])
             ),
-            "the files are of two clusters, a and b"
+            "the files describe two clusters, a and b"
         );
     }
 }

@@ -57,7 +57,7 @@ impl fmt::Display for Hop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoWay {
     /// A control plane does not go back, but for one minor version within days ([`super::rollback`]).
-    #[error("the control plane runs {from}, and {to} is older: a control plane is not upgraded backwards")]
+    #[error("the control plane runs {from}, and {to} is older: a control plane cannot be downgraded")]
     Back {
         /// What it runs.
         from: Minor,

@@ -93,7 +93,7 @@ pub struct Survey {
 
 /// Nothing tells the version of the control plane: there is no node, and nobody has said it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("nothing tells which version the control plane runs")]
+#[error("the version of the control plane is unknown")]
 pub struct NoControlPlane;
 
 /// Looks at everything.

@@ -21,7 +21,7 @@ use replank_protocol::lifecycle::Action;
 use replank_protocol::lifecycle::Place;
 use replank_protocol::mark;
 use replank_protocol::owner::Owner;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{RunEnd, Subject, WaitingOn};
 
 /// From the warning to the end of a spot instance.
 const SPOT_NOTICE: Span = Span::from_secs(120);
@@ -374,7 +374,7 @@ impl Case {
     /// Says that what a newer Replank has marked is left to it.
     pub(super) fn leave_alone(&self, ctx: &mut Context<'_>) {
         if let (Some(node), Some(version)) = (self.node_name(), self.newer()) {
-            ctx.wait(Subject::Node(node), WaitingOn::NewerVersion { version });
+            ctx.wait(Subject::Node(node), WaitingOn::RunEnd(RunEnd::NewerVersion { version }));
         }
     }
 
@@ -450,7 +450,7 @@ impl Case {
             mark: Mark { role, ..found.mark },
         });
         let key = ctx.key("drain", &node.meta.uid);
-        ctx.send(Subject::Node(node.name()), "beginning of the drain", key, effect);
+        ctx.send(Subject::Node(node.name()), "start of the drain", key, effect);
     }
 
     /// Asks its group for another instance, where a hook of ours will hold this one meanwhile.
@@ -468,7 +468,7 @@ impl Case {
             hook: hook.name.clone(),
         });
         let key = ctx.key("relieve", &self.instance);
-        ctx.send(Subject::Instance(self.instance.clone()), "request for another instance", key, effect);
+        ctx.send(Subject::Instance(self.instance.clone()), "request for a replacement instance", key, effect);
     }
 }
 

@@ -61,7 +61,7 @@ impl<'a> Context<'a> {
             version: node.meta.resource_version,
         });
         let key = self.key("lift", &node.meta.uid);
-        self.send(Subject::Node(node.name()), "mark to be lifted", key, effect);
+        self.send(Subject::Node(node.name()), "removal of the mark", key, effect);
     }
 
     /// What was found, in order.

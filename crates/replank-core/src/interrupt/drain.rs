@@ -16,7 +16,7 @@ use replank_facts::node_pods::Bound;
 use replank_facts::node_pods::missing_replicas;
 use replank_facts::room::{Room, Search, is_about_to_be_placed};
 use replank_protocol::command::{CommandKey, Effect, KubernetesEffect, PodTarget};
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{PodEnd, PodWait, Subject, WaitingOn};
 
 /// What is kept at the end of a node for the end of a pod whose own grace is longer: half of what a spot instance has.
 const GRACE_MAX: Span = Span::from_secs(60);
@@ -73,7 +73,7 @@ fn due<'c>(ctx: &mut Context<'_>, case: &'c Case) -> Vec<&'c Bound> {
         if deadline <= ctx.now {
             due.push(&batch.bound);
         } else {
-            let on = WaitingOn::Batch { since: pod.status.start_time, deadline };
+            let on = WaitingOn::Pod(PodWait::Batch { since: pod.status.start_time, deadline });
             ctx.wait(Subject::Pod(pod.meta.key()), on);
             ctx.wake_at(deadline);
         }
@@ -130,7 +130,7 @@ impl<'r> Works<'r> {
             return;
         }
         if came_back(case, pod) && (!is_last || is_too_late(last, pod)) {
-            ctx.wait(Subject::Pod(pod.meta.key()), WaitingOn::CameBack);
+            ctx.wait(Subject::Pod(pod.meta.key()), WaitingOn::PodEnd(PodEnd::CameBack));
             return;
         }
         if self.ledger.is_granted(ctx.now, *ix, pod) {
@@ -145,7 +145,9 @@ impl<'r> Works<'r> {
             }
             (Ok(()), false) => {
                 let found = self.search.find(pod);
-                found.map(drop).map_err(|message| WaitingOn::Room { pod: pod.meta.key(), message })
+                found
+                    .map(drop)
+                    .map_err(|message| WaitingOn::Pod(PodWait::Room { pod: pod.meta.key(), message }))
             }
             (Err(on), false) => Err(on),
         };

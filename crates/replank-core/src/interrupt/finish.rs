@@ -10,7 +10,7 @@ use super::context::{Context, target};
 use crate::proof::drained;
 use replank_protocol::cause::Cause;
 use replank_protocol::command::{CommandKey, Effect, Expected, GroupEffect, Replacement};
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{InterruptionWait, Subject, WaitingOn};
 
 /// How long the volumes of an empty node are waited for: a volume that lets go does so within seconds, one whose driver hangs never
 /// does.
@@ -36,7 +36,10 @@ pub(super) fn finish(
             ctx.wake_at(until);
         }
         let until = case.until;
-        ctx.wait(subject, WaitingOn::Interrupted { by: case.by(), until, pods });
+        ctx.wait(
+            subject,
+            WaitingOn::Interruption(InterruptionWait::Interrupted { by: case.by(), until, pods }),
+        );
         return;
     }
     if case.marked_since().is_none() {
@@ -47,7 +50,7 @@ pub(super) fn finish(
     let wait = wait.map(|wait| case.until.map_or(wait, |until| until.min(wait)));
     if let Some(until) = wait.filter(|until| volumes > 0 && ctx.now < *until) {
         ctx.wake_at(until);
-        ctx.wait(subject, WaitingOn::Volumes { volumes, until });
+        ctx.wait(subject, WaitingOn::Interruption(InterruptionWait::Volumes { volumes, until }));
         return;
     }
     end(ctx, case, node, pods);
@@ -57,7 +60,8 @@ fn end(ctx: &mut Context<'_>, case: &Case, node: &Node, pods: u32) {
     // A hook of somebody else's is theirs to complete, and an instance that is not listed cannot be ended.
     let is_ours = if case.held_since().is_some() { !case.actions.is_empty() } else { case.known.is_some() };
     if case.by() != Cause::Down && (pods > 0 || !is_ours) {
-        let on = WaitingOn::Interrupted { by: case.by(), until: case.until, pods };
+        let on =
+            WaitingOn::Interruption(InterruptionWait::Interrupted { by: case.by(), until: case.until, pods });
         ctx.wait(Subject::Node(node.name()), on);
     }
     if case.held_since().is_some() {
@@ -115,5 +119,8 @@ fn unregistered(ctx: &mut Context<'_>, case: &Case) {
         return;
     }
     ctx.wake_at(until);
-    ctx.wait(Subject::Instance(case.instance.clone()), WaitingOn::Unregistered { until });
+    ctx.wait(
+        Subject::Instance(case.instance.clone()),
+        WaitingOn::Interruption(InterruptionWait::Unregistered { until }),
+    );
 }

@@ -10,7 +10,7 @@ use super::body::Body;
 use super::context::Context;
 use super::notice::Notice;
 use replank_protocol::command::{Effect, QueueEffect};
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{InterruptionEnd, Subject, WaitingOn};
 
 pub(super) use super::messages::Inbox;
 
@@ -28,7 +28,10 @@ impl Inbox {
                 Body::Test | Body::Foreign { .. } => delete(ctx, message),
                 Body::Poison(poison) => {
                     let (why, received) = (Text::from(poison.to_string()), message.received_count);
-                    ctx.wait(Subject::Message(message.id.clone()), WaitingOn::Poison { why, received });
+                    ctx.wait(
+                        Subject::Message(message.id.clone()),
+                        WaitingOn::InterruptionEnd(InterruptionEnd::Poison { why, received }),
+                    );
                 }
                 Body::Notice(_) if open.contains(&message.id) => hold(ctx, message),
                 Body::Notice(_) => delete(ctx, message),

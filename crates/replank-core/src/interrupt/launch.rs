@@ -12,7 +12,7 @@ use replank_facts::daemon::missing as daemons_missing;
 use replank_protocol::command::{Effect, GroupEffect};
 use replank_protocol::lifecycle::Action;
 use replank_protocol::lifecycle::Place;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{CapacityWait, Subject, WaitingOn};
 
 /// Completes what is to be completed. Returns the messages that are still needed.
 ///
@@ -75,11 +75,13 @@ fn readiness(ctx: &Context<'_>, cache: &Cache, instance: &InstanceId, to: Place)
     }
     let node = cache.node_of.get(instance).and_then(|name| ctx.view.node(name));
     match node {
-        None => Err(WaitingOn::NodeReady { daemon_pods_missing: 0 }),
+        None => Err(WaitingOn::Capacity(CapacityWait::NodeReady { daemon_pods_missing: 0 })),
         Some(node) => match (node.is_ready(), daemons_missing(ctx.view, node)) {
             (true, 0) => Ok(()),
-            (true, daemon_pods_missing) => Err(WaitingOn::NodeReady { daemon_pods_missing }),
-            (false, _) => Err(WaitingOn::NodeReady { daemon_pods_missing: 0 }),
+            (true, daemon_pods_missing) => {
+                Err(WaitingOn::Capacity(CapacityWait::NodeReady { daemon_pods_missing }))
+            }
+            (false, _) => Err(WaitingOn::Capacity(CapacityWait::NodeReady { daemon_pods_missing: 0 })),
         },
     }
 }

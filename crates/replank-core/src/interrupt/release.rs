@@ -19,7 +19,7 @@ use super::context::Context;
 use replank_facts::batch::wait::wait_of;
 use replank_protocol::cause::Cause;
 use replank_protocol::release::Release;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{InterruptionEnd, Subject, WaitingOn};
 
 /// How long a recommendation is heeded at most: as long as its message can be kept from others.
 const HEEDED_MAX: Span = Message::HIDDEN_MAX;
@@ -66,7 +66,11 @@ fn heeded_until(case: &Case, options: &Options, since: Time) -> Time {
 /// Says that it is let go of, and why.
 pub(super) fn say(ctx: &mut Context<'_>, case: &Case, why: Release) {
     if let Some(node) = case.marked_node() {
-        let on = WaitingOn::Release { by: case.by(), why, pods: case.pods_left() };
+        let on = WaitingOn::InterruptionEnd(InterruptionEnd::Release {
+            by: case.by(),
+            why,
+            pods: case.pods_left(),
+        });
         ctx.wait(Subject::Node(node.name()), on);
     }
 }

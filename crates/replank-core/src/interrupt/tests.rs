@@ -19,7 +19,7 @@ use replank_protocol::command::{Command, Effect, KubernetesEffect, Outcome, Queu
 use replank_protocol::decision::End;
 use replank_protocol::mark;
 use replank_protocol::release::Release;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{InterruptionEnd, InterruptionWait, PodEnd, RunEnd, Subject, WaitingOn};
 
 /// A core that handles interruptions, beside a run with nothing to do.
 struct Frame {
@@ -292,7 +292,7 @@ fn an_old_event_about_a_name_that_is_used_again_touches_nobody() {
     frame.message("m", &spot("i-old"));
     assert!(frame.settle(2).is_empty());
     let on = frame.wait(&Subject::Instance(InstanceId::from("i-old")));
-    assert_eq!(on, Some(WaitingOn::Unregistered { until: at(301) }));
+    assert_eq!(on, Some(WaitingOn::Interruption(InterruptionWait::Unregistered { until: at(301) })));
     let sent = frame.settle(301);
     assert_eq!(sent.len(), 1, "{sent:?}");
     assert!(is_of(&sent, "delete/m"));
@@ -418,7 +418,7 @@ fn a_pod_that_no_cordon_keeps_off_is_told_to_go_at_the_mark_and_in_the_last_mome
         assert!(!is_of(&frame.settle(seconds), "shop-3"), "at {seconds} s");
     }
     let on = frame.wait(&Subject::Pod(replank_model::object::meta::Key::new("shop", "shop-3")));
-    assert_eq!(on, Some(WaitingOn::CameBack));
+    assert_eq!(on, Some(WaitingOn::PodEnd(PodEnd::CameBack)));
 }
 
 #[test]
@@ -505,7 +505,10 @@ fn a_recommendation_is_given_up_when_pods_cannot_be_moved_for_an_hour_and_its_no
     assert!(is_of(&sent, "lift/web-1") && !is_of(&sent, "delete/m"), "until it is seen: {sent:?}");
     let why = Release::GivenUp { since: at(0) };
     let on = frame.wait(&Subject::Node("web-1".into()));
-    assert_eq!(on, Some(WaitingOn::Release { by: Cause::Rebalance, why, pods: 1 }));
+    assert_eq!(
+        on,
+        Some(WaitingOn::InterruptionEnd(InterruptionEnd::Release { by: Cause::Rebalance, why, pods: 1 }))
+    );
     frame.core.observe(Delta::Put(mark::lifted(&frame.node("web-1")).into()));
     let sent = frame.settle(3602);
     assert!(is_of(&sent, "delete/m") && !is_of(&sent, "cordon"), "{sent:?}");
@@ -561,7 +564,10 @@ fn an_instance_that_runs_on_long_after_it_was_to_be_gone_is_let_go_of() {
     assert!(is_of(&sent, "lift/web-1"), "{sent:?}");
     let why = Release::Spared { until: at(120) };
     let on = frame.wait(&Subject::Node("web-1".into()));
-    assert_eq!(on, Some(WaitingOn::Release { by: Cause::Spot, why, pods: 1 }));
+    assert_eq!(
+        on,
+        Some(WaitingOn::InterruptionEnd(InterruptionEnd::Release { by: Cause::Spot, why, pods: 1 }))
+    );
     frame.core.observe(Delta::Put(mark::lifted(&frame.node("web-1")).into()));
     assert!(is_of(&frame.settle(3722), "delete/m"));
 }
@@ -606,7 +612,12 @@ fn the_end_of_a_run_waits_an_hour_for_an_interruption_and_no_longer() {
     assert_eq!(frame.core.decide(at(3601)).end, None);
     let decision = frame.core.decide(at(3602));
     assert_eq!(decision.end, Some(End::Done));
-    assert!(decision.waiting.iter().any(|waiting| matches!(waiting.on, WaitingOn::Interrupted { .. })));
+    assert!(
+        decision.waiting.iter().any(|waiting| matches!(
+            waiting.on,
+            WaitingOn::Interruption(InterruptionWait::Interrupted { .. })
+        ))
+    );
     frame.settle(7300);
     assert!(is_of(&frame.settle(10_900), "heartbeat"), "it goes on all the same");
 }
@@ -637,7 +648,7 @@ fn a_node_that_a_newer_replank_has_marked_is_left_to_it_and_the_message_is_kept(
     frame.message("m", &spot("i-1"));
     let mut sent = frame.settle(2);
     let on = frame.wait(&Subject::Node("web-1".into()));
-    assert_eq!(on, Some(WaitingOn::NewerVersion { version: 2 }));
+    assert_eq!(on, Some(WaitingOn::RunEnd(RunEnd::NewerVersion { version: 2 })));
     sent.extend(frame.settle(100));
     assert!(!["cordon", "evict", "terminate", "delete/"].iter().any(|what| is_of(&sent, what)), "{sent:?}");
 }

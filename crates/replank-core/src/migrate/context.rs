@@ -14,8 +14,7 @@ use replank_protocol::command::{CommandKey, Dependents, Effect, KubernetesEffect
 use replank_protocol::decision::End;
 use replank_protocol::hindrance::ScaleDown;
 use replank_protocol::intent::Intent;
-use replank_protocol::migration::Wait;
-use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{MigrationEnd, MigrationWait, RunWait, Subject, Waiting, WaitingOn};
 
 use super::judge::Path;
 use super::record::{Record, Written};
@@ -29,7 +28,7 @@ pub(super) struct Memory {
     /// A record of ours has been seen.
     pub(super) has_begun: bool,
     /// The twin did not come to serve, and goes again: it is not made once more.
-    pub(super) given_up: Option<Wait>,
+    pub(super) given_up: Option<MigrationWait>,
     /// Until when a command that begins may be carried out that nobody has seen the effect of: one of this process, or of the
     /// one before it.
     pub(super) settle: Option<Time>,
@@ -60,9 +59,9 @@ pub(super) enum Leave {
     /// A person has paused the migration.
     Paused,
     /// A Service was seen without an endpoint, and that is being written down.
-    Stopping(Wait),
+    Stopping(MigrationEnd),
     /// A Service was seen without an endpoint.
-    Stopped(Wait),
+    Stopped(MigrationEnd),
 }
 
 /// Where a migration is, and where it goes.
@@ -99,7 +98,7 @@ impl<'a> Context<'a> {
     }
 
     /// The end that refuses to begin.
-    pub(super) fn refused(&self, hindrances: Vec<Wait>) -> End {
+    pub(super) fn refused(&self, hindrances: Vec<MigrationEnd>) -> End {
         End::Refused(hindrances.into_iter().map(|wait| self.waiting(wait)).collect())
     }
 
@@ -109,7 +108,7 @@ impl<'a> Context<'a> {
             Intent::Run => Ok(()),
             Intent::Cancelled | Intent::Undo => Err(self.called_off()),
             Intent::Paused => {
-                self.wait_on(WaitingOn::Paused);
+                self.wait_on(WaitingOn::Run(RunWait::Paused));
                 Err(None)
             }
         }
@@ -121,7 +120,7 @@ impl<'a> Context<'a> {
             return Some(End::Cancelled(Vec::new()));
         };
         self.wake_at(until);
-        self.wait_on(WaitingOn::Idle { until });
+        self.wait_on(WaitingOn::Migration(MigrationWait::Settle { until }));
         None
     }
 
@@ -179,10 +178,10 @@ impl<'a> Context<'a> {
             version: meta.resource_version,
             dependents: Dependents::Collected,
         });
-        self.send("the record to be taken away", key, effect);
+        self.send("deletion of the migration record", key, effect);
     }
 
-    pub(super) fn is_out_of_patience(&mut self, until: Time, wait: Option<&Wait>) -> bool {
+    pub(super) fn is_out_of_patience(&mut self, until: Time, wait: Option<&MigrationWait>) -> bool {
         if self.memory.given_up.is_none() && self.now >= until {
             self.memory.given_up = wait.cloned();
         }
@@ -200,7 +199,7 @@ impl<'a> Context<'a> {
             self.view.services.by_key(&key).is_some() && serving::ready_endpoints(self.view, &key) == 0
         };
         let dead = record.served.iter().find(is_dead).cloned();
-        let wait = |service: &Name, since: Time| Wait::NoEndpoints {
+        let wait = |service: &Name, since: Time| MigrationEnd::NoEndpoints {
             service: Key { namespace: namespace.clone(), name: service.clone() },
             since,
         };
@@ -223,7 +222,7 @@ impl<'a> Context<'a> {
         match leave {
             Leave::Given => Ok(self.is_quiet()),
             Leave::Paused => {
-                self.wait_on(WaitingOn::Paused);
+                self.wait_on(WaitingOn::Run(RunWait::Paused));
                 Ok(false)
             }
             Leave::Stopping(wait) => {
@@ -255,7 +254,7 @@ impl<'a> Context<'a> {
     pub(super) fn is_past(&mut self, moment: Option<Time>) -> bool {
         let Some(until) = moment.filter(|until| *until > self.now) else { return true };
         self.wake_at(until);
-        self.wait_on(WaitingOn::Idle { until });
+        self.wait_on(WaitingOn::Migration(MigrationWait::Settle { until }));
         false
     }
 
@@ -266,20 +265,20 @@ impl<'a> Context<'a> {
 
     /// Somebody else has made what is there.
     pub(super) fn foreign(&self) -> End {
-        End::Blocked(vec![self.waiting(Wait::Foreign)])
+        End::Blocked(vec![self.waiting(MigrationEnd::Foreign)])
     }
 
     pub(super) fn subject(&self) -> Subject {
         Subject::Object(Text::from(format!("{} {}", self.request.kind.kind(), self.request.key)))
     }
 
-    pub(super) fn waiting(&self, wait: Wait) -> Waiting {
-        Waiting { what: self.subject(), on: WaitingOn::Migration(wait) }
+    pub(super) fn waiting(&self, on: impl Into<WaitingOn>) -> Waiting {
+        Waiting { what: self.subject(), on: on.into() }
     }
 
     /// Says why it does not go on.
-    pub(super) fn wait(&mut self, wait: Wait) {
-        self.wait_on(WaitingOn::Migration(wait));
+    pub(super) fn wait(&mut self, on: impl Into<WaitingOn>) {
+        self.wait_on(on.into());
     }
 
     /// The first reason that is found stands.
@@ -308,7 +307,7 @@ impl<'a> Context<'a> {
     /// Makes an object.
     pub(super) fn make(&mut self, direction: &str, object: Object, holder: &Other) {
         let key = self.key(direction, object.kind(), &object.meta().name, holder.meta.uid.as_str());
-        let words = format!("{} {} to be made again", object.kind_name(), object.meta().name);
+        let words = format!("re-creation of {} {}", object.kind_name(), object.meta().name);
         self.send(&words, key, Effect::Kubernetes(KubernetesEffect::Create { object }));
     }
 
@@ -316,7 +315,7 @@ impl<'a> Context<'a> {
     pub(super) fn replace(&mut self, what: &str, object: Object) {
         let meta = object.meta();
         let key = self.key(what, object.kind(), &meta.name, meta.uid.as_str());
-        let words = format!("{} {} to be changed", object.kind_name(), meta.name);
+        let words = format!("update of {} {}", object.kind_name(), meta.name);
         self.send(&words, key, Effect::Kubernetes(KubernetesEffect::Replace { object }));
     }
 
@@ -329,7 +328,7 @@ impl<'a> Context<'a> {
     pub(super) fn delete_object(&mut self, object: &Object, dependents: Dependents) {
         let meta = object.meta();
         let key = self.key("delete", object.kind(), &meta.name, meta.uid.as_str());
-        let words = format!("{} {} to be deleted", object.kind_name(), meta.name);
+        let words = format!("deletion of {} {}", object.kind_name(), meta.name);
         let effect = Effect::Kubernetes(KubernetesEffect::Delete {
             object: object.reference(),
             version: meta.resource_version,
@@ -352,7 +351,7 @@ pub(super) fn is_the_original(live: &Deployment, record: &Record) -> bool {
 }
 
 /// A Deployment in the middle of something: not all pods are of the present template, or its ReplicaSet is not of its size yet.
-pub(super) fn unsettled(view: &View, live: &Deployment) -> Option<Wait> {
+pub(super) fn unsettled(view: &View, live: &Deployment) -> Option<MigrationWait> {
     let wanted = live.spec.replicas.unwrap_or(1);
     let status = &live.status;
     let size = |set: &ReplicaSet| set.spec.replicas.unwrap_or(1);
@@ -368,5 +367,5 @@ pub(super) fn unsettled(view: &View, live: &Deployment) -> Option<Wait> {
         && status.replicas == wanted
         && is_sized
         && is_alone;
-    (!is_settled).then_some(Wait::Rollout { updated: status.updated_replicas, wanted })
+    (!is_settled).then_some(MigrationWait::Rollout { updated: status.updated_replicas, wanted })
 }

@@ -19,9 +19,9 @@ use replank_protocol::command::{Effect, KubernetesEffect};
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::hindrance::Hindrance;
 use replank_protocol::intent::Intent;
-use replank_protocol::migration::Copy;
-use replank_protocol::migration::Wait;
-use replank_protocol::waiting::{Waiting, WaitingOn};
+use replank_protocol::waiting::migration::Copy;
+use replank_protocol::waiting::{MigrationEnd, MigrationWait};
+use replank_protocol::waiting::{RunEnd, Waiting, WaitingOn};
 
 /// How long what was sent may still come to be seen: it is carried out within its life, and watches lag by seconds.
 const SETTLE_DELAY: Span = Span::from_millis(COMMAND_LIFE.as_millis() + 10_000);
@@ -48,7 +48,7 @@ impl<'a> Context<'a> {
         go_on: impl FnOnce(&mut Self, Record<W>, Arc<Other>) -> Option<End>,
     ) -> Option<End> {
         if let Some(version) = record::newer(self.view, self.request.kind.kind(), &self.request.key) {
-            let on = WaitingOn::NewerVersion { version };
+            let on = WaitingOn::RunEnd(RunEnd::NewerVersion { version });
             return Some(End::Refused(vec![Waiting { what: self.subject(), on }]));
         }
         let found = record::find::<W>(self.view, self.request.kind.kind(), &self.request.key);
@@ -60,7 +60,7 @@ impl<'a> Context<'a> {
         match found {
             None => begin(self),
             Some((record, _)) if record.run != self.options.run && record.expires > self.now => {
-                let on = WaitingOn::OtherRun { run: record.run, until: record.expires };
+                let on = WaitingOn::RunEnd(RunEnd::OtherRun { run: record.run, until: record.expires });
                 Some(End::Refused(vec![Waiting { what: self.subject(), on }]))
             }
             Some((record, holder)) => {
@@ -77,7 +77,7 @@ impl<'a> Context<'a> {
             return None;
         }
         let Some(live) = self.view.deployments.by_key(&self.request.key).cloned() else {
-            return Some(self.refused(vec![Wait::Gone]));
+            return Some(self.refused(vec![MigrationEnd::Gone]));
         };
         let after = target::after(&live, &self.request.goal);
         if self.is_done(&live, &after) {
@@ -90,12 +90,12 @@ impl<'a> Context<'a> {
             return Some(End::RolledBack(vec![self.waiting(wait.clone())]));
         }
         if live.meta.is_terminating() {
-            self.wait(Wait::Leaving { copy: Copy::Old, sets: 0, pods: 0 });
+            self.wait(MigrationWait::Leaving { copy: Copy::Old, sets: 0, pods: 0 });
             return None;
         }
         let path = match judge::judge(self.view, &live, &self.request.goal).path(self.request.choice) {
             Ok(path) => path,
-            Err(found) => return Some(self.refused(found.into_iter().map(Wait::Hindered).collect())),
+            Err(found) => return Some(self.refused(found.into_iter().map(MigrationEnd::Hindered).collect())),
         };
         if let Some(wait) = unsettled(self.view, &live) {
             self.wait(wait);
@@ -104,7 +104,7 @@ impl<'a> Context<'a> {
         let record = self.record(&live, after, path);
         if record.bytes() > record::BYTES_MAX {
             let size = Hindrance::Size { bytes: record.bytes(), limit: record::BYTES_MAX };
-            return Some(self.refused(vec![Wait::Hindered(size)]));
+            return Some(self.refused(vec![MigrationEnd::Hindered(size)]));
         }
         self.lay(&record, &live.meta);
         None
@@ -126,7 +126,7 @@ impl<'a> Context<'a> {
         self.memory.settle = Some(self.now + SETTLE_DELAY);
         let key = self.key("begin", self.request.kind.kind(), &live.name, live.uid.as_str());
         self.send(
-            "what there is to be written down",
+            "migration record",
             key,
             Effect::Kubernetes(KubernetesEffect::Create { object: record.object() }),
         );
@@ -138,7 +138,7 @@ impl<'a> Context<'a> {
         let key = self.key("twin", Kind::Deployment, &twin.meta.name, before);
         self.memory.settle = Some(self.now + SETTLE_DELAY);
         self.send(
-            "the twin to be made",
+            "creation of the twin",
             key,
             Effect::Kubernetes(KubernetesEffect::Create { object: twin.into() }),
         );
@@ -150,7 +150,7 @@ impl<'a> Context<'a> {
         let key = self.key("rollout", Kind::Other, &rollout.meta().name, before);
         self.memory.settle = Some(self.now + SETTLE_DELAY);
         self.send(
-            "the Rollout to be made",
+            "creation of the Rollout",
             key,
             Effect::Kubernetes(KubernetesEffect::Create { object: rollout }),
         );
@@ -218,7 +218,7 @@ impl<'a> Context<'a> {
     }
 
     /// What is left of a twin that is gone itself.
-    pub(super) fn twins_remains(&self) -> Option<Wait> {
+    pub(super) fn twins_remains(&self) -> Option<MigrationWait> {
         let of = &self.request.key;
         let is_its = |labels: &Labels| labels.value(TWIN_OF) == Some(of.name.as_str());
         let sets = self
@@ -231,7 +231,11 @@ impl<'a> Context<'a> {
         });
         let (sets, pods) = (sets.count(), pods.count());
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        (sets + pods > 0).then(|| Wait::Leaving { copy: Copy::Twin, sets: count(sets), pods: count(pods) })
+        (sets + pods > 0).then(|| MigrationWait::Leaving {
+            copy: Copy::Twin,
+            sets: count(sets),
+            pods: count(pods),
+        })
     }
 
     /// Says what is missing until a Deployment serves; after the patience that is the end. The old one serves on, or the twin does.
@@ -264,9 +268,11 @@ fn wants_pods(live: &Deployment) -> bool {
     live.spec.replicas.unwrap_or(1) > 0
 }
 
-fn as_wait(copy: Copy, missing: Missing) -> Wait {
+fn as_wait(copy: Copy, missing: Missing) -> MigrationWait {
     match missing {
-        Missing::Pods { available, wanted } => Wait::Available { copy, available, wanted },
-        Missing::Endpoints { service, ready, wanted } => Wait::Endpoints { copy, service, ready, wanted },
+        Missing::Pods { available, wanted } => MigrationWait::Available { copy, available, wanted },
+        Missing::Endpoints { service, ready, wanted } => {
+            MigrationWait::Endpoints { copy, service, ready, wanted }
+        }
     }
 }

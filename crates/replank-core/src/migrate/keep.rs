@@ -12,8 +12,8 @@ use super::judge;
 use super::serving;
 use replank_protocol::command::Dependents;
 use replank_protocol::decision::End;
-use replank_protocol::migration::Copy;
-use replank_protocol::migration::Wait;
+use replank_protocol::waiting::MigrationWait;
+use replank_protocol::waiting::migration::Copy;
 
 /// What is next.
 pub(super) fn step(ctx: &mut Context<'_>, position: &Position) -> Option<End> {
@@ -25,7 +25,7 @@ pub(super) fn step(ctx: &mut Context<'_>, position: &Position) -> Option<End> {
         return None;
     };
     if live.meta.is_terminating() {
-        ctx.wait(Wait::Orphaning);
+        ctx.wait(MigrationWait::Orphaning);
         return None;
     }
     if live.spec.selector == position.wanted.spec.selector {
@@ -53,14 +53,14 @@ fn settle(
     if let Some(set) = set {
         let is_taken = set.meta.controller().is_some_and(|owner| owner.uid == live.meta.uid);
         if !is_taken {
-            ctx.wait(Wait::Adoption { set: set.meta.name.clone() });
+            ctx.wait(MigrationWait::Adoption { set: set.meta.name.clone() });
             return None;
         }
     }
     let is_seen = live.status.observed_generation >= live.meta.generation;
     if !is_seen {
         let (updated, wanted) = (live.status.updated_replicas, live.spec.replicas.unwrap_or(1));
-        ctx.wait(Wait::Rollout { updated, wanted });
+        ctx.wait(MigrationWait::Rollout { updated, wanted });
         return None;
     }
     if !position.is_back

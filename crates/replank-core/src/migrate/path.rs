@@ -32,7 +32,7 @@ impl Path {
 /// Which way is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The one that keeps the pods where it is possible, else a twin.
+    /// Keep the pods if possible, otherwise use a twin.
     #[default]
     Auto,
     /// This one or none.

@@ -27,8 +27,8 @@ use replank_protocol::command::Dependents;
 use replank_protocol::decision::End;
 use replank_protocol::hindrance::Hindrance;
 use replank_protocol::intent::Intent;
-use replank_protocol::migration::Copy;
-use replank_protocol::migration::Wait;
+use replank_protocol::waiting::migration::Copy;
+use replank_protocol::waiting::{MigrationEnd, MigrationWait};
 
 /// Where a migration is, and where it goes.
 struct Position {
@@ -45,7 +45,7 @@ struct Position {
 
 /// Nothing is written down: it is not begun, or over.
 pub(super) fn begin(ctx: &mut Context<'_>) -> Option<End> {
-    let Some(live) = ctx.live() else { return Some(ctx.refused(vec![Wait::Gone])) };
+    let Some(live) = ctx.live() else { return Some(ctx.refused(vec![MigrationEnd::Gone])) };
     let after = subject::after(&live, &ctx.request.goal);
     let has_ended = ctx.memory.has_begun || subject::makes_the_same(&live, &after);
     if selector(&live) == selector(&after) && has_ended {
@@ -55,12 +55,12 @@ pub(super) fn begin(ctx: &mut Context<'_>) -> Option<End> {
         return end;
     }
     if live.meta().is_terminating() {
-        ctx.wait(Wait::Leaving { copy: Copy::Old, sets: 0, pods: 0 });
+        ctx.wait(MigrationWait::Leaving { copy: Copy::Old, sets: 0, pods: 0 });
         return None;
     }
     let judged = judge(ctx.view, ctx.request.kind, &live, &ctx.request.goal);
     if let Err(found) = judged.path(ctx.request.choice) {
-        return Some(ctx.refused(found.into_iter().map(Wait::Hindered).collect()));
+        return Some(ctx.refused(found.into_iter().map(MigrationEnd::Hindered).collect()));
     }
     if let Some(wait) = unsettled(&live) {
         ctx.wait(wait);
@@ -97,7 +97,7 @@ fn step(ctx: &mut Context<'_>, position: &Position) -> Option<End> {
         return None;
     };
     if live.meta().is_terminating() {
-        ctx.wait(Wait::Orphaning);
+        ctx.wait(MigrationWait::Orphaning);
         return None;
     }
     if selector(live) == selector(&position.wanted) {
@@ -113,12 +113,12 @@ fn step(ctx: &mut Context<'_>, position: &Position) -> Option<End> {
 fn settle(ctx: &mut Context<'_>, position: &Position, live: &Object) -> Option<End> {
     let left = orphans(ctx.view, &position.record.before);
     if left > 0 {
-        ctx.wait(Wait::PodAdoption { pods: left });
+        ctx.wait(MigrationWait::PodAdoption { pods: left });
         return None;
     }
     let now = parts(live)?;
     if !now.is_seen {
-        ctx.wait(Wait::Rollout { updated: now.settled.0, wanted: now.settled.1 });
+        ctx.wait(MigrationWait::Rollout { updated: now.settled.0, wanted: now.settled.1 });
         return None;
     }
     if !position.is_back
@@ -163,10 +163,10 @@ fn release(ctx: &mut Context<'_>, position: &Position, live: &Object) -> Option<
     None
 }
 
-fn unsettled(live: &Object) -> Option<Wait> {
+fn unsettled(live: &Object) -> Option<MigrationWait> {
     let now = parts(live)?;
     let (updated, wanted) = now.settled;
-    (!now.is_seen || updated != wanted).then_some(Wait::Rollout { updated, wanted })
+    (!now.is_seen || updated != wanted).then_some(MigrationWait::Rollout { updated, wanted })
 }
 
 fn pods_of<'a>(view: &'a View, owner: &Uid) -> Vec<&'a Arc<Pod>> {

@@ -31,7 +31,7 @@ const FINALIZER: &str = "replank.dev/migration";
 mod member {
     /// Who scales the Deployment down, where a Rollout takes over.
     pub(super) const SCALE_DOWN: &str = "scaleDown";
-    /// By which way.
+    /// Which path to take.
     pub(super) const PATH: &str = "way";
     /// The manifest that there was.
     pub(super) const BEFORE: &str = "before";

@@ -15,6 +15,6 @@ pub struct Request {
     pub key: Key,
     /// What it is to be.
     pub goal: Goal,
-    /// By which way.
+    /// Which path to take.
     pub choice: Choice,
 }

@@ -20,8 +20,8 @@ use super::serving::{self, Missing};
 use replank_protocol::command::Dependents;
 use replank_protocol::decision::End;
 use replank_protocol::hindrance::ScaleDown;
-use replank_protocol::migration::Copy;
-use replank_protocol::migration::Wait;
+use replank_protocol::waiting::MigrationWait;
+use replank_protocol::waiting::migration::Copy;
 
 /// What is next.
 pub(super) fn step(ctx: &mut Context<'_>, position: &Position) -> Option<End> {
@@ -37,7 +37,7 @@ pub(super) fn step(ctx: &mut Context<'_>, position: &Position) -> Option<End> {
         return None;
     };
     if live.meta.is_terminating() {
-        ctx.wait(Wait::Orphaning);
+        ctx.wait(MigrationWait::Orphaning);
         return None;
     }
     if position.is_back {
@@ -126,7 +126,11 @@ fn take_over(
     }
     let pods = serving::pods_of(ctx.view, &live.meta.uid).len();
     if live.status.replicas > 0 || pods > 0 {
-        ctx.wait(Wait::Leaving { copy: Copy::Old, sets: 0, pods: u32::try_from(pods).unwrap_or(u32::MAX) });
+        ctx.wait(MigrationWait::Leaving {
+            copy: Copy::Old,
+            sets: 0,
+            pods: u32::try_from(pods).unwrap_or(u32::MAX),
+        });
         return None;
     }
     ctx.lift(&position.holder);
@@ -140,7 +144,7 @@ fn scale_down(ctx: &mut Context<'_>, position: &Position, live: &Deployment) {
     match position.record.scale_down {
         ScaleDown::OnSuccess | ScaleDown::Progressively if ctx.now < until => {
             ctx.wake_at(until);
-            ctx.wait(Wait::ScaledDown { replicas: size(live) });
+            ctx.wait(MigrationWait::ScaledDown { replicas: size(live) });
         }
         ScaleDown::Never | ScaleDown::OnSuccess | ScaleDown::Progressively => {
             resize(ctx, live, 0);
@@ -193,7 +197,7 @@ fn give_back(
         return None;
     }
     let left = leaving(ctx, Copy::Rollout, &live.meta.key());
-    if left != (Wait::Leaving { copy: Copy::Rollout, sets: 0, pods: 0 }) {
+    if left != (MigrationWait::Leaving { copy: Copy::Rollout, sets: 0, pods: 0 }) {
         ctx.wait(left);
         return None;
     }
@@ -248,7 +252,7 @@ fn follow(
 }
 
 /// What the Rollout of a name still owns.
-fn leaving(ctx: &Context<'_>, copy: Copy, of: &Key) -> Wait {
+fn leaving(ctx: &Context<'_>, copy: Copy, of: &Key) -> MigrationWait {
     let is_its = |owner: &replank_model::object::meta::OwnerReference| {
         &*owner.kind == argo::KIND && owner.name == of.name
     };
@@ -258,5 +262,5 @@ fn leaving(ctx: &Context<'_>, copy: Copy, of: &Key) -> Wait {
         .collect();
     let pods: usize = sets.iter().map(|set| ctx.view.pods_of(&set.meta.uid).len()).sum();
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    Wait::Leaving { copy, sets: count(sets.len()), pods: count(pods) }
+    MigrationWait::Leaving { copy, sets: count(sets.len()), pods: count(pods) }
 }

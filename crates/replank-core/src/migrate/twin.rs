@@ -17,8 +17,8 @@ use super::serving;
 use super::target;
 use replank_protocol::command::Dependents;
 use replank_protocol::decision::End;
-use replank_protocol::migration::Copy;
-use replank_protocol::migration::Wait;
+use replank_protocol::waiting::MigrationWait;
+use replank_protocol::waiting::migration::Copy;
 
 /// What is next.
 pub(super) fn step(ctx: &mut Context<'_>, position: &Position) -> Option<End> {
@@ -104,7 +104,7 @@ fn make(ctx: &mut Context<'_>, position: &Position, twin: Option<&Deployment>) -
         .collect();
     if !sets.is_empty() {
         let pods: usize = sets.iter().map(|set| ctx.view.pods_of(&set.meta.uid).len()).sum();
-        ctx.wait(Wait::Leaving { copy: Copy::Old, sets: count(sets.len()), pods: count(pods) });
+        ctx.wait(MigrationWait::Leaving { copy: Copy::Old, sets: count(sets.len()), pods: count(pods) });
         return None;
     }
     let replicas = twin.map_or(position.record.before.spec.replicas, |twin| twin.spec.replicas);
@@ -188,11 +188,11 @@ fn retargeted(autoscaler: &HorizontalPodAutoscaler, of: &Name, to: &Name) -> Hor
     autoscaler
 }
 
-fn leaving(ctx: &Context<'_>, of: &Deployment) -> Wait {
+fn leaving(ctx: &Context<'_>, of: &Deployment) -> MigrationWait {
     let sets = serving::sets_of(ctx.view, &of.meta.uid);
     let pods: usize = sets.iter().map(|set| ctx.view.pods_of(&set.meta.uid).len()).sum();
     let copy = if record::is_twin(of) { Copy::Twin } else { Copy::Old };
-    Wait::Leaving { copy, sets: count(sets.len()), pods: count(pods) }
+    MigrationWait::Leaving { copy, sets: count(sets.len()), pods: count(pods) }
 }
 
 fn count(number: usize) -> u32 {

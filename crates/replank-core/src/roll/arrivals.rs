@@ -7,7 +7,7 @@ use replank_model::text::{GroupName, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_protocol::mark;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{CapacityWait, RollEnd, RunEnd, Subject, WaitingOn};
 
 use super::context::{Context, GroupRoll, Watched};
 use super::member::{Member, NodeState, last_step};
@@ -39,12 +39,18 @@ pub(super) fn arrivals(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
     let missing = roll.missing();
     ctx.watch(roll, Watched::Launching, missing > 0);
     if let Some(since) = ctx.launches_nothing(roll) {
-        ctx.wait(roll.subject(), WaitingOn::InstanceLate { since, daemon_pods_missing: 0 });
+        ctx.wait(
+            roll.subject(),
+            WaitingOn::Capacity(CapacityWait::InstanceLate { since, daemon_pods_missing: 0 }),
+        );
     }
     if on_time + missing > 0 {
         let wanted = usable + on_time + missing;
         let failure = last_failure(ctx.view, roll.name);
-        ctx.wait(roll.subject(), WaitingOn::Capacity { ready: usable, wanted, failure });
+        ctx.wait(
+            roll.subject(),
+            WaitingOn::Capacity(CapacityWait::Capacity { ready: usable, wanted, failure }),
+        );
     }
 }
 
@@ -60,7 +66,9 @@ pub(super) fn is_on_time(
         Some(NodeState::Closed) => {
             let node = member.and_then(|member| ctx.view.node(&member.name));
             let newer = node.and_then(|node| mark::newer_on_node(node));
-            let on = newer.map_or(WaitingOn::ForeignCordon, |version| WaitingOn::NewerVersion { version });
+            let on = newer.map_or(WaitingOn::RollEnd(RollEnd::ForeignCordon), |version| {
+                WaitingOn::RunEnd(RunEnd::NewerVersion { version })
+            });
             ctx.wait(subject, on);
             return false;
         }
@@ -68,9 +76,13 @@ pub(super) fn is_on_time(
         Some(_) | None => 0,
     };
     if ctx.now > since + LATE_AFTER {
-        ctx.wait(subject, WaitingOn::InstanceLate { since, daemon_pods_missing });
+        ctx.wait(subject, WaitingOn::Capacity(CapacityWait::InstanceLate { since, daemon_pods_missing }));
         return false;
     }
-    ctx.wait_until(subject, WaitingOn::NodeReady { daemon_pods_missing }, since + LATE_AFTER);
+    ctx.wait_until(
+        subject,
+        WaitingOn::Capacity(CapacityWait::NodeReady { daemon_pods_missing }),
+        since + LATE_AFTER,
+    );
     true
 }

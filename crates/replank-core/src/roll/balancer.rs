@@ -14,7 +14,7 @@ use super::context::Context;
 use super::member::Member;
 use replank_protocol::command::{Effect, KubernetesEffect};
 use replank_protocol::mark;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{RollWait, Subject, WaitingOn};
 
 /// Whether a node has been taken out of load balancers, where the plan asks for that; it is, if not.
 pub(super) fn is_out(ctx: &mut Context<'_>, member: &Member) -> bool {
@@ -46,7 +46,7 @@ pub(super) fn is_held(ctx: &mut Context<'_>, member: &Member, from: Time) -> boo
     let since = ctx.view.node(&member.name).and_then(|node| mark::excluded_since(node)).unwrap_or(from);
     let until = since + ctx.scope.plan.care.instance_kept();
     if ctx.now < until {
-        let on = WaitingOn::Deregistration { until };
+        let on = WaitingOn::Roll(RollWait::Deregistration { until });
         ctx.wait_until(Subject::Node(member.name.clone()), on, until);
     }
     ctx.now < until

@@ -12,7 +12,7 @@ use super::context::{Context, GroupRoll};
 use super::prepare::untag;
 use replank_facts::leftover::{Holds, Leftover};
 use replank_protocol::mark;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{RollWait, RunEnd, Subject, WaitingOn};
 
 pub(super) use super::held::{is_held_by_another, newer};
 
@@ -56,7 +56,7 @@ fn is_over(ctx: &Context<'_>, leftover: &Leftover) -> bool {
 
 fn say(ctx: &mut Context<'_>, subject: Subject, leftover: &Leftover) {
     if let Some(run) = leftover.run.clone() {
-        ctx.wait(subject, WaitingOn::Leftover { run });
+        ctx.wait(subject, WaitingOn::Roll(RollWait::Leftover { run }));
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) fn is_newer(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let mut found = false;
     for (name, group) in own.into_iter().chain(sources) {
         if let Some(version) = mark::newer_on_group(group) {
-            ctx.wait(Subject::Group(name.clone()), WaitingOn::NewerVersion { version });
+            ctx.wait(Subject::Group(name.clone()), WaitingOn::RunEnd(RunEnd::NewerVersion { version }));
             found = true;
         }
     }

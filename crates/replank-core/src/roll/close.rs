@@ -26,7 +26,7 @@ use replank_protocol::command::Expected;
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Mark, NodeRole, Replacement};
 use replank_protocol::mark::{self, Before, Moment, Until};
 use replank_protocol::owner::Owner;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{CapacityWait, RollEnd, RollWait, RunWait, Subject, WaitingOn};
 
 pub(super) use super::beyond::beyond;
 
@@ -37,7 +37,7 @@ pub(super) fn close(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, number: usize, 
         return false;
     }
     for name in &roll.nodes.skipped {
-        ctx.wait(Subject::Node(name.clone()), WaitingOn::Skipped);
+        ctx.wait(Subject::Node(name.clone()), WaitingOn::RollEnd(RollEnd::Skipped));
     }
     if has_leaving || is_arriving(ctx, roll) {
         return false;
@@ -72,7 +72,7 @@ pub(super) fn hand_over<'n>(
         let Some(found) = ctx.view.node(name).and_then(|node| mark::of(node)) else { continue };
         if found.mark.expires > at {
             let key = ctx.key("hand-over", &member.uid);
-            ctx.mark(member, "mark to be handed over", key, Mark { expires: at, ..found.mark });
+            ctx.mark(member, "handover of the mark", key, Mark { expires: at, ..found.mark });
             is_busy = true;
         }
     }
@@ -95,7 +95,7 @@ pub(super) fn say_leaving(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     ctx.watch(roll, Watched::Leaving, leaving > kept);
     if leaving > 0 {
         let instances = u32::try_from(leaving).unwrap_or(u32::MAX);
-        ctx.wait(roll.subject(), WaitingOn::Leaving { instances });
+        ctx.wait(roll.subject(), WaitingOn::Roll(RollWait::Leaving { instances }));
     }
     leaving > 0
 }
@@ -145,7 +145,11 @@ pub(super) fn awaits_launch(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool
     let ready = u32::try_from(counted).unwrap_or(u32::MAX);
     ctx.wait(
         roll.subject(),
-        WaitingOn::Capacity { ready, wanted, failure: last_failure(ctx.view, roll.name) },
+        WaitingOn::Capacity(CapacityWait::Capacity {
+            ready,
+            wanted,
+            failure: last_failure(ctx.view, roll.name),
+        }),
     );
     true
 }
@@ -194,7 +198,7 @@ pub(super) fn retire(
         if !is_empty || left == 0 && is_settled {
             release(ctx, name);
         } else if left == 0 {
-            ctx.wait(roll.subject(), WaitingOn::Leaving { instances: 1 });
+            ctx.wait(roll.subject(), WaitingOn::Roll(RollWait::Leaving { instances: 1 }));
         } else if !balancer::is_held(ctx, member, since) {
             end_instance(ctx, member, Vec::new(), Replacement::Decrement);
         }
@@ -251,7 +255,7 @@ pub(super) fn release(ctx: &mut Context<'_>, name: &NodeName) {
     let left = pods.filter(|pod| pod.meta.deletion_timestamp.is_none());
     let sent = left.filter_map(|pod| ctx.sent.may_be_evicted(ctx.now, &pod.meta.uid)).max();
     if let Some(until) = sent {
-        let on = WaitingOn::Effect { what: Text::from("evictions that were sent") };
+        let on = WaitingOn::Run(RunWait::Effect { what: Text::from("evictions already sent") });
         ctx.wait_until(Subject::Node(name.clone()), on, until);
         return;
     }
@@ -273,7 +277,9 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     if let Some(original) = roll.original {
         let own = format!("{}/", ctx.scope.run);
         if roll.is_owed || ctx.sent.is_resized(ctx.now, roll.name, &own) {
-            let on = WaitingOn::Effect { what: Text::from("size that somebody else has asked for") };
+            let on = WaitingOn::Run(RunWait::Effect {
+                what: Text::from("the group size that another actor requested"),
+            });
             ctx.wait_until(roll.subject(), on, ctx.now + COMMAND_LIFE);
             return false;
         }
@@ -287,7 +293,13 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
         let is_ours = group.size.max > kept && group.size.max <= raised;
         let max = kept.max(group.size.desired);
         if is_ours && group.size.max != max {
-            resize(ctx, roll, group.size, GroupSize { max, ..group.size }, "original bounds");
+            resize(
+                ctx,
+                roll,
+                group.size,
+                GroupSize { max, ..group.size },
+                "restoration of the original bounds",
+            );
             return false;
         }
         // What was launched beside nodes that stay, and is in use by now, cannot be taken back.
@@ -295,7 +307,7 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
         let is_beyond =
             !ctx.is_scaled && (original.desired + roll.moved() + 1..=raised).contains(&group.size.desired);
         if is_ours || is_beyond {
-            let on = WaitingOn::Bounds { size: group.size, original };
+            let on = WaitingOn::RollEnd(RollEnd::Bounds { size: group.size, original });
             ctx.wait(Subject::Bounds(roll.name.clone()), on);
             return true;
         }

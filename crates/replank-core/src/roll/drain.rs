@@ -9,7 +9,7 @@ use replank_facts::room::Search;
 use replank_model::object::pod::Pod;
 use replank_model::text::Zone;
 use replank_model::time::Time;
-use replank_protocol::waiting::WaitingOn;
+use replank_protocol::waiting::{PodWait, RollWait, WaitingOn};
 use replank_schedule::Mark;
 
 use super::context::{Context, GroupRoll};
@@ -75,12 +75,12 @@ impl Spare {
             return Ok(());
         }
         if group.ready <= group.needed {
-            return Err(WaitingOn::Available { ready: group.ready, needed: group.needed });
+            return Err(WaitingOn::Roll(RollWait::Available { ready: group.ready, needed: group.needed }));
         }
         let ready = group.zones.get(&member.zone).copied().unwrap_or(0);
         if ready <= group.needed_in_zone {
             let needed = group.needed_in_zone;
-            return Err(WaitingOn::ZoneMinimum { zone: member.zone.clone(), ready, needed });
+            return Err(WaitingOn::Roll(RollWait::ZoneMinimum { zone: member.zone.clone(), ready, needed }));
         }
         Ok(())
     }
@@ -125,14 +125,14 @@ impl<'r> Works<'r> {
     pub(super) fn find_room(&mut self, pod: &Arc<Pod>) -> Result<(), WaitingOn> {
         self.place_ahead();
         let found = self.search.find(pod);
-        found.map(drop).map_err(|message| WaitingOn::Room { pod: pod.meta.key(), message })
+        found.map(drop).map_err(|message| WaitingOn::Pod(PodWait::Room { pod: pod.meta.key(), message }))
     }
 
     /// Whether there is room for one more pod like this one, which stays where it is meanwhile; it is taken.
     pub(super) fn find_room_beside(&mut self, pod: &Arc<Pod>) -> Result<(), WaitingOn> {
         self.place_ahead();
         let found = self.search.find_beside(pod, 0);
-        found.map(drop).map_err(|message| WaitingOn::Room { pod: pod.meta.key(), message })
+        found.map(drop).map_err(|message| WaitingOn::Pod(PodWait::Room { pod: pod.meta.key(), message }))
     }
 
     /// What stands in the way of a pod by itself, room aside.

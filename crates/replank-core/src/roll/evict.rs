@@ -46,7 +46,7 @@ use replank_protocol::command::{
     self, Effect, GroupEffect, KubernetesEffect, NodeRole, PodTarget, Replacement,
 };
 use replank_protocol::owner::Owner;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{PodEnd, PodWait, RollEnd, RollWait, RunWait, Subject, WaitingOn};
 
 use super::drain::Ahead;
 pub(super) use super::drain::{Drain, Spare, Works};
@@ -82,9 +82,9 @@ pub(super) fn acting<'a>(ctx: &mut Context<'a>, drains: &[Drain<'a>], spare: &mu
         let active = u32::try_from(acting.len()).unwrap_or(u32::MAX);
         if drain.from > ctx.now {
             let until = drain.from;
-            ctx.wait_until(subject, WaitingOn::Pace { until }, until);
+            ctx.wait_until(subject, WaitingOn::Roll(RollWait::Pace { until }), until);
         } else if active >= limit {
-            ctx.wait(subject, WaitingOn::Turn { nodes: 1, active, limit });
+            ctx.wait(subject, WaitingOn::Roll(RollWait::Turn { nodes: 1, active, limit }));
         } else if let Err(on) = spare.take(drain.roll, drain.member) {
             // It stands still, and is no capacity all the same: it takes no pods, and has lost some.
             spare.give_up(drain.roll, drain.member);
@@ -170,7 +170,7 @@ pub(super) fn evict(ctx: &mut Context<'_>, works: &mut Works<'_>, drain: &Drain<
     }
     for bound in due(ctx, drain) {
         if came_back(&bound.pod, drain.from) {
-            ctx.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::CameBack);
+            ctx.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::PodEnd(PodEnd::CameBack));
         } else if !singleton::surge(ctx, works, bound) {
             evict_one(ctx, works, bound);
         }
@@ -197,7 +197,7 @@ fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
         return;
     }
     if works.ledger.is_granted(ctx.now, *ix, pod) {
-        let on = WaitingOn::Effect { what: Text::from("eviction") };
+        let on = WaitingOn::Run(RunWait::Effect { what: Text::from("eviction") });
         ctx.wait_until(subject, on, ctx.now + GRANTED_SEEN);
         return;
     }
@@ -214,10 +214,10 @@ fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
 /// Says what of a node's pods is waited for and not moved.
 pub(super) fn wait_for(ctx: &mut Context<'_>, member: &Member, since: Time, load: &NodePods) {
     for (pod, reason) in &load.refused {
-        ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Refused { reason: *reason });
+        ctx.wait(Subject::Pod(pod.clone()), WaitingOn::PodEnd(PodEnd::Refused { reason: *reason }));
     }
     for pod in &load.unrecorded {
-        ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Unrecorded);
+        ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Pod(PodWait::Unrecorded));
     }
     for batch in &load.batch {
         wait_for_batch(ctx, batch, since);
@@ -232,7 +232,7 @@ pub(super) fn wait_for(ctx: &mut Context<'_>, member: &Member, since: Time, load
             expires: ctx.now + MARK_LIFE,
         };
         let key = ctx.key("skip", &member.uid);
-        ctx.mark(member, "node to be left out", key, mark);
+        ctx.mark(member, "mark for a skipped node", key, mark);
     }
 }
 
@@ -243,12 +243,14 @@ fn wait_for_batch(ctx: &mut Context<'_>, batch: &BatchPod, cordoned: Time) {
     let subject = Subject::Pod(pod.meta.key());
     let since = pod.status.start_time;
     if !is_over {
-        ctx.wait_until(subject, WaitingOn::Batch { since, deadline }, deadline);
+        ctx.wait_until(subject, WaitingOn::Pod(PodWait::Batch { since, deadline }), deadline);
         return;
     }
     match (ctx.scope.plan.batch.on_deadline, batch.otherwise) {
-        (OnDeadline::Pause, _) => ctx.wait(subject, WaitingOn::BatchOver { since, deadline }),
-        (OnDeadline::Evict, Otherwise::Refused(reason)) => ctx.wait(subject, WaitingOn::Refused { reason }),
+        (OnDeadline::Pause, _) => ctx.wait(subject, WaitingOn::PodEnd(PodEnd::BatchOver { since, deadline })),
+        (OnDeadline::Evict, Otherwise::Refused(reason)) => {
+            ctx.wait(subject, WaitingOn::PodEnd(PodEnd::Refused { reason }))
+        }
         (OnDeadline::Evict, Otherwise::Moves) | (OnDeadline::Skip, _) => {}
     }
 }
@@ -303,7 +305,7 @@ fn at_minimum(roll: &GroupRoll<'_>, member: &Member, leaving: u32) -> Option<Wai
     let source = roll.sources.iter().find(|source| *source.name == member.group)?;
     let size = source.group?.size;
     let left = size.desired.saturating_sub(leaving);
-    let on = WaitingOn::GroupMinimum { min: size.min, left: left.saturating_sub(1) };
+    let on = WaitingOn::RollEnd(RollEnd::GroupMinimum { min: size.min, left: left.saturating_sub(1) });
     (left <= size.min).then_some(on)
 }
 

@@ -40,7 +40,7 @@ use replank_facts::target;
 use replank_protocol::command::{CommandKey, Effect, GroupEffect};
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::{self, Halt, Halted};
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{PodEnd, PodWait, RollEnd, RollWait, RunEnd, RunWait, Subject, WaitingOn};
 
 /// How long after a halt what is refused is tried again. What is refused for longer than some minutes is refused for a reason
 /// that only a person can take away.
@@ -106,10 +106,12 @@ pub(super) fn is_under_way(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
 pub(super) fn is_tried_again(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
     let is_young = rolls.iter().filter_map(halted_at).any(|at| ctx.now < at + RELEASE_WITHIN);
     is_young
-        && ctx
-            .waits()
-            .iter()
-            .any(|waiting| matches!(waiting.on, WaitingOn::Retry { .. } | WaitingOn::Denied { .. }))
+        && ctx.waits().iter().any(|waiting| {
+            matches!(
+                waiting.on,
+                WaitingOn::Run(RunWait::Retry { .. }) | WaitingOn::Run(RunWait::Denied { .. })
+            )
+        })
 }
 
 fn key(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> CommandKey {
@@ -119,12 +121,16 @@ fn key(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> CommandKey {
 /// Says why the run has halted.
 pub(super) fn say(ctx: &mut Context<'_>, why: Halt, at: Time) {
     let on = match why {
-        Halt::Hopeless => WaitingOn::Halted { at },
-        Halt::Stalled { since } => WaitingOn::Stalled { since, limit: ctx.scope.plan.progress_deadline },
-        Halt::Deadline => WaitingOn::Deadline { at: ctx.scope.options.started + ctx.scope.plan.deadline },
-        Halt::Unhealthy(ailment) => WaitingOn::Unhealthy { at, ailment },
-        Halt::Cancelled => WaitingOn::Cancelled { at },
-        Halt::Undone => WaitingOn::Undone { at },
+        Halt::Hopeless => WaitingOn::RunEnd(RunEnd::Halted { at }),
+        Halt::Stalled { since } => {
+            WaitingOn::RunEnd(RunEnd::Stalled { since, limit: ctx.scope.plan.progress_deadline })
+        }
+        Halt::Deadline => {
+            WaitingOn::RunEnd(RunEnd::Deadline { at: ctx.scope.options.started + ctx.scope.plan.deadline })
+        }
+        Halt::Unhealthy(ailment) => WaitingOn::RunEnd(RunEnd::Unhealthy { at, ailment }),
+        Halt::Cancelled => WaitingOn::RunEnd(RunEnd::Cancelled { at }),
+        Halt::Undone => WaitingOn::RunEnd(RunEnd::Undone { at }),
     };
     ctx.wait(Subject::Run, on);
 }
@@ -216,7 +222,7 @@ fn give_back(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
         if group.size.max > max && roll.begun.is_some() {
             restore(ctx, roll);
         } else {
-            let on = WaitingOn::Bounds { size: group.size, original };
+            let on = WaitingOn::RollEnd(RollEnd::Bounds { size: group.size, original });
             ctx.wait(Subject::Bounds(roll.name.clone()), on);
         }
         return;
@@ -241,13 +247,13 @@ pub(super) fn blockers(
                 if let NodeState::Draining { from, .. } = ctx.member(name).state
                     && came_back(&bound.pod, from)
                 {
-                    ctx.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::CameBack);
+                    ctx.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::PodEnd(PodEnd::CameBack));
                 } else if let Err(on) = works.obstacle(bound) {
                     ctx.wait(Subject::Pod(bound.pod.meta.key()), on);
                     homeless(ctx, bound);
                 } else if let Some(message) = places.obstacle_of_kind(&mut known, &bound.pod) {
                     let pod = bound.pod.meta.key();
-                    ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Room { pod, message });
+                    ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Pod(PodWait::Room { pod, message }));
                 }
             }
             held(ctx, roll, &load);
@@ -263,7 +269,8 @@ fn homeless(ctx: &mut Context<'_>, bound: &Bound) {
         let pod = &ctx.view.pods[ix];
         let scheduled = condition::find(&pod.status.conditions, "PodScheduled");
         if let Some(scheduled) = scheduled.filter(|_| pod.node.is_none() && pod.is_active()) {
-            let on = WaitingOn::Room { pod: pod.meta.key(), message: scheduled.message.clone() };
+            let on =
+                WaitingOn::Pod(PodWait::Room { pod: pod.meta.key(), message: scheduled.message.clone() });
             ctx.wait(Subject::Pod(pod.meta.key()), on);
         }
     }
@@ -276,16 +283,16 @@ pub(super) fn queue_of<'a>(roll: &GroupRoll<'a>) -> impl Iterator<Item = &'a Nod
 /// Names the pods of one node that do not simply move.
 fn held(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, load: &NodePods) {
     for (pod, reason) in &load.refused {
-        ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Refused { reason: *reason });
+        ctx.wait(Subject::Pod(pod.clone()), WaitingOn::PodEnd(PodEnd::Refused { reason: *reason }));
     }
     for pod in &load.unrecorded {
-        ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Unrecorded);
+        ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Pod(PodWait::Unrecorded));
     }
     // They were waited for until the run halted, at the latest.
     let deadline = halted_at(roll).unwrap_or(ctx.now);
     for batch in &load.batch {
         let pod = &batch.bound.pod;
-        let on = WaitingOn::BatchOver { since: pod.status.start_time, deadline };
+        let on = WaitingOn::PodEnd(PodEnd::BatchOver { since: pod.status.start_time, deadline });
         ctx.wait(Subject::Pod(pod.meta.key()), on);
     }
     let mut census = None;
@@ -299,12 +306,14 @@ pub(super) fn aside(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
     for name in &roll.nodes.aside {
         let on = match &ctx.member(name).state {
             NodeState::OtherRun { run, until } if *until <= ctx.now => {
-                WaitingOn::Leftover { run: run.clone() }
+                WaitingOn::Roll(RollWait::Leftover { run: run.clone() })
             }
-            NodeState::OtherRun { run, until } => WaitingOn::OtherRun { run: run.clone(), until: *until },
-            NodeState::Newer { version } => WaitingOn::NewerVersion { version: *version },
-            NodeState::Reopened => WaitingOn::Reopened,
-            NodeState::NoInstance => WaitingOn::NoInstance,
+            NodeState::OtherRun { run, until } => {
+                WaitingOn::RunEnd(RunEnd::OtherRun { run: run.clone(), until: *until })
+            }
+            NodeState::Newer { version } => WaitingOn::RunEnd(RunEnd::NewerVersion { version: *version }),
+            NodeState::Reopened => WaitingOn::RollEnd(RollEnd::Reopened),
+            NodeState::NoInstance => WaitingOn::Roll(RollWait::NoInstance),
             NodeState::Bystander
             | NodeState::Usable
             | NodeState::Arriving { .. }

@@ -16,7 +16,7 @@ use super::prepare::{LATE_AFTER, tag, untag};
 use super::stage;
 use replank_facts::plan::NOT_READY_AFTER;
 use replank_protocol::mark::{self, Ailment, Before, Illness, Whose};
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{PodEnd, Subject, WaitingOn};
 
 pub(super) use super::vitals::{Counts, Vitals, narrow};
 
@@ -88,7 +88,7 @@ pub(super) fn name(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], ailment: Ailm
         Illness::NodeNotReady => Vec::new(),
     };
     for key in ill.into_iter().take(NAMED_MAX) {
-        ctx.wait(Subject::Pod(key), WaitingOn::Ailing { illness: ailment.illness });
+        ctx.wait(Subject::Pod(key), WaitingOn::PodEnd(PodEnd::Ailing { illness: ailment.illness }));
     }
 }
 

@@ -23,5 +23,5 @@ pub(super) fn keeps_nodes(scope: &Scope) -> bool {
 pub(super) fn keep(ctx: &mut Context<'_>, member: &Member, since: Time) {
     let mark = Mark { owner: Owner::Run, role: NodeRole::Retained, since, expires: ctx.now + MARK_LIFE };
     let key = ctx.key("retain", &member.uid);
-    ctx.mark(member, "node to be kept", key, mark);
+    ctx.mark(member, "mark for a retained node", key, mark);
 }

@@ -104,7 +104,7 @@ use replank_facts::room::Room;
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::Halt;
-use replank_protocol::waiting::{Hope, Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{Hope, PodWait, RollEnd, RollWait, RunEnd, Subject, Waiting, WaitingOn};
 use rest::Rest;
 
 /// A roll under way: the plan, and caches.
@@ -236,7 +236,7 @@ impl Cache {
             stop(&mut ctx, &rolls, Halt::Hopeless)
         } else if let Some(why) = ended_by(intent) {
             if rolls.iter().all(close::is_over) {
-                ctx.wait(Subject::Run, WaitingOn::Over);
+                ctx.wait(Subject::Run, WaitingOn::RunEnd(RunEnd::Over));
                 Verdict::Done
             } else {
                 stop(&mut ctx, &rolls, why)
@@ -419,7 +419,7 @@ fn advance<'a>(ctx: &mut Context<'a>, rolls: &[GroupRoll<'a>], gear: &mut Gear<'
             roll(ctx, rolls, &drains, &mut spare, gear);
         } else {
             let nodes = u32::try_from(uncordoned).unwrap_or(u32::MAX);
-            ctx.wait(Subject::Run, WaitingOn::Cordon { nodes });
+            ctx.wait(Subject::Run, WaitingOn::Roll(RollWait::Cordon { nodes }));
         }
     }
     for roll in rolls {
@@ -532,9 +532,11 @@ fn blocking(waiting: &[Waiting]) -> Vec<Waiting> {
     let blocks = |waiting: &&Waiting| match waiting.on.hope() {
         Hope::Possible | Hope::None => !matches!(
             waiting.on,
-            WaitingOn::Turn { .. } | WaitingOn::ManagedBy { .. } | WaitingOn::Leftover { .. }
+            WaitingOn::Roll(RollWait::Turn { .. })
+                | WaitingOn::RollEnd(RollEnd::ManagedBy { .. })
+                | WaitingOn::Roll(RollWait::Leftover { .. })
         ),
-        Hope::Moving => matches!(waiting.on, WaitingOn::Terminating { .. }),
+        Hope::Moving => matches!(waiting.on, WaitingOn::Pod(PodWait::Terminating { .. })),
     };
     waiting.iter().filter(blocks).cloned().collect()
 }

@@ -47,7 +47,7 @@ use replank_facts::target;
 use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::mark::{self, Begun, read_template, size_tag, template_tag};
 use replank_protocol::owner::Owner;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{RollEnd, RunEnd, RunWait, Subject, WaitingOn};
 
 pub(super) use super::terms::{LATE_AFTER, MARK_LIFE};
 
@@ -74,7 +74,7 @@ pub(super) fn is_missing(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let lost: Vec<&GroupName> = sources.map(|source| source.name).collect();
     for name in &lost {
         let what = format!("node group {name}").into();
-        ctx.wait(Subject::Group((*name).clone()), WaitingOn::Missing { what });
+        ctx.wait(Subject::Group((*name).clone()), WaitingOn::RollEnd(RollEnd::Missing { what }));
     }
     if roll.group.is_none() {
         let what = if roll.name.is_empty() {
@@ -82,7 +82,7 @@ pub(super) fn is_missing(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
         } else {
             format!("node group {}", roll.name).into()
         };
-        ctx.wait(roll.subject(), WaitingOn::Missing { what });
+        ctx.wait(roll.subject(), WaitingOn::RollEnd(RollEnd::Missing { what }));
     }
     roll.group.is_none() || !lost.is_empty()
 }
@@ -137,19 +137,19 @@ fn is_other_runs(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
         let marks = ctx.view.nodes.unordered().filter_map(|(_, node)| mark::of(node));
         let until = marks.filter(|found| found.is_of_run(&run)).map(|found| found.mark.expires).max();
         if let Some(until) = until.filter(|until| *until > ctx.now) {
-            ctx.wait(roll.subject(), WaitingOn::OtherRun { run, until });
+            ctx.wait(roll.subject(), WaitingOn::RunEnd(RunEnd::OtherRun { run, until }));
             found = true;
         }
     }
     for name in &roll.nodes.aside {
         if let NodeState::Newer { version } = ctx.member(name).state {
-            ctx.wait(Subject::Node(name.clone()), WaitingOn::NewerVersion { version });
+            ctx.wait(Subject::Node(name.clone()), WaitingOn::RunEnd(RunEnd::NewerVersion { version }));
             found = true;
         }
         if let NodeState::OtherRun { run, until } = &ctx.member(name).state
             && *until > ctx.now
         {
-            let on = WaitingOn::OtherRun { run: run.clone(), until: *until };
+            let on = WaitingOn::RunEnd(RunEnd::OtherRun { run: run.clone(), until: *until });
             let subject = Subject::Node(name.clone());
             let owner = ctx.view.node(name).and_then(|node| mark::of(node)).map(|found| found.mark.owner);
             if owner == Some(Owner::Autoscaler) {
@@ -174,7 +174,7 @@ fn cannot_shrink(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
         let old = members.filter(|member| member.group == *source.name && member.is_old()).count();
         let left = group.size.desired.saturating_sub(u32::try_from(old).unwrap_or(u32::MAX));
         if left < group.size.min {
-            let on = WaitingOn::GroupMinimum { min: group.size.min, left };
+            let on = WaitingOn::RollEnd(RollEnd::GroupMinimum { min: group.size.min, left });
             ctx.wait(Subject::Group(source.name.clone()), on);
             is_stuck = true;
         }
@@ -190,12 +190,14 @@ fn write_sizes(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -
     let unwritten: Vec<(&GroupName, GroupSize)> = sources.chain(own).collect();
     let own = format!("{}/", ctx.scope.run);
     if let Some((name, _)) = unwritten.iter().find(|(name, _)| ctx.sent.is_resized(ctx.now, name, &own)) {
-        let on = WaitingOn::Effect { what: Text::from("size that somebody else has asked for") };
+        let on = WaitingOn::Run(RunWait::Effect {
+            what: Text::from("the group size that another actor requested"),
+        });
         ctx.wait_until(Subject::Group((*name).clone()), on, ctx.now + COMMAND_LIFE);
         return true;
     }
     for (name, size) in &unwritten {
-        tag(ctx, name, "original size", mark::ORIGINAL_SIZE, size_tag(*size));
+        tag(ctx, name, "restoration of the original size", mark::ORIGINAL_SIZE, size_tag(*size));
     }
     !unwritten.is_empty()
 }
@@ -208,7 +210,13 @@ fn write_template(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup
         Some(_) => untag(ctx, roll.name, mark::ORIGINAL_TEMPLATE),
         None => {
             let value = template_tag(group.current);
-            tag(ctx, roll.name, "original launch template", mark::ORIGINAL_TEMPLATE, value);
+            tag(
+                ctx,
+                roll.name,
+                "restoration of the original launch template",
+                mark::ORIGINAL_TEMPLATE,
+                value,
+            );
         }
     }
     true
@@ -329,6 +337,6 @@ pub(super) fn renew(ctx: &mut Context<'_>) {
         let Some(found) = ctx.view.node(&name).and_then(|node| mark::of(node)) else { continue };
         let mark = Mark { expires: ctx.now + MARK_LIFE, ..found.mark };
         let key = ctx.key("renew", format!("{}/{}", member.uid, found.mark.expires));
-        ctx.mark(member, "mark to be renewed", key, mark);
+        ctx.mark(member, "renewal of the mark", key, mark);
     }
 }

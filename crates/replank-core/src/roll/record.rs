@@ -21,7 +21,7 @@ use replank_facts::run_record::group_by_json;
 use replank_protocol::command::{Effect, KubernetesEffect};
 use replank_protocol::mark::{self, read_size, read_template};
 use replank_protocol::record::{self, FoundRecord, GroupRecord, RecordError, RunRecord};
-use replank_protocol::waiting::{RecordWhy, Subject, WaitingOn};
+use replank_protocol::waiting::{RecordWhy, RunEnd, Subject, WaitingOn};
 
 /// What stands in the place of the record.
 #[derive(Clone, Debug)]
@@ -70,13 +70,13 @@ impl Reader {
     }
 
     fn standing(&self, found: FoundRecord) -> Standing {
-        let taken = |why| WaitingOn::Record { holder: self.key.clone(), why };
+        let taken = |why| WaitingOn::RunEnd(RunEnd::Record { holder: self.key.clone(), why });
         let on = match found.record {
             Ok(record) if record.run == self.run && record.plan == self.plan => {
                 return Standing::Written(Arc::new(record), found.holder);
             }
             Ok(_) => taken(RecordWhy::OtherPlan),
-            Err(RecordError::Newer { version }) => WaitingOn::NewerVersion { version },
+            Err(RecordError::Newer { version }) => WaitingOn::RunEnd(RunEnd::NewerVersion { version }),
             Err(RecordError::Unreadable { member }) => {
                 taken(RecordWhy::Unreadable { member: Text::from(member) })
             }

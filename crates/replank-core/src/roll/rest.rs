@@ -24,7 +24,7 @@ use super::stage::{self, Standing};
 use replank_facts::plan::Standing as WindowStanding;
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::{self, Moment};
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{RunWait, Subject, WaitingOn};
 
 /// A rest that is over so soon is not worth two writes to each node.
 const SHORT: Span = Span::from_minutes(15);
@@ -64,11 +64,11 @@ pub(super) fn rest(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], rest: Rest) {
     let over = match rest {
         Rest::Paused => {
             ctx.is_moving = true;
-            ctx.wait(Subject::Run, WaitingOn::Paused);
+            ctx.wait(Subject::Run, WaitingOn::Run(RunWait::Paused));
             None
         }
         Rest::Window { opens } => {
-            ctx.wait_until(Subject::Run, WaitingOn::Window { opens }, opens);
+            ctx.wait_until(Subject::Run, WaitingOn::Run(RunWait::Window { opens }), opens);
             Some(opens)
         }
         // Each group says so.
@@ -90,7 +90,7 @@ pub(super) fn note(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], rest: Option<
             if group.tags.contains_key(mark::RESUMED) {
                 untag(ctx, roll.name, mark::RESUMED);
             }
-            moment(ctx, roll, group, "beginning of a pause", mark::PAUSED);
+            moment(ctx, roll, group, "start of a pause", mark::PAUSED);
         } else if roll.moment(&ctx.scope.run, mark::PAUSED).is_some() {
             if roll.moment(&ctx.scope.run, mark::RESUMED).is_some() {
                 untag(ctx, roll.name, mark::PAUSED);

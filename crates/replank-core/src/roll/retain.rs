@@ -15,7 +15,7 @@ use replank_facts::node_pods::NodePods;
 use replank_facts::plan::Retained;
 use replank_protocol::command::Replacement;
 use replank_protocol::mark::{self, Until};
-use replank_protocol::waiting::WaitingOn;
+use replank_protocol::waiting::{RollWait, WaitingOn};
 
 use super::kept::kept;
 pub(super) use super::kept::{keep, keeps_nodes};
@@ -37,7 +37,7 @@ pub(super) fn is_over(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
         return false;
     };
     if ctx.now < until {
-        ctx.wait_until(roll.subject(), WaitingOn::Retained { until }, until);
+        ctx.wait_until(roll.subject(), WaitingOn::Roll(RollWait::Retained { until }), until);
         return false;
     }
     end(ctx, roll);

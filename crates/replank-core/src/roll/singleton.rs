@@ -22,7 +22,7 @@ use replank_facts::singleton::{is_being_replaced, is_restarted_by, is_singleton,
 use replank_protocol::command::{Effect, KubernetesEffect, Mark, NodeRole, Restartable, WorkloadTarget};
 use replank_protocol::mark;
 use replank_protocol::owner::Owner;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{PodWait, Subject, WaitingOn};
 
 /// The Deployment whose rolling restart is to move a pod.
 pub(super) fn moved_by<'v>(scope: &Scope, view: &'v View, bound: &Bound) -> Option<&'v Arc<Deployment>> {
@@ -44,7 +44,7 @@ pub(super) fn surge(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound)
     let restarted = deployment.spec.template.meta.annotations.value(mark::RESTARTED_AT);
     if is_being_replaced(deployment, &bound.pod) {
         let since = restarted.and_then(|text| text.parse().ok());
-        ctx.wait(subject, WaitingOn::Restart { workload: deployment.meta.key(), since });
+        ctx.wait(subject, WaitingOn::Pod(PodWait::Restart { workload: deployment.meta.key(), since }));
         return true;
     }
     if let Err(on) = works.find_room_beside(&bound.pod) {
@@ -74,7 +74,7 @@ pub(super) fn skip(ctx: &mut Context<'_>, member: &Member, load: &NodePods) -> b
         let mark =
             Mark { owner: Owner::Run, role: NodeRole::Skipped, since: ctx.now, expires: ctx.now + MARK_LIFE };
         let key = ctx.key("skip", &member.uid);
-        ctx.mark(member, "node to be left out", key, mark);
+        ctx.mark(member, "mark for a skipped node", key, mark);
     }
     is_left_out
 }

@@ -10,7 +10,7 @@ use super::context::{Context, GroupRoll};
 use super::prepare::{tag, untag};
 use replank_facts::plan::Stage;
 use replank_protocol::mark::{self, Until};
-use replank_protocol::waiting::WaitingOn;
+use replank_protocol::waiting::{RollWait, WaitingOn};
 
 /// How far a group is with its stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +63,9 @@ pub(super) fn is_open(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, active: u32) 
             ctx.wait(
                 roll.subject(),
                 if is_canary {
-                    WaitingOn::Canary { replaced, nodes }
+                    WaitingOn::Roll(RollWait::Canary { replaced, nodes })
                 } else {
-                    WaitingOn::Wave { wave: number, replaced, nodes }
+                    WaitingOn::Roll(RollWait::Wave { wave: number, replaced, nodes })
                 },
             );
             false
@@ -89,8 +89,11 @@ pub(super) fn watch(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
         }
         Standing::Watched { number, until } => {
             let is_canary = ctx.scope.plan.canary.is_some();
-            let on =
-                if is_canary { WaitingOn::Soak { until } } else { WaitingOn::Bake { wave: number, until } };
+            let on = if is_canary {
+                WaitingOn::Roll(RollWait::Soak { until })
+            } else {
+                WaitingOn::Roll(RollWait::Bake { wave: number, until })
+            };
             ctx.wait_until(roll.subject(), on, until);
         }
         Standing::Under { .. } | Standing::Over => {}

@@ -33,7 +33,7 @@ use replank_facts::node_pods::NodePods;
 use replank_facts::plan::{Order, Standing};
 use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::owner::Owner;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{RollWait, RunWait, Subject, WaitingOn};
 
 pub(super) use super::late::late;
 
@@ -118,14 +118,14 @@ impl Places {
             return None;
         }
         if let Some(until) = self.last.filter(|last| *last > ctx.now) {
-            ctx.wait_until(roll.subject(), WaitingOn::Pace { until }, until);
+            ctx.wait_until(roll.subject(), WaitingOn::Roll(RollWait::Pace { until }), until);
             return None;
         }
         let pause = if self.has_begun { ctx.scope.plan.pace.between_nodes } else { Span::ZERO };
         let from = ctx.now + pause;
         if let Standing::Closed(opens) = ctx.scope.plan.care.windows.at(from) {
             // Its drain would begin in the next window; until then it may as well take pods.
-            ctx.wait_until(roll.subject(), WaitingOn::Window { opens }, opens);
+            ctx.wait_until(roll.subject(), WaitingOn::Run(RunWait::Window { opens }), opens);
             return None;
         }
         stage::is_open(ctx, roll, self.active[number]).then_some(from)
@@ -137,7 +137,7 @@ pub(super) fn begin(ctx: &mut Context<'_>, name: &NodeName, since: Time, from: T
     let mark =
         Mark { owner: Owner::Run, role: NodeRole::Draining { from }, since, expires: ctx.now + MARK_LIFE };
     let key = ctx.key("drain", &member.uid);
-    ctx.mark(member, "beginning of the drain", key, mark);
+    ctx.mark(member, "start of the drain", key, mark);
 }
 
 /// Says what the nodes wait for that cannot be begun.
@@ -159,7 +159,7 @@ fn queue(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, places: &Places) {
     if waiting > 0 {
         let nodes = u32::try_from(waiting).unwrap_or(u32::MAX);
         let limit = ctx.scope.plan.pace.parallel;
-        ctx.wait(roll.subject(), WaitingOn::Turn { nodes, active: places.total(), limit });
+        ctx.wait(roll.subject(), WaitingOn::Roll(RollWait::Turn { nodes, active: places.total(), limit }));
     }
 }
 

@@ -23,7 +23,7 @@ use replank_facts::plan::Base;
 use replank_facts::stuck::{self, Census};
 use replank_protocol::command::{Effect, KubernetesEffect, PodTarget};
 use replank_protocol::policy::StuckAction;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{PodWait, Subject, WaitingOn};
 
 /// What is done about stuck pods: what the plan says; on the way back their nodes are replaced at least.
 pub(super) fn action(scope: &Scope) -> StuckAction {
@@ -59,7 +59,7 @@ pub(super) fn wait_for(ctx: &mut Context<'_>, drains: &[Drain<'_>]) {
         let from = due.iter().map(|leaving| leaving.due).min();
         if let (Some(from), Some(grace_max)) = (from, due.iter().map(|leaving| leaving.grace).max()) {
             let pods = u32::try_from(due.len()).unwrap_or(u32::MAX);
-            let on = WaitingOn::Terminating { pods, grace_max };
+            let on = WaitingOn::Pod(PodWait::Terminating { pods, grace_max });
             let until = ctx.scope.plan.care.stuck_from(from);
             ctx.wait_until(Subject::Node(drain.member.name.clone()), on, until);
         }
@@ -74,8 +74,10 @@ pub(super) fn name(ctx: &mut Context<'_>, census: &mut Option<Census>, leaving: 
         census.evidence(ctx.view, &leaving.pod)
     });
     let on = match evidence.flatten() {
-        Some(evidence) => WaitingOn::Stuck { action: action(ctx.scope), evidence: Box::new(evidence) },
-        None => WaitingOn::Terminating { pods: 1, grace_max: leaving.grace },
+        Some(evidence) => {
+            WaitingOn::Pod(PodWait::Stuck { action: action(ctx.scope), evidence: Box::new(evidence) })
+        }
+        None => WaitingOn::Pod(PodWait::Terminating { pods: 1, grace_max: leaving.grace }),
     };
     ctx.wait(Subject::Pod(leaving.pod.meta.key()), on);
 }

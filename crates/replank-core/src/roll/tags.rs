@@ -26,7 +26,7 @@ pub(super) fn set_template(
     let effect =
         Effect::Group(GroupEffect::SetTemplate { group: roll.name.clone(), from: group.current, to });
     let key = ctx.key("template", id);
-    ctx.send(roll.subject(), "new launch template", key, effect);
+    ctx.send(roll.subject(), "update of the launch template", key, effect);
 }
 
 pub(super) fn resize(
@@ -45,5 +45,5 @@ pub(super) fn resize(
 pub(super) fn untag(ctx: &mut Context<'_>, group: &GroupName, key: &str) {
     let effect = Effect::Group(GroupEffect::Untag { group: group.clone(), key: key.into() });
     let id = ctx.key("untag", format!("{group}/{key}"));
-    ctx.send(Subject::Group(group.clone()), "tag to be taken off", id, effect);
+    ctx.send(Subject::Group(group.clone()), "removal of the tag", id, effect);
 }

@@ -34,7 +34,7 @@ use replank_protocol::command::Answer;
 use replank_protocol::command::{CommandKey, Outcome};
 use replank_protocol::decision::Decision;
 use replank_protocol::mark::{self, read_size};
-use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{PodWait, Subject, Waiting, WaitingOn};
 use replank_schedule::Scheduler;
 
 /// From one look to the next.
@@ -94,7 +94,7 @@ struct Others {
 
 impl Others {
     fn of(account: &Account, waiting: &[Waiting]) -> Self {
-        let homeless = waiting.iter().filter(|one| matches!(one.on, WaitingOn::Room { .. }));
+        let homeless = waiting.iter().filter(|one| matches!(one.on, WaitingOn::Pod(PodWait::Room { .. })));
         Self {
             interrupted: account.interrupted.clone(),
             rolled: account.rolled.clone(),

@@ -168,7 +168,7 @@ impl State {
             self.requests.remove(&name);
             self.fail(
                 Scope::Group(name),
-                format!("{count} did not become nodes within {limit}"),
+                format!("{count} did not become Ready nodes within {limit}"),
                 now,
                 options,
             );

@@ -44,7 +44,7 @@ pub(super) fn fate(view: &View, options: &DownOptions, cutoff: i32, pod: &Pod, n
     }
     // That it may be evicted does not keep its successor off.
     if pod.meta.controller().is_some() && tolerates_cordon(&pod.spec.tolerations, false) {
-        return PodFate::Keeps(Blocks::BearsCordon);
+        return PodFate::Keeps(Blocks::ToleratesCordon);
     }
     let safe = pod.meta.annotations.value(SAFE_TO_EVICT);
     if safe == Some("true") {

@@ -80,7 +80,7 @@ pub enum Keep {
     /// It says so: annotation `scale-down-disabled`.
     Disabled,
     /// Its group is in the hands of a run: its nodes are on their way in or out.
-    InHand,
+    Rolling,
     /// A newer Replank has written on it, or on its group.
     NewerVersion {
         /// The version of what it wrote.
@@ -143,28 +143,30 @@ impl fmt::Display for Keep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoGroup => f.write_str("is in no group"),
-            Self::LeftOut(why) => write!(f, "its group is left alone: {why}"),
-            Self::Disabled => f.write_str("says scale-down-disabled"),
-            Self::InHand => f.write_str("is in a group that a run has in hand"),
+            Self::LeftOut(why) => write!(f, "is in a group that is not scaled: {why}"),
+            Self::Disabled => f.write_str("is annotated scale-down-disabled"),
+            Self::Rolling => f.write_str("is in a group that is being rolled"),
             Self::NewerVersion { version } => {
                 write!(
                     f,
                     "is left alone: a newer Replank has written on it, or on its group (version {version})"
                 )
             }
-            Self::Marked { by, until } => write!(f, "is in the hands of {by} until {until}"),
-            Self::Leaving => f.write_str("is being taken away"),
-            Self::Starting => f.write_str("has just come"),
+            Self::Marked { by, until } => write!(f, "is being changed by {by} until {until}"),
+            Self::Leaving => f.write_str("is being removed"),
+            Self::Starting => f.write_str("was added recently"),
             Self::Unready => f.write_str("is not ready (--scale-down-unready-enabled=false)"),
-            Self::AtMinimum { min } => write!(f, "its group has no more than its minimum of {min}"),
-            Self::AtLimit(limit) => write!(f, "the cluster may not shrink: {limit}"),
+            Self::AtMinimum { min } => write!(f, "is in a group at its minimum size of {min}"),
+            Self::AtLimit(limit) => write!(f, "cannot be removed: {limit}"),
             Self::Busy { usage, threshold_milli } => {
-                write!(f, "is in use: {usage}, below {}% it may go", threshold_milli / 10)
+                write!(f, "is in use: {usage}, the threshold is {}%", threshold_milli / 10)
             }
             Self::Pod { pod, why } => write!(f, "{pod} {why}"),
-            Self::NoPlace { pod, message } => write!(f, "{pod} would find no place: {message}"),
-            Self::Awaited { pod } => write!(f, "is about to take in {pod}"),
-            Self::Receives { from } => write!(f, "takes in pods of {from}"),
+            Self::NoPlace { pod, message } => {
+                write!(f, "{pod} would not be schedulable elsewhere: {message}")
+            }
+            Self::Awaited { pod } => write!(f, "is reserved for {pod}"),
+            Self::Receives { from } => write!(f, "is needed for pods of {from}"),
         }
     }
 }
@@ -274,7 +276,7 @@ fn candidate<'a>(
         return Err(Keep::NewerVersion { version });
     }
     if group.ownership != RollOwnership::Free {
-        return Err(Keep::InHand);
+        return Err(Keep::Rolling);
     }
     if let Some(version) = mark::newer_on_node(node) {
         return Err(Keep::NewerVersion { version });

@@ -57,12 +57,11 @@ pub(super) fn chain(value: &str) -> Result<Vec<Expander>, String> {
         let known = Expander::ALL.into_iter().find(|one| one.as_str() == word);
         let one = known.ok_or_else(|| {
             format!(
-                "there is no expander {word:?}: expected least-waste, most-pods, priority, price, least-nodes or random, or several \
-                 with commas between"
+                "unknown expander {word:?}: expected least-waste, most-pods, priority, price, least-nodes or random, or a comma-separated list of them"
             )
         })?;
         if chain.contains(&one) {
-            return Err(format!("{one} is there twice"));
+            return Err(format!("{one} is listed twice"));
         }
         chain.push(one);
     }
@@ -122,9 +121,9 @@ pub enum Decided {
 impl fmt::Display for Decided {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Only => f.write_str("the only one that helps"),
+            Self::Only => f.write_str("the only group that fits"),
             Self::By(expander) => expander.fmt(f),
-            Self::ByLot => f.write_str("by lot among equals"),
+            Self::ByLot => f.write_str("random choice among equals"),
         }
     }
 }
@@ -197,8 +196,8 @@ mod tests {
         let all = [choice("a", 1, 10, 5), choice("b", 1, 10, 3), choice("c", 1, 9, 1)];
         assert_eq!(chosen(&all, "most-pods,least-waste"), "b least-waste");
         assert_eq!(chosen(&all, "least-nodes,most-pods,least-waste"), "b least-waste");
-        assert_eq!(chosen(&all[..1], "random"), "a the only one that helps");
-        assert!(chosen(&all[..2], "most-pods").ends_with("by lot among equals"));
+        assert_eq!(chosen(&all[..1], "random"), "a the only group that fits");
+        assert!(chosen(&all[..2], "most-pods").ends_with("random choice among equals"));
         let lots: std::collections::BTreeSet<usize> =
             (0..50).filter_map(|draw| choose(&all, &[Expander::Random], draw)).map(|(at, _)| at).collect();
         assert_eq!(lots.len(), 3, "every group is drawn at some time");

@@ -18,7 +18,7 @@ use replank_facts::pod_factory::anew;
 use replank_protocol::command::NodeRole;
 use replank_protocol::mark;
 use replank_protocol::owner::Owner;
-use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{PodWait, Subject, Waiting, WaitingOn};
 
 /// See the module's page.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +55,7 @@ impl InFlight {
             all_of(view, node).for_each(&mut come);
         }
         for waiting in waiting {
-            let WaitingOn::Room { pod, .. } = &waiting.on else { continue };
+            let WaitingOn::Pod(PodWait::Room { pod, .. }) = &waiting.on else { continue };
             if let Subject::Node(node) = &waiting.what {
                 // A node is begun when there is room for all of its pods; one that there is none for is named.
                 all_of(view, node).for_each(&mut come);

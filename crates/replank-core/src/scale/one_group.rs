@@ -120,21 +120,21 @@ pub enum LeftOut {
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotDiscovered => f.write_str("neither --nodes nor the tags of --node-group-auto-discovery name it"),
-            Self::Provisioner(provisioner) => write!(f, "its nodes are made by {provisioner}"),
+            Self::NotDiscovered => f.write_str("not selected by --nodes or --node-group-auto-discovery"),
+            Self::Provisioner(provisioner) => write!(f, "its nodes are provisioned by {provisioner}"),
             Self::UnknownType(types) if types.is_empty() => {
-                f.write_str("it has no node, and no instance type is known: tag it with node-template/resources/cpu and memory")
+                f.write_str("it has no nodes and its instance type is unknown: tag it with node-template/resources/cpu and memory")
             }
             Self::UnknownType(types) => {
                 let types: Vec<&str> = types.iter().map(|name| &**name).collect();
                 write!(
                     f,
-                    "it has no node, and nothing is known of {}: tag it with node-template/resources/cpu and memory",
+                    "it has no nodes and {} is unknown: tag it with node-template/resources/cpu and memory",
                     types.join(", ")
                 )
             }
-            Self::NoZones => f.write_str("it has no node, and nothing tells its zones: pass describe-auto-scaling-groups too"),
-            Self::Closed => f.write_str("its maximum is 0"),
+            Self::NoZones => f.write_str("it has no nodes and its zones are unknown: also pass the output of describe-auto-scaling-groups"),
+            Self::Closed => f.write_str("its maximum size is 0"),
         }
     }
 }
@@ -168,19 +168,22 @@ impl Assumed {
     #[must_use]
     pub fn words(&self) -> String {
         match self {
-            Self::Bounds(_) => "no bounds are known: it may shrink to 0 and grow without end (pass --groups)".to_owned(),
+            Self::Bounds(_) => {
+                "its bounds are unknown: it may shrink to 0 and grow without limit (pass --groups)".to_owned()
+            }
             Self::Computed(_, of) if of.is_empty() => {
-                "no node shows what it offers: worked out from its tags, less what EKS' images reserve".to_owned()
+                "it has no nodes: resources calculated from its tags, minus what EKS AMIs reserve".to_owned()
             }
             Self::Computed(_, of) => {
-                format!("no node shows what it offers: worked out for {of}, less what EKS' images reserve")
+                format!("it has no nodes: resources calculated for {of}, minus what EKS AMIs reserve")
             }
             Self::LeastOf(_, types) => {
                 let types: Vec<&str> = types.iter().map(|name| &**name).collect();
-                format!("which of {} comes is not known: the least of each resource counts", types.join(", "))
+                format!("any of {} may be launched: the least of each resource counts", types.join(", "))
             }
             Self::ZonesInTurn(_) => {
-                "new instances come where it has the fewest, in the order of the zones' names where it has as many".to_owned()
+                "new instances are launched in the zone with the fewest, in alphabetical order among equals"
+                    .to_owned()
             }
         }
     }

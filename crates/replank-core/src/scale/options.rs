@@ -358,8 +358,8 @@ fn window(value: &str) -> Result<Window, String> {
         return Err(wrong());
     };
     let start = start.parse().map_err(|_| wrong())?;
-    let zone = zone(name)
-        .ok_or_else(|| format!("there is no time zone {name:?}: expected one such as Asia/Tokyo"))?;
+    let zone =
+        zone(name).ok_or_else(|| format!("unknown time zone {name:?}: expected one such as Asia/Tokyo"))?;
     let duration = span(length)?;
     if duration <= Span::ZERO {
         return Err(wrong());
@@ -378,7 +378,7 @@ fn whole_percent(value: &str) -> Result<i64, String> {
 }
 
 fn limits(value: &str) -> Result<Limits, String> {
-    let wrong = || "expected MIN:MAX, the first not above the second".to_owned();
+    let wrong = || "expected MIN:MAX, with MIN no larger than MAX".to_owned();
     let (min, max) = value.split_once(':').ok_or_else(wrong)?;
     let limits = Limits { min: number(min)?, max: number(max)? };
     if limits.min <= limits.max { Ok(limits) } else { Err(wrong()) }
@@ -444,12 +444,12 @@ mod tests {
         let wrong = |word: &str| Options::default().read([word]).unwrap_err().to_string();
         assert_eq!(
             wrong("--expander=cheapest"),
-            "--expander=cheapest: there is no expander \"cheapest\": expected least-waste, most-pods, priority, price, \
-             least-nodes or random, or several with commas between"
+            "--expander=cheapest: unknown expander \"cheapest\": expected least-waste, most-pods, priority, price, \
+             least-nodes or random, or a comma-separated list of them"
         );
         assert_eq!(
             wrong("--cores-total=9:1"),
-            "--cores-total=9:1: expected MIN:MAX, the first not above the second"
+            "--cores-total=9:1: expected MIN:MAX, with MIN no larger than MAX"
         );
         assert_eq!(
             wrong("--scale-down-unneeded-time=soon"),
@@ -457,7 +457,7 @@ mod tests {
         );
         assert_eq!(
             wrong("--no-scale-down=Mon-Fri 09:00,8h,Asia/Nowhere"),
-            "--no-scale-down=Mon-Fri 09:00,8h,Asia/Nowhere: there is no time zone \"Asia/Nowhere\": expected one such as Asia/Tokyo"
+            "--no-scale-down=Mon-Fri 09:00,8h,Asia/Nowhere: unknown time zone \"Asia/Nowhere\": expected one such as Asia/Tokyo"
         );
         assert!(Options::default().read(["--no-scale-down=Mon,Tue 09:00,8h,Asia/Tokyo"]).is_ok());
         assert_eq!(wrong("--nodes=10"), "--nodes=10: expected MIN:MAX:NAME");

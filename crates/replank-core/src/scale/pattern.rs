@@ -55,7 +55,7 @@ impl Pattern {
         let mut reader = Reader { text: text.chars().collect(), at: 0 };
         let node = reader.any()?;
         match reader.peek() {
-            Some(_) => Err(reader.flaw("a parenthesis that nothing opens")),
+            Some(_) => Err(reader.flaw("unmatched closing parenthesis")),
             None => Ok(Self { text: text.into(), node }),
         }
     }
@@ -150,7 +150,7 @@ impl Reader {
                 '\\' => Node::One(self.escaped()?),
                 '(' => self.group()?,
                 '*' | '+' | '?' | '{' => {
-                    return Err(self.flaw("a repeat of nothing, or one that is not known"));
+                    return Err(self.flaw("a repetition without an operand, or an unknown one"));
                 }
                 literal => Node::One(Class::Literal(literal)),
             };
@@ -178,13 +178,13 @@ impl Reader {
         if self.peek() == Some('?') {
             self.at += 1;
             if self.next() != Some(':') {
-                return Err(self.flaw("a kind of group that is not known"));
+                return Err(self.flaw("an unknown kind of group"));
             }
         }
         let node = self.any()?;
         match self.next() {
             Some(')') => Ok(node),
-            Some(_) | None => Err(self.flaw("a parenthesis that nothing closes")),
+            Some(_) | None => Err(self.flaw("unclosed parenthesis")),
         }
     }
 
@@ -196,9 +196,9 @@ impl Reader {
             Some('D') => Ok(set(&word[..1], true)),
             Some('w') => Ok(set(&word, false)),
             Some('W') => Ok(set(&word, true)),
-            Some(one) if one.is_alphanumeric() => Err(self.flaw("an escape that is not known")),
+            Some(one) if one.is_alphanumeric() => Err(self.flaw("an unknown escape")),
             Some(one) => Ok(Class::Literal(one)),
-            None => Err(self.flaw("a backslash at the end")),
+            None => Err(self.flaw("a trailing backslash")),
         }
     }
 
@@ -216,11 +216,11 @@ impl Reader {
                         continue;
                     }
                     Class::Set { .. } | Class::Dot => {
-                        return Err(self.flaw("a class within a class that is not known"));
+                        return Err(self.flaw("an unknown class within a class"));
                     }
                 },
                 Some(one) => one,
-                None => return Err(self.flaw("a bracket that nothing closes")),
+                None => return Err(self.flaw("unclosed bracket")),
             };
             let is_range =
                 self.peek() == Some('-') && self.text.get(self.at + 1).is_some_and(|one| *one != ']');
@@ -228,7 +228,7 @@ impl Reader {
                 self.at += 1;
                 let high = self.next().unwrap_or(low);
                 if high < low {
-                    return Err(self.flaw("a range that ends before it begins"));
+                    return Err(self.flaw("a range whose end is before its start"));
                 }
                 ranges.push((low, high));
             } else {

@@ -29,7 +29,7 @@ pub enum PricesError {
     NoObject,
     /// An entry is wrong.
     #[error(
-        "{instance_type}: expected a price an hour above 0, or {{\"onDemand\": …, \"spot\": …}}, found {found}"
+        "{instance_type}: expected a price per hour above 0, or {{\"onDemand\": …, \"spot\": …}}, found {found}"
     )]
     Entry {
         /// Of which type.

@@ -53,7 +53,7 @@ fn why(given: Given<'_>, what_if: &mut WhatIf<'_>, totals: &Totals, class: usize
         return GroupWhy::NewerVersion { version };
     }
     if own.ownership == RollOwnership::Closed {
-        return GroupWhy::InHand;
+        return GroupWhy::Rolling;
     }
     if what_if.stocks[group].is_full(own) {
         return GroupWhy::AtMaximum { max: own.max() };

@@ -36,7 +36,7 @@ use replank_protocol::mark;
 use replank_protocol::owner::Owner;
 use replank_protocol::scaling::Hold;
 use replank_protocol::waiting::Blocks;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{PodWait, RunWait, ScalingEnd, ScalingWait, Subject, WaitingOn};
 use replank_schedule::Scheduler;
 
 pub(crate) use super::scale_decision::ScaleDecision;
@@ -71,7 +71,7 @@ impl Scaler {
         decision.state.wait_for(&given.groups.all, given.now);
         self.end_late(given, sent, &mut decision);
         for (key, effect) in record_growth(given) {
-            let what = Text::from("size that is to be kept");
+            let what = Text::from("record of the requested group size");
             self.send((sent, &mut decision), Subject::Run, &what, &key, effect);
         }
         let state = decision.state.clone();
@@ -117,7 +117,7 @@ impl Scaler {
             if is_unanswered || sent.is_resized(given.now, &name, &own) {
                 // Decided anew when that is seen.
                 decision.wake(given.now + COMMAND_LIFE);
-                decision.wait(subject, WaitingOn::Effect { what });
+                decision.wait(subject, WaitingOn::Run(RunWait::Effect { what }));
                 continue;
             }
             let count: u32 = zones.values().sum();
@@ -146,7 +146,7 @@ impl Scaler {
         for (name, request) in &decision.state.requests {
             let limit = given.groups.get(name).and_then(|group| group.own.provision_max);
             let until = request.at + limit.unwrap_or(given.options.provision_max);
-            let on = WaitingOn::NewNodes { count: request.count, until };
+            let on = WaitingOn::Scaling(ScalingWait::NewNodes { count: request.count, until });
             decision.out.wait(Subject::Group(name.clone()), on);
         }
     }
@@ -264,7 +264,7 @@ impl Scaler {
             let pods = u32::try_from(leaving.len()).unwrap_or(u32::MAX);
             let longest = leaving.into_iter().max().unwrap_or(0);
             let grace_max = Span::from_secs(longest.min(given.options.down.grace_max.as_secs()));
-            decision.wait(Subject::Node(name), WaitingOn::Terminating { pods, grace_max });
+            decision.wait(Subject::Node(name), WaitingOn::Pod(PodWait::Terminating { pods, grace_max }));
         } else if is_empty {
             let target = NodeTarget { name, uid: node.meta.uid.clone() };
             self.terminate(given, (sent, decision), instance_id_of(node), group.name.clone(), Some(target));
@@ -326,7 +326,7 @@ impl Scaler {
             let most = given.options.down.parallel;
             let hold = one.hold.or((under_way >= most).then_some(Hold::Enough { most }));
             if let Some(hold) = hold {
-                decision.wait(Subject::Node(one.node), WaitingOn::NotNeeded { hold });
+                decision.wait(Subject::Node(one.node), WaitingOn::Scaling(ScalingWait::NotNeeded { hold }));
                 continue;
             }
             under_way += 1;
@@ -352,7 +352,7 @@ fn refuse(decision: &mut ScaleDecision) {
     for refusal in &up.refusals {
         let Some(first) = refusal.pods.first() else { continue };
         let pods = u32::try_from(refusal.pods.len()).unwrap_or(u32::MAX);
-        let on = WaitingOn::NoGroup { pods, groups: refusal.groups.clone() };
+        let on = WaitingOn::Scaling(ScalingWait::NoGroup { pods, groups: refusal.groups.clone() });
         out.wait(Subject::Pod(first.clone()), on);
     }
 }
@@ -369,7 +369,7 @@ fn kept_by(why: Blocks) -> WaitingOn {
         | Blocks::FewReplicas { .. }
         | Blocks::Unreadable
         | Blocks::Unrecorded
-        | Blocks::BearsCordon) => WaitingOn::KeepsNode { why: Box::new(why) },
+        | Blocks::ToleratesCordon) => WaitingOn::ScalingEnd(ScalingEnd::KeepsNode { why: Box::new(why) }),
     }
 }
 

@@ -122,14 +122,15 @@ impl OwnOptions {
                 let read = value.parse().map_err(|_| "expected true or false".to_owned())?;
                 self.ignores_daemons = Some(read);
             }
-            _ => return Err("there is no such option".to_owned()),
+            _ => return Err("unknown option".to_owned()),
         }
         Ok(())
     }
 }
 
 fn taint(key: &str, value: &str) -> Result<Taint, String> {
-    let wrong = || "expected VALUE:EFFECT, the effect NoSchedule, PreferNoSchedule or NoExecute".to_owned();
+    let wrong =
+        || "expected VALUE:EFFECT, where EFFECT is NoSchedule, PreferNoSchedule or NoExecute".to_owned();
     let (value, effect) = value.rsplit_once(':').ok_or_else(wrong)?;
     let effect = match effect {
         "NoSchedule" => TaintEffect::NoSchedule,
@@ -185,8 +186,7 @@ mod tests {
         assert_eq!(bad.len(), 6);
         assert_eq!(
             bad[0].to_string(),
-            "group web: tag k8s.io/cluster-autoscaler/node-template/taint/dedicated=\"NoSchedule\" counts as absent: expected VALUE:EFFECT, \
-             the effect NoSchedule, PreferNoSchedule or NoExecute"
+            "group web: tag k8s.io/cluster-autoscaler/node-template/taint/dedicated=\"NoSchedule\" counts as absent: expected VALUE:EFFECT, where EFFECT is NoSchedule, PreferNoSchedule or NoExecute"
         );
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn dues(given: Given<'_>, decision: &ScaleDecision) -> Vec<Time> {
         Keep::Pod { .. }
         | Keep::NoGroup
         | Keep::LeftOut(_)
-        | Keep::InHand
+        | Keep::Rolling
         | Keep::NewerVersion { .. }
         | Keep::Disabled
         | Keep::Leaving

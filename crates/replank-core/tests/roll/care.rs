@@ -11,7 +11,7 @@ use replank_model::time::{Span, Time};
 use replank_protocol::decision::End;
 use replank_protocol::intent::Intent;
 use replank_protocol::mark;
-use replank_protocol::waiting::WaitingOn;
+use replank_protocol::waiting::{RollWait, RunEnd, WaitingOn};
 use serde_json::{Value, json};
 
 use crate::basics::shop;
@@ -53,7 +53,7 @@ fn as_before(stage: &Stage) {
 fn between_waves_the_run_stands_still_and_old_nodes_take_pods() {
     let mut stage = stage(json!({"waves": [1, "60%", "100%"], "bake": "2h"}));
     stage.run_until("the first wave baked", HOUR, |stage| {
-        matches!(stage.seen.get("bake"), Some((_, WaitingOn::Bake { wave: 1, .. })))
+        matches!(stage.seen.get("bake"), Some((_, WaitingOn::Roll(RollWait::Bake { wave: 1, .. }))))
     });
     stage.run_until("what was not begun is released", HOUR, |stage| cordoned(stage) == 0);
     assert_eq!(stage.run(DAY), End::Done);
@@ -69,14 +69,19 @@ fn between_waves_the_run_stands_still_and_old_nodes_take_pods() {
 fn a_bake_outlives_a_restart() {
     let mut stage = stage(json!({"waves": [1, "100%"], "bake": "1h"}));
     stage.run_until("a bake", HOUR, |stage| stage.seen.contains_key("bake"));
-    let Some((_, WaitingOn::Bake { until, .. })) = stage.seen.get("bake").cloned() else { panic!() };
+    let Some((_, WaitingOn::Roll(RollWait::Bake { until, .. }))) = stage.seen.get("bake").cloned() else {
+        panic!()
+    };
     for _ in 0..1000 {
         stage.tick();
     }
     stage.restart();
     stage.tick();
     let again = stage.last.waiting.iter().find(|waiting| waiting.on.kind() == "bake");
-    assert_eq!(again.map(|waiting| waiting.on.clone()), Some(WaitingOn::Bake { wave: 1, until }));
+    assert_eq!(
+        again.map(|waiting| waiting.on.clone()),
+        Some(WaitingOn::Roll(RollWait::Bake { wave: 1, until }))
+    );
     assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
 }
 
@@ -175,7 +180,7 @@ fn the_end_of_a_pause_outlives_a_restart_at_any_moment_after_it() {
         let resumed = stage.now - Span::from_secs(60);
         let End::Blocked(why) = stage.run(DAY) else { panic!("{}", stage.story()) };
         let stalled = why.iter().find_map(|waiting| {
-            let WaitingOn::Stalled { since, .. } = waiting.on else { return None };
+            let WaitingOn::RunEnd(RunEnd::Stalled { since, .. }) = waiting.on else { return None };
             Some(since)
         });
         let since = stalled.expect("it halts for want of progress");
@@ -300,7 +305,7 @@ fn a_plan_that_refuses_begins_nothing_with_what_blocks() {
     let mut stage = Stage::new(plan(&["web"], spec("refuse")), objects());
     let Some(End::Refused(why)) = stage.tick() else { panic!("{:?}", stage.last) };
     assert!(
-        matches!(&why[0].on, WaitingOn::Finding { rule, .. } if &**rule == "pdb-never-allows"),
+        matches!(&why[0].on, WaitingOn::RunEnd(RunEnd::Finding { rule, .. }) if &**rule == "pdb-never-allows"),
         "{why:?}"
     );
     assert!(stage.done.is_empty());

@@ -1,4 +1,4 @@
-//! What whoever is in charge may want of a run at any moment: each ends in a stated, safe condition.
+//! What the operator may ask of a run at any moment: each ends in a stated, safe condition.
 
 use replank_model::object::cloud::GroupSize;
 use replank_model::time::Span;

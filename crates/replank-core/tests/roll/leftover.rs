@@ -9,7 +9,7 @@ use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::decision::End;
 use replank_protocol::mark;
 use replank_protocol::owner::Owner;
-use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{RunEnd, Subject, Waiting, WaitingOn};
 use serde_json::json;
 
 use crate::basics::shop;
@@ -79,7 +79,7 @@ fn what_holds_is_not_touched_and_until_when_is_said() {
         let sent = stage.done.len();
         let End::Blocked(why) = stage.run(DAY) else { panic!("{}", stage.story()) };
         let until = why.iter().find_map(|waiting| {
-            let WaitingOn::OtherRun { run, until } = &waiting.on else { return None };
+            let WaitingOn::RunEnd(RunEnd::OtherRun { run, until }) = &waiting.on else { return None };
             (*run == *"run").then_some(*until)
         });
         assert!(until.is_some_and(|until| until > stage.now), "{why:?}");
@@ -183,8 +183,10 @@ fn what_a_newer_replank_has_written_on_a_group_is_left_alone_and_said() {
         stage.group(&"web".into(), |group| group.tags = group.tags.with(key, value));
         let End::Blocked(why) = stage.run(DAY) else { panic!("{}", stage.story()) };
         let newer: u64 = if value.starts_with("v7") { 7 } else { 2 };
-        let said =
-            Waiting { what: Subject::Group("web".into()), on: WaitingOn::NewerVersion { version: newer } };
+        let said = Waiting {
+            what: Subject::Group("web".into()),
+            on: WaitingOn::RunEnd(RunEnd::NewerVersion { version: newer }),
+        };
         assert!(why.contains(&said), "{why:?}");
         assert!(stage.done.is_empty(), "{}", stage.story());
     }
@@ -201,7 +203,10 @@ fn a_run_that_meets_a_newer_replank_half_way_does_nothing_more_to_that_group() {
     }
     let sent = stage.done.len();
     let End::Blocked(why) = stage.run(DAY) else { panic!("{}", stage.story()) };
-    assert!(why.iter().any(|waiting| waiting.on == WaitingOn::NewerVersion { version: 2 }), "{why:?}");
+    assert!(
+        why.iter().any(|waiting| waiting.on == WaitingOn::RunEnd(RunEnd::NewerVersion { version: 2 })),
+        "{why:?}"
+    );
     assert_eq!(done_since(&stage, sent), [""; 0], "{}", stage.story());
     assert_eq!((stage.truth.groups()["web"].size, &stage.truth.groups()["web"].tags), (size, &tags));
 }
@@ -215,7 +220,10 @@ fn a_node_that_a_newer_replank_has_marked_is_left_alone_and_said() {
     let mut stage = Stage::new(plan(&["web"], json!({"target": {"kubernetesVersion": "1.36"}})), objects);
     let before = stage.truth.node(&"n0".into()).cloned();
     let End::Blocked(why) = stage.run(DAY) else { panic!("{}", stage.story()) };
-    let said = Waiting { what: Subject::Node("n0".into()), on: WaitingOn::NewerVersion { version: 2 } };
+    let said = Waiting {
+        what: Subject::Node("n0".into()),
+        on: WaitingOn::RunEnd(RunEnd::NewerVersion { version: 2 }),
+    };
     assert!(why.contains(&said), "{why:?}");
     assert_eq!(stage.truth.node(&"n0".into()).cloned(), before, "though it has expired");
     assert!(stage.done.is_empty(), "{}", stage.story());

@@ -7,7 +7,7 @@ use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Replaceme
 use replank_protocol::decision::End;
 use replank_protocol::intent::Intent;
 use replank_protocol::mark;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{CapacityWait, RollEnd, RunEnd, Subject, WaitingOn};
 use serde_json::{Value, json};
 
 use crate::basics::shop;
@@ -191,7 +191,7 @@ fn a_minimum_that_would_be_passed_blocks_before_anything_is_done() {
     let End::Blocked(blockers) = stage.run(DAY) else { panic!("{}", stage.story()) };
     let [only] = &blockers[..] else { panic!("{blockers:?}") };
     assert_eq!(only.what, Subject::Group("web".into()));
-    assert_eq!(only.on, WaitingOn::GroupMinimum { min: 2, left: 0 });
+    assert_eq!(only.on, WaitingOn::RollEnd(RollEnd::GroupMinimum { min: 2, left: 0 }));
     assert!(stage.done.is_empty(), "{}", stage.story());
 }
 
@@ -201,7 +201,10 @@ fn a_minimum_that_is_raised_meanwhile_blocks_when_it_is_reached() {
     stage.run_until("an instance is ended", DAY, |stage| stage.when("/terminate/").is_some());
     stage.group(&"web".into(), |group| group.size.min = 1);
     let End::Blocked(blockers) = stage.run(DAY) else { panic!("{}", stage.story()) };
-    assert!(blockers.iter().any(|b| b.on == WaitingOn::GroupMinimum { min: 1, left: 0 }), "{blockers:?}");
+    assert!(
+        blockers.iter().any(|b| b.on == WaitingOn::RollEnd(RollEnd::GroupMinimum { min: 1, left: 0 })),
+        "{blockers:?}"
+    );
     assert_eq!(size(&stage, "web"), (1, 3, 1));
     assert_eq!(ended_in(&stage).len(), 2, "{}", stage.story());
 }
@@ -215,7 +218,10 @@ fn a_run_that_halts_half_way_keeps_its_capacity_and_the_next_one_goes_on() {
     let stubborn: Vec<Key> = stage.truth.pods.sorted().iter().map(|(_, pod)| pod.meta.key()).collect();
     stage.stubborn.extend(stubborn);
     let End::Blocked(blockers) = stage.run(DAY) else { panic!("{}", stage.story()) };
-    assert!(blockers.iter().any(|b| matches!(b.on, WaitingOn::Bounds { .. })), "{blockers:?}");
+    assert!(
+        blockers.iter().any(|b| matches!(b.on, WaitingOn::RollEnd(RollEnd::Bounds { .. }))),
+        "{blockers:?}"
+    );
     // The node whose drain stands still is no capacity, so the new one that is empty stays.
     assert_eq!((size(&stage, "web"), size(&stage, "web-new")), ((0, 3, 2), (0, 2, 2)), "{}", stage.story());
     let before = stage.sizes.clone();
@@ -246,7 +252,10 @@ fn a_new_node_that_a_halted_run_had_to_leave_is_what_the_next_one_begins_with() 
     stage.sizes.insert("web-new".into(), GroupSize { min: 0, max: 0, desired: 0 });
     stage.stubborn.extend(["web-y0", "web-y1", "web-y2"].map(|name| Key::new("shop", name)));
     let End::Blocked(blockers) = stage.run(DAY) else { panic!("{}", stage.story()) };
-    assert!(blockers.iter().any(|b| matches!(b.on, WaitingOn::Bounds { .. })), "{blockers:?}");
+    assert!(
+        blockers.iter().any(|b| matches!(b.on, WaitingOn::RollEnd(RollEnd::Bounds { .. }))),
+        "{blockers:?}"
+    );
     assert_eq!((size(&stage, "web"), size(&stage, "web-new")), ((0, 3, 3), (0, 1, 1)), "{}", stage.story());
     let written = |group: &str| stage.truth.groups()[group].tags.contains_key(mark::ORIGINAL_SIZE);
     assert!(written("web") && written("web-new"), "the next run is to know what they were");
@@ -274,7 +283,8 @@ fn two_runs_do_not_share_a_target_group() {
     other.put(replank_model::object::node::Node::clone(&marked));
     other.run_again("other");
     let End::Blocked(blockers) = other.run(DAY) else { panic!("{}", other.story()) };
-    let is_other = |on: &WaitingOn| matches!(on, WaitingOn::OtherRun { run, .. } if *run == *"run");
+    let is_other =
+        |on: &WaitingOn| matches!(on, WaitingOn::RunEnd(RunEnd::OtherRun { run, .. }) if *run == *"run");
     assert!(blockers.iter().any(|blocker| is_other(&blocker.on)), "{blockers:?}");
     let is_note = |key: &str| key == "other/tag/web-new/replank.dev/halted";
     assert!(other.keys_done().iter().all(|key| is_note(&key.0)), "{}", other.story());
@@ -285,7 +295,7 @@ fn a_group_that_is_not_there_is_missing() {
     let mut stage = moving(json!({}));
     stage.change(replank_model::delta::Delta::GroupGone("web-new".into()));
     let End::Blocked(blockers) = stage.run(DAY) else { panic!("{}", stage.story()) };
-    assert_eq!(blockers[0].on, WaitingOn::Missing { what: "node group web-new".into() });
+    assert_eq!(blockers[0].on, WaitingOn::RollEnd(RollEnd::Missing { what: "node group web-new".into() }));
     assert!(stage.done.is_empty());
 }
 
@@ -294,7 +304,10 @@ fn a_target_group_that_launches_nothing_is_late_and_nothing_moves() {
     let mut stage = moving(json!({}));
     stage.barren.insert("web-new".into());
     let End::Blocked(blockers) = stage.run(DAY) else { panic!("{}", stage.story()) };
-    assert!(blockers.iter().any(|b| matches!(b.on, WaitingOn::InstanceLate { .. })), "{blockers:?}");
+    assert!(
+        blockers.iter().any(|b| matches!(b.on, WaitingOn::Capacity(CapacityWait::InstanceLate { .. }))),
+        "{blockers:?}"
+    );
     assert_eq!((evictions(&stage), size(&stage, "web")), (0, (0, 3, 3)));
 }
 

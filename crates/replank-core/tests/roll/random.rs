@@ -5,7 +5,7 @@ use replank_model::object::cloud::GroupSize;
 use replank_model::time::Span;
 use replank_protocol::command::{Effect, KubernetesEffect};
 use replank_protocol::decision::End;
-use replank_protocol::waiting::WaitingOn;
+use replank_protocol::waiting::{PodEnd, PodWait, RollWait, WaitingOn};
 use serde_json::{Value, json};
 
 use crate::stage::{Lag, Stage, budget, job_pod, node, plan, replica_set, start, web};
@@ -140,11 +140,11 @@ fn must_be_done(scene: &Scene) -> bool {
 fn is_true_cause(on: &WaitingOn) -> bool {
     matches!(
         on,
-        WaitingOn::Budget { .. }
-            | WaitingOn::BatchOver { .. }
-            | WaitingOn::Room { .. }
-            | WaitingOn::ZoneMinimum { .. }
-            | WaitingOn::Available { .. }
+        WaitingOn::Pod(PodWait::Budget { .. })
+            | WaitingOn::PodEnd(PodEnd::BatchOver { .. })
+            | WaitingOn::Pod(PodWait::Room { .. })
+            | WaitingOn::Roll(RollWait::ZoneMinimum { .. })
+            | WaitingOn::Roll(RollWait::Available { .. })
     )
 }
 

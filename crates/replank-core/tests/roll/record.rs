@@ -9,7 +9,7 @@ use replank_protocol::decision::End;
 use replank_protocol::intent::Intent;
 use replank_protocol::mark;
 use replank_protocol::record::{self, FoundRecord, RunRecord};
-use replank_protocol::waiting::{RecordWhy, WaitingOn};
+use replank_protocol::waiting::{RecordWhy, RunEnd, WaitingOn};
 use serde_json::{Value, json};
 
 use crate::basics::shop;
@@ -159,7 +159,8 @@ fn another_plan_under_the_same_name_does_nothing_and_says_why() {
         plan(&["web"], json!({"target": {"kubernetesVersion": "1.37"}, "budget": {"surge": 2}})).into();
     stage.restart();
     let End::Blocked(why) = stage.run(DAY) else { panic!("{}", stage.story()) };
-    let says = |on: &WaitingOn| matches!(on, WaitingOn::Record { why: RecordWhy::OtherPlan, .. });
+    let says =
+        |on: &WaitingOn| matches!(on, WaitingOn::RunEnd(RunEnd::Record { why: RecordWhy::OtherPlan, .. }));
     assert!(why.iter().any(|waiting| says(&waiting.on)), "{why:?}");
     let record = known(&stage);
     assert_eq!(record, before, "it is not theirs");

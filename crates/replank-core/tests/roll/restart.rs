@@ -8,7 +8,7 @@ use replank_model::object::Kind;
 use replank_model::time::{Span, Time};
 use replank_protocol::command::{CommandKey, Effect, GroupEffect, KubernetesEffect};
 use replank_protocol::decision::{Decision, End};
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{PodWait, RunWait, Subject, WaitingOn};
 use serde_json::{Value, json};
 
 use crate::basics::shop;
@@ -202,14 +202,19 @@ fn compare(stage: &Stage, rebuilt: &Decision) {
     let passing: BTreeSet<&Subject> = [&stage.last, rebuilt]
         .into_iter()
         .flat_map(|decision| &decision.waiting)
-        .filter(|waiting| matches!(waiting.on, WaitingOn::Effect { .. } | WaitingOn::Retry { .. }))
+        .filter(|waiting| {
+            matches!(
+                waiting.on,
+                WaitingOn::Run(RunWait::Effect { .. }) | WaitingOn::Run(RunWait::Retry { .. })
+            )
+        })
         .map(|waiting| &waiting.what)
         .collect();
     let lasting = |decision: &Decision| -> BTreeMap<Subject, String> {
         let waits = decision.waiting.iter().filter(|waiting| !passing.contains(&waiting.what));
         // How many pods are healthy is told with what is under way taken off.
         let words = |on: &WaitingOn| {
-            if let WaitingOn::Budget { budget, .. } = on {
+            if let WaitingOn::Pod(PodWait::Budget { budget, .. }) = on {
                 format!("disruption budget {budget}")
             } else {
                 on.to_string()

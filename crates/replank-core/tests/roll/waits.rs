@@ -11,7 +11,9 @@ use replank_protocol::command::{Effect, Expected, GroupEffect};
 use replank_protocol::decision::End;
 use replank_protocol::mark;
 use replank_protocol::policy::Refused;
-use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{
+    CapacityWait, PodEnd, PodWait, RollEnd, RollWait, RunEnd, RunWait, Subject, Waiting, WaitingOn,
+};
 use serde_json::{Value, json};
 
 use crate::basics::shop;
@@ -76,13 +78,16 @@ fn an_ordinary_roll_says_what_it_waits_for() {
     stage.put(strict);
     assert_eq!(stage.run(DAY), End::Done);
     assert_eq!(saw(&stage, "capacity").0, Subject::Group("web".into()));
-    assert!(matches!(saw(&stage, "nodeReady").1, WaitingOn::NodeReady { daemon_pods_missing: 0 | 1 }));
-    assert!(matches!(saw(&stage, "budget").1, WaitingOn::Budget { needed: 5, .. }));
+    assert!(matches!(
+        saw(&stage, "nodeReady").1,
+        WaitingOn::Capacity(CapacityWait::NodeReady { daemon_pods_missing: 0 | 1 })
+    ));
+    assert!(matches!(saw(&stage, "budget").1, WaitingOn::Pod(PodWait::Budget { needed: 5, .. })));
     assert!(
-        matches!(saw(&stage, "terminating").1, WaitingOn::Terminating { grace_max, .. } if grace_max == Span::from_secs(10))
+        matches!(saw(&stage, "terminating").1, WaitingOn::Pod(PodWait::Terminating { grace_max, .. }) if grace_max == Span::from_secs(10))
     );
-    assert!(matches!(saw(&stage, "turn").1, WaitingOn::Turn { limit: 1, .. }));
-    assert!(matches!(saw(&stage, "cordon"), (Subject::Run, WaitingOn::Cordon { nodes: 3 })));
+    assert!(matches!(saw(&stage, "turn").1, WaitingOn::Roll(RollWait::Turn { limit: 1, .. })));
+    assert!(matches!(saw(&stage, "cordon"), (Subject::Run, WaitingOn::Roll(RollWait::Cordon { nodes: 3 }))));
     for kind in ["pace", "soak", "effect", "leaving"] {
         saw(&stage, kind);
     }
@@ -120,7 +125,7 @@ fn the_canary_goes_alone_even_where_more_could() {
         json!({"pace": {"parallel": 3}, "budget": {"surge": 3}, "canary": {"nodes": 1, "soak": "10m"}});
     let mut stage = Stage::new(web_plan(spec), shop());
     assert_eq!(stage.run(DAY), End::Done);
-    assert!(matches!(saw(&stage, "canary").1, WaitingOn::Canary { replaced: 0, nodes: 1 }));
+    assert!(matches!(saw(&stage, "canary").1, WaitingOn::Roll(RollWait::Canary { replaced: 0, nodes: 1 })));
     let evicted = |name: &str| stage.when(&format!("/evict/{name}")).expect("it was moved");
     assert!(evicted("web-x1") - evicted("web-x0") > Span::from_minutes(10));
     assert!(evicted("web-x2") - evicted("web-x1") < Span::from_minutes(1), "the others go together");
@@ -137,9 +142,11 @@ fn a_budget_that_never_allows_blocks_the_run_and_is_named() {
     ];
     let mut stage = Stage::new(web_plan(json!({})), objects);
     let blockers = blockers(stage.run(DAY));
-    let reason = WaitingOn::Budget { budget: Key::new("shop", "web"), healthy: 1, needed: 1 };
+    let reason = WaitingOn::Pod(PodWait::Budget { budget: Key::new("shop", "web"), healthy: 1, needed: 1 });
     assert_eq!(*on(&blockers, &pod_subject("web-x")), reason);
-    assert!(matches!(on(&blockers, &Subject::Run), WaitingOn::Stalled { limit, .. } if *limit == HOUR));
+    assert!(
+        matches!(on(&blockers, &Subject::Run), WaitingOn::RunEnd(RunEnd::Stalled { limit, .. }) if *limit == HOUR)
+    );
     assert!(
         stage.done.iter().all(|(_, command, _)| !command.key.0.contains("/evict/")),
         "never asked for in vain"
@@ -181,10 +188,10 @@ fn what_was_not_begun_is_released_and_foreign_cordons_stay() {
     stage.put(foreign);
     let blockers = blockers(stage.run(DAY));
     assert!(
-        matches!(on(&blockers, &pod_subject("web-x0")), WaitingOn::Budgets { budgets } if budgets.len() == 2)
+        matches!(on(&blockers, &pod_subject("web-x0")), WaitingOn::PodEnd(PodEnd::Budgets { budgets }) if budgets.len() == 2)
     );
     assert!(
-        matches!(on(&blockers, &pod_subject("web-x2")), WaitingOn::Budgets { .. }),
+        matches!(on(&blockers, &pod_subject("web-x2")), WaitingOn::PodEnd(PodEnd::Budgets { .. })),
         "of untouched nodes, too"
     );
     let unschedulable = |name: &str| stage.truth.node(&name.into()).expect("it is there").spec.unschedulable;
@@ -202,7 +209,8 @@ fn batch_pods_are_waited_for_and_their_nodes_go_last() {
     });
     assert!(stage.truth.node(&"n0".into()).is_some());
     let waits = stage.last.waiting.iter().find(|waiting| waiting.what == pod_subject("crunch-1"));
-    let WaitingOn::Batch { since, deadline } = waits.expect("it is waited for").on.clone() else {
+    let WaitingOn::Pod(PodWait::Batch { since, deadline }) = waits.expect("it is waited for").on.clone()
+    else {
         panic!("{waits:?}")
     };
     assert_eq!(since.map(|at| at.to_string()), Some("2025-12-01T00:00:00Z".to_owned()));
@@ -226,7 +234,10 @@ fn a_batch_pod_past_its_deadline_is_held_evicted_or_left_out_as_the_plan_says() 
         (stage, end)
     };
     let (stage, end) = run("pause");
-    assert!(matches!(on(&blockers(end), &pod_subject("crunch-1")), WaitingOn::BatchOver { .. }));
+    assert!(matches!(
+        on(&blockers(end), &pod_subject("crunch-1")),
+        WaitingOn::PodEnd(PodEnd::BatchOver { .. })
+    ));
     assert!(
         !stage.truth.node(&"n0".into()).expect("it has a batch pod").spec.unschedulable,
         "released: it was not begun"
@@ -244,7 +255,10 @@ fn a_batch_pod_past_its_deadline_is_held_evicted_or_left_out_as_the_plan_says() 
     assert!(!left.spec.unschedulable);
     let mark = mark::of(left).expect("it says so").mark;
     assert!(mark.expires <= stage.now, "a later run may take it");
-    assert_eq!(stage.last.waiting, [Waiting { what: Subject::Node("n0".into()), on: WaitingOn::Skipped }]);
+    assert_eq!(
+        stage.last.waiting,
+        [Waiting { what: Subject::Node("n0".into()), on: WaitingOn::RollEnd(RollEnd::Skipped) }]
+    );
     assert_eq!(stage.truth.nodes.len(), 3, "{}", stage.story());
     assert_eq!(stage.truth.groups()["web"].size, GroupSize { min: 0, max: 3, desired: 3 });
 }
@@ -258,7 +272,7 @@ fn a_workflow_pod_is_kept_until_its_result_is_recorded() {
     stage.run_until("the others are gone", HOUR, |stage| {
         stage.truth.nodes.sorted().iter().filter(|(_, node)| node.meta.name.as_str().len() == 2).count() == 1
     });
-    assert_eq!(saw(&stage, "unrecorded"), (pod_subject("step"), WaitingOn::Unrecorded));
+    assert_eq!(saw(&stage, "unrecorded"), (pod_subject("step"), WaitingOn::Pod(PodWait::Unrecorded)));
     let mut step =
         Pod::clone(&stage.truth.pods[stage.truth.pods.find(&Key::new("shop", "step")).expect("it is there")]);
     step.meta.labels = step.meta.labels.with("workflows.argoproj.io/completed", "true");
@@ -275,8 +289,14 @@ fn refused_pods_hold_their_node_and_nothing_else() {
     objects.push(bare);
     let mut stage = Stage::new(web_plan(json!({})), objects);
     let blockers = blockers(stage.run(DAY));
-    assert_eq!(*on(&blockers, &pod_subject("bare")), WaitingOn::Refused { reason: Refused::Bare });
-    assert!(matches!(on(&blockers, &Subject::Run), WaitingOn::Halted { .. }), "nothing is waited for");
+    assert_eq!(
+        *on(&blockers, &pod_subject("bare")),
+        WaitingOn::PodEnd(PodEnd::Refused { reason: Refused::Bare })
+    );
+    assert!(
+        matches!(on(&blockers, &Subject::Run), WaitingOn::RunEnd(RunEnd::Halted { .. })),
+        "nothing is waited for"
+    );
     assert_eq!(blockers.len(), 2, "{blockers:?}");
     let old: Vec<_> = stage
         .truth
@@ -297,7 +317,7 @@ fn a_pod_that_fits_nowhere_is_named_with_the_schedulers_words() {
     objects.push(replica_set("other", 1, "1"));
     let mut stage = Stage::new(web_plan(json!({})), objects);
     let blockers = blockers(stage.run(DAY));
-    let WaitingOn::Room { pod, message } = on(&blockers, &pod_subject("picky")) else {
+    let WaitingOn::Pod(PodWait::Room { pod, message }) = on(&blockers, &pod_subject("picky")) else {
         panic!("{blockers:?}")
     };
     assert_eq!(*pod, Key::new("shop", "picky"));
@@ -313,7 +333,10 @@ fn a_group_that_launches_nothing_blocks_the_run_before_anything_is_cordoned() {
     let mut stage = Stage::new(web_plan(json!({})), shop());
     stage.barren.insert("web".into());
     let blockers = blockers(stage.run(DAY));
-    assert!(matches!(on(&blockers, &Subject::Group("web".into())), WaitingOn::InstanceLate { .. }));
+    assert!(matches!(
+        on(&blockers, &Subject::Group("web".into())),
+        WaitingOn::Capacity(CapacityWait::InstanceLate { .. })
+    ));
     assert!(stage.truth.nodes.sorted().iter().all(|(_, node)| !node.spec.unschedulable));
     assert!(stage.when("/queue/").is_none());
 }
@@ -327,8 +350,15 @@ fn new_nodes_without_their_daemon_pods_do_not_count() {
     let mut stage = Stage::new(web_plan(json!({})), [shop(), vec![daemon]].concat());
     stage.broken_daemons = true;
     let end = stage.run(DAY);
-    assert_eq!(saw(&stage, "nodeReady").1, WaitingOn::NodeReady { daemon_pods_missing: 1 });
-    assert!(blockers(end).iter().any(|waiting| matches!(waiting.on, WaitingOn::InstanceLate { .. })));
+    assert_eq!(
+        saw(&stage, "nodeReady").1,
+        WaitingOn::Capacity(CapacityWait::NodeReady { daemon_pods_missing: 1 })
+    );
+    assert!(
+        blockers(end)
+            .iter()
+            .any(|waiting| matches!(waiting.on, WaitingOn::Capacity(CapacityWait::InstanceLate { .. })))
+    );
     assert!(stage.when("/queue/").is_none() && stage.when("/evict/").is_none());
 }
 
@@ -339,7 +369,9 @@ fn refused_commands_are_tried_again_and_said() {
     stage.run_until("an eviction is refused", HOUR, |stage| {
         stage.done.iter().filter(|(_, _, result)| matches!(result, Err(Refusal::Failed { .. }))).count() == 3
     });
-    let (what, WaitingOn::Retry { message, .. }) = saw(&stage, "retry") else { panic!("a retry was said") };
+    let (what, WaitingOn::Run(RunWait::Retry { message, .. })) = saw(&stage, "retry") else {
+        panic!("a retry was said")
+    };
     assert_eq!((what, &*message), (pod_subject("web-x0"), "500: admission webhook says no"));
     let tries: Vec<_> =
         stage.done.iter().filter(|(_, _, result)| result.is_err()).map(|(at, _, _)| *at).collect();
@@ -354,9 +386,10 @@ fn the_budget_of_nodes_holds_drains_back() {
     let mut stage = Stage::new(web_plan(json!({"budget": {"surge": 1, "minReadyPerZone": 2}})), shop());
     let found = blockers(stage.run(DAY));
     assert!(
-        found
-            .iter()
-            .any(|waiting| matches!(&waiting.on, WaitingOn::ZoneMinimum { ready: 1 | 2, needed: 2, .. })),
+        found.iter().any(|waiting| matches!(
+            &waiting.on,
+            WaitingOn::Roll(RollWait::ZoneMinimum { ready: 1 | 2, needed: 2, .. })
+        )),
         "{found:?}"
     );
     // A new node that stops being Ready stops the drain.
@@ -386,7 +419,10 @@ fn the_budget_of_nodes_holds_drains_back() {
         stage.tick();
     }
     assert_eq!(evictions(&stage), before);
-    assert!(matches!(saw(&stage, "available").1, WaitingOn::Available { ready: 3, needed: 3 }));
+    assert!(matches!(
+        saw(&stage, "available").1,
+        WaitingOn::Roll(RollWait::Available { ready: 3, needed: 3 })
+    ));
 }
 
 #[test]
@@ -397,7 +433,9 @@ fn nodes_of_others_are_left_to_them() {
     objects[2]["spec"]["unschedulable"] = json!(true);
     let mut stage = Stage::new(web_plan(json!({})), objects);
     let end = stage.tick().expect("nothing can be done");
-    let WaitingOn::OtherRun { run, until } = on(&blockers(end), &Subject::Node("n0".into())).clone() else {
+    let WaitingOn::RunEnd(RunEnd::OtherRun { run, until }) =
+        on(&blockers(end), &Subject::Node("n0".into())).clone()
+    else {
         panic!("another run's")
     };
     assert_eq!((run.as_str(), until), ("another", start() + DAY));
@@ -419,7 +457,7 @@ fn nodes_of_others_are_left_to_them() {
     reopened.spec.unschedulable = false;
     stage.put(reopened);
     let found = blockers(stage.run(DAY));
-    assert_eq!(*on(&found, &Subject::Node("n2".into())), WaitingOn::Reopened);
+    assert_eq!(*on(&found, &Subject::Node("n2".into())), WaitingOn::RollEnd(RollEnd::Reopened));
     let left = stage.truth.node(&"n2".into()).expect("it stays");
     assert!(!left.spec.unschedulable);
     assert_eq!(mark::of(left), None, "it keeps no later run away");
@@ -435,7 +473,7 @@ fn what_is_not_there_is_said() {
     let missing = blockers(end);
     assert_eq!(
         *on(&missing, &Subject::Group("wbe".into())),
-        WaitingOn::Missing { what: "node group wbe".into() }
+        WaitingOn::RollEnd(RollEnd::Missing { what: "node group wbe".into() })
     );
     assert!(stage.done.is_empty());
 
@@ -444,7 +482,7 @@ fn what_is_not_there_is_said() {
     let mut stage = Stage::new(web_plan(json!({})), shop());
     stage.put(object(lost));
     let found = blockers(stage.run(DAY));
-    assert_eq!(*on(&found, &Subject::Node("lost".into())), WaitingOn::NoInstance);
+    assert_eq!(*on(&found, &Subject::Node("lost".into())), WaitingOn::Roll(RollWait::NoInstance));
 }
 
 #[test]
@@ -453,9 +491,12 @@ fn the_plans_deadline_ends_the_run() {
     objects.push(job_pod("crunch-1", "n0"));
     let mut stage = Stage::new(web_plan(json!({"deadline": "30m"})), objects);
     let found = blockers(stage.run(DAY));
-    assert_eq!(*on(&found, &Subject::Run), WaitingOn::Deadline { at: start() + Span::from_minutes(30) });
+    assert_eq!(
+        *on(&found, &Subject::Run),
+        WaitingOn::RunEnd(RunEnd::Deadline { at: start() + Span::from_minutes(30) })
+    );
     assert!(stage.now - start() < Span::from_minutes(32));
-    assert!(matches!(on(&found, &pod_subject("crunch-1")), WaitingOn::BatchOver { .. }));
+    assert!(matches!(on(&found, &pod_subject("crunch-1")), WaitingOn::PodEnd(PodEnd::BatchOver { .. })));
 }
 
 #[test]
@@ -482,11 +523,14 @@ fn bounds_that_cannot_be_given_back_are_said() {
     // The second of the two new nodes gets a pod of its own.
     stage.run_until("there is room", HOUR, |stage| stage.truth.nodes.len() == 4);
     let found = blockers(stage.run(DAY));
-    assert!(matches!(on(&found, &pod_subject("web-x")), WaitingOn::Budget { .. }));
+    assert!(matches!(on(&found, &pod_subject("web-x")), WaitingOn::Pod(PodWait::Budget { .. })));
     let size = stage.truth.groups()["web"].size;
     if size.desired > 2 {
         let original = GroupSize { min: 0, max: 2, desired: 2 };
-        assert_eq!(*on(&found, &Subject::Bounds("web".into())), WaitingOn::Bounds { size, original });
+        assert_eq!(
+            *on(&found, &Subject::Bounds("web".into())),
+            WaitingOn::RollEnd(RollEnd::Bounds { size, original })
+        );
         assert!(stage.truth.groups()["web"].tags.contains_key(mark::ORIGINAL_SIZE));
     }
 }

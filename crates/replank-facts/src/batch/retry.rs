@@ -222,15 +222,13 @@ impl Stake {
         }
         match strategy.policy {
             Policy::OnFailure => {
-                "retryPolicy OnFailure: a step lost as \"pod deleted\" is not run again".into()
+                "retryPolicy OnFailure: a step lost as \"pod deleted\" is not retried".into()
             }
             Policy::OnError => {
-                "retryPolicy OnError: a step ended by the eviction (exit code 143) is not run again".into()
+                "retryPolicy OnError: a step terminated by the eviction (exit code 143) is not retried".into()
             }
-            Policy::Always => "retryPolicy Always: an eviction costs the step's time only".into(),
-            Policy::OnTransientError => {
-                "retryPolicy OnTransientError: an evicted step is not run again".into()
-            }
+            Policy::Always => "retryPolicy Always: an eviction costs only the step's time".into(),
+            Policy::OnTransientError => "retryPolicy OnTransientError: an evicted step is not retried".into(),
         }
     }
 }
@@ -238,17 +236,17 @@ impl Stake {
 fn of_expression(evicted: Retried, deleted: Retried) -> Cow<'static, str> {
     match (evicted, deleted) {
         (Retried::Yes, Retried::Yes) => {
-            "the retry expression lets evicted steps be run again: an eviction costs the step's time only".into()
+            "the retry expression retries evicted steps: an eviction costs only the step's time".into()
         }
         (Retried::Unknown, _) | (_, Retried::Unknown) => {
-            "a retry expression decides whether an evicted step is run again, and it cannot be worked out here".into()
+            "a retry expression decides whether an evicted step is retried, and it cannot be evaluated here".into()
         }
-        (Retried::No, Retried::No) => "the retry expression leaves out evicted steps: they are not run again".into(),
+        (Retried::No, Retried::No) => "the retry expression excludes evicted steps: they are not retried".into(),
         (Retried::No, Retried::Yes) => {
-            "the retry expression leaves out a step ended by the eviction (exit code 143): it is not run again".into()
+            "the retry expression excludes a step terminated by the eviction (exit code 143): it is not retried".into()
         }
         (Retried::Yes, Retried::No) => {
-            "the retry expression leaves out a step lost as \"pod deleted\": it is not run again".into()
+            "the retry expression excludes a step lost as \"pod deleted\": it is not retried".into()
         }
     }
 }

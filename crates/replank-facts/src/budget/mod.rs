@@ -31,7 +31,7 @@ use replank_model::view::{Ix, View};
 
 pub use health::Healths;
 
-use replank_protocol::waiting::WaitingOn;
+use replank_protocol::waiting::{PodEnd, PodWait, WaitingOn};
 
 /// Evictions under way at which a budget refuses more (`MaxDisruptedPodSize`).
 const DISRUPTED_MAX: usize = 2000;
@@ -121,7 +121,7 @@ impl<'a> Ledger<'a> {
                 let mut budgets: Vec<_> =
                     several.iter().map(|ix| self.view.pod_disruption_budgets[*ix].meta.key()).collect();
                 budgets.sort();
-                return Price::Never(WaitingOn::Budgets { budgets });
+                return Price::Never(WaitingOn::PodEnd(PodEnd::Budgets { budgets }));
             }
         };
         if pod.is_ready() {
@@ -148,7 +148,7 @@ impl<'a> Ledger<'a> {
         let budget = &self.view.pod_disruption_budgets[ix];
         let status = &budget.status;
         if let Some(message) = uncounted(budget) {
-            return Some(WaitingOn::BudgetUncounted { budget: budget.meta.key(), message });
+            return Some(WaitingOn::Pod(PodWait::BudgetUncounted { budget: budget.meta.key(), message }));
         }
         let taken = self.taken.get(&ix).copied().unwrap_or(0);
         let seen = self.healths.healthy(self.view, ix) - status.desired_healthy;
@@ -156,7 +156,11 @@ impl<'a> Ledger<'a> {
             return None;
         }
         let healthy = self.healthy(ix);
-        Some(WaitingOn::Budget { budget: budget.meta.key(), healthy, needed: status.desired_healthy })
+        Some(WaitingOn::Pod(PodWait::Budget {
+            budget: budget.meta.key(),
+            healthy,
+            needed: status.desired_healthy,
+        }))
     }
 
     /// What keeps a pod from ever being evicted, for as long as nobody changes its budgets or what they count.
@@ -170,9 +174,13 @@ impl<'a> Ledger<'a> {
         let (expected, desired) = (budget.status.expected_pods, budget.status.desired_healthy);
         let has_slack = expected == 0 || desired < expected;
         if let Some(message) = failed_sync(budget) {
-            return Some(WaitingOn::BudgetUncounted { budget: budget.meta.key(), message });
+            return Some(WaitingOn::Pod(PodWait::BudgetUncounted { budget: budget.meta.key(), message }));
         }
-        let on = WaitingOn::Budget { budget: budget.meta.key(), healthy: self.healthy(at), needed: desired };
+        let on = WaitingOn::Pod(PodWait::Budget {
+            budget: budget.meta.key(),
+            healthy: self.healthy(at),
+            needed: desired,
+        });
         (!has_slack).then_some(on)
     }
 

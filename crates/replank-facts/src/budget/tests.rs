@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::meta::Key;
+use replank_protocol::waiting::{PodEnd, PodWait};
 use serde_json::{Value, json};
 
 use super::*;
@@ -78,7 +79,7 @@ fn pods_of_one_budget_share_what_it_allows() {
     .collect();
     let (taken, refusal) = takes(&view);
     assert_eq!(taken, ["a"]);
-    assert_eq!(refusal, Some(WaitingOn::Budget { budget: shop("web"), healthy: 2, needed: 2 }));
+    assert_eq!(refusal, Some(WaitingOn::Pod(PodWait::Budget { budget: shop("web"), healthy: 2, needed: 2 })));
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn a_pod_under_several_budgets_is_never_evicted() {
     ]
     .into_iter()
     .collect();
-    let refusal = WaitingOn::Budgets { budgets: vec![shop("b"), shop("x")] };
+    let refusal = WaitingOn::PodEnd(PodEnd::Budgets { budgets: vec![shop("b"), shop("x")] });
     assert_eq!(takes(&view), (vec![], Some(refusal)));
 }
 
@@ -137,13 +138,19 @@ fn a_budget_that_nobody_counts_allows_nothing() {
         "message": "jobs.batch does not implement the scale subresource"}]});
     let view: View = [pod("a", "web", true), budget("web", "web", (0, 0, 0), &failed)].into_iter().collect();
     let message = Text::from("jobs.batch does not implement the scale subresource");
-    assert_eq!(takes(&view).1, Some(WaitingOn::BudgetUncounted { budget: shop("web"), message }));
+    assert_eq!(
+        takes(&view).1,
+        Some(WaitingOn::Pod(PodWait::BudgetUncounted { budget: shop("web"), message }))
+    );
     let view: View =
         [pod("a", "web", true), budget("web", "web", (1, 0, 1), &json!({"observedGeneration": 0}))]
             .into_iter()
             .collect();
     let message = Text::from("its controller has seen generation 0 of 1");
-    assert_eq!(takes(&view).1, Some(WaitingOn::BudgetUncounted { budget: shop("web"), message }));
+    assert_eq!(
+        takes(&view).1,
+        Some(WaitingOn::Pod(PodWait::BudgetUncounted { budget: shop("web"), message }))
+    );
 }
 
 #[test]

@@ -12,7 +12,7 @@
 //! | on its way out | waited for |
 //! | batch (see [`BatchKind`]) | waited for until the plan's deadline; then as if it were none |
 //! | with an emptyDir, where the plan says `localStorage: refuse` | refused |
-//! | without a controller, unless the plan says `barePods: evict` | refused: nobody would make it again |
+//! | without a controller, unless the plan says `barePods: evict` | refused: nothing would recreate it |
 //! | any other | moved, by eviction |
 //!
 //! A node is empty when nothing is left that is moved, waited for or refused.

@@ -185,8 +185,7 @@ fn stays(group: &NodeGroup, original: GroupSize) -> Option<String> {
     let is_ours = raised_to(group, original).is_none_or(|raised| wants <= raised);
     (wants > original.desired && is_ours).then(|| {
         format!(
-            "it wants {wants} nodes and wanted {} before the run: another run takes that into account; or drain and end those that are not \
-             needed, then take off the tags that are kept for it",
+            "its desired size is {wants}, {} before the run: start another run, which takes that into account; or drain and terminate the nodes that are not needed, then delete the tags kept for it",
             original.desired
         )
     })

@@ -103,12 +103,12 @@ impl fmt::Display for Leftover {
         }
         match self.state {
             State::Running { until } => {
-                write!(f, ", valid until {until}: another run is at work here, or has died")
+                write!(f, ", valid until {until}: another run is active or has died")
             }
             State::Expired { at: Some(at) } => {
                 write!(f, "; expired at {at}: the run ended without clearing it")
             }
-            State::Expired { at: None } => f.write_str("; no mark of it holds on any node"),
+            State::Expired { at: None } => f.write_str("; no node has a valid mark of that run"),
             State::Unreadable => f.write_str(": nobody's"),
             State::Newer { version } => {
                 write!(

@@ -43,7 +43,7 @@ pub(super) fn of(holds: &Holds, node: &Node) -> Option<Leftover> {
         (None, Some(run)) => {
             let run = RunId::new(run.clone());
             let state = holds.state(Some(&run), None);
-            ("kept out of load balancers".to_owned(), Some(run), mark::excluded_since(node), state)
+            ("excluded from load balancers".to_owned(), Some(run), mark::excluded_since(node), state)
         }
         (None, None) => ("marks of a run that cannot be read".to_owned(), None, None, State::Unreadable),
     };

@@ -92,8 +92,7 @@ fn what_a_mark_says_decides_whether_it_holds() {
         found,
         [
             "marked as queued by run r1 since 2026-01-01T12:00:00Z; expired at 2026-01-08T12:00:00Z: the run ended without clearing it",
-            "marked as retained by run r2 since 2026-01-01T12:00:00Z, valid until 2026-01-08T12:00:01Z: another run is at work here, or \
-             has died"
+            "marked as retained by run r2 since 2026-01-01T12:00:00Z, valid until 2026-01-08T12:00:01Z: another run is active or has died"
         ]
     );
 }
@@ -129,7 +128,7 @@ fn everything_on_nodes_can_be_cleared_and_what_is_somebody_elses_stays() {
              replank.dev/version-",
         ]
     );
-    assert_eq!(left[0].what, "kept out of load balancers");
+    assert_eq!(left[0].what, "excluded from load balancers");
     assert_eq!(left[0].since, Some(at));
     let after = cleared(&before);
     assert_eq!(find(&after, now()), []);
@@ -207,7 +206,7 @@ fn a_size_that_no_command_brings_back_keeps_its_tags_and_a_foreign_one_is_left_a
         left[0]
             .stays
             .as_ref()
-            .is_some_and(|stays| stays.starts_with("it wants 4 nodes and wanted 3 before the run"))
+            .is_some_and(|stays| stays.starts_with("its desired size is 4, 3 before the run"))
     );
     // Somebody has meanwhile raised it by far more than the run can have.
     let by_others = GroupSize { min: 0, max: 20, desired: 12 };
@@ -237,7 +236,7 @@ fn what_a_newer_replank_wrote_is_listed_and_nothing_clears_it() {
                 0,
                 0
             ),
-            ("tag original-size; no mark of it holds on any node".to_owned(), 1, 1),
+            ("tag original-size; no node has a valid mark of that run".to_owned(), 1, 1),
             (
                 "tag begun: left alone, a newer Replank wrote it (version 2, this one reads 1)".to_owned(),
                 0,

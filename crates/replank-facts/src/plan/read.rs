@@ -95,7 +95,7 @@ impl<'a> Fields<'a> {
                 expected: one_of(&known),
                 remedy: Some(match meant {
                     Some(meant) => format!("did you mean {meant:?}?"),
-                    None => "take it out".to_owned(),
+                    None => "remove it".to_owned(),
                 }),
             });
         }
@@ -110,8 +110,8 @@ impl<'a> Fields<'a> {
 pub(super) fn text(at: At<'_>, expected: &str, errors: &mut Errors) -> Option<String> {
     let remedy = match at.value {
         Value::String(text) if !text.is_empty() => return Some(text.clone()),
-        Value::Number(_) => Some("put it in quotes: YAML reads 1.30 as the number 1.3".to_owned()),
-        Value::Bool(_) => Some("put it in quotes: YAML reads yes, no, on and off as truth values".to_owned()),
+        Value::Number(_) => Some("quote it: YAML reads 1.30 as the number 1.3".to_owned()),
+        Value::Bool(_) => Some("quote it: YAML reads yes, no, on and off as booleans".to_owned()),
         Value::Null | Value::String(_) | Value::Array(_) | Value::Object(_) => None,
     };
     errors.add(at, expected, remedy);
@@ -185,7 +185,7 @@ fn describe(value: &Value) -> String {
     const SHOWN: usize = 40;
     match value {
         Value::Null => "nothing".to_owned(),
-        Value::Bool(value) => format!("the truth value {value}"),
+        Value::Bool(value) => format!("the boolean {value}"),
         Value::Number(number) => format!("the number {number}"),
         Value::String(text) if text.chars().count() > SHOWN => {
             format!("{:?}…", text.chars().take(SHOWN).collect::<String>())

@@ -111,7 +111,7 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
             path: fields.path_of("onFailure"),
             found: "rollback beside target.group".to_owned(),
             expected: "pause where nodes move into another group".to_owned(),
-            remedy: Some("set onFailure: pause; the way back is a plan that moves the nodes back".to_owned()),
+            remedy: Some("set onFailure: pause; to go back, use a plan that moves the nodes back".to_owned()),
         });
     }
     let progress_deadline = fields.read("progressDeadline", errors, positive_span);
@@ -170,7 +170,7 @@ fn chosen(fields: &mut Fields<'_>, errors: &mut Errors) -> Option<Chosen> {
                 path: fields.path_of("selector"),
                 found: "a selector beside groups".to_owned(),
                 expected: "groups or a selector".to_owned(),
-                remedy: Some("take one of them out".to_owned()),
+                remedy: Some("remove one of them".to_owned()),
             });
             return None;
         }
@@ -220,11 +220,11 @@ fn target(at: At<'_>, nodes: Option<&Chosen>, errors: &mut Errors) -> Option<Tar
 
 /// The group to move into: another one than those that are left.
 fn landing(at: At<'_>, nodes: Option<&Chosen>, errors: &mut Errors) -> Option<GroupName> {
-    const ANOTHER: &str = "another group than those whose nodes are replaced";
+    const ANOTHER: &str = "a group other than those whose nodes are replaced";
     let name = GroupName::from(text(at, "the name of a node group", errors)?);
     match nodes.map(|nodes| &nodes.by) {
         Some(ChosenBy::Groups(groups)) if groups.contains(&name) => {
-            let remedy = "take it out: without it nodes are replaced within their group";
+            let remedy = "remove it: without it, nodes are replaced within their group";
             errors.add(at, ANOTHER, Some(remedy.to_owned()));
             None
         }
@@ -232,7 +232,7 @@ fn landing(at: At<'_>, nodes: Option<&Chosen>, errors: &mut Errors) -> Option<Gr
             // A selector would go on choosing, among the nodes of the target group too, while the nodes move.
             let remedy =
                 "name the groups: spec.groups instead of spec.selector; kubeletVersion may narrow them";
-            errors.add(at, "no group beside nodes that are chosen by a selector", Some(remedy.to_owned()));
+            errors.add(at, "no group together with a selector", Some(remedy.to_owned()));
             None
         }
         Some(ChosenBy::Groups(_)) | None => Some(name),
@@ -271,13 +271,13 @@ fn text_or_empty(at: At<'_>, errors: &mut Errors) -> Option<String> {
     if at.value.as_str() == Some("") {
         return Some(String::new());
     }
-    text(at, "a label's value, or null to take the label away", errors)
+    text(at, "a label's value, or null to remove the label", errors)
 }
 
 /// A taint as `kubectl taint` takes it: `key=value:Effect`, `key:Effect`, `key:Effect-`.
 fn taint(at: At<'_>, errors: &mut Errors) -> Option<TaintChange> {
     const TAINT: &str =
-        "a taint such as \"dedicated=web:NoSchedule\", or \"dedicated:NoSchedule-\" to take it away";
+        "a taint such as \"dedicated=web:NoSchedule\", or \"dedicated:NoSchedule-\" to remove it";
     let text = text(at, TAINT, errors)?;
     let (body, is_removal) = match text.strip_suffix('-') {
         Some(body) => (body, true),
@@ -317,7 +317,7 @@ fn budget(at: At<'_>, errors: &mut Errors) -> Option<Budget> {
         errors.0.push(PlanError {
             path: fields.path_of("surge"),
             found: "0 beside a maxUnavailable of 0".to_owned(),
-            expected: "one of them to be more: no node could ever go".to_owned(),
+            expected: "at least one of them above 0: with both 0 no node could be replaced".to_owned(),
             remedy: Some("set surge: 1".to_owned()),
         });
     }
@@ -330,7 +330,7 @@ fn canary(at: At<'_>, errors: &mut Errors) -> Option<Canary> {
     let nodes = fields.read("nodes", errors, |at, errors| {
         let nodes = nodes_or_percent(at, errors)?;
         if is_zero(&nodes) {
-            errors.add(at, "1 or more: without a canary, leave canary out", None);
+            errors.add(at, "1 or more: to run without a canary, omit canary", None);
         }
         Some(nodes)
     });

@@ -148,7 +148,7 @@ fn each_kind_of_mistake_is_named() {
         (
             "target.kubernetesVersion",
             json!(1.3),
-            "spec.target.kubernetesVersion: found the number 1.3, expected a version such as \"1.36\" or \"1.36.2\"; put it in quotes: YAML reads 1.30 as the number 1.3",
+            "spec.target.kubernetesVersion: found the number 1.3, expected a version such as \"1.36\" or \"1.36.2\"; quote it: YAML reads 1.30 as the number 1.3",
         ),
         (
             "target.kubernetesVersion",
@@ -158,23 +158,23 @@ fn each_kind_of_mistake_is_named() {
         (
             "target.group",
             json!(7),
-            "spec.target.group: found the number 7, expected the name of a node group; put it in quotes: YAML reads 1.30 as the number 1.3",
+            "spec.target.group: found the number 7, expected the name of a node group; quote it: YAML reads 1.30 as the number 1.3",
         ),
         (
             "target.group",
             json!("web"),
-            "spec.target.group: found \"web\", expected another group than those whose nodes are replaced; take it out: without it nodes are replaced within their group",
+            "spec.target.group: found \"web\", expected a group other than those whose nodes are replaced; remove it: without it, nodes are replaced within their group",
         ),
         ("target.labels", json!({"a b": "c"}), "spec.target.labels.a b: found \"c\", expected a label's key"),
         (
             "target.taints",
             json!(["web"]),
-            "spec.target.taints[0]: found \"web\", expected a taint such as \"dedicated=web:NoSchedule\", or \"dedicated:NoSchedule-\" to take it away",
+            "spec.target.taints[0]: found \"web\", expected a taint such as \"dedicated=web:NoSchedule\", or \"dedicated:NoSchedule-\" to remove it",
         ),
         (
             "budget.surge",
             json!("2"),
-            "spec.budget.surge: found \"2\", expected a number of nodes or a percentage such as \"25%\"; take the quotes off",
+            "spec.budget.surge: found \"2\", expected a number of nodes or a percentage such as \"25%\"; remove the quotes",
         ),
         (
             "budget.surge",
@@ -185,7 +185,7 @@ fn each_kind_of_mistake_is_named() {
         (
             "budget.surge",
             json!(0),
-            "spec.budget.surge: found 0 beside a maxUnavailable of 0, expected one of them to be more: no node could ever go; set surge: 1",
+            "spec.budget.surge: found 0 beside a maxUnavailable of 0, expected at least one of them above 0: with both 0 no node could be replaced; set surge: 1",
         ),
         (
             "pace.parallel",
@@ -195,7 +195,7 @@ fn each_kind_of_mistake_is_named() {
         (
             "canary.nodes",
             json!(0),
-            "spec.canary.nodes: found the number 0, expected 1 or more: without a canary, leave canary out",
+            "spec.canary.nodes: found the number 0, expected 1 or more: to run without a canary, omit canary",
         ),
         (
             "batch.wait",
@@ -205,7 +205,7 @@ fn each_kind_of_mistake_is_named() {
         (
             "batch.wait",
             json!("-1h"),
-            "spec.batch.wait: found \"-1h\", expected a duration such as \"30s\", \"10m\" or \"6h\"; take the minus sign off",
+            "spec.batch.wait: found \"-1h\", expected a duration such as \"30s\", \"10m\" or \"6h\"; remove the minus sign",
         ),
         (
             "batch.selector",
@@ -228,23 +228,15 @@ fn each_kind_of_mistake_is_named() {
         (
             "selector",
             json!({"matchLabels": {"a": "b"}}),
-            "spec.selector: found a selector beside groups, expected groups or a selector; take one of them out",
+            "spec.selector: found a selector beside groups, expected groups or a selector; remove one of them",
         ),
         (
             "kubeletVersion",
             json!("<=new"),
             "spec.kubeletVersion: found \"<=new\", expected a condition on a version, such as \"<1.36\"",
         ),
-        (
-            "progressDeadline",
-            json!("0s"),
-            "spec.progressDeadline: found \"0s\", expected a duration of more than nothing",
-        ),
-        (
-            "localStorage",
-            json!(true),
-            "spec.localStorage: found the truth value true, expected allow or refuse",
-        ),
+        ("progressDeadline", json!("0s"), "spec.progressDeadline: found \"0s\", expected a duration above 0"),
+        ("localStorage", json!(true), "spec.localStorage: found the boolean true, expected allow or refuse"),
         (
             "order",
             json!("Oldest"),
@@ -263,7 +255,7 @@ fn a_group_to_move_into_is_read_beside_groups_only() {
     let moving = plan(json!({"groups": ["web"], "target": {"group": "web-new"}})).expect("the plan is right");
     assert_eq!(moving.target.group, Some("web-new".into()));
     assert!(!moving.target.is_empty());
-    let error = "spec.target.group: found \"web-new\", expected no group beside nodes that are chosen by a selector; \
+    let error = "spec.target.group: found \"web-new\", expected no group together with a selector; \
         name the groups: spec.groups instead of spec.selector; kubeletVersion may narrow them";
     for by in [json!({"kubeletVersion": "<1.36"}), json!({"selector": {"matchLabels": {"tier": "web"}}})] {
         let mut spec = by;
@@ -308,7 +300,7 @@ fn waves_are_stages_of_the_nodes_there_are() {
 fn what_is_wrong_with_waves_windows_and_the_like() {
     for (field, value, expected) in [
         ("waves", json!([1, "50%"]), "end it with \"100%\""),
-        ("waves", json!(["50%", "10%", "100%"]), "put them in order, each once"),
+        ("waves", json!(["50%", "10%", "100%"]), "list them in ascending order, each once"),
         ("waves", json!([0, "100%"]), "spec.waves[0]: found the number 0, expected 1 node or more"),
         ("bake", json!("24h"), "a bake time without waves"),
         ("windows", json!([{"start": "Monday 01:00", "duration": "4h"}]), "spec.windows[0].start"),
@@ -346,7 +338,7 @@ fn what_is_wrong_with_node_groups_is_named() {
     assert!(told(json!([{"name": "a", "capacityType": "SPOT"}])).contains("expected spot or on-demand"));
     let tag = told(json!([{"name": "a", "tags": {"x": true}}]));
     assert!(
-        tag.contains("spec.nodeGroups[0].tags.x: found the truth value true") && tag.contains("quotes"),
+        tag.contains("spec.nodeGroups[0].tags.x: found the boolean true") && tag.contains("quote it"),
         "{tag}"
     );
     assert!(told(json!([{"name": "a", "types": []}])).contains("the unknown field \"types\""));

@@ -89,9 +89,7 @@ fn bare(view: &View, name: ObjectName, pod: &Arc<Pod>) -> Result<PodFactory, Sub
 
 fn read(pod: Value) -> Result<Arc<Pod>, SubjectError> {
     let object = Object::from_json(pod)?;
-    let Object::Pod(pod) = object else {
-        unreachable!("what was made a Pod is one, not {}", object.kind_name())
-    };
+    let Object::Pod(pod) = object else { unreachable!("expected a Pod, found {}", object.kind_name()) };
     Ok(pod)
 }
 

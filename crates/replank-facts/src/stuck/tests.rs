@@ -68,7 +68,7 @@ fn the_evidence_names_kubelet_image_and_how_many_share_it() {
     let now = "2026-01-01T00:10:00Z";
     assert_eq!(
         evidence(&view, "a", now),
-        "due at 2026-01-01T00:00:30Z (grace 30s), 1 of its containers still running; kubelet v1.36.0 Ready, \
+        "should have terminated by 2026-01-01T00:00:30Z (grace period 30s), 1 container still running; kubelet v1.36.0 Ready, \
          containerd://2.1.4, ami-bad: 2 stuck on this image, 1 on others; no finalizers"
     );
     assert!(evidence(&view, "c", now).contains("not Ready since 2026-01-01T00:00:00Z"));

@@ -294,7 +294,7 @@ impl<'t> Builder<'t> {
 
     fn alias(&mut self, anchor: usize, span: Span) -> Result<(), NotYaml> {
         let Some(node) = self.anchors.get(&anchor) else {
-            return Err(self.wrong(span.start, "the alias stands within the node it refers to"));
+            return Err(self.wrong(span.start, "the alias is inside the node it refers to"));
         };
         match self.next() {
             Next::Key => {

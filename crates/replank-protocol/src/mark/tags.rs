@@ -168,13 +168,16 @@ impl fmt::Display for Ailment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { illness, whose, found, max } = self;
         let what = illness.row().2;
-        let of = match whose {
-            Whose::New => "among what is new",
-            Whose::All => "in the cluster",
+        let of = match (illness, whose) {
+            (Illness::NodeNotReady, Whose::New) => "among the new nodes",
+            (Illness::CrashLooping | Illness::StuckTerminating | Illness::NotReady, Whose::New) => {
+                "on new nodes"
+            }
+            (_, Whose::All) => "in the cluster",
         };
         match (found, what.split_once("s ")) {
-            (1, Some((noun, rest))) => write!(f, "1 {noun} {rest} {of}, at most {max} may be"),
-            (_, _) => write!(f, "{found} {what} {of}, at most {max} may be"),
+            (1, Some((noun, rest))) => write!(f, "1 {noun} {rest} {of}, the plan allows {max}"),
+            (_, _) => write!(f, "{found} {what} {of}, the plan allows {max}"),
         }
     }
 }

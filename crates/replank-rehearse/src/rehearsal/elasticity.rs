@@ -55,7 +55,7 @@ pub struct AutoscalerFigures {
     /// How long was looked at.
     #[serde(rename = "watchedMs", serialize_with = "crate::millis::millis")]
     pub watched: Span,
-    /// The most load over target; `None` where nobody did the work at one moment.
+    /// The most load over target; `None` where there was no ready pod at one moment.
     pub worst_load_over_target: Option<f64>,
     /// Most pods without a node at one moment.
     pub pending_max: usize,

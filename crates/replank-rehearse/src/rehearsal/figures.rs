@@ -3,7 +3,7 @@
 use replank_model::object::meta::Key;
 use replank_model::view::View;
 use replank_protocol::decision::End;
-use replank_protocol::waiting::{Waiting, WaitingOn};
+use replank_protocol::waiting::{RunEnd, Waiting, WaitingOn};
 
 use super::recorder::Recorder;
 use super::result::{
@@ -73,14 +73,14 @@ fn verdict(end: Option<&End>, findings: &[FindingEntry], all_replaced: bool) -> 
 
 /// Whether somebody wanted the run to be taken back.
 fn was_wanted(why: &[Waiting]) -> bool {
-    why.iter().any(|waiting| matches!(waiting.on, WaitingOn::Undone { .. }))
+    why.iter().any(|waiting| matches!(waiting.on, WaitingOn::RunEnd(RunEnd::Undone { .. })))
 }
 
 fn blockers(end: Option<&End>, stop: Stop, now: replank_model::time::Time) -> Vec<Blocker> {
     let why = match stop {
         Stop::Ended => None,
-        Stop::TimeUp => Some(format!("the rehearsal's time was up at {now}")),
-        Stop::Silence => Some(format!("nothing was left that could happen at {now}")),
+        Stop::TimeUp => Some(format!("the rehearsal reached its time limit at {now}")),
+        Stop::Silence => Some(format!("no event was left at {now}")),
         Stop::Interrupted => Some(format!("interrupted at {now}")),
     };
     let mut all: Vec<Blocker> =
@@ -90,16 +90,11 @@ fn blockers(end: Option<&End>, stop: Stop, now: replank_model::time::Time) -> Ve
         Some(End::Done) | None => &[],
     };
     all.extend(
-        waiting.iter().map(|entry| Blocker { what: entry.what.to_string(), reason: reason(&entry.on) }),
+        waiting
+            .iter()
+            .map(|entry| Blocker { what: entry.what.to_string(), reason: entry.on.reason().to_string() }),
     );
     all
-}
-
-/// What is waited for, as a thing that blocks: that a person has to see to it goes without saying.
-fn reason(on: &WaitingOn) -> String {
-    let told = on.to_string();
-    let short = told.strip_prefix("a person: ").or_else(|| told.strip_prefix("nothing: "));
-    short.map_or(told.clone(), str::to_owned)
 }
 
 fn budgets(notes: &Recorder) -> Vec<BudgetFigures> {

@@ -24,7 +24,7 @@ impl Rehearsal {
         let last = all.iter().rposition(|(_, event)| event.what.side() == Side::Intent);
         for (number, (at, event)) in all.into_iter().enumerate() {
             if at > until {
-                self.note(at, event, Some("the rehearsal's time was up before".to_owned()));
+                self.note(at, event, Some("the rehearsal reached its time limit before".to_owned()));
                 continue;
             }
             if self.run_to(at, watch).is_break() {
@@ -32,7 +32,7 @@ impl Rehearsal {
             }
             let is_over = self.world.end().is_some() && self.world.looked_at_until(at) < at;
             if is_over && last.is_none_or(|last| number > last) {
-                self.note(at, event, Some("the run was over".to_owned()));
+                self.note(at, event, Some("the run had finished".to_owned()));
                 continue;
             }
             self.world.run_until(at);

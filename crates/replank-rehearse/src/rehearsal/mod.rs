@@ -68,7 +68,7 @@ pub struct Setup {
 const EVENTS_PER_LOOK: u32 = 2_000;
 
 impl Rehearsal {
-    /// Sets the stage: the world, its recorder, and whoever is in charge.
+    /// Sets the stage: the world, its recorder, and the engine.
     #[must_use]
     pub fn new(setup: Setup, pilot: Box<dyn Engine>) -> Self {
         let mut view = setup.view;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use replank_model::time::{Span, Time};
 use replank_protocol::decision::Decision;
-use replank_protocol::waiting::{Subject, Waiting};
+use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 use serde::Serialize;
 
 /// One thing that was waited for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Wait {
     /// What waited.
@@ -17,6 +17,9 @@ pub struct Wait {
     pub kind: String,
     /// The reason with its numbers, as it was last.
     pub reason: String,
+    /// The reason itself, as it was last.
+    #[serde(skip)]
+    pub on: WaitingOn,
     /// Since when, the first time.
     pub since: Time,
     /// How long, all times together, in milliseconds.
@@ -72,10 +75,12 @@ impl Waits {
             what: waiting.what.to_string(),
             kind: kind.to_owned(),
             reason: String::new(),
+            on: waiting.on.clone(),
             since,
             waited: Span::default(),
         });
         sum.reason = waiting.on.to_string();
+        sum.on = waiting.on.clone();
         sum.waited += at - since;
     }
 

@@ -13,7 +13,7 @@ pub struct Figures {
     pub unknown: Span,
     /// How long in all.
     pub length: Span,
-    /// The most that there was to do, over the target; infinite where nobody did the work.
+    /// The most that there was to do, over the target; infinite where there was no ready pod.
     pub worst: f64,
     /// The most pods that it would have taken to be at the target.
     pub needed: f64,

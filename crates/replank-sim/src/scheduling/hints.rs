@@ -22,7 +22,7 @@ use replank_schedule::predicate::{RequiredNodeAffinity, tolerates_cordon, untole
 
 use crate::controllers::volumes::claims_of;
 
-/// Whom an attempt failed by.
+/// Plugins that rejected the pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Blame {
     /// There were no nodes.

@@ -44,44 +44,41 @@ pub fn forms() -> impl Iterator<Item = &'static Form> {
 
 /// What whoever is in charge wants.
 static INTENTS: &[Form] = &[
-    form("pause", "the run begins nothing further until it is resumed", |_| What::Intend(Intent::Paused)),
-    form("resume", "it goes on", |_| What::Intend(Intent::Run)),
-    form("cancel", "it ends here and leaves nothing of its own behind", |_| What::Intend(Intent::Cancelled)),
-    form("undo", "everything is put back as it was before the run", |_| What::Intend(Intent::Undo)),
-    form("replank restarts", "the process that decides is started anew and remembers nothing", |_| {
-        What::Restart
-    }),
+    form("pause", "the run starts no further node until it is resumed", |_| What::Intend(Intent::Paused)),
+    form("resume", "the run continues", |_| What::Intend(Intent::Run)),
+    form("cancel", "the run stops here and removes all its marks", |_| What::Intend(Intent::Cancelled)),
+    form("undo", "the run is rolled back", |_| What::Intend(Intent::Undo)),
+    form("replank restarts", "the deciding process restarts without memory", |_| What::Restart),
 ];
 
 /// What goes wrong.
 static FAULTS: &[Form] = &[
     form(
         "image IMAGE cannot stop pods",
-        "kubelets of nodes with this image end no pod that is told to stop; only the end of the instance helps",
+        "kubelets of nodes with this image terminate no deleted pod; only terminating the instance helps",
         |args| What::Image(ImageName::Named(args.text()), Some(after(None))),
     ),
     form(
         "image IMAGE cannot stop pods after DURATION",
-        "the same, once a node has been there for so long",
+        "the same, once a node has existed for this long",
         |args| What::Image(ImageName::Named(args.text()), Some(after(Some(args.span())))),
     ),
     form(
         "image IMAGE crashes pods",
-        "containers on such nodes end with code 1 a second after every start, and are started again as a kubelet does: at once, \
-         then after 10 s, doubled to 5 minutes; those of DaemonSets aside",
+        "containers on such nodes, except those of DaemonSets, exit with code 1 a second after every start, and are restarted as a kubelet does: at once, then after 10 s, doubled up to 5 minutes",
         |args| What::Image(ImageName::Named(args.text()), Some(ImageFault::Crashes)),
     ),
     form(
         "image IMAGE keeps pods unready",
-        "pods on such nodes are not Ready; those of DaemonSets aside",
+        "pods on such nodes are not Ready, except those of DaemonSets",
         |args| What::Image(ImageName::Named(args.text()), Some(ImageFault::KeepsUnready)),
     ),
-    form("image IMAGE recovers", "nodes with this image behave as others do", |args| {
+    form("image IMAGE recovers", "nodes with this image behave normally", |args| {
         What::Image(ImageName::Named(args.text()), None)
     }),
     form(
         "new image cannot stop pods",
-        "the same of every launch template that is not the one that its group had at the beginning, for plans that name no image",
+        "the same for every launch template other than the one its group had at the start, for plans that name no image",
         |_| What::Image(ImageName::New, Some(after(None))),
     ),
     form("new image cannot stop pods after DURATION", "likewise", |args| {
@@ -92,18 +89,16 @@ static FAULTS: &[Form] = &[
         What::Image(ImageName::New, Some(ImageFault::KeepsUnready))
     }),
     form("new image recovers", "likewise", |_| What::Image(ImageName::New, None)),
-    form("pod POD ready", "its readiness probe says yes", |args| What::Pod(args.key(), PodDoes::Ready)),
-    form("pod POD unready", "its readiness probe says no", |args| What::Pod(args.key(), PodDoes::Unready)),
-    form(
-        "pod POD exits CODE",
-        "its containers end with this code; what the restart policy says follows",
-        |args| What::Pod(args.key(), PodDoes::Exit(args.code())),
-    ),
-    form("pod POD gets stuck", "its deletion will not be finished", |args| {
+    form("pod POD ready", "its readiness probe succeeds", |args| What::Pod(args.key(), PodDoes::Ready)),
+    form("pod POD unready", "its readiness probe fails", |args| What::Pod(args.key(), PodDoes::Unready)),
+    form("pod POD exits CODE", "its containers exit with this code; the restart policy applies", |args| {
+        What::Pod(args.key(), PodDoes::Exit(args.code()))
+    }),
+    form("pod POD gets stuck", "its deletion does not complete", |args| {
         What::Pod(args.key(), PodDoes::Stick)
     }),
-    form("pod POD gets unstuck", "it will", |args| What::Pod(args.key(), PodDoes::Unstick)),
-    form("pods of KIND OBJECT ready", "the same of every pod that a workload has at that moment", |args| {
+    form("pod POD gets unstuck", "its deletion completes", |args| What::Pod(args.key(), PodDoes::Unstick)),
+    form("pods of KIND OBJECT ready", "the same for every pod of the workload at that time", |args| {
         What::Pods(args.kind(), args.key(), PodDoes::Ready)
     }),
     form("pods of KIND OBJECT unready", "likewise", |args| {
@@ -120,36 +115,36 @@ static FAULTS: &[Form] = &[
     }),
     form(
         "spot instance NODE is taken back",
-        "an interruption warning is sent; two minutes later the instance is gone, whatever is on it",
+        "an interruption warning is sent; two minutes later the instance is gone, even with pods on it",
         |args| What::Cloud(args.words(), CloudSays::Spot),
     ),
     form(
         "instance NODE may be taken back",
-        "a rebalance recommendation is sent; nothing follows from it by itself",
+        "a rebalance recommendation is sent; it has no further effect by itself",
         |args| What::Cloud(args.words(), CloudSays::Rebalance),
     ),
     form(
         "instance NODE is retired in DURATION",
-        "an AWS Health event is sent; then the instance is gone, whatever is on it",
+        "an AWS Health event is sent; after DURATION the instance is gone, even with pods on it",
         |args| What::Cloud(args.words(), CloudSays::Retirement(args.span())),
     ),
     form(
         "instances NODES are retired in DURATION",
-        "the same of several, with commas between them: one event names them all",
+        "the same for several instances, separated by commas: one event names them all",
         |args| What::Cloud(args.words(), CloudSays::Retirement(args.span())),
     ),
     form(
         "COUNT spot instances of group GROUP are taken back",
-        "the same of so many that run; which ones is drawn",
+        "the same for this many running instances, drawn at random",
         |args| some(args, Befalls::Cloud(CloudSays::Spot)),
     ),
-    form("COUNT spot instances of group GROUP in ZONE are taken back", "likewise, of one zone", |args| {
+    form("COUNT spot instances of group GROUP in ZONE are taken back", "the same in one zone", |args| {
         let (count, group, zone) = (args.count(), args.group(), args.any_zone());
         What::Some(group, zone, count, Befalls::Cloud(CloudSays::Spot))
     }),
     form(
         "COUNT instances of group GROUP end",
-        "so many instances that run are ended without a word before, as when their host fails; which ones is drawn",
+        "this many running instances, drawn at random, terminate without warning, as when their host fails",
         |args| some(args, Befalls::End),
     ),
     form(
@@ -158,13 +153,12 @@ static FAULTS: &[Form] = &[
          tries its other types and zones, then again after a minute, two, up to ten",
         |args| What::Capacity(args.capacity(), Supply::RunsOut),
     ),
-    form("MARKET capacity of TYPE in ZONE is back", "every shortage within it is over", |args| {
+    form("MARKET capacity of TYPE in ZONE is back", "every shortage it covers is over", |args| {
         What::Capacity(args.capacity(), Supply::Back)
     }),
     form(
         "spot instances of TYPE in ZONE are taken back at RATE an hour",
-        "such a share of them, drawn for each instance and hour; half of the warnings come with a rebalance recommendation up to a quarter of an \
-         hour before. Type and zone may be `any`; what is said of a type or a zone holds there in place of what is said of any; `0%` ends it",
+        "this share of them, drawn per instance and hour; half of the warnings follow a rebalance recommendation up to 15 minutes earlier. Type and zone may be `any`; a rate for a type or zone overrides the rate for `any`; `0%` ends it",
         |args| {
             let (instance_type, zone) = (args.any_text(), args.any_zone());
             let event = SpotEvent::Interruption;
@@ -173,7 +167,7 @@ static FAULTS: &[Form] = &[
     ),
     form(
         "spot instances of TYPE in ZONE may be taken back at RATE an hour",
-        "likewise, with rebalance recommendations, from which nothing follows by itself",
+        "the same with rebalance recommendations, which have no further effect by themselves",
         |args| {
             let (instance_type, zone) = (args.any_text(), args.any_zone());
             let event = SpotEvent::Rebalance;
@@ -182,7 +176,7 @@ static FAULTS: &[Form] = &[
     ),
     form(
         "instances of group GROUP are retired at RATE a day with DURATION notice",
-        "AWS Health events for such a share of them, drawn for each instance and day; when the notice is over the instance is gone",
+        "AWS Health events for this share of them, drawn per instance and day; when the notice is over the instance is gone",
         |args| {
             let (group, rate) = (args.group(), args.rate());
             What::Hazard(Hazard::Retirement { group, notice: args.span(), rate })
@@ -190,29 +184,29 @@ static FAULTS: &[Form] = &[
     ),
     form(
         "queue receives BODY",
-        "a message comes by the queue for events about instances: the rest of the line, whatever it is",
+        "the queue for instance events receives a message: the rest of the line, unparsed",
         |args| What::Post(args.word()),
     ),
-    form("events are lost for DURATION", "no event about instances reaches the queue", |args| {
+    form("events are lost for DURATION", "no instance event reaches the queue", |args| {
         What::Queue(Delivery::Lost(args.span()))
     }),
     form(
         "queue delivers one message in COUNT twice",
-        "from now on, in place of one in ten; none for 0",
+        "from now on, instead of one in ten; none for 0",
         |args| What::Queue(Delivery::Twice(args.count())),
     ),
     form(
         "queue delivers one message in COUNT late by DURATION",
-        "from now on so many come so much later than they would, after others that were sent later; none for 0",
+        "from now on this many arrive this much later, after messages sent later; none for 0",
         |args| {
             let count = args.count();
             What::Queue(Delivery::Late(count, args.span()))
         },
     ),
-    form("node NODE falls silent", "its machine goes off: its kubelet is not heard of", |args| {
+    form("node NODE falls silent", "its instance powers off: its kubelet stops reporting", |args| {
         What::Silence(args.word())
     }),
-    form("node NODE speaks again", "its machine is on again, and its kubelet takes up its pods", |args| {
+    form("node NODE speaks again", "its instance powers on, and its kubelet resumes its pods", |args| {
         What::Wake(args.word())
     }),
 ];
@@ -229,13 +223,12 @@ static HANDS: &[Form] = &[
     ),
     form(
         "somebody scales group GROUP to COUNT",
-        "a node group wants so many nodes; its bounds give way where they must",
+        "the group's desired size is set; its bounds are widened if necessary",
         |args| hand(Hand::ScaleGroup(args.group(), args.count())),
     ),
     form(
         "somebody hooks group GROUP with HOOK for DURATION",
-        "a termination lifecycle hook with this heartbeat timeout; from then on the group holds every instance that it ends until the \
-         action is completed, or the timeout is over",
+        "a termination lifecycle hook with this heartbeat timeout; from then on the group keeps every terminating instance until the action is completed or the timeout expires",
         |args| {
             let (group, hook) = (args.group(), args.text());
             hand(Hand::Hook(group, Transition::Terminating, hook, args.span()))
@@ -243,7 +236,7 @@ static HANDS: &[Form] = &[
     ),
     form(
         "somebody hooks launches of group GROUP with HOOK for DURATION",
-        "a launch lifecycle hook: a new instance goes into service when the action is completed; when the timeout is over it is ended",
+        "a launch lifecycle hook: a new instance enters service when the action is completed; when the timeout expires it is terminated",
         |args| {
             let (group, hook) = (args.group(), args.text());
             hand(Hand::Hook(group, Transition::Launching, hook, args.span()))
@@ -255,8 +248,7 @@ static HANDS: &[Form] = &[
     }),
     form(
         "somebody resumes PROCESS of group GROUP",
-        "likewise; what a group of a snapshot does about its zones is not known: `AZRebalance` is taken to be suspended until then. A group \
-         that balances its zones launches where it has few before it ends where it has many, beyond its maximum by a tenth or one",
+        "the process resumes. A snapshot does not show a group's processes: `AZRebalance` is assumed suspended until then. A group that balances its zones launches where it has few instances before it terminates where it has many, up to a tenth (at least one) above its maximum",
         |args| {
             let process = args.process();
             hand(Hand::Ways(args.group(), Way::Resume(process)))
@@ -264,7 +256,7 @@ static HANDS: &[Form] = &[
     ),
     form(
         "somebody gives group GROUP termination policies POLICIES",
-        "such as `OldestInstance,Default`: which instance goes first when the group wants fewer, within the zone that has most",
+        "such as `OldestInstance,Default`: which instance is terminated first on scale-in, within the zone that has most",
         |args| {
             let group = args.group();
             hand(Hand::Ways(group, Way::Policies(args.policies())))
@@ -272,18 +264,18 @@ static HANDS: &[Form] = &[
     ),
     form(
         "somebody protects new instances of group GROUP",
-        "what the group launches is protected from scale-in",
+        "new instances of the group are protected from scale-in",
         |args| hand(Hand::Ways(args.group(), Way::ProtectNew(Protection::On))),
     ),
-    form("somebody unprotects new instances of group GROUP", "no longer", |args| {
+    form("somebody unprotects new instances of group GROUP", "ends the protection", |args| {
         hand(Hand::Ways(args.group(), Way::ProtectNew(Protection::Off)))
     }),
     form(
         "somebody protects instance NODE",
-        "its group leaves it alone when it wants fewer; it is no protection against anything else",
+        "protects it from scale-in of its group, and from nothing else",
         |args| hand(Hand::Protect(args.word(), Protection::On)),
     ),
-    form("somebody unprotects instance NODE", "no longer", |args| {
+    form("somebody unprotects instance NODE", "ends the protection", |args| {
         hand(Hand::Protect(args.word(), Protection::Off))
     }),
     form("somebody scales KIND OBJECT to COUNT", "`kubectl scale`", |args| {

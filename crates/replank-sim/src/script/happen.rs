@@ -25,14 +25,14 @@ pub fn happen(world: &mut World, names: &dyn Names, what: &What) -> Result<(), N
     match what {
         What::Intend(intent) => {
             if !world.intend(*intent) {
-                return Err(NotPossible("nobody is in charge yet".to_owned()));
+                return Err(NotPossible("no run has started yet".to_owned()));
             }
         }
         What::Image(image, fault) => world.image_fault(image, *fault),
         What::Pod(alias, does) => {
             let key = names.pod(alias);
             if world.view().pods.by_key(&key).is_none() {
-                return Err(NotPossible(format!("there is no pod {alias}")));
+                return Err(NotPossible(format!("pod {alias} not found")));
             }
             pod(world, &key, *does)?;
         }
@@ -48,7 +48,7 @@ pub fn happen(world: &mut World, names: &dyn Names, what: &What) -> Result<(), N
         What::Cloud(nodes, says) => {
             let found = nodes.iter().map(|node| there(world, names, node)).collect::<Result<Vec<_>, _>>()?;
             if let Err(at) = world.warn(&found, told(world, *says)) {
-                return Err(NotPossible(format!("node {} has no instance that runs", nodes[at])));
+                return Err(NotPossible(format!("node {} has no running instance", nodes[at])));
             }
         }
         What::Some(group, zone, count, befalls) => some(world, group, zone.as_ref(), *count, *befalls)?,
@@ -59,7 +59,7 @@ pub fn happen(world: &mut World, names: &dyn Names, what: &What) -> Result<(), N
         What::Hand(hand) => by_hand(world, names, hand)?,
         What::Restart => {
             if !world.start_anew() {
-                return Err(NotPossible("nobody is in charge yet".to_owned()));
+                return Err(NotPossible("no run has started yet".to_owned()));
             }
         }
     }
@@ -83,7 +83,7 @@ fn some(
     befalls: Befalls,
 ) -> Result<(), NotPossible> {
     if !world.view().groups().contains_key(group) {
-        return Err(NotPossible(format!("there is no node group {group}")));
+        return Err(NotPossible(format!("node group {group} not found")));
     }
     let market = match befalls {
         Befalls::Cloud(CloudSays::Spot | CloudSays::Rebalance) => Some(Market::Spot),
@@ -103,7 +103,7 @@ fn some(
     }
     let spot = if market.is_some() { "spot " } else { "" };
     let of = zone.map_or_else(|| format!("group {group}"), |zone| format!("group {group} in {zone}"));
-    Err(NotPossible(format!("{of} has {} {spot}instances that run and are not going", drawn.len())))
+    Err(NotPossible(format!("{of} has {} running {spot}instances", drawn.len())))
 }
 
 fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotPossible> {
@@ -119,9 +119,7 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
         Hand::EndInstance(node) => {
             let name = there(world, names, node)?;
             let is_ended = world.end_instance(&name);
-            is_ended
-                .then_some(())
-                .ok_or_else(|| NotPossible(format!("node {node} has no instance that runs")))
+            is_ended.then_some(()).ok_or_else(|| NotPossible(format!("node {node} has no running instance")))
         }
         Hand::ScaleGroup(group, count) => change_group(world, group, |group| {
             group.size.desired = *count;
@@ -137,7 +135,7 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
         Hand::Protect(node, protection) => {
             let name = there(world, names, node)?;
             let is_done = world.protect(&name, *protection == Protection::On);
-            is_done.then_some(()).ok_or_else(|| NotPossible(format!("node {node} has no instance that runs")))
+            is_done.then_some(()).ok_or_else(|| NotPossible(format!("node {node} has no running instance")))
         }
         Hand::Scale(kind, key, count) => {
             send(world, Method::Patch, *kind, key, "/scale", json!({"spec": {"replicas": count}}))
@@ -228,7 +226,7 @@ fn there(world: &World, names: &dyn Names, alias: &str) -> Result<NodeName, NotP
     let name = names.node(alias, world.view());
     match world.view().node(&name) {
         Some(_) => Ok(name),
-        None => Err(NotPossible(format!("there is no node {alias}"))),
+        None => Err(NotPossible(format!("node {alias} not found"))),
     }
 }
 
@@ -263,7 +261,7 @@ fn change_group(
     change: impl FnOnce(&mut NodeGroup),
 ) -> Result<(), NotPossible> {
     let Some(known) = world.view().groups().get(name) else {
-        return Err(NotPossible(format!("there is no node group {name}")));
+        return Err(NotPossible(format!("node group {name} not found")));
     };
     let mut group = NodeGroup::clone(known);
     change(&mut group);

@@ -52,14 +52,14 @@ pub fn interruptions(
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let wrong = |line, message: String| TableError { line, message };
     let Some((number, head)) = lines.next() else {
-        return Err(wrong(1, "it is empty, and should begin with time,target,kind".to_owned()));
+        return Err(wrong(1, "the file is empty, expected the header time,target,kind".to_owned()));
     };
     let columns = columns(head).map_err(|message| wrong(number, message))?;
     let rows = lines.map(|(number, line)| {
         let cells: Vec<&str> = line.split(',').map(str::trim).collect();
         let known = columns.len();
         if cells.len() > known {
-            return Err(wrong(number, format!("{} cells, and the head has {known}", cells.len())));
+            return Err(wrong(number, format!("{} cells, the header has {known}", cells.len())));
         }
         let cell = |name: &str| {
             let at = columns.iter().position(|column| *column == name)?;
@@ -74,10 +74,10 @@ fn columns(head: &str) -> Result<Vec<&str>, String> {
     let columns: Vec<&str> = head.split(',').map(str::trim).collect();
     let known = |name: &&str| COLUMNS.iter().any(|(column, _)| column == name);
     if let Some(other) = columns.iter().find(|name| !known(name)) {
-        return Err(format!("a column {other:?}: time, target, kind, count and notice are known"));
+        return Err(format!("unknown column {other:?}: expected time, target, kind, count or notice"));
     }
     let missing = COLUMNS.iter().find(|(name, must)| *must && !columns.contains(name));
-    missing.map_or(Ok(columns), |(name, _)| Err(format!("the head has no column {name}")))
+    missing.map_or(Ok(columns), |(name, _)| Err(format!("the header has no column {name}")))
 }
 
 fn row<'a>(
@@ -85,14 +85,16 @@ fn row<'a>(
     cell: &dyn Fn(&str) -> Option<&'a str>,
     target: &dyn Fn(&str) -> Option<Target>,
 ) -> Result<ScriptEvent, String> {
-    let must = |name: &str| cell(name).ok_or_else(|| format!("there is no {name}"));
+    let must = |name: &str| cell(name).ok_or_else(|| format!("no {name}"));
     let time = must("time")?;
     let when = seconds(time).or_else(|| When::read(time)).ok_or_else(|| {
-        format!("{time:?} is no time: seconds (90), a duration (10m) or a moment (2026-11-20T09:52:00Z) is expected")
+        format!(
+            "{time:?} is not a time: expected seconds (90), a duration (10m) or a time (2026-11-20T09:52:00Z)"
+        )
     })?;
     let name = must("target")?;
     let (plain, zone) = name.split_once('@').map_or((name, None), |(group, zone)| (group, Some(zone)));
-    let is = target(plain).ok_or_else(|| format!("there is no node and no node group {plain:?}"))?;
+    let is = target(plain).ok_or_else(|| format!("no node or node group {plain:?}"))?;
     let befalls = befalls(must("kind")?, cell("notice"))?;
     let count = match cell("count") {
         None => 1,
@@ -100,13 +102,13 @@ fn row<'a>(
             .parse::<u32>()
             .ok()
             .filter(|count| *count > 0)
-            .ok_or_else(|| format!("{text:?} is no count: a number from 1 on is expected"))?,
+            .ok_or_else(|| format!("{text:?} is not a count: expected a number of at least 1"))?,
     };
     let what = match is {
         Target::Node if zone.is_some() => {
-            return Err(format!("{plain} is a node, and has a zone of its own"));
+            return Err(format!("{plain} is a node, so it cannot have a zone"));
         }
-        Target::Node if count > 1 => return Err(format!("{plain} is one node, and the count is {count}")),
+        Target::Node if count > 1 => return Err(format!("{plain} is one node, but the count is {count}")),
         Target::Node => match befalls {
             Befalls::Cloud(says) => What::Cloud(vec![plain.to_owned()], says),
             Befalls::End => What::Hand(Hand::EndInstance(plain.to_owned())),
@@ -128,18 +130,18 @@ fn befalls(kind: &str, notice: Option<&str>) -> Result<Befalls, String> {
         "retirement" => {
             let notice = notice.ok_or("a retirement needs a notice, such as 2h or 14d")?;
             let notice = span(notice).filter(|span| *span >= Span::ZERO);
-            let notice = notice.ok_or("the notice is no duration such as 30m, 2h or 14d")?;
+            let notice = notice.ok_or("the notice must be a duration such as 30m, 2h or 14d")?;
             return Ok(Befalls::Cloud(CloudSays::Retirement(notice)));
         }
         "ended" => Befalls::End,
-        other => return Err(format!("{other:?} is no kind of interruption: {KINDS} is expected")),
+        other => return Err(format!("unknown kind of interruption {other:?}: expected {KINDS}")),
     };
     match notice {
         None => Ok(befalls),
         Some(_) if kind == "spot" => {
-            Err("a spot interruption comes two minutes before, always: leave the notice empty".to_owned())
+            Err("the notice of a spot interruption is always two minutes: leave it empty".to_owned())
         }
-        Some(_) => Err(format!("the kind {kind} has no notice")),
+        Some(_) => Err(format!("the kind {kind} takes no notice")),
     }
 }
 
@@ -149,7 +151,7 @@ fn words(target: &str, count: u32, befalls: Befalls) -> String {
         Befalls::Cloud(CloudSays::Spot) => format!("spot interruption of {of}"),
         Befalls::Cloud(CloudSays::Rebalance) => format!("rebalance recommendation for {of}"),
         Befalls::Cloud(CloudSays::Retirement(notice)) => format!("retirement of {of} in {notice}"),
-        Befalls::End => format!("end of {of} without notice"),
+        Befalls::End => format!("termination of {of} without notice"),
     }
 }
 
@@ -176,7 +178,7 @@ mod tests {
                 (3, "spot interruption of node-1"),
                 (5, "spot interruption of 2 of web@z1"),
                 (6, "retirement of node-1 in 2h0m0s"),
-                (7, "end of web without notice"),
+                (7, "termination of web without notice"),
             ]
         );
         assert_eq!(all[1].when, When::After(Span::from_secs(90)));
@@ -188,20 +190,20 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_line() {
         let told = |text: &str| interruptions(text, &known).expect_err("it is wrong").to_string();
-        assert!(told("").contains("line 1: it is empty"));
-        assert!(told("time,target,kind,when\n").contains("line 1: a column \"when\""));
-        assert!(told("time,target\n").contains("the head has no column kind"));
+        assert!(told("").contains("line 1: the file is empty"));
+        assert!(told("time,target,kind,when\n").contains("line 1: unknown column \"when\""));
+        assert!(told("time,target\n").contains("the header has no column kind"));
         for (row, why) in [
-            ("10m,web,spot,1,,9", "6 cells, and the head has 5"),
-            ("soon,web,spot", "\"soon\" is no time"),
-            ("10m,wbe,spot", "no node and no node group \"wbe\""),
-            ("10m,web,sopt", "\"sopt\" is no kind of interruption: spot, rebalance"),
-            ("10m,web,spot,none", "\"none\" is no count"),
-            ("10m,node-1,spot,2", "node-1 is one node, and the count is 2"),
-            ("10m,node-1@z1,spot", "node-1 is a node, and has a zone of its own"),
-            ("10m,web,spot,,5m", "two minutes before, always"),
+            ("10m,web,spot,1,,9", "6 cells, the header has 5"),
+            ("soon,web,spot", "\"soon\" is not a time"),
+            ("10m,wbe,spot", "no node or node group \"wbe\""),
+            ("10m,web,sopt", "unknown kind of interruption \"sopt\": expected spot, rebalance"),
+            ("10m,web,spot,none", "\"none\" is not a count"),
+            ("10m,node-1,spot,2", "node-1 is one node, but the count is 2"),
+            ("10m,node-1@z1,spot", "node-1 is a node, so it cannot have a zone"),
+            ("10m,web,spot,,5m", "is always two minutes"),
             ("10m,web,retirement", "a retirement needs a notice"),
-            ("10m,,spot", "there is no target"),
+            ("10m,,spot", "no target"),
         ] {
             let message = told(&format!("time,target,kind,count,notice\n{row}\n"));
             assert!(message.starts_with("line 2: ") && message.contains(why), "{message}");

@@ -86,15 +86,15 @@ fn pods_and_machines_do_what_they_are_told() {
 fn what_is_not_there_cannot_happen_and_says_so() {
     let mut world = world(vec![node("n1", "a")]);
     for (line, expected) in [
-        ("pod shop/web-0 unready", "there is no pod shop/web-0"),
+        ("pod shop/web-0 unready", "pod shop/web-0 not found"),
         ("pods of deployment shop/web unready", "deployment shop/web has no pod"),
-        ("node n2 falls silent", "there is no node n2"),
-        ("somebody cordons n2", "there is no node n2"),
-        ("somebody ends instance n1", "node n1 has no instance that runs"),
-        ("somebody scales group web to 3", "there is no node group web"),
-        ("somebody removes tag a from group web", "there is no node group web"),
-        ("pause", "nobody is in charge yet"),
-        ("replank restarts", "nobody is in charge yet"),
+        ("node n2 falls silent", "node n2 not found"),
+        ("somebody cordons n2", "node n2 not found"),
+        ("somebody ends instance n1", "node n1 has no running instance"),
+        ("somebody scales group web to 3", "node group web not found"),
+        ("somebody removes tag a from group web", "node group web not found"),
+        ("pause", "no run has started yet"),
+        ("replank restarts", "no run has started yet"),
     ] {
         assert_eq!(lets(&mut world, line), Err(NotPossible(expected.to_owned())), "{line}");
     }

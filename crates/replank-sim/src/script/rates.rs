@@ -36,7 +36,7 @@ pub fn rates(text: &str, zones: &[Zone]) -> Result<Vec<ScriptEvent>, RateError> 
         let text = words(&hazard);
         let what = What::Hazard(hazard);
         if let Some(twice) = all.iter().find(|known| is_about_the_same(&known.what, &what)) {
-            return Err(wrong(format!("number {} is about the same", twice.line)));
+            return Err(wrong(format!("number {} has the same name", twice.line)));
         }
         all.push(ScriptEvent { origin: Origin::Rates, line: number, when: When::Before, text, what });
     }
@@ -45,25 +45,23 @@ pub fn rates(text: &str, zones: &[Zone]) -> Result<Vec<ScriptEvent>, RateError> 
 
 fn one(part: &str, zones: &[Zone]) -> Result<Hazard, String> {
     let Some((name, share)) = part.split_once('=') else {
-        return Err(format!("a name, = and a rate are expected, such as spot=5%/h; names are {KNOWN}"));
+        return Err(format!("expected NAME=RATE, such as spot=5%/h; names are {KNOWN}"));
     };
     let (name, share) = (name.trim(), share.trim());
     let (event, zone) = match name.strip_prefix("zone:") {
         Some(zone) => (SpotEvent::Interruption, Some(known_zone(zone, zones)?)),
         None if name == "spot" => (SpotEvent::Interruption, None),
         None if name == "rebalance" => (SpotEvent::Rebalance, None),
-        None => return Err(format!("{name:?} is nothing that has a rate: {KNOWN} is expected")),
+        None => return Err(format!("unknown rate {name:?}: expected {KNOWN}")),
     };
     let Some((percent, unit)) = share.split_once('/') else {
-        return Err(format!("a rate is so many in an hour: {name}={share}/h is expected"));
+        return Err(format!("rates are per hour: expected {name}={share}/h"));
     };
     if unit != "h" {
-        return Err(format!(
-            "{unit:?} is no unit of a rate: h, an hour, is expected, as in {name}={percent}/h"
-        ));
+        return Err(format!("unknown unit {unit:?}: expected h (hour), such as {name}={percent}/h"));
     }
     let rate = Rate::read(percent).ok_or_else(|| {
-        format!("{percent:?} is no share: from 0% to 100%, such as 5% or 0.25%, is expected")
+        format!("{percent:?} is not a percentage: expected 0% to 100%, such as 5% or 0.25%")
     })?;
     Ok(Hazard::Spot { event, instance_type: None, zone, rate })
 }
@@ -73,9 +71,9 @@ fn known_zone(name: &str, zones: &[Zone]) -> Result<Zone, String> {
         let known: Vec<&str> = zones.iter().map(Zone::as_str).collect();
         match known[..] {
             [] => {
-                format!("there is no zone {name:?}: the nodes name none (label topology.kubernetes.io/zone)")
+                format!("unknown zone {name:?}: the nodes have no zone label (topology.kubernetes.io/zone)")
             }
-            _ => format!("there is no zone {name:?}: the cluster's are {}", known.join(", ")),
+            _ => format!("unknown zone {name:?}: the cluster's zones are {}", known.join(", ")),
         }
     })
 }
@@ -137,20 +135,23 @@ mod tests {
     fn what_is_wrong_is_said_with_its_place() {
         let told = |text: &str| rates(text, &[Zone::from("z1")]).expect_err("it is wrong").to_string();
         for (text, why) in [
-            ("spot", "\"spot\", number 1: a name, = and a rate are expected, such as spot=5%/h"),
-            ("spot=5%/h,", "\"\", number 2: a name, = and a rate"),
-            ("sopt=5%/h", "number 1: \"sopt\" is nothing that has a rate: spot, rebalance or zone:ZONE"),
-            ("spot=5%", "so many in an hour: spot=5%/h is expected"),
-            ("spot=5%/d", "\"d\" is no unit of a rate: h, an hour, is expected, as in spot=5%/h"),
-            ("spot=5/h", "\"5\" is no share: from 0% to 100%"),
-            ("spot=120%/h", "\"120%\" is no share"),
-            ("spot=5%/h,zone:z2=1%/h", "number 2: there is no zone \"z2\": the cluster's are z1"),
-            ("zone:z1=5%/h,zone:z1=1%/h", "number 2: number 1 is about the same"),
+            ("spot", "\"spot\", number 1: expected NAME=RATE, such as spot=5%/h"),
+            ("spot=5%/h,", "\"\", number 2: expected NAME=RATE"),
+            ("sopt=5%/h", "number 1: unknown rate \"sopt\": expected spot, rebalance or zone:ZONE"),
+            ("spot=5%", "rates are per hour: expected spot=5%/h"),
+            ("spot=5%/d", "unknown unit \"d\": expected h (hour), such as spot=5%/h"),
+            ("spot=5/h", "\"5\" is not a percentage: expected 0% to 100%"),
+            ("spot=120%/h", "\"120%\" is not a percentage"),
+            ("spot=5%/h,zone:z2=1%/h", "number 2: unknown zone \"z2\": the cluster's zones are z1"),
+            ("zone:z1=5%/h,zone:z1=1%/h", "number 2: number 1 has the same name"),
         ] {
             assert!(told(text).contains(why), "{}", told(text));
         }
         assert!(
-            rates("zone:z1=5%/h", &[]).expect_err("no zones").to_string().contains("the nodes name none")
+            rates("zone:z1=5%/h", &[])
+                .expect_err("no zones")
+                .to_string()
+                .contains("the nodes have no zone label")
         );
     }
 }

@@ -11,7 +11,7 @@ use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, RestartPolicy};
 use replank_model::object::policy::PodDisruptionBudget;
 use replank_protocol::decision::End;
-use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{RunEnd, Subject, Waiting, WaitingOn};
 
 use super::budget::{covering, covers, desired_healthy, replicas};
 use super::ending::goes_with_its_node;
@@ -68,7 +68,9 @@ impl Refusal {
             found.broken(Promise::S9, "a run is refused whose plan begins with anything".to_owned());
         }
         for Waiting { what, on } in why {
-            let (Subject::Object(name), WaitingOn::Finding { rule, .. }) = (what, on) else { continue };
+            let (Subject::Object(name), WaitingOn::RunEnd(RunEnd::Finding { rule, .. })) = (what, on) else {
+                continue;
+            };
             if **rule == *"pdb-never-allows" && self.with_slack.iter().any(|one| **one == **name) {
                 found.broken(Promise::S9, format!("the run is refused for {name}, which lets pods go"));
             }

@@ -117,7 +117,7 @@ impl Sights {
         for waiting in &decision.waiting {
             let kind = waiting.on.kind();
             *self.waits.entry(kind).or_default() += 1;
-            if kind == "letGo" {
+            if kind == "release" {
                 self.met.insert(Met::Release);
             }
             if kind == "batch" && self.batch.insert(waiting.what.to_string()) {

@@ -6,7 +6,7 @@ use replank_model::object::cloud::NodeGroup;
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName};
 use replank_protocol::decision::{Decision, End};
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{RollEnd, Subject, WaitingOn};
 
 use super::capacity::Capacity;
 use super::ending::goes_with_its_node;
@@ -97,7 +97,7 @@ pub(super) fn says_bounds(last: &Decision, end: Option<&End>, group: &GroupName)
         Some(End::Done) | None => &[],
     };
     last.waiting.iter().chain(blockers).any(|waiting| {
-        matches!((&waiting.what, &waiting.on), (Subject::Bounds(of), WaitingOn::Bounds { .. }) if of == group)
+        matches!((&waiting.what, &waiting.on), (Subject::Bounds(of), WaitingOn::RollEnd(RollEnd::Bounds { .. })) if of == group)
     })
 }
 

@@ -10,7 +10,7 @@ use replank_protocol::command::Outcome;
 use replank_protocol::decision::Decision;
 use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{InterruptionEnd, Subject, WaitingOn};
 
 use super::account::Account;
 
@@ -50,7 +50,9 @@ impl Engine for Steward {
         let mut slowest = self.slowest_ms.borrow_mut();
         *slowest = took.max(*slowest);
         for waiting in &decision.waiting {
-            if let (Subject::Message(id), WaitingOn::Poison { .. }) = (&waiting.what, &waiting.on) {
+            if let (Subject::Message(id), WaitingOn::InterruptionEnd(InterruptionEnd::Poison { .. })) =
+                (&waiting.what, &waiting.on)
+            {
                 self.account.borrow_mut().named_poison(id);
             }
         }

@@ -59,7 +59,7 @@ pub(super) fn down(down: &Down, names: &PodNames, now: Time) -> String {
         let moves: Vec<String> =
             one.moves.iter().map(|(pod, to)| format!("{} to {to}", names.pod(pod))).collect();
         let moves = if moves.is_empty() { "empty".to_owned() } else { format!("moves {}", moves.join(", ")) };
-        let hold = one.hold.as_ref().map_or("goes".to_owned(), ToString::to_string);
+        let hold = one.hold.as_ref().map_or("removed".to_owned(), ToString::to_string);
         let since = now - one.since;
         writeln!(text, "  {} ({}; {moves}), not needed for {since}: {hold}", one.node, one.usage)
             .expect("a string takes everything");
@@ -73,8 +73,10 @@ pub(super) fn down(down: &Down, names: &PodNames, now: Time) -> String {
 fn kept(keep: &Keep, names: &PodNames) -> String {
     match keep {
         Keep::Pod { pod, why } => format!("{} {why}", names.pod(pod)),
-        Keep::Awaited { pod } => format!("is about to take in {}", names.pod(pod)),
-        Keep::NoPlace { pod, message } => format!("{} would find no place: {message}", names.pod(pod)),
+        Keep::Awaited { pod } => format!("is reserved for {}", names.pod(pod)),
+        Keep::NoPlace { pod, message } => {
+            format!("{} would not be schedulable elsewhere: {message}", names.pod(pod))
+        }
         Keep::NoGroup
         | Keep::LeftOut(_)
         | Keep::Disabled
@@ -84,7 +86,7 @@ fn kept(keep: &Keep, names: &PodNames) -> String {
         | Keep::AtMinimum { .. }
         | Keep::AtLimit(_)
         | Keep::Busy { .. }
-        | Keep::InHand
+        | Keep::Rolling
         | Keep::NewerVersion { .. }
         | Keep::Marked { .. }
         | Keep::Receives { .. } => keep.to_string(),
@@ -144,9 +146,9 @@ fn not_asked(why: &NotAsked) -> String {
     match why {
         NotAsked::Gated(gates) => format!("gated by {}", gates.join(", ")),
         NotAsked::Expendable { priority, cutoff } => format!("priority {priority} is below {cutoff}"),
-        NotAsked::TooYoung { from } => format!("counts from {from} on"),
+        NotAsked::TooYoung { from } => format!("counts from {from}"),
         NotAsked::Daemon => "a DaemonSet's".to_owned(),
-        NotAsked::Preempts(node) => format!("pushes others out of {node}"),
+        NotAsked::Preempts(node) => format!("preempts others on {node}"),
     }
 }
 

@@ -64,12 +64,12 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
             format!("has {} relieved", names.instance(instance))
         }
         Effect::Group(GroupEffect::CompleteAction { action, .. }) => {
-            format!("lets {} go", names.instance(&action.instance))
+            format!("removes the finalizer from {}", names.instance(&action.instance))
         }
         Effect::Group(GroupEffect::Heartbeat { .. })
         | Effect::Queue(QueueEffect::HoldMessage { .. })
         | Effect::Queue(QueueEffect::DeleteMessage { .. }) => return None,
-        Effect::Kubernetes(KubernetesEffect::Create { object }) => format!("makes {}", object.reference()),
+        Effect::Kubernetes(KubernetesEffect::Create { object }) => format!("creates {}", object.reference()),
         Effect::Kubernetes(KubernetesEffect::Replace { object }) => format!("changes {}", object.reference()),
         Effect::Kubernetes(KubernetesEffect::Delete { object, .. }) => format!("deletes {object}"),
         Effect::Kubernetes(KubernetesEffect::Uncordon { .. })

@@ -16,14 +16,14 @@ use replank_protocol::command::{
 };
 use replank_protocol::decision::Decision;
 use replank_protocol::mark;
-use replank_protocol::waiting::WaitingOn;
+use replank_protocol::waiting::{CapacityWait, WaitingOn};
 use replank_sim::{Observer, Sent};
 use serde_json::Value;
 
 use super::names::Names;
 
 /// Waits that are over before anybody could read of them.
-const UNTOLD: [&str; 4] = ["effect", "quiet", "cordon", "leaving"];
+const UNTOLD: [&str; 3] = ["effect", "cordon", "leaving"];
 /// A pod that is on its way out for less is not worth a line.
 const SLOW: Span = Span::from_secs(5);
 
@@ -345,10 +345,12 @@ impl Observer for Story {
         for waiting in &decision.waiting {
             let kind = waiting.on.kind();
             let what = waiting.what.to_string();
-            let is_plain = matches!(waiting.on, WaitingOn::NodeReady { daemon_pods_missing: 0 });
+            let is_plain =
+                matches!(waiting.on, WaitingOn::Capacity(CapacityWait::NodeReady { daemon_pods_missing: 0 }));
             if !UNTOLD.contains(&kind) && !is_plain && self.told.insert((what.clone(), kind)) {
                 let what = self.names.readable(&what);
-                self.tell(at, "", what, &format!(" waits for {}", waiting.on));
+                let joint = if waiting.on.finality().is_some() { ": " } else { " waits for " };
+                self.tell(at, "", what, &format!("{joint}{}", waiting.on));
             }
         }
     }

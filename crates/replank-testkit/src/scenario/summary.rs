@@ -134,7 +134,7 @@ pub(super) fn watched(span: Span, commands: &[Sent], start: Time) -> String {
 
 /// What was waited for the longest.
 pub(super) fn waits(result: &RehearsalResult, names: &Names) -> String {
-    let told = result.waits.iter().filter(|wait| !["effect", "quiet"].contains(&wait.kind.as_str()));
+    let told = result.waits.iter().filter(|wait| wait.kind != "effect");
     let mut text = "waited\n".to_owned();
     for wait in told.take(WAITS_MAX) {
         let (what, reason) = (names.readable(&wait.what), names.readable(&wait.reason));

@@ -74,7 +74,7 @@ fn what_cannot_be_is_told_when_it_is_played() {
     };
     assert!(
         fails("shop/web-1 unready", "shop/web-9 unready")
-            .contains("line 15: pod shop/web-9 unready: there is no pod shop/web-9")
+            .contains("line 15: pod shop/web-9 unready: pod shop/web-9 not found")
     );
     assert!(fails("at 65s", "at 5h").contains("line 15: the roll is over before 5h0m0s"));
     let unread = fails("metadata: {name: p}", "metadata: {name: p");

@@ -30,7 +30,7 @@ use replank_protocol::lifecycle::{Action, Place};
 use replank_protocol::mark;
 use replank_protocol::owner::Owner;
 use replank_protocol::policy::StuckAction;
-use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{InterruptionWait, PodWait, RollEnd, RollWait, Subject, Waiting, WaitingOn};
 use replank_sim::{ImageFault, ImageName, TERMINATION_HOOK};
 use serde_json::json;
 
@@ -333,10 +333,12 @@ impl Buggy {
             Bug::OpenNodes => self.leave_open(decision),
             Bug::EarlyForce => self.force_early(decision),
             Bug::EarlyStuck => {
-                self.end_waiting(decision, |on| matches!(on, WaitingOn::Terminating { .. }));
+                self.end_waiting(decision, |on| matches!(on, WaitingOn::Pod(PodWait::Terminating { .. })));
             }
             Bug::EarlyTarget => {
-                self.end_waiting(decision, |on| matches!(on, WaitingOn::Deregistration { .. }));
+                self.end_waiting(decision, |on| {
+                    matches!(on, WaitingOn::Roll(RollWait::Deregistration { .. }))
+                });
             }
             Bug::OverSurge | Bug::WantsLess | Bug::LostSize | Bug::WrongInstance | Bug::NoExpiry => {
                 self.alter(decision);
@@ -507,7 +509,9 @@ impl Buggy {
     /// Pods on their way out, as if their machines were off.
     fn force_early(&mut self, decision: &Decision) {
         for waiting in &decision.waiting {
-            let (Subject::Node(name), WaitingOn::Terminating { .. }) = (&waiting.what, &waiting.on) else {
+            let (Subject::Node(name), WaitingOn::Pod(PodWait::Terminating { .. })) =
+                (&waiting.what, &waiting.on)
+            else {
                 continue;
             };
             let pods = self.core.view().sorted_pods_on(name).into_iter();
@@ -540,7 +544,7 @@ impl Buggy {
 
     fn evict_batch(&mut self, decision: &Decision) {
         for waiting in &decision.waiting {
-            if let (Subject::Pod(key), WaitingOn::Batch { .. }) = (&waiting.what, &waiting.on)
+            if let (Subject::Pod(key), WaitingOn::Pod(PodWait::Batch { .. })) = (&waiting.what, &waiting.on)
                 && let Some(pod) = self.core.view().pods.by_key(key)
             {
                 self.wrongs.push(evict(pod));
@@ -573,7 +577,7 @@ impl Buggy {
         self.fired.set(self.fired.get() + 1);
         decision.commands.clear();
         for (name, group) in self.core.view().groups() {
-            let on = WaitingOn::Bounds { size: group.size, original: group.size };
+            let on = WaitingOn::RollEnd(RollEnd::Bounds { size: group.size, original: group.size });
             decision.waiting.push(Waiting { what: Subject::Bounds(name.clone()), on });
         }
         decision.end = Some(End::Done);
@@ -583,7 +587,9 @@ impl Buggy {
     fn release_early(&mut self, decision: &Decision) {
         let view = self.core.view();
         for waiting in &decision.waiting {
-            let (Subject::Node(name), WaitingOn::Interrupted { .. }) = (&waiting.what, &waiting.on) else {
+            let (Subject::Node(name), WaitingOn::Interruption(InterruptionWait::Interrupted { .. })) =
+                (&waiting.what, &waiting.on)
+            else {
                 continue;
             };
             let held = view.instances().values().find(|one| one.node.as_ref() == Some(name));
@@ -640,7 +646,10 @@ impl Buggy {
     /// Nodes that may be taken away, each once.
     fn released_early(&mut self, decision: &Decision) {
         let waits = |waiting: &Waiting| match (&waiting.what, &waiting.on) {
-            (Subject::Node(name), WaitingOn::Interrupted { until: None, .. }) => Some(name.clone()),
+            (
+                Subject::Node(name),
+                WaitingOn::Interruption(InterruptionWait::Interrupted { until: None, .. }),
+            ) => Some(name.clone()),
             (_, _) => None,
         };
         for name in decision.waiting.iter().filter_map(waits) {

@@ -76,7 +76,7 @@ impl Table {
             ("a completed lifecycle action", sights.met.contains(&Met::Completed)),
             ("a heartbeat", sights.met.contains(&Met::Heartbeat)),
             ("another instance asked for beforehand", sights.met.contains(&Met::Relieved)),
-            ("a node that was let go of", sights.met.contains(&Met::Release)),
+            ("a node that was released", sights.met.contains(&Met::Release)),
             ("an autoscaler that scaled", sights.met.contains(&Met::Rescaled)),
             ("nodes that the autoscaler added", sights.met.contains(&Met::NodesAdded)),
             ("nodes that the autoscaler took away", sights.met.contains(&Met::NodesTaken)),

@@ -56,7 +56,7 @@ const ELASTIC_FLOORS: [Floor; 11] = [
     Floor { what: "a heartbeat", percent: 3 },
     Floor { what: "another instance asked for beforehand", percent: 5 },
     Floor { what: "an autoscaler that scaled", percent: 30 },
-    Floor { what: "a node that was let go of", percent: 3 },
+    Floor { what: "a node that was released", percent: 3 },
     Floor { what: "nodes that the autoscaler added", percent: 8 },
     Floor { what: "nodes that the autoscaler took away", percent: 4 },
 ];

@@ -14,7 +14,7 @@ use replank_testkit::scenario::{Effects, Scenario, files, play_restarted, tell_r
 const BY_THE_SECOND: [(&str, &str); 2] = [
     (
         "interrupt-after-the-run",
-        "a drain that begins a second later puts a pod onto another new node, the one that is taken back after the run",
+        "a drain that begins a second later puts a pod onto another new node, the one that is rolled back after the run",
     ),
     (
         "image-cannot-stop-pods",

@@ -157,8 +157,8 @@ fn all_three_together_come_to_rest() {
         if one.is_some() {
             tell(format!("{text}{story}"));
         }
-        grown += usize::from(story.contains(" nodes asked for") || story.contains(" node asked for"));
-        shrunk += usize::from(story.contains("for nobody needs it"));
+        grown += usize::from(story.contains(" added for pending pods"));
+        shrunk += usize::from(story.contains("scale-down: not needed"));
         adopted += usize::from(story.matches("original-size=").count() > 1);
         // Where more is asked for than may be there, pods wait, and a surge that they use cannot be taken back.
         if story.contains("web is at its maximum") || story.contains("web-new is at its maximum") {

@@ -7,8 +7,7 @@ use replank_oracle::sched_random::setting;
 use replank_oracle::tell::tell;
 use replank_protocol::decision::End;
 use replank_protocol::intent::Intent;
-use replank_protocol::migration::Wait;
-use replank_protocol::waiting::WaitingOn;
+use replank_protocol::waiting::{MigrationEnd, WaitingOn};
 use replank_testkit::migrate::{Case, Races, Restarts, Way, judged, naive, play, without_endpoints};
 
 /// Seeds of the long test.
@@ -138,7 +137,7 @@ fn a_service_that_is_seen_without_endpoints_stops_it_until_a_person_decides() {
         let (stopped, is_there, end) = without_endpoints(&case);
         let Some(End::Blocked(waiting)) = stopped else { panic!("seed {seed}: {stopped:?}") };
         assert!(
-            matches!(&waiting[0].on, WaitingOn::Migration(Wait::NoEndpoints { service, .. }) if service.name.as_str() == "web"),
+            matches!(&waiting[0].on, WaitingOn::MigrationEnd(MigrationEnd::NoEndpoints { service, .. }) if service.name.as_str() == "web"),
             "seed {seed}: {waiting:?}"
         );
         assert!(is_there, "seed {seed}: the Deployment was deleted though nobody served");

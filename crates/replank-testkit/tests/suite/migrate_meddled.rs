@@ -7,8 +7,8 @@ use replank_model::time::Span;
 use replank_protocol::decision::End;
 use replank_protocol::hindrance::ScaleDown;
 use replank_protocol::intent::Intent;
-use replank_protocol::migration::{Copy, Wait};
-use replank_protocol::waiting::WaitingOn;
+use replank_protocol::waiting::migration::Copy;
+use replank_protocol::waiting::{MigrationEnd, MigrationWait, WaitingOn};
 use replank_testkit::migrate::{Case, Races, Restarts, Stage, is_there, wants};
 use serde_json::{Value, json};
 
@@ -45,12 +45,9 @@ fn manifest(case: &Case, change: impl FnOnce(&mut Value)) -> Goal {
     Goal::Manifest(Object::from_json(manifest).expect("a Deployment"))
 }
 
-fn wait(end: Option<End>) -> Wait {
+fn wait(end: Option<End>) -> WaitingOn {
     match end {
-        Some(End::Blocked(waiting)) => {
-            let WaitingOn::Migration(wait) = &waiting[0].on else { panic!("{:?}", waiting[0].on) };
-            wait.clone()
-        }
+        Some(End::Blocked(waiting)) => waiting[0].on.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -66,7 +63,10 @@ fn a_twin_that_somebody_deletes_while_the_original_is_away_costs_no_manifest() {
             stage.start_anew();
         }
         // Nobody serves for a while, which is not ours; what is missing is made, and a person is asked.
-        assert!(matches!(wait(stage.end()), Wait::NoEndpoints { .. }), "seed {seed}");
+        assert!(
+            matches!(wait(stage.end()), WaitingOn::MigrationEnd(MigrationEnd::NoEndpoints { .. })),
+            "seed {seed}"
+        );
         assert!(!stage.breaches().is_empty(), "seed {seed}: somebody deleted all that served");
         assert!(stage.deployment("web").is_some(), "seed {seed}: the Deployment is lost");
         stage.intend(Intent::Cancelled);
@@ -106,7 +106,7 @@ fn a_service_that_is_pointed_past_the_new_pods_keeps_the_twin() {
         stage.patch(service, &json!({"spec": {"selector": {"app": "web", "track": "stable"}}}));
         let blocked = wait(stage.end());
         assert!(
-            matches!(&blocked, Wait::Endpoints { copy: Copy::New, service, ready: 0, .. } if service.name.as_str() == "web"),
+            matches!(&blocked, WaitingOn::Migration(MigrationWait::Endpoints { copy: Copy::New, service, ready: 0, .. }) if service.name.as_str() == "web"),
             "seed {seed}: {blocked:?}"
         );
         assert!(stage.deployment("web-twin").is_some(), "seed {seed}");
@@ -130,7 +130,10 @@ fn a_new_deployment_that_never_gets_ready_is_taken_back_when_somebody_says_so() 
         let mut stage = Stage::begin(&case, goal);
         let blocked = wait(stage.end());
         assert!(
-            matches!(blocked, Wait::Available { copy: Copy::New, available: 0, .. }),
+            matches!(
+                blocked,
+                WaitingOn::Migration(MigrationWait::Available { copy: Copy::New, available: 0, .. })
+            ),
             "seed {seed}: {blocked:?}"
         );
         assert!(stage.deployment("web-twin").is_some(), "seed {seed}: the twin serves");
@@ -152,7 +155,10 @@ fn a_rollout_that_somebody_deletes_after_the_hand_over_is_made_again() {
         if seed % 2 == 0 {
             stage.start_anew();
         }
-        assert!(matches!(wait(stage.end()), Wait::NoEndpoints { .. }), "seed {seed}");
+        assert!(
+            matches!(wait(stage.end()), WaitingOn::MigrationEnd(MigrationEnd::NoEndpoints { .. })),
+            "seed {seed}"
+        );
         assert!(stage.rollout().is_some(), "seed {seed}: nobody made it again");
         stage.pass(Span::from_minutes(10));
         stage.intend(Intent::Cancelled);
@@ -173,7 +179,10 @@ fn argo_scales_no_further_down_when_a_service_is_without_endpoints() {
         }
         let service = ("v1", "Service", "web");
         stage.patch(service, &json!({"spec": {"selector": {"app": "nobody"}}}));
-        assert!(matches!(wait(stage.end()), Wait::NoEndpoints { .. }), "{who}");
+        assert!(
+            matches!(wait(stage.end()), WaitingOn::MigrationEnd(MigrationEnd::NoEndpoints { .. })),
+            "{who}"
+        );
         let held = stage.rollout().expect("it is there");
         assert_eq!(held["spec"]["workloadRef"]["scaleDown"], "never", "{who}");
         stage.pass(Span::from_minutes(30));

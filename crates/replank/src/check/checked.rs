@@ -27,6 +27,8 @@ pub(super) fn scope(checked: &Checked) -> String {
     let nodes = count(checked.nodes, "node");
     match &checked.plan {
         Some(plan) => format!("{plan} replaces {nodes} of {}", checked.name),
-        None => format!("all {nodes} of {}, as if every group were rolled like with like", checked.name),
+        None => {
+            format!("all {nodes} of {}, as if every group were replaced by identical nodes", checked.name)
+        }
     }
 }

@@ -51,7 +51,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
         return Ok(of_scene(scene, vec!["examples/job-site/snapshot.yaml".to_owned()]));
     }
     if args.snapshots.is_empty() {
-        return Err(Failure::usage_message("no snapshot of a cluster to check").next(HOW_TO_SNAPSHOT));
+        return Err(Failure::usage_message("no snapshot to check").next(HOW_TO_SNAPSHOT));
     }
     // The plan first: its mistakes are found in no time, and a large snapshot takes a while.
     let plan = plan::of(&args.what)?;
@@ -68,7 +68,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
             Ok(of_scene(Scene { facts, ..scene }, names))
         }
         None => {
-            printer.story("no plan was given: looked at as if every node group were rolled like with like");
+            printer.story("no plan given: checked as if every node group were replaced by identical nodes");
             let snapshot::Cluster { mut view, now, older: _ } = cluster;
             count_budgets(&mut view, now);
             let learnt = groups::of_label(&view, &args.read.group_label);
@@ -132,12 +132,12 @@ fn text(checked: &Checked, look: Look) -> String {
     match checked.findings.first() {
         Some(worst) => page.wrapped(
             0,
-            &format!("replank explain {} says more; replank rehearse, what comes of it", worst.id),
+            &format!("replank explain {} explains them; replank rehearse shows the outcome", worst.id),
             Tone::Faint,
         ),
         None => page.wrapped(
             0,
-            &format!("{} were asked; replank explain lists them", grouped_rules()),
+            &format!("{} were checked; replank explain lists them", grouped_rules()),
             Tone::Faint,
         ),
     }

@@ -53,7 +53,7 @@ fn text_tells_what_was_looked_at_and_where_to_go_on() {
         "{shown}"
     );
     assert!(
-        shown.ends_with("replank explain singleton says more; replank rehearse, what comes of it\n"),
+        shown.ends_with("replank explain singleton explains them; replank rehearse shows the outcome\n"),
         "{shown}"
     );
     let clean = text(&sample(vec![]), look);
@@ -62,7 +62,7 @@ fn text_tells_what_was_looked_at_and_where_to_go_on() {
     everything.plan = None;
     assert!(
         text(&everything, look)
-            .contains("all 3 nodes of cluster.json, as if every group were rolled like with like")
+            .contains("all 3 nodes of cluster.json, as if every group were replaced by identical nodes")
     );
 }
 

@@ -37,7 +37,7 @@ enum DataTable {
 /// Form of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum DataFormat {
-    /// For a person.
+    /// Text for people.
     Text,
     /// All rows of a table.
     Json,
@@ -72,12 +72,8 @@ fn describe(page: &mut Page, table: &Table) {
     for row in table.rows() {
         *products.entry(&row.product).or_default() += 1;
     }
-    page.heading("Data", &format!("of {DATA_DATE}, replank {}", env!("CARGO_PKG_VERSION")));
-    page.wrapped(
-        2,
-        &format!("API versions of Kubernetes up to {DATA_NEWEST}, and of products:"),
-        Tone::Plain,
-    );
+    page.heading("Data", &format!("as of {DATA_DATE}, replank {}", env!("CARGO_PKG_VERSION")));
+    page.wrapped(2, &format!("API versions of Kubernetes up to {DATA_NEWEST} and of products:"), Tone::Plain);
     for (product, rows) in products {
         page.labelled(28, &product.to_string(), &count(rows, "row"));
     }

@@ -40,8 +40,8 @@ fn unknown(id: &str) -> Failure {
     let ids: Vec<&str> = known().map(|(id, _)| id).collect();
     let meant = nearest(id, ids.iter().copied());
     let meant = meant.map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
-    Failure::usage_message(format!("there is no finding {id:?}"))
-        .next(format!("{meant}replank explain lists all of them"))
+    Failure::usage_message(format!("unknown finding {id:?}"))
+        .next(format!("{meant}replank explain lists all findings"))
 }
 
 /// Ids and titles of all findings: those of `check`, then those of the audit.
@@ -68,7 +68,7 @@ fn list(look: Look) -> String {
     let mut page = Page::new(look);
     let all: [(&str, &str, Vec<_>); 2] = [
         ("Before a roll", "replank check, replank rehearse", of_check().collect()),
-        ("Of placement", "replank place --audit", of_audit().collect()),
+        ("Placement", "replank place --audit", of_audit().collect()),
     ];
     for (title, command, rules) in all {
         let command = page.paint(command, Tone::Faint);

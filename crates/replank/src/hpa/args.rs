@@ -23,17 +23,17 @@ pub(crate) struct HpaArgs {
 /// What `hpa` can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum HpaCommand {
-    /// Tells why an autoscaler wants as many replicas as it does: pods, ratio, windows, policies, one step after the other.
+    /// Explains how an autoscaler calculates its replica count: pods, ratio, windows, policies, step by step.
     ///
-    /// Metrics are those of --metrics and PodMetrics of the snapshot; where there are none, those in the autoscaler's own status.
+    /// Metrics come from --metrics and the snapshot's PodMetrics; otherwise from the autoscaler's own status.
     /// docs/hpa.md has examples.
     #[command(after_help = Exit::table())]
     Explain(HpaExplainArgs),
 
-    /// Replays a load on autoscalers, pods and nodes in virtual time, as they are and with what is to be tried, side by side.
+    /// Replays a load on autoscalers, pods and nodes in virtual time, and compares the current settings with those to try.
     ///
-    /// The load is CSV: time, and a column for each metric. Pods that are ready share it, and metrics come as late as metrics-server's.
-    /// Without SNAPSHOT the manifest must have what is scaled, and pods find room at once. docs/hpa.md has examples.
+    /// The load is CSV: time, and one column per metric. Ready pods share it, and metrics are as delayed as metrics-server's.
+    /// Without SNAPSHOT the manifest must contain the scale target, and pods are schedulable at once. docs/hpa.md has examples.
     #[command(after_help = Exit::table())]
     Simulate(HpaSimulateArgs),
 }
@@ -45,11 +45,11 @@ pub(crate) struct HpaExplainArgs {
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
 
-    /// Files or directories of Kubernetes objects: YAML, JSON, lists, each in gzip too; `-` is standard input.
+    /// Files or directories of Kubernetes objects: YAML, JSON or lists, optionally gzipped; `-` is standard input.
     #[arg(value_name = "SNAPSHOT")]
     pub(crate) snapshots: Vec<OsString>,
 
-    /// What the metrics APIs answered, as `kubectl get --raw` prints it.
+    /// Responses of the metrics APIs, as `kubectl get --raw` prints them.
     #[arg(long, value_name = "FILE")]
     pub(crate) metrics: Vec<PathBuf>,
 
@@ -57,7 +57,7 @@ pub(crate) struct HpaExplainArgs {
     #[arg(short = 'n', long, value_name = "NAME", default_value = "default")]
     pub(crate) namespace: Namespace,
 
-    /// The moment of the snapshot, such as 2026-11-20T09:52:00Z. Otherwise it is found in the snapshot.
+    /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
 
@@ -65,7 +65,7 @@ pub(crate) struct HpaExplainArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
-    /// Form of the explanation.
+    /// Output format.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = HpaExplainFormat::Text)]
     pub(crate) output: HpaExplainFormat,
 }
@@ -73,41 +73,41 @@ pub(crate) struct HpaExplainArgs {
 /// Form of an autoscaler's explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HpaExplainFormat {
-    /// For a person.
+    /// Text for people.
     Text,
-    /// For a program.
+    /// JSON for programs.
     Json,
 }
 
 /// Arguments of `hpa simulate`.
 #[derive(Args, Debug)]
 pub(crate) struct HpaSimulateArgs {
-    /// Node groups, and who keeps their number of nodes to what is needed.
+    /// Node groups, and whether an autoscaler scales them.
     #[command(flatten)]
     pub(crate) scaled: AutoscalerArgs,
 
-    /// Leaves the number of nodes as it is, though a Cluster Autoscaler runs in the snapshot.
+    /// Keeps the number of nodes fixed, even if the snapshot contains a Cluster Autoscaler.
     #[arg(long, conflicts_with = "autoscaler")]
     pub(crate) no_autoscaler: bool,
 
-    /// A manifest with the autoscaler, and what it scales where that is not in the snapshot. Otherwise the snapshot's autoscalers.
+    /// A manifest with the autoscaler, and its scale target if that is not in the snapshot. By default the snapshot's autoscalers.
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub(crate) manifest: Option<PathBuf>,
 
-    /// The load: CSV with a column `time` and one for each metric.
+    /// The load: CSV with a column `time` and one per metric.
     #[arg(long, value_name = "FILE")]
     pub(crate) load: PathBuf,
 
-    /// Files or directories of Kubernetes objects: YAML, JSON, lists, each in gzip too; `-` is standard input.
+    /// Files or directories of Kubernetes objects: YAML, JSON or lists, optionally gzipped; `-` is standard input.
     #[arg(value_name = "SNAPSHOT")]
     pub(crate) snapshots: Vec<OsString>,
 
-    /// What to try instead: a file with a behavior, or with minReplicas, maxReplicas, metrics and behavior of a spec. May be given
+    /// Settings to try: a file with a behavior, or with minReplicas, maxReplicas, metrics and behavior of a spec. May be given
     /// several times.
     #[arg(long = "try", value_name = "FILE")]
     pub(crate) tries: Vec<PathBuf>,
 
-    /// Time between two rows, such as 5m. Otherwise there are 24.
+    /// Time between two rows, such as 5m. By default there are 24 rows.
     #[arg(long, value_name = "DURATION", value_parser = limit)]
     pub(crate) every: Option<Span>,
 
@@ -115,15 +115,15 @@ pub(crate) struct HpaSimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Namespace of objects of the manifest that name none.
+    /// Namespace of manifest objects without one.
     #[arg(short = 'n', long, value_name = "NAME", default_value = "default")]
     pub(crate) namespace: Namespace,
 
-    /// Seed of everything that is drawn: the same input and seed give the same result.
+    /// Seed of all random draws: the same input and seed give the same result.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// The moment of the snapshot, such as 2026-11-20T09:52:00Z. Otherwise it is found in the snapshot.
+    /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
 
@@ -131,7 +131,7 @@ pub(crate) struct HpaSimulateArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
-    /// Form of the result; docs/hpa.md describes CSV and JSON.
+    /// Output format; docs/hpa.md describes CSV and JSON.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = HpaFormat::Text)]
     pub(crate) output: HpaFormat,
 }
@@ -139,11 +139,11 @@ pub(crate) struct HpaSimulateArgs {
 /// Form of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HpaFormat {
-    /// For a person: figures, charts, rows.
+    /// Text for people: figures, charts, rows.
     #[value(alias = "table")]
     Text,
-    /// Rows for a spreadsheet.
+    /// CSV rows for spreadsheets.
     Csv,
-    /// For a program.
+    /// JSON for programs.
     Json,
 }

@@ -11,7 +11,7 @@ const ASKED: char = '░';
 const NEEDED: char = '•';
 
 /// The legend.
-pub(super) const LEGEND: &str = "█ ready  ░ asked for, not ready  • needed to be at the target";
+pub(super) const LEGEND: &str = "█ ready  ░ requested, not ready  • needed to meet the target";
 
 /// A column for each stretch, the least number of pods below; `labels` stand below its ends.
 pub(super) fn chart(buckets: &[Bucket], top: f64, labels: (&str, &str)) -> Vec<String> {

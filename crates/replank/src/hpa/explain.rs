@@ -40,9 +40,7 @@ const WINDOW: Span = Span::from_secs(15);
 /// Where what was asked for is not right.
 pub(super) fn run(args: &HpaExplainArgs, printer: &mut Printer) -> Result<Exit, Failure> {
     if args.snapshots.is_empty() {
-        return Err(
-            Failure::usage_message("no snapshot of a cluster with the autoscaler").next(HOW_TO_SNAPSHOT)
-        );
+        return Err(Failure::usage_message("no snapshot with the autoscaler").next(HOW_TO_SNAPSHOT));
     }
     let given = given_metrics(args)?;
     let sources = snapshot::sources(&args.snapshots);
@@ -71,13 +69,13 @@ fn find(view: &View, asked: &str, namespace: &Namespace) -> Result<HorizontalPod
     let all: Vec<String> =
         view.horizontal_pod_autoscalers.sorted().iter().map(|(_, hpa)| hpa.meta.key().to_string()).collect();
     let next = match all.as_slice() {
-        [] => "there is none in the snapshot: kubectl get hpa -A -o json prints them".to_owned(),
-        some => format!("the snapshot has {}; -n NAMESPACE names another namespace", some.join(", ")),
+        [] => "the snapshot contains none: get them with kubectl get hpa -A -o json".to_owned(),
+        some => format!("the snapshot has {}; use -n NAMESPACE for another namespace", some.join(", ")),
     };
-    Err(Failure::usage_message(format!("there is no HorizontalPodAutoscaler {key}")).next(next))
+    Err(Failure::usage_message(format!("HorizontalPodAutoscaler {key} not found")).next(next))
 }
 
-/// One sync at the snapshot's moment, by a controller that has just begun.
+/// One sync at the snapshot time, by a controller that has just started.
 fn explain(world: &World, hpa: &HorizontalPodAutoscaler, given: Metrics, now: Time) -> Explained {
     let view = world.view();
     let scale: Result<Scale, ScaleError> = world.scale_of(hpa);
@@ -94,7 +92,7 @@ fn explain(world: &World, hpa: &HorizontalPodAutoscaler, given: Metrics, now: Ti
     }
     if fill_from_status(hpa, &pods, &scale, now, &mut metrics) {
         sources.push(
-            "the HPA's own status for metrics that were not given: each ready pod is taken to be at the average".to_owned(),
+            "the HPA's own status for metrics that were not passed: each ready pod is assumed to be at the average".to_owned(),
         );
     }
     let given =
@@ -116,7 +114,7 @@ fn given_metrics(args: &HpaExplainArgs) -> Result<Metrics, Failure> {
                 "MetricValue" => metrics.custom.push(read(document.value).map_err(wrong)?),
                 "ExternalMetricValue" => metrics.external.push(read(document.value).map_err(wrong)?),
                 other => {
-                    return Err(wrong(anyhow::anyhow!("{other:?} is no answer of a metrics API")).next(
+                    return Err(wrong(anyhow::anyhow!("{other:?} is not a response of a metrics API")).next(
                         "save one: kubectl get --raw /apis/metrics.k8s.io/v1beta1/namespaces/NAMESPACE/pods",
                     ));
                 }

@@ -18,7 +18,7 @@ const PODS_MAX: usize = 4;
 /// Version of the JSON.
 const VERSION: &str = "replank.dev/hpa-explanation/v1alpha1";
 
-/// For a person.
+/// Text for people.
 pub(super) fn text(explained: &Explained, look: Look) -> String {
     let mut page = Page::new(look);
     let (hpa, steps) = (&explained.hpa, &explained.outcome.steps);
@@ -33,7 +33,7 @@ pub(super) fn text(explained: &Explained, look: Look) -> String {
             AT,
             "scale",
             &format!(
-                "{} asked for, {} there; pods selected by {}",
+                "{} desired, {} current; pods selected by {}",
                 replicas(scale.spec_replicas),
                 scale.status_replicas,
                 if scale.selector.is_empty() { "nothing" } else { &scale.selector }
@@ -53,17 +53,13 @@ pub(super) fn text(explained: &Explained, look: Look) -> String {
     if let Some(chosen) = steps.chosen {
         let why = match chosen.index {
             Some(index) if steps.metrics.len() > 1 => {
-                format!(", as metric {} does, which asks for the most", index + 1)
+                format!(", from metric {}, which needs the most", index + 1)
             }
             Some(_) | None => String::new(),
         };
         page.heading("Asked for", &format!("{}{why}", replicas(chosen.replicas)));
         if let Some(error) = explained.outcome.error.as_ref() {
-            page.wrapped(
-                2,
-                &format!("{error}: that keeps replicas from being taken away, not from being added"),
-                Tone::Warning,
-            );
+            page.wrapped(2, &format!("{error}: this prevents scale-down, not scale-up"), Tone::Warning);
         }
     }
     steps.stabilized.iter().for_each(|stabilized| windows(&mut page, stabilized));
@@ -75,10 +71,10 @@ pub(super) fn text(explained: &Explained, look: Look) -> String {
 fn start(start: Start) -> Option<&'static str> {
     match start {
         Start::Disabled => {
-            Some("none are asked for, and the controller did not take them away: it leaves that alone")
+            Some("the desired count is 0, and the controller did not set it: it does not scale")
         }
-        Start::AboveMaximum => Some("more than the maximum: down to it at once, whatever is measured"),
-        Start::BelowMinimum => Some("fewer than the minimum: up to it at once, whatever is measured"),
+        Start::AboveMaximum => Some("above the maximum: scaled down to it at once, regardless of metrics"),
+        Start::BelowMinimum => Some("below the minimum: scaled up to it at once, regardless of metrics"),
         Start::Measured => None,
     }
 }
@@ -94,7 +90,7 @@ fn metric(page: &mut Page, index: usize, step: &MetricStep) {
             measured(page, proposal);
         }
         Err(fault) => {
-            page.heading(&format!("Metric {}", index + 1), &page.paint("cannot be had", Tone::Bad));
+            page.heading(&format!("Metric {}", index + 1), &page.paint("unavailable", Tone::Bad));
             page.wrapped(2, &format!("{}: {}", fault.reason, fault.cause), Tone::Bad);
         }
     }
@@ -139,13 +135,13 @@ fn measured(page: &mut Page, proposal: &Proposal) {
                 (percent, Some(_)) => format!("{percent}% of their request"),
                 (target, None) => format!("the target of {}", amount(target)),
             };
-            parts.push(format!("pods without a sample as if they used {how}"));
+            parts.push(format!("pods without a sample count as using {how}"));
         }
         if refill.unready_as_nothing {
-            parts.push("pods that are not ready as if they used nothing".to_owned());
+            parts.push("pods that are not ready count as using 0".to_owned());
         }
         if parts.is_empty() {
-            parts.push("nothing is filled in, for the ratio is 1".to_owned());
+            parts.push("no values are filled in, because the ratio is 1".to_owned());
         }
         let pods = count(refill.pods, "pod");
         page.labelled(AT, "filled in", &format!("{}: {pods}, ratio {:.4}", parts.join(", "), refill.ratio));
@@ -158,7 +154,7 @@ fn pods(groups: &Groups) -> String {
     let others = [
         (&groups.unready, "not ready, or still starting"),
         (&groups.missing, "without a sample"),
-        (&groups.ignored, "on their way out, or failed"),
+        (&groups.ignored, "terminating or failed"),
     ];
     for (pods, what) in others {
         if !pods.is_empty() {
@@ -180,14 +176,14 @@ fn counted(working: &Working) -> String {
     let wanted = replicas(working.replicas);
     let ratio = working.refill.as_ref().map_or(working.first.ratio, |refill| refill.ratio);
     match working.counted {
-        Counted::WithinTolerance => format!("within the tolerance: {wanted}, as it is"),
+        Counted::WithinTolerance => format!("within the tolerance: stays at {wanted}"),
         Counted::Times(pods) => format!("{ratio:.4} × {}, rounded up: {wanted}", count(pods, "pod")),
-        Counted::Turned => format!("with what was filled in it would go the other way: {wanted}, as it is"),
+        Counted::Turned => format!("the filled-in values would reverse the direction: stays at {wanted}"),
         Counted::Against => {
-            format!("with what was filled in the count would go against the ratio: {wanted}, as it is")
+            format!("the filled-in values would scale against the ratio: stays at {wanted}")
         }
-        Counted::Shared => format!("shared out at the target, rounded up: {wanted}"),
-        Counted::FromZero => format!("there are none: the ratio itself, rounded up: {wanted}"),
+        Counted::Shared => format!("divided by the target, rounded up: {wanted}"),
+        Counted::FromZero => format!("there are no pods: the ratio itself, rounded up: {wanted}"),
     }
 }
 
@@ -201,18 +197,23 @@ fn windows(page: &mut Page, stabilized: &Stabilized) {
     page.heading("Windows", &format!("{} → {}", stabilized.wanted, stabilized.replicas));
     let bound = |bound: &replank_hpa::Bound, what: &str| match bound.from {
         Some(from) => {
-            format!("{what} {} in the last {}, asked for at {}", bound.replicas, span(bound.window), from.at)
+            format!(
+                "{what} {} in the last {}, recommended at {}",
+                bound.replicas,
+                span(bound.window),
+                from.at
+            )
         }
         None if bound.window.as_millis() == 0 => "no window: at once".to_owned(),
-        None => format!("nothing else is known of the last {}", span(bound.window)),
+        None => format!("no other recommendation is known from the last {}", span(bound.window)),
     };
     if let Some(ceiling) = &stabilized.ceiling {
-        page.labelled(AT, "up", &bound(ceiling, "no more than the least,"));
+        page.labelled(AT, "up", &bound(ceiling, "no more than the lowest,"));
     }
-    page.labelled(AT, "down", &bound(&stabilized.floor, "no fewer than the most,"));
+    page.labelled(AT, "down", &bound(&stabilized.floor, "no fewer than the highest,"));
     page.wrapped(
         2,
-        "Earlier recommendations are in the controller's memory, not in the snapshot: the replicas asked for count as the last one.",
+        "Earlier recommendations are in the controller's memory, not in the snapshot: the desired replicas count as the last one.",
         Tone::Faint,
     );
 }
@@ -228,17 +229,12 @@ fn limits(page: &mut Page, limited: &Limited, (min, max): (i32, i32)) {
         page.labelled(
             AT,
             "policy",
-            &format!(
-                "{unit} in {} from {}: as far as {}",
-                span(step.policy.period),
-                step.at_start,
-                step.allows
-            ),
+            &format!("{unit} in {} from {}: up to {}", span(step.policy.period), step.at_start, step.allows),
         );
     }
     match limited.rate {
         Some(rate) if limited.policies.is_empty() => {
-            page.labelled(AT, "rate", &format!("as far as {rate} in one sync"));
+            page.labelled(AT, "rate", &format!("up to {rate} in one sync"));
         }
         Some(_) | None => {}
     }
@@ -265,7 +261,7 @@ fn result(page: &mut Page, explained: &Explained) {
     }
 }
 
-/// For a program.
+/// JSON for programs.
 pub(super) fn json(explained: &Explained) -> Result<String, Failure> {
     let outcome = &explained.outcome;
     let steps = &outcome.steps;

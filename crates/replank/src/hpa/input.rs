@@ -38,7 +38,7 @@ pub(super) fn manifest(path: &Path, namespace: &Namespace) -> Result<Vec<Object>
         objects.push(object(document, namespace)?);
     }
     if !objects.iter().any(|object| matches!(object, Object::HorizontalPodAutoscaler(_))) {
-        return Err(Failure::usage_message(format!("there is no HorizontalPodAutoscaler in {}", name(path)))
+        return Err(Failure::usage_message(format!("no HorizontalPodAutoscaler in {}", name(path)))
             .next("pass one of apiVersion autoscaling/v2: kubectl get hpa NAME -o yaml prints it"));
     }
     Ok(objects)
@@ -51,7 +51,7 @@ fn object(document: Document, namespace: &Namespace) -> Result<Object, Failure> 
     let (version, kind) = (text(&value, "apiVersion"), text(&value, "kind"));
     if kind == "HorizontalPodAutoscaler" && version != "autoscaling/v2" {
         return Err(Failure::usage_message(format!("{place}: {kind} of {version:?} is not read"))
-            .next("write it as autoscaling/v2: kubectl get hpa NAME -o yaml prints it so"));
+            .next("use autoscaling/v2: kubectl get hpa NAME -o yaml prints it"));
     }
     if value["metadata"]["namespace"].is_null() {
         value["metadata"]["namespace"] = namespace.as_str().into();
@@ -82,17 +82,17 @@ pub(super) fn attempt(path: &Path) -> Result<Attempt, Failure> {
     let documents = documents(path)?;
     let [document] = documents.as_slice() else {
         let error = anyhow!("{name} holds {} documents, expected one", documents.len());
-        return Err(Failure::usage(error).next("one --try for each"));
+        return Err(Failure::usage(error).next("use one --try for each"));
     };
     let wrong = |what: &str| {
         Failure::usage_message(format!("{name} {what}"))
-            .next("pass a behavior, as in: scaleDown: {stabilizationWindowSeconds: 600}")
+            .next("pass a behavior, such as scaleDown: {stabilizationWindowSeconds: 600}")
     };
-    let Value::Object(members) = &document.value else { return Err(wrong("is no mapping")) };
+    let Value::Object(members) = &document.value else { return Err(wrong("is not a mapping")) };
     let is_behavior = members.keys().any(|key| matches!(&**key, "scaleUp" | "scaleDown"));
     let fields = if is_behavior {
         if let Some(other) = members.keys().find(|key| !matches!(&***key, "scaleUp" | "scaleDown")) {
-            return Err(wrong(&format!("has {other:?} beside scaleUp and scaleDown")));
+            return Err(wrong(&format!("has {other:?} in addition to scaleUp and scaleDown")));
         }
         Map::from_iter([("behavior".to_owned(), document.value.clone())])
     } else {
@@ -107,7 +107,7 @@ pub(super) fn attempt(path: &Path) -> Result<Attempt, Failure> {
         all.into_iter().filter(|(key, _)| TRIED.contains(&&**key)).collect()
     };
     if fields.is_empty() {
-        return Err(wrong("says nothing that could be tried"));
+        return Err(wrong("contains nothing to try"));
     }
     Ok(Attempt { name, fields })
 }

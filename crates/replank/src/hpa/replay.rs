@@ -77,11 +77,12 @@ impl Stage {
         let mut assumed = Vec::new();
         let mut stage = if args.snapshots.is_empty() {
             if args.manifest.is_none() {
-                return Err(Failure::usage_message("nothing says which autoscaler meets the load").next(
-                    "pass -f MANIFEST with a HorizontalPodAutoscaler and what it scales, or a snapshot",
+                return Err(Failure::usage_message("no autoscaler for the load").next(
+                    "pass -f MANIFEST with a HorizontalPodAutoscaler and its scale target, or a snapshot",
                 ));
             }
-            assumed.push("no snapshot: pods find room at once, on one node without end".to_owned());
+            assumed
+                .push("no snapshot: pods are scheduled at once, on one node with unlimited room".to_owned());
             Self::bare(args.manifest.as_deref().map(input::name).unwrap_or_default())
         } else {
             Self::copy(args, printer)?
@@ -100,11 +101,8 @@ impl Stage {
             .filter(|hpa| named.is_empty() || named.contains(&hpa.meta.key()))
             .collect();
         if all.is_empty() {
-            return Err(Failure::usage_message(format!(
-                "there is no HorizontalPodAutoscaler in {}",
-                stage.name
-            ))
-            .next("pass one with -f"));
+            return Err(Failure::usage_message(format!("no HorizontalPodAutoscaler in {}", stage.name))
+                .next("pass one with -f"));
         }
         let known: Vec<&HorizontalPodAutoscaler> = all.iter().map(|hpa| &**hpa).collect();
         stage.loads = trace.loads(&known, stage.start)?;
@@ -185,7 +183,7 @@ impl Stage {
         let mut world = World::new(settings, self.view.clone());
         for object in objects {
             world.request(|api| put(api, object)).map_err(|error| {
-                let name = format!("{} would not be taken", object.reference());
+                let name = format!("{} would be rejected", object.reference());
                 Failure::usage(anyhow::Error::new(error).context(name)).next("correct the manifest of -f")
             })?;
         }

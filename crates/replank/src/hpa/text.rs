@@ -95,7 +95,7 @@ fn side_by_side(page: &mut Page, all: &[(String, Figures)]) {
         head,
         row("time over target", &|of| {
             if is_unknown(of) {
-                return "not known: pods ask for nothing".to_owned();
+                return "not known: pods have no requests".to_owned();
             }
             let part = of.over.as_secs_f64() / of.length.as_secs_f64().max(1.0) * 100.0;
             format!("{} ({part:.1}%)", span(of.over))
@@ -125,7 +125,7 @@ fn is_unknown(of: &Figures) -> bool {
 }
 
 fn percent(ratio: f64) -> String {
-    if ratio.is_finite() { format!("{:.0}%", ratio * 100.0) } else { "nobody did the work".to_owned() }
+    if ratio.is_finite() { format!("{:.0}%", ratio * 100.0) } else { "no ready pods".to_owned() }
 }
 
 fn drawn(page: &mut Page, simulation: &Simulation, index: usize, target: usize) {
@@ -187,7 +187,7 @@ fn rows(page: &mut Page, simulation: &Simulation, key: &Key, target: usize) {
     page.gap();
     page.wrapped(
         2,
-        &format!("Rows of {}, each as bad as its worst moment", span(simulation.every)),
+        &format!("Rows of {}, each showing its worst moment", span(simulation.every)),
         Tone::Strong,
     );
     page.table(&leans, &table);

@@ -56,12 +56,12 @@ impl Trace {
         let head: Vec<&str> = head.split(',').map(unquoted).collect();
         let Some((&"time", columns)) = head.split_first() else {
             return Err(anyhow!(
-                "{name}: the first column is {:?}, and should be time",
+                "{name}: the first column is {:?}, expected time",
                 head.first().unwrap_or(&"")
             ));
         };
         if columns.is_empty() {
-            return Err(anyhow!("{name} has no column of load beside time"));
+            return Err(anyhow!("{name} has no load column"));
         }
         let columns: Vec<String> = columns.iter().map(|column| (*column).to_owned()).collect();
         let mut first = None;
@@ -70,25 +70,20 @@ impl Trace {
             let at = || format!("{name}, line {number}");
             let cells: Vec<&str> = line.split(',').map(unquoted).collect();
             if cells.len() != columns.len() + 1 {
-                return Err(anyhow!(
-                    "{}: {} cells, and the head has {}",
-                    at(),
-                    cells.len(),
-                    columns.len() + 1
-                ));
+                return Err(anyhow!("{}: {} cells, the header has {}", at(), cells.len(), columns.len() + 1));
             }
             let moment = moment(cells[0]).with_context(at)?;
             let first = *first.get_or_insert(moment);
             let since = since(first, moment).with_context(at)?;
             if rows.last().is_some_and(|last| last.since > since) {
-                return Err(anyhow!("{}: its time lies before that of the row above", at()));
+                return Err(anyhow!("{}: its time is before that of the previous row", at()));
             }
             let values =
                 cells[1..].iter().map(|cell| value(cell).with_context(at)).collect::<anyhow::Result<_>>()?;
             rows.push(Row { since, values });
         }
         if rows.last().is_none_or(|last| last.since == Span::ZERO) {
-            return Err(anyhow!("{name} has no two rows of different times: there is nothing to replay"));
+            return Err(anyhow!("{name} needs at least two rows with different times"));
         }
         Ok(Self { name: name.to_owned(), columns, rows })
     }
@@ -123,12 +118,10 @@ impl Trace {
             let is_loaded = loads.iter().any(|load| load.hpa == *hpa);
             if is_loaded && !loads.iter().any(|load| load.hpa == *hpa && load.of == *of) {
                 return Err(Failure::usage_message(format!(
-                    "HorizontalPodAutoscaler {hpa} looks at {of}, too, and {} has no column for it",
+                    "HorizontalPodAutoscaler {hpa} also uses {of}, but {} has no column for it",
                     self.name
                 ))
-                .next(format!(
-                    "add a column {hpa}:{of}: a metric that cannot be had keeps the controller from taking replicas away"
-                )));
+                .next(format!("add a column {hpa}:{of}: a missing metric prevents scale-down")));
             }
         }
         Ok(loads)
@@ -143,7 +136,7 @@ impl Trace {
             let kind = Kind::of(&target.api_version, &target.kind);
             if kind.and_then(|kind| view.object(kind, &key)).is_none() {
                 return Err(Failure::usage_message(format!(
-                    "{} {key}, which HorizontalPodAutoscaler {} scales and {} loads, is not there",
+                    "{} {key}, which HorizontalPodAutoscaler {} scales and {} loads, does not exist",
                     target.kind, load.hpa, self.name
                 ))
                 .next(next));
@@ -175,13 +168,12 @@ impl Trace {
         let all: Vec<&(Key, Measured)> = metrics.iter().collect();
         match fits.as_slice() {
             [only] => Ok(only),
-            [] => Err(Failure::usage_message(format!(
-                "{}: no autoscaler looks at anything called {column:?}",
-                self.name
-            ))
-            .next(format!("name the column after one of: {}", named(&all)))),
+            [] => {
+                Err(Failure::usage_message(format!("{}: no autoscaler uses a metric {column:?}", self.name))
+                    .next(format!("name the column after one of: {}", named(&all))))
+            }
             several => Err(Failure::usage_message(format!(
-                "{}: the column {column:?} may be for {} metrics",
+                "{}: the column {column:?} matches {} metrics",
                 self.name,
                 several.len()
             ))
@@ -207,7 +199,7 @@ fn moment(text: &str) -> anyhow::Result<Moment> {
     }
     let at = text.parse::<Time>();
     at.map(Moment::At).map_err(|_| {
-        anyhow!("{text:?} is no time: seconds (90), a duration (1m30s) or a moment (2026-11-20T09:52:00Z) is expected")
+        anyhow!("{text:?} is not a time: expected seconds (90), a duration (1m30s) or a time (2026-11-20T09:52:00Z)")
     })
 }
 
@@ -216,7 +208,7 @@ fn since(first: Moment, moment: Moment) -> anyhow::Result<Span> {
         (Moment::Since(first), Moment::Since(later)) => Ok(later - first),
         (Moment::At(first), Moment::At(later)) => Ok(later - first),
         (Moment::Since(_), Moment::At(_)) | (Moment::At(_), Moment::Since(_)) => {
-            Err(anyhow!("times by the clock and since a beginning do not go together in one file"))
+            Err(anyhow!("absolute and relative times cannot be mixed in one file"))
         }
     }
 }
@@ -231,7 +223,7 @@ fn value(text: &str) -> anyhow::Result<f64> {
     let quantity = text.parse::<Quantity>();
     quantity
         .map(|quantity| quantity.approximate_f64())
-        .map_err(|error| anyhow!(error).context(format!("{text:?} is no amount")))
+        .map_err(|error| anyhow!(error).context(format!("{text:?} is not a number")))
 }
 
 #[cfg(test)]
@@ -264,11 +256,14 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_line() {
         assert_eq!(error(""), "t.csv is empty");
-        assert_eq!(error("when,load\n0,1"), "t.csv: the first column is \"when\", and should be time");
-        assert_eq!(error("time,load\n0,1\n5,1,2"), "t.csv, line 3: 3 cells, and the head has 2");
-        assert_eq!(error("time,load\n9,1\n5,1"), "t.csv, line 3: its time lies before that of the row above");
-        assert!(error("time,load\n0,1\nsoon,1").starts_with("t.csv, line 3: \"soon\" is no time"));
-        assert!(error("time,load\n0,1\n5m,many").starts_with("t.csv, line 3: \"many\" is no amount"));
+        assert_eq!(error("when,load\n0,1"), "t.csv: the first column is \"when\", expected time");
+        assert_eq!(error("time,load\n0,1\n5,1,2"), "t.csv, line 3: 3 cells, the header has 2");
+        assert_eq!(
+            error("time,load\n9,1\n5,1"),
+            "t.csv, line 3: its time is before that of the previous row"
+        );
+        assert!(error("time,load\n0,1\nsoon,1").starts_with("t.csv, line 3: \"soon\" is not a time"));
+        assert!(error("time,load\n0,1\n5m,many").starts_with("t.csv, line 3: \"many\" is not a number"));
         assert!(error("time,load\n0,1\n2026-11-20T09:00:00Z,1").contains("do not go together"));
         assert!(error("time,load\n0,1").contains("nothing to replay"));
     }
@@ -293,7 +288,7 @@ mod tests {
         assert_eq!((one.len(), one[0].curve.at(start)), (1, 0.5));
         assert_eq!(loads("time,web:cpu,worker:cpu,queue", &[&web, &worker]).unwrap().len(), 3);
         assert_eq!(loads("time,shop/web:cpu", &[&web, &worker]).unwrap().len(), 1);
-        assert!(loads("time,cpu", &[&web, &worker]).unwrap_err().0.contains("may be for 2 metrics"));
+        assert!(loads("time,cpu", &[&web, &worker]).unwrap_err().0.contains("matches 2 metrics"));
         assert!(loads("time,rps", &[&web]).unwrap_err().1.contains("shop/web:cpu"));
         assert!(loads("time,worker:cpu", &[&worker]).unwrap_err().0.contains("looks at queue, too"));
     }

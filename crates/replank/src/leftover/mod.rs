@@ -28,7 +28,7 @@ use crate::snapshot::{self, HOW_TO_SNAPSHOT};
 /// Where what was asked for is not right, or the machine fails.
 pub(crate) fn run(args: &LeftoverArgs, printer: &mut Printer) -> Result<Exit, Failure> {
     if args.snapshots.is_empty() {
-        return Err(Failure::usage_message("no snapshot of a cluster to look at").next(HOW_TO_SNAPSHOT));
+        return Err(Failure::usage_message("no snapshot to read").next(HOW_TO_SNAPSHOT));
     }
     // The groups first: a mistake there is found in no time, and a large snapshot takes a while.
     let groups = args.groups.as_deref().map(groups::read).transpose()?;
@@ -67,13 +67,12 @@ fn text(found: &Found, look: Look) -> String {
     }
     page.gap();
     if !found.with_groups {
-        let how = "tags of node groups were not looked at: a snapshot does not have them. Add --groups FILE, what `aws autoscaling \
-                   describe-auto-scaling-groups` prints";
+        let how = "tags of node groups were not checked: a snapshot does not contain them. Add --groups FILE with the output of `aws autoscaling describe-auto-scaling-groups`";
         page.wrapped(0, how, Tone::Faint);
     }
     if found.left.iter().any(|one| matches!(one.state, State::Running { .. })) {
         let how =
-            "what is valid is of a run that is at work, or has died: clear it only if no run is at work";
+            "valid marks belong to a run that is active or has died: remove them only if no run is active";
         page.wrapped(0, how, Tone::Faint);
     }
     page.into_text()
@@ -117,7 +116,7 @@ fn write_one(page: &mut Page, one: &Leftover) {
         page.wrapped(4, stays, Tone::Plain);
     }
     if !one.lines.is_empty() {
-        page.wrapped(4, "to clear it:", Tone::Faint);
+        page.wrapped(4, "to remove it:", Tone::Faint);
         for line in &one.lines {
             page.verbatim(6, line, Tone::Plain);
         }

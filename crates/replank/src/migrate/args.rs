@@ -22,7 +22,7 @@ pub(crate) struct MigrateArgs {
     #[arg(value_name = "KIND/NAME")]
     pub(crate) object: String,
 
-    /// Files or directories of Kubernetes objects: YAML, JSON, lists, each in gzip too; `-` is standard input.
+    /// Files or directories of Kubernetes objects: YAML, JSON or lists, optionally gzipped; `-` is standard input.
     #[arg(value_name = "SNAPSHOT")]
     pub(crate) snapshots: Vec<OsString>,
 
@@ -30,35 +30,35 @@ pub(crate) struct MigrateArgs {
     #[arg(short = 'n', long, value_name = "NAMESPACE", default_value = "default")]
     pub(crate) namespace: Namespace,
 
-    /// The labels that it is to select, such as app=web,tier=front. Those that its template lacks are added to it.
+    /// The labels of the new selector, such as app=web,tier=front. Labels missing from the template are added to it.
     #[arg(long, value_name = "LABELS", value_parser = selector, conflicts_with = "manifest", required_unless_present_any = ["manifest", "to_rollout"])]
     pub(crate) selector: Option<LabelSelector>,
 
-    /// The object as it is to be, in a file; `-` is standard input. It gets as many replicas as there are.
+    /// A file with the new object; `-` is standard input. The current number of replicas is kept.
     #[arg(short = 'f', long, value_name = "FILE")]
     pub(crate) manifest: Option<PathBuf>,
 
-    /// Hand it over to an Argo Rollout of its name that takes its template from it (workloadRef).
+    /// Hand the Deployment over to an Argo Rollout of the same name that references its template (workloadRef).
     #[arg(long, conflicts_with_all = ["selector", "manifest", "path"])]
     pub(crate) to_rollout: bool,
 
-    /// Who scales the Deployment to nothing when the Rollout serves.
+    /// Who scales the Deployment to zero when the Rollout serves.
     #[arg(long, value_enum, value_name = "WHO", conflicts_with_all = ["selector", "manifest"], default_value_t = WhoScales::Never)]
     pub(crate) scale_down: WhoScales,
 
-    /// By which way.
+    /// Which path to take.
     #[arg(long, value_enum, value_name = "WAY", default_value_t = Way::Auto)]
     pub(crate) path: Way,
 
-    /// How long a twin, a Rollout or the new Deployment may take to serve.
+    /// How long a twin, a Rollout or the new Deployment may take until it serves.
     #[arg(long, value_name = "SPAN", default_value = "30m")]
     pub(crate) patience: Span,
 
-    /// Seed of all that is drawn.
+    /// Seed of all random draws.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// The moment of the snapshot, such as 2026-11-20T09:52:00Z. Otherwise it is found in the snapshot.
+    /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
 
@@ -66,7 +66,7 @@ pub(crate) struct MigrateArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
-    /// Form of the report; docs/migrate.md describes the JSON.
+    /// Output format; docs/migrate.md describes the JSON.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     pub(crate) output: Format,
 }
@@ -74,20 +74,20 @@ pub(crate) struct MigrateArgs {
 /// Form of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For a person.
+    /// Text for people.
     Text,
-    /// For a program.
+    /// JSON for programs.
     Json,
 }
 
 /// Which way is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Way {
-    /// The one that keeps the pods where it is possible, else a twin.
+    /// Keep the pods if possible, otherwise use a twin.
     Auto,
-    /// The pods are kept, or nothing is done.
+    /// Keep the pods, or do nothing.
     Keep,
-    /// A copy serves meanwhile.
+    /// A temporary copy serves meanwhile.
     Twin,
 }
 
@@ -127,10 +127,10 @@ fn selector(text: &str) -> Result<LabelSelector, String> {
     let mut labels: BTreeMap<Arc<str>, Arc<str>> = BTreeMap::new();
     for pair in text.split(',').map(str::trim) {
         let Some((key, value)) = pair.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-            return Err(format!("{pair:?} is no label: write key=value, several with commas between them"));
+            return Err(format!("{pair:?} is not a label: write key=value, separated by commas"));
         };
         if labels.insert(Arc::from(key), Arc::from(value.trim_start_matches('='))).is_some() {
-            return Err(format!("label {key} is there twice"));
+            return Err(format!("label {key} is given twice"));
         }
     }
     let selector = LabelSelector { match_labels: labels, ..LabelSelector::default() };

@@ -5,7 +5,7 @@ use replank_model::text::Name;
 use replank_model::time::Time;
 use replank_protocol::decision::End;
 use replank_protocol::hindrance::Hindrance;
-use replank_rehearse::{Served, Step};
+use replank_rehearse::{MigrationResult, Served, Step};
 use serde::Serialize;
 
 use super::Report;
@@ -45,7 +45,7 @@ struct Hindrances {
 struct Rehearsal<'a> {
     ending: &'static str,
     took_ms: i64,
-    waiting: &'a [String],
+    waiting: Vec<String>,
     steps: &'a [Step],
     services: &'a [Served],
     autoscalers: &'a [Name],
@@ -58,6 +58,12 @@ struct Rehearsal<'a> {
 
 fn words(hindrances: &[Hindrance]) -> Vec<String> {
     hindrances.iter().map(ToString::to_string).collect()
+}
+
+/// What it was still waiting on; nothing once it is done.
+fn waiting(result: &MigrationResult) -> Vec<String> {
+    let waiting = if result.end == Some(End::Done) { &[][..] } else { &result.waiting };
+    waiting.iter().map(|waiting| waiting.on.to_string()).collect()
 }
 
 fn ending(end: Option<&End>) -> &'static str {
@@ -75,7 +81,7 @@ pub(super) fn json(report: &Report) -> Result<String, Failure> {
     let rehearsal = report.result.as_ref().map(|result| Rehearsal {
         ending: ending(result.end.as_ref()),
         took_ms: result.took.as_millis(),
-        waiting: if result.end == Some(End::Done) { &[] } else { &result.waiting },
+        waiting: waiting(result),
         steps: &result.steps,
         services: &result.services,
         autoscalers: &result.autoscalers,

@@ -42,9 +42,7 @@ const LIMIT: Span = Span::from_minutes(24 * 60);
 pub(crate) fn run(args: &MigrateArgs, printer: &mut Printer) -> Result<Exit, Failure> {
     let (kind, key) = object(args)?;
     if args.snapshots.is_empty() {
-        return Err(
-            Failure::usage_message("no snapshot of a cluster to rehearse it on").next(HOW_TO_SNAPSHOT)
-        );
+        return Err(Failure::usage_message("no snapshot to rehearse on").next(HOW_TO_SNAPSHOT));
     }
     let goal = goal(args, (kind, &key), printer)?;
     let sources = snapshot::sources(&args.snapshots);
@@ -105,8 +103,8 @@ fn object(args: &MigrateArgs) -> Result<(Migrated, Key), Failure> {
     let (kind, name) = match args.object.split_once('/') {
         Some((kind, name)) if !name.is_empty() && !name.contains('/') => (kind, name),
         Some(_) | None => {
-            return Err(Failure::usage_message(format!("{:?} names no object", args.object))
-                .next("write KIND/NAME, as in deployment/web"));
+            return Err(Failure::usage_message(format!("{:?} is not an object name", args.object))
+                .next("write KIND/NAME, such as deployment/web"));
         }
     };
     let kind = kind.to_lowercase();
@@ -121,8 +119,8 @@ fn object(args: &MigrateArgs) -> Result<(Migrated, Key), Failure> {
         }
     };
     if args.to_rollout && found != Migrated::Deployment {
-        return Err(Failure::usage_message(format!("a Rollout cannot take the place of a {}", found.kind()))
-            .next("Deployments can be handed over: write deployment/NAME"));
+        return Err(Failure::usage_message(format!("a Rollout cannot replace a {}", found.kind()))
+            .next("only Deployments can be handed over: write deployment/NAME"));
     }
     Ok((found, Key { namespace: args.namespace.clone(), name: Name::from(name) }))
 }
@@ -135,15 +133,15 @@ fn goal(args: &MigrateArgs, (kind, key): (Migrated, &Key), printer: &mut Printer
         return Ok(Goal::Rollout(args.scale_down.scale_down()));
     }
     let Some(path) = &args.manifest else {
-        return Err(Failure::usage_message("nothing says what it is to be")
+        return Err(Failure::usage_message("no new selector, manifest or Rollout given")
             .next("pass --selector, -f or --to-rollout"));
     };
     let manifest = input::manifest(path, &args.namespace, printer)?;
     let is_it = |object: &&Object| object.kind() == kind.kind() && object.meta().key() == *key;
     let found = manifest.workloads.iter().find(is_it).cloned();
     found.map(Goal::Manifest).ok_or_else(|| {
-        Failure::usage_message(format!("there is no {} {key} in {}", kind.kind(), manifest.name))
-            .next("pass the manifest of the object that is named, with its namespace")
+        Failure::usage_message(format!("{} {key} not found in {}", kind.kind(), manifest.name))
+            .next("pass the manifest of the named object, with its namespace")
     })
 }
 
@@ -152,9 +150,9 @@ fn live(view: &View, kind: Migrated, key: &Key) -> Result<Object, Failure> {
     view.object(kind, key).ok_or_else(|| {
         let named = view.objects_of(kind).into_iter().filter(|other| other.meta().name == key.name);
         let named: Vec<String> = named.map(|other| other.meta().namespace.to_string()).collect();
-        let failure = Failure::usage_message(format!("there is no {kind} {key}"));
+        let failure = Failure::usage_message(format!("{kind} {key} not found"));
         match named.as_slice() {
-            [] => failure.next("name one that is in the snapshot"),
+            [] => failure.next("name one from the snapshot"),
             some => failure.next(format!("there is one in {}: pass -n", some.join(", "))),
         }
     })

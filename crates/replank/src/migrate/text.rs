@@ -25,9 +25,9 @@ pub(super) fn text(report: &Report, look: Look) -> String {
     );
     page.labelled(BESIDE, "selects", &report.before);
     if report.is_handed_over {
-        page.labelled(BESIDE, "is to be", "handed over to a Rollout that takes its template from it");
+        page.labelled(BESIDE, "target", "handed over to a Rollout that references its template");
     } else {
-        page.labelled(BESIDE, "is to select", &report.after);
+        page.labelled(BESIDE, "new selector", &report.after);
     }
     for writer in &report.writers {
         let what = format!("{} writes it as {}: change what it writes", writer.who, writer.version);
@@ -52,19 +52,19 @@ fn verdict(report: &Report) -> (String, Tone) {
     if is_nothing_to_move(report) {
         return ("nothing to move".to_owned(), Tone::Good);
     }
-    let Some(result) = &report.result else { return ("no way is open".to_owned(), Tone::Bad) };
+    let Some(result) = &report.result else { return ("no path is possible".to_owned(), Tone::Bad) };
     let took = span(result.took);
     let without: Vec<&Served> = result.services.iter().filter(|service| service.was_without()).collect();
     match &result.end {
-        Some(End::Done) if without.is_empty() => (format!("done in {took}, without a gap"), Tone::Good),
+        Some(End::Done) if without.is_empty() => (format!("done in {took}, without downtime"), Tone::Good),
         Some(End::Done) => {
             let names: Vec<String> = without.iter().map(|service| service.service.to_string()).collect();
-            (format!("done in {took}, with a gap: nobody behind {}", names.join(", ")), Tone::Bad)
+            (format!("done in {took}, with downtime: no endpoints behind {}", names.join(", ")), Tone::Bad)
         }
-        Some(End::RolledBack(_)) => (format!("taken back after {took}"), Tone::Bad),
-        Some(End::Cancelled(_)) => (format!("called off after {took}"), Tone::Warning),
+        Some(End::RolledBack(_)) => (format!("rolled back after {took}"), Tone::Bad),
+        Some(End::Cancelled(_)) => (format!("cancelled after {took}"), Tone::Warning),
         Some(End::Blocked(_) | End::Refused(_)) => (format!("blocked after {took}"), Tone::Bad),
-        None => (format!("not over after {took}"), Tone::Bad),
+        None => (format!("not finished after {took}"), Tone::Bad),
     }
 }
 
@@ -86,11 +86,9 @@ fn way(page: &mut Page, path: Path, hindrances: &[Hindrance], report: &Report) {
     match hindrances {
         [] => {
             let what = match path {
-                Path::Keep => "deleted with what it owns left alone, then made again: the pods stay",
-                Path::Twin => "a copy serves while it is made anew: all pods are new",
-                Path::Rollout => {
-                    "a Rollout takes over beside it, and it stays without pods: all pods are new"
-                }
+                Path::Keep => "deleted with orphaned dependents, then recreated: the pods stay",
+                Path::Twin => "a temporary copy serves while it is recreated: all pods are new",
+                Path::Rollout => "a Rollout takes over, and it stays without pods: all pods are new",
             };
             let what = if is_taken { format!("taken: {what}") } else { format!("open: {what}") };
             page.labelled(BESIDE, path.as_str(), &what);
@@ -98,7 +96,7 @@ fn way(page: &mut Page, path: Path, hindrances: &[Hindrance], report: &Report) {
         some => {
             for (number, hindrance) in some.iter().enumerate() {
                 let label = if number == 0 { path.as_str() } else { "" };
-                page.labelled(BESIDE, label, &format!("not open: {hindrance}"));
+                page.labelled(BESIDE, label, &format!("not possible: {hindrance}"));
             }
         }
     }
@@ -115,7 +113,8 @@ fn steps(page: &mut Page, result: &MigrationResult) {
     }
     for waiting in &result.waiting {
         if result.end != Some(End::Done) {
-            page.labelled(BESIDE, "waits on", waiting);
+            let label = if waiting.on.finality().is_some() { "blocked" } else { "waits for" };
+            page.labelled(BESIDE, label, &waiting.on.reason().to_string());
         }
     }
 }
@@ -128,7 +127,7 @@ fn moment(at: Span) -> String {
 
 fn services(page: &mut Page, services: &[Served]) {
     if services.is_empty() {
-        page.heading("Services", "none sends to its pods");
+        page.heading("Services", "no Service selects its pods");
         return;
     }
     page.heading("Services", "ready endpoints");
@@ -151,13 +150,13 @@ fn pods(page: &mut Page, report: &Report, result: &MigrationResult) {
     page.labelled(BESIDE, "at most", &format!("{} at one moment", count(result.pods_max, "pod")));
     if report.path != Ok(Path::Rollout) {
         let absent = span(result.absent);
-        let (kind, nobody) = (report.kind.kind(), "nobody rolls it meanwhile");
+        let (kind, nobody) = (report.kind.kind(), "no rollout is possible meanwhile");
         let absent = format!("{absent} without a {kind} of that name: {nobody}");
         page.labelled(BESIDE, "away", &absent);
     }
     for autoscaler in &result.autoscalers {
         let what = match report.path {
-            Ok(Path::Keep) => "finds nothing to scale while it is away",
+            Ok(Path::Keep) => "has no scale target while it is away",
             Ok(Path::Twin) => "scales the twin while it is away, and the Deployment again afterwards",
             Ok(Path::Rollout) => "scales the Rollout instead",
             Err(_) => continue,

@@ -30,7 +30,7 @@ pub(super) fn run(args: &PlaceArgs, view: &View, printer: &mut Printer) -> Resul
     if let Some(unknown) = options.autoscaled.iter().find(|group| !known.contains(*group)) {
         let names: Vec<String> = known.iter().map(ToString::to_string).collect();
         return Err(Failure::usage_message(format!(
-            "no node is in a group {unknown}, named by --autoscaled"
+            "--autoscaled names the group {unknown}, which has no nodes"
         ))
         .next(format!("there are {}", names.join(", "))));
     }

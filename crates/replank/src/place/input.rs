@@ -69,7 +69,7 @@ pub(crate) fn manifest(
         if is_workload { manifest.workloads.push(object) } else { manifest.others.push(object) }
     }
     if manifest.workloads.is_empty() {
-        let error = anyhow!("there is no pod, and nothing that makes pods, in {}", manifest.name);
+        let error = anyhow!("no pod or workload in {}", manifest.name);
         return Err(
             Failure::usage(error).next("pass a Pod, Deployment, StatefulSet, DaemonSet, Job or CronJob")
         );

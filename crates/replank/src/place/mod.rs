@@ -68,16 +68,16 @@ fn positionals(args: &PlaceArgs) -> Result<(Option<String>, Vec<OsString>), Fail
     match &args.pod {
         Some(first) if is_said && is_like_a_pod(first) => {
             return Err(Failure::usage_message(format!(
-                "{} names a pod, and -f, --all-pending or --audit says something else to ask about",
+                "{} names a pod, but -f, --all-pending or --audit was passed as well",
                 first.to_string_lossy()
             ))
-            .next("pass one of them"));
+            .next("pass only one of them"));
         }
         Some(first) if is_said => snapshots.insert(0, first.clone()),
         Some(first) => pod = Some(first.to_string_lossy().into_owned()),
         None if is_said => {}
         None => {
-            return Err(Failure::usage_message("nothing says which pod is asked about").next(
+            return Err(Failure::usage_message("no pod given").next(
                 "name one, as in: replank place deployment/web cluster.json\n\
                  or pass -f MANIFEST, --all-pending or --audit",
             ));
@@ -87,9 +87,11 @@ fn positionals(args: &PlaceArgs) -> Result<(Option<String>, Vec<OsString>), Fail
         return Ok((pod, snapshots));
     }
     let error = match pod.as_deref().filter(|pod| std::path::Path::new(pod).exists()) {
-        Some(file) => Failure::usage_message(format!("{file} is taken for a pod, and no snapshot is named"))
-            .next(format!("say which pod is asked about: replank place POD {file}")),
-        None => Failure::usage_message("no snapshot of a cluster to place pods on").next(HOW_TO_SNAPSHOT),
+        Some(file) => {
+            Failure::usage_message(format!("{file} was read as a pod name, and no snapshot is given"))
+                .next(format!("name the pod: replank place POD {file}"))
+        }
+        None => Failure::usage_message("no snapshot to place pods on").next(HOW_TO_SNAPSHOT),
     };
     Err(error)
 }
@@ -112,14 +114,14 @@ fn query(args: &PlaceArgs, view: View) -> Result<PlacementQuery, Failure> {
         let next = match &error {
             WhatIfError::NoSuchNode { meant: Some(meant), .. } => format!("did you mean {meant}?"),
             WhatIfError::NoSuchNode { meant: None, .. } | WhatIfError::NobodyLabelled { .. } => {
-                "look at the nodes of the snapshot: kubectl get nodes --show-labels".to_owned()
+                "list the nodes of the snapshot: kubectl get nodes --show-labels".to_owned()
             }
             WhatIfError::NoSuchGroup { meant: Some(meant), .. } => format!("did you mean {meant}?"),
             WhatIfError::NoSuchGroup { meant: None, .. } if known.is_empty() => {
                 format!("no node has the label {}: name another with --group-label", args.read.group_label)
             }
             WhatIfError::NoSuchGroup { meant: None, .. } => format!("there are {}", known.join(", ")),
-            WhatIfError::NoneLeft => "leave a node out of --without".to_owned(),
+            WhatIfError::NoneLeft => "remove a node from --without".to_owned(),
         };
         Failure::usage(error).next(next)
     })

@@ -1,4 +1,4 @@
-//! `--all-pending`: every pod that waits, and what comes of it.
+//! `--all-pending`: every pending pod and its placement.
 
 use std::collections::BTreeMap;
 
@@ -76,18 +76,14 @@ fn names(queued: &[Queued]) -> String {
 fn page(queued: &[Queued], stuck: &[Stuck<'_>], look: Look) -> String {
     let mut page = Page::new(look);
     if queued.is_empty() {
-        page.line("No pod waits for a node.");
+        page.line("No pod is pending.");
         return page.into_text();
     }
     let placed = queued.iter().filter(|one| matches!(one.fate, Fate::Placed(_))).count();
     let tone = if placed == queued.len() { Tone::Good } else { Tone::Bad };
     let summary = page.paint(&format!("{placed} of {} fit", count(queued.len(), "pod")), tone);
     page.heading("Pending pods", &summary);
-    page.wrapped(
-        0,
-        "in the order of the scheduler's queue; each is taken to be where it goes before the next",
-        Tone::Faint,
-    );
+    page.wrapped(0, "in the order of the scheduler's queue; each is placed before the next", Tone::Faint);
     page.gap();
     table::write(&mut page, &lines(queued));
     for one in stuck {
@@ -102,7 +98,7 @@ fn page(queued: &[Queued], stuck: &[Stuck<'_>], look: Look) -> String {
             // The remedy was tried out on one pod; what it leaves for the others was not.
             let remedy_of = match one.pods {
                 1 => remedy.to_string(),
-                _ => format!("{remedy} (tried out for the first of them)"),
+                _ => format!("{remedy} (tested for the first of them)"),
             };
             page.labelled(10, "to fit:", &remedy_of);
             remedy.paste(&one.first.pod.spec).iter().for_each(|line| page.verbatim(10, line, Tone::Note));
@@ -136,7 +132,7 @@ fn lines(queued: &[Queued]) -> Vec<Vec<(String, Tone)>> {
                 (format!("waits for the gate {}", gates.join(", ")), Tone::Warning)
             }
             Fate::DoesNotFit(_) => ("fits nowhere".to_owned(), Tone::Bad),
-            Fate::Lost => ("gone with its node: nobody makes it again".to_owned(), Tone::Bad),
+            Fate::Lost => ("gone with its node: no controller recreates it".to_owned(), Tone::Bad),
         });
         lines.push(line);
     }

@@ -66,7 +66,7 @@ pub(super) fn of_argument(
         [namespace, kind, name] if POD.contains(&&*kind.to_lowercase()) => Named::Pod(key(namespace, name)),
         [namespace, kind, name] => kind_of(kind, key(namespace, name)),
         _ => {
-            return Err(Failure::usage_message(format!("{text:?} names no pod"))
+            return Err(Failure::usage_message(format!("{text:?} is not a pod name"))
                 .next("write NAME, NAMESPACE/NAME or KIND/NAME, as in deployment/web"));
         }
     };
@@ -116,16 +116,16 @@ fn kind_of(text: &str, key: Key) -> Named {
 fn of_pod(query: &mut PlacementQuery, key: &Key, args: &PlaceArgs) -> Result<Asked, Failure> {
     let mut notes = Vec::new();
     if query.restore(key).is_some() {
-        notes.push("its node is taken to be gone; asked as if the pod were made again".to_owned());
+        notes.push("its node is assumed gone; checked as if the pod were recreated".to_owned());
     }
     let view = query.view();
     let Some(pod) = view.pods.by_key(key).cloned() else { return Err(no_such(view, "pods", "v1", key)) };
     let workload = workload_of(view, &pod);
     let editable = workload.as_ref().map(Workload::argument);
     if pod.is_terminal() {
-        notes.push(format!("the pod has ended ({}); asked as if it were made again", pod.status.phase));
+        notes.push(format!("the pod has finished ({}); checked as if it were recreated", pod.status.phase));
     } else if pod.is_terminating() {
-        notes.push("the pod is on its way out; asked as if it were made again".to_owned());
+        notes.push("the pod is terminating; checked as if it were recreated".to_owned());
     }
     let owner = workload.as_ref().and_then(|workload| object_of(view, workload));
     let factory = match (&owner, args.replicas) {
@@ -134,11 +134,11 @@ fn of_pod(query: &mut PlacementQuery, key: &Key, args: &PlaceArgs) -> Result<Ask
     };
     let first = match (&pod.node, args.replicas) {
         (Some(node), None) => {
-            notes.push(format!("the pod is on {node}; asked as if it were to be placed now"));
+            notes.push(format!("the pod is on {node}; checked as if it were scheduled now"));
             query.release(&pod)
         }
         (Some(node), Some(_)) => {
-            notes.push(format!("the pod stays on {node}; asked about further copies"));
+            notes.push(format!("the pod stays on {node}; checked for further copies"));
             query.make(&factory)
         }
         (None, _) => query.release(&pod),
@@ -166,7 +166,7 @@ fn of_workload(query: &mut PlacementQuery, object: &Object) -> Result<Asked, Fai
     let mut asked = of_object(query, object)?;
     asked.copies = 1;
     if !asked.factory.is_per_node() {
-        asked.notes.push("asked about one more of its pods".to_owned());
+        asked.notes.push("checked for one more of its pods".to_owned());
     }
     Ok(asked)
 }
@@ -216,7 +216,7 @@ fn known_before(view: &View, object: &Object) -> Vec<String> {
     if !view.namespaces.is_empty() && view.namespaces.by_key(&Key::cluster(meta.namespace.as_str())).is_none()
     {
         notes.push(format!(
-            "namespaces {:?} not found: the API server takes the object when its namespace is there",
+            "namespaces {:?} not found: the API server accepts the object once its namespace exists",
             meta.namespace.as_str()
         ));
     }
@@ -232,11 +232,10 @@ fn known_before(view: &View, object: &Object) -> Vec<String> {
                 })
                 .sum::<usize>();
         notes.push(if object.kind() == Kind::Pod {
-            "a pod of this name is in the snapshot and stays; asked about another like it".to_owned()
+            "a pod of this name is in the snapshot and stays; checked for another like it".to_owned()
         } else {
             format!(
-                "it is in the snapshot: its {pods} pods stay, and what is asked about comes beside them, as while a rolling \
-                 update surges; name it instead of its manifest to ask about the present one"
+                "it is in the snapshot: its {pods} pods stay, and the new ones are checked in addition, as in the surge of a rolling update; name it instead of its manifest to check the current one"
             )
         });
     }
@@ -251,17 +250,15 @@ fn named_node(object: &Object) -> Option<String> {
     let node =
         places.iter().find_map(|place| value.pointer(place)?.as_str().filter(|node| !node.is_empty()))?;
     Some(format!(
-        "its spec names the node {node}: no scheduler is asked about such a pod, the kubelet there takes it or not; asked as if \
-         no node were named"
+        "its spec names the node {node}, so the scheduler skips it and the kubelet there admits or rejects it; checked as if no node were named"
     ))
 }
 
 fn other_scheduler(pod: &Pod) -> Option<String> {
     let name = &pod.spec.scheduler_name;
     let is_other = !name.is_empty() && &**name != "default-scheduler";
-    is_other.then(|| {
-        format!("the pod asks for the scheduler {name}; this is what the default scheduler would answer")
-    })
+    is_other
+        .then(|| format!("the pod uses the scheduler {name}; this is what the default scheduler would do"))
 }
 
 /// In the API server's words, and where the name might be meant.
@@ -272,10 +269,7 @@ fn no_such(view: &View, plural: &str, api_version: &str, key: &Key) -> Failure {
     let next =
         elsewhere(view, plural, key).or_else(|| provisioners(view, key)).or_else(|| alike(view, plural, key));
     error.next(next.unwrap_or_else(|| {
-        format!(
-            "there is none of that name in the namespace {} of the snapshot; pass the namespace with -n",
-            key.namespace
-        )
+        format!("not in the namespace {} of the snapshot; pass its namespace with -n", key.namespace)
     }))
 }
 

@@ -75,7 +75,7 @@ fn summary(outcome: &Outcome, nodes: usize) -> (String, Tone) {
             (format!("waits for its gates; then it fits on {} of {all}", grouped(*feasible)), Tone::Warning)
         }
         Outcome::DoesNotFit(_) => (format!("fits on none of {all}"), Tone::Bad),
-        Outcome::Error(_) => ("cannot be placed: the scheduler fails".to_owned(), Tone::Bad),
+        Outcome::Error(_) => ("cannot be placed: the scheduler reports an error".to_owned(), Tone::Bad),
     }
 }
 
@@ -129,7 +129,7 @@ pub(super) fn preemption(nomination: &Nomination) -> String {
     }
     let budgets = match nomination.violations {
         0 => String::new(),
-        number => format!(", {number} of which a disruption budget would have kept"),
+        number => format!(", {number} of them against a disruption budget"),
     };
     format!("preemption makes room on {}: evicts {}{budgets}", nomination.node, victims.join(", "))
 }
@@ -171,12 +171,12 @@ fn write_remedies(page: &mut Page, question: &Question, remedies: &[Remedy], spe
     if remedies.is_empty() {
         page.wrapped(
             0,
-            "No change of the pod, of a node, or of a group was found with which it fits.",
+            "No change of the pod, a node or a group was found that makes it fit.",
             Tone::Warning,
         );
         return;
     }
-    page.heading("To make it fit", "any one of these; each was tried out");
+    page.heading("To make it fit", "any one of these; each was tested");
     let mut has_yaml = false;
     for (number, remedy) in remedies.iter().enumerate() {
         let is_new = remedy.changes.iter().any(|change| matches!(change, Change::AddNode { .. }));
@@ -205,7 +205,7 @@ fn per_node(page: &mut Page, args: &PlaceArgs, question: &Question, daemons: &[D
     let unwanted = match daemons.len() - wanted.len() {
         0 => String::new(),
         number => {
-            format!("; no pod is made for {}, which selector, affinity or taints leave out", grouped(number))
+            format!("; no pod is created for {}, which selector, affinity or taints exclude", grouped(number))
         }
     };
     let summary =

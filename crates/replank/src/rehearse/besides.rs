@@ -46,11 +46,11 @@ impl Besides {
             let all: Vec<&HorizontalPodAutoscaler> = all.into_iter().map(|(_, hpa)| &**hpa).collect();
             if all.is_empty() {
                 return Err(Failure::usage_message(format!(
-                    "there is no HorizontalPodAutoscaler in {} that could meet the load of {}",
+                    "no HorizontalPodAutoscaler in {} that could meet the load of {}",
                     scene.name,
                     load.name()
                 ))
-                .next("take a snapshot that has them: kubectl get hpa -A -o json"));
+                .next("take a snapshot with them: kubectl get hpa -A -o json"));
             }
             scene.loads = load.loads(&all, scene.now)?;
             load.has_targets(&scene.loads, &scene.view, "take a snapshot that has it")?;
@@ -78,7 +78,7 @@ fn taken(path: &Path) -> Result<Taken, Failure> {
 
 fn table(scene: &mut Scene, name: &str, text: &str) -> Result<(), Failure> {
     let rows = interruptions(text, &|target| meant(scene, target)).map_err(|error| {
-        Failure::usage(anyhow::Error::new(error).context(format!("{name} is not right"))).next(FORM)
+        Failure::usage(anyhow::Error::new(error).context(format!("{name} is invalid"))).next(FORM)
     })?;
     let last = rows.iter().map(|row| ends(row, scene.now)).max();
     scene.until = scene.until.max(last.map(|last| last + AFTERMATH));
@@ -93,7 +93,7 @@ fn at_rates(scene: &mut Scene, text: &str) -> Result<(), Failure> {
     zones.sort();
     zones.dedup();
     let all = rates(text, &zones).map_err(|error| {
-        Failure::usage(anyhow::Error::new(error).context("--interruptions is not right")).next(FORM)
+        Failure::usage(anyhow::Error::new(error).context("--interruptions is invalid")).next(FORM)
     })?;
     let has_spot = scene.groups.iter().any(|learnt| {
         let templates = learnt.group.templates.iter();
@@ -102,12 +102,11 @@ fn at_rates(scene: &mut Scene, text: &str) -> Result<(), Failure> {
     });
     if !has_spot {
         return Err(Failure::usage_message(format!(
-            "--interruptions {text}: no group of {} has spot instances, and a rate is of nothing else",
+            "--interruptions {text}: no group of {} has spot instances; rates apply only to spot instances",
             scene.name
         ))
         .next(
-            "nodes say so by their label eks.amazonaws.com/capacityType or karpenter.sh/capacity-type; in a file, kind \
-             ended or retirement takes others, too",
+            "spot nodes have the label eks.amazonaws.com/capacityType or karpenter.sh/capacity-type; in a file, the kinds ended and retirement also apply to other instances",
         ));
     }
     scene.script = std::mem::take(&mut scene.script).and(all);

@@ -20,11 +20,11 @@ pub(super) fn read(given: &[String]) -> Result<Vec<Demand>, Failure> {
         }
         let lines = std::fs::read_to_string(text)
             .with_context(|| {
-                format!("the load {text} is no NAMESPACE/NAME=RATE,LENGTH and cannot be read as a file")
+                format!("the load {text} is neither NAMESPACE/NAME=RATE,LENGTH nor a readable file")
             })
             .map_err(|error| Failure::usage(error).next(FORM))?;
         let found = Demand::read_all(&lines).map_err(|error| {
-            Failure::usage(anyhow::Error::new(error).context(format!("the load in {text} is not right")))
+            Failure::usage(anyhow::Error::new(error).context(format!("the load in {text} is invalid")))
                 .next(FORM)
         })?;
         demands.extend(found);

@@ -99,7 +99,7 @@ fn every_field_is_documented_and_no_other() {
         let path = path.as_str();
         read.extend(fields_of(path, json!(1)));
     }
-    read.insert("metadata.name".to_owned());
+    read.extend(["metadata.name", "metadata.namespace"].map(str::to_owned));
     let (_, fields) = PAGE.split_once("\n## Fields\n").expect("the page has a section for the fields");
     let fields = fields.split_once("\n## ").map_or(fields, |(fields, _)| fields);
     let rows = fields.lines().filter_map(|line| line.strip_prefix("| `"));

@@ -39,9 +39,9 @@ pub(super) fn choose(view: &View, plan: &Plan, label: &Text, now: Time) -> Resul
     let moving = nodes_to_replace(view, plan, &options).len();
     if let Some(target) = groups::assumed_target(&grouped.groups, plan, moving, &grouped.by) {
         grouped.assumption = Some(Assumption {
-            about: format!("node group {}, of which the snapshot shows no node", target.group.name),
+            about: format!("node group {}, which has no nodes in the snapshot", target.group.name),
             value: format!(
-                "made empty before the roll, in the zones and of the instance types of the group that is left first, its max {}",
+                "created empty before the roll, with the zones and instance types of the first group that nodes leave, maximum size {}",
                 target.group.size.max
             ),
             source: Source::Default,
@@ -67,7 +67,7 @@ fn choose_shown(view: &View, plan: &Plan, label: &Text) -> Result<Grouped, Failu
             let is_grouped = chosen.clone().all(|(_, node)| group_of(node, &by).is_some());
             if chosen.next().is_none() {
                 return Err(Failure::usage_message("the plan's selector matches no node of the snapshot")
-                    .next("look at the nodes' labels: kubectl get nodes --show-labels"));
+                    .next("list the nodes' labels: kubectl get nodes --show-labels"));
             }
             if is_grouped {
                 return Ok(Grouped { groups: known, by, assumption: None });
@@ -81,7 +81,7 @@ fn choose_shown(view: &View, plan: &Plan, label: &Text) -> Result<Grouped, Failu
 fn no_such(name: &GroupName, known: &[LearntGroup], label: &Text) -> Failure {
     let meant = nearest(name.as_str(), known.iter().map(|group| group.group.name.as_str()));
     let meant = meant.map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
-    Failure::usage_message(format!("there is no node group {name:?} in the snapshot"))
+    Failure::usage_message(format!("node group {name:?} is not in the snapshot"))
         .next(format!("{meant}{}", there_are(known, label)))
 }
 
@@ -90,7 +90,7 @@ pub(super) fn there_are(known: &[LearntGroup], label: &Text) -> String {
     if known.is_empty() {
         let other = if **label == *LABEL_EKS_NODEGROUP { "another label" } else { "another label than this" };
         return format!(
-            "no node has the label {label}, which names a node's group: pass {other} with --group-label, or choose nodes by a selector in a plan"
+            "no node has the label {label}, which identifies node groups: pass {other} with --group-label, or select nodes with a selector in a plan"
         );
     }
     let mut names: Vec<String> = known

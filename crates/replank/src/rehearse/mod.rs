@@ -57,8 +57,8 @@ pub(crate) fn run(
         return upgrade::rehearse::run(args, to, printer, interrupt);
     }
     if let Some(stray) = args.upgrade.stray() {
-        return Err(Failure::usage_message(format!("{stray} is of an upgrade"))
-            .next("say to which version: --upgrade-to VERSION"));
+        return Err(Failure::usage_message(format!("{stray} requires --upgrade-to"))
+            .next("pass the target version: --upgrade-to VERSION"));
     }
     // Its mistakes are found in no time, and a large snapshot takes a while.
     let script = args.script.as_deref().map(script::from_file).transpose()?.unwrap_or_default();
@@ -85,7 +85,7 @@ fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<Scene, Failure> {
         return example::scene(args.now, &args.read, printer);
     }
     if args.snapshots.is_empty() {
-        return Err(Failure::usage_message("no snapshot of a cluster to rehearse on").next(HOW_TO_SNAPSHOT));
+        return Err(Failure::usage_message("no snapshot to rehearse on").next(HOW_TO_SNAPSHOT));
     }
     // The plan first: its mistakes are found in no time, and a large snapshot takes a while.
     let plan = plan::of(&args.what)?;
@@ -145,13 +145,13 @@ fn many(
         Format::Text => Keep::Figures,
         Format::Json => Keep::Whole,
         Format::Markdown => {
-            return Err(Failure::usage_message("a change request is of one rehearsal")
-                .next("leave --seeds out, or take -o text for the spread"));
+            return Err(Failure::usage_message("a change request covers one rehearsal")
+                .next("omit --seeds, or use -o text for the spread"));
         }
     };
     let results = run::many(scene, seeds, args.limit, keep, interrupt);
     if results.is_empty() {
-        printer.warning("interrupted by Ctrl-C before the first rehearsal was over");
+        printer.warning("interrupted by Ctrl-C before the first rehearsal finished");
         return Ok(Exit::Interrupted);
     }
     let summary = Summary::of(&results);

@@ -65,13 +65,11 @@ pub(super) fn from_source(source: Source, name: &str) -> Result<Plan, Failure> {
         }
         [_, _, ..] => {
             let error = anyhow!("the plan {name} holds {} documents, expected one", documents.len());
-            return Err(
-                Failure::usage(error).next("keep one plan in a file; snapshots are passed without -f")
-            );
+            return Err(Failure::usage(error).next("keep one plan per file; pass snapshots without -f"));
         }
     };
     Plan::read(&document.value).map_err(|errors| {
-        Failure::usage(anyhow::Error::new(errors).context(format!("the plan {name} is not right")))
+        Failure::usage(anyhow::Error::new(errors).context(format!("the plan {name} is invalid")))
             .next(CORRECT)
     })
 }
@@ -95,5 +93,5 @@ pub(super) fn missing(view: &View, known: &[LearntGroup], label: &Text) -> Failu
         Some(plan) => format!("the snapshot holds the {KIND} {}: pass its file with -f", plan.meta.name),
         None => format!("pass -f PLAN or --roll GROUP; {}", groups::there_are(known, label)),
     };
-    Failure::usage_message("nothing says which nodes are to be rolled").next(next)
+    Failure::usage_message("no nodes to roll given").next(next)
 }

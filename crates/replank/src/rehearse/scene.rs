@@ -30,7 +30,7 @@ pub(crate) struct Scene {
     pub(crate) group_by: GroupBy,
     /// When it was.
     pub(crate) now: Time,
-    /// What is to be done.
+    /// What to do.
     pub(crate) plan: Plan,
     /// What happens besides, interruptions among it.
     pub(crate) script: Script,

@@ -18,7 +18,7 @@ pub(super) fn from_file(path: &Path) -> Result<Script, Failure> {
         Failure::usage(error).next("pass the path of a text file; docs/script.md has examples")
     })?;
     Script::read(&text).map_err(|flaws| {
-        Failure::usage(anyhow::Error::new(flaws).context(format!("the script {name} is not right")))
-            .next("correct the script and run again; docs/script.md lists everything that can happen")
+        Failure::usage(anyhow::Error::new(flaws).context(format!("the script {name} is invalid")))
+            .next("correct the script and run again; docs/script.md lists all events")
     })
 }

@@ -81,8 +81,8 @@ pub(super) fn answer(
             printer.data(&text)?;
         }
         Format::Markdown => {
-            return Err(Failure::usage_message("a change request is of one rehearsal")
-                .next("leave --start-sweep out, or take -o text for the sweep"));
+            return Err(Failure::usage_message("a change request covers one rehearsal")
+                .next("omit --start-sweep, or use -o text for the sweep"));
         }
         Format::Json => printer.data(&super::json(&printed(scene, &sweep, &best, &worst))?)?,
     }

@@ -10,7 +10,7 @@ pub(super) fn write(page: &mut Page, all: &[ConnectionFigures]) {
     if all.is_empty() {
         return;
     }
-    page.heading("Connections", "lost at most, under the load that was given");
+    page.heading("Connections", "lost at most, under the given load");
     for of in all {
         let is_well = of.refused == 0 && of.cut == 0;
         let mut lost = if is_well {

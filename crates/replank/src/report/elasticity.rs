@@ -7,7 +7,7 @@ use super::page::{Page, Tone};
 use super::words::{count, span};
 
 /// What is said of a load that nothing can be compared with.
-const UNKNOWN: &str = "not known: the pods ask for nothing that a share could be of";
+const UNKNOWN: &str = "not known: the pods have no requests";
 
 /// Column of the text beside a label.
 const AT: usize = 14;
@@ -17,7 +17,7 @@ pub(super) fn write(page: &mut Page, result: &RehearsalResult) {
         return;
     }
     let watched = span(result.watched);
-    page.heading("Elasticity", &format!("what autoscalers made of the load in {watched}"));
+    page.heading("Elasticity", &format!("autoscalers under the load for {watched}"));
     for of in &result.autoscalers {
         let name = format!("{}/{}", of.namespace, of.name);
         let bounds = format!("{}, {} to {} replicas", of.target, of.min_replicas, of.max_replicas);
@@ -42,12 +42,12 @@ pub(super) fn over(of: &AutoscalerFigures) -> String {
         return UNKNOWN.to_owned();
     }
     if of.over == Span::ZERO {
-        return "never more load than target and tolerance allow".to_owned();
+        return "load never above target and tolerance".to_owned();
     }
     let share = of.over.as_secs_f64() / of.watched.as_secs_f64().max(1.0) * 100.0;
     let worst = match of.worst_load_over_target {
         Some(worst) => format!("{:.0}% at most", worst * 100.0),
-        None => "nobody did the work for a while".to_owned(),
+        None => "no ready pods for a while".to_owned(),
     };
     let unknown = match of.unknown {
         Span::ZERO => String::new(),
@@ -58,7 +58,7 @@ pub(super) fn over(of: &AutoscalerFigures) -> String {
 
 pub(super) fn pending(of: &AutoscalerFigures) -> String {
     if of.longest < Span::from_secs(1) {
-        return "never a pod for a second".to_owned();
+        return "no pod for longer than a second".to_owned();
     }
     let most = match of.pending_max {
         0 => "none for long".to_owned(),

@@ -13,7 +13,7 @@ pub(super) fn write(page: &mut Page, result: &RehearsalResult) {
     if noticed.is_empty() {
         return;
     }
-    page.heading("Done by others", "noticed, and left as they did it");
+    page.heading("Changes by external actors", "noticed and left as they are");
     for entry in noticed.iter().take(LINES_MAX) {
         page.wrapped(2, &format!("{}  {}", span(entry.at - result.start), entry.what), Tone::Plain);
     }

@@ -55,16 +55,16 @@ fn pods(result: &RehearsalResult) -> String {
         number => format!("{} refused by the API server", count(number, "eviction")),
     };
     let homeless = match pods.unschedulable_max {
-        0 => "never one without a node that takes it".to_owned(),
-        number => format!("up to {} at once without a node that takes them", grouped(number)),
+        0 => "no pod was ever unschedulable".to_owned(),
+        number => format!("up to {} unschedulable at once", grouped(number)),
     };
     format!("{} moved, {again}; {refused}; {homeless}", grouped(pods.moved))
 }
 
 fn batch(result: &RehearsalResult) -> String {
     let killed = match result.batch.killed {
-        0 => "none ended before it was done".to_owned(),
-        number => format!("{} ENDED before they were done", count(number, "pod")),
+        0 => "none terminated before it finished".to_owned(),
+        number => format!("{} TERMINATED before they finished", count(number, "pod")),
     };
     format!("{} waited for, {killed}", count(result.batch.waited, "pod"))
 }
@@ -96,7 +96,7 @@ fn budgets(page: &mut Page, budgets: &[BudgetFigures]) {
     }));
     page.gap();
     page.table(&[Lean::Left, Lean::Right, Lean::Right, Lean::Right], &rows);
-    more(page, sorted.len(), "budgets with more room than these");
+    more(page, sorted.len(), "budgets with more allowed disruptions");
     for budget in sorted.iter().filter(|budget| budget.undercut_by_interruptions > 0) {
         page.wrapped(2, &involuntary(budget), Tone::Warning);
     }
@@ -105,10 +105,9 @@ fn budgets(page: &mut Page, budgets: &[BudgetFigures]) {
 /// What nobody could have kept is no violation, and is told all the same.
 fn involuntary(budget: &BudgetFigures) -> String {
     let pods = budget.undercut_by_interruptions;
-    let (were, them) = if pods == 1 { ("was", "it") } else { ("were", "them") };
+    let were = if pods == 1 { "was" } else { "were" };
     format!(
-        "{}/{} was undercut by interruptions: {} {were} deleted with fewer healthy ones than had to stay then, in the last moments of an instance that \
-         would have taken {them} with it. This is involuntary, and no violation.",
+        "{}/{} was violated by interruptions: {} {were} deleted below the required number of healthy pods, just before their instance was lost. This is an involuntary disruption, not a violation by Replank.",
         budget.namespace,
         budget.name,
         count(pods, "pod"),
@@ -128,11 +127,11 @@ fn workloads(page: &mut Page, workloads: &[WorkloadFigures]) {
         let mut rows = vec![header(["workload", "wanted", "fewest ready", ""])];
         rows.extend(short.iter().take(ROWS_MAX).map(|workload| row(workload)));
         page.table(&[Lean::Left, Lean::Right, Lean::Right, Lean::Left], &rows);
-        more(page, short.len(), "workloads that were short of fewer pods");
+        more(page, short.len(), "workloads with fewer missing pods");
     }
     if full > 0 {
         let of = if short.is_empty() { "workload" } else { "other workload" };
-        page.wrapped(2, &format!("{} had every pod Ready all the time.", count(full, of)), Tone::Good);
+        page.wrapped(2, &format!("{} had all pods Ready all the time.", count(full, of)), Tone::Good);
     }
 }
 

@@ -1,7 +1,9 @@
 //! Results made by hand, for tests of the report.
 
+use replank_model::object::meta::Key;
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
+use replank_protocol::waiting::{PodWait, RollWait, WaitingOn};
 use replank_rehearse::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetFigures, ConnectionFigures, Ending,
     FindingEntry, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase, NodeTimeline, NoticedEntry,
@@ -54,14 +56,24 @@ fn timeline() -> Vec<NodeTimeline> {
     ]
 }
 
-fn wait(what: &str, kind: &str, reason: &str, minutes: i64) -> Wait {
+fn wait(what: &str, on: impl Into<WaitingOn>, minutes: i64) -> Wait {
+    let on = on.into();
     Wait {
         what: what.to_owned(),
-        kind: kind.to_owned(),
-        reason: reason.to_owned(),
+        kind: on.kind().to_owned(),
+        reason: on.to_string(),
+        on,
         since: at(100),
         waited: Span::from_minutes(minutes),
     }
+}
+
+fn moment(text: &str) -> Time {
+    text.parse().expect("a time")
+}
+
+fn budget_wait() -> PodWait {
+    PodWait::Budget { budget: Key::new("shop", "cart"), healthy: 2, needed: 2 }
 }
 
 fn findings() -> Vec<FindingEntry> {
@@ -156,13 +168,15 @@ pub(crate) fn with_findings() -> RehearsalResult {
         waits: vec![
             wait(
                 "node ip-10-0-2-40.ec2.internal",
-                "batch",
-                "batch pod running since 2026-11-20T07:12:00Z, waited for until 2026-11-20T15:00:05Z",
+                PodWait::Batch {
+                    since: Some(moment("2026-11-20T07:12:00Z")),
+                    deadline: moment("2026-11-20T15:00:05Z"),
+                },
                 113,
             ),
-            wait("group web", "turn", "their turn: 1 nodes, 1 of at most 1 being replaced", 118),
-            wait("pod shop/cart-7d9f-x2x4p", "budget", "disruption budget shop/cart: 2 healthy, 2 needed", 1),
-            wait("pod shop/cart-7d9f-aaaaa", "budget", "disruption budget shop/cart: 2 healthy, 2 needed", 2),
+            wait("group web", RollWait::Turn { nodes: 1, active: 1, limit: 1 }, 118),
+            wait("pod shop/cart-7d9f-x2x4p", budget_wait(), 1),
+            wait("pod shop/cart-7d9f-aaaaa", budget_wait(), 2),
         ],
         starts: vec![
             start("CronJob", "report", "*/30 * * * *", Some(1_800), 4, 1),
@@ -311,7 +325,7 @@ pub(crate) fn besides() -> RehearsalResult {
                 line: 2,
                 side: Side::Intent,
                 what: "pause".to_owned(),
-                refused: Some("the run was over".to_owned()),
+                refused: Some("the run had finished".to_owned()),
             },
         ],
         ..passing()

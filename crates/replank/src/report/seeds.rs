@@ -203,13 +203,13 @@ fn conclude(page: &mut Page, summary: &Summary) {
     }
     let verdict = page.paint(summary.verdict.as_str(), tone(summary.verdict));
     page.heading("Verdict", &verdict);
-    page.wrapped(2, "The worst of all seeds. See one of them whole with --seed N.", Tone::Plain);
+    page.wrapped(2, "Worst values of all seeds. Show one rehearsal with --seed N.", Tone::Plain);
 }
 
 fn promises(summary: &Summary) -> String {
     let killed = match summary.batch_killed {
-        0 => "no batch pod ended before it was done".to_owned(),
-        number => format!("{} ENDED before they were done", count(number, "batch pod")),
+        0 => "no batch pod terminated before it finished".to_owned(),
+        number => format!("{} TERMINATED before they finished", count(number, "batch pod")),
     };
     let budgets = match summary.budget_violations {
         0 => "no budget violated".to_owned(),

@@ -43,6 +43,5 @@ pub(super) fn within(entry: &StartEntry) -> String {
 
 /// What runs met, if they met nodes that are replaced.
 pub(super) fn held(entry: &StartEntry) -> Option<String> {
-    (entry.on_old_nodes > 0)
-        .then(|| format!("{} on nodes that are replaced", count(entry.on_old_nodes, "run")))
+    (entry.on_old_nodes > 0).then(|| format!("{} on nodes to be replaced", count(entry.on_old_nodes, "run")))
 }

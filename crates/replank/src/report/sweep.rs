@@ -21,12 +21,11 @@ pub(crate) fn sweep(
     look: Look,
 ) -> String {
     let mut page = Page::new(look);
-    page.heading("When to begin", &format!("{plan}, {} starts, times in UTC", sweep.starts.len()));
+    page.heading("When to start", &format!("{plan}, {} starts, times in UTC", sweep.starts.len()));
     page.wrapped(
         2,
         &format!(
-            "Reckoned from schedules and from how long runs took, not rehearsed. Old nodes are cordoned {} after the start; runs that have \
-             begun by then hold their nodes until they are over.",
+            "Calculated from schedules and past durations, not rehearsed. Old nodes are cordoned {} after the start; runs that have started by then block their nodes until they finish.",
             span(sweep.until_cordon)
         ),
         Tone::Plain,
@@ -58,7 +57,7 @@ fn plot(page: &mut Page, sweep: &Sweep) {
     page.wrapped(
         2,
         &format!(
-            "· nothing is held, ▁ to █ up to {}, ! longer than the plan waits, blank: closed, or not asked about",
+            "· nothing is blocked, ▁ to █ up to {}, ! longer than the plan waits, blank: closed, or not calculated",
             span(most)
         ),
         Tone::Faint,
@@ -97,10 +96,10 @@ fn moment(at: Time) -> String {
 fn stretches(page: &mut Page, title: &str, stretches: &[Stretch], wait: Span) {
     page.gap();
     if stretches.is_empty() {
-        page.line(&format!("  {title}: none, all starts are alike"));
+        page.line(&format!("  {title}: none, all starts are equal"));
         return;
     }
-    let head = ["begin from", "until", "nodes held for", "runs that hold", "outlive the wait"];
+    let head = ["start from", "until", "nodes blocked for", "runs that block", "outlive the wait"];
     let mut rows: Vec<Vec<Cell>> = vec![head.iter().map(|cell| ((*cell).to_owned(), Tone::Faint)).collect()];
     rows.extend(stretches.iter().map(|stretch| {
         let over =
@@ -152,7 +151,7 @@ fn series(page: &mut Page, sweep: &Sweep) {
         let names: Vec<String> = sweep.endless.iter().map(ToString::to_string).collect();
         page.wrapped(
             2,
-            &format!("Not counted: {}, running now, and nobody knows until when.", names.join(", ")),
+            &format!("Not counted: {}, running now with unknown end.", names.join(", ")),
             Tone::Warning,
         );
     }

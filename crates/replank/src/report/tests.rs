@@ -61,11 +61,11 @@ fn what_happened_besides_and_what_clients_lose() {
          shop/frontend  50/s of 20s  NLB to pods  8,750 refused, 1,000 cut\n  \
          shop/redis  180/h of 1h00m  within the cluster  3 refused, 180 cut, no pod for 41s\n  \
          shop/cart  2.5/s of 200ms  within the cluster  none\n",
-        "Elasticity  what autoscalers made of the load in 3h00m\n  \
+        "Elasticity  autoscalers under the load for 3h00m\n  \
          shop/cart  Deployment cart, 4 to 12 replicas\n  \
          replicas    4 to 12, 9 at the end; 18.4 needed at most, more than its maximum; at least 4 ready\n  \
-         over target never more load than target and tolerance allow\n  \
-         pending     never a pod for a second\n  \
+         over target load never above target and tolerance\n  \
+         pending     no pod for longer than a second\n  \
          shop/frontend  Deployment frontend, 4 to 24 replicas\n  \
          replicas    4 to 24, 9 at the end; 18.4 needed at most; at least 4 ready\n  \
          over target 4m15s (2.4%), 143% at most\n  \

@@ -58,7 +58,7 @@ impl Axis {
 
 pub(super) fn write(page: &mut Page, result: &RehearsalResult) {
     if result.timeline.is_empty() {
-        page.heading("Timeline", "no node of the plan is there");
+        page.heading("Timeline", "the plan selects no existing node");
         return;
     }
     let names = Names::of(&result.timeline);

@@ -42,11 +42,11 @@ fn verdict(result: &RehearsalResult) -> (Tone, String) {
     let nodes = count(result.nodes.total, "node");
     // A run that ends may have left nodes out: `onDeadline: skip`.
     let done = if result.nodes.total == 0 {
-        "Nothing is to be done: every node that the plan chooses is as it asks already".to_owned()
+        "Nothing to do: every selected node already matches the plan".to_owned()
     } else if result.nodes.replaced == result.nodes.total {
         format!("All {nodes} were replaced in {time}")
     } else {
-        format!("{replaced} of {nodes} were replaced in {time}, the others were left out")
+        format!("{replaced} of {nodes} were replaced in {time}, the others were skipped")
     };
     match result.verdict {
         Verdict::Passes => (Tone::Good, format!("{done}; nothing was found.")),
@@ -55,31 +55,30 @@ fn verdict(result: &RehearsalResult) -> (Tone, String) {
             format!("Cancelled: {replaced} of {nodes} were replaced in {time}. What was left:"),
         ),
         Verdict::Findings if result.ending == Ending::RolledBack => {
-            let text =
-                format!("Taken back as asked for: after {time} every node is as it was before the roll.");
+            let text = format!("Rolled back as requested: after {time} every node is as before the roll.");
             (Tone::Warning, text)
         }
         Verdict::Findings => {
             (Tone::Warning, format!("{done}; {} to look at.", count(result.findings.len(), "finding")))
         }
         Verdict::Blocked if result.ending == Ending::RolledBack => {
-            let text =
-                format!("Rolled back: after {time} every node is as it was before the roll. What blocked:");
+            let text = format!("Rolled back: after {time} every node is as before the roll. Blocked by:");
             (Tone::Bad, text)
         }
         Verdict::Blocked => {
-            (Tone::Bad, format!("{replaced} of {nodes} were replaced in {time}. What blocks:"))
+            (Tone::Bad, format!("{replaced} of {nodes} were replaced in {time}. Blocked by:"))
         }
         Verdict::Refused => (
             Tone::Bad,
-            "Not begun: the plan refuses to with what was found (blockingFindings: refuse):".to_owned(),
+            "Not started: the plan refuses to start with these findings (blockingFindings: refuse):"
+                .to_owned(),
         ),
     }
 }
 
 fn interrupted(result: &RehearsalResult) -> String {
     format!(
-        "Stopped by Ctrl-C after {} of virtual time: {} of {} were replaced until then. The figures above are of that part only.",
+        "Stopped by Ctrl-C after {} of virtual time: {} of {} were replaced. The figures above are partial.",
         span(result.virtual_duration),
         grouped(result.nodes.replaced),
         count(result.nodes.total, "node")
@@ -88,11 +87,11 @@ fn interrupted(result: &RehearsalResult) -> String {
 
 fn next(result: &RehearsalResult, about: &About<'_>) -> Vec<String> {
     let mut steps = Vec::new();
-    let spread = || "add --seeds 20: how long it takes when draws fall otherwise".to_owned();
+    let spread = || "add --seeds 20 to see how the duration varies".to_owned();
     match about.stop {
-        Stop::Interrupted => return vec!["run it again to see the end".to_owned()],
+        Stop::Interrupted => return vec!["run it again to the end".to_owned()],
         Stop::TimeUp => {
-            steps.push("add --limit with a longer duration to see whether it ends at all".to_owned());
+            steps.push("add --limit with a longer duration to see whether it finishes".to_owned());
         }
         Stop::Ended | Stop::Silence => {}
     }
@@ -100,16 +99,16 @@ fn next(result: &RehearsalResult, about: &About<'_>) -> Vec<String> {
         Verdict::Passes => steps.push(spread()),
         Verdict::Findings => {
             if !result.findings.is_empty() {
-                steps.push("take the findings from the top; each has its remedy".to_owned());
+                steps.push("resolve the findings from the top; each has its remedy".to_owned());
             }
             steps.push("take a new snapshot and rehearse again".to_owned());
             steps.push(spread());
         }
         Verdict::Blocked | Verdict::Refused => {
             if result.findings.is_empty() {
-                steps.push("look at the objects named above, or change the plan".to_owned());
+                steps.push("check the objects named above, or change the plan".to_owned());
             } else {
-                steps.push("take the findings from the top; each has its remedy".to_owned());
+                steps.push("resolve the findings from the top; each has its remedy".to_owned());
             }
             steps.push("take a new snapshot and rehearse again".to_owned());
         }
@@ -117,7 +116,7 @@ fn next(result: &RehearsalResult, about: &About<'_>) -> Vec<String> {
     match about.timeline {
         Timeline::Shown => {}
         Timeline::Left => {
-            steps.push("add --timeline: every node from its cordon to its replacement".to_owned());
+            steps.push("add --timeline to see every node from its cordon to its replacement".to_owned());
         }
     }
     steps

@@ -11,65 +11,6 @@ use super::words::{count, span};
 /// Kinds that a person reads, the longest first; the others are in `-o json`.
 const KINDS_MAX: usize = 10;
 
-/// A kind in words: what is waited for.
-fn words(kind: &str) -> &str {
-    match kind {
-        "ailing" => "a person: pods in a bad way",
-        "available" => "more Ready nodes",
-        "bake" => "a wave's bake",
-        "bounds" => "a group's bounds",
-        "batch" => "batch pods to end",
-        "batchOver" => "batch pods past their deadline",
-        "budget" => "a disruption budget",
-        "budgetUncounted" => "a budget that is not counted",
-        "budgets" => "several budgets on one pod",
-        "cameBack" => "a person: pods that bear every cordon",
-        "canary" => "the canary",
-        "capacity" => "new instances",
-        "cancelled" => "nothing: it was cancelled",
-        "cordon" => "every old node's cordon",
-        "deadline" => "the plan's deadline",
-        "effect" => "a command's effect",
-        "finding" => "a person: something blocking was found",
-        "interrupted" => "nodes that are taken away to be empty",
-        "instanceLate" => "an instance that is late",
-        "managedBy" => "whoever made the node",
-        "leaving" => "instances to end",
-        "leftover" => "what another run has left to be cleared",
-        "keepsNode" => "nothing: pods that keep a node",
-        "newNodes" => "nodes that pods have brought",
-        "noGroup" => "a node that no group adds",
-        "notNeeded" => "the end of nodes that nobody needs",
-        "nodeReady" => "a new node to be Ready",
-        "poison" => "a person: messages that cannot be read",
-        "pace" => "the plan's pace",
-        "paused" => "a person, who has paused it",
-        "quiet" => "late news of an empty node",
-        "refused" => "a person: the plan refuses",
-        "retained" => "the end of retention",
-        "deregistration" => "load balancers to let go",
-        "stuck" => "pods that do not end",
-        "restart" => "a rolling restart",
-        "retry" => "a command to be tried again",
-        "room" => "room on another node",
-        "skipped" => "nodes that were left out",
-        "soak" => "the canary's soak",
-        "stalled" => "anything to move",
-        "terminating" => "pods to terminate",
-        "turn" => "their turn",
-        "over" => "nothing: it was over",
-        "undone" => "nothing: it was taken back",
-        "unhealthy" => "a person: things became worse",
-        "unregistered" => "the node of an interrupted instance",
-        "unrecorded" => "a Workflow's record",
-        "volumes" => "volumes to be detached",
-        "wave" => "a wave to be through",
-        "window" => "the next window",
-        "zoneMinimum" => "more Ready nodes in a zone",
-        other => other,
-    }
-}
-
 /// What waits: `2 nodes`, `1 pod`, `3 things` where they differ.
 fn who(waits: &[&Wait]) -> String {
     let noun = |wait: &Wait| wait.what.split(' ').next().unwrap_or_default().to_owned();
@@ -100,7 +41,7 @@ pub(super) fn write(page: &mut Page, waits: &[Wait]) {
     let mut rows = vec![titles.map(|title| (title.to_owned(), Tone::Faint)).to_vec()];
     rows.extend(kinds.iter().take(KINDS_MAX).map(|kind| {
         vec![
-            (words(kind.name).to_owned(), Tone::Plain),
+            (kind.longest.on.label().to_owned(), Tone::Plain),
             (who(&kind.waits), Tone::Plain),
             (span(kind.all), Tone::Plain),
             (span(kind.longest.waited), Tone::Strong),
@@ -141,7 +82,11 @@ fn longest(page: &mut Page, kinds: &[Kind<'_>]) {
     for kind in kinds.iter().filter(|kind| kind.name != "turn").take(SHOWN) {
         let width = page.width().saturating_sub(4) * 3;
         let wait = kind.longest;
-        let text = format!("{} waited {} on {}", wait.what, span(wait.waited), wait.reason);
+        let (what, waited) = (&wait.what, span(wait.waited));
+        let text = match wait.on.finality() {
+            None => format!("{what} waited {waited} for {}", wait.on),
+            Some(_) => format!("{what}, for {waited}: {}", wait.on),
+        };
         page.wrapped(2, &cut(&text, width), Tone::Plain);
     }
 }

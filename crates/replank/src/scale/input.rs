@@ -26,20 +26,20 @@ pub(crate) fn settings(flags: &[String], view: &View, printer: &mut Printer) -> 
     if let Some(own) = own_autoscaler(view) {
         let unknown = options.read(own.words.iter().map(String::as_str)).map_err(|error| {
             Failure::usage(anyhow::Error::new(error).context(format!("Deployment {}", own.deployment)))
-                .next("correct the Deployment, or leave it out of the snapshot")
+                .next("correct the Deployment, or remove it from the snapshot")
         })?;
         tell_unknown(&unknown, printer);
         origins.push(format!("flags of Deployment {}", own.deployment));
     }
     if !flags.is_empty() {
         if let Some(word) = flags.iter().find(|word| !word.starts_with("--")) {
-            return Err(Failure::usage_message(format!("{word:?} is no flag of Cluster Autoscaler"))
+            return Err(Failure::usage_message(format!("{word:?} is not a flag of Cluster Autoscaler"))
                 .next("write flags as --name=value"));
         }
         let unknown = options.read(flags.iter().map(String::as_str)).map_err(Failure::usage)?;
         if let Some(name) = unknown.first() {
-            return Err(Failure::usage_message(format!("there is no flag --{name} here"))
-                .next("docs/scale.md lists the flags that are known"));
+            return Err(Failure::usage_message(format!("unsupported flag --{name}"))
+                .next("docs/scale.md lists the supported flags"));
         }
         origins.push("flags of the command line".to_owned());
     }
@@ -52,7 +52,7 @@ pub(crate) fn settings(flags: &[String], view: &View, printer: &mut Printer) -> 
 fn tell_unknown(unknown: &[String], printer: &mut Printer) {
     if !unknown.is_empty() {
         let names: Vec<String> = unknown.iter().map(|name| format!("--{name}")).collect();
-        printer.warning(&format!("not known here, and left out: {}", names.join(", ")));
+        printer.warning(&format!("unsupported and ignored: {}", names.join(", ")));
     }
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn priorities(view: &View, options: &Options, printer: &mut Printer) 
     let Some(text) = priorities_text(view) else {
         if options.expanders.contains(&replank_core::scale::Expander::Priority) {
             printer.warning(
-                "the expander priority has nothing to go by: ConfigMap cluster-autoscaler-priority-expander is not in the snapshot",
+                "the expander priority has no priorities: ConfigMap cluster-autoscaler-priority-expander is not in the snapshot",
             );
         }
         return Priorities::default();
@@ -89,7 +89,7 @@ pub(crate) fn prices(file: Option<&Path>, options: &Options) -> Result<Prices, F
     let Some(path) = file else {
         if options.expanders.contains(&replank_core::scale::Expander::Price) {
             return Err(Failure::usage_message("the expander price needs prices").next(
-                "pass --prices FILE: {\"m6i.xlarge\": {\"onDemand\": 0.192, \"spot\": 0.08}}, an hour",
+                "pass --prices FILE: {\"m6i.xlarge\": {\"onDemand\": 0.192, \"spot\": 0.08}}, per hour",
             ));
         }
         return Ok(Prices::default());

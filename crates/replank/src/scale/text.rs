@@ -28,21 +28,23 @@ fn up(page: &mut Page, simulated: &Simulated) {
     let nodes: usize = up.rounds.iter().map(|round| round.nodes.len()).sum();
     let stay = up.stay_pending();
     let summary = match (nodes, stay) {
-        (0, 0) if up.fits.is_empty() => "no pod waits for a node".to_owned(),
-        (0, 0) => format!("nothing is added: {} on nodes that are there", fit(up.fits.len())),
+        (0, 0) if up.fits.is_empty() => "no pod is pending".to_owned(),
+        (0, 0) => format!("no node is added: {} on existing nodes", fit(up.fits.len())),
         (nodes, 0) => format!("{} would be added", count(nodes, "node")),
-        (0, stay) => format!("nothing would help: {} on waiting", goes(stay)),
-        (nodes, stay) => format!("{} would be added, {} on waiting", count(nodes, "node"), goes(stay)),
+        (0, stay) => format!("no group helps: {} pending", count(stay, "pod")),
+        (nodes, stay) => {
+            format!("{} would be added, {} still pending", count(nodes, "node"), count(stay, "pod"))
+        }
     };
     let tone = if stay == 0 { Tone::Good } else { Tone::Warning };
     let summary = page.paint(&summary, tone);
     page.heading("Scale up", &summary);
     page.wrapped(2, &format!("{} at {}; {}", simulated.name, simulated.now, simulated.settings), Tone::Faint);
     for (group, number) in &up.upcoming {
-        page.line(&format!("  group {group}: {} already on the way", count(*number as usize, "instance")));
+        page.line(&format!("  group {group}: {} already launching", count(*number as usize, "instance")));
     }
     if !up.fits.is_empty() {
-        page.line(&format!("  {} on nodes that are there or on their way", fit(up.fits.len())));
+        page.line(&format!("  {} on existing or launching nodes", fit(up.fits.len())));
     }
     if up.rounds.is_empty() {
         return;
@@ -83,10 +85,6 @@ fn fit(pods: usize) -> String {
     format!("{} {}", count(pods, "pod"), if pods == 1 { "fits" } else { "fit" })
 }
 
-fn goes(pods: usize) -> String {
-    format!("{} {}", count(pods, "pod"), if pods == 1 { "goes" } else { "go" })
-}
-
 /// Who makes a pod, or the pod.
 pub(super) fn made_by(simulated: &Simulated, pod: &Key) -> String {
     let pod_object = simulated.view.pods.by_key(pod);
@@ -98,12 +96,15 @@ pub(super) fn made_by(simulated: &Simulated, pod: &Key) -> String {
 fn refusals(page: &mut Page, simulated: &Simulated) {
     for refusal in &simulated.up.refusals {
         let Some(first) = refusal.pods.first() else { continue };
-        page.heading(&made_by(simulated, first), &format!("{} on waiting", goes(refusal.pods.len())));
+        page.heading(
+            &made_by(simulated, first),
+            &format!("{} still pending", count(refusal.pods.len(), "pod")),
+        );
         for (names, why) in by_reason(refusal) {
             page.labelled(4, "", &format!("{names}: {why}"));
         }
         if refusal.groups.is_empty() {
-            page.line("    there is no group that may grow");
+            page.line("    no group can grow");
         }
     }
 }
@@ -139,9 +140,9 @@ pub(super) fn no_node(why: &NotAsked) -> String {
         NotAsked::Expendable { priority, cutoff } => {
             format!("priority {priority} is below --expendable-pods-priority-cutoff={cutoff}")
         }
-        NotAsked::TooYoung { from } => format!("counts from {from} on"),
-        NotAsked::Daemon => "belongs to a DaemonSet, and to one node".to_owned(),
-        NotAsked::Preempts(node) => format!("pushes others out of {node}"),
+        NotAsked::TooYoung { from } => format!("counts from {from}"),
+        NotAsked::Daemon => "belongs to a DaemonSet on one node".to_owned(),
+        NotAsked::Preempts(node) => format!("preempts others on {node}"),
     }
 }
 
@@ -151,9 +152,9 @@ fn down(page: &mut Page, simulated: &Simulated) {
     let going = down.unneeded.iter().filter(|one| one.hold.is_none()).count();
     let summary = match (going, down.unneeded.len()) {
         (0, 0) => "every node is needed".to_owned(),
-        (0, all) => format!("{} not needed, none goes now", are(all)),
-        (going, all) if going == all => format!("{} would go", count(going, "node")),
-        (going, all) => format!("{} not needed, {going} would go now", are(all)),
+        (0, all) => format!("{} not needed, none removed now", are(all)),
+        (going, all) if going == all => format!("{} would be removed", count(going, "node")),
+        (going, all) => format!("{} not needed, {going} would be removed now", are(all)),
     };
     page.heading("Scale down", &summary);
     if !down.unneeded.is_empty() {
@@ -198,7 +199,7 @@ fn groups(page: &mut Page, simulated: &Simulated) {
     if simulated.groups.left_out.is_empty() {
         return;
     }
-    page.heading("Left alone", &count(simulated.groups.left_out.len(), "group"));
+    page.heading("Not scaled", &count(simulated.groups.left_out.len(), "group"));
     for (group, why) in &simulated.groups.left_out {
         page.labelled(4, "", &format!("{group}: {why}"));
     }

@@ -13,51 +13,51 @@ use crate::cli::limit;
 #[derive(Args, Debug)]
 pub(crate) struct ScanArgs {
     /// Files or directories: manifests, charts, kustomizations, dumps of a cluster, `terraform show -json`, metrics of the
-    /// API server, audit logs; each in gzip too. `-` is standard input. Without any: the directory one is in.
+    /// API server, audit logs; optionally gzipped. `-` is standard input. Default: the current directory.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// The Kubernetes version that the cluster is to run, such as 1.36. Otherwise the newest that the data knows.
+    /// The target Kubernetes version, such as 1.36. By default the newest in the built-in data.
     #[arg(long, value_name = "VERSION", value_parser = release)]
     pub(crate) target_version: Option<Release>,
 
-    /// The Kubernetes version that the cluster runs: tells what is gone already from what goes on the way.
+    /// The Kubernetes version that the cluster runs: separates APIs that are already removed from those removed on the way.
     #[arg(long, value_name = "VERSION", value_parser = release)]
     pub(crate) current: Option<Release>,
 
-    /// Version of something that is installed into the cluster, such as cert-manager=1.12; without it what its newest version
-    /// has dropped is taken for gone.
+    /// Version of a product installed in the cluster, such as cert-manager=1.12; without it, APIs that its newest version
+    /// has removed count as removed.
     #[arg(long, value_name = "NAME=VERSION", value_delimiter = ',', value_parser = installed)]
     pub(crate) installed: Vec<(String, Release)>,
 
-    /// Which findings end with exit code 3; those of low confidence never do.
+    /// Which findings cause exit code 3; those of low confidence never do.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = FailOn::Removed)]
     pub(crate) fail_on: FailOn,
 
-    /// Findings to let be: a file with reasons and days on which they end (docs/scan.md). Otherwise .replank-ignore.yaml in
-    /// the directory one is in, where there is one.
+    /// Findings to ignore: a file with reasons and expiry dates (docs/scan.md). By default .replank-ignore.yaml in
+    /// the current directory, if it exists.
     #[arg(long, value_name = "FILE")]
     pub(crate) ignore_file: Option<PathBuf>,
 
-    /// Rows that replace or add to the lifecycle data, in its form (`replank data -o json`).
+    /// Rows that replace or extend the lifecycle data, in the format of `replank data -o json`.
     #[arg(long, value_name = "FILE")]
     pub(crate) lifecycle: Vec<PathBuf>,
 
-    /// Scans what .gitignore leaves out, too.
+    /// Also scans files that .gitignore excludes.
     #[arg(long)]
     pub(crate) no_gitignore: bool,
 
-    /// Renders charts with `helm template` and kustomizations with `kustomize build` or `kubectl kustomize`, where these
-    /// programs are there. They may fetch what these name.
+    /// Renders charts with `helm template` and kustomizations with `kustomize build` or `kubectl kustomize`, if these
+    /// programs are installed. They may download what the charts and kustomizations reference.
     #[arg(long)]
     pub(crate) render: bool,
 
-    /// How long a program may take over one chart or kustomization. Then it is ended, and the files are scanned as they are.
+    /// Time limit of a program for one chart or kustomization. After that it is killed and the files are scanned as they are.
     #[arg(long, value_name = "DURATION", requires = "render", default_value = "2m", value_parser = limit)]
     pub(crate) render_timeout: Span,
 
-    /// Writes what was found anew, in place: comments, order, quotes and line ends stay, and lines that need not change. What a
-    /// person has to decide is left, and told. Standard input comes out fixed.
+    /// Rewrites findings in place; comments, order, quotes, line endings and unaffected lines are kept. What a
+    /// person has to decide is left and reported. Standard input is printed fixed.
     #[arg(long, conflicts_with = "render")]
     pub(crate) fix: bool,
 
@@ -65,22 +65,22 @@ pub(crate) struct ScanArgs {
     #[arg(long, conflicts_with = "render", conflicts_with = "output")]
     pub(crate) diff: bool,
 
-    /// With --fix or --diff: what Helm 3 has stored of releases in a dump, instead of manifests. The dump as it was is kept as
+    /// With --fix or --diff: rewrites the Helm 3 releases stored in a dump instead of manifests. The original dump is kept as
     /// FILE.bak.
     #[arg(long, conflicts_with = "render")]
     pub(crate) helm_release: bool,
 
-    /// Threads; otherwise as many as the machine has cores.
+    /// Number of threads. By default the number of CPU cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
 
-    /// Form of the findings; docs/scan.md describes them.
+    /// Output format; docs/scan.md describes them.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = ScanFormat::Table)]
     pub(crate) output: ScanFormat,
 }
 
 impl ScanArgs {
-    /// As the clock of the machine counts.
+    /// In wall-clock time.
     pub(super) fn render_timeout(&self) -> Duration {
         Duration::from_millis(self.render_timeout.as_millis().unsigned_abs())
     }
@@ -91,7 +91,7 @@ impl ScanArgs {
 pub(crate) enum FailOn {
     /// Versions that the target does not serve.
     Removed,
-    /// Versions that the target warns of, too.
+    /// Also versions that the target deprecates.
     Deprecated,
     /// None.
     Never,
@@ -100,17 +100,17 @@ pub(crate) enum FailOn {
 /// Form of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScanFormat {
-    /// For a person: by the version that removes.
+    /// Text for people, grouped by the version that removes the API.
     Table,
-    /// For a program.
+    /// JSON for programs.
     Json,
-    /// For a spreadsheet.
+    /// CSV for spreadsheets.
     Csv,
-    /// For a ticket or a pull request.
+    /// Markdown for a ticket or a pull request.
     Markdown,
-    /// For code scanning: SARIF 2.1.0.
+    /// SARIF 2.1.0 for code scanning.
     Sarif,
-    /// For the log of a GitHub workflow: annotations of files and lines.
+    /// Annotations of files and lines in the log of a GitHub workflow.
     Github,
 }
 

@@ -45,7 +45,7 @@ pub(super) fn run(
     if args.paths.iter().any(is_stdin) {
         return match &args.paths[..] {
             [_] => stdin(args, measure, &schema, printer),
-            _ => Err(Failure::usage_message("--fix reads standard input alone: it prints it fixed")),
+            _ => Err(Failure::usage_message("--fix reads only standard input and prints it fixed")),
         };
     }
     let Found { report, files, .. } = found(args, measure, printer)?;
@@ -84,7 +84,7 @@ fn rewritten(
         Failure::usage(anyhow::Error::new(error).context(format!("{} cannot be read", file.path.display())))
     })?;
     if bytes.starts_with(&[0x1f, 0x8b]) {
-        return Ok(Err("it is packed: unpack it first"));
+        return Ok(Err("it is compressed: decompress it first"));
     }
     let Ok(text) = String::from_utf8(bytes) else { return Ok(Err("it is not utf-8")) };
     let lines = let_be.get(&file.name);
@@ -234,8 +234,8 @@ fn write(path: &Path, of: &Rewritten, backup: bool) -> Result<(), Failure> {
     if backup {
         let kept = beside(".bak");
         if kept.exists() {
-            let message = format!("{} is there already: nothing was written over it", kept.display());
-            return Err(Failure::usage_message(message).next("move the backup of an earlier run away"));
+            let message = format!("{} already exists and was not overwritten", kept.display());
+            return Err(Failure::usage_message(message).next("move the earlier backup away"));
         }
         std::fs::copy(&path, &kept).map_err(|error| failure(&kept, error))?;
     }
@@ -252,7 +252,7 @@ fn write(path: &Path, of: &Rewritten, backup: bool) -> Result<(), Failure> {
 /// Checks what cannot be said by clap alone.
 pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
     if args.helm_release && !args.fix && !args.diff {
-        return Err(Failure::usage_message("--helm-release goes with --fix or --diff")
+        return Err(Failure::usage_message("--helm-release requires --fix or --diff")
             .next("`replank scan --diff --helm-release FILE` shows what would be written"));
     }
     Ok(())

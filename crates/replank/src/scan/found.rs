@@ -124,10 +124,10 @@ pub(super) fn scanned(
     let Report { findings, unread, unrendered, counts, .. } = report;
     let Waived { left, waived, expired, unused } = waivers.apply(findings, &today());
     for waiver in expired {
-        printer.warning(&format!("an exception has ended on {}: {}", waiver.expires, waiver.reason));
+        printer.warning(&format!("an exception expired on {}: {}", waiver.expires, waiver.reason));
     }
     for waiver in unused {
-        printer.warning(&format!("an exception is about nothing that was found: {}", waiver.reason));
+        printer.warning(&format!("an exception matches no finding: {}", waiver.reason));
     }
     Ok(Scanned {
         range: measure.range,

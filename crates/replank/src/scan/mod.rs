@@ -54,9 +54,7 @@ fn measure(args: &ScanArgs) -> Result<Measure, Failure> {
     for path in &args.lifecycle {
         let text = read(path)?;
         table.overlay(&text).map_err(|error| {
-            Failure::usage(
-                anyhow::Error::new(error).context(format!("{} cannot be taken in", path.display())),
-            )
+            Failure::usage(anyhow::Error::new(error).context(format!("{} cannot be loaded", path.display())))
         })?;
     }
     let newest: Release = DATA_NEWEST.parse().map_err(Failure::internal)?;
@@ -70,7 +68,7 @@ fn measure(args: &ScanArgs) -> Result<Measure, Failure> {
     for name in products.keys() {
         let known = Product::Named(name.clone());
         if !table.rows().iter().any(|row| row.product == known) {
-            let message = format!("--installed: nothing is known of {name}");
+            let message = format!("--installed: unknown product {name}");
             return Err(Failure::usage_message(message).next("`replank data` lists the names"));
         }
     }
@@ -90,6 +88,6 @@ fn waivers(named: Option<&Path>) -> Result<Waivers, Failure> {
         None => return Ok(Waivers::default()),
     };
     Waivers::read(&read(path)?).map_err(|error| {
-        Failure::usage(anyhow::Error::new(error).context(format!("{} cannot be taken in", path.display())))
+        Failure::usage(anyhow::Error::new(error).context(format!("{} cannot be loaded", path.display())))
     })
 }

@@ -56,18 +56,18 @@ pub(super) fn tell(scanned: &Scanned, printer: &mut Printer) {
     let unrendered: Vec<String> = scanned
         .unrendered
         .iter()
-        .map(|of| format!("{}:{}: not looked at: {} ({})", of.place.source, of.place.line, of.what, of.why))
+        .map(|of| format!("{}:{}: not scanned: {} ({})", of.place.source, of.place.line, of.what, of.why))
         .collect();
-    tell_lines(&unrendered, "that were not looked at", printer);
+    tell_lines(&unrendered, "that were not scanned", printer);
     if scanned.left_out > 0 {
         let left_out = usize::try_from(scanned.left_out).unwrap_or(usize::MAX);
         printer
-            .story(&format!("{} left out by .gitignore (--no-gitignore scans all)", count(left_out, "path")));
+            .story(&format!("{} excluded by .gitignore (--no-gitignore scans all)", count(left_out, "path")));
     }
     if scanned.counts.releases_past > 0 {
         let past = usize::try_from(scanned.counts.releases_past).unwrap_or(usize::MAX);
         printer.story(&format!(
-            "{} of the past passed over: upgrades do not read them",
+            "{} of the past skipped: upgrades do not read them",
             count(past, "Helm revision")
         ));
     }

@@ -36,7 +36,7 @@ impl Chapter {
             (_, None) => "no removal is planned".to_owned(),
         };
         match self.severity.0 {
-            Severity::Gone => format!("Gone already: {by}"),
+            Severity::Gone => format!("Already removed: {by}"),
             Severity::Removed => format!("{}{}", by[..1].to_uppercase(), &by[1..]),
             Severity::Deprecated => format!("Deprecated: {by}"),
         }
@@ -67,10 +67,10 @@ pub(super) fn step(finding: &Finding) -> String {
     let to = match &finding.replacement {
         Some(gvk) if gvk.kind == finding.used.kind => format!(" → {}", gvk.api_version()),
         Some(gvk) => format!(" → {gvk}"),
-        None => ": no successor".to_owned(),
+        None => ": no replacement".to_owned(),
     };
     let from = match finding.replacement_from {
-        Some(from) => format!(" (served from {from}: change it on the way)"),
+        Some(from) => format!(" (served since {from}: change it on the way)"),
         None => String::new(),
     };
     format!("{}{to}{from}", finding.used)
@@ -112,7 +112,7 @@ pub(super) fn table(scanned: &Scanned, look: Look) -> String {
         }
     }
     if !scanned.waived.is_empty() {
-        page.heading("Let be", &count(scanned.waived.len(), "finding"));
+        page.heading("Ignored", &count(scanned.waived.len(), "finding"));
         for (finding, reason) in &scanned.waived {
             let place = format!("{}:{}", finding.place.source, finding.place.line);
             page.wrapped(2, &format!("{place}  {}: {reason}", finding.used), Tone::Faint);

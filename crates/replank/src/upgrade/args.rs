@@ -24,14 +24,14 @@ pub(crate) struct UpgradeArgs {
 /// What `upgrade` can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum UpgradeCommand {
-    /// Lists how long Amazon EKS supports each Kubernetes version, and fails where that ends soon. Touches nothing.
+    /// Lists how long Amazon EKS supports each Kubernetes version, and fails if support ends soon. Changes nothing.
     ///
-    /// The days are built in (`replank data` says of which day they are); --calendar takes those that AWS tells. docs/upgrade.md
+    /// The dates are built in (`replank data` shows their age); --calendar reads them from AWS output. docs/upgrade.md
     /// has examples.
     #[command(after_help = Exit::table())]
     Calendar(CalendarArgs),
 
-    /// Plans the way to another version: every step in order, what stands before it and what clears that, how long it takes, and the way back. Touches
+    /// Plans the upgrade to another version: every step in order, what blocks it and how to resolve that, how long it takes, and the way back. Changes
     /// nothing.
     ///
     /// SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; --eks takes what `aws eks describe-cluster` and others print. The
@@ -43,7 +43,7 @@ pub(crate) enum UpgradeCommand {
 /// Arguments of `upgrade plan`.
 #[derive(Args, Debug)]
 pub(crate) struct UpgradePlanArgs {
-    /// Files or directories of Kubernetes objects: YAML, JSON, lists, each in gzip too; `-` is standard input.
+    /// Files or directories of Kubernetes objects: YAML, JSON or lists, optionally gzipped; `-` is standard input.
     #[arg(value_name = "SNAPSHOT")]
     pub(super) snapshots: Vec<OsString>,
 
@@ -51,11 +51,11 @@ pub(crate) struct UpgradePlanArgs {
     #[arg(long, value_name = "VERSION", value_parser = release)]
     pub(super) to: Release,
 
-    /// What is known besides, and how it is to be done.
+    /// Additional input and options.
     #[command(flatten)]
     pub(super) way: WayArgs,
 
-    /// Leaves the rehearsals of the rolls out: their time is not known then, nor whether they come to their end.
+    /// Skips the rehearsals of the rolls: their duration, and whether they finish, is then unknown.
     #[arg(long)]
     pub(super) no_rehearsal: bool,
 
@@ -63,7 +63,7 @@ pub(crate) struct UpgradePlanArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
 
-    /// The moment of the snapshot, such as 2026-11-20T09:52:00Z. Otherwise it is found in the snapshot; without one it is now.
+    /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot; without a snapshot it is now.
     #[arg(long, value_name = "TIME")]
     pub(super) now: Option<Time>,
 
@@ -71,49 +71,49 @@ pub(crate) struct UpgradePlanArgs {
     #[command(flatten)]
     pub(super) read: ReadArgs,
 
-    /// Form of the plan; docs/upgrade.md describes the JSON.
+    /// Output format; docs/upgrade.md describes the JSON.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = UpgradeFormat::Text)]
     pub(super) output: UpgradeFormat,
 }
 
-/// What is known of the cluster besides its snapshot, and how it is to be upgraded.
+/// Additional input about the cluster, and how to upgrade it.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct WayArgs {
-    /// What the control plane runs, where neither EKS nor the snapshot says it.
+    /// Version of the control plane, if neither EKS nor the snapshot shows it.
     #[arg(long, value_name = "VERSION", value_parser = release)]
     pub(crate) from: Option<Release>,
 
-    /// What EKS says, as JSON: describe-cluster, describe-nodegroup, list-addons, describe-addon, describe-addon-versions, list-insights,
+    /// EKS output as JSON: describe-cluster, describe-nodegroup, list-addons, describe-addon, describe-addon-versions, list-insights,
     /// describe-update, `aws ec2 describe-subnets`. May be given several times.
     #[arg(long, value_name = "FILE")]
     pub(crate) eks: Vec<PathBuf>,
 
-    /// Manifests, charts and whatever else `replank scan` reads, for API versions that go on the way.
+    /// Manifests, charts and other input of `replank scan`, to find API versions that are removed on the way.
     #[arg(long, value_name = "PATH")]
     pub(crate) scan: Vec<PathBuf>,
 
-    /// Arguments of a group's kubelets: its user data, a NodeConfig; in base64, too, and as `aws ec2
+    /// Arguments of a group's kubelets: its user data or a NodeConfig, also in base64 or as `aws ec2
     /// describe-launch-template-versions` prints it.
     #[arg(long, value_name = "GROUP=FILE", value_parser = kubelet)]
     pub(crate) kubelet: Vec<(String, PathBuf)>,
 
-    /// Days of the calendar that replace those built in: what `aws eks describe-cluster-versions` prints.
+    /// Dates of the calendar that replace the built-in ones: what `aws eks describe-cluster-versions` prints.
     #[arg(long, value_name = "FILE")]
     pub(crate) calendar: Vec<PathBuf>,
 
-    /// When nodes are rolled. Otherwise as seldom as the skew policy allows.
+    /// When to roll nodes. By default as rarely as the version skew policy allows.
     #[arg(long, value_enum, value_name = "WAY")]
     pub(crate) route: Option<RouteWord>,
 
-    /// How long one step of the control plane is taken to take. Otherwise 15m.
+    /// Assumed duration of one control plane step. Default 15m.
     #[arg(long, value_name = "DURATION", value_parser = limit)]
     pub(crate) hop_takes: Option<Span>,
 
-    /// How long one update of an add-on is taken to take. Otherwise 5m.
+    /// Assumed duration of one add-on update. Default 5m.
     #[arg(long, value_name = "DURATION", value_parser = limit)]
     pub(crate) addon_takes: Option<Span>,
 
-    /// How long the control plane is watched after each of its steps. Otherwise 1d; 0d leaves it out.
+    /// How long the control plane is watched after each step. Default 1d; 0d skips this.
     #[arg(long, value_name = "SPAN", value_parser = ahead)]
     pub(crate) bake: Option<Span>,
 }
@@ -122,7 +122,7 @@ pub(crate) struct WayArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "The upgrade of a cluster")]
 pub(crate) struct UpgradeRehearsalArgs {
-    /// Rehearses the whole way to another Kubernetes version instead of one roll, as `replank upgrade plan` puts it in order; docs/upgrade.md.
+    /// Rehearses the whole upgrade to another Kubernetes version instead of one roll, in the order of `replank upgrade plan`; see docs/upgrade.md.
     #[arg(
         long,
         value_name = "VERSION",
@@ -131,17 +131,17 @@ pub(crate) struct UpgradeRehearsalArgs {
     )]
     pub(crate) upgrade_to: Option<Release>,
 
-    /// Goes on where something blocking stands before a step, as if it had been cleared, and tells who fails then.
+    /// Continues past blocking findings as if they were resolved, and shows what would fail.
     #[arg(long, requires = "upgrade_to")]
     pub(crate) as_if_cleared: bool,
 
-    /// What is known besides, and how it is to be done.
+    /// Additional input and options.
     #[command(flatten)]
     pub(crate) way: WayArgs,
 }
 
 impl UpgradeRehearsalArgs {
-    /// An option of an upgrade where none is rehearsed.
+    /// An upgrade option without --upgrade-to.
     pub(crate) fn stray(&self) -> Option<&'static str> {
         let WayArgs { from, eks, scan, kubelet, calendar, route, hop_takes, addon_takes, bake } = &self.way;
         let given = [
@@ -160,10 +160,10 @@ impl UpgradeRehearsalArgs {
     }
 }
 
-/// When nodes are rolled.
+/// When to roll nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RouteWord {
-    /// As seldom as the skew policy allows.
+    /// As rarely as the version skew policy allows.
     FewestRolls,
     /// Before every step of the control plane, so that they match it.
     EveryStep,
@@ -181,11 +181,11 @@ impl RouteWord {
 /// Form of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UpgradeFormat {
-    /// For a person.
+    /// Text for people.
     Text,
-    /// For a program.
+    /// JSON for programs.
     Json,
-    /// For a ticket.
+    /// Markdown for a ticket.
     Markdown,
 }
 
@@ -197,37 +197,37 @@ fn kubelet(text: &str) -> Result<(String, PathBuf), String> {
 /// Arguments of `upgrade calendar`.
 #[derive(Args, Debug)]
 pub(crate) struct CalendarArgs {
-    /// Only these versions: those of one's clusters, such as 1.33,1.35.
+    /// Only these versions, such as 1.33,1.35.
     #[arg(long, value_name = "VERSION", value_delimiter = ',', value_parser = release)]
     pub(super) of: Vec<Release>,
 
-    /// Only the version of this cluster, and its policy: what `aws eks describe-cluster` prints.
+    /// Only this cluster's version and upgrade policy: what `aws eks describe-cluster` prints.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["of", "policy"])]
     pub(super) eks: Option<PathBuf>,
 
-    /// Ends with exit code 3 where the support that a version is in ends within this time, such as 90d, or is over. Without --of every
-    /// version counts that is still supported.
+    /// Exits with code 3 if the current support of a version ends within this time, such as 90d, or has ended. Without --of, every
+    /// version that is still supported counts.
     #[arg(long, value_name = "SPAN", value_parser = ahead)]
     pub(super) fail_within: Option<Span>,
 
-    /// What becomes of the clusters at the end of standard support, as their `upgradePolicy` says.
+    /// The clusters' `upgradePolicy`: what happens at the end of standard support.
     #[arg(long, value_name = "POLICY", value_parser = policy, default_value = "EXTENDED")]
     pub(super) policy: Policy,
 
-    /// Days that replace those built in: what `aws eks describe-cluster-versions` prints, or rows as `replank data --table calendar -o json`
+    /// Dates that replace the built-in ones: what `aws eks describe-cluster-versions` prints, or rows as `replank data --table calendar -o json`
     /// prints them.
     #[arg(long, value_name = "FILE")]
     pub(super) calendar: Vec<PathBuf>,
 
-    /// The versions that are not supported any more, too.
+    /// Also versions that are no longer supported.
     #[arg(long)]
     pub(super) all: bool,
 
-    /// The day to tell from, such as 2026-11-20T09:52:00Z. Otherwise today.
+    /// Reference date, such as 2026-11-20T09:52:00Z. Default: today.
     #[arg(long, value_name = "TIME")]
     pub(super) now: Option<Time>,
 
-    /// Form of the calendar; docs/upgrade.md describes the JSON.
+    /// Output format; docs/upgrade.md describes the JSON.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = CalendarFormat::Text)]
     pub(super) output: CalendarFormat,
 }
@@ -235,9 +235,9 @@ pub(crate) struct CalendarArgs {
 /// Form of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum CalendarFormat {
-    /// For a person.
+    /// Text for people.
     Text,
-    /// For a program.
+    /// JSON for programs.
     Json,
 }
 

@@ -34,7 +34,7 @@ pub(super) fn run(args: &CalendarArgs, printer: &mut Printer) -> Result<Exit, Fa
     let listed = Listed::of(args, &asked, &calendar, now)?;
     for row in listed.rows.iter().filter(|row| row.support == Support::Unknown) {
         printer.warning(&format!(
-            "{}: EKS' days are not known, so nothing is said of it; --calendar takes what `aws eks describe-cluster-versions` prints",
+            "{}: EKS dates unknown, skipped; pass --calendar with the output of `aws eks describe-cluster-versions`",
             row.row.version
         ));
     }
@@ -58,8 +58,8 @@ impl Asked {
         let Some(path) = &args.eks else { return Ok(Self { of: args.of.clone(), policy: args.policy }) };
         let facts = input::facts(std::slice::from_ref(path))?;
         let cluster = facts.cluster.ok_or_else(|| {
-            Failure::usage_message(format!("{} is of no cluster", path.display()))
-                .next("save what `aws eks describe-cluster --name CLUSTER --output json` prints")
+            Failure::usage_message(format!("{} does not describe a cluster", path.display()))
+                .next("save the output of `aws eks describe-cluster --name CLUSTER --output json`")
         })?;
         let policy = cluster.support.as_deref().and_then(Policy::parse).unwrap_or_default();
         Ok(Self { of: vec![Release::minor(1, cluster.version.0)], policy })
@@ -77,9 +77,7 @@ pub(super) fn read(files: &[PathBuf]) -> Result<Calendar, Failure> {
             Failure::usage(anyhow::Error::new(error).context(format!("{} cannot be read", path.display())))
         })?;
         calendar.overlay(&text).map_err(|error| {
-            Failure::usage(
-                anyhow::Error::new(error).context(format!("{} cannot be taken in", path.display())),
-            )
+            Failure::usage(anyhow::Error::new(error).context(format!("{} cannot be loaded", path.display())))
         })?;
     }
     Ok(calendar)
@@ -109,8 +107,9 @@ impl<'c> Listed<'c> {
     fn of(args: &CalendarArgs, asked: &Asked, calendar: &'c Calendar, now: Time) -> Result<Self, Failure> {
         let today = Day::of(now);
         if let Some(unknown) = asked.of.iter().find(|version| calendar.row(**version).is_none()) {
-            return Err(Failure::usage_message(format!("nothing is known of Kubernetes {unknown}"))
-                .next(known(calendar)));
+            return Err(
+                Failure::usage_message(format!("unknown Kubernetes version {unknown}")).next(known(calendar))
+            );
         }
         let is_named = |row: &Row| asked.of.contains(&row.version);
         let is_over =
@@ -153,7 +152,7 @@ fn known(calendar: &Calendar) -> String {
     match (versions.first(), versions.last()) {
         (Some(first), Some(last)) => {
             format!(
-                "the calendar has {first} to {last}; --calendar takes what `aws eks describe-cluster-versions` prints"
+                "the calendar covers {first} to {last}; pass --calendar with the output of `aws eks describe-cluster-versions`"
             )
         }
         (None, _) | (_, None) => "the calendar is empty".to_owned(),
@@ -162,7 +161,7 @@ fn known(calendar: &Calendar) -> String {
 
 fn text(listed: &Listed<'_>, look: Look) -> String {
     let mut page = Page::new(look);
-    page.heading("Calendar", &format!("Amazon EKS on {}; data of {DATA_DATE}", listed.today));
+    page.heading("Calendar", &format!("Amazon EKS on {}; data as of {DATA_DATE}", listed.today));
     let head = ["version", "Kubernetes", "EKS", "standard until", "extended until", "support"];
     let mut rows: Vec<Vec<Cell>> = vec![head.iter().map(|word| ((*word).to_owned(), Tone::Faint)).collect()];
     rows.extend(listed.rows.iter().map(|judged| cells(judged, listed)));
@@ -171,7 +170,7 @@ fn text(listed: &Listed<'_>, look: Look) -> String {
         page.line(&format!(
             "  {}",
             page.paint(
-                &format!("{} not supported any more: --all lists them", count(listed.left_out, "version")),
+                &format!("{} no longer supported: --all lists them", count(listed.left_out, "version")),
                 Tone::Faint
             )
         ));
@@ -179,21 +178,20 @@ fn text(listed: &Listed<'_>, look: Look) -> String {
     page.gap();
     let then = match listed.policy {
         Policy::Extended => {
-            "Under upgradePolicy EXTENDED (the default) a cluster costs more once standard support is over, and EKS upgrades its control plane, \
-             without further notice, when extended support is."
+            "With upgradePolicy EXTENDED (the default) a cluster costs more after standard support, and EKS upgrades its control plane without further notice when extended support ends."
         }
         Policy::Standard => {
-            "Under upgradePolicy STANDARD EKS upgrades the control plane when standard support is over."
+            "With upgradePolicy STANDARD EKS upgrades the control plane when standard support ends."
         }
     };
-    page.wrapped(0, &format!("{then} Nodes and add-ons stay as they are either way."), Tone::Faint);
+    page.wrapped(0, &format!("{then} Nodes and add-ons are not upgraded in either case."), Tone::Faint);
     if let Some(within) = listed.within {
         let failing: Vec<String> =
             listed.rows.iter().filter(|row| row.fails).map(|row| row.row.version.to_string()).collect();
         let days = within.as_secs() / (24 * 60 * 60);
         let (text, tone) = match failing.as_slice() {
             [] => (format!("No support ends within {days} days."), Tone::Good),
-            some => (format!("Support ends within {days} days, or is over: {}", some.join(", ")), Tone::Bad),
+            some => (format!("Support ends within {days} days or has ended: {}", some.join(", ")), Tone::Bad),
         };
         page.wrapped(0, &text, tone);
     }
@@ -231,7 +229,7 @@ pub(super) fn in_words(support: Support, today: Day) -> String {
         Support::ToCome { from } => format!("from {from}"),
         Support::Standard { until } => format!("standard, {} left", days(until.since(today))),
         Support::Extended { until } => format!("extended, {} left", days(until.since(today))),
-        Support::Over { since } => format!("over since {since}"),
+        Support::Over { since } => format!("ended {since}"),
     }
 }
 

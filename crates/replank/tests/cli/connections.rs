@@ -21,9 +21,12 @@ fn a_load_is_counted_and_reported() {
 fn a_load_that_is_wrong_or_on_nothing_is_told() {
     let told = |load: &str| replank(&["rehearse", SNAPSHOT, "-f", PLAN, "--connections", load]).usage_error();
     let form = told("site/web=50,20s");
-    assert!(form.contains("the rate is a number with /s, /m or /h"), "{form}");
+    assert!(form.contains("the rate must be a number with /s, /m or /h"), "{form}");
     let nobody = told("site/wbe=50/s,20s");
     assert!(nobody.contains("no workload site/wbe has a pod in the snapshot"), "{nobody}");
     let file = told("no-such-load.txt");
-    assert!(file.contains("no-such-load.txt is no NAMESPACE/NAME=RATE,LENGTH"), "{file}");
+    assert!(
+        file.contains("no-such-load.txt is neither NAMESPACE/NAME=RATE,LENGTH nor a readable file"),
+        "{file}"
+    );
 }

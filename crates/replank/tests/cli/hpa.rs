@@ -73,7 +73,7 @@ fn every_step_is_explained() {
         "4 measured; 1 without a sample (web-7d9c-e)",
         "182 / 60 = 3.0333",
         "2.4167 × 5 pods, rounded up: 13 replicas",
-        "100% in 15s from 5: as far as 10",
+        "100% in 15s from 5: up to 10",
         "Result  5 → 10 replicas",
     ] {
         assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
@@ -126,7 +126,7 @@ fn two_autoscalers_of_the_same_pods_are_named_and_the_rest_goes_on() {
 fn what_is_wrong_is_said_with_what_to_do_next() {
     let load = scratch("rps.csv", "time,rps\n0,1\n60,2\n");
     let error = replank(&["hpa", "simulate", "-f", MANIFEST, "--load", &load]).usage_error();
-    assert!(error.contains("no autoscaler looks at anything called \"rps\""), "{error}");
+    assert!(error.contains("no autoscaler uses a metric \"rps\""), "{error}");
     assert!(error.contains("next: name the column after one of: shop/web:cpu"), "{error}");
     let behavior = scratch("bad.yaml", "scaleDown: {selectPolicy: Never}\n");
     let error =
@@ -137,7 +137,7 @@ fn what_is_wrong_is_said_with_what_to_do_next() {
         replank(&["hpa", "simulate", "-f", MANIFEST, "--load", LOAD, "--try", &behavior]).usage_error();
     assert!(error.contains("has \"replicas\", which cannot be tried"), "{error}");
     let error = replank(&["hpa", "simulate", "--load", LOAD]).usage_error();
-    assert!(error.contains("nothing says which autoscaler meets the load"), "{error}");
+    assert!(error.contains("no autoscaler for the load"), "{error}");
     let alone = scratch(
         "alone.yaml",
         std::fs::read_to_string(super::common::root().join(MANIFEST)).unwrap().split("---").next().unwrap(),
@@ -163,7 +163,7 @@ fn pods_without_requests_are_named_and_nothing_is_made_up_of_their_load() {
     assert_eq!(ran.code, Some(3), "{ran:?}");
     let told: String = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        told.contains("time over target not known: pods ask for nothing most load over target not known"),
+        told.contains("time over target not known: pods have no requests most load over target not known"),
         "{told}"
     );
     assert!(told.contains("ScalingActive is False at the end: FailedGetResourceMetric"), "{told}");
@@ -182,6 +182,6 @@ fn pods_without_requests_are_named_and_nothing_is_made_up_of_their_load() {
     assert_eq!(of["unknownMs"], of["watchedMs"], "{of}");
     assert!(of["failing"][0].as_str().is_some_and(|told| told.contains("missing request for cpu")), "{of}");
     let report = replank(&["rehearse", &file, "--roll", "web", "--load", LOAD]).stdout;
-    assert!(report.contains("over target not known: the pods ask for nothing"), "{report}");
+    assert!(report.contains("over target not known: the pods have no requests"), "{report}");
     assert!(report.contains("ScalingActive is False at the end: FailedGetResourceMetric"), "{report}");
 }

@@ -21,7 +21,7 @@ fn start(arguments: &[&str]) -> (Child, BufReader<std::process::ChildStderr>) {
         .expect("the binary can be run");
     let mut story = BufReader::new(child.stderr.take().expect("standard error is a pipe"));
     let mut line = String::new();
-    while !line.contains("the snapshot's moment is") {
+    while !line.contains("snapshot time:") {
         line.clear();
         assert!(story.read_line(&mut line).expect("text") > 0, "it ended before it had read its snapshot");
     }

@@ -55,7 +55,7 @@ fn nothing_left_is_exit_code_0() {
 #[test]
 fn mistakes_are_usage_errors() {
     let error = replank(&["leftover"]).usage_error();
-    assert!(error.contains("no snapshot of a cluster to look at"), "{error}");
+    assert!(error.contains("no snapshot to read"), "{error}");
     let error = replank(&["leftover", SNAPSHOT, "--groups", "no-such.json"]).usage_error();
     assert!(
         error.contains("cannot read no-such.json") && error.contains("describe-auto-scaling-groups"),

@@ -105,7 +105,7 @@ fn the_same_selector_leaves_nothing_to_move_but_the_writer() {
 fn what_argo_cd_keeps_is_left_alone() {
     let ran = migrate(&["deployment/ledger", "--selector", "app=ledger,component=books"]);
     assert_eq!(ran.code, Some(4), "{ran:?}");
-    assert!(ran.stdout.contains("Argo CD Application argocd/shop keeps it"), "{ran:?}");
+    assert!(ran.stdout.contains("Argo CD Application argocd/shop manages it"), "{ran:?}");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn mistakes_are_usage_errors() {
         (&["deployment/web"], "--selector"),
         (&["web", "--selector", "app=web"], "names no object"),
         (&["job/web", "--selector", "app=web"], "a job cannot be migrated"),
-        (&["daemonset/web", "--to-rollout"], "a Rollout cannot take the place of a DaemonSet"),
+        (&["daemonset/web", "--to-rollout"], "a Rollout cannot replace a DaemonSet"),
         (&["deployment/shop", "--selector", "app=web"], "there is no Deployment shop/shop"),
         (&["deployment/web", "--selector", "app"], "is no label"),
         (&["deployment/web", "--selector", "app=web", "-f", "x.yaml"], "cannot be used with"),

@@ -231,7 +231,8 @@ fn for_programs_and_by_name() {
 fn a_group_that_is_not_there_is_no_autoscaled_one() {
     let error = replank(&["place", "--audit", ROLES, "--autoscaled", "sclaer"]).usage_error();
     assert!(
-        error.contains("no node is in a group sclaer") && error.contains("gpu, master, scaler, scaler-spot"),
+        error.contains("--autoscaled names the group sclaer, which has no nodes")
+            && error.contains("gpu, master, scaler, scaler-spot"),
         "{error}"
     );
 }

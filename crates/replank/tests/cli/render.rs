@@ -228,7 +228,7 @@ fn a_program_that_fails_takes_nothing_away() {
     assert_eq!(scanned.unrendered(), ["github.com/example/all@v2"]);
     for line in [
         "my charts/web cannot be rendered, and its templates are read as text: values.x is missing warning: ",
-        "over cannot be rendered, and is scanned as the files that it is: it failed (exit status: 7) and said nothing warning: ",
+        "over cannot be rendered, and is scanned as plain files: it failed (exit status: 7) and said nothing warning: ",
     ] {
         assert!(scanned.told.contains(line), "{}", scanned.told);
     }
@@ -254,7 +254,7 @@ fn half_a_document_is_told_and_hides_nothing() {
     assert!(unread[0].starts_with("my charts/web/Chart.yaml: line 1"), "{unread:?}");
     assert!(unread[0].contains(" of what helm template prints: "), "{unread:?}");
     assert!(
-        scanned.told.contains("what helm template prints of my charts/web cannot be read wholly"),
+        scanned.told.contains("the output of helm template for my charts/web cannot be read completely"),
         "{}",
         scanned.told
     );
@@ -270,7 +270,7 @@ fn a_program_that_hangs_is_ended_and_one_that_is_slow_is_waited_for() {
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     assert_eq!(scanned.findings(), AS_TEXT);
     assert!(
-        scanned.told.contains("it did not end within 1 s (--render-timeout), and was ended"),
+        scanned.told.contains("it did not finish within 1 s (--render-timeout) and was killed"),
         "{}",
         scanned.told
     );

@@ -11,7 +11,7 @@ fn simulate(words: &[&str]) -> super::common::Ran {
 fn the_bundled_example_needs_no_node() {
     let ran = simulate(&[]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.stdout.starts_with("Scale up  no pod waits for a node\n"), "{ran:?}");
+    assert!(ran.stdout.starts_with("Scale up  no pod is pending\n"), "{ran:?}");
     assert!(ran.stdout.contains("\nScale down  ") && ran.stdout.contains("\nAssumptions  "), "{ran:?}");
 }
 
@@ -33,10 +33,10 @@ fn the_elastic_cluster() {
     if let Some(snapshot) = snapshot("B-elastic") {
         let ran = simulate(&[&snapshot]);
         assert_eq!(ran.code, Some(3), "{ran:?}");
-        assert!(ran.stdout.starts_with("Scale up  nothing would help: 6 pods go on waiting\n"), "{ran:?}");
+        assert!(ran.stdout.starts_with("Scale up  no group helps: 6 pods go pending\n"), "{ran:?}");
         assert!(ran.stdout.contains("flags of Deployment"), "{ran:?}");
         assert!(
-            ran.stdout.contains("scaler-od, scaler-spot-a: asks 1 nvidia.com/gpu, the node has 0"),
+            ran.stdout.contains("scaler-od, scaler-spot-a: requests 1 nvidia.com/gpu, the node has 0"),
             "{ran:?}"
         );
     }
@@ -53,9 +53,9 @@ fn the_json_says_the_same() {
 #[test]
 fn an_expander_that_does_not_exist_is_named_with_those_that_do() {
     let error = simulate(&["--", "--expander=cheapest"]).usage_error();
-    assert!(error.contains("there is no expander \"cheapest\": expected least-waste, most-pods"), "{error}");
+    assert!(error.contains("unknown expander \"cheapest\": expected least-waste, most-pods"), "{error}");
     let error = simulate(&["--", "--expandr=price"]).usage_error();
-    assert!(error.contains("there is no flag --expandr here"), "{error}");
+    assert!(error.contains("unsupported flag --expandr"), "{error}");
     let error = simulate(&["--", "expander"]).usage_error();
     assert!(error.contains("is no flag of Cluster Autoscaler"), "{error}");
 }
@@ -73,7 +73,7 @@ fn files_that_cannot_be_read_say_what_was_expected() {
     assert!(error.contains("expected the JSON of `aws autoscaling describe-auto-scaling-groups`"), "{error}");
     let prices = scratch("scale-prices.json", "{\"m5.large\": \"cheap\"}");
     let error = simulate(&["--prices", &prices]).usage_error();
-    assert!(error.contains("m5.large: expected a price an hour above 0"), "{error}");
+    assert!(error.contains("m5.large: expected a price per hour above 0"), "{error}");
     let broken = scratch("scale-broken.json", "{");
     assert!(simulate(&["--groups", &broken]).usage_error().contains("is no JSON"));
 }

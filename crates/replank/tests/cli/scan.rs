@@ -105,7 +105,7 @@ fn exceptions_are_told_and_do_not_fail() {
     let output = with("2001-12-31");
     assert_eq!(output.status.code(), Some(3));
     assert!(
-        String::from_utf8(output.stderr).unwrap().contains("an exception has ended on 2001-12-31: it goes")
+        String::from_utf8(output.stderr).unwrap().contains("an exception expired on 2001-12-31: it goes")
     );
     std::fs::remove_file(&path).unwrap();
 }

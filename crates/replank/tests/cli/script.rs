@@ -10,11 +10,11 @@ fn a_wrong_script_is_told_line_by_line() {
     );
     let told = replank(&["rehearse", SNAPSHOT, "-f", PLAN, "--script", &script]).usage_error();
     for part in [
-        "wrong-script.txt is not right",
+        "wrong-script.txt is invalid",
         "line 2, column 25: expected a kind such as deployment or node, found \"deploy\"",
         "line 3, column 1: expected `at 5m: …`, `at 2026-01-05T09:15:00Z: …` or `before: …`, found \"after 1h\"",
         "line 4, column 21: expected `exits`, `gets`, `ready` or `unready`, found \"sleepy\"",
-        "next: correct the script and run again; docs/script.md lists everything that can happen",
+        "next: correct the script and run again; docs/script.md lists all events",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
@@ -45,10 +45,10 @@ fn what_happened_is_in_the_result_with_what_came_of_it() {
     assert_eq!(
         rows,
         [
-            (2, "fault", Some("there is no pod shop/nobody")),
+            (2, "fault", Some("pod shop/nobody not found")),
             (1, "hand", None),
             (3, "fault", Some("no pod met it on a node of that image")),
-            (4, "hand", Some("the rehearsal's time was up before")),
+            (4, "hand", Some("the rehearsal reached its time limit before")),
         ]
     );
     assert_eq!(events[1]["what"], "somebody cordons web+1");

@@ -39,7 +39,7 @@ fn the_examples_best_start_holds_no_node_longer_than_its_worst() {
 fn the_report_plots_every_day_and_names_the_best_and_the_worst() {
     let ran = sweep(&[]);
     for text in
-        ["When to begin", "Fri 11-20", "Thu 11-26", "Fri 11-27", "\nBest", "\nWorst", "\nScheduled runs"]
+        ["When to start", "Fri 11-20", "Thu 11-26", "Fri 11-27", "\nBest", "\nWorst", "\nScheduled runs"]
     {
         assert!(ran.stdout.contains(text), "{text:?} is missing: {}", ran.stdout);
     }

@@ -60,7 +60,7 @@ fn only_what_is_supported_is_listed_and_what_is_not_known_is_said() {
         .filter(|word| word.starts_with("1."))
         .collect();
     assert_eq!(listed, ["1.31", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37"], "{}", ran.stdout);
-    assert!(ran.stderr.contains("1.37: EKS' days are not known"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("1.37: EKS dates unknown"), "{}", ran.stderr);
     let all = calendar(&["--all"]);
     assert!(all.stdout.contains("1.10 ") && all.stdout.contains("over since 2020-05-12"), "{}", all.stdout);
 }
@@ -77,7 +77,7 @@ fn the_cluster_says_its_version_and_policy_itself() {
     let ran = calendar(&["--eks", &standard, "--fail-within", "30d", "-o", "json"]);
     assert_eq!((ran.code, &ran.json()["versions"][0]["forcedUpgrade"]), (Some(3), &"2026-12-02".into()));
     let none = scratch("no-cluster.json", r#"{"addons": []}"#);
-    assert!(calendar(&["--eks", &none]).usage_error().contains("is of no cluster"));
+    assert!(calendar(&["--eks", &none]).usage_error().contains("does not describe a cluster"));
 }
 
 #[test]
@@ -92,12 +92,12 @@ fn a_file_replaces_what_is_built_in() {
     assert!(!ran.stderr.contains("not known"), "{}", ran.stderr);
     let broken = scratch("cluster-versions-cut.json", "[{");
     let wrong = calendar(&["--calendar", &broken]).usage_error();
-    assert!(wrong.contains("cluster-versions-cut.json cannot be taken in"), "{wrong}");
+    assert!(wrong.contains("cluster-versions-cut.json cannot be loaded"), "{wrong}");
 }
 
 #[test]
 fn what_cannot_be_meant_is_a_usage_error() {
-    assert!(calendar(&["--of", "1.50"]).usage_error().contains("nothing is known of Kubernetes 1.50"));
+    assert!(calendar(&["--of", "1.50"]).usage_error().contains("unknown Kubernetes version 1.50"));
     assert!(calendar(&["--of", "1.33.4"]).usage_error().contains("EKS chooses the patch"));
     assert!(calendar(&["--fail-within", "soon"]).usage_error().contains("expected days or a duration"));
 }

@@ -171,7 +171,7 @@ fn every_form_names_every_step() {
 #[test]
 fn what_cannot_be_meant_is_a_usage_error() {
     let error = |words: &[&str]| plan(words).usage_error();
-    assert!(error(&["--to", "1.36"]).contains("neither a snapshot of a cluster nor what EKS says"));
+    assert!(error(&["--to", "1.36"]).contains("neither a snapshot nor EKS output (--eks) given"));
     assert!(
         error(&[CLUSTER, "--to", "1.32", "--no-rehearsal"])
             .contains("a control plane is not upgraded backwards")
@@ -180,5 +180,5 @@ fn what_cannot_be_meant_is_a_usage_error() {
     assert!(error(&[CLUSTER, "--to", "newest"]).contains("expected a minor version such as 1.36"));
     assert!(error(&[CLUSTER, "--to", "1.36", "--kubelet", "web"]).contains("expected GROUP=FILE"));
     let other = scratch("upgrade/other.json", r#"{"clusters": []}"#);
-    assert!(error(&[CLUSTER, "--to", "1.36", "--eks", &other]).contains("other.json cannot be taken in"));
+    assert!(error(&[CLUSTER, "--to", "1.36", "--eks", &other]).contains("other.json cannot be loaded"));
 }

@@ -86,11 +86,11 @@ fn what_does_not_go_together_is_a_usage_error() {
         );
     }
     let stray = replank(&["rehearse", CLUSTER, "--bake", "1d"]).usage_error();
-    assert!(stray.contains("--bake is of an upgrade"), "{stray}");
+    assert!(stray.contains("--bake requires --upgrade-to"), "{stray}");
     assert!(
-        replank(&["rehearse", "--upgrade-to", "1.34"]).usage_error().contains("no snapshot of a cluster")
+        replank(&["rehearse", "--upgrade-to", "1.34"]).usage_error().contains("no snapshot to rehearse on")
     );
-    assert!(upgrade(&["1.34", "-o", "markdown"]).usage_error().contains("a change request is of one roll"));
+    assert!(upgrade(&["1.34", "-o", "markdown"]).usage_error().contains("a change request covers one roll"));
 }
 
 /// A cluster of 1.15 on its way to 1.18, with such manifests and user data.

@@ -30,8 +30,8 @@ const MASTER: &str = "node-role.kubernetes.io/master";
 
 /// Agents that belong on every node, with what a node lacks without them, and how EKS is told to let them tolerate everything.
 const AGENTS: [(&str, &str, Option<Managed>); 4] = [
-    ("aws-node", "pods get no addresses", Some(Managed { name: "vpc-cni", below: "" })),
-    ("kube-proxy", "services cannot be reached", Some(Managed { name: "kube-proxy", below: "" })),
+    ("aws-node", "pods get no IP addresses", Some(Managed { name: "vpc-cni", below: "" })),
+    ("kube-proxy", "Services are unreachable", Some(Managed { name: "kube-proxy", below: "" })),
     (
         "ebs-csi-node",
         "EBS volumes cannot be mounted",
@@ -101,15 +101,15 @@ fn one_home(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> Opti
     let remedy = match second_home(survey, engine, subject, &avoid) {
         Some((change, more)) => {
             let values = patch(subject, &change.to_json());
-            format!("for example, so that it can land in {}, too:\n{values}", ground.places(&more))
+            format!("for example, so that it can also be scheduled in {}:\n{values}", ground.places(&more))
         }
-        None => "have a second group of on-demand nodes that takes it".to_owned(),
+        None => "add a second group of on-demand nodes that it fits on".to_owned(),
     };
     Some(finding(
         subject,
         if nodes < 2 { Severity::Warning } else { Severity::Info },
         format!(
-            "can land in group {group} ({}) only{why}; while that group is full, rolled or gone it has no place: {}",
+            "can land in group {group} ({}) only{why}; while that group is full, rolling or gone, it is unschedulable: {}",
             counted(nodes, "node"),
             refusals(ground, subject, &others)
         ),
@@ -140,8 +140,7 @@ fn pool(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> Option<F
             subject,
             Severity::Info,
             format!(
-                "{} of {} of {} are elsewhere, though there are nodes for add-ons, {} with the taint {}: it tolerates the taint \
-                 and nothing in its spec asks for these nodes",
+                "{} of {} of {} run elsewhere, although there are nodes for add-ons, {} with the taint {}: it tolerates the taint, but nothing in its spec selects these nodes",
                 sits,
                 pods(subject.nodes().count()),
                 name(subject),
@@ -191,7 +190,7 @@ fn master(survey: &Survey<'_>, subject: &Subject) -> Option<Finding> {
         subject,
         Severity::Warning,
         format!(
-            "{} tolerates {MASTER}, a taint that control plane nodes have not had since 1.25: theirs is {CONTROL_PLANE}",
+            "{} tolerates {MASTER}, a taint that control plane nodes no longer have since 1.25: they have {CONTROL_PLANE}",
             name(subject)
         ),
         patch(subject, &change.to_json()),
@@ -270,8 +269,7 @@ fn startup(survey: &Survey<'_>) -> Vec<Finding> {
             severity: Severity::Warning,
             object: super::super::rule::ObjectName::new("Taint", replank_model::object::meta::Key::cluster(key)),
             reason: format!(
-                "{} that are Ready still have the startup taint, {without} of them without a Ready pod of {agent}, which takes it off; \
-                 the first is {}",
+                "{} that are Ready still have the startup taint, {without} of them without a Ready pod of {agent}, which removes it; the first is {}",
                 counted(nodes.len(), "node"),
                 first.meta.name
             ),
@@ -311,13 +309,13 @@ mod tests {
             found(Rule::AddonPlacement, objects()),
             [
                 "info addon-placement Deployment shop/coredns: can land in group infra (2 nodes) only, the only group without a \
-                 taint; while that group is full, rolled or gone it has no place: master (taint role=master:NoSchedule)"
+                 taint; while that group is full, rolling or gone, it is unschedulable: master (taint role=master:NoSchedule)"
             ]
         );
         let remedy = remedies(Rule::AddonPlacement, objects()).remove(0);
         assert!(
             remedy.starts_with(
-                "for example, so that it can land in group master (1 node), too:\naws eks update-addon"
+                "for example, so that it can also be scheduled in group master (1 node):\naws eks update-addon"
             ),
             "{remedy}"
         );
@@ -338,9 +336,7 @@ mod tests {
         assert_eq!(
             found(Rule::AddonPlacement, strays.clone()),
             [
-                "info addon-placement Deployment shop/coredns: 1 of 2 pods of CoreDNS are elsewhere, though there are nodes for \
-                 add-ons, group system (1 node) with the taint CriticalAddonsOnly=true:NoSchedule: it tolerates the taint and nothing in \
-                 its spec asks for these nodes"
+                "info addon-placement Deployment shop/coredns: 1 of 2 pods of CoreDNS run elsewhere, although there are nodes for add-ons, group system (1 node) with the taint CriticalAddonsOnly=true:NoSchedule: it tolerates the taint, but nothing in its spec selects these nodes"
             ]
         );
         assert!(
@@ -400,7 +396,7 @@ mod tests {
         let former = json!([{"key": MASTER, "operator": "Exists", "effect": "NoSchedule"}]);
         let with = |nodes: Vec<Value>| {
             let found = found(Rule::AddonPlacement, [nodes, coredns(&["n", "n"], &former)].concat());
-            found.iter().filter(|one| one.contains("have not had since 1.25")).count()
+            found.iter().filter(|one| one.contains("no longer have since 1.25")).count()
         };
         assert_eq!(with(vec![node("n", "web", "a"), control]), 1);
         assert_eq!(with(vec![node("n", "web", "a")]), 0);

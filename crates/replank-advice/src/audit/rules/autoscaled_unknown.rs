@@ -30,13 +30,11 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
         severity: Severity::Info,
         object,
         reason: if groups.is_empty() {
-            "cluster-autoscaler runs, and neither its arguments (--nodes) nor the ConfigMap cluster-autoscaler-status tell which \
-             groups it scales: what is on autoscaled nodes was not looked at"
+            "cluster-autoscaler is running, but neither its arguments (--nodes) nor the ConfigMap cluster-autoscaler-status name the groups it scales: workloads on autoscaled nodes were not checked"
                 .to_owned()
         } else {
             format!(
-                "cluster-autoscaler scales {}{more}, and by its name none of them is a group of these nodes: what is on autoscaled \
-                 nodes was not looked at",
+                "cluster-autoscaler scales {}{more}, but none of these names matches a group of the nodes: workloads on autoscaled nodes were not checked",
                 named.join(", ")
             )
         },
@@ -47,7 +45,7 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
                 key.namespace
             )
         } else {
-            "name the groups of nodes that it scales: --autoscaled GROUP; --group-label names the label that tells groups".to_owned()
+            "name the node groups that it scales with --autoscaled GROUP, and the label that identifies groups with --group-label".to_owned()
         },
     }]
 }
@@ -78,7 +76,7 @@ mod tests {
         assert_eq!(with(&["--nodes=1:3:web", "--nodes=0:3:gpu"]), [""; 0], "a group may have no nodes");
         let other = with(&["--nodes=1:5:prod-workers-asg"]);
         assert!(
-            other.len() == 1 && other[0].contains("scales prod-workers-asg, and by its name none"),
+            other.len() == 1 && other[0].contains("scales prod-workers-asg, but none of these names"),
             "{other:?}"
         );
     }

@@ -57,7 +57,7 @@ impl Exposed<'_> {
         };
         if self.sits == 0 {
             return format!(
-                "{who}: not on {nodes} now, but can land there when it is placed again, in {}",
+                "{who}: not on {nodes} now, but can be scheduled there when it is recreated, in {}",
                 survey.ground.places(&self.can)
             );
         }
@@ -71,9 +71,9 @@ impl Exposed<'_> {
             .collect();
         let places: Vec<String> = places.into_iter().collect();
         let count = match (self.placed, self.sits) {
-            (1, _) => "it sits".to_owned(),
-            (placed, sits) if placed == sits => "all of them sit".to_owned(),
-            (placed, sits) => format!("{sits} of {placed} sit"),
+            (1, _) => "it runs".to_owned(),
+            (placed, sits) if placed == sits => "all of them run".to_owned(),
+            (placed, sits) => format!("{sits} of {placed} run"),
         };
         format!("{who}: {count} on {nodes} now, {}", places.join(", "))
     }
@@ -92,18 +92,21 @@ impl Exposed<'_> {
             let untainted: BTreeSet<KindId> = untainted.map(|(id, _)| id).collect();
             let only_untainted = !untainted.is_empty() && untainted.is_subset(&self.bad);
             let open = if only_untainted { "these are the only nodes without a taint; " } else { "" };
-            return format!("{open}no other node takes it: {}", refusals(ground, self.subject, &others));
+            return format!("{open}it fits on no other node: {}", refusals(ground, self.subject, &others));
         }
         let wishes: BTreeSet<String> = self.can.iter().flat_map(|id| self.wishes(ground, *id)).collect();
         if !wishes.is_empty() {
             let wishes: Vec<String> = wishes.into_iter().collect();
-            return format!("the taint {} is a wish and keeps no pod off", wishes.join(", "));
+            return format!(
+                "the taint {} is only a preference (PreferNoSchedule) and excludes no pod",
+                wishes.join(", ")
+            );
         }
         if good.is_empty() {
-            return "where it is it could not be placed again".to_owned();
+            return "it could not be scheduled again where it is".to_owned();
         }
         format!(
-            "nothing in its spec asks for the {} that would take it, too",
+            "nothing in its spec selects the {} that it also fits on",
             counted(ground.nodes_of(&good), "other node")
         )
     }

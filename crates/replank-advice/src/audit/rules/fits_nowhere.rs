@@ -32,9 +32,9 @@ pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
         let who = match (running.len(), waiting.len()) {
             (0, 0) => "the next run".to_owned(),
             (0, waiting) => format!("{}, Pending", pods(waiting)),
-            (running, 0) => format!("{} that could not be placed again", pods(running)),
+            (running, 0) => format!("{} that could not be scheduled again", pods(running)),
             (running, waiting) => {
-                format!("{} Pending and {running} that could not be placed again", pods(waiting))
+                format!("{} Pending and {running} that could not be scheduled again", pods(waiting))
             }
         };
         let change = keep_off(survey, engine, subject, &BTreeSet::new());
@@ -42,7 +42,7 @@ pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
             rule: Rule::FitsNowhere,
             severity: if subject.pods.is_empty() { Severity::Warning } else { Severity::Blocking },
             object: subject.name.clone(),
-            reason: format!("{who}: even empty nodes do not take it: {}", objections(survey, sample)),
+            reason: format!("{who}: it does not fit even on empty nodes: {}", objections(survey, sample)),
             remedy: cause(subject, sample)
                 .or_else(|| change.map(|change| patch(subject, &change.to_json())))
                 .unwrap_or_else(|| sizes(survey, subject)),
@@ -89,7 +89,7 @@ fn remedy_of(subject: &Subject, reason: &Reason) -> Option<String> {
     let namespace = subject.namespace();
     let remedy = match reason {
         Reason::ClaimNotFound(claim) | Reason::ClaimLookUp { claim, .. } => format!(
-            "make the claim {namespace}/{claim}, or correct its name in the pod template: kubectl -n {namespace} get pvc"
+            "create the claim {namespace}/{claim}, or correct its name in the pod template: kubectl -n {namespace} get pvc"
         ),
         Reason::EphemeralClaimMissing(claim) | Reason::ClaimOfAnother { claim, .. } => {
             format!(
@@ -115,10 +115,12 @@ fn remedy_of(subject: &Subject, reason: &Reason) -> Option<String> {
             )
         }
         Reason::StorageClassNotFound(class) => {
-            format!("make the storage class {class}, or name another in the claim: kubectl get storageclass")
+            format!(
+                "create the storage class {class}, or name another in the claim: kubectl get storageclass"
+            )
         }
         Reason::NoBindingMode(class) => {
-            format!("make the storage class {class} anew, with volumeBindingMode: WaitForFirstConsumer")
+            format!("recreate the storage class {class} with volumeBindingMode: WaitForFirstConsumer")
         }
         Reason::NoVolumeToBind | Reason::NotEnoughStorage => {
             format!(
@@ -169,17 +171,17 @@ fn sizes(survey: &Survey<'_>, subject: &Subject) -> String {
         let given = survey.ground.kinds().filter_map(|(_, kind)| kind.sample.status.allocatable.get(name));
         let most = given.max();
         match most {
-            None => lines.push(format!("{name}: {wanted} wanted, and no node has any")),
+            None => lines.push(format!("{name}: {wanted} requested, and no node has any")),
             Some(most) if most < wanted => {
                 let most = if &**name == MEMORY { gibibytes(most) } else { most.to_string() };
-                lines.push(format!("{name}: {wanted} wanted, {most} on the largest node"));
+                lines.push(format!("{name}: {wanted} requested, {most} on the largest node"));
             }
             Some(_) => {}
         }
     }
-    let what = "ask for less, or add nodes that have it";
+    let what = "request less, or add nodes that have it";
     if lines.is_empty() {
-        "make its selectors, tolerations and requests fit one group of nodes".to_owned()
+        "make its selectors, tolerations and requests fit one node group".to_owned()
     } else {
         format!("{}: {what}", lines.join("; "))
     }
@@ -202,12 +204,12 @@ mod tests {
         assert_eq!(
             found(Rule::FitsNowhere, big()),
             [
-                "blocking fits-nowhere Deployment shop/big: 1 pod, Pending: even empty nodes do not take it: 1 Insufficient cpu"
+                "blocking fits-nowhere Deployment shop/big: 1 pod, Pending: it does not fit even on empty nodes: 1 Insufficient cpu"
             ]
         );
         assert_eq!(
             remedies(Rule::FitsNowhere, big()),
-            ["cpu: 5 wanted, 4 on the largest node: ask for less, or add nodes that have it"]
+            ["cpu: 5 requested, 4 on the largest node: request less, or add nodes that have it"]
         );
         let full = [
             vec![node("n", "web", "a")],

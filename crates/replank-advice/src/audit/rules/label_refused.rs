@@ -99,17 +99,17 @@ fn finding(survey: &Survey<'_>, key: &str, found: &Use<'_>) -> Finding {
         (labelled, tainted) => format!("a label of {} and a taint of {tainted}", counted(labelled, "node")),
     };
     let refusal = if found.labelled.is_empty() {
-        "the API of EKS managed node groups refuses such a taint"
+        "the API of EKS managed node groups rejects such a taint"
     } else {
-        "kubelets refuse to set such a label since 1.16, and the API of EKS managed node groups refuses it as label and taint"
+        "kubelets since 1.16 refuse to set such a label, and the API of EKS managed node groups rejects it as label and taint"
     };
     let named: Vec<String> = users.iter().take(NAMED_MAX).map(|subject| subject.name.to_string()).collect();
     let more = users.len().saturating_sub(NAMED_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let consequence = match users.len() {
-        0 => "no workload asks for it".to_owned(),
+        0 => "no workload uses it".to_owned(),
         count => format!(
-            "a node that is made anew lacks it until somebody sets it, and {} cannot land there: {}{more}",
+            "a new node lacks it until it is set by hand, and {} cannot be scheduled there: {}{more}",
             counted(count, "workload"),
             named.join(", ")
         ),
@@ -129,13 +129,12 @@ fn remedy(key: &str, found: &Use<'_>, is_asked_for: bool) -> String {
     let name = own_name(key);
     if !is_asked_for && found.taints.is_empty() {
         return format!(
-            "nothing depends on it: let whatever sets it do so on, or kubectl label nodes --all {key}-   # and use {name} in the \
+            "nothing depends on it: leave it as it is, or kubectl label nodes --all {key}-   # and use {name} in the \
              group's own labels"
         );
     }
     let mut lines = vec![format!(
-        "use a name of your own, such as {name}, which a launch template or managed group can set (example.com stands for a domain of \
-         yours). Without a gap:"
+        "use a name of your own, such as {name}, which a launch template or managed group can set (example.com stands for your own domain). To avoid a gap:"
     )];
     // Nodes are named by the old label where they have it, else by hand.
     let nodes = |value: &str| match found.values.contains(value) {
@@ -143,25 +142,27 @@ fn remedy(key: &str, found: &Use<'_>, is_asked_for: bool) -> String {
         false => "NODE…".to_owned(),
     };
     if !found.labelled.is_empty() {
-        lines.push("1. put the label beside the old one, here and in each group's labels:".to_owned());
+        lines.push("1. add the new label next to the old one, here and in each group's labels:".to_owned());
         let values = found.values.iter();
         lines.extend(values.map(|value| format!("kubectl label nodes -l {key}={value} {name}={value}")));
     }
     if found.taints.is_empty() {
-        lines.push(format!("2. let every workload select by {name} instead of {key}"));
-        lines.push("3. when they are rolled out, take the old one off:".to_owned());
+        lines.push(format!("2. change every workload to select {name} instead of {key}"));
+        lines.push("3. when the workloads are rolled out, remove the old label:".to_owned());
     } else {
         // All of them: a step that is left out is a gap.
         let taints = || found.taints.iter();
-        lines.push(format!("2. let every workload tolerate {name} beside {key}, and select by {name}"));
+        lines.push(format!(
+            "2. change every workload to tolerate {name} as well as {key}, and to select {name}"
+        ));
         lines.push(
-            "3. when they are rolled out, put the taint beside the old one, here and in each group's taints:"
+            "3. when the workloads are rolled out, add the new taint next to the old one, here and in each group's taints:"
                 .to_owned(),
         );
         lines.extend(taints().map(|(value, effect)| {
             format!("kubectl taint nodes {} {}:{effect}", nodes(value), with_value(&name, value))
         }));
-        lines.push("4. take the old ones off, and then the old tolerations:".to_owned());
+        lines.push("4. remove the old label and taint, and then the old tolerations:".to_owned());
         lines.extend(taints().map(|(value, effect)| {
             format!("kubectl taint nodes {} {}:{effect}-", nodes(value), with_value(key, value))
         }));
@@ -250,16 +251,14 @@ mod tests {
         assert_eq!(
             found(Rule::LabelRefused, objects()),
             [
-                "warning label-refused Label kubernetes.io/role: a label of 2 nodes and a taint of 1; kubelets refuse to set such a label \
-                 since 1.16, and the API of EKS managed node groups refuses it as label and taint; a node that is made anew lacks it until \
-                 somebody sets it, and 1 workload cannot land there: Deployment shop/lead"
+                "warning label-refused Label kubernetes.io/role: a label of 2 nodes and a taint of 1; kubelets since 1.16 refuse to set such a label, and the API of EKS managed node groups rejects it as label and taint; a new node lacks it until it is set by hand, and 1 workload cannot be scheduled there: Deployment shop/lead"
             ]
         );
         let remedy = remedies(Rule::LabelRefused, objects()).remove(0);
         let at = |text: &str| remedy.find(text).unwrap_or_else(|| panic!("{text} in {remedy}"));
         let order = [
             at("kubectl label nodes -l kubernetes.io/role=master example.com/role=master"),
-            at("2. let every workload tolerate"),
+            at("2. change every workload to tolerate"),
             at("kubectl taint nodes -l kubernetes.io/role=master example.com/role=master:NoSchedule"),
             at("kubectl taint nodes -l kubernetes.io/role=master kubernetes.io/role=master:NoSchedule-"),
             at("kubectl label nodes --all kubernetes.io/role-"),

@@ -61,21 +61,21 @@ fn finding(survey: &Survey<'_>, subject: &Subject, key: &Text, is_per_revision: 
         return None;
     }
     let mut reason = format!(
-        "{} must be on different {place}s, and {} will do",
+        "{} must be on different {place}s, and only {} are eligible",
         counted(subject.replicas, "replica"),
         counted(domains, place)
     );
     if domains == subject.replicas {
-        reason.push_str(&format!(": while one {place} is away, one replica is Pending"));
+        reason.push_str(&format!(": while one {place} is unavailable, one replica is Pending"));
     } else if domains < subject.replicas {
         reason.push_str(&format!(": {} Pending", counted(subject.replicas - domains, "replica")));
     }
     if let Some(most) = most.filter(|most| *most > domains) {
-        reason.push_str(&format!("; its autoscaler may ask for {most}"));
+        reason.push_str(&format!("; its autoscaler may request {most}"));
     }
     if is_stuck {
         reason.push_str(
-            "; a rolling update cannot begin: maxUnavailable comes to 0, and the pod more that maxSurge allows has no place",
+            "; a rolling update cannot start: maxUnavailable resolves to 0, and the extra pod that maxSurge allows is unschedulable",
         );
     }
     let is_warning = is_stuck || domains < subject.replicas;
@@ -89,11 +89,10 @@ fn finding(survey: &Survey<'_>, subject: &Subject, key: &Text, is_per_revision: 
     } else if let Some(remedy) = of_volumes(survey, subject, key, &mut reason) {
         remedy
     } else if &**key == LABEL_HOSTNAME {
-        "have a node more that takes it than replicas, and roll these nodes with surge".to_owned()
+        "keep one more eligible node than replicas, and roll these nodes with surge".to_owned()
     } else {
         format!(
-            "keep it if a {place} must never hold two; else prefer it (preferredDuringSchedulingIgnoredDuringExecution), or spread \
-             with maxSkew: 1"
+            "keep the rule if a {place} must never run two; otherwise make it preferred (preferredDuringSchedulingIgnoredDuringExecution), or use a topology spread with maxSkew: 1"
         )
     };
     Some(Finding {
@@ -114,11 +113,9 @@ fn of_volumes(survey: &Survey<'_>, subject: &Subject, key: &Text, reason: &mut S
         left.contains(&LeftOut::Claim) || left.contains(&LeftOut::Volume)
     };
     if subject.samples.iter().any(is_unknown) {
-        reason.push_str("; where its volumes can be reached is not in the snapshot");
+        reason.push_str("; the snapshot does not show where its volumes can be attached");
         return Some(format!(
-            "if its volumes are bound to zones, as EBS volumes are, keep a node that takes it in each of these zones: a replica whose \
-             zone is lost waits for it; only if not, and a {place} may hold two, prefer the anti-affinity \
-             (preferredDuringSchedulingIgnoredDuringExecution)"
+            "if its volumes are bound to zones, as EBS volumes are, keep an eligible node in each of these zones: a replica waits for its zone. Otherwise, if a {place} may run two, make the anti-affinity preferred (preferredDuringSchedulingIgnoredDuringExecution)"
         ));
     }
     let by_volume = |answer: &Answer| match answer {
@@ -139,11 +136,10 @@ fn of_volumes(survey: &Survey<'_>, subject: &Subject, key: &Text, reason: &mut S
     let who =
         if held == subject.samples.len() { "each replica".to_owned() } else { format!("{held} of them") };
     reason.push_str(&format!(
-        "; the volumes of {who} can be reached from one zone only, whatever its affinity says"
+        "; the volumes of {who} can be attached in one zone only, regardless of its affinity"
     ));
     Some(
-        "keep a node that takes it in each of these zones, with room for a replica: one whose zone is lost waits for it, since its \
-         volume cannot be reached from another. A weaker anti-affinity or a spread does not change that"
+        "keep an eligible node with room for a replica in each of these zones: a replica waits for its zone, because its volume cannot be attached in another. A weaker anti-affinity or a topology spread does not change that"
             .to_owned(),
     )
 }
@@ -217,8 +213,7 @@ mod tests {
         assert_eq!(
             found(Rule::NoSpareDomain, with(&["a", "b"], &["n", "m"], &careful)),
             [
-                "info no-spare-domain Deployment shop/web: 2 replicas must be on different zones, and 2 zones will do: while one zone is \
-                 away, one replica is Pending"
+                "info no-spare-domain Deployment shop/web: 2 replicas must be on different zones, and only 2 zones are eligible: while one zone is unavailable, one replica is Pending"
             ]
         );
         assert_eq!(found(Rule::NoSpareDomain, with(&["a", "b", "c"], &["n", "m"], &careful)), [""; 0]);
@@ -250,12 +245,12 @@ mod tests {
         let told = found(Rule::NoSpareDomain, objects.clone());
         assert!(
             told[0].ends_with(
-                "the volumes of each replica can be reached from one zone only, whatever its affinity says"
+                "the volumes of each replica can be attached in one zone only, regardless of its affinity"
             ),
             "{told:?}"
         );
         let remedy = remedies(Rule::NoSpareDomain, objects).remove(0);
-        assert!(remedy.starts_with("keep a node that takes it in each of these zones"), "{remedy}");
+        assert!(remedy.starts_with("keep an eligible node with room"), "{remedy}");
     }
 
     #[test]
@@ -265,7 +260,7 @@ mod tests {
         assert!(
             told.len() == 1
                 && told[0].starts_with("warning")
-                && told[0].contains("a rolling update cannot begin"),
+                && told[0].contains("a rolling update cannot start"),
             "{told:?}"
         );
         assert!(remedies(Rule::NoSpareDomain, objects())[0].contains(r#"{"maxSurge":0,"maxUnavailable":1}"#));

@@ -42,7 +42,7 @@ fn finding(survey: &Survey<'_>, left: LeftOut, users: &BTreeSet<&ObjectName>) ->
         LeftOut::Namespace => (
             "namespaces",
             false,
-            "required pod affinity over namespaces of",
+            "required pod affinity with namespace selectors of",
             "kubectl get namespaces -o yaml   # add them to the snapshot",
         ),
         LeftOut::ResourceClaim => (
@@ -65,7 +65,7 @@ fn finding(survey: &Survey<'_>, left: LeftOut, users: &BTreeSet<&ObjectName>) ->
         severity: Severity::Info,
         object: ObjectName::new("Snapshot", Key::cluster(kind)),
         reason: format!(
-            "{why}: {what} {} were not looked at: {}{more}",
+            "{why}: {what} {} were not checked: {}{more}",
             counted(users.len(), "workload"),
             named.join(", ")
         ),
@@ -102,7 +102,7 @@ mod tests {
             found(Rule::NotInSnapshot, objects.clone()),
             [
                 "info not-in-snapshot Snapshot persistentvolumeclaims: persistentvolumeclaims are not in the snapshot: the volumes of \
-                 2 workloads were not looked at: Deployment shop/db, Deployment shop/log"
+                 2 workloads were not checked: Deployment shop/db, Deployment shop/log"
             ]
         );
         assert_eq!(found(Rule::FitsNowhere, objects), [""; 0]);
@@ -119,13 +119,13 @@ mod tests {
         assert_eq!(
             found(Rule::FitsNowhere, objects("")),
             [
-                "blocking fits-nowhere Deployment shop/db: 1 pod, Pending: even empty nodes do not take it: 1 persistentvolumeclaim \
+                "blocking fits-nowhere Deployment shop/db: 1 pod, Pending: it does not fit even on empty nodes: 1 persistentvolumeclaim \
                  \"data\" not found"
             ]
         );
         assert_eq!(
             remedies(Rule::FitsNowhere, objects("")),
-            ["make the claim shop/data, or correct its name in the pod template: kubectl -n shop get pvc"]
+            ["create the claim shop/data, or correct its name in the pod template: kubectl -n shop get pvc"]
         );
         assert_eq!(found(Rule::NotInSnapshot, objects("")), [""; 0]);
     }

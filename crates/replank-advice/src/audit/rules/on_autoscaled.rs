@@ -41,7 +41,7 @@ fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Findi
         severity: if is_warning { Severity::Warning } else { Severity::Info },
         object: subject.name.clone(),
         reason: format!(
-            "{}; {} evicts it when the node is little used, and no budget or annotation holds it",
+            "{}; {} evicts it when the node is underused, and no budget or annotation prevents that",
             one.told(survey, "autoscaled nodes"),
             scalers.join(" or ")
         ),
@@ -106,8 +106,8 @@ mod tests {
         assert_eq!(
             with(&json!({}), vec![]),
             [
-                "warning on-autoscaled Deployment shop/cart: 1 replica: it sits on autoscaled nodes now, in group web; an \
-                 autoscaler evicts it when the node is little used, and no budget or annotation holds it"
+                "warning on-autoscaled Deployment shop/cart: 1 replica: it runs on autoscaled nodes now, in group web; an \
+                 autoscaler evicts it when the node is underused, and no budget or annotation prevents that"
             ]
         );
         let held = json!({"metadata": {"annotations": {SAFE_TO_EVICT: "false"}}});

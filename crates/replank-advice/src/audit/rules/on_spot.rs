@@ -10,8 +10,7 @@ use super::super::rule::{Finding, Rule, Severity};
 use super::super::survey::Survey;
 use super::exposed::{Exposed, exposed};
 
-const NO_OTHER: &str = "no on-demand node of this cluster could take it: add a group of on-demand nodes without a taint, or with \
-                        one that it tolerates";
+const NO_OTHER: &str = "it fits on no on-demand node of this cluster: add a group of on-demand nodes without a taint, or with one that it tolerates";
 
 pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
     let found = exposed(survey, NodeKind::is_spot);
@@ -28,13 +27,13 @@ fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Findi
                 subject.namespace(),
                 workload.argument()
             ),
-            Some(_) | None => "take the selector for spot out of its pod template".to_owned(),
+            Some(_) | None => "remove the selector for spot from its pod template".to_owned(),
         };
         return Finding {
             rule: Rule::OnSpot,
             severity: Severity::Info,
             object: subject.name.clone(),
-            reason: format!("{told}; it asks for spot itself"),
+            reason: format!("{told}; it selects spot itself"),
             remedy,
         };
     }
@@ -85,8 +84,8 @@ mod tests {
         assert_eq!(
             found(Rule::OnSpot, objects()),
             [
-                "warning on-spot Deployment shop/cart: 1 replica: it sits on spot nodes now, in group cheap; nothing in its \
-                 spec asks for the 1 other node that would take it, too"
+                "warning on-spot Deployment shop/cart: 1 replica: it runs on spot nodes now, in group cheap; nothing in its \
+                 spec selects the 1 other node that it also fits on"
             ]
         );
         assert_eq!(
@@ -147,8 +146,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "info on-spot Deployment shop/cart: 1 replica: not on spot nodes now, but can land there when it is placed again, in \
-                 group cheap (1 node); the taint lifecycle=spot:PreferNoSchedule is a wish and keeps no pod off"
+                "info on-spot Deployment shop/cart: 1 replica: not on spot nodes now, but can be scheduled there when it is recreated, in \
+                 group cheap (1 node); the taint lifecycle=spot:PreferNoSchedule is only a preference (PreferNoSchedule) and excludes no pod"
             ]
         );
     }
@@ -167,8 +166,8 @@ mod tests {
         assert_eq!(
             found(Rule::OnSpot, objects.clone()),
             [
-                "warning on-spot Deployment kube-system/coredns: an add-on with 2 replicas: all of them sit on spot nodes now, in \
-                 group cheap; these are the only nodes without a taint; no other node takes it: master (taint role=master:NoSchedule)"
+                "warning on-spot Deployment kube-system/coredns: an add-on with 2 replicas: all of them run on spot nodes now, in \
+                 group cheap; these are the only nodes without a taint; it fits on no other node: master (taint role=master:NoSchedule)"
             ]
         );
         let remedy = remedies(Rule::OnSpot, objects).remove(0);
@@ -190,7 +189,7 @@ mod tests {
         let nodes = vec![node("n", "web", "a"), spot("s", "cheap", "a")];
         let found = found(Rule::OnSpot, [nodes, service("cart", &["s"], &asks)].concat());
         assert!(
-            found.len() == 1 && found[0].starts_with("info") && found[0].ends_with("it asks for spot itself"),
+            found.len() == 1 && found[0].starts_with("info") && found[0].ends_with("it selects spot itself"),
             "{found:?}"
         );
     }

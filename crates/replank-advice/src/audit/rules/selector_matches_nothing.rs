@@ -49,9 +49,9 @@ fn with_provisioner(found: Finding, provisioner: Provisioner) -> Finding {
     match provisioner {
         Provisioner::Pool(pool) => Finding {
             severity: Severity::Info,
-            reason: format!("{}; Karpenter's node pool {pool} may make such a node", found.reason),
+            reason: format!("{}; Karpenter's node pool {pool} may create such a node", found.reason),
             remedy: format!(
-                "nothing, if the pool may still grow: kubectl get nodepool {pool} -o yaml   # spec.limits, status"
+                "nothing to do if the pool may still grow: kubectl get nodepool {pool} -o yaml   # spec.limits, status"
             ),
             ..found
         },
@@ -92,7 +92,7 @@ fn of_spec(survey: &Survey<'_>, subject: &Subject, pod: &Pod) -> Vec<Finding> {
             severity: severity(subject),
             object: subject.name.clone(),
             reason: format!(
-                "{}: there are nodes with each of {}, and none with all of them",
+                "{}: some nodes have each of {}, but no node has all of them",
                 who(subject),
                 all.join(", ")
             ),
@@ -158,7 +158,7 @@ fn guess_of_term(
             let all: Vec<String> = term.match_expressions.iter().map(requirement_text).collect();
             let fields = term.match_fields.iter().map(requirement_text);
             let all: Vec<String> = all.into_iter().chain(fields).collect();
-            Guess { told: format!("no node meets all of {}", all.join(", ")), meant: None }
+            Guess { told: format!("no node matches all of {}", all.join(", ")), meant: None }
         }
     }
 }
@@ -193,7 +193,7 @@ fn who(subject: &Subject) -> String {
     }
     let waiting = subject.pods.iter().filter(|pod| pod.node.is_none()).count();
     match waiting {
-        0 => format!("{} that could not be placed again", pods(subject.pods.len())),
+        0 => format!("{} that could not be scheduled again", pods(subject.pods.len())),
         waiting => format!("{} Pending", pods(waiting)),
     }
 }
@@ -206,7 +206,7 @@ fn edit(subject: &Subject) -> String {
             workload.argument()
         ),
         None => {
-            "make the pod again with a selector that nodes meet: kubectl get nodes --show-labels".to_owned()
+            "recreate the pod with a selector that matches nodes: kubectl get nodes --show-labels".to_owned()
         }
     }
 }
@@ -259,7 +259,7 @@ impl Guess {
             .flat_map(|(_, kind)| kind.sample.meta.labels.iter().map(|(key, _)| key))
             .collect();
         if keys.contains(&**key) {
-            return Self { told: format!("no value of {key} will do"), meant: None };
+            return Self { told: format!("no value of {key} matches"), meant: None };
         }
         match nearest(key, keys) {
             Some(near) => Self {
@@ -334,7 +334,7 @@ mod tests {
         );
         assert!(remedies(Rule::SelectorMatchesNothing, key)[0].contains(r#"{"roel":null,"role":"scaler"}"#));
         let both = with(&json!({"nodeSelector": {"role": "scaler", "topology.kubernetes.io/zone": "a"}}));
-        assert!(found(Rule::SelectorMatchesNothing, both)[0].contains("and none with all of them"));
+        assert!(found(Rule::SelectorMatchesNothing, both)[0].contains("but no node has all of them"));
     }
 
     #[test]
@@ -369,7 +369,10 @@ mod tests {
             found(Rule::SelectorMatchesNothing, objects).remove(0)
         };
         let made = with_pool(json!({"role": "gpu", "arch": "arm"}), json!([]));
-        assert!(made.starts_with("info ") && made.ends_with("node pool gpu may make such a node"), "{made}");
+        assert!(
+            made.starts_with("info ") && made.ends_with("node pool gpu may create such a node"),
+            "{made}"
+        );
         let taints = json!([{"key": "gpu", "effect": "NoSchedule"}]);
         for (selector, taints) in [
             (json!({"role": "gpu"}), taints),
@@ -387,7 +390,8 @@ mod tests {
         };
         for args in [&["--nodes=0:3:gpu"][..], &["--node-group-auto-discovery=asg:tag=x"]] {
             assert!(
-                scaler(args).starts_with("warning ") && scaler(args).contains("may make one from a group")
+                scaler(args).starts_with("warning ")
+                    && scaler(args).contains("may create one in a node group")
             );
         }
         assert!(

@@ -31,7 +31,7 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
             rule: Rule::SingleNodeFits,
             severity: if is_info { Severity::Info } else { Severity::Warning },
             object: subject.name.clone(),
-            reason: format!("only node {} can take it: {cause}", node.meta.name),
+            reason: format!("it fits on node {} only: {cause}", node.meta.name),
             remedy: remedy(subject, kind.group.as_ref(), &cause),
         });
     }
@@ -52,8 +52,8 @@ enum Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Selector => "its node selector and required affinity match no other",
-            Self::Volumes => "no other reaches its volumes",
+            Self::Selector => "its node selector and required affinity match no other node",
+            Self::Volumes => "its volumes can be attached to no other node",
             Self::Objections(told) => told,
         })
     }
@@ -76,10 +76,10 @@ fn remedy(subject: &Subject, group: Option<&GroupName>, cause: &Cause) -> String
             format!("kubectl label nodes NODE {}   # a second node that may take it", asked.join(" "))
         }
         (Cause::Selector | Cause::Objections(_), Some(group)) => {
-            format!("let group {group} have a second node, or let the pods use nodes of other groups")
+            format!("add a second node to group {group}, or allow the pods on nodes of other groups")
         }
         (Cause::Selector | Cause::Objections(_), None) => {
-            "let other nodes have what the pods ask for".to_owned()
+            "add what the pods request to other nodes".to_owned()
         }
     }
 }
@@ -130,8 +130,7 @@ mod tests {
         assert_eq!(
             found(Rule::SingleNodeFits, [nodes("slow"), service("db", &["n"], &fast)].concat()),
             [
-                "warning single-node-fits Deployment shop/db: only node n can take it: its node selector and required affinity match no \
-                 other"
+                "warning single-node-fits Deployment shop/db: it fits on node n only: its node selector and required affinity match no other node"
             ]
         );
         assert_eq!(

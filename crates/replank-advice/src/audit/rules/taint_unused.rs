@@ -35,7 +35,7 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
             severity: Severity::Warning,
             object: ObjectName::new("Taint", Key::cluster(taint_text(taint))),
             reason: format!(
-                "nothing but DaemonSets and pods that tolerate everything can use {}: {}",
+                "only DaemonSets and pods that tolerate everything can use {}: {}",
                 survey.ground.places(&kinds),
                 idle(survey, &kinds)
             ),
@@ -113,7 +113,7 @@ fn remedy(survey: &Survey<'_>, taint: &Taint, kinds: &BTreeSet<KindId>) -> Strin
     let mut lines = Vec::new();
     let near = misspelt(survey, taint);
     if !near.is_empty() {
-        lines.push(format!("correct the toleration of {}, which is near it; or", near.join(", ")));
+        lines.push(format!("correct the toleration of {}, which is similar; or", near.join(", ")));
     }
     lines.push("tolerate it in the workloads that these nodes are for:".to_owned());
     lines.push(yaml(&json!({"tolerations": [toleration_of(taint)]}), 1));
@@ -135,7 +135,7 @@ fn remedy(survey: &Survey<'_>, taint: &Taint, kinds: &BTreeSet<KindId>) -> Strin
         };
     }
     if !commands.is_empty() {
-        lines.push("or take the taint off:".to_owned());
+        lines.push("or remove the taint:".to_owned());
         lines.extend(commands);
     }
     lines.join("\n")
@@ -189,18 +189,17 @@ fn unreached(survey: &Survey<'_>, explained: &BTreeSet<KindId>) -> Vec<Finding> 
             by_taints.entry(taints).or_default().insert(id);
         }
     }
-    let finding = |(taints, kinds): (Vec<String>, BTreeSet<KindId>)| {
-        Finding {
+    let finding = |(taints, kinds): (Vec<String>, BTreeSet<KindId>)| Finding {
         rule: Rule::TaintUnused,
         severity: Severity::Info,
         object: ObjectName::new("Taint", Key::cluster(taints.join(","))),
         reason: format!(
-            "each taint is tolerated by some workload, and yet none can land on {}: {}",
+            "each taint is tolerated by some workload, but no workload can be scheduled on {}: {}",
             survey.ground.places(&kinds),
             idle(survey, &kinds)
         ),
-        remedy: "let the selectors and tolerations of one workload fit these nodes together, or take the nodes away".to_owned(),
-    }
+        remedy: "make the selectors and tolerations of one workload match these nodes, or remove the nodes"
+            .to_owned(),
     };
     by_taints.into_iter().map(finding).collect()
 }
@@ -226,8 +225,7 @@ mod tests {
 
     #[test]
     fn a_taint_that_only_a_daemon_set_tolerates_is_found_with_what_is_idle() {
-        let expected = "warning taint-unused Taint dedicated=gpu:NoSchedule: nothing but DaemonSets and pods that tolerate everything can use \
-                        group gpu (1 node): 1 node with 3.5 cpu and 15Gi of memory idle, of 4 and 16Gi";
+        let expected = "warning taint-unused Taint dedicated=gpu:NoSchedule: only DaemonSets and pods that tolerate everything can use group gpu (1 node): 1 node with 3.5 cpu and 15Gi of memory idle, of 4 and 16Gi";
         assert_eq!(found(Rule::TaintUnused, with(&json!([]), vec![])), [expected]);
         assert_eq!(found(Rule::TaintUnused, with(&json!([{"operator": "Exists"}]), vec![])), [expected]);
         let remedy =
@@ -276,7 +274,7 @@ mod tests {
         assert!(
             found.len() == 1
                 && found[0].starts_with("info")
-                && found[0].contains("and yet none can land on group gpu"),
+                && found[0].contains("but no workload can be scheduled on group gpu"),
             "{found:?}"
         );
     }

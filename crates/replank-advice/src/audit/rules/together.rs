@@ -81,7 +81,7 @@ fn in_one_zone(
     } else if is_held_by_volumes(subject) {
         (
             Severity::Info,
-            "its volumes are there, and no other zone reaches them".to_owned(),
+            "its volumes are there and cannot be attached in another zone".to_owned(),
             format!(
                 "kubectl -n {} get pvc   # only new volumes in other zones, filled from replicas or backups, change it",
                 subject.namespace()
@@ -91,8 +91,8 @@ fn in_one_zone(
         let places = survey.ground.places(&subject.lands());
         (
             Severity::Info,
-            format!("the nodes that take it, {places}, are all in that zone"),
-            "give that group subnets in other zones, or let its pods use a group that has them".to_owned(),
+            format!("the nodes it fits on, {places}, are all in that zone"),
+            "add subnets in other zones to that group, or allow its pods in a group that has them".to_owned(),
         )
     };
     Some(Finding {
@@ -133,15 +133,15 @@ fn kept_apart(subject: &Subject, key: &str) -> &'static str {
     let prefers =
         anti.is_some_and(|anti| anti.preferred.iter().any(|one| *one.pod_affinity_term.topology_key == *key));
     if is_hard {
-        "its own constraint forbids that for pods that are placed from now on"
+        "its own constraint prevents that for pods scheduled from now on"
     } else if !own.is_empty() {
-        "its own constraint is ScheduleAnyway, a wish that other scores outweigh"
+        "its own constraint is ScheduleAnyway, a preference that other scores outweigh"
     } else if prefers {
-        "its own anti-affinity is preferred only, a wish that other scores outweigh"
+        "its own anti-affinity is preferred only, and other scores outweigh it"
     } else if !constraints.is_empty() {
-        "its own constraints say nothing about it, and with them the scheduler's default does not apply"
+        "its own constraints do not cover it, and they disable the scheduler's default"
     } else {
-        "only the scheduler's default spread works against it, a wish that other scores outweigh"
+        "only the scheduler's default spread applies, a preference that other scores outweigh"
     }
 }
 
@@ -197,7 +197,7 @@ impl Anew {
         }
         let nodes = counted(nodes.len(), "node");
         let missing = if without > 0 { format!(", {without} of them nowhere") } else { String::new() };
-        format!("placed again now, they would be on {nodes} in {}{missing}", counted(zones.len(), "zone"))
+        format!("rescheduled now, they would be on {nodes} in {}{missing}", counted(zones.len(), "zone"))
     }
 }
 
@@ -218,8 +218,7 @@ mod tests {
         assert_eq!(
             found(Rule::OneNode, objects()),
             [
-                "warning one-node Deployment shop/web: all 2 replicas are on node n; only the scheduler's default spread works against \
-                 it, a wish that other scores outweigh; placed again now, they would be on 2 nodes in 2 zones"
+                "warning one-node Deployment shop/web: all 2 replicas are on node n; only the scheduler's default spread applies, a preference that other scores outweigh; rescheduled now, they would be on 2 nodes in 2 zones"
             ]
         );
         assert_eq!(found(Rule::OneZone, objects()), [""; 0], "one node says it all");
@@ -250,13 +249,12 @@ mod tests {
         assert_eq!(
             found,
             [
-                "warning one-zone Deployment shop/web: all 2 replicas are in zone a, one of 2; its own constraint is ScheduleAnyway, a \
-                 wish that other scores outweigh; placed again now, they would be on 2 nodes in 2 zones"
+                "warning one-zone Deployment shop/web: all 2 replicas are in zone a, one of 2; its own constraint is ScheduleAnyway, a preference that other scores outweigh; rescheduled now, they would be on 2 nodes in 2 zones"
             ]
         );
         assert!(
             with(spread("DoNotSchedule"))[0]
-                .contains("its own constraint forbids that for pods that are placed from now on")
+                .contains("its own constraint prevents that for pods scheduled from now on")
         );
         let apart = [nodes(), service("web", &["n", "o"], &json!({}))].concat();
         assert_eq!(super::super::stage::found(Rule::OneZone, apart), [""; 0]);

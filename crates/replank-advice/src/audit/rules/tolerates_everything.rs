@@ -24,7 +24,7 @@ pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
         let what = if tolerations.iter().any(is_for_everything) {
             "every taint (operator: Exists without a key)"
         } else {
-            "the taint of a cordon, node.kubernetes.io/unschedulable:NoSchedule"
+            "the cordon taint, node.kubernetes.io/unschedulable:NoSchedule"
         };
         let cordoned: BTreeSet<&NodeName> = subject
             .nodes()
@@ -45,7 +45,7 @@ pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
             severity: Severity::Warning,
             object: subject.name.clone(),
             reason: format!(
-                "{who} {tolerate} {what}: a drain evicts them and the scheduler may put them back onto the same node{now}"
+                "{who} {tolerate} {what}: a drain evicts them, and the scheduler may place them on the same node again{now}"
             ),
             remedy: remedy(survey, engine, subject),
         });
@@ -67,8 +67,7 @@ fn remedy(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> String
             return patch(subject, &json!({"tolerations": tolerations}));
         }
     }
-    "in its pod template, tolerate the taints of the nodes that it is for, one by one, in place of all"
-        .to_owned()
+    "in its pod template, tolerate only the taints of the nodes it is meant for".to_owned()
 }
 
 /// Its other tolerations, and one for each taint of these kinds of nodes.
@@ -111,17 +110,14 @@ mod tests {
         assert_eq!(
             found(Rule::ToleratesEverything, everything.clone()),
             [
-                "warning tolerates-everything Deployment shop/agent: 2 pods tolerate every taint (operator: Exists without a key): a drain \
-                 evicts them and the scheduler may put them back onto the same node; it is on the cordoned node n now"
+                "warning tolerates-everything Deployment shop/agent: 2 pods tolerate every taint (operator: Exists without a key): a drain evicts them, and the scheduler may place them on the same node again; it is on the cordoned node n now"
             ]
         );
         assert!(remedies(Rule::ToleratesEverything, everything)[0].contains(
             r#"{"tolerations":[{"effect":"NoSchedule","key":"role","operator":"Equal","value":"web"}]}"#
         ));
         let cordon = json!([{"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"}]);
-        assert!(
-            found(Rule::ToleratesEverything, with(&cordon))[0].contains("tolerate the taint of a cordon")
-        );
+        assert!(found(Rule::ToleratesEverything, with(&cordon))[0].contains("tolerate the cordon taint"));
     }
 
     #[test]

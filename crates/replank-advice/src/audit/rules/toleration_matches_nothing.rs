@@ -58,7 +58,7 @@ fn text(one: &Toleration) -> String {
 fn finding(subject: &Subject, own: &[Toleration], one: &Toleration, taints: &[Taint]) -> Finding {
     let (told, meant) = match meant(one, taints) {
         Some((why, taint)) => (format!("{why} {}", taint_text(taint)), Some(taint)),
-        None => ("no taint is near it".to_owned(), None),
+        None => ("no taint is similar".to_owned(), None),
     };
     let others = own.iter().filter(|other| *other != one).cloned();
     let corrected: Vec<Toleration> = match meant {

@@ -11,12 +11,12 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let what = if drain::is_bare(&subject.pod) {
             "no controller"
         } else if drain::is_daemon(&subject.pod) {
-            "a DaemonSet that is gone"
+            "its DaemonSet is gone"
         } else {
             continue;
         };
         let ends = subject.ends();
-        let then = if ends { "; it ends by itself, and is waited for until then" } else { "" };
+        let then = if ends { "; it finishes by itself, and the run waits for that" } else { "" };
         let severity = match survey.plan.map(|plan| plan.bare_pods) {
             Some(BarePods::Refuse) if ends => Severity::Warning,
             Some(BarePods::Refuse) => Severity::Blocking,
@@ -27,7 +27,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             rule: Rule::BarePod,
             severity,
             object: ObjectName::new("Pod", subject.pod.meta.key()),
-            reason: format!("{what}: nobody would make it again{then}"),
+            reason: format!("{what}: nothing would recreate it{then}"),
             remedy: format!(
                 "kubectl -n {namespace} delete pod {name}   # if it is not needed; else give it a Deployment, or plan barePods: evict"
             ),
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn pods_that_nobody_owns_are_found_and_blocking_where_the_plan_refuses_them() {
         let bare = vec![node("n", "a"), pod("lonely", "n", None, json!({}))];
-        let reason = "Pod shop/lonely: no controller: nobody would make it again";
+        let reason = "Pod shop/lonely: no controller: nothing would recreate it";
         assert_eq!(found(Rule::BarePod, bare.clone()), [format!("warning bare-pod {reason}")]);
         assert_eq!(found_under(Rule::BarePod, |_| {}, bare.clone()), [format!("blocking bare-pod {reason}")]);
         assert_eq!(
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(
             found_under(Rule::BarePod, |_| {}, vec![node("n", "a"), once]),
             [
-                "warning bare-pod Pod shop/once: no controller: nobody would make it again; it ends by itself, and is waited for until then"
+                "warning bare-pod Pod shop/once: no controller: nothing would recreate it; it finishes by itself, and the run waits for that"
             ]
         );
     }

@@ -83,8 +83,8 @@ fn job_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
         }
     };
     let remedy = match is_ignored {
-        true => "plan it in: batch: {wait: 6h, onDeadline: pause}".to_owned(),
-        false => "let disruptions not count, in the Job's spec: podFailurePolicy: {rules: [{action: Ignore, onPodConditions: \
+        true => "set in the plan: batch: {wait: 6h, onDeadline: pause}".to_owned(),
+        false => "ignore disruptions in the Job's spec: podFailurePolicy: {rules: [{action: Ignore, onPodConditions: \
                   [{type: DisruptionTarget}]}]}"
             .to_owned(),
     };
@@ -98,14 +98,14 @@ fn custom_stake(survey: &Survey<'_>, workload: &Workload, subject: &Subject) -> 
     Stake {
         severity: Severity::Warning,
         text: format!(
-            "restartPolicy {policy} and no disruption budget that keeps it: an eviction ends what it runs"
+            "restartPolicy {policy} and no disruption budget protects it: an eviction kills its work"
         ),
         remedy: match selector {
             Some(selector) => format!(
                 "kubectl -n {} create pdb {} --selector={selector} --min-available=9999   # a plain number: until the run is over",
                 workload.key.namespace, workload.key.name
             ),
-            None => "plan it in: batch: {wait: 6h, onDeadline: pause}".to_owned(),
+            None => "set in the plan: batch: {wait: 6h, onDeadline: pause}".to_owned(),
         },
     }
 }
@@ -131,8 +131,8 @@ fn workflow_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
         severity: if stake.is_safe() { Severity::Info } else { Severity::Warning },
         text: format!("{budget}{}", stake.consequence()),
         remedy: match stake.is_safe() {
-            true => "plan it in: batch: {wait: 6h, onDeadline: pause}".to_owned(),
-            false => "let lost steps be run again, in the Workflow's spec: retryStrategy: {retryPolicy: Always, limit: 3, backoff: \
+            true => "set in the plan: batch: {wait: 6h, onDeadline: pause}".to_owned(),
+            false => "retry lost steps in the Workflow's spec: retryStrategy: {retryPolicy: Always, limit: 3, backoff: \
                       {duration: 30s}}"
                 .to_owned(),
         },
@@ -186,8 +186,7 @@ mod tests {
         assert_eq!(
             with("OnFailure"),
             [
-                "warning batch-unprotected TrainingJob shop/t: restartPolicy OnFailure and no disruption budget that keeps it: an eviction \
-              ends what it runs"
+                "warning batch-unprotected TrainingJob shop/t: restartPolicy OnFailure and no disruption budget protects it: an eviction kills its work"
             ]
         );
         assert_eq!(with("Always"), [""; 0]);
@@ -231,9 +230,7 @@ mod tests {
             ]
         );
         assert!(of(strategy("Always"), json!({}))[0].starts_with("info"));
-        assert!(
-            of(strategy("OnFailure"), strategy("Always"))[0].contains("\"pod deleted\" is not run again")
-        );
+        assert!(of(strategy("OnFailure"), strategy("Always"))[0].contains("\"pod deleted\" is not retried"));
         assert!(of(json!({}), strategy("OnError"))[0].contains("exit code 143"));
         let expression = |text: &str| json!({"retryStrategy": {"expression": text}});
         assert!(of(expression("true"), json!({}))[0].starts_with("info"), "with an expression alone, Always");
@@ -245,7 +242,7 @@ mod tests {
             of(expression("asInt(lastRetry.exitCode) < 128"), json!({}))[0]
                 .contains("(exit code 143): it is not")
         );
-        assert!(of(expression("workflow.name == 'w'"), json!({}))[0].contains("cannot be worked out"));
+        assert!(of(expression("workflow.name == 'w'"), json!({}))[0].contains("cannot be evaluated"));
         // What the template does not say, the defaults of templates do, field by field, before the Workflow's strategy.
         let defaults = json!({"templateDefaults": {"retryStrategy": {"retryPolicy": "Always"}}, "retryStrategy": {"retryPolicy": "OnError"}});
         assert!(of(json!({"retryStrategy": {"limit": 2}}), defaults.clone())[0].starts_with("info"));

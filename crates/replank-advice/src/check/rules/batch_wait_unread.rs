@@ -10,10 +10,10 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let meta = &subject.pod.meta;
         let why = match wait::annotated(&subject.pod) {
             Some(Err(text)) => {
-                format!("{BATCH_WAIT}: {text:?} is no duration: it is waited for as long as the plan says")
+                format!("{BATCH_WAIT}: {text:?} is not a duration: the plan's batch.wait applies")
             }
             Some(Ok(_)) if subject.batch_kind().is_none() => {
-                format!("{BATCH_WAIT} on a pod that is no batch pod: it is moved like any other")
+                format!("{BATCH_WAIT} on a pod that is not a batch pod: it is moved like any other")
             }
             Some(Ok(_)) | None => continue,
         };
@@ -51,8 +51,7 @@ mod tests {
         assert_eq!(
             with("2 hours"),
             [
-                "warning batch-wait-unread Pod shop/p: replank.dev/batch-wait: \"2 hours\" is no duration: it is waited for as long as \
-                 the plan says"
+                "warning batch-wait-unread Pod shop/p: replank.dev/batch-wait: \"2 hours\" is not a duration: the plan's batch.wait applies"
             ]
         );
         assert_eq!(with("-5m").len(), 1);
@@ -65,6 +64,6 @@ mod tests {
         let extra = json!({"metadata": {"annotations": {BATCH_WAIT: "2h"}}});
         let found =
             found(Rule::BatchWaitUnread, [vec![node("n", "a")], service("web", &["n"], &extra)].concat());
-        assert!(found[0].contains("no batch pod"), "{found:?}");
+        assert!(found[0].contains("not a batch pod"), "{found:?}");
     }
 }

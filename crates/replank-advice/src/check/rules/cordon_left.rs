@@ -35,8 +35,8 @@ fn finding(survey: &Survey<'_>, node: &Node) -> Finding {
     let here = survey.view.sorted_pods_on(&name).into_iter().filter(|pod| pod.is_active()).count();
     let is_replaced = survey.plan.is_some() && survey.nodes.contains(&name);
     let then = match is_replaced {
-        true => "it is replaced like the others",
-        false => "it takes none of the pods that are moved, and stays so",
+        true => "it is replaced like the other nodes",
+        false => "it stays cordoned and takes none of the moved pods",
     };
     let by = by(node).map_or("somebody else", |who| who);
     let since = since(node).map_or(String::new(), |since| format!(" since {since}"));
@@ -88,8 +88,7 @@ mod tests {
         assert_eq!(
             with(taints),
             [
-                "warning cordon-left Node n: cordoned by kured since 2026-01-01T09:00:00Z, with 1 pod on it: it takes none of the pods \
-                 that are moved, and stays so"
+                "warning cordon-left Node n: cordoned by kured since 2026-01-01T09:00:00Z, with 1 pod on it: it stays cordoned and takes none of the moved pods"
             ]
         );
         assert!(with(json!({}))[0].contains("cordoned by somebody else, with 1 pod"));

@@ -20,7 +20,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             rule: Rule::CronSkips,
             severity: Severity::Warning,
             object: object(&unread.workload),
-            reason: format!("its schedule cannot be read ({}): nothing begins", unread.error),
+            reason: format!("its schedule cannot be parsed ({}): it never runs", unread.error),
             remedy: format!(
                 "kubectl -n {} edit {}",
                 unread.workload.key.namespace,
@@ -52,8 +52,7 @@ fn too_long(survey: &Survey<'_>, series: &Series) -> Option<Finding> {
         severity: Severity::Warning,
         object: object(&series.workload),
         reason: format!(
-            "concurrencyPolicy Forbid and {past}, with {gap} from one start to the next: starts that a run overlaps are skipped without a \
-             word, and a run that is done again after an eviction overlaps more of them"
+            "concurrencyPolicy Forbid and {past}, with {gap} between starts: a start that overlaps a run is skipped silently, and a run that is repeated after an eviction overlaps more of them"
         ),
         remedy: format!(
             "kubectl -n {} edit {}   # fewer starts, or concurrencyPolicy: Allow",
@@ -71,7 +70,7 @@ fn lost_tick(series: &Series, mover: &Subject) -> Option<Finding> {
         severity: Severity::Warning,
         object: object(&series.workload),
         reason: format!(
-            "startingDeadlineSeconds 0: a start that comes while the workflow controller ({}) moves is lost",
+            "startingDeadlineSeconds 0: a start is lost while the workflow controller ({}) moves",
             mover.pod.meta.key()
         ),
         remedy: format!(
@@ -123,9 +122,7 @@ mod tests {
         assert_eq!(
             with("Forbid", 31),
             [
-                "warning cron-skips CronWorkflow shop/etl: concurrencyPolicy Forbid and an earlier run took 31m0s, with 30m0s from one \
-                 start to the next: starts that a run overlaps are skipped without a word, and a run that is done again after an eviction \
-                 overlaps more of them"
+                "warning cron-skips CronWorkflow shop/etl: concurrencyPolicy Forbid and an earlier run took 31m0s, with 30m0s between starts: a start that overlaps a run is skipped silently, and a run that is repeated after an eviction overlaps more of them"
             ]
         );
         assert_eq!(with("Forbid", 30), [""; 0]);

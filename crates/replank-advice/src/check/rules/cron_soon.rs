@@ -29,12 +29,12 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: if run.is_some_and(|run| run > TOO_LONG) { Severity::Warning } else { Severity::Info },
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!(
-                "{}: the next run begins at {next}, in {}, before old nodes can be cordoned, and holds the one it lands on{expected}",
+                "{}: the next run starts at {next}, in {}, before old nodes can be cordoned, and blocks the node it lands on{expected}",
                 series.written,
                 next - now
             ),
             remedy: format!(
-                "begin after {clear}, or at a time that `replank rehearse --start-sweep 7d` finds good\n\
+                "start after {clear}, or at a time that `replank rehearse --start-sweep 7d` recommends\n\
                  kubectl -n {} patch {} --type merge -p '{{\"spec\":{{\"suspend\":true}}}}'   # until the nodes are cordoned; a start that is \
                  missed meanwhile may be lost",
                 workload.key.namespace,
@@ -68,8 +68,7 @@ mod tests {
         assert_eq!(
             with(json!({})),
             [
-                "warning cron-soon CronJob shop/report: 10 12 * * *: the next run begins at 2026-01-01T12:10:00Z, in 10m0s, before old \
-                 nodes can be cordoned, and holds the one it lands on; an earlier run took 50m0s"
+                "warning cron-soon CronJob shop/report: 10 12 * * *: the next run starts at 2026-01-01T12:10:00Z, in 10m0s, before old nodes can be cordoned, and blocks the node it lands on; an earlier run took 50m0s"
             ]
         );
         assert_eq!(with(json!({"timeZone": "Asia/Tokyo", "schedule": "10 21 * * *"})).len(), 1);

@@ -85,11 +85,11 @@ impl Parity<'_> {
             source.zones.iter().filter(|zone| !landing.zones.contains(zone)).map(Zone::as_str).collect();
         (!missing.is_empty()).then(|| {
             let reason = format!(
-                "no node in {}, where group {} has some: what is bound to a zone by a volume or a spread cannot follow",
+                "no node in {}, where group {} has some: pods bound to a zone by a volume or topology spread cannot move",
                 missing.join(", "),
                 source.name
             );
-            self.finding(Severity::Warning, reason, "give the group subnets in these zones before the roll")
+            self.finding(Severity::Warning, reason, "add subnets in these zones to the group before the roll")
         })
     }
 
@@ -134,20 +134,20 @@ impl Parity<'_> {
             let users = self.users(|spec| !spec.tolerations.iter().any(|one| one.tolerates(taint, false)));
             if users > 0 {
                 let reason = format!(
-                    "has taint {}, which group {source} has not, and {} there do not tolerate",
+                    "has taint {}, which group {source} does not have and {} there do not tolerate",
                     told(taint),
                     counted(users, "workload")
                 );
                 findings.push(self.finding(
                     Severity::Warning,
                     reason,
-                    "give the toleration to the pods that are meant to be there, or take the taint away",
+                    "add the toleration to the pods that are meant to run there, or remove the taint",
                 ));
             }
         }
         for taint in from.taints.iter().filter(|taint| lacks(&to.taints, taint)) {
             let reason = format!(
-                "lacks taint {} of group {source}: pods that are not meant to be there may come",
+                "lacks taint {} of group {source}: pods that are not meant to run there may be scheduled",
                 told(taint)
             );
             let remedy = format!("target: {{taints: [{:?}]}}", told(taint));
@@ -171,7 +171,7 @@ impl Parity<'_> {
         Some(self.finding(
             Severity::Warning,
             reason,
-            "see that every image has both: docker buildx imagetools inspect IMAGE",
+            "check that every image has both: docker buildx imagetools inspect IMAGE",
         ))
     }
 
@@ -188,20 +188,20 @@ impl Parity<'_> {
             let users = self.users(|spec| requests(spec, missing));
             let severity = if users > 0 { Severity::Warning } else { Severity::Info };
             let reason = format!(
-                "offers no {missing}, which nodes of group {source} offer; asked for by {}",
+                "has no {missing}, which nodes of group {source} have; requested by {}",
                 counted(users, "workload")
             );
             findings.push(self.finding(
                 severity,
                 reason,
-                "choose instance types that have it, and run its device plugin there",
+                "choose instance types that provide it, and run its device plugin there",
             ));
         }
         for name in [CPU, MEMORY, PODS] {
             let Some((had, has)) = least(from, name).zip(least(to, name)) else { continue };
             if has < had {
                 let reason = format!(
-                    "a node offers {} {name}, one of group {source} {}: as many nodes hold less",
+                    "a node has {} {name}, a node of group {source} has {}: the same number of nodes holds less",
                     shown(name, has),
                     shown(name, had)
                 );
@@ -233,7 +233,7 @@ impl Parity<'_> {
                     // Images differ a little in what they reserve: less than a tenth is not worth a word.
                     if value(has) * 10 < value(had) * 9 && told.insert(name) {
                         let reason = format!(
-                            "not in the snapshot; made with EKS' defaults, a {} offers {} {name}, where one of group {} offers {}",
+                            "not in the snapshot; with EKS' defaults a {} has {} {name}, a node of group {} has {}",
                             known.name,
                             shown(name, value(has)),
                             source.name,
@@ -242,7 +242,7 @@ impl Parity<'_> {
                         findings.push(self.finding(
                             Severity::Info,
                             reason,
-                            "give the group the settings of the old one: kubelet.config.maxPods and reservations in its NodeConfig",
+                            "copy the settings of the old group: kubelet.config.maxPods and reservations in its NodeConfig",
                         ));
                     }
                 }
@@ -368,8 +368,7 @@ mod tests {
         assert_eq!(
             with(json!({}), vec![tainted.clone()], &json!({})),
             [
-                "warning group-parity NodeGroup web-new: has taint role=web:NoSchedule, which group web has not, and 1 workload there do \
-                 not tolerate"
+                "warning group-parity NodeGroup web-new: has taint role=web:NoSchedule, which group web does not have and 1 workload there do not tolerate"
             ]
         );
         let bearing = json!({"spec": {"tolerations": [{"key": "role", "operator": "Exists"}]}});
@@ -398,13 +397,13 @@ mod tests {
         let asking = json!({"spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1"}}}]}});
         assert!(
             with(gpu, vec![new(json!({}))], &asking)[0]
-                .starts_with("warning group-parity NodeGroup web-new: offers no nvidia.com/gpu")
+                .starts_with("warning group-parity NodeGroup web-new: has no nvidia.com/gpu")
         );
         let small = new(json!({"status": {"allocatable": {"memory": "8Gi"}}}));
         assert_eq!(
             with(json!({}), vec![small], &json!({})),
             [
-                "warning group-parity NodeGroup web-new: a node offers 8192Mi memory, one of group web 16384Mi: as many nodes hold less"
+                "warning group-parity NodeGroup web-new: a node has 8192Mi memory, a node of group web has 16384Mi: the same number of nodes holds less"
             ]
         );
     }
@@ -418,8 +417,7 @@ mod tests {
         assert_eq!(
             with(typed("110"), vec![], &json!({})),
             [
-                "info group-parity NodeGroup web-new: not in the snapshot; made with EKS' defaults, a m6i.xlarge offers 58 pods, where one of \
-                 group web offers 110"
+                "info group-parity NodeGroup web-new: not in the snapshot; with EKS' defaults a m6i.xlarge has 58 pods, a node of group web has 110"
             ]
         );
         assert_eq!(with(typed("58"), vec![], &json!({})), [""; 0]);

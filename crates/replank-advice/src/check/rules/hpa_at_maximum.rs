@@ -20,7 +20,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         }
         let limited = condition::find(&hpa.status.conditions, "ScalingLimited");
         let is_limited = limited.is_some_and(|limited| &*limited.reason == "TooManyReplicas");
-        let more = if is_limited { ", and would add more" } else { "" };
+        let more = if is_limited { ", and needs more" } else { "" };
         findings.push(Finding {
             rule: Rule::HpaAtMaximum,
             severity: if is_limited { Severity::Warning } else { Severity::Info },
@@ -63,8 +63,7 @@ mod tests {
         assert_eq!(
             with(hpa("web", 10)),
             [
-                "warning hpa-at-maximum HorizontalPodAutoscaler shop/web: Deployment web is at its maximum of 10 replicas, and would add \
-              more: no headroom"
+                "warning hpa-at-maximum HorizontalPodAutoscaler shop/web: Deployment web is at its maximum of 10 replicas, and needs more: no headroom"
             ]
         );
         assert_eq!(with(hpa("web", 9)), [""; 0]);

@@ -96,7 +96,7 @@ fn look(survey: &Survey<'_>, full: &Full, room: &mut Room, hpa: &HorizontalPodAu
         severity: Severity::Warning,
         object: ObjectName::new("HorizontalPodAutoscaler", meta.key()),
         reason: format!(
-            "{} {} may have {maximum} replicas, and {without} of them stay without a node when every group is at its maximum ({}): {why}",
+            "{} {} may have {maximum} replicas, and {without} of them are unschedulable when every group is at its maximum ({}): {why}",
             target.kind, target.name, full.maxima
         ),
         remedy: format!(
@@ -162,8 +162,7 @@ mod tests {
         assert_eq!(
             found_beside(Rule::HpaBeyondNodes, &groups(3), cluster(12)),
             [
-                "warning hpa-beyond-nodes HorizontalPodAutoscaler shop/web: Deployment web may have 12 replicas, and 2 of them stay without a \
-                 node when every group is at its maximum (web 3): 0/3 nodes are available: 3 Insufficient cpu."
+                "warning hpa-beyond-nodes HorizontalPodAutoscaler shop/web: Deployment web may have 12 replicas, and 2 of them are unschedulable when every group is at its maximum (web 3): 0/3 nodes are available: 3 Insufficient cpu."
             ]
         );
         assert_eq!(found_beside(Rule::HpaBeyondNodes, &groups(3), cluster(10)), [""; 0]);

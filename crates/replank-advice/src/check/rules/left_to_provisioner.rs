@@ -36,9 +36,9 @@ fn finding(survey: &Survey<'_>, provisioner: &Provisioner, nodes: &[&Node]) -> F
         severity: if is_meant { Severity::Warning } else { Severity::Info },
         object,
         reason: format!(
-            "{} made by {provisioner}: left alone{}, for their provisioner would work against a roll",
+            "{} managed by {provisioner}: left alone{}, because their provisioner would work against a roll",
             counted(nodes.len(), "node"),
-            if is_meant { ", though the plan means them" } else { "" }
+            if is_meant { ", although the plan selects them" } else { "" }
         ),
         remedy: provisioner.way().to_owned(),
     }
@@ -65,8 +65,7 @@ mod tests {
         assert_eq!(
             found_under(Rule::LeftToProvisioner, |_| {}, all.clone()),
             [
-                "warning left-to-provisioner NodePool default: 2 nodes made by Karpenter (node pool default): left alone, though the plan means \
-                 them, for their provisioner would work against a roll"
+                "warning left-to-provisioner NodePool default: 2 nodes managed by Karpenter (node pool default): left alone, although the plan selects them, because their provisioner would work against a roll"
             ]
         );
         assert!(
@@ -88,13 +87,13 @@ mod tests {
     #[test]
     fn auto_mode_fargate_and_hybrid_nodes_are_known() {
         for (kind, word) in
-            [("auto", "EKS Auto Mode"), ("fargate", "Fargate"), ("hybrid", "a person (EKS hybrid node)")]
+            [("auto", "EKS Auto Mode"), ("fargate", "Fargate"), ("hybrid", "an EKS hybrid node")]
         {
             let told = found(
                 Rule::LeftToProvisioner,
                 vec![made("n", &json!({"eks.amazonaws.com/compute-type": kind}))],
             );
-            assert!(told.len() == 1 && told[0].contains(&format!("1 node made by {word}")), "{told:?}");
+            assert!(told.len() == 1 && told[0].contains(&format!("1 node managed by {word}")), "{told:?}");
         }
     }
 

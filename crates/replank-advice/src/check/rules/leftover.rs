@@ -21,9 +21,9 @@ fn finding(leftover: &Leftover) -> Finding {
         (State::Newer { .. }, true) => "upgrade Replank",
         (_, true) => "",
         (State::Running { .. } | State::Unreadable | State::Newer { .. }, false) => {
-            "   # only if no run is at work"
+            "   # only if no run is active"
         }
-        (State::Expired { .. }, false) => "   # a later run does it, too",
+        (State::Expired { .. }, false) => "   # a later run also does this",
     };
     let stays = leftover.stays.as_ref();
     let gap = if lines.is_empty() { "" } else { "\n" };
@@ -62,7 +62,7 @@ mod tests {
         );
         assert!(
             found(Rule::Leftover, vec![marked("2026-01-08T00:00:00Z")])[0]
-                .ends_with("another run is at work here, or has died")
+                .ends_with("another run is active or has died")
         );
         assert!(remedies(Rule::Leftover, vec![marked("2026-01-08T00:00:00Z")])[0].starts_with(
             "kubectl uncordon n\nkubectl annotate node n replank.dev/expires- replank.dev/role-"

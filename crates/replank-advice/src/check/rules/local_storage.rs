@@ -35,14 +35,14 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity,
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!(
-                "data of {} in an emptyDir ({}){only}: lost on a move",
+                "data of {} in an emptyDir ({}){only}: lost when the pod moves",
                 pods(count),
                 if on_disk.is_empty() { "in memory".to_owned() } else { on_disk.join(", ") },
             ),
             remedy: if is_refused {
-                "set localStorage: allow in the plan if the data can be lost; else use a PersistentVolumeClaim".to_owned()
+                "set localStorage: allow in the plan if the data may be lost; otherwise use a PersistentVolumeClaim".to_owned()
             } else {
-                "set localStorage: refuse in the plan if it must not be lost; keep what must last in a PersistentVolumeClaim".to_owned()
+                "set localStorage: refuse in the plan if the data must not be lost; store permanent data in a PersistentVolumeClaim".to_owned()
             },
         });
     }
@@ -58,8 +58,8 @@ fn on_host(workload: &Workload, subject: &Subject, count: usize) -> Option<Findi
         rule: Rule::LocalStorage,
         severity: Severity::Info,
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
-        reason: format!("{} use files of the node ({}): the next node has others", pods(count), paths.join(", ")),
-        remedy: "move what must last into a PersistentVolumeClaim before the roll; nothing to do for sockets and devices".to_owned(),
+        reason: format!("{} use files on the node ({}): they are not on the next node", pods(count), paths.join(", ")),
+        remedy: "move permanent data into a PersistentVolumeClaim before the roll; sockets and devices need no action".to_owned(),
     })
 }
 
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(
             found(Rule::LocalStorage, with(&["n"], "")),
             [
-                "warning local-storage Deployment shop/web: data of 1 pod in an emptyDir (data), the only copy: lost on a move"
+                "warning local-storage Deployment shop/web: data of 1 pod in an emptyDir (data), the only copy: lost when the pod moves"
             ]
         );
         assert!(found(Rule::LocalStorage, with(&["n", "n"], ""))[0].starts_with("info"));
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(
             found(Rule::LocalStorage, objects),
             [
-                "info local-storage Deployment shop/db: 1 pod use files of the node (/mnt/data): the next node has others"
+                "info local-storage Deployment shop/db: 1 pod use files on the node (/mnt/data): they are not on the next node"
             ]
         );
     }

@@ -22,8 +22,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let mut limit = String::new();
         if grace > stuck {
             let told = grace + stuck;
-            limit
-                .push_str(&format!("; one that hangs counts as stuck only {told} after it was told to stop"));
+            limit.push_str(&format!("; a pod that hangs counts as stuck only {told} after its deletion"));
         }
         if grace > TOO_LONG {
             limit.push_str("; a managed node group's own update gives up after 15m");
@@ -32,7 +31,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             rule: Rule::LongGrace,
             severity: if grace > TOO_LONG { Severity::Warning } else { Severity::Info },
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
-            reason: format!("{} with a grace of {grace}{limit}", pods(count)),
+            reason: format!("{} with a grace period of {grace}{limit}", pods(count)),
             remedy: format!(
                 "kubectl -n {} get {} -o jsonpath='{{.spec.template.spec.terminationGracePeriodSeconds}}'   # shorten it if that is more \
                  than it needs",
@@ -61,15 +60,13 @@ mod tests {
         assert_eq!(
             with(600),
             [
-                "info long-grace Deployment shop/db: 1 pod with a grace of 10m0s; one that hangs counts as stuck only 15m0s after it was told to \
-                 stop"
+                "info long-grace Deployment shop/db: 1 pod with a grace period of 10m0s; a pod that hangs counts as stuck only 15m0s after its deletion"
             ]
         );
         assert_eq!(
             with(1800),
             [
-                "warning long-grace Deployment shop/db: 1 pod with a grace of 30m0s; one that hangs counts as stuck only 35m0s after it was told \
-                 to stop; a managed node group's own update gives up after 15m"
+                "warning long-grace Deployment shop/db: 1 pod with a grace period of 30m0s; a pod that hangs counts as stuck only 35m0s after its deletion; a managed node group's own update gives up after 15m"
             ]
         );
         assert_eq!(with(300), [""; 0]);

@@ -17,8 +17,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         }
         let crowd = survey.crowd(workload);
         let together = match crowd {
-            0 | 1 => "each on a node of its own".to_owned(),
-            crowd => format!("up to {crowd} of them on one node, which go together"),
+            0 | 1 => "each on its own node".to_owned(),
+            crowd => format!("up to {crowd} of them on one node, which are evicted together"),
         };
         findings.push(Finding {
             rule: Rule::NoBudget,
@@ -47,7 +47,7 @@ fn behind(survey: &Survey<'_>, pod: &Pod) -> String {
 
 fn remedy(survey: &Survey<'_>, workload: &Workload, replicas: i32) -> String {
     let Some(selector) = selector(survey, workload).or_else(|| common_labels(survey, workload)) else {
-        return "give its pods a label of their own, and a disruption budget that selects it".to_owned();
+        return "add a label of their own to its pods, and a disruption budget that selects it".to_owned();
     };
     // Of other kinds the disruption controller may not know how many pods there should be: a share of them would block.
     let allowance = match scale::is_built_in(workload) {
@@ -110,8 +110,7 @@ mod tests {
         assert_eq!(
             found(Rule::NoBudget, [nodes.clone(), pods.clone()].concat()),
             [
-                "warning no-budget Deployment shop/web: 3 replicas and no disruption budget, up to 2 of them on one node, which \
-              go together"
+                "warning no-budget Deployment shop/web: 3 replicas and no disruption budget, up to 2 of them on one node, which are evicted together"
             ]
         );
         let covered =

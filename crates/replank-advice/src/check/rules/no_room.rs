@@ -77,11 +77,10 @@ fn without_surge(survey: &Survey<'_>, movers: &[&Subject]) -> Option<Finding> {
         severity: Severity::Blocking,
         object: ObjectName::new("NodeGroup", Key::cluster(group.name.as_str())),
         reason: format!(
-            "budget.surge is 0, so that a new node comes only when an old one is gone, and none of {} can be emptied onto nodes that \
-             stay: pod {pod}, for one, has no place: {message}",
+            "budget.surge is 0, so a new node is launched only after an old one is gone, and none of {} can be drained onto the remaining nodes: pod {pod}, for example, is unschedulable: {message}",
             names.len()
         ),
-        remedy: format!("set budget: {{surge: {zones}}} in the plan, one new node for each zone"),
+        remedy: format!("set budget: {{surge: {zones}}} in the plan, one new node per zone"),
     })
 }
 
@@ -100,7 +99,7 @@ fn finding(object: ObjectName, subject: &Subject, message: &str) -> Finding {
         severity: Severity::Blocking,
         object,
         reason: format!(
-            "no place on a node that stays or on a new one; with old nodes taken as full: {message}"
+            "unschedulable on the remaining nodes and on a new one; counting old nodes as full: {message}"
         ),
         remedy: format!(
             "kubectl -n {ns} get pod {pod} -o jsonpath='{{.spec.nodeSelector}} {{.spec.affinity}} {{.spec.tolerations}}'   # make \
@@ -130,9 +129,9 @@ mod tests {
         assert!(
             none.len() == 1
                 && none[0].starts_with(
-                    "blocking no-room NodeGroup web: budget.surge is 0, so that a new node comes only"
+                    "blocking no-room NodeGroup web: budget.surge is 0, so a new node is launched only"
                 )
-                && none[0].contains("none of 2 can be emptied"),
+                && none[0].contains("none of 2 can be drained"),
             "{none:?}"
         );
         assert_eq!(under(1, everywhere()), [""; 0]);
@@ -149,7 +148,7 @@ mod tests {
         assert_eq!(found_here.len(), 1);
         assert!(
             found_here[0].starts_with(
-                "blocking no-room Deployment shop/web: 2 pods: no place on a node that stays or on a new one; "
+                "blocking no-room Deployment shop/web: 2 pods: unschedulable on the remaining nodes and on a new one; "
             ) && found_here[0].contains("0/2 nodes are available"),
             "{found_here:?}"
         );

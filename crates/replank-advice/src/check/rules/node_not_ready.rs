@@ -22,7 +22,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: Severity::Warning,
             object: ObjectName::new("Node", node.meta.key()),
             reason: format!(
-                "not Ready{since}{reason}; {} to move: they stay Terminating until its kubelet answers or the node is gone",
+                "not Ready{since}{reason}; {} to move: they stay Terminating until its kubelet responds or the node is deleted",
                 pods(here)
             ),
             remedy: format!("kubectl describe node {name}   # if its machine is dead, end it first: its pods are made again then"),
@@ -49,8 +49,7 @@ mod tests {
         assert_eq!(
             with(silent),
             [
-                "warning node-not-ready Node n: not Ready since 2026-01-01T11:00:00Z (NodeStatusUnknown); 2 pods to move: they stay \
-              Terminating until its kubelet answers or the node is gone"
+                "warning node-not-ready Node n: not Ready since 2026-01-01T11:00:00Z (NodeStatusUnknown); 2 pods to move: they stay Terminating until its kubelet responds or the node is deleted"
             ]
         );
         assert_eq!(with(json!([{"type": "Ready", "status": "True"}])), [""; 0]);

@@ -14,7 +14,7 @@ use replank_facts::finding::counted;
 /// The first minor version for which EKS has published no image of Amazon Linux 2.
 const WITHOUT: u64 = 33;
 /// What has to be looked at before (EKS user guide "Upgrade from Amazon Linux 2 to Amazon Linux 2023").
-const DIFFERENCES: &str = "look at these first, on Amazon Linux 2023:\n\
+const DIFFERENCES: &str = "check these first on Amazon Linux 2023:\n\
      - cgroup v2: Java before 8u372, 11.0.16 and 15 does not see its memory limit; agents that read /sys/fs/cgroup have to know it\n\
      - user data: a NodeConfig of nodeadm, in place of /etc/eks/bootstrap.sh\n\
      - instance metadata: IMDSv2 with a hop limit of 1 in managed groups, so that pods no longer get the node's role\n\
@@ -62,7 +62,7 @@ fn finding(survey: &Survey<'_>, object: ObjectName, count: usize) -> Finding {
         (
             Severity::Warning,
             format!(
-                "{of} of Amazon Linux 2 move to another image: what runs on them meets cgroup v2 and other metadata settings"
+                "{of} on Amazon Linux 2 move to another image: their workloads get cgroup v2 and other metadata settings"
             ),
             DIFFERENCES.to_owned(),
         )
@@ -70,20 +70,20 @@ fn finding(survey: &Survey<'_>, object: ObjectName, count: usize) -> Finding {
         (
             Severity::Blocking,
             format!(
-                "{of} of Amazon Linux 2, and EKS has no image of it for 1.{WITHOUT} and later: new nodes cannot be what the plan says"
+                "{of} on Amazon Linux 2, and EKS has no image of it for 1.{WITHOUT} and later: new nodes cannot match the plan"
             ),
             format!(
-                "make a group with Amazon Linux 2023, and move into it: target: {{group: NAME}}\n{DIFFERENCES}"
+                "create a group with Amazon Linux 2023, and move into it: target: {{group: NAME}}\n{DIFFERENCES}"
             ),
         )
     } else {
         (
             Severity::Warning,
             format!(
-                "{of} of Amazon Linux 2: EKS publishes no images of it since 2025-11-26, so new nodes have old software"
+                "{of} on Amazon Linux 2: EKS has published no images of it since 2025-11-26, so new nodes have old software"
             ),
             format!(
-                "make a group with Amazon Linux 2023, and move into it: target: {{group: NAME}}\n{DIFFERENCES}"
+                "create a group with Amazon Linux 2023, and move into it: target: {{group: NAME}}\n{DIFFERENCES}"
             ),
         )
     };
@@ -111,8 +111,7 @@ mod tests {
         assert_eq!(
             found(Rule::OldImage, all),
             [
-                "warning old-image NodeGroup web: 2 nodes of Amazon Linux 2: EKS publishes no images of it since 2025-11-26, so new nodes \
-                 have old software"
+                "warning old-image NodeGroup web: 2 nodes on Amazon Linux 2: EKS has published no images of it since 2025-11-26, so new nodes have old software"
             ]
         );
     }
@@ -147,7 +146,7 @@ mod tests {
         let into = |plan: &mut Plan| plan.target.group = Some("new".into());
         assert!(
             found_under(Rule::OldImage, into, all)[0]
-                .contains("1 node of Amazon Linux 2 move to another image")
+                .contains("1 node on Amazon Linux 2 move to another image")
         );
     }
 }

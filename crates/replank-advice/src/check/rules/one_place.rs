@@ -66,7 +66,7 @@ fn on_one_node(
     }
     let drain = match survey.view.budgets_of(subject.ix) {
         [] => "the drain of that node takes all of them at once",
-        _ => "what ends that node ends all of them",
+        _ => "they all fail with that node",
     };
     Some(Finding {
         rule: Rule::OneNode,
@@ -96,7 +96,7 @@ fn in_one_zone(
         severity: Severity::Info,
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
         reason: format!(
-            "all {} are in zone {zone}, one of {} that they fit in: a zone that fails takes all of them",
+            "all {} are in zone {zone}, one of {} that they fit in: they all fail with that zone",
             counted(count),
             reach.len()
         ),
@@ -109,7 +109,7 @@ fn spread(survey: &Survey<'_>, workload: &Workload, subject: &Subject, key: &str
     let known = &subject.pod.spec.topology_spread_constraints;
     let kept = known.iter().filter(|one| &*one.topology_key != key).map(|one| json!(one));
     let Some(selector) = selector_of(survey, workload) else {
-        return format!("let its pods have a topologySpreadConstraint over {key}, in {workload}");
+        return format!("add a topologySpreadConstraint over {key} to the pods of {workload}");
     };
     let own = json!({"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": selector});
     let all: Vec<Value> = kept.chain([own]).collect();
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(with(&["n"]), [""; 0], "one replica is another matter");
         let kept = vec![budget("web", &json!({"maxUnavailable": 1}), (2, 1, 2))];
         let kept = found(Rule::OneNode, [nodes(), kept, service("web", &["n", "n"], &json!({}))].concat());
-        assert!(kept[0].ends_with("what ends that node ends all of them"), "{kept:?}");
+        assert!(kept[0].ends_with("they all fail with that node"), "{kept:?}");
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(
             with(&["n", "m"], &json!({})),
             [
-                "info one-zone Deployment shop/web: all 2 pods are in zone a, one of 2 that they fit in: a zone that fails takes all of them"
+                "info one-zone Deployment shop/web: all 2 pods are in zone a, one of 2 that they fit in: they all fail with that zone"
             ]
         );
         assert_eq!(with(&["n", "o"], &json!({})), [""; 0]);

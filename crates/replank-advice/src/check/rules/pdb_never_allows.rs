@@ -55,7 +55,7 @@ fn reason(budget: &PodDisruptionBudget, here: usize) -> String {
     let (expected, desired) = (budget.status.expected_pods, budget.status.desired_healthy);
     if expected == 0 {
         return format!(
-            "no controller says how many pods there should be, so none may go, ever; {here} of them must move"
+            "no controller says how many pods there should be, so no eviction is ever allowed; {here} of them must move"
         );
     }
     let rule = match (&budget.spec.max_unavailable, &budget.spec.min_available) {
@@ -63,9 +63,9 @@ fn reason(budget: &PodDisruptionBudget, here: usize) -> String {
         (Some(share), _) => format!("maxUnavailable {share} of {expected} pods is 0"),
         (None, Some(IntOrString::Int(least))) => format!("minAvailable {least} of {expected} pods"),
         (None, Some(share)) => format!("minAvailable {share} of {expected} pods is {desired}"),
-        (None, None) => format!("{desired} of {expected} pods must stay"),
+        (None, None) => format!("{desired} of {expected} pods must stay healthy"),
     };
-    format!("{rule}: none may go, ever; {here} of them must move")
+    format!("{rule}: no eviction is ever allowed; {here} of them must move")
 }
 
 /// What gives the budget slack. A number of pods that may be missing is never without it, but takes a controller to count by;
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn budgets_without_slack_are_found_whatever_they_are_written_as() {
         let head = "blocking pdb-never-allows PodDisruptionBudget shop/web:";
-        let tail = "none may go, ever; 3 of them must move";
+        let tail = "no eviction is ever allowed; 3 of them must move";
         assert_eq!(
             with(&json!({"minAvailable": 3}), (3, 3, 3)),
             [format!("{head} minAvailable 3 of 3 pods: {tail}")]
@@ -165,8 +165,7 @@ mod tests {
         assert_eq!(
             with(&json!({"maxUnavailable": 1}), (1, 0, 0)),
             [
-                "blocking pdb-never-allows PodDisruptionBudget shop/web: no controller says how many pods there should be, so none may \
-              go, ever; 1 of them must move"
+                "blocking pdb-never-allows PodDisruptionBudget shop/web: no controller says how many pods there should be, so no eviction is ever allowed; 1 of them must move"
             ]
         );
         assert_eq!(with(&json!({"minAvailable": 0}), (1, 0, 1)), [""; 0]);
@@ -183,7 +182,7 @@ mod tests {
         };
         assert_eq!(with(&json!(0)), [""; 0]);
         let told = &with(&json!(1))[0];
-        assert!(told.ends_with("old pods may go before new ones are Ready"), "{told}");
+        assert!(told.ends_with("old pods may be deleted before new ones are Ready"), "{told}");
     }
 
     #[test]

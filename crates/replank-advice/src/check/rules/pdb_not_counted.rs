@@ -17,7 +17,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let subjects: Vec<&Subject> = survey.subjects_of(pods).collect();
         let Some(why) = why(survey.view, budget, &subjects) else { continue };
         let ends = subjects.iter().all(|subject| subject.ends());
-        let consequence = if ends { "blocks their nodes until they are done" } else { "blocks" };
+        let consequence = if ends { "blocks their nodes until they have finished" } else { "blocks" };
         let stake = subjects.iter().find_map(|subject| retry::stake_of(survey.view, &subject.pod));
         let retry = stake.map_or(String::new(), |stake| format!("; {}", stake.consequence()));
         let workload = subjects.iter().find_map(|subject| subject.workload.as_ref());
@@ -28,7 +28,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: if ends { Severity::Warning } else { Severity::Blocking },
             object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
             reason: format!(
-                "{} cannot be counted ({why}), so it allows nothing and {consequence}; {} to move{running}{retry}",
+                "{} cannot be counted ({why}), so it allows no eviction and {consequence}; {} to move{running}{retry}",
                 written(budget),
                 count(pods.len())
             ),
@@ -41,7 +41,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
 /// What runs to an end is what such a budget is there to keep.
 fn wait(budget: &PodDisruptionBudget) -> String {
     format!(
-        "plan it in: batch: {{wait: 6h, onDeadline: pause}}\nkubectl -n {} delete pdb {}   # only if the run may be lost",
+        "set in the plan: batch: {{wait: 6h, onDeadline: pause}}\nkubectl -n {} delete pdb {}   # only if the run may be lost",
         budget.meta.namespace, budget.meta.name
     )
 }
@@ -132,7 +132,7 @@ mod tests {
             with(job, &json!({"maxUnavailable": 0}), vec![]),
             [
                 "warning pdb-not-counted PodDisruptionBudget shop/b: maxUnavailable 0 cannot be counted (Job.batch does not \
-              implement the scale subresource), so it allows nothing and blocks their nodes until they are done; 1 pod to move"
+              implement the scale subresource), so it allows no eviction and blocks their nodes until they have finished; 1 pod to move"
             ]
         );
         let thing = ("example.com/v1", "Thing", "t");
@@ -161,7 +161,7 @@ mod tests {
             found(Rule::PdbNotCounted, all("Always")),
             [
                 "blocking pdb-not-counted PodDisruptionBudget shop/b: maxUnavailable 1 cannot be counted (brokers.example.com does not \
-              implement the scale subresource), so it allows nothing and blocks; 2 pods to move"
+              implement the scale subresource), so it allows no eviction and blocks; 2 pods to move"
             ]
         );
         assert_eq!(
@@ -172,7 +172,7 @@ mod tests {
             ]
         );
         assert!(found(Rule::PdbNotCounted, all("Never"))[0].starts_with("warning"));
-        assert!(remedies(Rule::PdbNotCounted, all("Never"))[0].starts_with("plan it in: batch:"));
+        assert!(remedies(Rule::PdbNotCounted, all("Never"))[0].starts_with("set in the plan: batch:"));
     }
 
     #[test]

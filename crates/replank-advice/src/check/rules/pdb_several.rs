@@ -27,7 +27,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             rule: Rule::PdbSeveral,
             severity: Severity::Blocking,
             reason: format!(
-                "its pods are under {} disruption budgets ({}); the eviction API refuses such pods always",
+                "its pods are under {} disruption budgets ({}); the eviction API always refuses such pods",
                 names.len(),
                 names.join(", ")
             ),
@@ -58,8 +58,7 @@ mod tests {
         assert_eq!(
             found(Rule::PdbSeveral, [vec![node("n", "a"), mine.clone(), other], pods.clone()].concat()),
             [
-                "blocking pdb-several Deployment shop/web: its pods are under 2 disruption budgets (also, web); the eviction API \
-              refuses such pods always"
+                "blocking pdb-several Deployment shop/web: its pods are under 2 disruption budgets (also, web); the eviction API always refuses such pods"
             ]
         );
         let elsewhere = budget("elsewhere", &json!({"minAvailable": 1}), (2, 1, 2));

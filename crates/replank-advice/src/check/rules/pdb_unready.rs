@@ -54,12 +54,12 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: if is_lasting { Severity::Blocking } else { Severity::Warning },
             object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
             reason: format!(
-                "{} of {} pods are healthy and {} must be, so none of {} may go; not ready: {}{}{why}",
+                "{} of {} pods are healthy and {} must be, so none of {} may be evicted; not ready: {}{}{why}",
                 status.current_healthy,
                 status.expected_pods,
                 status.desired_healthy,
                 if always { "the ready ones".to_owned() } else { pods.len().to_string() },
-                if shown.is_empty() { "pods that are still to be made" } else { &shown },
+                if shown.is_empty() { "pods that are not created yet" } else { &shown },
                 if unready.len() > 3 { format!(" and {} more", unready.len() - 3) } else { String::new() },
             ),
             remedy: if always {
@@ -120,8 +120,7 @@ mod tests {
         assert_eq!(
             found(Rule::PdbUnready, objects),
             [
-                "warning pdb-unready PodDisruptionBudget shop/web: 2 of 3 pods are healthy and 2 must be, so none of 3 may go; \
-              not ready: web-c"
+                "warning pdb-unready PodDisruptionBudget shop/web: 2 of 3 pods are healthy and 2 must be, so none of 3 may be evicted; not ready: web-c"
             ]
         );
         let objects =

@@ -25,12 +25,12 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let expected = past.map_or(String::new(), |past| format!("; {past}"));
         let left = past.zip(since).map(|(past, since)| past.longest - (survey.now() - since));
         let over = match left {
-            Some(left) if left > Span::ZERO => format!("; expected to be over by {}", survey.now() + left),
-            Some(_) => "; longer than any of them, it may be over at any moment".to_owned(),
+            Some(left) if left > Span::ZERO => format!("; expected to finish by {}", survey.now() + left),
+            Some(_) => "; longer than any of them, so it may finish at any moment".to_owned(),
             None => String::new(),
         };
         let bound = match past::bound(survey.view, workload) {
-            Some(bound) => format!("; ended by its own deadline at {bound}"),
+            Some(bound) => format!("; its own deadline ends it at {bound}"),
             None => "; it has no deadline of its own (activeDeadlineSeconds)".to_owned(),
         };
         let is_longer = left.zip(survey.batch_wait()).is_some_and(|(left, wait)| left > wait);
@@ -40,13 +40,12 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: Severity::Warning,
             object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
             reason: format!(
-                "{} of {} pods must stay: it waits until {workload} is over{running}{expected}{over}{bound}{}; a managed node \
-                 group's own update gives up after 15m",
+                "minAvailable {} of {} blocks every eviction until {workload} finishes{running}{expected}{over}{bound}{}; a managed node group's own update gives up after 15m",
                 status.desired_healthy,
                 status.expected_pods,
-                if is_longer { "; that is longer than the plan waits" } else { "" },
+                if is_longer { "; the plan does not wait that long" } else { "" },
             ),
-            remedy: format!("plan it in: batch: {{wait: {wait}, onDeadline: pause}}"),
+            remedy: format!("set in the plan: batch: {{wait: {wait}, onDeadline: pause}}"),
         });
     }
     findings
@@ -92,8 +91,8 @@ mod tests {
         assert_eq!(
             with(9999),
             [
-                "warning pdb-waits-for-batch PodDisruptionBudget shop/etl-3: 9999 of 2 pods must stay: it waits until Workflow \
-              shop/etl-3 is over; running for 1h30m0s; 2 earlier runs took 1h50m0s to 2h0m0s; expected to be over by 2026-01-01T12:30:00Z; it has no deadline \
+                "warning pdb-waits-for-batch PodDisruptionBudget shop/etl-3: minAvailable 9999 of 2 blocks every eviction until Workflow \
+              shop/etl-3 finishes; running for 1h30m0s; 2 earlier runs took 1h50m0s to 2h0m0s; expected to finish by 2026-01-01T12:30:00Z; it has no deadline \
               of its own (activeDeadlineSeconds); a managed node group's own update gives up after 15m"
             ]
         );

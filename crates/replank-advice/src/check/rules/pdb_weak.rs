@@ -20,7 +20,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: Severity::Info,
             object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
             reason: format!(
-                "only {} of {} pods must stay, so {slack} may go at once",
+                "only {} of {} pods must stay, so {slack} may be evicted at once",
                 status.desired_healthy, status.expected_pods
             ),
             remedy: format!(
@@ -54,7 +54,9 @@ mod tests {
         };
         assert_eq!(
             with(1),
-            ["info pdb-weak PodDisruptionBudget shop/web: only 1 of 4 pods must stay, so 3 may go at once"]
+            [
+                "info pdb-weak PodDisruptionBudget shop/web: only 1 of 4 pods must stay, so 3 may be evicted at once"
+            ]
         );
         assert_eq!(with(2), [""; 0]);
     }

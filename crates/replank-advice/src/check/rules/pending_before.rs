@@ -32,13 +32,13 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         severity: if fits { Severity::Warning } else { Severity::Info },
         reason: match fits {
             true => format!(
-                "{} without a node before the roll, which fit on a new one: they take room there before the pods that are moved; {message}",
+                "{} pending before the roll, and a new node would take them: they use its room before the moved pods; {message}",
                 pods(count)
             ),
-            false => format!("{} without a node before the roll: {message}", pods(count)),
+            false => format!("{} pending before the roll: {message}", pods(count)),
         },
         remedy: match fits {
-            true => "plan more surge, by as many nodes as these pods fill; or give them room or take them away first".to_owned(),
+            true => "add surge for as many nodes as these pods fill; or make room for them or delete them first".to_owned(),
             false => {
                 format!("kubectl -n {} get pods --field-selector=status.phase=Pending", object.key.namespace)
             }
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(
             with("Unschedulable"),
             [
-                "info pending-before Deployment shop/web: 2 pods without a node before the roll: 0/1 nodes are available: 1 \
+                "info pending-before Deployment shop/web: 2 pods pending before the roll: 0/1 nodes are available: 1 \
               Insufficient cpu."
             ]
         );
@@ -99,8 +99,7 @@ mod tests {
         };
         assert_eq!(
             with("4"),
-            "warning pending-before Deployment shop/web: 1 pod without a node before the roll, which fit on a new one: they take room \
-             there before the pods that are moved; 0/1 nodes are available: 1 Insufficient cpu."
+            "warning pending-before Deployment shop/web: 1 pod pending before the roll, and a new node would take them: they use its room before the moved pods; 0/1 nodes are available: 1 Insufficient cpu."
         );
         assert!(with("5").starts_with("info"));
     }

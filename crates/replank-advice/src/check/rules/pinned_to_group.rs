@@ -12,7 +12,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let GroupBy::Label(key) = &survey.options.group_by else { return Vec::new() };
     let landing = survey.plan.and_then(|plan| plan.target.group.as_ref());
     let elsewhere = match landing {
-        Some(landing) => format!("group {landing}, into which the plan moves their nodes"),
+        Some(landing) => format!("group {landing}, which the plan moves their nodes into"),
         None => "a group of another name".to_owned(),
     };
     let mut findings = Vec::new();
@@ -72,7 +72,7 @@ mod tests {
             found_under(Rule::PinnedToGroup, |plan| plan.target.group = Some("web-new".into()), objects)
         };
         assert_eq!(under(&both), [""; 0]);
-        assert!(under(&one)[0].ends_with("Pending in group web-new, into which the plan moves their nodes"));
+        assert!(under(&one)[0].ends_with("Pending in group web-new, which the plan moves their nodes into"));
     }
 
     #[test]

@@ -26,16 +26,14 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             Some((group, surge, zones)) => (
                 Severity::Warning,
                 format!(
-                    "; group {group} has nodes in {zones} zones and a surge of {surge}: a new node may come up in another zone than \
-                     the one that is drained, and the roll stand still"
+                    "; group {group} has nodes in {zones} zones and a surge of {surge}: a new node may start in a zone other than the drained one, and the roll would be blocked"
                 ),
-                format!("set budget: {{surge: {zones}}} in the plan, one new node for each zone"),
+                format!("set budget: {{surge: {zones}}} in the plan, one new node per zone"),
             ),
             None => (
                 Severity::Info,
                 String::new(),
-                "plan a surge of one node for each zone, and pace.parallel: 1 if the group is small"
-                    .to_owned(),
+                "set a surge of one node per zone, and pace.parallel: 1 if the group is small".to_owned(),
             ),
         };
         findings.push(Finding {
@@ -43,7 +41,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity,
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!(
-                "{replicas} replicas, {}: while one moves, only such a place will do{more}",
+                "{replicas} replicas, {}: while one moves, it needs such a place{more}",
                 told.join(" and ")
             ),
             remedy,
@@ -82,7 +80,7 @@ impl Apart {
         match self {
             Self::Alone(_) => format!("at most one in each of {} {place}s", domains.len()),
             Self::Spread(_, skew) => {
-                format!("spread over {} {place}s with a skew of at most {skew}", domains.len())
+                format!("spread over {} {place}s with maxSkew {skew}", domains.len())
             }
         }
     }
@@ -120,8 +118,7 @@ mod tests {
         assert_eq!(
             with(anti(term("web"))),
             [
-                "info placed-apart Deployment shop/web: 2 replicas, at most one in each of 2 zones: while one moves, only such a \
-              place will do"
+                "info placed-apart Deployment shop/web: 2 replicas, at most one in each of 2 zones: while one moves, it needs such a place"
             ]
         );
         let both = || {
@@ -140,7 +137,7 @@ mod tests {
             json!({"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": action,
                 "labelSelector": {"matchLabels": {"app": "web"}}}]})
         };
-        assert!(with(spread("DoNotSchedule"))[0].contains("spread over 2 nodes with a skew of at most 1"));
+        assert!(with(spread("DoNotSchedule"))[0].contains("spread over 2 nodes with maxSkew 1"));
         assert_eq!(with(spread("ScheduleAnyway")), [""; 0]);
     }
 }

@@ -49,8 +49,7 @@ fn of(survey: &Survey<'_>, workload: &Workload, subject: &Subject, count: usize)
         severity,
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
         reason: format!(
-            "{}: the Istio proxy ({}) is killed {drains} after the signal, whatever is open: what takes longer is cut, and {unused} of the \
-             grace of {} go unused",
+            "{}: the Istio proxy ({}) is killed {drains} after SIGTERM, even with open connections: longer requests are cut, and {unused} of the grace period of {} is unused",
             pods(count),
             proxy.name,
             leave.grace
@@ -84,8 +83,7 @@ mod tests {
         assert_eq!(
             with(json!({})),
             [
-                "info proxy-drain Deployment shop/web: 1 pod: the Istio proxy (istio-proxy) is killed 5s after the signal, whatever is \
-                 open: what takes longer is cut, and 25s of the grace of 30s go unused"
+                "info proxy-drain Deployment shop/web: 1 pod: the Istio proxy (istio-proxy) is killed 5s after SIGTERM, even with open connections: longer requests are cut, and 25s of the grace period of 30s is unused"
             ]
         );
         assert_eq!(

@@ -33,12 +33,11 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         severity: Severity::Info,
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
         reason: format!(
-            "{} under a budget and without the finalizer {FINALIZER}: a drain that retries removes one that has just succeeded \
-             before its result is stored, and {consequence}; a roll waits for the record",
+            "{} under a budget and without the finalizer {FINALIZER}: a retrying drain may delete a pod that has just succeeded before its result is stored, and {consequence}; a roll waits until it is recorded",
             pods(count)
         ),
         remedy:
-            "let the workflow controller keep pods until they are recorded, in its Deployment's env: {name: \
+            "make the workflow controller keep pods until they are recorded, in its Deployment's env: {name: \
                  ARGO_POD_STATUS_CAPTURE_FINALIZER, value: \"true\"}"
                 .to_owned(),
     };
@@ -47,9 +46,9 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
 
 fn consequence(stake: &Stake) -> &'static str {
     match stake {
-        Stake::Strategy { deleted: Retried::Yes, .. } => "the step is done once more (\"pod deleted\")",
+        Stake::Strategy { deleted: Retried::Yes, .. } => "the step is repeated (\"pod deleted\")",
         Stake::Strategy { deleted: Retried::Unknown, .. } => {
-            "its retry expression decides whether the step is done once more (\"pod deleted\")"
+            "its retry expression decides whether the step is repeated (\"pod deleted\")"
         }
         Stake::Strategy { deleted: Retried::No, .. } | Stake::NoStrategy => "the run fails (\"pod deleted\")",
     }
@@ -80,13 +79,13 @@ mod tests {
 
     #[test]
     fn what_is_lost_without_the_finalizer_is_said() {
-        assert!(with(&json!({"retryPolicy": "Always"}), json!({}))[0].contains("the step is done once more"));
+        assert!(with(&json!({"retryPolicy": "Always"}), json!({}))[0].contains("the step is repeated"));
         assert_eq!(
             with(&json!({"retryPolicy": "OnFailure"}), json!({})),
             [
                 "info result-unrecorded Workflow shop/w: 1 pod under a budget and without the finalizer workflows.argoproj.io/status: a \
-                 drain that retries removes one that has just succeeded before its result is stored, and the run fails (\"pod \
-                 deleted\"); a roll waits for the record"
+                 retrying drain may delete a pod that has just succeeded before its result is stored, and the run fails (\"pod \
+                 deleted\"); a roll waits until it is recorded"
             ]
         );
     }

@@ -54,10 +54,10 @@ fn finding(view: &View, object: ObjectName, workflow: &Value) -> Option<Finding>
         severity: Severity::Warning,
         object,
         reason: format!(
-            "backoff without limit in {}: Argo skips the pauses then, and a step that keeps failing is run again at once, without end",
+            "backoff without limit in {}: Argo then skips the pauses and retries a failing step immediately and forever",
             names.join(", ")
         ),
-        remedy: "give the strategy an end, in the Workflow's spec: retryStrategy: {limit: 3, …}   # the backoff counts from then on"
+        remedy: "set a limit in the Workflow's spec: retryStrategy: {limit: 3, …}   # the backoff then takes effect"
             .to_owned(),
     })
 }
@@ -88,8 +88,7 @@ mod tests {
         assert_eq!(
             cron(&json!({"backoff": {"duration": "1m"}})),
             [
-                "warning retry-without-limit CronWorkflow shop/etl: backoff without limit in load: Argo skips the pauses then, and a step \
-                 that keeps failing is run again at once, without end"
+                "warning retry-without-limit CronWorkflow shop/etl: backoff without limit in load: Argo then skips the pauses and retries a failing step immediately and forever"
             ]
         );
         let workflow = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {"name": "w", "namespace": "shop"},

@@ -18,7 +18,7 @@ pub(super) fn up(survey: &Survey<'_>, workload: &Workload, replicas: i32) -> Str
     }
     if let Some(operator) = operator(survey, workload) {
         return format!(
-            "set {replicas} replicas in {} {namespace}/{}, which makes {workload}",
+            "set {replicas} replicas in {} {namespace}/{}, which owns {workload}",
             operator.kind, operator.name
         );
     }

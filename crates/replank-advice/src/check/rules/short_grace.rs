@@ -42,11 +42,11 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         severity: Severity::Info,
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
         reason: format!(
-            "{} with output artifacts ({}) and a grace of {grace}s: what is not saved by then is lost when they are evicted",
+            "{} with output artifacts ({}) and a grace period of {grace}s: outputs that are not saved by then are lost in an eviction",
             pods(count),
             names.join(", ")
         ),
-        remedy: "give them the time for a checkpoint and its upload, in the template: podSpecPatch: \
+        remedy: "give them time for a checkpoint and its upload, in the template: podSpecPatch: \
                  '{\"terminationGracePeriodSeconds\": 300}'"
             .to_owned(),
     };
@@ -81,8 +81,7 @@ mod tests {
         assert_eq!(
             with(&artifacts, 30),
             [
-                "info short-grace Workflow shop/w: 1 pod with output artifacts (train) and a grace of 30s: what is not saved by then is \
-                 lost when they are evicted"
+                "info short-grace Workflow shop/w: 1 pod with output artifacts (train) and a grace period of 30s: outputs that are not saved by then are lost in an eviction"
             ]
         );
         assert_eq!(with(&artifacts, 31), [""; 0]);

@@ -105,22 +105,20 @@ fn reason(gap: Gap, leave: &Leave, path: Path) -> String {
         Gap::Refused { span } => {
             let found = timing(leave, path, Span::ZERO);
             let waits = path.delay().filter(|delay| *delay > grace).map_or_else(String::new, |delay| {
-                format!("; the load balancer would wait {delay} for what is open, the pod at most {grace}")
+                format!("; the load balancer waits {delay} for open connections, the pod at most {grace}")
             });
             format!(
-                "new connections come for up to {} after its deletion, and none is accepted after {} ({given}): they are refused for up to \
-                 {span}{waits}",
+                "new connections arrive for up to {} after its deletion, but none is accepted after {} ({given}): they are refused for up to {span}{waits}",
                 found.routed_until, found.accepts_until
             )
         }
         Gap::HookCut => {
             format!(
-                "the preStop hook takes all of the grace ({given}): the process gets 2s to end, and then is killed"
+                "the preStop hook takes the whole grace period ({given}): the process gets 2s to stop and is then killed"
             )
         }
         Gap::Cut { beyond } => format!(
-            "the load balancer waits {} for what is open, and sends new connections for up to {}; what comes last and takes longer than \
-             {beyond} is cut ({given})",
+            "the load balancer waits {} for open connections and sends new ones for up to {}; late connections that take longer than {beyond} are cut ({given})",
             stated(path).unwrap_or_default(),
             path.routed_until()
         ),

@@ -22,7 +22,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                     // Other rules' matter: it is not moved at all.
                     continue;
                 }
-                format!("disruption budget {} lets it go", budget.meta.name)
+                format!("disruption budget {} allows its eviction", budget.meta.name)
             }
             _ => continue,
         };
@@ -34,14 +34,13 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         };
         let data = if drain::has_local_storage(&subject.pod) { "; its emptyDir is lost" } else { "" };
         let unsafe_to_evict = subject.pod.meta.annotations.value(drain::SAFE_TO_EVICT) == Some("false");
-        let unsafe_to_evict = if unsafe_to_evict { "; it says safe-to-evict=false" } else { "" };
+        let unsafe_to_evict = if unsafe_to_evict { "; it is annotated safe-to-evict=false" } else { "" };
         findings.push(Finding {
             rule: Rule::Singleton,
             severity: Severity::Warning,
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!(
-                "1 replica and {budget}: it is gone from its eviction (grace up to {}s) until its successor is \
-                 Ready{data}{unsafe_to_evict}{surge}",
+                "1 replica and {budget}: it is unavailable from its eviction (grace period up to {}s) until its replacement is Ready{data}{unsafe_to_evict}{surge}",
                 subject.pod.grace_seconds()
             ),
             remedy: format!("{}   # if it can run twice", scale::up(survey, workload, 2)),
@@ -65,8 +64,7 @@ mod tests {
         assert_eq!(
             found(Rule::Singleton, [vec![node("n", "a")], one.clone()].concat()),
             [
-                "warning singleton Deployment shop/one: 1 replica and no disruption budget: it is gone from its eviction (grace up \
-              to 45s) until its successor is Ready; its emptyDir is lost"
+                "warning singleton Deployment shop/one: 1 replica and no disruption budget: it is unavailable from its eviction (grace period up to 45s) until its replacement is Ready; its emptyDir is lost"
             ]
         );
         let covered =
@@ -79,7 +77,7 @@ mod tests {
         .concat();
         assert!(
             found(Rule::Singleton, release)[0]
-                .contains("1 replica and disruption budget one lets it go: it is gone")
+                .contains("1 replica and disruption budget one allows its eviction: it is unavailable")
         );
         assert_eq!(
             remedies(Rule::Singleton, [vec![node("n", "a")], service("one", &["n"], &json!({}))].concat()),
@@ -101,7 +99,7 @@ mod tests {
         let told = &with("Recreate")[0];
         assert!(
             told.ends_with(
-                "singletons: surge does not help, its strategy is Recreate, which ends the old pod first"
+                "singletons: surge does not help, its strategy is Recreate, which deletes the old pod first"
             ),
             "{told}"
         );
@@ -120,7 +118,7 @@ mod tests {
         let made = [vec![node("n", "a")], made].concat();
         assert!(
             remedies(Rule::Singleton, made)[0]
-                .starts_with("set 2 replicas in Shop shop/main, which makes Deployment shop/one")
+                .starts_with("set 2 replicas in Shop shop/main, which owns Deployment shop/one")
         );
     }
 

@@ -23,7 +23,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             rule: Rule::SpotOnly,
             severity: Severity::Info,
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
-            reason: format!("{} that fit on spot nodes only: no place to move to without spot capacity", pods(count)),
+            reason: format!("{} that fit on spot nodes only: they cannot move without spot capacity", pods(count)),
             remedy: format!(
                 "kubectl -n {} edit {}   # let some replicas run on demand, or roll the spot groups one after the other",
                 workload.key.namespace,
@@ -63,8 +63,9 @@ mod tests {
     fn pods_that_ask_for_spot_are_found_and_those_that_happen_to_be_there_are_not() {
         assert_eq!(
             with(&json!({"eks.amazonaws.com/capacityType": "SPOT"})),
-            ["info spot-only Deployment shop/web: 2 pods that fit on spot nodes only: no place to move to \
-              without spot capacity"]
+            [
+                "info spot-only Deployment shop/web: 2 pods that fit on spot nodes only: they cannot move without spot capacity"
+            ]
         );
         assert_eq!(with(&json!({})), [""; 0]);
     }

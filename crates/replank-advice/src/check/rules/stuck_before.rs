@@ -30,7 +30,7 @@ fn finding(survey: &Survey<'_>, pod: &Pod, due: Time, late: Span, action: StuckA
     let node = pod.node.as_ref().and_then(|node| survey.view.node(node));
     let (why, remedy) = if !finalizers.is_empty() {
         (
-            format!("finalizers {} hold it", finalizers.join(", ")),
+            format!("finalizers {} block its deletion", finalizers.join(", ")),
             format!(
                 "kubectl -n {namespace} get pod {name} -o jsonpath='{{.metadata.finalizers}}'   # their controller has to take them away"
             ),
@@ -45,10 +45,10 @@ fn finding(survey: &Survey<'_>, pod: &Pod, due: Time, late: Span, action: StuckA
         )
     } else {
         (
-            "its node is Ready and its kubelet does not end it".to_owned(),
+            "its node is Ready, but the kubelet does not terminate it".to_owned(),
             match action {
                 StuckAction::Report => {
-                    "set stuckTerminating: {action: replaceNode} in the plan: the instance is ended when nothing else is left on it".to_owned()
+                    "set stuckTerminating: {action: replaceNode} in the plan: the instance is terminated when only stuck pods are left on it".to_owned()
                 }
                 StuckAction::ReplaceNode | StuckAction::ForceDelete => {
                     format!("kubectl -n {namespace} describe pod {name}   # the plan ends its instance when nothing else is left on it")
@@ -60,7 +60,9 @@ fn finding(survey: &Survey<'_>, pod: &Pod, due: Time, late: Span, action: StuckA
         rule: Rule::StuckBefore,
         severity: Severity::Warning,
         object: ObjectName::new("Pod", pod.meta.key()),
-        reason: format!("Terminating, due to be gone at {due}, {late} ago: {why}; a drain waits for it"),
+        reason: format!(
+            "stuck in Terminating, deletion was due at {due}, {late} ago: {why}; a drain waits for it"
+        ),
         remedy,
     }
 }
@@ -84,12 +86,11 @@ mod tests {
         assert_eq!(
             with(leaving("2026-01-01T11:00:00Z", json!({}))),
             [
-                "warning stuck-before Pod shop/p: Terminating, due to be gone at 2026-01-01T11:00:00Z, 1h0m0s ago: its node is Ready and \
-                 its kubelet does not end it; a drain waits for it"
+                "warning stuck-before Pod shop/p: stuck in Terminating, deletion was due at 2026-01-01T11:00:00Z, 1h0m0s ago: its node is Ready, but the kubelet does not terminate it; a drain waits for it"
             ]
         );
         let held = leaving("2026-01-01T11:00:00Z", json!({"metadata": {"finalizers": ["example.com/hold"]}}));
-        assert!(with(held)[0].contains("finalizers example.com/hold hold it"));
+        assert!(with(held)[0].contains("finalizers example.com/hold block its deletion"));
         let mut dead = node("n", "a");
         dead["status"]["conditions"][0]["status"] = json!("Unknown");
         let told = found(Rule::StuckBefore, vec![dead, leaving("2026-01-01T11:00:00Z", json!({}))]);

@@ -19,7 +19,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         }
         let what = match tolerations.iter().any(is_for_everything) {
             true => "every taint (operator: Exists without a key)",
-            false => "the taint of a cordon, node.kubernetes.io/unschedulable",
+            false => "the cordon taint, node.kubernetes.io/unschedulable",
         };
         let (verb, them) = if count == 1 { ("tolerates", "it") } else { ("tolerate", "them") };
         findings.push(Finding {
@@ -27,8 +27,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: Severity::Warning,
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!(
-                "{} {verb} {what}: no cordon keeps {them} away, so the scheduler may put what is evicted back onto the node that is \
-                 drained, again and again",
+                "{} {verb} {what}: no cordon keeps {them} away, so the scheduler may place an evicted pod on the draining node again and again",
                 counted(count)
             ),
             remedy: remedy(survey, workload),
@@ -86,8 +85,7 @@ mod tests {
         assert_eq!(
             found(Rule::ToleratesEverything, all.clone()),
             [
-                "warning tolerates-everything Deployment shop/agent: 2 pods tolerate every taint (operator: Exists without a key): no \
-                 cordon keeps them away, so the scheduler may put what is evicted back onto the node that is drained, again and again"
+                "warning tolerates-everything Deployment shop/agent: 2 pods tolerate every taint (operator: Exists without a key): no cordon keeps them away, so the scheduler may place an evicted pod on the draining node again and again"
             ]
         );
         assert!(remedies(Rule::ToleratesEverything, all)[0].contains(
@@ -96,7 +94,7 @@ mod tests {
         let cordon = with(
             &json!([{"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"}]),
         );
-        assert!(found(Rule::ToleratesEverything, cordon)[0].contains("tolerate the taint of a cordon"));
+        assert!(found(Rule::ToleratesEverything, cordon)[0].contains("tolerate the cordon taint"));
     }
 
     #[test]

@@ -71,7 +71,7 @@ fn of_new_nodes(
         ControlPlane::AtLeast(minor) if wanted > minor + BEHIND_MAX => (
             Severity::Warning,
             format!(
-                "{exact}, {steps} less than 1.{wanted}: a control plane of that version takes no nodes so old, so it is not there yet"
+                "{exact}, {steps} less than 1.{wanted}: a control plane of that version does not support nodes that old, so it is not upgraded yet"
             ),
             format!("aws eks describe-cluster --name CLUSTER --query cluster.version\n{first}"),
         ),
@@ -83,7 +83,7 @@ fn of_new_nodes(
         ControlPlane::Is(_) | ControlPlane::AtLeast(_) if old.is_some_and(|old| wanted < old) => (
             Severity::Warning,
             format!("goes back from 1.{} to 1.{wanted}", old.unwrap_or_default()),
-            "see that this is what was meant: pods that count on the newer version do not run".to_owned(),
+            "check that this is intended: pods that need the newer version do not run".to_owned(),
         ),
         ControlPlane::Is(_) | ControlPlane::AtLeast(_) => return None,
     };
@@ -154,8 +154,7 @@ mod tests {
         assert_eq!(
             to("1.38", vec![at("n", "web", "v1.34.2-eks-113cf36")]),
             [
-                "warning version-skew NodeGroup web: the newest kubelet of the snapshot is at 1.34, 4 minor versions less than 1.38: a control plane \
-                 of that version takes no nodes so old, so it is not there yet"
+                "warning version-skew NodeGroup web: the newest kubelet of the snapshot is at 1.34, 4 minor versions less than 1.38: a control plane of that version does not support nodes that old, so it is not upgraded yet"
             ]
         );
         assert_eq!(

@@ -22,7 +22,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let (wait, then) = match survey.plan.map(|plan| (plan.batch.wait, plan.batch.on_deadline)) {
             Some((wait, OnDeadline::Pause)) => (format!("{wait}"), "then the run is blocked"),
             Some((wait, OnDeadline::Evict)) => (format!("{wait}"), "then evicted"),
-            Some((wait, OnDeadline::Skip)) => (format!("{wait}"), "then the nodes are left out"),
+            Some((wait, OnDeadline::Skip)) => (format!("{wait}"), "then the nodes are skipped"),
             None => ("the plan's batch.wait".to_owned(), "then batch.onDeadline decides"),
         };
         let is_blocking = survey.plan.is_some_and(|plan| plan.batch.on_deadline == OnDeadline::Pause);
@@ -31,7 +31,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: if is_blocking { Severity::Blocking } else { Severity::Warning },
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!(
-                "{} counted as batch ({kind}) without an end of their own: waited for {wait}, {then}",
+                "{} treated as batch ({kind}) that never finish by themselves: the run waits {wait}, {then}",
                 count(kinds.len())
             ),
             remedy: remedy(survey, pods, *kind),
@@ -47,7 +47,7 @@ fn remedy(survey: &Survey<'_>, pods: &[usize], kind: BatchKind) -> String {
         BatchKind::NotSafeToEvict => drain::SAFE_TO_EVICT,
         BatchKind::DoNotDisrupt => drain::DO_NOT_DISRUPT,
         BatchKind::Selected | BatchKind::Job | BatchKind::Workflow | BatchKind::RunsOnce => {
-            return "leave them out of batch.selector in the plan, or set batch: {wait: 0s, onDeadline: evict}".to_owned();
+            return "exclude them from batch.selector in the plan, or set batch: {wait: 0s, onDeadline: evict}".to_owned();
         }
     };
     let of_kind = survey.subjects_of(pods).filter(|subject| subject.batch_kind() == Some(kind));
@@ -60,7 +60,7 @@ fn remedy(survey: &Survey<'_>, pods: &[usize], kind: BatchKind) -> String {
         more => format!(", and {more} more"),
     };
     format!(
-        "kubectl -n {namespace} annotate pod {} {annotation}-   # if they may move{more}; else move them by hand",
+        "kubectl -n {namespace} annotate pod {} {annotation}-   # if they may move{more}; otherwise move them by hand",
         names.join(" ")
     )
 }
@@ -80,8 +80,7 @@ mod tests {
         assert_eq!(
             found_under(Rule::WaitsInVain, |_| {}, objects.clone()),
             [
-                "blocking waits-in-vain Deployment shop/ca: 1 pod counted as batch (safe-to-evict=false) without an end of \
-              their own: waited for 6h0m0s, then the run is blocked"
+                "blocking waits-in-vain Deployment shop/ca: 1 pod treated as batch (safe-to-evict=false) that never finish by themselves: the run waits 6h0m0s, then the run is blocked"
             ]
         );
         let remedy = &remedies(Rule::WaitsInVain, objects)[0];

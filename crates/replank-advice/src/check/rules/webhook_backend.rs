@@ -52,7 +52,7 @@ fn of_webhook(survey: &Survey<'_>, other: &Other, webhook: &Value) -> Option<Fin
             severity: if makes_pods(webhook) { Severity::Blocking } else { Severity::Warning },
             object,
             reason: format!(
-                "webhook {name} must answer, and no pod is behind Service {key}: {}",
+                "webhook {name} is required (failurePolicy Fail), but Service {key} has no pods: {}",
                 refused(webhook)
             ),
             remedy: format!(
@@ -75,7 +75,8 @@ fn of_webhook(survey: &Survey<'_>, other: &Other, webhook: &Value) -> Option<Fin
     let (severity, then) = match own {
         true => (
             Severity::Blocking,
-            "while it moves, no pod is made, its own successor neither: it never comes back".to_owned(),
+            "while it moves, no pod can be created, not even its own replacement: it never comes back"
+                .to_owned(),
         ),
         false => (Severity::Warning, format!("while it moves, {}", refused(webhook))),
     };
@@ -83,7 +84,7 @@ fn of_webhook(survey: &Survey<'_>, other: &Other, webhook: &Value) -> Option<Fin
         rule: Rule::WebhookBackend,
         severity,
         object,
-        reason: format!("webhook {name} must answer (failurePolicy Fail), and {who}: {then}"),
+        reason: format!("webhook {name} is required (failurePolicy Fail), and {who}: {then}"),
         remedy: remedy(survey, workload_of(survey.view, pods[0]).as_ref(), &key, own),
     })
 }
@@ -123,8 +124,8 @@ fn makes_pods(webhook: &Value) -> bool {
 
 fn refused(webhook: &Value) -> String {
     match makes_pods(webhook) {
-        true => "the API server refuses new pods that it is asked about".to_owned(),
-        false => "the API server refuses whatever it is asked about".to_owned(),
+        true => "the API server rejects new pods that match the webhook".to_owned(),
+        false => "the API server rejects every request that matches the webhook".to_owned(),
     }
 }
 
@@ -157,7 +158,7 @@ fn remedy(survey: &Survey<'_>, workload: Option<&Workload>, service: &Key, own: 
     };
     match own {
         true => format!(
-            "{more}\nand leave namespace {} out of the webhook's namespaceSelector (kubernetes.io/metadata.name NotIn)",
+            "{more}\nand exclude namespace {} in the webhook's namespaceSelector (kubernetes.io/metadata.name NotIn)",
             service.namespace
         ),
         false => more,
@@ -192,8 +193,7 @@ mod tests {
         assert_eq!(
             with(json!({}), &["n"]),
             [
-                "blocking webhook-backend ValidatingWebhookConfiguration guard: webhook pods.guard.io must answer (failurePolicy Fail), and \
-                 its only backend is pod shop/guard-a: while it moves, no pod is made, its own successor neither: it never comes back"
+                "blocking webhook-backend ValidatingWebhookConfiguration guard: webhook pods.guard.io is required (failurePolicy Fail), and its only backend is pod shop/guard-a: while it moves, no pod can be created, not even its own replacement: it never comes back"
             ]
         );
         let all = [vec![node("n", "a")], hook(json!({})), service("guard", &["n"], &json!({}))].concat();
@@ -211,7 +211,7 @@ mod tests {
         let jobs = json!({"rules": [{"operations": ["UPDATE"], "apiGroups": ["batch"], "apiVersions": ["v1"], "resources": ["jobs"]}]});
         assert!(
             with(jobs, &["n"])[0]
-                .ends_with("while it moves, the API server refuses whatever it is asked about")
+                .ends_with("while it moves, the API server rejects every request that matches the webhook")
         );
     }
 

@@ -99,7 +99,7 @@ fn on_one_node(workload: &Workload, subject: &Subject, volume: &PersistentVolume
         severity: Severity::Blocking,
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
         reason: format!(
-            "pod {} uses volume {}, which only node {node} can reach: it cannot move",
+            "pod {} uses volume {}, which is available on node {node} only: it cannot move",
             subject.pod.meta.name, volume.meta.name
         ),
         remedy: "move the data to another volume or replica first, then delete the claim and the pod"
@@ -114,15 +114,14 @@ fn in_zones(survey: &Survey<'_>, workload: &Workload, zones: &BTreeSet<Text>) ->
         Some((group, surge, needed)) => (
             Severity::Warning,
             format!(
-                "; group {group} has nodes in {needed} zones and a surge of {surge}: a new node may come up where it is of no use to \
-                 them, and the roll stand still"
+                "; group {group} has nodes in {needed} zones and a surge of {surge}: a new node may start in a zone that they cannot use, and the roll would be blocked"
             ),
-            format!("set budget: {{surge: {needed}}} in the plan, one new node for each zone"),
+            format!("set budget: {{surge: {needed}}} in the plan, one new node per zone"),
         ),
         None => (
             Severity::Info,
             String::new(),
-            format!("plan a surge of one node for each zone: budget: {{surge: {}}}", zones.len().max(1)),
+            format!("set a surge of one node per zone: budget: {{surge: {}}}", zones.len().max(1)),
         ),
     };
     Finding {
@@ -199,7 +198,10 @@ mod tests {
         for (at, name) in [(0, "n"), (1, "m")] {
             by_driver[at]["metadata"]["labels"]["topology.topolvm.io/node"] = json!(name);
         }
-        assert!(found(Rule::ZoneBound, by_driver)[0].contains("which only node n can reach: it cannot move"));
+        assert!(
+            found(Rule::ZoneBound, by_driver)[0]
+                .contains("which is available on node n only: it cannot move")
+        );
         let mut shared = with("x", "y");
         shared[5]["spec"] = json!({});
         assert_eq!(found(Rule::ZoneBound, shared), [""; 0]);

@@ -257,8 +257,8 @@ fn objections_are_worded_with_their_numbers() {
         why[&NodeName::from("a")],
         [
             "untolerated taint t=v:NoSchedule",
-            "node selector disk=ssd, node has no such label",
-            "asks 1 cpu, 500m of 4 free"
+            "node selector disk=ssd, the node does not have the label",
+            "requests 1 cpu, 500m of 4 free"
         ]
     );
 }

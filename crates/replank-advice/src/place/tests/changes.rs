@@ -25,7 +25,7 @@ fn a_taint_is_tolerated_or_taken_away() {
         remedies[0].paste(&pod_of(&query(&objects), "p").spec),
         ["tolerations: [{key: dedicated, operator: Equal, value: gpu, effect: NoSchedule}]"]
     );
-    expect(&objects, "take the taint dedicated=gpu:NoSchedule off the node a");
+    expect(&objects, "remove the taint dedicated=gpu:NoSchedule from the node a");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_mistyped_selector_is_corrected() {
 #[test]
 fn a_selector_is_dropped_or_a_node_is_labelled() {
     let objects = [node("a", "g", "z1", &json!({})), pod("p", &json!({"nodeSelector": {"tier": "gold"}}))];
-    expect(&objects, "drop tier=gold from the node selector");
+    expect(&objects, "remove tier=gold from the node selector");
     expect(&objects, "label the node a tier=gold");
     let zone = json!({"nodeSelector": {"topology.kubernetes.io/zone": "z9"}});
     let given = remedies(&[node("a", "g", "z1", &json!({})), pod("p", &zone)]);
@@ -77,23 +77,23 @@ fn required_affinity_accepts_one_more_value_or_gives_up_a_requirement() {
     let tier = json!({"metadata": {"labels": {"tier": "silver", "arch": "arm"}}});
     let wants = affinity(&json!([{"key": "tier", "operator": "In", "values": ["gold"]}]));
     let objects = [node("a", "g", "z1", &tier), pod("p", &wants)];
-    expect(&objects, "let node affinity accept tier=silver");
-    expect(&objects, "drop required node affinity");
+    expect(&objects, "allow tier=silver in the node affinity");
+    expect(&objects, "remove required node affinity");
     expect(&objects, "label the node a tier=gold instead of tier=silver");
     let wants =
         affinity(&json!([{"key": "arch", "operator": "Exists"}, {"key": "rack", "operator": "Exists"}]));
     expect(
         &[node("a", "g", "z1", &tier), pod("p", &wants)],
-        "drop \"rack Exists\" from required node affinity",
+        "remove \"rack Exists\" from required node affinity",
     );
     let wants = affinity(&json!([{"key": "arch", "operator": "DoesNotExist"}]));
-    expect(&[node("a", "g", "z1", &tier), pod("p", &wants)], "take the label arch off the node a");
+    expect(&[node("a", "g", "z1", &tier), pod("p", &wants)], "remove the label arch from the node a");
 }
 
 #[test]
 fn the_pod_asks_for_less_or_room_is_made() {
     let objects = [node("a", "g", "z1", &json!({})), full("a"), pod("p", &json!({}))];
-    let remedies = expect(&objects, "ask for 500m less cpu: 500m instead of 1");
+    let remedies = expect(&objects, "request 500m less cpu: 500m instead of 1");
     expect(&objects, "free 500m cpu on the node a");
     let spec = &pod_of(&query(&objects), "p").spec.clone();
     let lower = remedies.iter().find(|remedy| matches!(remedy.changes[0], Change::Request { .. }));
@@ -109,7 +109,7 @@ fn the_pod_asks_for_less_or_room_is_made() {
 fn a_place_among_the_pods_is_freed() {
     let one = json!({"status": {"allocatable": {"pods": "1"}}});
     let objects = [node("a", "g", "z1", &one), placed("q", "a", "1"), pod("p", &json!({}))];
-    expect(&objects, "free a pod's place on the node a");
+    expect(&objects, "remove a pod from the node a");
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_host_port_is_released() {
     let port = json!({"containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 8080}]}]});
     let mut other = pod("q", &port);
     other["spec"]["nodeName"] = json!("a");
-    expect(&[node("a", "g", "z1", &json!({})), other, pod("p", &port)], "do without host port 8080/TCP");
+    expect(&[node("a", "g", "z1", &json!({})), other, pod("p", &port)], "remove host port 8080/TCP");
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn a_spread_is_relaxed() {
     let mut asked = pod("p", &spread);
     asked["metadata"]["labels"] = json!({"app": "web"});
     objects.push(asked);
-    expect(&objects, "allow a skew of 3 over topology.kubernetes.io/zone instead of 1");
-    expect(&objects, "only prefer the spread over topology.kubernetes.io/zone (ScheduleAnyway)");
+    expect(&objects, "raise maxSkew over topology.kubernetes.io/zone from 1 to 3");
+    expect(&objects, "make the topology spread over topology.kubernetes.io/zone preferred (ScheduleAnyway)");
     expect(&objects, "tolerate the taint k:NoExecute");
 }
 
@@ -148,7 +148,7 @@ fn required_pod_affinity_and_anti_affinity_become_preferences() {
     let apart = json!({"affinity": {"podAntiAffinity": term("q")}});
     expect(
         &[node("a", "g", "z1", &json!({})), placed("q", "a", "1"), pod("p", &apart)],
-        "only prefer the anti-affinity over kubernetes.io/hostname",
+        "make the anti-affinity over kubernetes.io/hostname preferred",
     );
     let objects = [node("a", "g", "z1", &json!({})), placed("q", "a", "1"), pod("p", &apart)];
     let spec = pod_of(&query(&objects), "p").spec.clone();
@@ -156,7 +156,7 @@ fn required_pod_affinity_and_anti_affinity_become_preferences() {
     let takes_out = |text: &String| text.contains("requiredDuringSchedulingIgnoredDuringExecution: null");
     assert!(pasted.iter().any(takes_out), "{pasted:?}");
     let near = json!({"affinity": {"podAffinity": term("nobody")}});
-    expect(&[node("a", "g", "z1", &json!({})), pod("p", &near)], "only prefer the pod affinity");
+    expect(&[node("a", "g", "z1", &json!({})), pod("p", &near)], "make the pod affinity preferred");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn a_resource_that_no_node_has_takes_another_type_of_node() {
     let gpu = json!({"containers": [{"name": "c", "image": "i", "resources": {"requests": {"nvidia.com/gpu": "1"}}}]});
     expect(
         &[node("a", "g", "z1", &json!({})), pod("p", &gpu)],
-        "add a node like those of the group g, but with 1 nvidia.com/gpu, which its nodes have not",
+        "add a node like those of the group g, but with 1 nvidia.com/gpu, which its nodes do not have",
     );
 }
 
@@ -225,7 +225,7 @@ fn a_higher_priority_pushes_others_out() {
         class("low", -5),
         pod("p", &json!({})),
     ];
-    let remedies = expect(&objects, "give it the priority class high (1000): 1 pod on a would be evicted");
+    let remedies = expect(&objects, "set the priority class high (1000): 1 pod on a would be evicted");
     let found = remedies.iter().find_map(|remedy| {
         let Change::Prioritize { victims, .. } = &remedy.changes[0] else { return None };
         Some(victims.clone())
@@ -250,7 +250,7 @@ fn with_claim() -> Value {
 #[test]
 fn a_claim_is_made() {
     let objects = [node("a", "g", "z1", &json!({})), class("gp3", "WaitForFirstConsumer"), with_claim()];
-    expect(&objects, "make the PersistentVolumeClaim shop/data (class gp3)");
+    expect(&objects, "create the PersistentVolumeClaim shop/data (class gp3)");
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn a_claim_of_a_class_that_is_not_there_is_made_anew() {
     ];
     expect(
         &objects,
-        "make the PersistentVolumeClaim shop/data anew with the storage class gp3 instead of gp33",
+        "recreate the PersistentVolumeClaim shop/data with the storage class gp3 instead of gp33",
     );
 }
 
@@ -284,13 +284,11 @@ fn a_claim_whose_volume_is_out_of_reach_is_made_anew_and_that_comes_last() {
         bound,
         with_claim(),
     ];
-    let remedies = expect(
-        &objects,
-        "make the PersistentVolumeClaim shop/data anew, empty: the data of pv does not move",
-    );
+    let remedies =
+        expect(&objects, "recreate the PersistentVolumeClaim shop/data empty: the data of pv does not move");
     let texts = texts(&remedies);
     assert_eq!(texts[0], "add a node to the group g in z2 (m5.xlarge)", "{texts:#?}");
-    assert!(texts.last().is_some_and(|last| last.contains("anew, empty")), "{texts:#?}");
+    assert!(texts.last().is_some_and(|last| last.contains("empty: the data")), "{texts:#?}");
 }
 
 #[test]

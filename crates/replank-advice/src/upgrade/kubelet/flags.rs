@@ -32,17 +32,17 @@ const fn gone(flag: &'static str, since: u64, instead: &'static str) -> Gone {
 
 /// What dockershim was told, which went with it (KEP-2221, kubernetes#106893).
 const DOCKERSHIM: &str =
-    "take it out: it was dockershim's, and the container runtime has a configuration of its own";
+    "remove it: it belonged to dockershim, and the container runtime has its own configuration";
 
 /// What the in-tree cloud providers were told.
-const IN_TREE: &str = "take it out: the cloud controller manager outside of the kubelet does what it did";
+const IN_TREE: &str = "remove it: the external cloud controller manager has replaced it";
 
-const UNUSED: &str = "take it out: nothing reads it any more";
+const UNUSED: &str = "remove it: nothing reads it any more";
 
 /// Arguments that are gone, by version. Source: the changelogs of these versions, "Urgent Upgrade Notes" and "Removal".
 pub const GONE: &[Gone] = &[
     // kubernetes#77820
-    gone("allow-privileged", 15, "take it out: it is always so"),
+    gone("allow-privileged", 15, "remove it: it is always on"),
     gone("network-plugin", 24, DOCKERSHIM),
     gone("network-plugin-mtu", 24, DOCKERSHIM),
     gone("cni-bin-dir", 24, DOCKERSHIM),
@@ -51,20 +51,20 @@ pub const GONE: &[Gone] = &[
     gone("docker-endpoint", 24, DOCKERSHIM),
     gone("image-pull-progress-deadline", 24, DOCKERSHIM),
     // kubernetes#106932: dynamic kubelet configuration
-    gone("dynamic-config-dir", 24, "give the kubelet a file: --config"),
+    gone("dynamic-config-dir", 24, "pass the kubelet a file: --config"),
     // That of Amazon Linux 2's bootstrap.sh, which exits because of it (awslabs/amazon-eks-ami#1024).
     Gone {
         flag: "container-runtime",
         values: Values::Only("dockerd"),
         since: Minor(24),
-        instead: "take it out: containerd is all that the machine image has",
+        instead: "remove it: the machine image has containerd only",
     },
     // kubernetes#114017; "Kubernetes Removals and Major Changes In v1.27"
     Gone {
         flag: "container-runtime",
         values: Values::AllBut(&["dockerd", "containerd"]),
         since: Minor(27),
-        instead: "take it out: remote is all there is",
+        instead: "remove it: remote is the only value",
     },
     // CHANGELOG-1.27
     gone("master-service-namespace", 27, UNUSED),
@@ -73,8 +73,7 @@ pub const GONE: &[Gone] = &[
         flag: "cloud-provider",
         values: Values::Only("aws"),
         since: Minor(27),
-        instead: "say --cloud-provider=external, and give --hostname-override the private DNS name and --image-credential-provider-config \
-                  its file, as the EKS machine images do since 1.26 (awslabs/amazon-eks-ami#1203)",
+        instead: "set --cloud-provider=external, --hostname-override to the private DNS name and --image-credential-provider-config to its file, as the EKS machine images do since 1.26 (awslabs/amazon-eks-ami#1203)",
     },
     // kubernetes#122082, kubernetes#122363
     gone("keep-terminated-pod-volumes", 31, UNUSED),
@@ -83,7 +82,7 @@ pub const GONE: &[Gone] = &[
     // kubernetes#130161
     gone("cloud-config", 34, IN_TREE),
     // kubernetes#133779
-    gone("pod-infra-container-image", 35, "take it out: the container runtime's own sandbox image is used"),
+    gone("pod-infra-container-image", 35, "remove it: the container runtime's own sandbox image is used"),
 ];
 
 /// What is gone of an argument with a value.

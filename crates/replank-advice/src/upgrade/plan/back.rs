@@ -45,7 +45,7 @@ pub(super) fn of_control_plane(platform: Platform, hop: Hop, now: Time) -> Back 
     };
     match rollback {
         Rollback::Until { to, within } => Back::ControlPlane { to, within },
-        Rollback::NotYet => Back::None { why: "EKS takes no control plane back before the middle of 2026" },
-        Rollback::None => Back::None { why: "Kubernetes takes no control plane back" },
+        Rollback::NotYet => Back::None { why: "EKS could not roll a control plane back before mid-2026" },
+        Rollback::None => Back::None { why: "Kubernetes cannot roll a control plane back" },
     }
 }

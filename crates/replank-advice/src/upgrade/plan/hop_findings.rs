@@ -84,22 +84,22 @@ fn of_api(api: &str, uses: &[&ApiUse], hop: Hop) -> Option<Finding> {
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     let writers = match uses.iter().filter(|one| one.user == User::Writer).count() {
         0 => String::new(),
-        count => format!(" ({count} of them write or ask at it, and fail from then on)"),
+        count => format!(" ({count} of them write or read it, and fail from then on)"),
     };
     let when = if is_gone {
         format!("is gone since {}", first.removed)
     } else {
-        format!("is not served from {}", hop.to)
+        format!("is no longer served as of {}", hop.to)
     };
     let instead = match (&first.replacement, first.replacement_from) {
         (Some(to), Some(from)) if from > hop.from => {
             format!("{to} is served from {from} only: change it between that step and this one")
         }
         (Some(to), _) => format!(
-            "use {to} instead, before this step: replank scan PATH --target-version {} shows every place and what else changes",
+            "use {to} instead before this step: replank scan PATH --target-version {} shows every place and what else changes",
             hop.to
         ),
-        (None, _) => "it has no successor: remove it".to_owned(),
+        (None, _) => "it has no replacement: remove it".to_owned(),
     };
     Some(Finding {
         rule: Rule::ApiRemoved,
@@ -117,20 +117,20 @@ fn controller(one: &Controller, at: &AtHop<'_>) -> Option<Finding> {
         (_, Goes::Stops { least: (major, minor) }) => (
             Severity::Blocking,
             format!(
-                "{} of {} asks for API versions that {} does not serve, and stops",
+                "{} of {} requests API versions that {} does not serve, and stops working",
                 one.known.name, one.image, at.hop.to
             ),
             format!("update it to {major}.{minor} or later first: {}", one.known.look),
         ),
         (_, Goes::NotMadeFor { least }) if at.is_last => (
             Severity::Warning,
-            format!("{} of {} is not made for {}", one.known.name, one.image, at.hop.to),
+            format!("{} of {} does not support {}", one.known.name, one.image, at.hop.to),
             match least {
                 Some((major, minor)) => format!(
-                    "take {major}.{minor} or later once the control plane runs {}: {}",
+                    "update it to {major}.{minor} or later once the control plane runs {}: {}",
                     at.hop.to, one.known.look
                 ),
-                None => format!("take a later one: {}", one.known.look),
+                None => format!("update it to a later version: {}", one.known.look),
             },
         ),
         (_, Goes::NotMadeFor { .. } | Goes::Yes | Goes::Unknown) => return None,
@@ -177,8 +177,8 @@ fn webhooks(input: &Input<'_>) -> Vec<Finding> {
                 rule: Rule::WebhookExact,
                 severity: Severity::Warning,
                 object: ObjectName::new(&other.kind, other.meta.key()),
-                reason: format!("webhook {name} says matchPolicy: Exact and sees {} only: requests at another version pass it by", versions.join(", ")),
-                remedy: "say matchPolicy: Equivalent, or name the versions that the next API server takes as well".to_owned(),
+                reason: format!("webhook {name} has matchPolicy: Exact and matches {} only: requests at other versions bypass it", versions.join(", ")),
+                remedy: "set matchPolicy: Equivalent, or also name the versions that the next API server serves".to_owned(),
             });
         }
     }
@@ -192,8 +192,8 @@ fn newer(survey: &Survey) -> Option<Finding> {
         rule: Rule::KubeletNewer,
         severity: Severity::Warning,
         object: object("NodeGroup", &nodes.name),
-        reason: format!("its kubelets run {}, newer than the control plane ({server}), which the skew policy never allows", nodes.newest),
-        remedy: "upgrade the control plane now, or take these nodes back: until then they may fail in ways that nobody tests".to_owned(),
+        reason: format!("its kubelets run {}, newer than the control plane ({server}), which the version skew policy never allows", nodes.newest),
+        remedy: "upgrade the control plane now, or roll these nodes back: until then they may fail in untested ways".to_owned(),
     })
 }
 
@@ -207,7 +207,7 @@ fn guessed(survey: &Survey) -> Option<Finding> {
         rule: Rule::ControlPlaneUnknown,
         severity: Severity::Warning,
         object: object("Cluster", "control plane"),
-        reason: format!("nobody has said what it runs; it is at least {version}, what the newest kubelet runs, and that is taken"),
+        reason: format!("its version is unknown; assuming {version}, the version of the newest kubelet"),
         remedy: "aws eks describe-cluster --name CLUSTER > cluster-eks.json   # and pass it: --eks cluster-eks.json; or say it: --from VERSION".to_owned(),
     })
 }
@@ -239,9 +239,7 @@ fn behind(survey: &Survey, at: &AtHop<'_>) -> Option<Finding> {
         severity: if allowed { Severity::Warning } else { Severity::Blocking },
         object: object("NodeGroup", name),
         reason: format!(
-            "managed groups are behind the control plane of {}: {}. EKS' texts contradict each other: by the API reference of \
-             UpdateClusterVersion all of them must match first, by its user guide kubelets of 1.25 and later may lag three minor versions, \
-             the best practices guide recommends that they match and allows three",
+            "managed groups are behind the control plane of {}: {}. The EKS documentation is contradictory: the API reference of UpdateClusterVersion requires all of them to match first, the user guide lets kubelets of 1.25 and later lag three minor versions, and the best practices guide recommends that they match and allows three",
             hop.from,
             named.join(", ")
         ),
@@ -267,8 +265,7 @@ fn eks(input: &Input<'_>, at: &AtHop<'_>) -> Vec<Finding> {
             severity,
             object: object("Insight", &insight.name),
             reason: format!("EKS says {}: {}", insight.status, insight.reason),
-            remedy: "clear what it names; EKS looks again after a day or when asked: aws eks start-insights-refresh --cluster-name CLUSTER. Uses of API \
-                     versions are counted for 30 days after they have ended: an error that is over by then is passed by with --force"
+            remedy: "resolve what it names; EKS checks again daily or on request: aws eks start-insights-refresh --cluster-name CLUSTER. API usage is counted for 30 days after it has stopped: override an error that is already resolved with --force"
                 .to_owned(),
         });
     }
@@ -296,7 +293,9 @@ fn not_active(input: &Input<'_>) -> Option<Finding> {
         rule: Rule::ClusterNotActive,
         severity: Severity::Blocking,
         object: object("Cluster", &cluster.name),
-        reason: format!("its status is {status}: EKS takes one update at a time, of an ACTIVE cluster"),
+        reason: format!(
+            "its status is {status}: EKS accepts one update at a time, and only for an ACTIVE cluster"
+        ),
         remedy: format!("aws eks wait cluster-active --name {}", cluster.name),
     })
 }
@@ -318,7 +317,7 @@ fn addresses(input: &Input<'_>) -> Option<Finding> {
             counted(usize::try_from(free).unwrap_or(usize::MAX), "address").replace("addresss", "addresses"),
             counted(known.len(), "subnet")
         ),
-        remedy: "free some, or give the cluster other subnets of the same zones: aws eks update-cluster-config --name CLUSTER --resources-vpc-config subnetIds=…".to_owned(),
+        remedy: "free some, or set other subnets of the same zones for the cluster: aws eks update-cluster-config --name CLUSTER --resources-vpc-config subnetIds=…".to_owned(),
     })
 }
 
@@ -329,7 +328,10 @@ pub(super) fn nothing_goes(addon: &Addon, hop: Hop) -> Finding {
         rule: Rule::AddonIncompatible,
         severity: Severity::Blocking,
         object: object("Addon", &addon.name),
-        reason: format!("{version} does not go with {}, and EKS offers no later version that does", hop.to),
+        reason: format!(
+            "{version} is not compatible with {}, and EKS offers no later version that is",
+            hop.to
+        ),
         remedy: format!(
             "aws eks describe-addon-versions --addon-name {} --kubernetes-version {}   # and wait for one, or take the add-on out",
             addon.name, hop.to
@@ -341,7 +343,7 @@ pub(super) fn nobody_knows(addon: &Addon, hop: Hop, to: Minor) -> Finding {
     let (what, command) = match &addon.version {
         Some(version) => (
             format!(
-                "whether {version} goes with {} is not known",
+                "the compatibility of {version} with {} is unknown",
                 if hop.to == to { to.to_string() } else { format!("{} to {to}", hop.to) }
             ),
             format!(
@@ -350,7 +352,7 @@ pub(super) fn nobody_knows(addon: &Addon, hop: Hop, to: Minor) -> Finding {
             ),
         ),
         None => (
-            "which version runs is not known".to_owned(),
+            "the running version is unknown".to_owned(),
             format!(
                 "aws eks describe-addon --cluster-name CLUSTER --addon-name {} > addon.json   # and pass it: --eks addon.json",
                 addon.name
@@ -377,10 +379,7 @@ pub(super) fn proxy_beside(survey: &Survey, to: Minor) -> Vec<Finding> {
             rule: Rule::KubeProxySkew,
             severity: Severity::Warning,
             object: object("NodeGroup", &nodes.name),
-            reason: format!(
-                "a kube-proxy of {to} beside kubelets of {}: more than the skew policy allows",
-                nodes.oldest
-            ),
+            reason: format!("kube-proxy {to} with kubelets {} exceeds the version skew policy", nodes.oldest),
             remedy: format!(
                 "roll them first: replank rehearse SNAPSHOT --roll {} --to-version {to}",
                 nodes.name
@@ -401,14 +400,14 @@ pub(super) fn unknown(input: &Input<'_>, survey: &Survey, hops: &[Hop]) -> Vec<S
         Scanned::Manifests => {}
         Scanned::ClusterAlone => say("API versions in manifests and charts: pass them with --scan PATH"),
         Scanned::No => say(
-            "API versions that go: pass manifests with --scan PATH, or a dump of the cluster with its managed fields",
+            "removed API versions: pass manifests with --scan PATH, or a dump of the cluster with its managed fields",
         ),
     }
     if input.view.nodes.is_empty() {
         say("nodes, add-ons and controllers: pass a snapshot of the cluster");
     }
     for name in &survey.unread {
-        say(&format!("node {name}, whose kubelet tells no version that can be read"));
+        say(&format!("node {name}, whose kubelet reports no valid version"));
     }
     if survey.platform == Platform::Other {
         return unknown;

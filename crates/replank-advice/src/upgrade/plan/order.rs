@@ -189,7 +189,8 @@ impl Order<'_> {
 
     fn kube_proxy(&mut self, from: Minor, to: Minor) {
         let findings = hop_findings::proxy_beside(self.survey, to);
-        let why = "an older kube-proxy is installed again, as long as it goes with the control plane";
+        let why =
+            "an older kube-proxy is installed again, as long as it is compatible with the control plane";
         self.push(
             What::KubeProxy { from, to },
             findings,

@@ -35,7 +35,7 @@ pub(super) fn find(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
             rule: Rule::RollBlocked,
             severity: Severity::Blocking,
             object: group(roll),
-            reason: format!("its rehearsal does not come to its end: {}", rehearsed.blockers.join("; ")),
+            reason: format!("its rehearsal does not finish: {}", rehearsed.blockers.join("; ")),
             remedy: format!(
                 "replank rehearse SNAPSHOT --roll {} --to-version {}   # says what each waits for",
                 roll.group, roll.to
@@ -85,9 +85,8 @@ fn refusals(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
     };
     let label = |key: &str, by: &str| {
         (
-            format!("{by} sets the label {key}, and kubelets since {LABELS_SINCE} exit when they are told to: no new node would join"),
-            "take a name outside of kubernetes.io and k8s.io, or one under node.kubernetes.io/; what selects the old label has to change with \
-             it (replank place --audit says who does)"
+            format!("{by} sets the label {key}, and kubelets since {LABELS_SINCE} exit when configured with it: no new node would join"),
+            "use a name outside of kubernetes.io and k8s.io, or one under node.kubernetes.io/, and change the selectors of the old label (replank place --audit lists them)"
                 .to_owned(),
         )
     };
@@ -100,12 +99,10 @@ fn refusals(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
     for key in labels_of_old_kubelets(input, roll) {
         push(
             format!(
-                "its nodes bear the label {key}, which kubelets before {LABELS_SINCE} may have set and later ones exit over: whether \
-                 they are told to, nobody has said"
+                "its nodes have the label {key}, which kubelets before {LABELS_SINCE} could set; later kubelets exit when configured with it, and the user data is unknown"
             ),
             format!(
-                "pass its user data: --kubelet {}=FILE   # where that does not set the label, nothing stands in the way; else take a name \
-                 outside of kubernetes.io and k8s.io",
+                "pass its user data: --kubelet {}=FILE   # if that does not set the label, nothing is blocked; otherwise use a name outside of kubernetes.io and k8s.io",
                 roll.group
             ),
         );
@@ -119,7 +116,7 @@ fn refusals(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
             }
             Refused::Flag(gone) => push(
                 format!(
-                    "line {line} of its user data gives kubelets --{}{}, with which they do not start since {}: no new node would join",
+                    "line {line} of its user data passes kubelets --{}{}, with which they do not start since {}: no new node would join",
                     gone.flag,
                     match gone.values {
                         Values::Only(value) => format!("={value}"),
@@ -131,11 +128,10 @@ fn refusals(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
             ),
             Refused::Gate(gate) => push(
                 format!(
-                    "line {line} of its user data sets the feature gate {}, which kubelets do not know since {}: they do not start, and no \
-                     new node would join",
+                    "line {line} of its user data sets the feature gate {}, which kubelets do not support since {}: they do not start, and no new node would join",
                     gate.name, gate.since
                 ),
-                "take it out: what it was about is always so by then, or is gone with it".to_owned(),
+                "remove it: by then the feature is always on or has been removed".to_owned(),
             ),
         }
     }
@@ -154,12 +150,11 @@ fn without_docker(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
             severity: Severity::Warning,
             object: ObjectName::new(kind, key),
             reason: format!(
-                "its pods mount {path}, and nodes of {} and later have no Docker: where {} is rolled they find nothing there",
+                "its pods mount {path}, and nodes of {} and later have no Docker: once {} is rolled, the mount is empty",
                 docker::GONE_SINCE,
                 roll.group
             ),
-            remedy: "take the mount out: images are built without Docker (BuildKit, kaniko), what containers do is asked of the kubelet or the \
-                     container runtime's own socket (/run/containerd/containerd.sock)"
+            remedy: "remove the mount: build images without Docker (BuildKit, kaniko), and query the kubelet or the container runtime's own socket (/run/containerd/containerd.sock)"
                 .to_owned(),
         })
         .collect()
@@ -197,8 +192,8 @@ fn image(input: &Input<'_>, roll: &Roll) -> Option<Finding> {
         rule: Rule::ImageGone,
         severity: Severity::Blocking,
         object: group(roll),
-        reason: format!("its nodes are of {image} (Amazon Linux 2), of which EKS makes no image for {WITHOUT_AL2} and later"),
-        remedy: "make a group of Amazon Linux 2023 and move the nodes into it: target: {group: NAME}; replank explain old-image says what is different there".to_owned(),
+        reason: format!("its nodes run {image} (Amazon Linux 2), and EKS publishes no such image for {WITHOUT_AL2} and later"),
+        remedy: "create a group with Amazon Linux 2023 and move the nodes into it: target: {group: NAME}; replank explain old-image lists the differences".to_owned(),
     })
 }
 
@@ -207,7 +202,7 @@ pub(super) fn of_others(nodes: &Nodes, from: Minor, to: Minor, next: Option<Hop>
     let (rule, remedy) = match &nodes.provisioner {
         Provisioner::Fargate => (
             Rule::FargateBehind,
-            "kubectl rollout restart the workloads whose pods run there, or delete the pods: the next ones get nodes of the control plane's version".to_owned(),
+            "restart the workloads whose pods run there with kubectl rollout restart, or delete the pods: their replacements get nodes of the control plane's version".to_owned(),
         ),
         Provisioner::Karpenter(_) | Provisioner::AutoMode | Provisioner::Hybrid | Provisioner::ManagedGroup | Provisioner::SelfManaged => {
             (Rule::KubeletTooOld, nodes.provisioner.way().to_owned())
@@ -220,7 +215,7 @@ pub(super) fn of_others(nodes: &Nodes, from: Minor, to: Minor, next: Option<Hop>
         severity: Severity::Warning,
         object: ObjectName::new("NodeGroup", Key::cluster(&*nodes.name)),
         reason: format!(
-            "{} at {from}: a control plane of {} does not take them, so they come to {to} before it does",
+            "{} at {from}: a control plane of {} does not support them, so they are rolled to {to} before it is upgraded",
             counted(nodes.nodes, "node"),
             hop.to
         ),

@@ -234,8 +234,7 @@ fn what_others_replace_comes_before_it_would_be_too_old() {
     assert_eq!(
         stage.found(Rule::FargateBehind),
         [
-            "left Fargate 1.31 to 1.34 | warning NodeGroup Fargate: 1 node at 1.31: a control plane of 1.35 does not take them, so they \
-             come to 1.34 before it does"
+            "left Fargate 1.31 to 1.34 | warning NodeGroup Fargate: 1 node at 1.31: a control plane of 1.35 does not support them, so they are rolled to 1.34 before it is upgraded"
         ]
     );
 }
@@ -272,8 +271,7 @@ fn api_versions_block_the_step_that_takes_them_away() {
     assert_eq!(
         stage.found(Rule::ApiRemoved),
         [
-            "control plane 1.25 | blocking API policy/v1beta1 PodDisruptionBudget: is not served from 1.25, and used at 2 places (1 of them write \
-             or ask at it, and fail from then on): deploy/web.yaml:3 shop/web; live.json:9 shop/web (helm)"
+            "control plane 1.25 | blocking API policy/v1beta1 PodDisruptionBudget: is no longer served as of 1.25, and used at 2 places (1 of them write or read it, and fail from then on): deploy/web.yaml:3 shop/web; live.json:9 shop/web (helm)"
         ]
     );
     let plan = stage.plan();
@@ -320,7 +318,7 @@ fn what_eks_says_of_the_cluster_blocks() {
     assert_eq!(
         busy.found(Rule::ClusterNotActive),
         [
-            "control plane 1.35 | blocking Cluster prod: its status is UPDATING: EKS takes one update at a time, of an ACTIVE cluster"
+            "control plane 1.35 | blocking Cluster prod: its status is UPDATING: EKS accepts one update at a time, and only for an ACTIVE cluster"
         ]
     );
     let subnets = |free: u64| {
@@ -363,7 +361,7 @@ fn addons_are_unknown_where_nobody_asked_and_block_where_nothing_goes() {
     assert_eq!(
         stage.found(Rule::AddonUnknown),
         [
-            "control plane 1.34 | warning Addon vpc-cni: whether v1.18.3-eksbuild.2 goes with 1.34 to 1.35 is not known"
+            "control plane 1.34 | warning Addon vpc-cni: the compatibility of v1.18.3-eksbuild.2 with 1.34 to 1.35 is unknown"
         ],
         "once, and nothing is guessed"
     );
@@ -373,7 +371,7 @@ fn addons_are_unknown_where_nobody_asked_and_block_where_nothing_goes() {
     assert_eq!(
         none.found(Rule::AddonIncompatible),
         [
-            "control plane 1.34 | blocking Addon vpc-cni: v1.18.3-eksbuild.2 does not go with 1.34, and EKS offers no later version that does"
+            "control plane 1.34 | blocking Addon vpc-cni: v1.18.3-eksbuild.2 is not compatible with 1.34, and EKS offers no later version that is"
         ]
     );
 }
@@ -422,8 +420,7 @@ fn webhooks_that_see_one_version_are_told() {
     assert_eq!(
         found("Exact", json!(["v1beta1"])),
         [
-            "control plane 1.34 | warning ValidatingWebhookConfiguration guard: webhook guard.example.com says matchPolicy: Exact and sees v1beta1 \
-             only: requests at another version pass it by"
+            "control plane 1.34 | warning ValidatingWebhookConfiguration guard: webhook guard.example.com has matchPolicy: Exact and matches v1beta1 only: requests at other versions bypass it"
         ]
     );
     assert_eq!(found("Equivalent", json!(["v1beta1"])), [""; 0]);
@@ -473,7 +470,9 @@ fn feature_gates_and_values_that_new_kubelets_refuse_block_the_roll() {
     let found = of("v1.26.9-eks-1", 27);
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(
-        found.iter().any(|text| text.contains("line 2 of its user data gives kubelets --cloud-provider=aws"))
+        found
+            .iter()
+            .any(|text| text.contains("line 2 of its user data passes kubelets --cloud-provider=aws"))
     );
     assert!(
         found
@@ -501,8 +500,7 @@ fn who_talks_to_docker_is_told_before_the_last_nodes_go_that_have_it() {
     assert_eq!(
         found,
         [
-            "roll web 1.23 to 1.24 | warning DaemonSet kube-system/builder: its pods mount /var/run/docker.sock, and nodes of 1.24 and later \
-             have no Docker: where web is rolled they find nothing there"
+            "roll web 1.23 to 1.24 | warning DaemonSet kube-system/builder: its pods mount /var/run/docker.sock, and nodes of 1.24 and later have no Docker: once web is rolled, the mount is empty"
         ]
     );
     assert_eq!(of("v1.23.17-eks-1", 24, "", "/run/docker.sock/").len(), 1, "nobody says what runs there");
@@ -529,7 +527,7 @@ fn labels_of_nodes_block_where_their_old_kubelets_may_have_set_them() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(
         found[0].starts_with(
-            "roll web 1.15 to 1.16 | blocking NodeGroup web: its nodes bear the label kubernetes.io/role"
+            "roll web 1.15 to 1.16 | blocking NodeGroup web: its nodes have the label kubernetes.io/role"
         ),
         "{found:?}"
     );
@@ -570,7 +568,7 @@ fn amazon_linux_2_ends_before_1_33() {
     assert_eq!(
         of(33),
         [
-            "roll web 1.32 to 1.33 | blocking NodeGroup web: its nodes are of AL2_x86_64 (Amazon Linux 2), of which EKS makes no image for 1.33 and later"
+            "roll web 1.32 to 1.33 | blocking NodeGroup web: its nodes run AL2_x86_64 (Amazon Linux 2), and EKS publishes no such image for 1.33 and later"
         ]
     );
     let mut seen = web("v1.32.1-eks-1");
@@ -604,7 +602,7 @@ fn what_blocks_a_roll_blocks_its_step() {
     assert_eq!(
         stage.found(Rule::RollBlocked),
         [
-            "roll web 1.33 to 1.34 | blocking NodeGroup web: its rehearsal does not come to its end: pod shop/x has no place"
+            "roll web 1.33 to 1.34 | blocking NodeGroup web: its rehearsal does not finish: pod shop/x has no place"
         ]
     );
 }
@@ -613,7 +611,7 @@ fn what_blocks_a_roll_blocks_its_step() {
 fn what_was_not_looked_at_is_said() {
     let bare = Stage::new(34, vec![web("v1.33.4-eks-1")]).plan();
     assert_eq!(bare.unknown.len(), 4, "{:#?}", bare.unknown);
-    assert!(bare.unknown[0].starts_with("API versions that go"));
+    assert!(bare.unknown[0].starts_with("removed API versions"));
     assert_eq!(bare.findings().filter(|(_, finding)| finding.rule == Rule::ControlPlaneUnknown).count(), 1);
     let elsewhere = Stage::new(34, vec![node("a", json!({}), "v1.33.4")]).plan();
     assert_eq!(elsewhere.unknown.len(), 1, "what EKS would say is not missed elsewhere");

@@ -54,7 +54,7 @@ fn action(detail: Fields<'_>) -> Result<News, Poison> {
         "autoscaling:EC2_INSTANCE_TERMINATING" => false,
         _ => {
             let found = Value::from(transition);
-            return Err(detail.wrong("LifecycleTransition", &found, "a transition that is known"));
+            return Err(detail.wrong("LifecycleTransition", &found, "a known transition"));
         }
     };
     let to = match detail.text("Destination") {
@@ -95,8 +95,8 @@ fn taken(detail: Fields<'_>) -> Taken {
 
 fn state(detail: Fields<'_>) -> Result<News, Poison> {
     let name = detail.text("state")?;
-    let state = Reached::of(name)
-        .ok_or_else(|| detail.wrong("state", &Value::from(name), "a state that an instance can have"))?;
+    let state =
+        Reached::of(name).ok_or_else(|| detail.wrong("state", &Value::from(name), "an instance state"))?;
     Ok(News::State { instance: detail.instance("instance-id")?, state })
 }
 

@@ -37,7 +37,7 @@ impl<'a> Fields<'a> {
     pub(super) fn text(self, member: &str) -> Result<&'a str, Poison> {
         match self.value.get(member) {
             Some(Value::String(text)) if !text.is_empty() => Ok(text),
-            Some(other) => Err(self.wrong(member, other, "a text")),
+            Some(other) => Err(self.wrong(member, other, "a string")),
             None => Err(self.missing(member)),
         }
     }

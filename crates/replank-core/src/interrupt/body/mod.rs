@@ -46,7 +46,7 @@ fn unwrapped(fields: Fields<'_>) -> Result<Body, Poison> {
     if fields.has("LifecycleTransition") {
         return detail::of_hook(fields);
     }
-    let what = fields.text("Event").or_else(|_| fields.text("Service")).unwrap_or("no event that is known");
+    let what = fields.text("Event").or_else(|_| fields.text("Service")).unwrap_or("unknown event type");
     Ok(Body::Foreign { what: fields::shown(what) })
 }
 
@@ -54,7 +54,7 @@ fn json(text: &str) -> Result<Value, Poison> {
     let poison = |why: String| Poison::Json { why: why.into(), bytes: text.len() };
     match serde_json::from_str(text) {
         Ok(value @ Value::Object(_)) => Ok(value),
-        Ok(_) => Err(poison("it holds no object".to_owned())),
+        Ok(_) => Err(poison("it contains no object".to_owned())),
         Err(error) => Err(poison(error.to_string())),
     }
 }

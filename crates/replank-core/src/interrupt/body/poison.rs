@@ -24,7 +24,7 @@ pub enum Body {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Poison {
     /// It is no JSON, or is cut.
-    #[error("it is not JSON: {why}, after {bytes} bytes")]
+    #[error("invalid JSON: {why}, after {bytes} bytes")]
     Json {
         /// The reader's words.
         why: Text,
@@ -32,13 +32,13 @@ pub enum Poison {
         bytes: usize,
     },
     /// A member that must be there is not.
-    #[error("it has no {member}")]
+    #[error("{member} is missing")]
     Missing {
         /// Where it would be, such as `detail.instance-id`.
         member: Text,
     },
     /// A member has a value that cannot be.
-    #[error("its {member} is {found}, not {expected}")]
+    #[error("{member} is {found}, expected {expected}")]
     Value {
         /// Where.
         member: Text,

@@ -194,7 +194,7 @@ fn what_is_whole_and_not_ours_is_foreign_and_says_what_it_is() {
     assert_eq!(foreign(&imitated), "my.app: EC2 Spot Instance Interruption Warning");
     let activity = json!({"Event": "autoscaling:EC2_INSTANCE_TERMINATE", "EC2InstanceId": ID});
     assert_eq!(foreign(&activity.to_string()), "autoscaling:EC2_INSTANCE_TERMINATE", "no hook waits for it");
-    assert_eq!(foreign(r#"{"Records": []}"#), "no event that is known");
+    assert_eq!(foreign(r#"{"Records": []}"#), "unknown event type");
 }
 
 #[test]
@@ -208,23 +208,23 @@ fn an_event_is_known_by_its_detail_alone() {
 #[test]
 fn poison_says_what_is_wrong_and_where() {
     let without = |sample, member: &str| poison(&changed(sample, json!({"detail": {member: null}})));
-    assert_eq!(without(SPOT, "instance-id"), "it has no detail.instance-id");
-    assert_eq!(without(TERMINATE, "LifecycleHookName"), "it has no detail.LifecycleHookName");
-    assert_eq!(without(REBOOT, "affectedEntities"), "it has no detail.affectedEntities");
-    assert_eq!(poison(&changed(SPOT, json!({"detail": null}))), "it has no detail");
-    assert_eq!(poison(&changed(SPOT, json!({"detail": [1]}))), "its detail is [1], not an object");
+    assert_eq!(without(SPOT, "instance-id"), "detail.instance-id is missing");
+    assert_eq!(without(TERMINATE, "LifecycleHookName"), "detail.LifecycleHookName is missing");
+    assert_eq!(without(REBOOT, "affectedEntities"), "detail.affectedEntities is missing");
+    assert_eq!(poison(&changed(SPOT, json!({"detail": null}))), "detail is missing");
+    assert_eq!(poison(&changed(SPOT, json!({"detail": [1]}))), "detail is [1], expected an object");
     let odd = changed(STATE, json!({"detail": {"state": "purple"}}));
-    assert_eq!(poison(&odd), "its detail.state is \"purple\", not a state that an instance can have");
+    assert_eq!(poison(&odd), "detail.state is \"purple\", expected an instance state");
     let odd = changed(SPOT, json!({"detail": {"instance-id": "two words"}}));
-    assert_eq!(poison(&odd), "its detail.instance-id is \"two words\", not an instance's id");
+    assert_eq!(poison(&odd), "detail.instance-id is \"two words\", expected an instance's id");
     let odd = changed(REBOOT, json!({"detail": {"affectedEntities": [{"entityValue": ID}, 7]}}));
     assert_eq!(
         poison(&odd),
-        "its detail.affectedEntities is \"7\", not a list of entities with an entityValue",
+        "detail.affectedEntities is \"7\", expected a list of entities with an entityValue",
         "one entity must not be lost for another"
     );
-    assert_eq!(poison("[]"), "it is not JSON: it holds no object, after 2 bytes");
-    assert!(poison("").starts_with("it is not JSON: EOF while parsing"), "{}", poison(""));
+    assert_eq!(poison("[]"), "invalid JSON: it contains no object, after 2 bytes");
+    assert!(poison("").starts_with("invalid JSON: EOF while parsing"), "{}", poison(""));
     let cut = json!({"Type": "Notification", "Message": &DIRECT[..40]});
     assert!(poison(&cut.to_string()).contains("after 40 bytes"), "what is wrapped is cut");
 }

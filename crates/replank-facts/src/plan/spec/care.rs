@@ -44,15 +44,15 @@ pub(super) fn care(fields: &mut Fields<'_>, errors: &mut Errors) -> Care {
             path: fields.path_of("bake"),
             found: "a bake time without waves".to_owned(),
             expected: "waves beside it".to_owned(),
-            remedy: Some("add waves: [1, \"50%\", \"100%\"], or take it out".to_owned()),
+            remedy: Some("add waves: [1, \"50%\", \"100%\"], or remove it".to_owned()),
         });
     }
     if fields.get("waves").is_some() && fields.get("canary").is_some() {
         errors.0.push(PlanError {
             path: fields.path_of("waves"),
             found: "waves beside a canary".to_owned(),
-            expected: "one of them: the first wave is the canary".to_owned(),
-            remedy: Some("take canary out, and put its number of nodes first into waves".to_owned()),
+            expected: "only one of them: the first wave is the canary".to_owned(),
+            remedy: Some("remove canary and make its number of nodes the first wave".to_owned()),
         });
     }
     Care {
@@ -104,12 +104,13 @@ fn waves(at: At<'_>, errors: &mut Errors) -> Option<Vec<IntOrString>> {
         grows(waves.iter().filter_map(percent).collect()) && grows(waves.iter().filter_map(plain).collect());
     let is_whole = waves.last().and_then(percent) == Some(100);
     if !is_grown || !is_whole {
-        let remedy = if is_grown { "end it with \"100%\"" } else { "put them in order, each once" };
+        let remedy =
+            if is_grown { "end it with \"100%\"" } else { "list them in ascending order, each once" };
         errors.add(at, WAVES, Some(remedy.to_owned()));
         return None;
     }
     if waves.len() > WAVES_MAX {
-        errors.add(at, &format!("at most {WAVES_MAX} waves"), Some("take some of them out".to_owned()));
+        errors.add(at, &format!("at most {WAVES_MAX} waves"), Some("remove some of them".to_owned()));
         return None;
     }
     Some(waves)
@@ -152,7 +153,7 @@ fn window(at: At<'_>, errors: &mut Errors) -> Option<Window> {
     let duration = fields.require("duration", "a duration such as \"4h\"", errors, |at, errors| {
         let duration = positive_span(at, errors)?;
         if duration > windows::LONGEST {
-            errors.add(at, "a week at most", Some("without windows it is always open".to_owned()));
+            errors.add(at, "a week at most", Some("omit windows to allow all times".to_owned()));
         }
         Some(duration)
     });

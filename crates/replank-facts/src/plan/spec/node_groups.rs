@@ -74,7 +74,7 @@ fn size(fields: &mut Fields<'_>, errors: &mut Errors) -> Option<GroupSize> {
     match (min, max) {
         (Some(min), Some(max)) if min > max => {
             let found = format!("{min} beside a max of {max}");
-            errors.0.push(wrong(fields.path_of("min"), found, "no more than max", "exchange the two"));
+            errors.0.push(wrong(fields.path_of("min"), found, "no more than max", "swap the two"));
             None
         }
         (min, Some(max)) => {
@@ -83,7 +83,7 @@ fn size(fields: &mut Fields<'_>, errors: &mut Errors) -> Option<GroupSize> {
         }
         (Some(_), None) if fields.get("max").is_none() => {
             let (path, found) = (fields.path_of("min"), "a min without a max".to_owned());
-            errors.0.push(wrong(path, found, "max beside it", "add max: how many nodes the group may have"));
+            errors.0.push(wrong(path, found, "a max with it", "add max: how many nodes the group may have"));
             None
         }
         (Some(_) | None, None) => None,

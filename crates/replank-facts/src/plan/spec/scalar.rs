@@ -29,7 +29,7 @@ pub(super) fn nodes_or_percent(at: At<'_>, errors: &mut Errors) -> Option<IntOrS
         (Some(value), Some(share)) if share >= 0 && (!is_percent || share <= 100) => Some(value),
         (Some(_) | None, Some(_) | None) => {
             let is_bare = at.value.as_str().is_some_and(|text| text.parse::<u32>().is_ok());
-            errors.add(at, EXPECTED, is_bare.then(|| "take the quotes off".to_owned()));
+            errors.add(at, EXPECTED, is_bare.then(|| "remove the quotes".to_owned()));
             None
         }
     }
@@ -44,7 +44,7 @@ pub(super) fn span(at: At<'_>, errors: &mut Errors) -> Option<Span> {
     match text.parse::<Span>() {
         Ok(span) if span >= Span::ZERO => Some(span),
         Ok(_) => {
-            errors.add(at, DURATION, Some("take the minus sign off".to_owned()));
+            errors.add(at, DURATION, Some("remove the minus sign".to_owned()));
             None
         }
         Err(error) => {
@@ -57,7 +57,7 @@ pub(super) fn span(at: At<'_>, errors: &mut Errors) -> Option<Span> {
 pub(super) fn positive_span(at: At<'_>, errors: &mut Errors) -> Option<Span> {
     let span = span(at, errors)?;
     if span == Span::ZERO {
-        errors.add(at, "a duration of more than nothing", None);
+        errors.add(at, "a duration above 0", None);
     }
     Some(span)
 }

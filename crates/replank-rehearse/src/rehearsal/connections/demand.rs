@@ -53,20 +53,20 @@ impl Demand {
         };
         let mut parts = what.split(',').map(str::trim);
         let per_second =
-            parts.next().and_then(rate).ok_or(wrong("the rate is a number with /s, /m or /h"))?;
+            parts.next().and_then(rate).ok_or(wrong("the rate must be a number with /s, /m or /h"))?;
         let length =
             parts.next().and_then(|part| part.parse::<Span>().ok()).filter(|span| *span > Span::ZERO);
-        let length = length.ok_or(wrong("the length is a duration such as 20s, and more than nothing"))?;
+        let length = length.ok_or(wrong("the length must be a duration above 0, such as 20s"))?;
         let path = match parts.next() {
             None => None,
             Some(word) => {
                 let known = PATHS.iter().find(|(known, _)| *known == word);
-                let unknown = "the way is cluster, alb-ip, nlb-ip, alb-instance, nlb-instance or local";
+                let unknown = "the path must be cluster, alb-ip, nlb-ip, alb-instance, nlb-instance or local";
                 Some(known.ok_or(wrong(unknown))?.1)
             }
         };
         if parts.next().is_some() {
-            return Err(wrong("there is something behind the way"));
+            return Err(wrong("unexpected text after the path"));
         }
         Ok(Self { workload: key, per_second, length, path })
     }
@@ -131,15 +131,15 @@ mod tests {
         for (text, why) in [
             ("frontend", "there is no ="),
             ("frontend=50/s,20s", "the workload lacks its namespace or name"),
-            ("web/frontend=50,20s", "the rate is a number with /s, /m or /h"),
-            ("web/frontend=0/s,20s", "the rate is a number with /s, /m or /h"),
-            ("web/frontend=50/s", "the length is a duration such as 20s, and more than nothing"),
-            ("web/frontend=50/s,0s", "the length is a duration such as 20s, and more than nothing"),
+            ("web/frontend=50,20s", "the rate must be a number with /s, /m or /h"),
+            ("web/frontend=0/s,20s", "the rate must be a number with /s, /m or /h"),
+            ("web/frontend=50/s", "the length must be a duration above 0, such as 20s"),
+            ("web/frontend=50/s,0s", "the length must be a duration above 0, such as 20s"),
             (
                 "web/frontend=50/s,20s,tram",
-                "the way is cluster, alb-ip, nlb-ip, alb-instance, nlb-instance or local",
+                "the path must be cluster, alb-ip, nlb-ip, alb-instance, nlb-instance or local",
             ),
-            ("web/frontend=50/s,20s,local,x", "there is something behind the way"),
+            ("web/frontend=50/s,20s,local,x", "unexpected text after the path"),
         ] {
             let told = Demand::read(text).expect_err(text).to_string();
             assert!(told.ends_with(&format!("found {text:?}: {why}")), "{told}");

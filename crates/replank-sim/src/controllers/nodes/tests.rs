@@ -1,4 +1,4 @@
-//! Nodes that fall silent, and what comes of it: taints, unready pods, evictions, garbage collection.
+//! Nodes that fall silent, and the consequences: taints, unready pods, evictions, garbage collection.
 
 use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::{Kind, Object};

@@ -22,12 +22,12 @@ pub(crate) fn request(request: &Request<'_>) -> String {
         head(request),
         section("What changes", &changes(request)),
         section("When, and how long", &outcome::when(request)),
-        section("Who notices", &outcome::noticed(request.result)),
+        section("Impact", &outcome::noticed(request.result)),
         section("Risks", &outcome::risks(request.result)),
         section("Before the change", &outcome::before(request.result)),
         section("Steps", &steps::steps(request.plan, request.result)),
         section("How to stop", &steps::stop(request.plan)),
-        section("How to go back", &steps::back(request.plan)),
+        section("How to roll back", &steps::back(request.plan)),
         section("Evidence", &outcome::evidence(request)),
     ];
     sections.concat()
@@ -42,19 +42,19 @@ fn head(request: &Request<'_>) -> String {
     let nodes = count(result.nodes.total, "node");
     let verdict = match (request.about.stop, result.verdict) {
         (Stop::Interrupted, _) => {
-            "**Not to be approved: the rehearsal was interrupted.** The figures are of a part.".to_owned()
+            "**Do not approve: the rehearsal was interrupted.** The figures are partial.".to_owned()
         }
         (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Passes) => {
             format!(
-                "**Rehearsed: passes.** All {nodes} are replaced in {}, and nothing was found.",
+                "**Rehearsed: passes.** All {nodes} are replaced in {}, without findings.",
                 span(result.virtual_duration)
             )
         }
         (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Findings) => format!(
             "**Rehearsed: {}{}.** {} of {nodes} are replaced in {}. Read the risks before you approve.",
             match result.ending {
-                Ending::Cancelled => "somebody cancels it",
-                Ending::RolledBack => "somebody has it taken back",
+                Ending::Cancelled => "the operator cancels it",
+                Ending::RolledBack => "the operator rolls it back",
                 Ending::Done | Ending::Blocked | Ending::Refused | Ending::Open => "it ends",
             },
             match result.findings.len() {
@@ -65,10 +65,10 @@ fn head(request: &Request<'_>) -> String {
             span(result.virtual_duration)
         ),
         (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Refused) => {
-            "**Not to be approved as it is: refused.** Something blocking was found, and the plan begins nothing while it is so.".to_owned()
+            "**Do not approve as is: refused.** The plan does not start with blocking findings.".to_owned()
         }
         (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Blocked) => format!(
-            "**Not to be approved as it is: blocked.** {} of {nodes} are replaced, then it cannot go on{}; all in {}.",
+            "**Do not approve as is: blocked.** {} of {nodes} are replaced, then the run cannot continue{}; total {}.",
             result.nodes.replaced,
             match result.ending {
                 Ending::RolledBack => " and goes back",
@@ -105,7 +105,7 @@ fn changes(request: &Request<'_>) -> String {
         format!("{} {chosen}{narrowed} are replaced by new ones.\n\n", count(result.nodes.total, "node"));
     let differences = differences(request);
     if differences.is_empty() {
-        text.push_str("New nodes are like the old ones: nothing but the machines changes.\n");
+        text.push_str("New nodes are identical to the old ones: only the instances change.\n");
     }
     for difference in differences {
         text.push_str(&format!("- {difference}\n"));
@@ -117,7 +117,7 @@ fn differences(request: &Request<'_>) -> Vec<String> {
     let target = &request.plan.target;
     let mut all = Vec::new();
     if let Some(group) = &target.group {
-        all.push(format!("they come up in group `{group}`"));
+        all.push(format!("they join group `{group}`"));
     }
     let rolled = |learnt: &&LearntGroup| match &request.plan.nodes.by {
         ChosenBy::Groups(names) => names.contains(&learnt.group.name),
@@ -141,7 +141,7 @@ fn differences(request: &Request<'_>) -> Vec<String> {
     for (key, value) in &target.labels {
         all.push(match value {
             Some(value) => format!("label `{key}={value}` is set"),
-            None => format!("label `{key}` is taken away"),
+            None => format!("label `{key}` is removed"),
         });
     }
     for change in &target.taints {
@@ -150,7 +150,7 @@ fn differences(request: &Request<'_>) -> Vec<String> {
                 format!("taint `{}={}:{}` is set", taint.key, taint.value, taint.effect.as_str())
             }
             TaintChange::Remove(taint) => {
-                format!("taint `{}:{}` is taken away", taint.key, taint.effect.as_str())
+                format!("taint `{}:{}` is removed", taint.key, taint.effect.as_str())
             }
         });
     }

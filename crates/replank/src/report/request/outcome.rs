@@ -19,17 +19,17 @@ const WAITS_MAX: usize = 3;
 pub(super) fn when(request: &Request<'_>) -> String {
     let (plan, result) = (request.plan, request.result);
     let mut text = format!(
-        "Rehearsed from {} on: {} until {}. Draws differ: `--seeds 20` shows the spread.\n",
+        "Rehearsed from {}: {} until {}. Durations vary: `--seeds 20` shows the spread.\n",
         result.start,
         span(result.virtual_duration),
         result.start + result.virtual_duration
     );
     match plan.care.windows.0.as_slice() {
-        [] => text.push_str("\nNo window is set: it goes on by day and night until it is done.\n"),
+        [] => text.push_str("\nNo window is set: the run continues day and night until it is done.\n"),
         windows => {
             let windows: Vec<String> = windows.iter().map(ToString::to_string).collect();
             text.push_str(&format!(
-                "\nNodes are begun and pods moved only in these windows: {}.\n",
+                "\nNodes are started and pods moved only in these windows: {}.\n",
                 windows.join("; ")
             ));
         }
@@ -43,7 +43,7 @@ pub(super) fn when(request: &Request<'_>) -> String {
         text.push_str("\nWhat takes the time:\n\n");
         for wait in waits.iter().take(WAITS_MAX) {
             text.push_str(&format!(
-                "- {} waits {} on {}\n",
+                "- {} waits {} for {}\n",
                 escape(&wait.what),
                 span(wait.waited),
                 escape(&wait.reason)
@@ -80,7 +80,7 @@ fn scheduled(result: &RehearsalResult) -> String {
 pub(super) fn noticed(result: &RehearsalResult) -> String {
     let pods = &result.pods;
     let mut text = format!(
-        "{} moved, {}; at most {} more than before run at one moment.\n",
+        "{} moved, {}; at most {} more than before run at once.\n",
         are(pods.moved, "pod"),
         match pods.moved_more_than_once {
             0 => "none more than once".to_owned(),
@@ -90,33 +90,33 @@ pub(super) fn noticed(result: &RehearsalResult) -> String {
     );
     let violated = result.budgets.iter().filter(|budget| budget.violations > 0).count();
     text.push_str(&match (result.budgets.len(), violated) {
-        (0, _) => "No disruption budget is concerned.\n".to_owned(),
-        (1, 0) => "The 1 disruption budget concerned is kept.\n".to_owned(),
-        (all, 0) => format!("All {all} disruption budgets concerned are kept.\n"),
+        (0, _) => "No disruption budget is affected.\n".to_owned(),
+        (1, 0) => "The 1 affected disruption budget is respected.\n".to_owned(),
+        (all, 0) => format!("All {all} affected disruption budgets are respected.\n"),
         (all, violated) => {
-            format!("**{} undercut, of {all} concerned.**\n", are(violated, "disruption budget"))
+            format!("**{} violated, of {all} affected.**\n", are(violated, "disruption budget"))
         }
     });
     let involuntary: usize = result.budgets.iter().map(|budget| budget.undercut_by_interruptions).sum();
     if involuntary > 0 {
         text.push_str(&format!(
-            "{} deleted though its budget allowed none, in the last moments of an instance that would have taken it: involuntary.\n",
+            "{} deleted against its budget just before its instance was lost: an involuntary disruption.\n",
             are(involuntary, "pod")
         ));
     }
     text.push_str(&match (result.batch.waited, result.batch.killed) {
-        (0, 0) => "No batch pod is concerned.\n".to_owned(),
+        (0, 0) => "No batch pod is affected.\n".to_owned(),
         (waited, 0) => {
-            format!("{} waited for; none is ended before it is done.\n", are(waited, "batch pod"))
+            format!("{} waited for; none is terminated before it finishes.\n", are(waited, "batch pod"))
         }
-        (_, killed) => format!("**{} ended before they are done.**\n", count(killed, "batch pod")),
+        (_, killed) => format!("**{} terminated before they finish.**\n", count(killed, "batch pod")),
     });
     text.push_str(&elastic(result));
     let fewer: Vec<&WorkloadFigures> =
         result.workloads.iter().filter(|one| one.min_ready < one.desired).collect();
     let (gone, less): (Vec<_>, Vec<_>) = fewer.into_iter().partition(|one| one.min_ready == 0);
     if gone.is_empty() && less.is_empty() {
-        text.push_str("\nNo workload has fewer Ready pods than it wants at any moment.\n");
+        text.push_str("\nNo workload has fewer Ready pods than desired at any time.\n");
         return text;
     }
     text.push_str("\n| workload | wanted | fewest Ready |\n|---|---:|---:|\n");
@@ -127,7 +127,7 @@ pub(super) fn noticed(result: &RehearsalResult) -> String {
             break;
         }
         let fewest =
-            if one.min_ready == 0 { "**0: gone for a while**".to_owned() } else { one.min_ready.to_string() };
+            if one.min_ready == 0 { "**0: downtime**".to_owned() } else { one.min_ready.to_string() };
         text.push_str(&format!(
             "| {} {}/{} | {} | {fewest} |\n",
             one.kind,
@@ -181,7 +181,7 @@ pub(super) fn risks(result: &RehearsalResult) -> String {
     let entries = findings::entries(&result.findings);
     let serious: Vec<_> = entries.iter().filter(|entry| is_serious(entry[0])).collect();
     if serious.is_empty() {
-        return "Nothing that blocks or interrupts was found.".to_owned();
+        return "Nothing was found that blocks or causes downtime.".to_owned();
     }
     let mut text = String::new();
     for entry in &serious {
@@ -197,7 +197,7 @@ pub(super) fn risks(result: &RehearsalResult) -> String {
     let others = entries.len() - serious.len();
     if others > 0 {
         text.push_str(&format!(
-            "\n{} good to know beside these; `replank check` lists them.\n",
+            "\n{} for information; `replank check` lists them.\n",
             count(others, "thing")
         ));
     }
@@ -224,7 +224,7 @@ pub(super) fn before(result: &RehearsalResult) -> String {
         text.push_str(&remedy(&remedies.join("\n")));
         text.push('\n');
     }
-    text.push_str("- [ ] take a new snapshot and rehearse again: the cluster has changed since this one\n");
+    text.push_str("- [ ] take a new snapshot and rehearse again: the cluster may have changed since\n");
     text
 }
 

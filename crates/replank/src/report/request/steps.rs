@@ -19,16 +19,16 @@ pub(super) fn steps(plan: &Plan, result: &RehearsalResult) -> String {
 
 fn surge(plan: &Plan) -> Option<String> {
     let refuse = match plan.care.blocking_findings {
-        BlockingFindings::Refuse => "Nothing is begun while something blocking is found. ",
+        BlockingFindings::Refuse => "The run does not start with blocking findings. ",
         BlockingFindings::Proceed => "",
     };
     let into = plan.target.group.as_ref().map_or_else(String::new, |group| format!(" in group `{group}`"));
     let kept = match plan.care.retain.capacity {
-        Retained::Cordoned => ", those aside that are kept",
+        Retained::Cordoned => ", except those that are kept",
         Retained::Template | Retained::None => "",
     };
     Some(format!(
-        "{refuse}Each group's size is written down on the group; new nodes are launched{into}, up to {} more than before{kept}.",
+        "{refuse}Each group's size is recorded on the group; new nodes are launched{into}, up to {} more than before{kept}.",
         plan.budget.surge
     ))
 }
@@ -42,11 +42,11 @@ fn cordon(plan: &Plan) -> Option<String> {
     let whose = if plan.target.group.is_some() { "do the groups together" } else { "does a group" };
     let missing = match &plan.budget.max_unavailable {
         count if is_zero(count) && !is_zero(&plan.budget.surge) => {
-            format!("At no moment {whose} have fewer nodes in use than before.")
+            format!("At no time {whose} have fewer nodes in use than before.")
         }
         count => {
             format!(
-                "At no moment {whose} have fewer nodes in use than before, less {count} (`maxUnavailable`)."
+                "At no time {whose} have more than {count} fewer nodes in use than before (`maxUnavailable`)."
             )
         }
     };
@@ -83,7 +83,7 @@ fn stages(plan: &Plan, result: &RehearsalResult) -> Option<String> {
     let health = plan.stage_health().map_or_else(String::new, |health| {
         format!(" Until then it halts with {} on new nodes.", more_than(&health))
     });
-    Some(format!("{after} the run stands still for {}.{health}", span(first.pause)))
+    Some(format!("{after} the run pauses for {}.{health}", span(first.pause)))
 }
 
 /// What is more than a plan allows.
@@ -109,25 +109,24 @@ fn drain(plan: &Plan) -> Option<String> {
     };
     let singletons = match plan.care.singletons {
         Singletons::Surge => {
-            " Single replicas are moved by a rolling restart beforehand, where their strategy allows it."
+            " Single replicas are moved by a rolling restart first, if their strategy allows it."
         }
         Singletons::Evict => "",
-        Singletons::Skip => " Nodes with single replicas are left out.",
+        Singletons::Skip => " Nodes with single replicas are skipped.",
     };
     Some(format!(
-        "Nodes are drained {parallel}, {order}, by evictions that every disruption budget may refuse; a node is begun only if its pods have room \
-         elsewhere.{singletons}"
+        "Nodes are drained {parallel}, {order}, by evictions subject to every disruption budget; a node is started only if its pods fit elsewhere.{singletons}"
     ))
 }
 
 fn batch(plan: &Plan) -> Option<String> {
     let then = match plan.batch.on_deadline {
-        OnDeadline::Pause => "then the run is blocked and a person decides",
+        OnDeadline::Pause => "then the run is blocked and the operator decides",
         OnDeadline::Evict => "then they are evicted",
-        OnDeadline::Skip => "then their nodes are left out",
+        OnDeadline::Skip => "then their nodes are skipped",
     };
     Some(format!(
-        "Nodes with running batch pods go last. Batch pods are waited for up to {}; {then}.",
+        "Nodes with running batch pods come last. The run waits up to {} for batch pods; {then}.",
         span(plan.batch.wait)
     ))
 }
@@ -136,38 +135,44 @@ fn end(plan: &Plan) -> Option<String> {
     let care = &plan.care;
     let delay = match care.load_balancer.exclude {
         true => format!(
-            ", but not before {} after it was taken out of load balancers",
+            ", but not before {} after it was removed from load balancers",
             span(care.load_balancer.deregistration_delay)
         ),
         false => String::new(),
     };
     let node = match care.retain.capacity {
         Retained::Cordoned => format!(
-            "An empty node is kept, cordoned. {} after the last one is empty, their instances are ended by their ids{delay}.",
+            "An empty node is kept and cordoned. {} after the last one is empty, their instances are terminated by id{delay}.",
             span(care.retain.span)
         ),
         Retained::Template | Retained::None => {
-            format!("When a node is empty, its instance is ended by its id{delay}.")
+            format!("When a node is empty, its instance is terminated by id{delay}.")
         }
     };
     let bounds = match &plan.target.group {
         Some(group) => {
-            format!("In the end `{group}` wants as many nodes more as the other groups want less.")
+            format!(
+                "At the end the desired size of `{group}` has grown by as many nodes as the other groups have shrunk."
+            )
         }
-        None => "In the end each group's bounds are as they were.".to_owned(),
+        None => "At the end each group's bounds are restored.".to_owned(),
     };
     Some(format!("{node} {bounds}"))
 }
 
 pub(super) fn stop(plan: &Plan) -> String {
     let itself = match plan.on_failure {
-        OnFailure::Pause => "begins nothing more, uncordons what it has not begun, and waits for a person",
-        OnFailure::Rollback => "begins nothing more, and goes back to the launch template from before",
+        OnFailure::Pause => "starts nothing more, uncordons the queued nodes, and waits for the operator",
+        OnFailure::Rollback => "starts nothing more, and rolls back to the previous launch template",
     };
     let stuck = match plan.care.stuck.action {
-        StuckAction::Report => "is reported with what holds it",
-        StuckAction::ReplaceNode => "is reported, and its instance is ended when nothing else is left on it",
-        StuckAction::ForceDelete => "is reported, its instance is ended, and what is left of it is deleted",
+        StuckAction::Report => "is reported with what blocks it",
+        StuckAction::ReplaceNode => {
+            "is reported, and its instance is terminated when only stuck pods are left on it"
+        }
+        StuckAction::ForceDelete => {
+            "is reported, its instance is terminated, and the remaining pod objects are deleted"
+        }
     };
     let unwell = plan.care.health.map_or_else(String::new, |health| {
         format!(
@@ -176,11 +181,11 @@ pub(super) fn stop(plan: &Plan) -> String {
         )
     });
     format!(
-        "- **pause**: nothing further is begun; what is half way is finished or waits. **resume** goes on.\n\
-         - **cancel**: nothing further is begun, nodes that were not begun are uncordoned, bounds are given back.\n\
+        "- **pause**: no further node is started; started nodes are finished or wait. **resume** continues.\n\
+         - **cancel**: no further node is started, queued nodes are uncordoned, bounds are restored.\n\
          - **undo**: see below.\n\
-         - By itself it {itself}: when nothing has moved for {}, or after {} in all{unwell}.\n\
-         - A pod that does not end {} past its grace {stuck}.\n",
+         - By itself the run {itself}: when there is no progress for {}, or after {} in total{unwell}.\n\
+         - A pod that has not terminated {} after its grace period {stuck}.\n",
         span(plan.progress_deadline),
         span(plan.deadline),
         span(plan.care.stuck.after),
@@ -190,33 +195,31 @@ pub(super) fn stop(plan: &Plan) -> String {
 pub(super) fn back(plan: &Plan) -> String {
     let kept = match plan.care.retain.capacity {
         Retained::Cordoned => format!(
-            "The old nodes are kept, empty and cordoned, for {} after the last of them is empty: **undo** opens them again and moves pods back.",
+            "The old nodes are kept, empty and cordoned, for {} after the last of them is empty: **undo** uncordons them and moves pods back.",
             span(plan.care.retain.span)
         ),
         Retained::Template => format!(
-            "The old launch template is kept in mind for {}: **undo** makes nodes as they were and moves pods back.",
+            "The old launch template is remembered for {}: **undo** recreates nodes as they were and moves pods back.",
             span(plan.care.retain.span)
         ),
         Retained::None => {
-            "Once it is done, nothing of the old nodes is kept (`retain`): a second plan whose target is the old version and image goes back, node by \
-             node."
+            "Once done, nothing of the old nodes is kept (`retain`): to go back, roll to the old version and image with a second plan."
                 .to_owned()
         }
     };
     let meanwhile = match &plan.target.group {
         Some(_) => {
-            "Until it is done, **undo** uncordons the old nodes that are left; a second plan moves back what has moved."
+            "Until the run is done, **undo** uncordons the remaining old nodes; a second plan moves the pods back."
         }
         None => {
-            "Until it is done, **undo** gives the groups their launch template from before, uncordons the old nodes that are left and replaces the \
-                 new ones, with the same care."
+            "Until the run is done, **undo** restores the groups' previous launch template, uncordons the remaining old nodes and replaces the new ones with the same care."
         }
     };
     let failed = match plan.on_failure {
-        OnFailure::Rollback => "\n\nIf the run cannot go on, it goes back by itself.",
+        OnFailure::Rollback => "\n\nIf the run cannot continue, it rolls back by itself.",
         OnFailure::Pause => "",
     };
     format!(
-        "{meanwhile}\n\n{kept}{failed}\n\nWhat cannot be taken back: pods that were moved have been restarted, and data in an emptyDir is lost."
+        "{meanwhile}\n\n{kept}{failed}\n\nNot reversible: moved pods have been restarted, and data in an emptyDir is lost."
     )
 }

@@ -35,12 +35,12 @@ fn every_section_is_there_whatever_came_out() {
         for title in [
             "What changes",
             "When, and how long",
-            "Who notices",
+            "Impact",
             "Risks",
             "Before the change",
             "Steps",
             "How to stop",
-            "How to go back",
+            "How to roll back",
             "Evidence",
         ] {
             assert!(page.contains(&format!("\n## {title}\n\n")), "{title}: {page}");
@@ -52,7 +52,7 @@ fn every_section_is_there_whatever_came_out() {
 fn what_is_blocked_is_not_to_be_approved() {
     let mut result = sample::with_findings();
     result.verdict = Verdict::Blocked;
-    assert!(page(&plan(), &result).contains("**Not to be approved as it is: blocked.**"));
+    assert!(page(&plan(), &result).contains("**Do not approve as is: blocked.**"));
     let plan = plan();
     let mut stopped = about(&plan.name);
     stopped.stop = Stop::Interrupted;
@@ -68,7 +68,7 @@ fn the_way_back_is_what_the_plan_keeps() {
         page(&plan, &sample::with_findings())
     };
     assert!(with(Retained::Cordoned).contains("The old nodes are kept, empty and cordoned, for 1h00m"));
-    assert!(with(Retained::Template).contains("The old launch template is kept in mind for 1h00m"));
+    assert!(with(Retained::Template).contains("The old launch template is remembered for 1h00m"));
     assert!(with(Retained::None).contains("Once it is done, nothing of the old nodes is kept"));
     assert!(
         with(Retained::Cordoned)
@@ -77,7 +77,8 @@ fn the_way_back_is_what_the_plan_keeps() {
     let mut back = plan();
     back.on_failure = OnFailure::Rollback;
     assert!(
-        page(&back, &sample::with_findings()).contains("If the run cannot go on, it goes back by itself.")
+        page(&back, &sample::with_findings())
+            .contains("If the run cannot continue, it rolls back by itself.")
     );
 }
 
@@ -88,13 +89,13 @@ fn steps_say_what_the_plan_says() {
         page(&Plan::read(&plan).expect("the plan is right"), &sample::with_findings())
     };
     let plain = steps(serde_json::json!({"groups": ["web"]}));
-    assert!(plain.contains("At no moment does a group have fewer nodes in use than before.\n"), "{plain}");
+    assert!(plain.contains("At no time does a group have fewer nodes in use than before.\n"), "{plain}");
     assert!(!plain.contains("stands still") && !plain.contains("whole cluster"), "{plain}");
     let careful = steps(
         serde_json::json!({"groups": ["web", "batch"], "canary": {"nodes": "10%", "soak": "30m"}, "health": {"maxNotReady": 2},
         "budget": {"surge": "10%", "maxUnavailable": "20%", "minReadyPerZone": 1}}),
     );
-    assert!(careful.contains("After 10% of the nodes of each group (canary) the run stands still for 30m00s. Until then it halts with more than 0 pods that"), "{careful}");
+    assert!(careful.contains("After 10% of the nodes of each group (canary) the run pauses for 30m00s. Until then it halts with more than 0 pods that"), "{careful}");
     assert!(
         careful.contains("less 20% (`maxUnavailable`)") && careful.contains("At least 1 node stays Ready"),
         "{careful}"
@@ -119,7 +120,7 @@ fn what_somebody_ends_is_said_to_be_so_and_blocks_nothing() {
     let mut result = sample::with_findings();
     (result.verdict, result.ending) = (Verdict::Findings, Ending::Cancelled);
     result.findings.clear();
-    assert!(page(&plan(), &result).contains("**Rehearsed: somebody cancels it.**"));
+    assert!(page(&plan(), &result).contains("**Rehearsed: the operator cancels it.**"));
     result.blockers =
         vec![replank_rehearse::Blocker { what: "run".into(), reason: "it was cancelled".into() }];
     let page = page(&plan(), &result);

@@ -52,7 +52,7 @@ pub(super) fn render(
                 walk.kustomizations.iter().for_each(|of| rendering.one(renderer, of, Of::Kustomization));
             }
             None => rendering.printer.warning(
-                "neither kustomize nor kubectl is on the PATH: kustomizations are scanned as the files that they are",
+                "neither kustomize nor kubectl is on the PATH: kustomizations are scanned as plain files",
             ),
         }
     }
@@ -75,7 +75,7 @@ impl Rendering<'_> {
                 let is_whole = report.unread.is_empty();
                 if !is_whole {
                     self.printer.warning(&format!(
-                        "what {} prints of {name} cannot be read wholly: it is scanned as the files that it is, too",
+                        "the output of {} for {name} cannot be read completely: its files are scanned as well",
                         renderer.name()
                     ));
                 }
@@ -87,7 +87,7 @@ impl Rendering<'_> {
             Err(why) => {
                 let instead = match of {
                     Of::Chart => "its templates are read as text",
-                    Of::Kustomization => "is scanned as the files that it is",
+                    Of::Kustomization => "is scanned as plain files",
                 };
                 self.printer.warning(&format!("{name} cannot be rendered, and {instead}: {why}"));
             }

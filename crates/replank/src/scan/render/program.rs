@@ -59,10 +59,10 @@ impl fmt::Display for NoOutput {
             },
             Self::TooSlow(within) => write!(
                 f,
-                "it did not end within {} s (--render-timeout), and was ended",
+                "it did not finish within {} s (--render-timeout) and was killed",
                 within.as_secs_f64()
             ),
-            Self::TooMuch(bytes) => write!(f, "it printed more than {} MiB, and was ended", bytes >> 20),
+            Self::TooMuch(bytes) => write!(f, "it printed more than {} MiB and was killed", bytes >> 20),
             Self::NotText => f.write_str("what it prints is not utf-8"),
         }
     }
@@ -184,10 +184,10 @@ mod tests {
     fn what_prints_for_ever_or_never_ends_is_ended() {
         assert_eq!(
             run("while :; do echo bbbbbbbb; done", 60_000, 2 << 20),
-            Err("it printed more than 2 MiB, and was ended".to_owned())
+            Err("it printed more than 2 MiB and was killed".to_owned())
         );
         let begun = Instant::now();
-        let slow = Err("it did not end within 0.3 s (--render-timeout), and was ended".to_owned());
+        let slow = Err("it did not finish within 0.3 s (--render-timeout) and was killed".to_owned());
         assert_eq!(run("exec sleep 20", 300, 100), slow);
         assert_eq!(run("exec >&-; exec sleep 20", 300, 100), slow, "its output is closed, and it goes on");
         assert_eq!(run("sleep 20 & echo a", 300, 100), slow, "a child of it holds the output");

@@ -16,9 +16,7 @@ pub(crate) fn facts(files: &[PathBuf]) -> Result<Facts, Failure> {
                 .next("save it with --output json")
         })?;
         facts.read(&value).map_err(|error| {
-            Failure::usage(
-                anyhow::Error::new(error).context(format!("{} cannot be taken in", path.display())),
-            )
+            Failure::usage(anyhow::Error::new(error).context(format!("{} cannot be loaded", path.display())))
         })?;
     }
     Ok(facts)

@@ -33,10 +33,9 @@ pub(crate) fn take(
     printer: &mut Printer,
 ) -> Result<Taken, Failure> {
     if snapshots.is_empty() && way.eks.is_empty() {
-        return Err(Failure::usage_message(
-            "neither a snapshot of a cluster nor what EKS says of one (--eks)",
-        )
-        .next(HOW_TO_SNAPSHOT));
+        return Err(
+            Failure::usage_message("neither a snapshot nor EKS output (--eks) given").next(HOW_TO_SNAPSHOT)
+        );
     }
     // Small files first: their mistakes are found in no time, and a large snapshot takes a while.
     let facts = facts(&way.eks)?;
@@ -44,7 +43,7 @@ pub(crate) fn take(
     let calendar = calendar::read(&way.calendar)?;
     let (name, view, now, older) = match snapshots.is_empty() {
         true => {
-            let name = "what EKS says, without a snapshot".to_owned();
+            let name = "EKS output without a snapshot".to_owned();
             (name, View::default(), now.unwrap_or_else(moment::now), None)
         }
         false => {

@@ -30,7 +30,7 @@ pub(super) fn markdown(planned: &Planned) -> String {
             span(known),
             count(plan.steps.len() - unknown, "step"),
             if unknown > 0 {
-                format!(", and {} of which the time is not known", count(unknown, "step"))
+                format!(", plus {} of unknown duration", count(unknown, "step"))
             } else {
                 String::new()
             },

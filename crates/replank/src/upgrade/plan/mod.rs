@@ -40,7 +40,7 @@ pub(crate) fn run(
     let taken = input::take(&args.snapshots, args.now, &args.read, &args.way, args.to, printer)?;
     let planned = planned(&taken, args, printer, interrupt)?;
     if interrupt.is_pressed() {
-        printer.warning("interrupted by Ctrl-C: the rehearsals of the rolls are not whole");
+        printer.warning("interrupted by Ctrl-C: the rehearsals of the rolls are incomplete");
         return Ok(Exit::Interrupted);
     }
     let text = match args.output {
@@ -136,11 +136,11 @@ impl Taken {
 fn no_plan(error: PlanError) -> Failure {
     let next = match error {
         PlanError::NoControlPlane(_) => {
-            "pass a snapshot, or --eks with what `aws eks describe-cluster` prints, or say it: --from 1.33"
+            "pass a snapshot, --eks with the output of `aws eks describe-cluster`, or --from 1.33"
         }
-        PlanError::NoWay(NoWay::Back { .. }) => "name a version that is not older: --to VERSION",
+        PlanError::NoWay(NoWay::Back { .. }) => "pass a version that is not older: --to VERSION",
         PlanError::NoWay(NoWay::Far { .. }) => {
-            "name a version that there is: `replank upgrade calendar --all` lists them"
+            "pass an existing version: `replank upgrade calendar --all` lists them"
         }
     };
     Failure::usage(error).next(next)

@@ -95,7 +95,7 @@ pub(crate) fn blockers(result: &RehearsalResult) -> Vec<String> {
         named.push(format!("{} more", result.blockers.len() - NAMED_MAX));
     }
     if named.is_empty() {
-        named.push("it was not over when its time was up".to_owned());
+        named.push("it had not finished when its time was up".to_owned());
     }
     named
 }

@@ -54,7 +54,7 @@ fn head(page: &mut Page, planned: &Planned) {
     let (known, unknown) = plan.takes();
     let rest = match unknown {
         0 => String::new(),
-        number => format!(", and {} of which the time is not known", count(number, "step")),
+        number => format!(", plus {} of unknown duration", count(number, "step")),
     };
     page.wrapped(
         2,
@@ -67,7 +67,7 @@ fn routes(page: &mut Page, planned: &Planned) {
     if planned.plan.routes.iter().all(|route| route.rolls.is_empty()) {
         return;
     }
-    page.heading("Ways of the nodes", "compared by what they move");
+    page.heading("Ways of the nodes", "compared by moved pods");
     let rows: Vec<Vec<Cell>> = planned
         .plan
         .routes
@@ -97,7 +97,7 @@ fn steps(page: &mut Page, planned: &Planned) {
     if steps.is_empty() {
         return;
     }
-    page.heading("Steps", "in this order; none begins while something blocking stands before it");
+    page.heading("Steps", "in this order; no step starts with a blocking finding");
     for (index, step) in steps.iter().enumerate() {
         page.gap();
         write_step(page, index + 1, step, planned);
@@ -151,7 +151,7 @@ fn inventory(page: &mut Page, planned: &Planned) {
     if plan.inventory.is_empty() {
         return;
     }
-    page.heading("Controllers", "that were installed besides, and have to be updated by themselves");
+    page.heading("Controllers", "that were installed separately and have to be updated separately");
     for one in &plan.inventory {
         let (kind, key) = &one.workload;
         page.gap();
@@ -164,7 +164,7 @@ fn unknown(page: &mut Page, planned: &Planned) {
     if planned.plan.unknown.is_empty() {
         return;
     }
-    page.heading("Not looked at", "as nobody has given it");
+    page.heading("Not checked", "because the input is missing");
     for one in &planned.plan.unknown {
         page.wrapped(2, one, Tone::Plain);
     }

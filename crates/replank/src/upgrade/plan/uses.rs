@@ -51,14 +51,14 @@ pub(crate) fn find(
     let unread = unread.count();
     if unread > TOLD_MAX {
         printer.warning(&format!(
-            "and {} more that cannot be read: replank scan names them",
+            "and {} more unreadable: replank scan names them",
             count(unread - TOLD_MAX, "document")
         ));
     }
     let unrendered = report.unrendered.len();
     if unrendered > 0 {
         printer.warning(&format!(
-            "{} not looked at: replank scan names them",
+            "{} not scanned: replank scan names them",
             count(unrendered, "chart or kustomization")
         ));
     }

@@ -15,7 +15,7 @@ use crate::upgrade::calendar::in_words;
 pub(crate) fn title(what: &What) -> String {
     match what {
         What::ControlPlane(hop) => format!("control plane {hop}"),
-        What::Bake { after } => format!("watch {} before anything else", after.to),
+        What::Bake { after } => format!("watch the cluster for {} first", after.to),
         What::Roll { group, from, to, nodes, pods } => {
             format!("roll {group} {from} to {to}: {}, {} move", count(*nodes, "node"), count(*pods, "pod"))
         }
@@ -72,11 +72,11 @@ pub(crate) fn takes(takes: Takes) -> String {
 pub(crate) fn back(back: &Back) -> Option<String> {
     match back {
         Back::ControlPlane { to, within } => Some(format!(
-            "to {to} within {} days, while no node is newer than {to} and no further step is taken",
+            "to {to} within {} days, as long as no node is newer than {to} and no further step is taken",
             within.as_secs() / (24 * 60 * 60)
         )),
         Back::Nodes { group } => Some(format!(
-            "{group} goes back to its former launch template (undo); the control plane can go back only after that"
+            "{group} returns to its previous launch template (undo); the control plane can be rolled back only after that"
         )),
         Back::Addon { to } => Some(format!("{to} is installed again")),
         Back::Nothing => None,
@@ -120,23 +120,23 @@ pub(crate) const fn known_by(known: KnownBy) -> &'static str {
     match known {
         KnownBy::Eks => "EKS says so",
         KnownBy::Servers => "its API servers say so",
-        KnownBy::Given => "as was said",
-        KnownBy::NewestKubelet => "taken from the newest kubelet: nobody has said it",
+        KnownBy::Given => "as given",
+        KnownBy::NewestKubelet => "assumed from the newest kubelet",
     }
 }
 
 /// Whether a controller goes with a version.
 pub(crate) fn goes(controller: &Controller, with: Minor) -> String {
     match controller.goes(with) {
-        Goes::Yes => format!("goes with {with}"),
+        Goes::Yes => format!("compatible with {with}"),
         Goes::NotMadeFor { least: Some((major, minor)) } => {
-            format!("not made for {with}: take {major}.{minor}")
+            format!("not compatible with {with}: update to {major}.{minor}")
         }
-        Goes::NotMadeFor { least: None } => format!("not made for {with}"),
+        Goes::NotMadeFor { least: None } => format!("not compatible with {with}"),
         Goes::Stops { least: (major, minor) } => {
-            format!("stops at {with}: take {major}.{minor} or later first")
+            format!("stops working at {with}: update to {major}.{minor} or later first")
         }
-        Goes::Unknown => format!("not known: {}", controller.known.look),
+        Goes::Unknown => format!("unknown: {}", controller.known.look),
     }
 }
 

@@ -138,7 +138,7 @@ impl<'a> Chain<'a> {
                 passed.fails = self.fails(hop.to);
                 self.control_plane = Some(hop.to);
                 self.told.insert(format!(
-                    "a step of the control plane takes {}: its API answers meanwhile, and watches go on",
+                    "a control plane step takes {}: its API stays available and watches continue",
                     self.options.hop
                 ));
                 Ok(passed)
@@ -154,7 +154,7 @@ impl<'a> Chain<'a> {
             What::LeftTo { name, provisioner, to, .. } => {
                 self.replaced_by_provisioner(name, provisioner, *to);
                 self.told.insert(format!(
-                    "{name} is replaced by its provisioner in no time, and its pods stay: {}",
+                    "{name} is replaced by its provisioner instantly, and its pods stay: {}",
                     provisioner.way()
                 ));
                 Ok(self.passed(Span::ZERO, Came::LeftToProvisioner))
@@ -224,7 +224,7 @@ impl<'a> Chain<'a> {
         let image = Text::from(format!("{name}:{version}"));
         if daemon.is_none() && deployment.is_none() {
             self.told
-                .insert(format!("add-on {name}: its workload is not known, so its pods are not restarted"));
+                .insert(format!("add-on {name}: its workload is unknown, so its pods are not restarted"));
         }
         let span = self.options.addon * i64::try_from(updates.max(1)).unwrap_or(1);
         self.told.insert(format!("an update of an add-on takes {}", self.options.addon));
@@ -250,7 +250,7 @@ impl<'a> Chain<'a> {
         let name = GroupName::from(group.clone());
         let known = rehearse::groups::of_label(&self.view, &self.taken.label);
         if !known.iter().any(|learnt| learnt.group.name == name) {
-            let why = format!("{group} is a machine on its own: nothing makes it again");
+            let why = format!("{group} is a single machine: nothing recreates it");
             return Ok(self.passed(Span::ZERO, Came::Blocked(vec![why])));
         }
         let target = Target { kubernetes_version: to.to_string().parse().ok(), ..Target::default() };
@@ -259,7 +259,7 @@ impl<'a> Chain<'a> {
         let mut scene = Scene::new(self.taken.name.clone(), cluster, plan, &self.taken.label)?;
         for key in take_off_lost_labels(&mut scene, self.taken, group, from, to) {
             self.told.insert(format!(
-                "new nodes of {group} are without the label {key}: kubelets of {to} do not set it, and nobody else is known to"
+                "new nodes of {group} lack the label {key}: kubelets of {to} do not set it, and no other source is known"
             ));
         }
         let (result, objects) = rehearse::once_and_after(&scene, self.next_seed(), interrupt);
@@ -328,7 +328,7 @@ impl<'a> Chain<'a> {
                 User::Source => "cannot be applied any more",
                 User::Reference => "is not found any more",
                 User::Writer => "fails from here on",
-                User::Rule => "does not meet its successor",
+                User::Rule => "does not see the new version",
             };
             format!("{} {how}: {}", one.api, one.place)
         })

@@ -30,7 +30,7 @@ pub(crate) fn run(
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     if args.snapshots.is_empty() {
-        return Err(Failure::usage_message("no snapshot of a cluster to rehearse on").next(HOW_TO_SNAPSHOT));
+        return Err(Failure::usage_message("no snapshot to rehearse on").next(HOW_TO_SNAPSHOT));
     }
     let taken = input::take(&args.snapshots, args.now, &args.read, &args.upgrade.way, to, printer)?;
     let draft = taken.plan(&Looked::default())?;
@@ -42,8 +42,8 @@ pub(crate) fn run(
         Format::Text => text::text(&rehearsed, printer.look()),
         Format::Json => json::json(&rehearsed)?,
         Format::Markdown => {
-            return Err(Failure::usage_message("a change request is of one roll")
-                .next("replank upgrade plan -o markdown is the upgrade's own"));
+            return Err(Failure::usage_message("a change request covers one roll")
+                .next("use replank upgrade plan -o markdown for the whole upgrade"));
         }
     };
     printer.data(&text)?;

@@ -40,7 +40,7 @@ pub(super) fn text(rehearsed: &Rehearsed, look: Look) -> String {
         ),
         Tone::Plain,
     );
-    page.heading("Steps", "each begins with what the one before has left");
+    page.heading("Steps", "each starts from the state the previous one left");
     for (index, step) in plan.steps.iter().enumerate() {
         page.gap();
         let title = words::title_done(&step.what);
@@ -51,7 +51,7 @@ pub(super) fn text(rehearsed: &Rehearsed, look: Look) -> String {
                 &[
                     (&format!("{:>3}", index + 1), Tone::Faint),
                     (&title, Tone::Faint),
-                    ("not come to", Tone::Faint),
+                    ("not reached", Tone::Faint),
                 ],
             ),
         }
@@ -68,10 +68,10 @@ pub(super) fn text(rehearsed: &Rehearsed, look: Look) -> String {
 fn write_step(page: &mut Page, number: usize, title: &str, passed: &Passed, rehearsed: &Rehearsed) {
     let (word, tone) = match &passed.came {
         Came::Done => ("done", Tone::Good),
-        Came::AsIfCleared(_) => ("done, as if cleared", Tone::Warning),
-        Came::LeftToProvisioner => ("taken to be done", Tone::Note),
+        Came::AsIfCleared(_) => ("done, as if resolved", Tone::Warning),
+        Came::LeftToProvisioner => ("assumed done", Tone::Note),
         Came::Blocked(_) => ("blocked", Tone::Bad),
-        Came::NotBegun(_) => ("not begun", Tone::Bad),
+        Came::NotBegun(_) => ("not started", Tone::Bad),
     };
     let at = format!("at {}", span(passed.begun - rehearsed.start));
     let took = format!("took {}", span(passed.took));

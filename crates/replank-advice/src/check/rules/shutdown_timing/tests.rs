@@ -39,9 +39,7 @@ fn a_pod_that_does_not_wait_for_its_load_balancer_is_found() {
     assert_eq!(
         with(alb(json!({})), 0, 30),
         [
-            "warning shutdown-timing Deployment shop/web: 1 pod behind ALB to pods: new connections come for up to 15s after its deletion, \
-             and none is accepted after 0s (preStop 0s, grace 30s): they are refused for up to 15s; the load balancer would wait 5m0s for \
-             what is open, the pod at most 30s"
+            "warning shutdown-timing Deployment shop/web: 1 pod behind ALB to pods: new connections arrive for up to 15s after its deletion, but none is accepted after 0s (preStop 0s, grace 30s): they are refused for up to 15s; the load balancer waits 5m0s for open connections, the pod at most 30s"
         ]
     );
     assert_eq!(
@@ -81,7 +79,10 @@ fn within_the_cluster_nothing_is_found_and_through_nodes_it_is_good_to_know() {
 #[test]
 fn a_hook_longer_than_the_grace_is_found_and_one_that_is_not_told_is_left_alone() {
     let told = with(alb(json!({})), 40, 30);
-    assert!(told[0].contains("the preStop hook takes all of the grace (preStop 40s, grace 30s)"), "{told:?}");
+    assert!(
+        told[0].contains("the preStop hook takes the whole grace period (preStop 40s, grace 30s)"),
+        "{told:?}"
+    );
     let mut quits = all(alb(json!({})), 0, 30);
     let pod = quits.last_mut().expect("a pod");
     pod["spec"]["containers"][0]["lifecycle"] =
@@ -94,7 +95,7 @@ fn a_delay_that_somebody_has_set_is_held_against_the_grace() {
     let delay =
         |seconds: i64| alb(json!({ATTRIBUTES: format!("deregistration_delay.timeout_seconds={seconds}")}));
     let told = with(delay(60), 15, 45);
-    assert!(told[0].starts_with("info") && told[0].contains("takes longer than 30s is cut"), "{told:?}");
+    assert!(told[0].starts_with("info") && told[0].contains("take longer than 30s are cut"), "{told:?}");
     assert!(
         remedies(Rule::ShutdownTiming, all(delay(60), 15, 45))[0]
             .contains("\"terminationGracePeriodSeconds\":75")

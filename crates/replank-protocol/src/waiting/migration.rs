@@ -7,13 +7,14 @@ use replank_model::text::Name;
 use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
 
+use super::finality::counted;
 use crate::hindrance::Hindrance;
-use crate::waiting::Hope;
+use crate::subject::Hope;
 
 /// What a migration waits on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Wait {
+pub enum MigrationWait {
     /// A rollout is under way: nothing is begun before all pods are of the present template.
     Rollout {
         /// Pods of the present template.
@@ -67,19 +68,11 @@ pub enum Wait {
         /// Pods that the Deployment still wants.
         replicas: i32,
     },
-    /// A Service that had ready endpoints has none: nothing more is deleted.
-    NoEndpoints {
-        /// The Service.
-        service: Key,
-        /// Since when, as it is written.
-        since: Time,
+    /// Updates that are still on their way.
+    Settle {
+        /// Until when they are waited for.
+        until: Time,
     },
-    /// The object is neither what it was nor what it is to be: somebody else has made it.
-    Foreign,
-    /// The object is not there, and nothing in the cluster says that a migration took it away.
-    Gone,
-    /// It is the case that forbids the way.
-    Hindered(Hindrance),
 }
 
 /// One of those that serve in a migration.
@@ -115,53 +108,85 @@ impl fmt::Display for Copy {
     }
 }
 
-impl Wait {
-    /// Whether waiting can help.
-    #[must_use]
-    pub fn hope(&self) -> Hope {
+impl MigrationWait {
+    pub(super) fn hope(&self) -> Hope {
         match self {
             Self::Orphaning
             | Self::Adoption { .. }
             | Self::PodAdoption { .. }
             | Self::Leaving { .. }
-            | Self::ScaledDown { .. } => Hope::Moving,
+            | Self::ScaledDown { .. }
+            | Self::Settle { .. } => Hope::Moving,
             Self::Rollout { .. } | Self::Available { .. } | Self::Endpoints { .. } => Hope::Possible,
-            Self::NoEndpoints { .. } | Self::Foreign | Self::Gone | Self::Hindered(_) => Hope::None,
         }
     }
 }
 
-impl fmt::Display for Wait {
+impl fmt::Display for MigrationWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rollout { updated, wanted } => {
-                write!(f, "its rollout: {updated} of {wanted} pods have the present template")
+                write!(f, "its rollout: {updated} of {wanted} pods have the current template")
             }
-            Self::Orphaning => f.write_str("the garbage collector, which lets what it owns go first"),
-            Self::Adoption { set } => write!(f, "ReplicaSet {set} to be taken over by the new Deployment"),
-            Self::PodAdoption { pods } => write!(f, "{pods} pods to be taken over by the new object"),
+            Self::Orphaning => f.write_str("the garbage collector to orphan its dependents"),
+            Self::Adoption { set } => write!(f, "the new Deployment to adopt ReplicaSet {set}"),
+            Self::PodAdoption { pods } => write!(f, "the new object to adopt {}", counted(*pods, "pod")),
             Self::Available { copy, available, wanted } => {
                 write!(f, "pods of {copy}: {available} of {wanted} available")
             }
             Self::Endpoints { copy, service, ready, wanted } => {
-                write!(f, "endpoints of Service {service}: {ready} of {wanted} pods of {copy} ready there")
+                write!(f, "endpoints of Service {service}: {ready} of {wanted} pods of {copy} ready")
             }
             Self::Leaving { copy, sets, pods } => {
-                write!(f, "what {copy} leaves: {sets} ReplicaSets and {pods} pods on their way out")
+                write!(
+                    f,
+                    "{} and {} of {copy} to be deleted",
+                    counted(*sets, "ReplicaSet"),
+                    counted(*pods, "pod")
+                )
             }
             Self::ScaledDown { replicas } => {
-                write!(f, "Argo Rollouts to scale the Deployment down, which still wants {replicas}")
+                write!(
+                    f,
+                    "Argo Rollouts to scale the Deployment down from {}",
+                    counted(u32::try_from(*replicas).unwrap_or(0), "replica")
+                )
             }
+            Self::Settle { until } => write!(f, "late updates, until {until}"),
+        }
+    }
+}
+
+/// Why a migration does not go on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum MigrationEnd {
+    /// A Service that had ready endpoints has none: nothing more is deleted.
+    NoEndpoints {
+        /// The Service.
+        service: Key,
+        /// Since when, as it is written.
+        since: Time,
+    },
+    /// The object is neither what it was nor what it is to be: another actor created it.
+    Foreign,
+    /// The object is not there, and nothing in the cluster says that a migration took it away.
+    Gone,
+    /// Something forbids the way.
+    Hindered(Hindrance),
+}
+
+impl fmt::Display for MigrationEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::NoEndpoints { service, since } => {
-                write!(f, "a person: Service {service} was seen without a ready endpoint at {since}")
+                write!(f, "Service {service} had no ready endpoint at {since}, nothing more is deleted")
             }
-            Self::Foreign => f.write_str(
-                "a person: its selector is neither the former nor the wanted one, so somebody else made it",
-            ),
-            Self::Gone => f.write_str(
-                "a person: there is no such object, and no record says that a migration took it away",
-            ),
-            Self::Hindered(hindrance) => write!(f, "a person: {hindrance}"),
+            Self::Foreign => {
+                f.write_str("another actor created it: its selector is neither the old nor the new one")
+            }
+            Self::Gone => f.write_str("it does not exist, and no record shows that a migration deleted it"),
+            Self::Hindered(hindrance) => hindrance.fmt(f),
         }
     }
 }

@@ -1,0 +1,263 @@
+//! Reasons of a roll: what nodes and groups wait on, and which are left as they are.
+
+use std::fmt;
+
+use replank_model::object::cloud::GroupSize;
+use replank_model::text::{RunId, Text, Zone};
+use replank_model::time::Time;
+use serde::{Deserialize, Serialize};
+
+use super::finality::{Finality, counted};
+use crate::provisioner::Provisioner;
+use crate::subject::Hope;
+
+/// What a roll waits on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum RollWait {
+    /// An instance is kept until load balancers have deregistered it.
+    Deregistration {
+        /// Until when.
+        until: Time,
+    },
+    /// A pause that the plan asks for.
+    Pace {
+        /// Its end.
+        until: Time,
+    },
+    /// The canary is being watched.
+    Soak {
+        /// Its end.
+        until: Time,
+    },
+    /// The run stands still after a wave.
+    Bake {
+        /// Which wave.
+        wave: u32,
+        /// Its end.
+        until: Time,
+    },
+    /// A wave is not finished yet.
+    Wave {
+        /// Which.
+        wave: u32,
+        /// Nodes that are replaced.
+        replaced: u32,
+        /// How many there are to be when it is over.
+        nodes: u32,
+    },
+    /// What was replaced is kept for a while.
+    Retained {
+        /// Until when.
+        until: Time,
+    },
+    /// The canary is not finished yet.
+    Canary {
+        /// Nodes of the canary that are replaced.
+        replaced: u32,
+        /// How many it has.
+        nodes: u32,
+    },
+    /// Other nodes come first: one entry for all queued nodes of a group.
+    Turn {
+        /// How many nodes are queued.
+        nodes: u32,
+        /// How many are being replaced.
+        active: u32,
+        /// How many may be at once.
+        limit: u32,
+    },
+    /// Nothing is moved before every old node is cordoned.
+    Cordon {
+        /// Nodes that are not.
+        nodes: u32,
+    },
+    /// The budget of nodes: fewer would be Ready than there must be.
+    Available {
+        /// Nodes that are Ready.
+        ready: u32,
+        /// Nodes that must stay Ready.
+        needed: u32,
+    },
+    /// The budget of nodes in one zone.
+    ZoneMinimum {
+        /// The zone.
+        zone: Zone,
+        /// Nodes that are Ready there.
+        ready: u32,
+        /// Nodes that must stay Ready there.
+        needed: u32,
+    },
+    /// What an earlier run has left is removed first.
+    Leftover {
+        /// The run.
+        run: RunId,
+    },
+    /// A node's instance is not known to the cloud, so that it can be neither terminated nor replaced.
+    NoInstance,
+    /// Instances are terminating.
+    Leaving {
+        /// How many.
+        instances: u32,
+    },
+}
+
+impl RollWait {
+    pub(super) fn names(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Deregistration { .. } => ("deregistration", "load balancer deregistration"),
+            Self::Pace { .. } => ("pace", "the plan's pace"),
+            Self::Soak { .. } => ("soak", "the canary's soak"),
+            Self::Bake { .. } => ("bake", "a wave's bake"),
+            Self::Wave { .. } => ("wave", "a wave to finish"),
+            Self::Retained { .. } => ("retained", "retention to end"),
+            Self::Canary { .. } => ("canary", "the canary to finish"),
+            Self::Turn { .. } => ("turn", "their turn"),
+            Self::Cordon { .. } => ("cordon", "all old nodes to be cordoned"),
+            Self::Available { .. } => ("available", "more Ready nodes"),
+            Self::ZoneMinimum { .. } => ("zoneMinimum", "more Ready nodes in a zone"),
+            Self::Leftover { .. } => ("leftover", "leftovers of another run to be removed"),
+            Self::NoInstance => ("noInstance", "the cloud to list an instance"),
+            Self::Leaving { .. } => ("leaving", "instances to terminate"),
+        }
+    }
+
+    pub(super) fn hope(&self) -> Hope {
+        match self {
+            Self::Deregistration { .. }
+            | Self::Pace { .. }
+            | Self::Soak { .. }
+            | Self::Bake { .. }
+            | Self::Retained { .. }
+            | Self::Cordon { .. }
+            | Self::Leaving { .. } => Hope::Moving,
+            Self::Wave { .. }
+            | Self::Canary { .. }
+            | Self::Turn { .. }
+            | Self::Available { .. }
+            | Self::ZoneMinimum { .. }
+            | Self::NoInstance => Hope::Possible,
+            // What keeps it from being removed has a reason of its own.
+            Self::Leftover { .. } => Hope::None,
+        }
+    }
+}
+
+impl fmt::Display for RollWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deregistration { until } => write!(f, "load balancer deregistration, until {until}"),
+            Self::Pace { until } => write!(f, "the plan's pace, until {until}"),
+            Self::Soak { until } => write!(f, "the canary's soak, until {until}"),
+            Self::Bake { wave, until } => write!(f, "the bake of wave {wave}, until {until}"),
+            Self::Wave { wave, replaced, nodes } => {
+                write!(f, "wave {wave} to finish: {replaced} of {nodes} nodes replaced")
+            }
+            Self::Retained { until } => write!(f, "retention to end at {until}"),
+            Self::Canary { replaced, nodes } => {
+                write!(f, "the canary to finish: {replaced} of {nodes} nodes replaced")
+            }
+            Self::Turn { nodes, active, limit } => {
+                write!(
+                    f,
+                    "their turn: {} queued, {active} of at most {limit} being replaced",
+                    counted(*nodes, "node")
+                )
+            }
+            Self::Cordon { nodes } => write!(f, "{} to be cordoned", counted(*nodes, "old node")),
+            Self::Available { ready, needed } => {
+                write!(f, "more Ready nodes: {ready} Ready, {needed} must stay Ready")
+            }
+            Self::ZoneMinimum { zone, ready, needed } => {
+                write!(f, "more Ready nodes in zone {zone}: {ready} Ready, {needed} must stay Ready")
+            }
+            Self::Leftover { run } => write!(f, "leftovers of run {run} to be removed"),
+            Self::NoInstance => f.write_str("the cloud to list its instance"),
+            Self::Leaving { instances } => write!(f, "{} to terminate", counted(*instances, "instance")),
+        }
+    }
+}
+
+/// What a roll leaves as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum RollEnd {
+    /// A group that nodes are to leave may not want fewer.
+    GroupMinimum {
+        /// Its minimum.
+        min: u32,
+        /// How many it would want.
+        left: u32,
+    },
+    /// A node of the run was uncordoned by another actor, and is left to it.
+    Reopened,
+    /// A new node was cordoned by another actor.
+    ForeignCordon,
+    /// A node is externally managed: its provisioner replaces it.
+    ManagedBy {
+        /// The provisioner.
+        provisioner: Provisioner,
+    },
+    /// A node was skipped because of a pod on it: a batch pod that outlived its deadline, a singleton.
+    Skipped,
+    /// Something that the plan names does not exist.
+    Missing {
+        /// What it is.
+        what: Text,
+    },
+    /// The group's bounds cannot be restored, because more instances are in use than they allow.
+    Bounds {
+        /// What it has.
+        size: GroupSize,
+        /// What it had before the run.
+        original: GroupSize,
+    },
+}
+
+impl RollEnd {
+    pub(super) fn names(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::GroupMinimum { .. } => ("groupMinimum", "node group at its minimum size"),
+            Self::Reopened => ("reopened", "uncordoned by another actor"),
+            Self::ForeignCordon => ("foreignCordon", "new node cordoned by another actor"),
+            Self::ManagedBy { .. } => ("managedBy", "externally managed nodes"),
+            Self::Skipped => ("skipped", "skipped nodes"),
+            Self::Missing { .. } => ("missing", "not found"),
+            Self::Bounds { .. } => ("bounds", "group sizes not restored"),
+        }
+    }
+
+    pub(super) fn finality(&self) -> Finality {
+        match self {
+            Self::ManagedBy { .. } | Self::Skipped => Finality::Kept,
+            Self::GroupMinimum { .. }
+            | Self::Reopened
+            | Self::ForeignCordon
+            | Self::Missing { .. }
+            | Self::Bounds { .. } => Finality::Blocked,
+        }
+    }
+}
+
+impl fmt::Display for RollEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::GroupMinimum { min, left } => {
+                write!(
+                    f,
+                    "its group would shrink to {left}, below its minimum size of {min}: lower the minimum"
+                )
+            }
+            Self::Reopened => f.write_str("uncordoned by another actor"),
+            Self::ForeignCordon => f.write_str("the new node was cordoned by another actor"),
+            Self::ManagedBy { provisioner } => {
+                write!(f, "externally managed by {provisioner}: {}", provisioner.way())
+            }
+            Self::Skipped => f.write_str("skipped because of a pod on it, as the plan says"),
+            Self::Missing { what } => write!(f, "{what} does not exist"),
+            Self::Bounds { size, original } => {
+                write!(f, "its size is {size}, before the run it was {original}")
+            }
+        }
+    }
+}

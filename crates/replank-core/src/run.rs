@@ -157,7 +157,7 @@ impl Run {
             return Decision { waiting, end, ..Decision::default() };
         }
         if let Some(Standing::Taken(..)) = standing {
-            return self.forward.decide(view, (now, self.intent), standing.cloned(), account);
+            return self.forward.decide(view, (now, self.intent), standing, account);
         }
         if self.back.is_none() && self.is_going_back(view) {
             self.back = self.way_back(view, now, Vec::new());
@@ -171,7 +171,7 @@ impl Run {
             }
             return decision;
         }
-        let decision = self.forward.decide(view, (now, self.intent), standing.cloned(), account);
+        let decision = self.forward.decide(view, (now, self.intent), standing, account);
         let (Some(End::Blocked(why)) | Some(End::Cancelled(why))) = &decision.end else { return decision };
         self.back = self.way_back(view, now, why.clone());
         match self.back {

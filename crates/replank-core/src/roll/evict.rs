@@ -249,7 +249,7 @@ fn wait_for_batch(ctx: &mut Context<'_>, batch: &BatchPod, cordoned: Time) {
     match (ctx.scope.plan.batch.on_deadline, batch.otherwise) {
         (OnDeadline::Pause, _) => ctx.wait(subject, WaitingOn::PodEnd(PodEnd::BatchOver { since, deadline })),
         (OnDeadline::Evict, Otherwise::Refused(reason)) => {
-            ctx.wait(subject, WaitingOn::PodEnd(PodEnd::Refused { reason }))
+            ctx.wait(subject, WaitingOn::PodEnd(PodEnd::Refused { reason }));
         }
         (OnDeadline::Evict, Otherwise::Moves) | (OnDeadline::Skip, _) => {}
     }

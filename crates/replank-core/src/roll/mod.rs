@@ -174,7 +174,7 @@ impl Roll {
         &mut self,
         view: &View,
         (now, intent): (Time, Intent),
-        standing: Option<Standing>,
+        standing: Option<&Standing>,
         account: &mut Account,
     ) -> Decision {
         if let Some(end) = &self.end {
@@ -192,7 +192,7 @@ impl Cache {
         scope: &Scope,
         view: &View,
         (now, intent): (Time, Intent),
-        standing: Option<Standing>,
+        standing: Option<&Standing>,
         account: &mut Account,
     ) -> Decision {
         self.fleet.set_interrupted(&account.interrupted, &account.released);
@@ -218,10 +218,10 @@ impl Cache {
         let mut gear = Gear { healths: &mut self.healths, room: &mut self.room, loose: &mut self.loose };
         let is_halted = rolls.iter().any(|roll| roll.halted.is_some());
         let is_halting = !is_halted && halt::is_under_way(&ctx, &rolls);
-        if let Some(Standing::Written(known, holder)) = &standing {
+        if let Some(Standing::Written(known, holder)) = standing {
             record::note(&mut ctx, &rolls, known, holder);
         }
-        let verdict = if let Some(Standing::Taken(what, on)) = &standing
+        let verdict = if let Some(Standing::Taken(what, on)) = standing
             && !rolls.iter().all(close::is_over)
         {
             // What is written on groups under the name of this run is another's.

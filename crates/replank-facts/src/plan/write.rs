@@ -4,6 +4,7 @@ use replank_model::int_or_string::IntOrString;
 use replank_model::object::affinity::Taint;
 use replank_model::selector::Selector;
 use replank_model::selector::label::{Operator, Requirement};
+use replank_model::text::{GroupName, Zone};
 use replank_protocol::policy::StuckAction;
 use replank_protocol::scaling::Market;
 use serde_json::{Map, Value, json};
@@ -90,7 +91,9 @@ impl Plan {
             "deadline": self.deadline.to_string(),
         });
         match &self.nodes.by {
-            ChosenBy::Groups(names) => spec["groups"] = names.iter().map(|name| name.as_str()).collect(),
+            ChosenBy::Groups(names) => {
+                spec["groups"] = names.iter().map(GroupName::as_str).collect();
+            }
             // Without one, everything is chosen that has the version.
             ChosenBy::Selector(all) if all.is_empty() => {}
             ChosenBy::Selector(some) => spec["selector"] = selector_json(some),
@@ -187,7 +190,7 @@ fn node_group(group: &Facts) -> Value {
         Some(Market::CapacityBlock) | None => {}
     }
     if !group.zones.is_empty() {
-        value["zones"] = group.zones.iter().map(|zone| zone.as_str()).collect();
+        value["zones"] = group.zones.iter().map(Zone::as_str).collect();
     }
     if !group.tags.is_empty() {
         let tags = group.tags.iter().map(|(key, tag)| (key.to_string(), Value::from(&**tag)));

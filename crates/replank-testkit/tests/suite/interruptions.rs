@@ -18,7 +18,7 @@ fn five_hundred_interruptions_at_once() {
     let Played { mut account, world, told, decision_ms_max } = play(&stage, Some(Span::from_secs(25)));
     account.finish(world.now(), &world.dead_letters());
     let twice = account.letters.values().filter(|letter| letter.deliveries > 1).count();
-    tell(format!("{}", table::markdown(&account)));
+    tell(table::markdown(&account));
     tell(format!(
         "{} messages told and {} seen, {twice} delivered more than once, {} overtaken, {} dead letters",
         stage.messages(),

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use replank_hpa;
 use replank_hpa::{Config, Given, Memory, Metrics, Rival, Scale, ScaleError};
 use replank_model::object::autoscaling::{HorizontalPodAutoscaler, MetricSpec, MetricStatus};
 use replank_model::object::meta::{Key, Meta};

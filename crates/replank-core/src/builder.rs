@@ -6,7 +6,7 @@ use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
 use replank_protocol::command::{Command, CommandKey, Effect};
 use replank_protocol::decision::Decision;
-use replank_protocol::waiting::{RunWait, Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{RunEnd, RunWait, Subject, Waiting, WaitingOn};
 
 use crate::sent::{COMMAND_LIFE, Offer, Sent};
 
@@ -76,6 +76,9 @@ impl DecisionBuilder {
         key: CommandKey,
         effect: Effect,
     ) -> (Wish, Option<WaitingOn>) {
+        if sent.is_for_eks_only(&effect) {
+            return (Wish::Refused, Some(RunEnd::OwnedByEks { what: what.clone() }.into()));
+        }
         match sent.offer(self.now, &key, what, effect.claim()) {
             Offer::Send => {
                 let deadline = self.now + COMMAND_LIFE;

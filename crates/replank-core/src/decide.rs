@@ -131,6 +131,7 @@ impl Core {
     /// everything that is there has been observed once.
     pub fn decide(&mut self, now: Time) -> Decision {
         let account = &mut self.account;
+        account.sent.note_owners(&self.view);
         account.is_scaled = self.scale.is_some();
         account.owed = self.scale.as_ref().map(|scale| scale.owed(&self.view)).unwrap_or_default();
         let mut decision = match &mut self.interrupt {

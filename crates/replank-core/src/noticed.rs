@@ -77,7 +77,10 @@ impl ExternalChanges {
                         *self.lowered.entry(group.clone()).or_default() += 1;
                     }
                 }
-                Effect::Group(GroupEffect::Resize { group, to, .. }) => {
+                Effect::Group(
+                    GroupEffect::Resize { group, to, .. }
+                    | GroupEffect::UpdateNodegroupConfig { group, to, .. },
+                ) => {
                     self.resized.push((group.clone(), *to));
                 }
                 Effect::Group(GroupEffect::Untag { group, key }) => {
@@ -98,7 +101,8 @@ impl ExternalChanges {
                 | Effect::Kubernetes(KubernetesEffect::Replace { .. })
                 | Effect::Kubernetes(KubernetesEffect::Delete { .. })
                 | Effect::Queue(QueueEffect::DeleteMessage { .. })
-                | Effect::Group(GroupEffect::SetTemplate { .. }) => {}
+                | Effect::Group(GroupEffect::SetTemplate { .. })
+                | Effect::Group(GroupEffect::UpdateNodegroupVersion { .. }) => {}
             }
         }
         std::mem::take(&mut self.noticed)

@@ -6,12 +6,14 @@
 //!
 //! All modules of a decision share one memory: an eviction that any of them has sent counts for every other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use replank_model::object::cloud::GroupKind;
 use replank_model::text::{GroupName, NodeName, Text, Uid};
 use replank_model::time::{Span, Time};
+use replank_model::view::View;
 
-use replank_protocol::command::{Answer, Claim, CommandKey, Outcome, PodTarget, Refusal};
+use replank_protocol::command::{Answer, Claim, CommandKey, Effect, Outcome, PodTarget, Refusal};
 use replank_protocol::waiting::{RunWait, WaitingOn};
 
 /// How long a command may be carried out after it was sent: long enough for a busy API server, short enough that the View
@@ -32,6 +34,8 @@ pub(crate) struct Sent {
     entries: BTreeMap<CommandKey, Entry>,
     /// Evictions that may still be carried out, wanted or not, and until when.
     unanswered: BTreeMap<CommandKey, (PodTarget, Time)>,
+    /// Groups whose Auto Scaling group EKS owns.
+    owned_by_eks: BTreeSet<GroupName>,
 }
 
 #[derive(Clone, Debug)]
@@ -67,6 +71,22 @@ pub(crate) enum Offer {
 }
 
 impl Sent {
+    /// Notes which groups EKS owns, as of this decision.
+    pub(crate) fn note_owners(&mut self, view: &View) {
+        let groups = view.groups().values().filter(|group| group.kind == GroupKind::EksManaged);
+        self.owned_by_eks = groups.map(|group| group.name.clone()).collect();
+    }
+
+    /// Whether an effect would change an Auto Scaling group that EKS owns: nobody sends that.
+    pub(crate) fn is_for_eks_only(&self, effect: &Effect) -> bool {
+        match effect {
+            Effect::Group(effect) => {
+                effect.changes_auto_scaling_group().is_some_and(|group| self.owned_by_eks.contains(group))
+            }
+            Effect::Kubernetes(_) | Effect::Queue(_) => false,
+        }
+    }
+
     /// Asks whether a command that is wanted is to be sent, and notes it if so.
     pub(crate) fn offer(&mut self, now: Time, key: &CommandKey, what: &Text, claim: Claim) -> Offer {
         let pod = if let Claim::Eviction(pod) = &claim { Some(pod.clone()) } else { None };

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use replank_model::object::affinity::{Taint, TaintEffect};
-use replank_model::object::cloud::GroupSize;
+use replank_model::object::cloud::{GroupKind, GroupSize};
 use replank_model::text::{GroupName, InstanceId, Text, Zone};
 use serde_json::Value;
 
@@ -22,6 +22,8 @@ pub struct Facts {
     pub name: GroupName,
     /// Name of the Auto Scaling group, where that is another.
     pub auto_scaling: Option<Text>,
+    /// Who owns that.
+    pub kind: GroupKind,
     /// Bounds, and how many are wanted.
     pub size: Option<GroupSize>,
     /// Zones, sorted; EKS' own answer names subnets and no zones.
@@ -125,6 +127,9 @@ impl Facts {
     fn add(&mut self, more: Facts) {
         self.auto_scaling =
             self.auto_scaling.take().or(more.auto_scaling).or_else(|| Some(more.name.text().clone()));
+        if more.kind == GroupKind::EksManaged {
+            self.kind = more.kind;
+        }
         self.size = more.size.or(self.size);
         self.market = self.market.or(more.market);
         let take = |own: &mut Vec<Zone>, other: Vec<Zone>| own.is_empty().then(|| *own = other);
@@ -208,6 +213,7 @@ fn auto_scaling(at: usize, group: &Value) -> Result<Facts, FactsError> {
     let suspended = group["SuspendedProcesses"].as_array().into_iter().flatten();
     Ok(Facts {
         name: managed.clone().map_or_else(|| GroupName::from(own), GroupName::new),
+        kind: if managed.is_some() { GroupKind::EksManaged } else { GroupKind::SelfManaged },
         auto_scaling: managed.map(|_| Text::from(own)),
         size: Some(size(own, group, ["MinSize", "MaxSize", "DesiredCapacity"])?),
         zones,
@@ -267,6 +273,7 @@ fn nodegroup(group: &Value) -> Result<Facts, FactsError> {
     Ok(Facts {
         name: name.into(),
         auto_scaling: behind.filter_map(|one| text(one, "name")).next().map(Text::from),
+        kind: GroupKind::EksManaged,
         size: Some(size(name, &group["scalingConfig"], ["minSize", "maxSize", "desiredSize"])?),
         zones: Vec::new(),
         types: texts(&group["instanceTypes"]).map(Text::from).collect(),
@@ -300,6 +307,7 @@ mod tests {
             assert_eq!(all.len(), 1, "{both}");
             let web = &all[0];
             assert_eq!((web.name.as_str(), web.auto_scaling.as_deref()), ("web", Some("eks-web-1234")));
+            assert_eq!(web.kind, GroupKind::EksManaged);
             assert_eq!(web.size, Some(GroupSize { min: 1, max: 9, desired: 3 }));
             assert_eq!((web.market, web.zones.len(), web.taints.len()), (Some(Market::Spot), 2, 1));
             assert_eq!(web.tag("k8s.io/cluster-autoscaler/enabled").map(|value| &**value), Some("true"));

@@ -8,11 +8,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use replank_model::labels::Labels;
 use replank_model::object::affinity::Taint;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape,
-    TemplateVersion, Ways, instance_of,
+    GroupSize, Instance, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle, Market, NodeGroup,
+    NodeShape, instance_of,
 };
 use replank_model::object::meta::Key;
 use replank_model::object::node::{self, Node};
@@ -50,6 +49,19 @@ pub struct LearntGroup {
     pub instances: Vec<Instance>,
 }
 
+impl LearntGroup {
+    /// Gives the one version of the launch template that the nodes show another number: versions before it were deleted.
+    pub fn number_template(&mut self, version: u64) {
+        let version = self.group.current.at(version);
+        let template = self.group.templates.remove(&self.group.current);
+        self.group.templates.extend(template.map(|template| (version.clone(), template)));
+        for instance in &mut self.instances {
+            instance.template = version.clone();
+        }
+        self.group.current = version;
+    }
+}
+
 /// The groups of all nodes that belong to one, sorted by name.
 #[must_use]
 pub fn from_nodes(view: &View, by: &GroupBy) -> Vec<LearntGroup> {
@@ -85,17 +97,9 @@ pub fn assumed_target(
     let wanted = sources.iter().filter_map(of).map(|group| group.size.desired).sum();
     let moving = u32::try_from(moving).expect("fewer than 2^32 nodes fit in memory");
     let max = moving + plan.budget.allowance(wanted).surge;
-    let group = NodeGroup {
-        name: name.clone(),
-        size: GroupSize { min: 0, max, desired: 0 },
-        zones: model.zones.clone(),
-        current: TemplateVersion::default(),
-        templates: vec![renamed(model.template(), &model.name, name, by)],
-        tags: Labels::default(),
-        hooks: Vec::new(),
-        ways: Ways::default(),
-        failures: Vec::new(),
-    };
+    let size = GroupSize { min: 0, max, desired: 0 };
+    let template = renamed(model.template(), &model.name, name, by);
+    let group = NodeGroup::new(name.clone(), size, model.zones.clone(), template);
     Some(LearntGroup { group, instances: Vec::new() })
 }
 
@@ -149,7 +153,7 @@ fn learn(view: &View, name: GroupName, nodes: &[&Arc<Node>]) -> LearntGroup {
             group: name.clone(),
             zone: zone_of(node),
             state: InstanceState::Running,
-            template: TemplateVersion::default(),
+            template: LaunchTemplateRef::invented(&name),
             launched: node.meta.creation_timestamp,
             node: Some(node.name()),
             lifecycle: Lifecycle::InService,
@@ -157,17 +161,8 @@ fn learn(view: &View, name: GroupName, nodes: &[&Arc<Node>]) -> LearntGroup {
             is_protected: false,
         })
         .collect();
-    let group = NodeGroup {
-        size: GroupSize { min: 0, max: count, desired: count },
-        zones,
-        current: TemplateVersion::default(),
-        templates: vec![template(view, nodes)],
-        tags: Labels::default(),
-        name,
-        hooks: Vec::new(),
-        ways: Ways::default(),
-        failures: Vec::new(),
-    };
+    let size = GroupSize { min: 0, max: count, desired: count };
+    let group = NodeGroup::new(name, size, zones, template(view, nodes));
     LearntGroup { group, instances }
 }
 

@@ -97,7 +97,7 @@ fn image_of(view: &View, node: &Node) -> Text {
     let instance = view.instances().get(&groups::instance_id_of(node));
     let template = instance.and_then(|instance| {
         let group = view.groups().get(&instance.group)?;
-        group.templates.get(instance.template.0 as usize)
+        group.made_from(instance)
     });
     let of_template = template.map(|template| &template.image).filter(|image| !image.is_empty());
     of_template

@@ -14,8 +14,7 @@ use replank_protocol::mark;
 
 /// The launch template from before the run, where it was written down.
 pub fn original(group: &NodeGroup) -> Option<&LaunchTemplate> {
-    let number = mark::read_template(group.tags.value(mark::ORIGINAL_TEMPLATE)?)?.0 as usize;
-    group.templates.get(number)
+    group.templates.get(&mark::read_template(group.tags.value(mark::ORIGINAL_TEMPLATE)?)?)
 }
 
 /// Whether a template is the one from before the run. Where none was written down, there is nothing to go back from.
@@ -130,6 +129,7 @@ fn is_same(one: &Taint, other: &Taint) -> bool {
 #[cfg(test)]
 mod tests {
     use replank_model::object::affinity::TaintEffect;
+    use replank_model::object::cloud::{GroupSize, LaunchTemplateRef};
 
     use super::*;
 
@@ -175,17 +175,15 @@ mod tests {
         );
     }
 
+    fn version(version: u64) -> LaunchTemplateRef {
+        LaunchTemplateRef { id: "lt-1".into(), version }
+    }
+
     fn group() -> NodeGroup {
         NodeGroup {
-            name: "web".into(),
-            size: replank_model::object::cloud::GroupSize::default(),
-            zones: Vec::new(),
-            current: replank_model::object::cloud::TemplateVersion(1),
-            templates: vec![old_template(), LaunchTemplate::default()],
-            tags: replank_model::labels::TextMap::default(),
-            hooks: Vec::new(),
-            ways: replank_model::object::cloud::Ways::default(),
-            failures: Vec::new(),
+            current: version(7),
+            templates: [(version(3), old_template()), (version(7), LaunchTemplate::default())].into(),
+            ..NodeGroup::new("web".into(), GroupSize::default(), Vec::new(), LaunchTemplate::default())
         }
     }
 
@@ -195,7 +193,7 @@ mod tests {
         let mut group = group();
         let (old, new) = (old_template(), LaunchTemplate::default());
         assert!(meets_template(&back, &group, &new), "nothing was written down");
-        group.tags = group.tags.with(mark::ORIGINAL_TEMPLATE, "0");
+        group.tags = group.tags.with(mark::ORIGINAL_TEMPLATE, mark::template_tag(&version(3)));
         assert!(!meets_template(&back, &group, &new) && meets_template(&back, &group, &old));
         assert_eq!(*template(&back, &group), old);
         let meets = |made_from| {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use replank_model::object::cloud::{GroupSize, LaunchTemplate, TemplateVersion};
+use replank_model::object::cloud::{GroupSize, LaunchTemplate, LaunchTemplateRef};
 use replank_model::object::meta::ResourceVersion;
 use replank_model::object::{Object, ObjectRef};
 use replank_model::text::{GroupName, InstanceId, MessageId, RunId, Text};
@@ -142,7 +142,7 @@ pub enum GroupEffect {
         /// The group.
         group: GroupName,
         /// Version that must be current.
-        from: TemplateVersion,
+        from: LaunchTemplateRef,
         /// What new instances are to be made from.
         to: Arc<LaunchTemplate>,
     },
@@ -190,6 +190,28 @@ pub enum GroupEffect {
         expected: Expected,
         /// Whether the group wants one instance less afterwards, or launches another in its place.
         replacement: Replacement,
+    },
+    /// Has EKS replace every node of a managed node group (UpdateNodegroupVersion). The answer is an update that goes on for hours and cannot be
+    /// cancelled; its client request token follows from the command's key. Fails while another update is in progress.
+    UpdateNodegroupVersion {
+        /// The group.
+        group: GroupName,
+        /// Launch template version that nodes must be made from.
+        from: LaunchTemplateRef,
+        /// What nodes are to be made from.
+        to: Arc<LaunchTemplate>,
+        /// Whether pods that are left on a node after 15 minutes are deleted, instead of failing the update.
+        force: bool,
+    },
+    /// Has EKS change the sizes of a managed node group (UpdateNodegroupConfig): an update, too, and with a token. `to.desired` is never below
+    /// `from.desired`: EKS would take nodes away without asking disruption budgets.
+    UpdateNodegroupConfig {
+        /// The group.
+        group: GroupName,
+        /// Size that the group must have.
+        from: GroupSize,
+        /// Size that it gets.
+        to: GroupSize,
     },
 }
 
@@ -331,7 +353,9 @@ impl Effect {
                 | GroupEffect::SetTemplate { .. }
                 | GroupEffect::Resize { .. }
                 | GroupEffect::Relieve { .. }
-                | GroupEffect::Terminate { .. } => true,
+                | GroupEffect::Terminate { .. }
+                | GroupEffect::UpdateNodegroupVersion { .. }
+                | GroupEffect::UpdateNodegroupConfig { .. } => true,
                 // The call is atomic; the proof that goes with it is a read.
                 GroupEffect::CompleteAction { expected, .. } => expected.is_some(),
                 GroupEffect::Heartbeat { .. } => false,
@@ -368,7 +392,9 @@ impl KubernetesEffect {
 impl GroupEffect {
     fn claim(&self) -> Claim {
         match self {
-            Self::Resize { group, .. } => Claim::Size(group.clone()),
+            Self::Resize { group, .. } | Self::UpdateNodegroupConfig { group, .. } => {
+                Claim::Size(group.clone())
+            }
             Self::Terminate { group, replacement: Replacement::Decrement, .. } => Claim::Size(group.clone()),
             Self::Terminate { replacement: Replacement::Launch, .. }
             | Self::Tag { .. }
@@ -376,7 +402,28 @@ impl GroupEffect {
             | Self::SetTemplate { .. }
             | Self::Relieve { .. }
             | Self::CompleteAction { .. }
-            | Self::Heartbeat { .. } => Claim::Nothing,
+            | Self::Heartbeat { .. }
+            | Self::UpdateNodegroupVersion { .. } => Claim::Nothing,
+        }
+    }
+
+    /// The group whose Auto Scaling group it changes. It is never sent where EKS owns that ([`replank_model::object::cloud::GroupKind::EksManaged`]).
+    ///
+    /// Tags of a managed node group are written on the node group itself (EKS TagResource), and actions of hooks that are not EKS' own are
+    /// whoever's hook it is.
+    #[must_use]
+    pub fn changes_auto_scaling_group(&self) -> Option<&GroupName> {
+        match self {
+            Self::SetTemplate { group, .. }
+            | Self::Resize { group, .. }
+            | Self::Relieve { group, .. }
+            | Self::Terminate { group, .. } => Some(group),
+            Self::Tag { .. }
+            | Self::Untag { .. }
+            | Self::CompleteAction { .. }
+            | Self::Heartbeat { .. }
+            | Self::UpdateNodegroupVersion { .. }
+            | Self::UpdateNodegroupConfig { .. } => None,
         }
     }
 }

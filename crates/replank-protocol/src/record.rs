@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use replank_model::object::cloud::{GroupSize, TemplateVersion};
+use replank_model::object::cloud::{GroupSize, LaunchTemplateRef};
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
 use replank_model::object::{Object, render};
@@ -59,13 +59,13 @@ pub struct RunRecord {
 }
 
 /// A group in a record. A copy: where a tag on the group says something else, the tag counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupRecord {
     /// Its size before the run.
     pub original: GroupSize,
     /// The version of its launch template that was current before the run.
-    pub template: TemplateVersion,
+    pub template: LaunchTemplateRef,
     /// The most that it is to want while the run lasts.
     pub wanted: u32,
 }
@@ -213,7 +213,11 @@ mod tests {
 
     fn record() -> RunRecord {
         let original = GroupSize { min: 0, max: 5, desired: 3 };
-        let web = GroupRecord { original, template: TemplateVersion(2), wanted: 4 };
+        let web = GroupRecord {
+            original,
+            template: LaunchTemplateRef { id: "lt-0123456789abcdef0".into(), version: 2 },
+            wanted: 4,
+        };
         RunRecord {
             run: "web to 1.36".into(),
             plan: json!({"kind": "NodeRoll", "metadata": {"name": "web to 1.36"}}),

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::path::Path;
 
-use replank_model::object::cloud::{GroupSize, LaunchTemplate, TemplateVersion};
+use replank_model::object::cloud::{GroupSize, LaunchTemplate, LaunchTemplateRef};
 use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::object::{Kind, Object, ObjectRef};
 use replank_model::time::{Span, Time};
@@ -127,7 +127,7 @@ fn group() -> Vec<Effect> {
         GroupEffect::Untag { group: "web".into(), key: "k".into() },
         GroupEffect::SetTemplate {
             group: "web".into(),
-            from: TemplateVersion(1),
+            from: LaunchTemplateRef { id: "lt-0123456789abcdef0".into(), version: 3 },
             to: LaunchTemplate { image: "ami-1".into(), ..LaunchTemplate::default() }.into(),
         },
         GroupEffect::Resize { group: "web".into(), from: size(3), to: size(4) },
@@ -151,6 +151,13 @@ fn group() -> Vec<Effect> {
             expected: Expected::Unregistered,
             replacement: Replacement::Decrement,
         },
+        GroupEffect::UpdateNodegroupVersion {
+            group: "web".into(),
+            from: LaunchTemplateRef { id: "lt-0123456789abcdef0".into(), version: 3 },
+            to: LaunchTemplate { image: "ami-1".into(), ..LaunchTemplate::default() }.into(),
+            force: false,
+        },
+        GroupEffect::UpdateNodegroupConfig { group: "web".into(), from: size(3), to: size(4) },
     ];
     let number = |effect: &GroupEffect| match effect {
         GroupEffect::Tag { .. } => 0,
@@ -161,8 +168,10 @@ fn group() -> Vec<Effect> {
         GroupEffect::CompleteAction { .. } => 5,
         GroupEffect::Heartbeat { .. } => 6,
         GroupEffect::Terminate { .. } => 7,
+        GroupEffect::UpdateNodegroupVersion { .. } => 8,
+        GroupEffect::UpdateNodegroupConfig { .. } => 9,
     };
-    assert_eq!(effects.iter().map(number).collect::<BTreeSet<_>>().len(), 8, "every effect has a sample");
+    assert_eq!(effects.iter().map(number).collect::<BTreeSet<_>>().len(), 10, "every effect has a sample");
     effects.into_iter().map(Effect::from).collect()
 }
 

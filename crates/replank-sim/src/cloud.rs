@@ -10,10 +10,12 @@ mod group;
 mod hooks;
 mod market;
 mod name;
+mod nodegroup;
 mod policy;
 mod queue;
 mod retry;
 mod state;
+mod updates;
 
 use hooks::{Holds, Released};
 use market::{Blow, Markets, Threatened};
@@ -40,6 +42,7 @@ use crate::timing::{CloudTimings, Range};
 pub use eks::TERMINATION_HOOK;
 pub use events::Told;
 pub use market::{Capacity, Hazard, Rate, SpotEvent};
+pub(crate) use nodegroup::Asked;
 pub use queue::Delivery;
 
 use crate::context::Ctx;
@@ -49,6 +52,7 @@ use replank_apiserver::draw::Purpose;
 
 use state::Alive;
 pub(crate) use state::Cloud;
+use updates::Nodegroups;
 
 /// From the warning to the end of a spot instance.
 const SPOT_NOTICE: Span = Span::from_secs(120);
@@ -73,14 +77,15 @@ impl Cloud {
             said: Vec::new(),
             doomed: BTreeSet::new(),
             drained_since: BTreeMap::new(),
+            nodegroups: Nodegroups::default(),
         }
     }
 
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
         match change {
             Change::Group { new: Some(group), .. } => {
-                // Whoever sets up hooks has a queue for them.
-                self.has_queue |= !group.hooks.is_empty();
+                // Whoever sets up hooks has a queue for them; EKS has its own.
+                self.has_queue |= group.hooks.iter().any(|hook| !LifecycleHook::is_of_eks(&hook.name));
                 self.reconcile_soon(ctx, &group.name);
             }
             Change::Instance { old, new } => {
@@ -128,6 +133,7 @@ impl Cloud {
             }
             CloudDue::Hazard(number) => self.strike(ctx, number),
             CloudDue::Eks(number) => self.eks_drains(ctx, number),
+            CloudDue::Nodegroup(number) => self.nodegroup(ctx, number),
             CloudDue::Receive(number) => self.queue.receive(ctx, number),
             CloudDue::Visible(number) => self.queue.visible(ctx, number),
         }
@@ -450,7 +456,7 @@ impl Cloud {
         let instance =
             self.known(view, number).filter(|instance| instance.state == InstanceState::Pending)?;
         let group = view.groups().get(&instance.group)?;
-        Some((instance.clone(), group.templates[instance.template.0 as usize].clone()))
+        Some((instance.clone(), group.made_from(&instance)?.clone()))
     }
 
     fn known(&self, view: &View, number: u32) -> Option<Arc<Instance>> {

@@ -234,6 +234,8 @@ pub(crate) enum CloudDue {
     Visible(u32),
     /// A hazard meets an instance.
     Hazard(u32),
+    /// An update of a managed node group goes on.
+    Nodegroup(u32),
 }
 
 /// One thing that the driver is to do.

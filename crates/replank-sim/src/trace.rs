@@ -45,7 +45,7 @@ impl Trace {
                     self.number(u64::from(group.size.min));
                     self.number(u64::from(group.size.max));
                     self.number(u64::from(group.size.desired));
-                    self.number(u64::from(group.current.0));
+                    self.number(group.current.version);
                 }
             }
             Change::Instance { old, new } => {

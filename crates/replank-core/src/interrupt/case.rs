@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use replank_model::object::cloud::{Instance, Lifecycle, LifecycleHook, Message, Transition};
+use replank_model::object::cloud::{GroupKind, Instance, Lifecycle, LifecycleHook, Message, Transition};
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, InstanceId, MessageId, NodeName, Text};
 use replank_model::time::{Span, Time};
@@ -181,7 +181,7 @@ fn held(
 ) {
     for id in &cache.held {
         let Some(instance) = view.instances().get(id) else { continue };
-        if instance.lifecycle != Lifecycle::TerminatingWait {
+        if instance.lifecycle != Lifecycle::TerminatingWait || is_drained_by_eks(view, options, instance) {
             continue;
         }
         let draft = drafts.entry(id.clone()).or_default();
@@ -195,6 +195,13 @@ fn held(
             draft.actions.entry(hook.name.clone()).or_insert(action);
         }
     }
+}
+
+/// Whether EKS owns the group of an instance that is held, and no hook of ours holds it: then EKS drains its node, by budgets and within its own time.
+fn is_drained_by_eks(view: &View, options: &Options, instance: &Instance) -> bool {
+    let group = view.groups().get(&instance.group);
+    group.is_some_and(|group| group.kind == GroupKind::EksManaged)
+        && hooks_at(view, options, &instance.group, Transition::Terminating).is_empty()
 }
 
 /// What was begun: a message that is not received again yet does not end it.

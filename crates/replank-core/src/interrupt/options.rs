@@ -25,16 +25,12 @@ pub struct Options {
     pub plan: Arc<Plan>,
 }
 
-/// The hooks that EKS puts on the group behind a managed node group (reported by users). To complete one would end an instance in the middle of EKS's
-/// own drain.
-const OF_EKS: [&str; 2] = ["Terminate-LC-Hook", "Launch-LC-Hook"];
-
 /// Which lifecycle hooks are ours to complete. EKS's own never are, not even if they are named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hooks {
     /// All others.
     All,
-    /// Those of these names.
+    /// Those of these names, EKS' own aside.
     Named(BTreeSet<Text>),
 }
 
@@ -44,7 +40,7 @@ impl Hooks {
             Self::All => true,
             Self::Named(names) => names.contains(name),
         };
-        is_asked && !OF_EKS.contains(&name)
+        is_asked && !LifecycleHook::is_of_eks(name)
     }
 }
 

@@ -1,7 +1,7 @@
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, LifecycleHook, Market, Message, NodeGroup,
-    TemplateVersion, Transition, Ways,
+    GroupSize, Instance, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle, LifecycleHook, Market,
+    Message, NodeGroup, Transition,
 };
 use replank_model::object::node::Node;
 use replank_model::object::{Object, ObjectRef};
@@ -104,17 +104,8 @@ impl Frame {
         let interruptions = Options::beside(Some(&plan));
         let core = Core::new(plan, "run".into(), options, replank_advice::preflight::blocking)
             .with_interruptions(interruptions);
-        let group = NodeGroup {
-            name: "web".into(),
-            size: GroupSize { min: 0, max: 9, desired: 2 },
-            zones: vec!["a".into()],
-            current: TemplateVersion(0),
-            templates: vec![LaunchTemplate::default()],
-            tags: replank_model::labels::TextMap::default(),
-            hooks: Vec::new(),
-            ways: Ways::default(),
-            failures: Vec::new(),
-        };
+        let size = GroupSize { min: 0, max: 9, desired: 2 };
+        let group = NodeGroup::new("web".into(), size, vec!["a".into()], LaunchTemplate::default());
         let mut frame = Self { core, now: at(0), group };
         for value in objects {
             frame.core.observe(Delta::Put(object(value)));
@@ -135,7 +126,7 @@ impl Frame {
             group: "web".into(),
             zone: "a".into(),
             state: InstanceState::Running,
-            template: TemplateVersion(0),
+            template: LaunchTemplateRef::invented(&"web".into()),
             launched: Some(at(-3600)),
             node: node.map(Into::into),
             lifecycle,

@@ -1,5 +1,5 @@
 use replank_model::delta::Delta;
-use replank_model::object::cloud::{InstanceState, LaunchTemplate, Lifecycle, Market, TemplateVersion, Ways};
+use replank_model::object::cloud::{InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle, Market};
 use replank_model::time::Time;
 use serde_json::{Value, json};
 
@@ -31,15 +31,8 @@ impl Stage {
         let mut stage = Self { view: View::default(), external_changes: ExternalChanges::new(&run()) };
         let begun = Begun { run: run(), nodes: 1, surge: 1, extra: 1 };
         let group = NodeGroup {
-            name: "web".into(),
-            size: size(3),
-            zones: Vec::new(),
-            current: TemplateVersion::default(),
-            templates: vec![LaunchTemplate::default()],
             tags: [(mark::BEGUN, &*begun.to_text())].into_iter().collect(),
-            hooks: Vec::new(),
-            ways: Ways::default(),
-            failures: Vec::new(),
+            ..NodeGroup::new("web".into(), size(3), Vec::new(), LaunchTemplate::default())
         };
         stage.put(Delta::Group(group.into()));
         stage.instance(InstanceState::Running);
@@ -68,7 +61,7 @@ impl Stage {
             group: "web".into(),
             zone: "a".into(),
             state,
-            template: TemplateVersion::default(),
+            template: LaunchTemplateRef::invented(&"web".into()),
             launched: None,
             node: Some("n".into()),
             lifecycle: Lifecycle::InService,

@@ -394,7 +394,7 @@ impl Fleet {
             InstanceState::Pending | InstanceState::Running => {
                 let group = view.groups().get(&instance.group);
                 let meets = group.is_some_and(|group| {
-                    let template = group.templates.get(instance.template.0 as usize);
+                    let template = group.made_from(instance);
                     template.is_some_and(|made| target::meets_template(&scope.plan.target, group, made))
                 });
                 let target = &scope.plan.target;

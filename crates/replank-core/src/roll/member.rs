@@ -261,7 +261,7 @@ fn node_state(
         return NodeState::Leaving;
     }
     let of = instance.and_then(|instance| view.groups().get(&instance.group)).map(|group| &**group);
-    let template = instance.zip(of).and_then(|(instance, of)| of.templates.get(instance.template.0 as usize));
+    let template = instance.zip(of).and_then(|(instance, of)| of.made_from(instance));
     let launched = instance.and_then(|instance| instance.launched).or(node.meta.creation_timestamp);
     if target::is_landing_node(&scope.plan.target, scope.options.started, group, launched)
         && target::meets_node(&scope.plan.target, scope.options.started, node, of, template)

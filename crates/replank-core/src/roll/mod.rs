@@ -34,6 +34,11 @@
 //! group, and the target group is raised for it; so the sum never exceeds what it was by more than the surge. An ordinary
 //! roll is the case in which the two groups are one.
 //!
+//! # Managed node groups
+//!
+//! Their nodes are EKS' to replace: [`nodegroup`] starts an update, or follows one. All other modules are given the groups that are
+//! self-managed.
+//!
 //! # What ends a run
 //!
 //! Done, when no old node is left. Blocked, when nothing is in motion and only a person can help, or nothing has moved for
@@ -63,6 +68,7 @@ mod kept;
 mod late;
 mod managed;
 mod member;
+mod nodegroup;
 mod prepare;
 mod progress;
 pub(crate) mod record;
@@ -198,6 +204,7 @@ impl Cache {
         self.fleet.set_interrupted(&account.interrupted, &account.released);
         self.refresh(scope, view);
         let rolls = rolls(view, scope, &self.fleet, &account.owed);
+        let (of_eks, rolls): (Vec<_>, Vec<_>) = rolls.into_iter().partition(nodegroup::is_managed);
         if scope.plan.stage_health().is_some() && self.vitals.is_none() {
             self.vitals = Some(Vitals::of(view));
         }
@@ -235,14 +242,15 @@ impl Cache {
             // What was written first is what counts.
             stop(&mut ctx, &rolls, Halt::Hopeless)
         } else if let Some(why) = ended_by(intent) {
-            if rolls.iter().all(close::is_over) {
+            nodegroup::leave(&mut ctx, &of_eks);
+            if of_eks.is_empty() && rolls.iter().all(close::is_over) {
                 ctx.wait(Subject::Run, WaitingOn::RunEnd(RunEnd::Over));
                 Verdict::Done
             } else {
                 stop(&mut ctx, &rolls, why)
             }
         } else {
-            advance(&mut ctx, &rolls, &mut gear)
+            advance(&mut ctx, &rolls, &of_eks, &mut gear)
         };
         let rested = ctx.rested;
         let (rolled, marked) = (std::mem::take(&mut ctx.rolled), std::mem::take(&mut ctx.marked));
@@ -370,14 +378,19 @@ fn rolls<'a>(
 }
 
 /// One decision of a run that goes on.
-fn advance<'a>(ctx: &mut Context<'a>, rolls: &[GroupRoll<'a>], gear: &mut Gear<'_>) -> Verdict {
+fn advance<'a>(
+    ctx: &mut Context<'a>,
+    rolls: &[GroupRoll<'a>],
+    of_eks: &[GroupRoll<'a>],
+    gear: &mut Gear<'_>,
+) -> Verdict {
     let deadline = ctx.scope.options.started + ctx.scope.plan.deadline;
     if ctx.now >= deadline {
         return stop(ctx, rolls, Halt::Deadline);
     }
     ctx.wake_at(deadline);
-    let missing = rolls.iter().filter(|roll| prepare::is_missing(ctx, roll)).count();
-    let newer = rolls.iter().filter(|roll| clear::is_newer(ctx, roll)).count();
+    let missing = rolls.iter().chain(of_eks).filter(|roll| prepare::is_missing(ctx, roll)).count();
+    let newer = rolls.iter().chain(of_eks).filter(|roll| clear::is_newer(ctx, roll)).count();
     if missing + newer > 0 {
         return stop(ctx, rolls, Halt::Hopeless);
     }
@@ -386,10 +399,11 @@ fn advance<'a>(ctx: &mut Context<'a>, rolls: &[GroupRoll<'a>], gear: &mut Gear<'
     }
     let rest = rest::of(ctx, rolls);
     rest::note(ctx, rolls, rest);
+    let followed = nodegroup::follow(ctx, of_eks, rest.is_none());
     if let Some(rest) = rest {
         ctx.rested = Some(ctx.now);
         let is_begun = rolls.iter().any(GroupRoll::is_touched);
-        let has_old = rolls.iter().any(|roll| roll.nodes.old_left() > 0);
+        let has_old = rolls.iter().chain(of_eks).any(|roll| roll.nodes.old_left() > 0);
         if rest == Rest::Paused || (has_old && !is_begun) {
             rest::rest(ctx, rolls, rest);
             prepare::renew(ctx);
@@ -397,6 +411,7 @@ fn advance<'a>(ctx: &mut Context<'a>, rolls: &[GroupRoll<'a>], gear: &mut Gear<'
         }
     }
     take_in_hand(ctx, rolls);
+    take_in_hand(ctx, of_eks);
     let ready: Vec<Readiness> = rolls.iter().map(|roll| prepare::prepare(ctx, roll)).collect();
     for roll in rolls {
         halt::aside(ctx, roll);
@@ -428,7 +443,7 @@ fn advance<'a>(ctx: &mut Context<'a>, rolls: &[GroupRoll<'a>], gear: &mut Gear<'
     let closed: Vec<bool> =
         rolls.iter().enumerate().map(|(number, roll)| close::close(ctx, roll, number, &mut spare)).collect();
     let is_open = |ready: &Readiness| *ready == Readiness::Open;
-    if closed.iter().all(|closed| *closed) {
+    if closed.iter().all(|closed| *closed) && followed == nodegroup::Followed::Done {
         let restored: Vec<bool> = rolls.iter().map(|roll| close::restore(ctx, roll)).collect();
         if restored.iter().all(|restored| *restored) && ready.iter().all(is_open) {
             return Verdict::Done;

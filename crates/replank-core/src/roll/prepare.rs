@@ -205,11 +205,11 @@ fn write_sizes(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -
 /// Writes down which launch template is current before it is changed; whether that is still to be written.
 fn write_template(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -> bool {
     match group.tags.value(mark::ORIGINAL_TEMPLATE) {
-        Some(written) if read_template(written) == Some(group.current) => return false,
+        Some(written) if read_template(written).as_ref() == Some(&group.current) => return false,
         // A run that is over has left it, and the template is another since then.
         Some(_) => untag(ctx, roll.name, mark::ORIGINAL_TEMPLATE),
         None => {
-            let value = template_tag(group.current);
+            let value = template_tag(&group.current);
             tag(
                 ctx,
                 roll.name,

@@ -144,7 +144,8 @@ fn of_group(group: &NodeGroup, surge: u32, last: Option<&GroupRecord>) -> GroupR
     let size = group.tags.value(mark::ORIGINAL_SIZE).and_then(read_size);
     let original = size.or(last.map(|last| last.original)).unwrap_or(group.size);
     let template = group.tags.value(mark::ORIGINAL_TEMPLATE).and_then(read_template);
-    let template = template.or(last.map(|last| last.template)).unwrap_or(group.current);
+    let template =
+        template.or_else(|| last.map(|last| last.template.clone())).unwrap_or_else(|| group.current.clone());
     let wanted = match last.filter(|last| last.original == original) {
         Some(last) => last.wanted,
         None => original.desired + surge,

@@ -22,9 +22,9 @@ pub(super) fn set_template(
     group: &NodeGroup,
     to: Arc<LaunchTemplate>,
 ) {
-    let id = format!("{}/{}", roll.name, group.current.0);
+    let id = format!("{}/{}", roll.name, group.current);
     let effect =
-        Effect::Group(GroupEffect::SetTemplate { group: roll.name.clone(), from: group.current, to });
+        Effect::Group(GroupEffect::SetTemplate { group: roll.name.clone(), from: group.current.clone(), to });
     let key = ctx.key("template", id);
     ctx.send(roll.subject(), "update of the launch template", key, effect);
 }

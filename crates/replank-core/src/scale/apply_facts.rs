@@ -2,7 +2,7 @@
 //! no node, which no dump of Kubernetes objects shows.
 
 use replank_model::labels::TextMap;
-use replank_model::object::cloud::{GroupSize, NodeGroup, TemplateVersion, Ways};
+use replank_model::object::cloud::{GroupKind, GroupSize, NodeGroup, Ways};
 use replank_model::view::View;
 
 use super::group::{Assumed, Bounds, Group, Groups, Origin};
@@ -47,6 +47,7 @@ pub fn apply_facts(
             group.zones.extend(told.zones.iter().cloned());
             group.zones.sort();
             group.zones.dedup();
+            owned(group, told);
         }
         let size = known.get(&group.name).filter(|known| known.bounds != Bounds::Assumed);
         let size = size.map(|known| known.size).or(told.and_then(|told| told.size));
@@ -78,15 +79,25 @@ fn ways(told: &Facts) -> Ways {
 /// A group without nodes.
 fn made(group: &Group, facts: &[Facts]) -> NodeGroup {
     let told = facts.iter().find(|facts| facts.name == group.name);
-    NodeGroup {
-        name: group.name.clone(),
-        size: GroupSize { max: group.size.max.min(SIMULATED_MAX.max(group.size.desired)), ..group.size },
-        zones: group.zones.clone(),
-        current: TemplateVersion::default(),
-        templates: vec![group.template.clone()],
+    let size = GroupSize { max: group.size.max.min(SIMULATED_MAX.max(group.size.desired)), ..group.size };
+    let mut made = NodeGroup {
         tags: told.map(tags).unwrap_or_default(),
-        hooks: Vec::new(),
         ways: told.map(ways).unwrap_or_default(),
-        failures: Vec::new(),
+        ..NodeGroup::new(group.name.clone(), size, group.zones.clone(), group.template.clone())
+    };
+    if let Some(told) = told {
+        owned(&mut made, told);
+    }
+    made
+}
+
+/// Who owns its Auto Scaling group, and how that is called.
+fn owned(group: &mut NodeGroup, told: &Facts) {
+    if let Some(name) = &told.auto_scaling {
+        group.auto_scaling_group = name.clone();
+    }
+    match told.kind {
+        GroupKind::SelfManaged => {}
+        GroupKind::EksManaged => *group = group.clone().managed_by_eks(),
     }
 }

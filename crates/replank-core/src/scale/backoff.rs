@@ -219,16 +219,10 @@ mod tests {
             zone: "a".into(),
             market: cloud::Market::Spot,
         };
+        let size = cloud::GroupSize { min: 0, max: 9, desired: 3 };
         let group = |failures: Vec<LaunchFailure>| cloud::NodeGroup {
-            name: "web".into(),
-            size: cloud::GroupSize { min: 0, max: 9, desired: 3 },
-            zones: vec!["a".into()],
-            current: cloud::TemplateVersion(0),
-            templates: vec![cloud::LaunchTemplate::default()],
-            tags: replank_model::labels::TextMap::default(),
-            hooks: Vec::new(),
-            ways: cloud::Ways::default(),
             failures,
+            ..cloud::NodeGroup::new("web".into(), size, vec!["a".into()], cloud::LaunchTemplate::default())
         };
         let (mut view, mut state, options) = (View::default(), State::default(), Options::default());
         let mut show = |state: &mut State, failures: Vec<LaunchFailure>| {

@@ -343,10 +343,10 @@ impl Tried<'_, '_, '_> {
     fn spare_old_nodes(&mut self) {
         let view = self.given.view;
         for group in self.given.groups.all.iter().filter(|group| group.ownership != RollOwnership::Free) {
-            let current = view.groups().get(&group.name).map(|known| known.current);
+            let current = view.groups().get(&group.name).map(|known| &known.current);
             let is_old = |name: &&NodeName| {
                 let instance = view.node(name).and_then(|node| view.instances().get(&instance_id_of(node)));
-                let made_from = instance.map(|instance| instance.template);
+                let made_from = instance.map(|instance| &instance.template);
                 matches!(group.ownership, RollOwnership::Closed | RollOwnership::Newer { .. })
                     || made_from != current
             };

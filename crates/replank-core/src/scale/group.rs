@@ -194,7 +194,7 @@ fn drafts<'a>(view: &View, by: &GroupBy, facts: &'a [Facts]) -> BTreeMap<GroupNa
     let mut drafts: BTreeMap<GroupName, Draft<'a>> = BTreeMap::new();
     for (name, group) in view.groups() {
         let draft = drafts.entry(name.clone()).or_default();
-        draft.learnt = group.templates.get(group.current.0 as usize).cloned();
+        draft.learnt = group.templates.get(&group.current).cloned();
         draft.size = Some(group.size);
         draft.zones.clone_from(&group.zones);
         draft.own_tags = group.tags.pairs().to_vec();
@@ -204,7 +204,7 @@ fn drafts<'a>(view: &View, by: &GroupBy, facts: &'a [Facts]) -> BTreeMap<GroupNa
     if view.groups().is_empty() {
         for learnt in from_nodes(view, by) {
             let draft = drafts.entry(learnt.group.name.clone()).or_default();
-            draft.learnt = learnt.group.templates.into_iter().next();
+            draft.learnt = learnt.group.templates.into_values().next();
             draft.zones = learnt.group.zones;
         }
     }

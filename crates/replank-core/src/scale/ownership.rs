@@ -78,23 +78,14 @@ impl RollOwnership {
 #[cfg(test)]
 mod tests {
     use replank_model::labels::TextMap;
-    use replank_model::object::cloud::TemplateVersion;
+    use replank_model::object::cloud::LaunchTemplate;
 
     use super::*;
 
     fn group(desired: u32, max: u32, tags: &[(&str, &str)]) -> NodeGroup {
         let tags = tags.iter().fold(TextMap::default(), |tags, (key, value)| tags.with(*key, *value));
-        NodeGroup {
-            name: "web".into(),
-            size: GroupSize { min: 0, max, desired },
-            zones: Vec::new(),
-            current: TemplateVersion::default(),
-            templates: Vec::new(),
-            tags,
-            hooks: Vec::new(),
-            ways: replank_model::object::cloud::Ways::default(),
-            failures: Vec::new(),
-        }
+        let size = GroupSize { min: 0, max, desired };
+        NodeGroup { tags, ..NodeGroup::new("web".into(), size, Vec::new(), LaunchTemplate::default()) }
     }
 
     #[test]

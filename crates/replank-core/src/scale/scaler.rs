@@ -6,7 +6,7 @@
 //!
 //! A run comes first. Where it takes hold of a group, nodes of it that are being emptied are let go of; they are the run's to replace.
 
-use replank_model::object::cloud::{GroupSize, InstanceState};
+use replank_model::object::cloud::{GroupKind, GroupSize, InstanceState};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
@@ -138,7 +138,11 @@ impl Scaler {
             if let Some(kept) = in_the_end(given, group) {
                 decision.raised.insert(self.key(&key), (name.clone(), kept + count));
             }
-            let effect = Effect::Group(GroupEffect::Resize { group: name.clone(), from, to });
+            let kind = given.view.groups().get(&name).map(|known| known.kind).unwrap_or_default();
+            let effect = Effect::Group(match kind {
+                GroupKind::SelfManaged => GroupEffect::Resize { group: name.clone(), from, to },
+                GroupKind::EksManaged => GroupEffect::UpdateNodegroupConfig { group: name.clone(), from, to },
+            });
             self.send((sent, decision), subject, &what, &key, effect);
             decision.state.requests.insert(name, Request { at: given.now, count });
             decision.state.added = Some(given.now);

@@ -5,6 +5,7 @@ mod care;
 mod elastic;
 mod intents;
 mod leftover;
+mod managed;
 mod moves;
 mod random;
 mod record;

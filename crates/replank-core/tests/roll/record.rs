@@ -73,10 +73,10 @@ fn the_record_says_what_another_process_needs() {
     let record = known(&stage);
     assert_eq!((record.run.as_str(), record.intent), ("run", Intent::Run));
     assert_eq!((record.begin, &record.plan), (stage.options.started, &stage.plan.to_json()));
-    let web = record.groups["web"];
+    let web = &record.groups["web"];
     assert_eq!(
-        (web.original.to_string(), web.template.0, web.wanted),
-        (stage.sizes["web"].to_string(), 0, 5)
+        (web.original.to_string(), web.template.version, web.wanted),
+        (stage.sizes["web"].to_string(), 1, 5)
     );
     stage.core.intend(Intent::Paused);
     for _ in 0..10 {

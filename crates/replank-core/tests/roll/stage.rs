@@ -14,7 +14,7 @@ use replank_facts::plan::RunOptions;
 use replank_facts::plan::{Plan, Retained};
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, Lifecycle, Market, NodeGroup, TemplateVersion,
+    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup,
 };
 use replank_model::object::cluster::Other;
 use replank_model::object::condition::{Condition, ConditionStatus};
@@ -662,7 +662,7 @@ impl Stage {
                     group: group.name.clone(),
                     zone,
                     state: InstanceState::Pending,
-                    template: group.current,
+                    template: group.current.clone(),
                     launched: Some(self.now),
                     node: None,
                     lifecycle: Lifecycle::InService,
@@ -689,7 +689,7 @@ impl Stage {
 
     fn register(&mut self, instance: &Instance) {
         let group = self.truth.groups()[&instance.group].clone();
-        let template = &group.templates[instance.template.0 as usize];
+        let template = &group.templates[&instance.template];
         let name =
             NodeName::from(format!("{}-{}", instance.group, instance.id.as_str().trim_start_matches("i-")));
         let mut node = template.node(&name, &instance.zone, &template.shapes[0]);
@@ -766,15 +766,18 @@ impl Stage {
                     return Err(conflict("template"));
                 }
                 self.group(group, |group| {
-                    let at = group.templates.iter().position(|template| template == &**to);
-                    let at = at.unwrap_or_else(|| {
-                        group.templates.push(replank_model::object::cloud::LaunchTemplate::clone(to));
-                        group.templates.len() - 1
-                    });
-                    group.current = TemplateVersion(u32::try_from(at).expect("few"));
+                    let known = group.templates.iter().find(|(_, template)| *template == &**to);
+                    let version = known.map(|(version, _)| version.clone());
+                    // Numbers do not come back, and others make versions, too.
+                    let version = version.unwrap_or_else(|| from.at(from.version + 2));
+                    group.templates.entry(version.clone()).or_insert_with(|| LaunchTemplate::clone(to));
+                    group.current = version;
                 });
                 Ok(())
             }
+            Effect::Group(
+                GroupEffect::UpdateNodegroupVersion { .. } | GroupEffect::UpdateNodegroupConfig { .. },
+            ) => panic!("no group here is managed by EKS"),
             Effect::Group(GroupEffect::Resize { group, from, to }) => {
                 assert!(to.desired >= from.desired, "a desired number is never lowered");
                 if self.truth.groups()[group].size != *from {

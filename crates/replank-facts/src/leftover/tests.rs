@@ -1,7 +1,7 @@
 use replank_model::delta::Delta;
 use replank_model::labels::TextMap;
 use replank_model::object::Object;
-use replank_model::object::cloud::{GroupSize, LaunchTemplate, TemplateVersion, Ways};
+use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup};
 use replank_model::text::RunId;
 use replank_protocol::command::Effect;
 use replank_protocol::mark;
@@ -32,21 +32,14 @@ fn marked(name: &str, run: &str, role: NodeRole, expires: &str) -> Node {
     mark::laid(&node(name), &run.into(), &Mark { owner: Owner::Run, role, since, expires: time(expires) })
 }
 
-fn group(size: GroupSize, tags: &[(&str, &str)]) -> replank_model::object::cloud::NodeGroup {
-    replank_model::object::cloud::NodeGroup {
-        name: "web".into(),
-        size,
-        zones: Vec::new(),
-        hooks: Vec::new(),
-        ways: Ways::default(),
-        failures: Vec::new(),
-        current: TemplateVersion(0),
-        templates: vec![LaunchTemplate::default()],
+fn group(size: GroupSize, tags: &[(&str, &str)]) -> NodeGroup {
+    NodeGroup {
         tags: tags.iter().copied().collect::<TextMap>(),
+        ..NodeGroup::new("web".into(), size, Vec::new(), LaunchTemplate::default())
     }
 }
 
-fn view(nodes: Vec<Node>, group: Option<replank_model::object::cloud::NodeGroup>) -> View {
+fn view(nodes: Vec<Node>, group: Option<NodeGroup>) -> View {
     let nodes = nodes.into_iter().map(|node| Delta::Put(Object::from(node)));
     nodes.chain(group.map(|group| Delta::Group(group.into()))).collect()
 }
@@ -60,13 +53,13 @@ fn cleared(view: &View) -> View {
                 Delta::Put(Object::from(mark::lifted(view.node(&node.name).expect("it is there"))))
             }
             Effect::Group(GroupEffect::Resize { group, from, to }) => {
-                let mut group = replank_model::object::cloud::NodeGroup::clone(&view.groups()[&group]);
+                let mut group = NodeGroup::clone(&view.groups()[&group]);
                 assert_eq!(group.size, from);
                 group.size = to;
                 Delta::Group(group.into())
             }
             Effect::Group(GroupEffect::Untag { group, key }) => {
-                let mut group = replank_model::object::cloud::NodeGroup::clone(&view.groups()[&group]);
+                let mut group = NodeGroup::clone(&view.groups()[&group]);
                 group.tags = group.tags.without(&key);
                 Delta::Group(group.into())
             }
@@ -143,7 +136,7 @@ fn tags_hold_for_as_long_as_any_mark_of_their_run_does() {
     let tags = [
         (mark::BEGUN, "r nodes=3 surge=1"),
         (mark::ORIGINAL_SIZE, "0/3/3"),
-        (mark::ORIGINAL_TEMPLATE, "0"),
+        (mark::ORIGINAL_TEMPLATE, "v1 lt-0123456789abcdef0 v1"),
         ("replank.dev/stage-1", "old until=2026-01-03T00:00:00Z"),
         (mark::HEALTH, "what is this"),
     ];

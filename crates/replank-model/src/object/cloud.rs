@@ -3,30 +3,36 @@
 //! These are not Kubernetes objects. They come from a cloud's API, or are derived from the nodes of a snapshot, and are
 //! observed through the View like everything else.
 
-use std::collections::BTreeMap;
+mod nodegroup;
+mod size;
+mod template;
+
 use std::fmt;
 
 use crate::labels::{Labels, TextMap};
-use crate::object::affinity::Taint;
-use crate::object::node::Node;
-use crate::object::resources::Resources;
-use crate::object::volume::CsiNodeDriver;
-use crate::text::{GroupName, InstanceId, MessageId, Name, NodeName, Text, Zone};
+use crate::text::{GroupName, InstanceId, MessageId, NodeName, Text, Zone};
 use crate::time::{Span, Time};
+pub use nodegroup::{GroupId, GroupKind, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus};
+pub use size::GroupSize;
+pub use template::{BadLaunchTemplateRef, LaunchTemplate, LaunchTemplateRef, LaunchTemplates, NodeShape};
 
 /// A group of interchangeable instances: an Auto Scaling group, or the one behind an EKS managed node group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeGroup {
-    /// Name.
+    /// Name: the managed node group's, or the one by which nodes show their group.
     pub name: GroupName,
+    /// Name of the Auto Scaling group behind it.
+    pub auto_scaling_group: Text,
+    /// Who owns that.
+    pub kind: GroupKind,
     /// How many instances there must and may be, and how many are wanted.
     pub size: GroupSize,
     /// Zones in which instances are launched, sorted.
     pub zones: Vec<Zone>,
-    /// Launch template version that new instances get (index into `templates`).
-    pub current: TemplateVersion,
-    /// All versions of the launch template, oldest first.
-    pub templates: Vec<LaunchTemplate>,
+    /// Launch template version that new instances get; one of `templates`.
+    pub current: LaunchTemplateRef,
+    /// The launch template versions that are known: those of its instances, and those that it could go back to.
+    pub templates: LaunchTemplates,
     /// Tags: where a run writes the original bounds before it raises them.
     pub tags: TextMap,
     /// Lifecycle hooks, sorted by name.
@@ -35,13 +41,89 @@ pub struct NodeGroup {
     pub ways: Ways,
     /// What became of its last launches that failed.
     pub failures: Vec<LaunchFailure>,
+    /// The last update of a managed node group that is known.
+    pub update: Option<NodegroupUpdate>,
 }
 
 impl NodeGroup {
+    /// A group of which no more is known than this: without tags and hooks, and with one version of a launch template whose id is invented.
+    #[must_use]
+    pub fn new(name: GroupName, size: GroupSize, zones: Vec<Zone>, template: LaunchTemplate) -> Self {
+        let current = LaunchTemplateRef::invented(&name);
+        Self {
+            auto_scaling_group: name.text().clone(),
+            kind: GroupKind::SelfManaged,
+            name,
+            size,
+            zones,
+            templates: [(current.clone(), template)].into(),
+            current,
+            tags: TextMap::default(),
+            hooks: Vec::new(),
+            ways: Ways::default(),
+            failures: Vec::new(),
+            update: None,
+        }
+    }
+
+    /// The hook that EKS puts on the Auto Scaling group of a managed node group.
+    pub const EKS_TERMINATION_HOOK: &str = "Terminate-LC-Hook";
+
+    /// Makes it a managed node group: EKS owns its Auto Scaling group, which has a name of EKS' making and EKS' hook.
+    #[must_use]
+    pub fn managed_by_eks(mut self) -> Self {
+        if self.auto_scaling_group == *self.name.text() {
+            let id = LaunchTemplateRef::invented(&self.name).id;
+            self.auto_scaling_group =
+                Text::from(format!("eks-{}-{}", self.name, id.trim_start_matches("lt-")));
+        }
+        self.kind = GroupKind::EksManaged;
+        if !self.hooks.iter().any(|hook| &*hook.name == Self::EKS_TERMINATION_HOOK) {
+            self.hooks.push(LifecycleHook {
+                name: Text::from(Self::EKS_TERMINATION_HOOK),
+                at: Transition::Terminating,
+                timeout: Span::from_minutes(30),
+            });
+            self.hooks.sort();
+        }
+        self
+    }
+
+    /// The version of its launch template that nodes like these are made from: the one that is there, or the next. No number comes back.
+    #[must_use]
+    pub fn version_of(&self, template: &LaunchTemplate) -> LaunchTemplateRef {
+        let own = || self.templates.iter().filter(|(version, _)| version.id == self.current.id);
+        let known = own().find(|(_, known)| *known == template);
+        let last = own().map(|(version, _)| version.version).max().unwrap_or(self.current.version);
+        known.map_or_else(|| self.current.at(last + 1), |(version, _)| version.clone())
+    }
+
+    /// Under all of its names.
+    #[must_use]
+    pub fn id(&self) -> GroupId {
+        GroupId {
+            node_group: self.name.clone(),
+            auto_scaling_group: self.auto_scaling_group.clone(),
+            kind: self.kind,
+        }
+    }
+
+    /// The update that is under way.
+    #[must_use]
+    pub fn update_in_progress(&self) -> Option<&NodegroupUpdate> {
+        self.update.as_ref().filter(|update| update.status == UpdateStatus::InProgress)
+    }
+
     /// The template that new instances get.
     #[must_use]
     pub fn template(&self) -> &LaunchTemplate {
-        &self.templates[self.current.0 as usize]
+        &self.templates[&self.current]
+    }
+
+    /// What an instance was made from; `None` where that version is not known any more.
+    #[must_use]
+    pub fn made_from(&self, instance: &Instance) -> Option<&LaunchTemplate> {
+        self.templates.get(&instance.template)
     }
 }
 
@@ -140,89 +222,6 @@ impl fmt::Display for LaunchFailure {
     }
 }
 
-/// Minimum, maximum and desired number of instances of a group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct GroupSize {
-    /// Lower bound.
-    pub min: u32,
-    /// Upper bound.
-    pub max: u32,
-    /// What the group works towards.
-    pub desired: u32,
-}
-
-impl fmt::Display for GroupSize {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (min {}, max {})", self.desired, self.min, self.max)
-    }
-}
-
-/// Which version of a group's launch template: a position in [`NodeGroup::templates`].
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
-)]
-#[serde(transparent)]
-pub struct TemplateVersion(pub u32);
-
-/// What an instance of a group is made from (an EC2 launch template's version, and what EKS adds to it), and what the node
-/// that it becomes looks like.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LaunchTemplate {
-    /// Machine image.
-    pub image: Text,
-    /// Kubelet version, such as `v1.34.2`.
-    pub kubelet_version: Text,
-    /// Labels that every node of the group has.
-    pub labels: Labels,
-    /// Labels that depend on the zone, the zone's own label among them.
-    pub zone_labels: BTreeMap<Zone, Labels>,
-    /// Labels whose value is the node's name.
-    pub name_labels: Vec<Text>,
-    /// Taints that nodes register with and keep.
-    pub taints: Vec<Taint>,
-    /// Instance types, most frequent first; never empty.
-    pub shapes: Vec<NodeShape>,
-}
-
-/// One instance type of a launch template and what a node of it offers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NodeShape {
-    /// Instance type.
-    pub instance_type: Text,
-    /// How often the type is launched, relative to the others.
-    pub weight: u32,
-    /// Labels that depend on the instance type.
-    pub labels: Labels,
-    /// What a node reports as capacity.
-    pub capacity: Resources,
-    /// What a node reports as allocatable.
-    pub allocatable: Resources,
-    /// CSI drivers and how many volumes they attach.
-    pub csi_drivers: Vec<CsiNodeDriver>,
-}
-
-impl LaunchTemplate {
-    /// The node that an instance of this template becomes, as it is once it is Ready.
-    #[must_use]
-    pub fn node(&self, name: &NodeName, zone: &Zone, shape: &NodeShape) -> Node {
-        let nothing = Labels::default();
-        let of_zone = self.zone_labels.get(zone).unwrap_or(&nothing);
-        let of_name = self.name_labels.iter().map(|key| (key.clone(), name.text().clone()));
-        let pairs = self.labels.pairs().iter().chain(of_zone.pairs()).chain(shape.labels.pairs()).cloned();
-        let mut node = Node::default();
-        node.meta.name = Name::from(name);
-        node.meta.labels = pairs.chain(of_name).collect();
-        node.spec.taints = self.taints.clone();
-        node.status.capacity = shape.capacity.clone();
-        node.status.allocatable = shape.allocatable.clone();
-        node.status.node_info.kubelet_version = self.kubelet_version.clone();
-        node
-    }
-}
-
 /// One machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
@@ -235,7 +234,7 @@ pub struct Instance {
     /// Where it is in its life.
     pub state: InstanceState,
     /// Launch template version it was made from.
-    pub template: TemplateVersion,
+    pub template: LaunchTemplateRef,
     /// When it was asked for; unknown for instances that only a snapshot's nodes speak of.
     pub launched: Option<Time>,
     /// The node it registered as, once it has.
@@ -366,6 +365,13 @@ pub struct LifecycleHook {
 }
 
 impl LifecycleHook {
+    /// Whether a hook is one that EKS puts on the groups that it manages: its actions are EKS' to complete, which drains the instance's node
+    /// first. To complete one would end the instance in the middle of that.
+    #[must_use]
+    pub fn is_of_eks(name: &str) -> bool {
+        matches!(name, "Terminate-LC-Hook" | "Launch-LC-Hook")
+    }
+
     /// How long it holds an instance at most, whatever heartbeats there are: 48 h, or a hundred times its timeout if that is
     /// less (GlobalTimeout).
     #[must_use]

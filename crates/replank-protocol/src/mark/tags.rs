@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use replank_model::object::cloud::{GroupSize, TemplateVersion};
+use replank_model::object::cloud::{GroupSize, LaunchTemplateRef};
 use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
@@ -328,14 +328,14 @@ impl Moment {
 
 /// A launch template's version as [`super::ORIGINAL_TEMPLATE`] has it.
 #[must_use]
-pub fn template_tag(version: TemplateVersion) -> Text {
-    Text::from(written(&version.0.to_string()))
+pub fn template_tag(version: &LaunchTemplateRef) -> Text {
+    Text::from(written(&version.to_string()))
 }
 
 /// What [`super::ORIGINAL_TEMPLATE`] says; `None` for anything else.
 #[must_use]
-pub fn read_template(text: &str) -> Option<TemplateVersion> {
-    known(text)?.parse().ok().map(TemplateVersion)
+pub fn read_template(text: &str) -> Option<LaunchTemplateRef> {
+    known(text)?.parse().ok()
 }
 
 /// A size as [`super::ORIGINAL_SIZE`] has it.
@@ -395,7 +395,9 @@ mod tests {
         let size = GroupSize { min: 0, max: 5, desired: 3 };
         assert_eq!(&*size_tag(size), "v1 0/5/3");
         assert_eq!(read_size(&size_tag(size)), Some(size));
-        assert_eq!(read_template(&template_tag(TemplateVersion(7))), Some(TemplateVersion(7)));
+        let version = LaunchTemplateRef { id: "lt-0123456789abcdef0".into(), version: 7 };
+        assert_eq!(&*template_tag(&version), "v1 lt-0123456789abcdef0 v7");
+        assert_eq!(read_template(&template_tag(&version)), Some(version));
     }
 
     #[test]
@@ -406,8 +408,9 @@ mod tests {
         assert_eq!(Begun::read("v2 web nodes=3 surge=1"), None);
         assert_eq!(read_size("0/5/3"), Some(GroupSize { min: 0, max: 5, desired: 3 }));
         assert_eq!(read_size("v2 0/5/3"), None);
-        assert_eq!(read_template("7"), Some(TemplateVersion(7)));
-        assert_eq!(read_template("v2 7"), None);
+        let version = LaunchTemplateRef { id: "lt-1".into(), version: 7 };
+        assert_eq!(read_template("lt-1 v7"), Some(version));
+        assert_eq!(read_template("v2 lt-1 v7"), None);
         let halted = Halted { run: "web".into(), at: time("2026-01-01T01:00:00Z"), why: Halt::Deadline };
         assert_eq!(Halted::read("web at=2026-01-01T01:00:00Z why=deadline"), Some(halted));
         assert_eq!(Halted::read("v2 web at=2026-01-01T01:00:00Z why=deadline"), None);
@@ -430,7 +433,7 @@ mod tests {
             Until { run: back.clone(), until: late }.to_text(),
             Moment { run: back.clone(), at: late }.to_text(),
             size_tag(GroupSize { min: most, max: most, desired: most }),
-            template_tag(TemplateVersion(most)),
+            template_tag(&LaunchTemplateRef { id: "lt-0123456789abcdef0".into(), version: u64::MAX }),
         ];
         let unhealthy = ILLNESSES.iter().map(|(illness, ..)| {
             Halt::Unhealthy(Ailment { illness: *illness, whose: Whose::New, found: most, max: most })

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use replank_model::object::cloud::GroupSize;
+use replank_model::object::cloud::{GroupSize, UpdateError};
 use replank_model::text::{RunId, Text, Zone};
 use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
@@ -100,6 +100,22 @@ pub enum RollWait {
         /// How many.
         instances: u32,
     },
+    /// EKS replaces the nodes of a managed node group.
+    NodegroupUpdate {
+        /// The update's id.
+        id: Text,
+        /// When it was requested.
+        since: Time,
+        /// Nodes that are still to be replaced.
+        nodes: u32,
+    },
+    /// EKS updates a managed node group to something else than the plan's target.
+    OtherUpdate {
+        /// The update's id.
+        id: Text,
+        /// When it was requested.
+        since: Time,
+    },
 }
 
 impl RollWait {
@@ -119,6 +135,8 @@ impl RollWait {
             Self::Leftover { .. } => ("leftover", "leftovers of another run to be removed"),
             Self::NoInstance => ("noInstance", "the cloud to list an instance"),
             Self::Leaving { .. } => ("leaving", "instances to terminate"),
+            Self::NodegroupUpdate { .. } => ("nodegroupUpdate", "the EKS update of a managed node group"),
+            Self::OtherUpdate { .. } => ("otherUpdate", "another EKS update to finish"),
         }
     }
 
@@ -130,12 +148,14 @@ impl RollWait {
             | Self::Bake { .. }
             | Self::Retained { .. }
             | Self::Cordon { .. }
-            | Self::Leaving { .. } => Hope::Moving,
+            | Self::Leaving { .. }
+            | Self::NodegroupUpdate { .. } => Hope::Moving,
             Self::Wave { .. }
             | Self::Canary { .. }
             | Self::Turn { .. }
             | Self::Available { .. }
             | Self::ZoneMinimum { .. }
+            | Self::OtherUpdate { .. }
             | Self::NoInstance => Hope::Possible,
             // What keeps it from being removed has a reason of its own.
             Self::Leftover { .. } => Hope::None,
@@ -174,6 +194,16 @@ impl fmt::Display for RollWait {
             Self::Leftover { run } => write!(f, "leftovers of run {run} to be removed"),
             Self::NoInstance => f.write_str("the cloud to list its instance"),
             Self::Leaving { instances } => write!(f, "{} to terminate", counted(*instances, "instance")),
+            Self::NodegroupUpdate { id, since, nodes } => {
+                write!(
+                    f,
+                    "EKS update {id}, in progress since {since}: {} to replace",
+                    counted(*nodes, "node")
+                )
+            }
+            Self::OtherUpdate { id, since } => {
+                write!(f, "EKS update {id} to another target, in progress since {since}")
+            }
         }
     }
 }
@@ -212,6 +242,13 @@ pub enum RollEnd {
         /// What it had before the run.
         original: GroupSize,
     },
+    /// An update of a managed node group has failed.
+    UpdateFailed {
+        /// The update's id.
+        id: Text,
+        /// EKS's errors.
+        errors: Vec<UpdateError>,
+    },
 }
 
 impl RollEnd {
@@ -224,6 +261,7 @@ impl RollEnd {
             Self::Skipped => ("skipped", "skipped nodes"),
             Self::Missing { .. } => ("missing", "not found"),
             Self::Bounds { .. } => ("bounds", "group sizes not restored"),
+            Self::UpdateFailed { .. } => ("updateFailed", "EKS update failed"),
         }
     }
 
@@ -234,7 +272,8 @@ impl RollEnd {
             | Self::Reopened
             | Self::ForeignCordon
             | Self::Missing { .. }
-            | Self::Bounds { .. } => Finality::Blocked,
+            | Self::Bounds { .. }
+            | Self::UpdateFailed { .. } => Finality::Blocked,
         }
     }
 }
@@ -255,6 +294,10 @@ impl fmt::Display for RollEnd {
             }
             Self::Skipped => f.write_str("skipped because of a pod on it, as the plan says"),
             Self::Missing { what } => write!(f, "{what} does not exist"),
+            Self::UpdateFailed { id, errors } => {
+                write!(f, "EKS update {id} failed")?;
+                errors.iter().try_for_each(|error| write!(f, "; {error}"))
+            }
             Self::Bounds { size, original } => {
                 write!(f, "its size is {size}, before the run it was {original}")
             }

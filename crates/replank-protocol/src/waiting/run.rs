@@ -189,6 +189,11 @@ pub enum RunEnd {
         /// When it was.
         at: Time,
     },
+    /// It would have to be done in an Auto Scaling group that EKS owns.
+    OwnedByEks {
+        /// What is not done.
+        what: Text,
+    },
 }
 
 impl RunEnd {
@@ -205,6 +210,7 @@ impl RunEnd {
             Self::Undone { .. } => ("undone", "rolled back"),
             Self::Over => ("over", "already over"),
             Self::Deadline { .. } => ("deadline", "deadline passed"),
+            Self::OwnedByEks { .. } => ("ownedByEks", "Auto Scaling group owned by EKS"),
         }
     }
 
@@ -218,7 +224,8 @@ impl RunEnd {
             | Self::Stalled { .. }
             | Self::Halted { .. }
             | Self::Unhealthy { .. }
-            | Self::Deadline { .. } => Finality::Blocked,
+            | Self::Deadline { .. }
+            | Self::OwnedByEks { .. } => Finality::Blocked,
         }
     }
 }
@@ -244,6 +251,9 @@ impl fmt::Display for RunEnd {
             Self::Undone { at } => write!(f, "rolled back since {at}"),
             Self::Over => f.write_str("the run is over, there is nothing to roll back"),
             Self::Deadline { at } => write!(f, "the run's deadline passed at {at}"),
+            Self::OwnedByEks { what } => {
+                write!(f, "EKS owns the Auto Scaling group of this managed node group: no {what} there")
+            }
         }
     }
 }

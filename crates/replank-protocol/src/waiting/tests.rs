@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use replank_model::object::cloud::GroupSize;
+use replank_model::object::cloud::{GroupSize, UpdateError};
 use replank_model::object::meta::Key;
 use replank_model::time::{Span, Time};
 
@@ -65,6 +65,7 @@ fn shared() -> Vec<WaitingOn> {
         RunEnd::Undone { at: at(1) }.into(),
         RunEnd::Over.into(),
         RunEnd::Deadline { at: at(1) }.into(),
+        RunEnd::OwnedByEks { what: "termination".into() }.into(),
         CapacityWait::Capacity { ready: 1, wanted: 2, failure: Some("no capacity".into()) }.into(),
         CapacityWait::NodeReady { daemon_pods_missing: 1 }.into(),
         CapacityWait::InstanceLate { since: at(1), daemon_pods_missing: 0 }.into(),
@@ -107,6 +108,17 @@ fn roll() -> Vec<WaitingOn> {
         RollWait::Leftover { run: "other".into() }.into(),
         RollWait::NoInstance.into(),
         RollWait::Leaving { instances: 1 }.into(),
+        RollWait::NodegroupUpdate { id: "u-1".into(), since: at(1), nodes: 2 }.into(),
+        RollWait::OtherUpdate { id: "u-1".into(), since: at(1) }.into(),
+        RollEnd::UpdateFailed {
+            id: "u-1".into(),
+            errors: vec![UpdateError {
+                code: UpdateError::POD_EVICTION_FAILURE.into(),
+                message: "pods are left".into(),
+                resources: vec!["web-1".into()],
+            }],
+        }
+        .into(),
         RollEnd::GroupMinimum { min: 2, left: 1 }.into(),
         RollEnd::Reopened.into(),
         RollEnd::ForeignCordon.into(),
@@ -166,7 +178,7 @@ fn every_reason_has_words_and_its_json_is_read_back() {
         let reason = Waiting { what: Subject::Object("X".into()), on: on.clone() };
         text += &format!("{:<16} {:<48} {reason}\n", on.kind(), on.label());
     }
-    assert_eq!(labels.len(), 64, "every kind has a sample: {:?}", labels.keys());
+    assert_eq!(labels.len(), 68, "every kind has a sample: {:?}", labels.keys());
     assert_eq!(labels.values().collect::<BTreeSet<_>>().len(), labels.len(), "no two kinds have one label");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/waiting.golden");
     if std::env::var("UPDATE_GOLDEN").is_ok() {

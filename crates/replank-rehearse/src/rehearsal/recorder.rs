@@ -275,6 +275,8 @@ impl Observer for Recorder {
             | Effect::Group(GroupEffect::Untag { .. })
             | Effect::Group(GroupEffect::SetTemplate { .. })
             | Effect::Group(GroupEffect::Resize { .. })
+            | Effect::Group(GroupEffect::UpdateNodegroupVersion { .. })
+            | Effect::Group(GroupEffect::UpdateNodegroupConfig { .. })
             | Effect::Group(GroupEffect::Relieve { .. })
             | Effect::Group(GroupEffect::CompleteAction { .. })
             | Effect::Group(GroupEffect::Heartbeat { .. })

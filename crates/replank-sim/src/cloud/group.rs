@@ -44,7 +44,7 @@ impl Cloud {
         }
     }
 
-    fn group_number(&mut self, group: &GroupName) -> usize {
+    pub(super) fn group_number(&mut self, group: &GroupName) -> usize {
         match self.groups.iter().position(|known| known == group) {
             Some(number) => number,
             None => {
@@ -175,7 +175,7 @@ impl Cloud {
             group: group.name.clone(),
             zone,
             state: InstanceState::Pending,
-            template: group.current,
+            template: group.current.clone(),
             launched: Some(ctx.api.timestamp()),
             node: None,
             lifecycle: Lifecycle::Pending,
@@ -254,10 +254,7 @@ impl Cloud {
 
     /// The type of an instance: what it was launched as, or what its node shows.
     pub(super) fn type_of(&self, view: &View, instance: &Instance) -> Text {
-        let template = view
-            .groups()
-            .get(&instance.group)
-            .and_then(|group| group.templates.get(instance.template.0 as usize));
+        let template = view.groups().get(&instance.group).and_then(|group| group.made_from(instance));
         let shape = |at: usize| template.and_then(|template| template.shapes.get(at));
         let chosen = self.chosen.get(&instance.id).and_then(|at| shape(*at));
         let node = instance.node.as_ref().and_then(|name| view.node(name));

@@ -43,7 +43,7 @@ fn best(policy: TerminationPolicy, alive: &[Arc<Instance>], of: Vec<usize>, now:
             let oldest = best(TerminationPolicy::OldestLaunchTemplate, alive, of, now);
             best(TerminationPolicy::ClosestToNextInstanceHour, alive, oldest, now)
         }
-        TerminationPolicy::OldestLaunchTemplate => least(of, |at| alive[at].template),
+        TerminationPolicy::OldestLaunchTemplate => least(of, |at| &alive[at].template),
         // Prices are not simulated, and launch configurations are none of ours: all fit alike.
         TerminationPolicy::AllocationStrategy | TerminationPolicy::OldestLaunchConfiguration => of,
         TerminationPolicy::ClosestToNextInstanceHour => {
@@ -70,9 +70,8 @@ fn to_next_hour(instance: &Instance, now: Time) -> Option<Span> {
 
 #[cfg(test)]
 mod tests {
-    use replank_model::labels::TextMap;
     use replank_model::object::cloud::{
-        GroupSize, InstanceState, LaunchTemplate, Lifecycle, Market, TemplateVersion, Ways,
+        GroupSize, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle, Market, Ways,
     };
 
     use super::*;
@@ -81,13 +80,13 @@ mod tests {
         Time::from_millis(0) + Span::from_minutes(minutes)
     }
 
-    fn instance(id: &str, zone: &str, template: u32, launched: i64) -> Arc<Instance> {
+    fn instance(id: &str, zone: &str, template: u64, launched: i64) -> Arc<Instance> {
         Arc::new(Instance {
             id: id.into(),
             group: "web".into(),
             zone: zone.into(),
             state: InstanceState::Running,
-            template: TemplateVersion(template),
+            template: LaunchTemplateRef::invented(&"web".into()).at(template),
             launched: Some(at(launched)),
             node: None,
             lifecycle: Lifecycle::InService,
@@ -97,16 +96,10 @@ mod tests {
     }
 
     fn group(policies: &[TerminationPolicy]) -> NodeGroup {
+        let size = GroupSize { min: 0, max: 9, desired: 3 };
         NodeGroup {
-            name: "web".into(),
-            size: GroupSize { min: 0, max: 9, desired: 3 },
-            zones: vec!["a".into(), "b".into()],
-            current: TemplateVersion(0),
-            templates: vec![LaunchTemplate::default(); 2],
-            tags: TextMap::default(),
-            hooks: Vec::new(),
             ways: Ways { policies: policies.to_vec(), ..Ways::default() },
-            failures: Vec::new(),
+            ..NodeGroup::new("web".into(), size, vec!["a".into(), "b".into()], LaunchTemplate::default())
         }
     }
 

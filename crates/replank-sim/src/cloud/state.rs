@@ -13,6 +13,7 @@ use super::group::Retry;
 use super::hooks::Holds;
 use super::market::Markets;
 use super::queue::Queue;
+use super::updates::Nodegroups;
 use crate::timing::CloudTimings;
 
 /// All groups.
@@ -46,6 +47,7 @@ pub(crate) struct Cloud {
     pub(super) doomed: BTreeSet<InstanceId>,
     /// Since when EKS drains the nodes of instances that its hook holds.
     pub(super) drained_since: BTreeMap<InstanceId, Time>,
+    pub(super) nodegroups: Nodegroups,
 }
 
 /// Instances of a group that are alive.

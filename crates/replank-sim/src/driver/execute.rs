@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, NodeGroup, TemplateVersion, Transition,
+    GroupSize, Instance, InstanceState, LaunchTemplate, LaunchTemplateRef, NodeGroup, Transition,
 };
 use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::object::node::Node;
@@ -21,7 +21,7 @@ use replank_protocol::{mark, proof};
 
 use super::bug::DriverBug;
 use super::refusal::refusal;
-use crate::cloud::Cloud;
+use crate::cloud::{Asked, Cloud};
 use crate::context::Ctx;
 use replank_apiserver::json::Address;
 use replank_apiserver::{ApiError, DeleteOptions, Eviction, Propagation};
@@ -69,7 +69,7 @@ fn check_command(ctx: &Ctx<'_>, command: &Command, bug: Option<DriverBug>) -> Re
                 check_tag(ctx, (group, key), from.as_ref(), value)
             }
             GroupEffect::Untag { group, .. } => known_group(ctx, group).map(drop),
-            GroupEffect::SetTemplate { group, from, .. } => check_template(ctx, group, *from),
+            GroupEffect::SetTemplate { group, from, .. } => check_template(ctx, group, from),
             GroupEffect::Resize { group, from, to } => check_size(ctx, group, *from, *to),
             GroupEffect::Relieve { instance, group, node, hook } => {
                 check_hook(ctx, group, hook)?;
@@ -84,6 +84,12 @@ fn check_command(ctx: &Ctx<'_>, command: &Command, bug: Option<DriverBug>) -> Re
                 check_instance(ctx, (instance, group), expected.node())
             }
             GroupEffect::Heartbeat { .. } => Ok(()),
+            GroupEffect::UpdateNodegroupVersion { group, from, .. } => {
+                check_update(ctx, group, &command.key.0, |ctx| check_template(ctx, group, from))
+            }
+            GroupEffect::UpdateNodegroupConfig { group, from, to } => {
+                check_update(ctx, group, &command.key.0, |ctx| check_size(ctx, group, *from, *to))
+            }
         },
         Effect::Queue(QueueEffect::HoldMessage { .. } | QueueEffect::DeleteMessage { .. }) => Ok(()),
     }
@@ -98,7 +104,7 @@ pub(crate) fn act(
 ) -> Result<(), Refusal> {
     match &command.effect {
         Effect::Kubernetes(effect) => act_on_kubernetes(ctx, command, effect, bug),
-        Effect::Group(effect) => act_on_group(ctx, cloud, effect),
+        Effect::Group(effect) => act_on_group(ctx, cloud, &command.key.0, effect),
         Effect::Queue(QueueEffect::HoldMessage { message, receipt, until }) => {
             cloud.hold_message(ctx, message, receipt, *until)
         }
@@ -150,7 +156,12 @@ fn act_on_kubernetes(
     }
 }
 
-fn act_on_group(ctx: &mut Ctx<'_>, cloud: &mut Cloud, effect: &GroupEffect) -> Result<(), Refusal> {
+fn act_on_group(
+    ctx: &mut Ctx<'_>,
+    cloud: &mut Cloud,
+    token: &Text,
+    effect: &GroupEffect,
+) -> Result<(), Refusal> {
     match effect {
         GroupEffect::Tag { group, key, value, .. } => change_group(ctx, group, |group| {
             group.tags = group.tags.with(key.clone(), value.clone());
@@ -165,6 +176,12 @@ fn act_on_group(ctx: &mut Ctx<'_>, cloud: &mut Cloud, effect: &GroupEffect) -> R
         GroupEffect::Relieve { instance, .. } => terminate(ctx, cloud, instance, Replacement::Launch),
         GroupEffect::CompleteAction { action, .. } => cloud.complete(ctx, action),
         GroupEffect::Heartbeat { action } => cloud.heartbeat(ctx, action),
+        GroupEffect::UpdateNodegroupVersion { group, to, force, .. } => {
+            cloud.update_nodegroup_version(ctx, &Asked { group, token }, (to, *force))
+        }
+        GroupEffect::UpdateNodegroupConfig { group, to, .. } => {
+            cloud.update_nodegroup_config(ctx, &Asked { group, token }, *to)
+        }
         GroupEffect::Terminate { instance, replacement, .. } => terminate(ctx, cloud, instance, *replacement),
     }
 }
@@ -320,24 +337,34 @@ fn check_tag(
     Err(mismatch(format!("tag {key} of group {name}"), &text(from), &text(known)))
 }
 
-fn check_template(ctx: &Ctx<'_>, name: &GroupName, from: TemplateVersion) -> Result<(), Refusal> {
+/// What was asked for under this token is there, whatever has become of the group since then.
+fn check_update(
+    ctx: &Ctx<'_>,
+    name: &GroupName,
+    token: &Text,
+    check: impl FnOnce(&Ctx<'_>) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
     let group = known_group(ctx, name)?;
-    if group.current == from {
+    if group.update.as_ref().is_some_and(|update| update.token == *token) {
         return Ok(());
     }
-    let (expected, found) = (from.0.to_string(), group.current.0.to_string());
+    check(ctx)
+}
+
+fn check_template(ctx: &Ctx<'_>, name: &GroupName, from: &LaunchTemplateRef) -> Result<(), Refusal> {
+    let group = known_group(ctx, name)?;
+    if group.current == *from {
+        return Ok(());
+    }
+    let (expected, found) = (from.to_string(), group.current.to_string());
     Err(mismatch(format!("launch template version of group {name}"), &expected, &found))
 }
 
 /// CreateLaunchTemplateVersion with a token, then UpdateAutoScalingGroup.
 fn set_template(ctx: &mut Ctx<'_>, group: &GroupName, to: &LaunchTemplate) -> Result<(), Refusal> {
     change_group(ctx, group, |group| {
-        let known = group.templates.iter().position(|template| template == to);
-        let position = known.unwrap_or_else(|| {
-            group.templates.push(to.clone());
-            group.templates.len() - 1
-        });
-        group.current = TemplateVersion(u32::try_from(position).expect("few versions"));
+        group.current = group.version_of(to);
+        group.templates.entry(group.current.clone()).or_insert_with(|| to.clone());
         Ok(())
     })
 }

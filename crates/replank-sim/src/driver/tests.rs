@@ -101,7 +101,7 @@ impl Stage {
             group: "web".into(),
             zone: "a".into(),
             state,
-            template: Default::default(),
+            template: replank_model::object::cloud::LaunchTemplateRef::invented(&"web".into()),
             launched: None,
             node: Some(NodeName::from("n1")),
             lifecycle: Lifecycle::InService,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::groups::instance_id_of;
-use replank_model::object::cloud::{NodeGroup, TemplateVersion};
+use replank_model::object::cloud::{LaunchTemplateRef, NodeGroup};
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, NodeName, Text};
 use replank_model::time::{Span, Time};
@@ -41,7 +41,7 @@ pub enum ImageFault {
 pub(super) struct ImageFaults {
     faults: BTreeMap<ImageName, ImageFault>,
     /// Launch template that each group had at the beginning.
-    first: BTreeMap<GroupName, TemplateVersion>,
+    first: BTreeMap<GroupName, LaunchTemplateRef>,
     /// Images of which a pod has felt the fault.
     met: BTreeSet<ImageName>,
 }
@@ -49,7 +49,7 @@ pub(super) struct ImageFaults {
 impl ImageFaults {
     /// Notes what a group's nodes were made from when it was first seen.
     pub(super) fn see(&mut self, group: &NodeGroup) {
-        self.first.entry(group.name.clone()).or_insert(group.current);
+        self.first.entry(group.name.clone()).or_insert_with(|| group.current.clone());
     }
 
     pub(super) fn set(&mut self, image: &ImageName, fault: Option<ImageFault>) {
@@ -92,7 +92,7 @@ impl ImageFaults {
         }
         let instance = view.instances().get(&instance_id_of(view.node(name)?))?;
         let group = view.groups().get(&instance.group)?;
-        let template = group.templates.get(instance.template.0 as usize)?;
+        let template = group.made_from(instance)?;
         let named = ImageName::Named(template.image.clone());
         if let Some(fault) = self.faults.get(&named) {
             return Some((named, *fault));

@@ -3,7 +3,6 @@
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
     GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape,
-    TemplateVersion, Ways,
 };
 use replank_model::object::pod::Pod;
 use replank_model::object::{Kind, Object};
@@ -30,27 +29,21 @@ fn stage() -> World {
         shapes: vec![NodeShape::default()],
         ..LaunchTemplate::default()
     };
-    let mut group = NodeGroup {
-        name: GroupName::from("web"),
-        size: GroupSize { min: 0, max: 2, desired: 2 },
-        zones: vec!["a".into()],
-        current: TemplateVersion(0),
-        templates: vec![template("ami-old"), template("ami-new")],
-        tags: Default::default(),
-        hooks: Vec::new(),
-        ways: Ways::default(),
-        failures: Vec::new(),
-    };
+    let size = GroupSize { min: 0, max: 2, desired: 2 };
+    let mut group = NodeGroup::new(GroupName::from("web"), size, vec!["a".into()], template("ami-old"));
+    // Versions 2 to 6 were deleted.
+    let versions = [group.current.clone(), group.current.at(7)];
+    group.templates.insert(versions[1].clone(), template("ami-new"));
     world.request(|api| api.apply_cloud(Delta::Group(group.clone().into())));
-    group.current = TemplateVersion(1);
+    group.current = versions[1].clone();
     world.request(|api| api.apply_cloud(Delta::Group(group.into())));
-    for (version, name) in ["old", "new"].into_iter().enumerate() {
+    for (version, name) in versions.into_iter().zip(["old", "new"]) {
         let instance = Instance {
             id: InstanceId::from(format!("i-{name}").as_str()),
             group: GroupName::from("web"),
             zone: "a".into(),
             state: InstanceState::Running,
-            template: TemplateVersion(version as u32),
+            template: version,
             launched: None,
             node: Some(NodeName::from(name)),
             lifecycle: Lifecycle::InService,

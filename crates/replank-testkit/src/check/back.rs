@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_model::object::cloud::{Instance, LaunchTemplate, NodeGroup};
+use replank_model::object::cloud::{Instance, LaunchTemplate, LaunchTemplateRef, NodeGroup};
 use replank_model::text::{GroupName, NodeName};
 use replank_protocol::decision::Decision;
 use replank_protocol::waiting::Subject;
@@ -18,7 +18,7 @@ pub(super) struct Former(BTreeMap<GroupName, LaunchTemplate>);
 impl Former {
     pub(super) fn begin(promised: &Promised, truth: &Truth) -> Self {
         let rolled = promised.groups.keys().filter_map(|name| truth.groups.get(name));
-        Self(rolled.map(|group| (group.name.clone(), made_from(group, group.current.0).clone())).collect())
+        Self(rolled.map(|group| (group.name.clone(), made_from(group, &group.current).clone())).collect())
     }
 
     /// Nodes of the groups that were made from anything else.
@@ -29,14 +29,14 @@ impl Former {
 
     fn is_other(&self, truth: &Truth, instance: &Instance) -> bool {
         let (former, group) = (self.0.get(&instance.group), truth.groups.get(&instance.group));
-        former.zip(group).is_some_and(|(former, group)| made_from(group, instance.template.0) != former)
+        former.zip(group).is_some_and(|(former, group)| made_from(group, &instance.template) != former)
     }
 
     /// The run has gone back.
     pub(super) fn finish(&self, truth: &Truth, last: &Decision, found: &mut Found<'_>) {
         for (name, former) in &self.0 {
             let Some(group) = truth.groups.get(name) else { continue };
-            if made_from(group, group.current.0) != former {
+            if made_from(group, &group.current) != former {
                 found.broken(
                     Promise::H2,
                     format!("group {name} has gone back, and makes other nodes than before"),
@@ -63,6 +63,6 @@ impl Former {
     }
 }
 
-fn made_from(group: &NodeGroup, version: u32) -> &LaunchTemplate {
-    &group.templates[version as usize]
+fn made_from<'g>(group: &'g NodeGroup, version: &LaunchTemplateRef) -> &'g LaunchTemplate {
+    &group.templates[version]
 }

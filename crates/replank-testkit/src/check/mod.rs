@@ -14,6 +14,7 @@
 //! | S6 | no workload is restarted twice by one run | [`Checkers::executed`] |
 //! | S7 | a run that is refused has no effect at all | [`refusal`] |
 //! | S9 | a plan that refuses to begin with what blocks has begun with nothing of the kind | [`refusal`] |
+//! | S10 | nothing is asked of an Auto Scaling group that EKS owns | [`owned`] |
 //! | H1 | with more pods in a bad way than the plan allows no further node is begun | [`gate`] |
 //! | H2 | after a roll back nothing is left of what failed, but what is named | [`back`] |
 //! | L1 | every run ends, and one that is blocked says by what | [`Checkers::finish`] |
@@ -37,6 +38,7 @@ mod gate;
 mod interrupted;
 mod marks;
 mod moves;
+mod owned;
 mod promise;
 mod promised;
 mod refusal;
@@ -369,6 +371,7 @@ impl Checkers {
 
     fn found_executed(&mut self, at: Time, sent: &Sent) {
         self.sights.executed(sent);
+        owned::sent(&self.truth, sent, &mut Found { at, list: &mut self.found });
         let is_interruption = **sent.command.run.text() == *interrupted::RUN;
         let is_autoscaler = **sent.command.run.text() == *scaled::RUN;
         if !is_interruption && !is_autoscaler {
@@ -458,6 +461,7 @@ impl Checkers {
             // Its pods follow by its own strategy, which keeps to its own budget.
             | Effect::Kubernetes(KubernetesEffect::RestartWorkload { .. })
             | Effect::Group(GroupEffect::Resize { .. })
+            | Effect::Group(GroupEffect::UpdateNodegroupConfig { .. })
             // They are done in the name of interruptions.
             | Effect::Group(GroupEffect::Relieve { .. })
             | Effect::Group(GroupEffect::CompleteAction { .. })
@@ -470,7 +474,8 @@ impl Checkers {
             | Effect::Queue(QueueEffect::DeleteMessage { .. })
             | Effect::Group(GroupEffect::Tag { .. })
             | Effect::Group(GroupEffect::Untag { .. })
-            | Effect::Group(GroupEffect::SetTemplate { .. }) => {}
+            | Effect::Group(GroupEffect::SetTemplate { .. })
+            | Effect::Group(GroupEffect::UpdateNodegroupVersion { .. }) => {}
         }
     }
 }

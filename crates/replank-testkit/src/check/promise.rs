@@ -26,6 +26,8 @@ pub enum Promise {
     S7,
     /// Nothing is begun with what blocks.
     S9,
+    /// What EKS owns is EKS' to change.
+    S10,
     /// Gates.
     H1,
     /// Ways back.

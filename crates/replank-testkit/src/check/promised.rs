@@ -7,7 +7,7 @@ use replank_facts::plan::{
     Singletons,
 };
 use replank_model::int_or_string::IntOrString;
-use replank_model::object::cloud::{GroupSize, Instance, NodeGroup, TemplateVersion};
+use replank_model::object::cloud::{GroupKind, GroupSize, Instance, LaunchTemplateRef, NodeGroup};
 use replank_model::selector::Selector;
 use replank_model::text::{GroupName, InstanceId, NodeName};
 use replank_model::time::{Span, Time};
@@ -67,7 +67,7 @@ pub struct Promised {
     /// What others have made of groups.
     raised: BTreeMap<GroupName, Raised>,
     /// What nodes were made from before the run.
-    former: BTreeMap<GroupName, TemplateVersion>,
+    former: BTreeMap<GroupName, LaunchTemplateRef>,
     /// Whether somebody keeps the number of nodes to what is needed.
     pub(super) is_scaled: bool,
     /// How long an instance is kept after its node was taken out of load balancers, where that is asked for.
@@ -285,9 +285,11 @@ impl Promised {
             if is_chosen {
                 old.insert(node.name());
             }
-            if is_chosen && plan.target.group.is_none() {
-                let before = view.groups()[&instance.group].size;
-                groups.insert(instance.group.clone(), Limits::of(plan, before));
+            let group = &view.groups()[&instance.group];
+            // Capacity and sizes of a managed node group are EKS' to keep.
+            let is_ours = group.kind == GroupKind::SelfManaged;
+            if is_chosen && is_ours && plan.target.group.is_none() {
+                groups.insert(instance.group.clone(), Limits::of(plan, group.size));
             }
         }
         Self {
@@ -315,7 +317,7 @@ impl Promised {
             held_within: Span::ZERO,
             adopted_within: ADOPTED_WITHIN,
             raised: BTreeMap::new(),
-            former: view.groups().iter().map(|(name, group)| (name.clone(), group.current)).collect(),
+            former: view.groups().iter().map(|(name, group)| (name.clone(), group.current.clone())).collect(),
             is_scaled: false,
             kept: plan.care.load_balancer.exclude.then_some(plan.care.load_balancer.deregistration_delay),
         }

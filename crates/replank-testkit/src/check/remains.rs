@@ -3,7 +3,7 @@
 //! Done is a run when nothing is retained any more: so what the plan retains is over by then, too. What may stay is said: a node that was
 //! left out keeps its mark, bounds that cannot be given back keep what tells of them.
 
-use replank_model::object::cloud::NodeGroup;
+use replank_model::object::cloud::{GroupKind, NodeGroup};
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName};
 use replank_model::time::Time;
@@ -64,9 +64,15 @@ impl Ended<'_> {
             found.broken(Promise::S3, format!("our cordon of node {name} is left without a mark"));
         }
         let is_excluded = node.meta.labels.contains_key(EXCLUDE) && !self.marks.excluded.contains(name);
-        if is_excluded && !self.is_run(annotations.value(EXCLUDED)) {
+        if is_excluded && !self.is_of_eks(node) && !self.is_run(annotations.value(EXCLUDED)) {
             found.broken(Promise::S3, format!("node {name} is left out of load balancers in no run's name"));
         }
+    }
+
+    /// Whether EKS owns a node's group: an update of it labels and cordons nodes, in nobody's name.
+    fn is_of_eks(&self, node: &Node) -> bool {
+        let group = self.truth.instance_of(node).and_then(|instance| self.truth.groups.get(&instance.group));
+        group.is_some_and(|group| group.kind == GroupKind::EksManaged)
     }
 
     fn mark(&self, name: &NodeName, node: &Node, found: &mut Found<'_>) {

@@ -33,6 +33,14 @@ pub use cluster::{BEGIN, Cluster, Neighbour};
 pub const SETTLED: Span = Span::from_secs(150);
 
 impl Cluster {
+    /// The cluster of a seed, with groups that EKS owns.
+    #[must_use]
+    pub fn managed(seed: u64) -> Self {
+        let mut cluster = Self::of(seed);
+        cluster.groups = cluster.groups.into_iter().map(|group| group.managed_by_eks()).collect();
+        cluster
+    }
+
     /// The cluster of a seed.
     #[must_use]
     pub fn of(seed: u64) -> Self {

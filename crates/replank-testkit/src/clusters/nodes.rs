@@ -79,7 +79,9 @@ impl Fleet {
         let objects = self.objects.iter().cloned().map(|value| Object::from_json(value).expect("valid"));
         let view: View = objects.map(Delta::Put).collect();
         let mut all = (Vec::new(), Vec::new());
-        for learnt in groups::from_nodes(&view, &groups::GroupBy::default()) {
+        for (number, mut learnt) in (3..).zip(groups::from_nodes(&view, &groups::GroupBy::default())) {
+            // Versions before it were deleted: a number is no position.
+            learnt.number_template(number);
             let mut group = learnt.group;
             group.size.min = u32::try_from(random.below(u64::from(group.size.desired) + 1)).expect("few");
             group.size.max += random.one(&[0, 0, 1, 3]);

@@ -21,7 +21,7 @@ fn group(line: &str) -> anyhow::Result<Value> {
         .context("expected `group NAME: …`")?;
     let mut group = json!({"AutoScalingGroupName": name, "MinSize": 0, "MaxSize": 10, "DesiredCapacity": 0,
         "AvailabilityZones": [], "Tags": [], "Instances": []});
-    let mut tags: Vec<Value> = vec![json!({"Key": "eks:nodegroup-name", "Value": name})];
+    let mut tags: Vec<Value> = vec![json!({"Key": "Name", "Value": name})];
     for clause in rest.split(", ").map(str::trim).filter(|clause| !clause.is_empty()) {
         let (word, value) = clause.split_once(' ').unwrap_or((clause, ""));
         let number = || value.parse::<u32>().context("expected a number");

@@ -51,6 +51,8 @@ pub(super) struct Group {
     ages: Vec<Span>,
     /// Tags of the Auto Scaling group.
     pub(super) tags: Vec<(String, String)>,
+    /// Whether EKS owns it; else it is self-managed.
+    pub(super) is_managed: bool,
 }
 
 /// Something that has pods.
@@ -207,6 +209,7 @@ fn group(line: &Line<'_>) -> Result<Group, Flaw> {
         taints: Vec::new(),
         ages: Vec::new(),
         tags: Vec::new(),
+        is_managed: false,
     };
     for clause in &line.clauses {
         group.take(clause)?;
@@ -249,13 +252,16 @@ impl Group {
             self.tags.push((key.to_owned(), value.to_owned()));
         } else if let Some(text) = clause.after("taint") {
             self.taints.push(clause.taint(text)?);
+        } else if clause.text == "managed by EKS" {
+            self.is_managed = true;
         } else if let Some(text) = clause.after("aged") {
             let ages: Option<Vec<Span>> = text.split(',').map(span).collect();
             self.ages = ages.ok_or_else(|| clause.flaw("ages of the nodes, such as `aged 10d,30d,20d`"))?;
         } else {
             return Err(clause.flaw(
                 "`3 nodes in a,b,c`, `min 1`, `max 6`, `cpu 4`, `memory 16Gi`, `pods 58`, `version v1.34.2`, \
-                 `image ami-old`, `type m6i.xlarge`, `label k=v`, `tag k=v`, `taint k=v:NoSchedule` or `aged 10d,30d,20d`",
+                 `image ami-old`, `type m6i.xlarge`, `label k=v`, `tag k=v`, `taint k=v:NoSchedule`, `managed by EKS` or \
+                 `aged 10d,30d,20d`",
             ));
         }
         Ok(())

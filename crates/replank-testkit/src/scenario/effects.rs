@@ -53,7 +53,10 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
         Effect::Kubernetes(KubernetesEffect::RestartWorkload { workload, .. }) => {
             format!("restarts {}", workload.key)
         }
-        Effect::Group(GroupEffect::SetTemplate { group, to, .. }) => {
+        Effect::Group(
+            GroupEffect::SetTemplate { group, to, .. }
+            | GroupEffect::UpdateNodegroupVersion { group, to, .. },
+        ) => {
             format!("gives {group} {}", to.kubelet_version)
         }
         Effect::Group(GroupEffect::Terminate { instance, replacement, .. }) => match replacement {
@@ -76,6 +79,7 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
         | Effect::Kubernetes(KubernetesEffect::Exclude { .. })
         | Effect::Group(GroupEffect::Tag { .. })
         | Effect::Group(GroupEffect::Untag { .. })
-        | Effect::Group(GroupEffect::Resize { .. }) => return None,
+        | Effect::Group(GroupEffect::Resize { .. })
+        | Effect::Group(GroupEffect::UpdateNodegroupConfig { .. }) => return None,
     })
 }

@@ -225,6 +225,9 @@ fn groups(scenario: &Scenario, view: &View, names: &mut Names) -> anyhow::Result
             for (key, value) in &given.tags {
                 learnt.group.tags = learnt.group.tags.with(key.as_str(), value.as_str());
             }
+            if given.is_managed {
+                learnt.group = learnt.group.clone().managed_by_eks();
+            }
         }
         for instance in &learnt.instances {
             let node = instance.node.as_ref().context("an instance of a snapshot has a node")?;

@@ -239,7 +239,13 @@ impl Story {
             Effect::Group(GroupEffect::SetTemplate { group, to, .. }) => {
                 ("gives ".into(), format!("group {group}"), format!(" a launch template: {}", template(to)))
             }
-            Effect::Group(GroupEffect::Resize { group, from, to }) => {
+            Effect::Group(GroupEffect::UpdateNodegroupVersion { group, to, .. }) => {
+                ("has EKS update ".into(), format!("group {group}"), format!(" to {}", template(to)))
+            }
+            Effect::Group(
+                GroupEffect::Resize { group, from, to }
+                | GroupEffect::UpdateNodegroupConfig { group, from, to },
+            ) => {
                 let after = format!(" from {} to {}", size(*from), size(*to));
                 ("resizes ".into(), format!("group {group}"), after)
             }

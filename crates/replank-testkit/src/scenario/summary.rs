@@ -149,7 +149,7 @@ pub(super) fn left(before: &View, after: &View, names: &Names) -> String {
     for (name, group) in after.groups() {
         let was = before.groups().get(name);
         let same = if was.map(|was| was.size) == Some(group.size) { "as before" } else { "not as before" };
-        let made_from = if was.map(|was| was.current) == Some(group.current) {
+        let made_from = if was.map(|was| &was.current) == Some(&group.current) {
             String::new()
         } else {
             format!(", makes {}", template(group.template()))

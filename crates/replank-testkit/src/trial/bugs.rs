@@ -95,11 +95,13 @@ pub enum Bug {
     Meddler,
     /// It evicts a batch pod for the sake of fewer nodes.
     Thrift,
+    /// A managed node group is given a launch template version in its Auto Scaling group, instead of being updated by EKS.
+    BehindEks,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::PlainDelete,
         Self::EarlyEnd,
         Self::EarlyBatch,
@@ -127,6 +129,7 @@ impl Bug {
         Self::KeptMarks,
         Self::Meddler,
         Self::Thrift,
+        Self::BehindEks,
     ];
 
     /// The cluster of a seed in which it has its chance.
@@ -160,6 +163,7 @@ impl Bug {
             | Self::Rash
             | Self::Endless
             | Self::KeptTags => Cluster::of(seed),
+            Self::BehindEks => Cluster::managed(seed),
         };
         self.make_room(&mut cluster);
         cluster
@@ -193,7 +197,8 @@ impl Bug {
             | Self::Meddling
             | Self::Rash
             | Self::Endless
-            | Self::KeptTags => RunId::from("trial"),
+            | Self::KeptTags
+            | Self::BehindEks => RunId::from("trial"),
         }
     }
 
@@ -243,6 +248,7 @@ impl Bug {
             | Self::EarlyRescue
             | Self::Meddler
             | Self::Thrift
+            | Self::BehindEks
             | Self::Endless => {}
         }
     }
@@ -270,6 +276,7 @@ impl Bug {
             Self::Twice => Promise::S6,
             Self::Meddling => Promise::S7,
             Self::Rash => Promise::S9,
+            Self::BehindEks => Promise::S10,
             Self::Heedless => Promise::H1,
             Self::HalfBack => Promise::H2,
             Self::Endless => Promise::L1,
@@ -340,7 +347,12 @@ impl Buggy {
                     matches!(on, WaitingOn::Roll(RollWait::Deregistration { .. }))
                 });
             }
-            Bug::OverSurge | Bug::WantsLess | Bug::LostSize | Bug::WrongInstance | Bug::NoExpiry => {
+            Bug::OverSurge
+            | Bug::WantsLess
+            | Bug::LostSize
+            | Bug::WrongInstance
+            | Bug::NoExpiry
+            | Bug::BehindEks => {
                 self.alter(decision);
             }
             Bug::Twice => self.restart_twice(decision),
@@ -406,6 +418,14 @@ impl Buggy {
                     let key = mark::ORIGINAL_SIZE.into();
                     self.wrongs.push(Effect::Group(GroupEffect::Untag { group: group.clone(), key }));
                     false
+                }
+                (
+                    Bug::BehindEks,
+                    Effect::Group(GroupEffect::UpdateNodegroupVersion { group, from, to, .. }),
+                ) => {
+                    let (group, from, to) = (group.clone(), from.clone(), to.clone());
+                    command.effect = Effect::Group(GroupEffect::SetTemplate { group, from, to });
+                    true
                 }
                 (Bug::WantsLess, Effect::Group(GroupEffect::Terminate { group, .. })) => {
                     if let Some(size) = view.groups().get(group).map(|group| group.size) {

@@ -80,7 +80,7 @@ impl Racer {
             Raced::Aside if self.random.percent(40) => {
                 let mut template = group.template().clone();
                 template.image = format!("ami-of-somebody-{}", self.races).into();
-                group.templates.push(template);
+                group.templates.insert(group.version_of(&template), template);
             }
             Raced::Aside => group.tags = group.tags.with(TAG, self.races.to_string()),
             Raced::Max => group.size.max += 1,
@@ -148,7 +148,9 @@ fn group_of(world: &World, effect: &Effect) -> Option<GroupName> {
             | GroupEffect::SetTemplate { group, .. }
             | GroupEffect::Resize { group, .. }
             | GroupEffect::Relieve { group, .. }
-            | GroupEffect::Terminate { group, .. },
+            | GroupEffect::Terminate { group, .. }
+            | GroupEffect::UpdateNodegroupVersion { group, .. }
+            | GroupEffect::UpdateNodegroupConfig { group, .. },
         ) => return Some(group.clone()),
         Effect::Group(GroupEffect::CompleteAction { action, .. } | GroupEffect::Heartbeat { action }) => {
             &action.instance

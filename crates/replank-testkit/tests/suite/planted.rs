@@ -96,6 +96,11 @@ fn a_group_that_is_raised_by_too_much_is_caught() {
 }
 
 #[test]
+fn a_managed_group_that_is_changed_behind_eks_is_caught() {
+    is_caught(Bug::BehindEks, 20);
+}
+
+#[test]
 fn a_size_that_is_struck_out_is_caught() {
     is_caught(Bug::LostSize, 12);
 }

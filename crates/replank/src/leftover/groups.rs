@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use replank_model::labels::TextMap;
-use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup, TemplateVersion, Ways};
+use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup};
 use replank_model::text::{GroupName, Text, Zone};
 use serde::Deserialize;
 
@@ -59,16 +59,12 @@ fn parse(text: &str) -> anyhow::Result<Vec<NodeGroup>> {
 }
 
 fn group(group: Group) -> NodeGroup {
+    let name = GroupName::new(group.auto_scaling_group_name);
+    let size = GroupSize { min: group.min_size, max: group.max_size, desired: group.desired_capacity };
+    let zones = group.availability_zones.into_iter().map(Zone::new).collect();
     NodeGroup {
-        name: GroupName::new(group.auto_scaling_group_name),
-        size: GroupSize { min: group.min_size, max: group.max_size, desired: group.desired_capacity },
-        zones: group.availability_zones.into_iter().map(Zone::new).collect(),
-        hooks: Vec::new(),
-        ways: Ways::default(),
-        failures: Vec::new(),
-        current: TemplateVersion::default(),
-        templates: vec![LaunchTemplate::default()],
         tags: group.tags.into_iter().map(|tag| (tag.key, tag.value)).collect::<TextMap>(),
+        ..NodeGroup::new(name, size, zones, LaunchTemplate::default())
     }
 }
 

@@ -38,17 +38,11 @@ fn found(with_groups: bool) -> Found {
     let mut view: View = nodes.into_iter().map(|node| Delta::Put(Object::from(node))).collect();
     if with_groups {
         let tags = [(mark::ORIGINAL_SIZE, "0/3/3"), (mark::BEGUN, "r1 nodes=3 surge=1")];
+        let size = cloud::GroupSize { min: 0, max: 4, desired: 4 };
         view.apply(Delta::Group(
             cloud::NodeGroup {
-                name: "eks-web".into(),
-                size: cloud::GroupSize { min: 0, max: 4, desired: 4 },
-                zones: Vec::new(),
-                hooks: Vec::new(),
-                ways: cloud::Ways::default(),
-                failures: Vec::new(),
-                current: cloud::TemplateVersion(0),
-                templates: vec![cloud::LaunchTemplate::default()],
                 tags: tags.into_iter().collect(),
+                ..cloud::NodeGroup::new("eks-web".into(), size, Vec::new(), cloud::LaunchTemplate::default())
             }
             .into(),
         ));

@@ -96,7 +96,7 @@ fn at_rates(scene: &mut Scene, text: &str) -> Result<(), Failure> {
         Failure::usage(anyhow::Error::new(error).context("--interruptions is invalid")).next(FORM)
     })?;
     let has_spot = scene.groups.iter().any(|learnt| {
-        let templates = learnt.group.templates.iter();
+        let templates = learnt.group.templates.values();
         templates.map(|template| Market::of(&template.labels)).any(|market| market == Market::Spot)
             || learnt.instances.iter().any(|instance| instance.market == Market::Spot)
     });

@@ -1,6 +1,6 @@
 //! From JSON to what a plan says of node groups that no node can show: how far they may grow, of which types they are, which tags they bear.
 
-use replank_model::object::cloud::GroupSize;
+use replank_model::object::cloud::{GroupKind, GroupSize};
 use replank_model::text::{GroupName, Text, Zone};
 use serde_json::Value;
 
@@ -46,6 +46,9 @@ fn node_group(at: At<'_>, errors: &mut Errors) -> Option<Facts> {
         items(at, ZONES, errors, |at, errors| text(at, "a zone", errors))
     });
     let tags = fields.read("tags", errors, tags);
+    let kind = fields.read("managedBy", errors, |at, errors| {
+        word(at, &[("eks", GroupKind::EksManaged), ("self", GroupKind::SelfManaged)], errors)
+    });
     fields.finish(errors);
     let mut zones: Vec<Zone> = zones.unwrap_or_default().into_iter().map(Zone::from).collect();
     zones.sort();
@@ -57,6 +60,7 @@ fn node_group(at: At<'_>, errors: &mut Errors) -> Option<Facts> {
         types: types.unwrap_or_default().into_iter().map(Text::from).collect(),
         market,
         tags: tags.unwrap_or_default(),
+        kind: kind.unwrap_or_default(),
         ..Facts::default()
     })
 }

@@ -4,7 +4,7 @@ use replank_facts::shutdown::Path;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape, Ways,
+    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape,
 };
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -90,20 +90,10 @@ fn the_only_pod_leaves_the_workload_dark_until_the_next_is_ready() {
 fn a_node_that_is_ended_as_a_target_takes_with_it_what_passes_through() {
     let figures_when = |excluded: Option<Span>| {
         let (mut world, connections) = stage(1, 1, 0, "shop/web=10/s,2s,nlb-instance");
-        let group = NodeGroup {
-            name: GroupName::from("web"),
-            size: GroupSize { min: 0, max: 2, desired: 1 },
-            zones: vec!["a".into()],
-            current: Default::default(),
-            templates: vec![LaunchTemplate {
-                shapes: vec![NodeShape::default()],
-                ..LaunchTemplate::default()
-            }],
-            tags: Default::default(),
-            hooks: Vec::new(),
-            ways: Ways::default(),
-            failures: Vec::new(),
-        };
+        let size = GroupSize { min: 0, max: 2, desired: 1 };
+        let template = LaunchTemplate { shapes: vec![NodeShape::default()], ..LaunchTemplate::default() };
+        let group = NodeGroup::new(GroupName::from("web"), size, vec!["a".into()], template);
+        let made_from = group.current.clone();
         world.request(|api| api.apply_cloud(Delta::Group(group.into())));
         let other = world.view().pods.sorted()[0].1.node.clone().expect("it runs");
         let name = NodeName::from(if other.as_str() == "n1" { "n2" } else { "n1" });
@@ -112,7 +102,7 @@ fn a_node_that_is_ended_as_a_target_takes_with_it_what_passes_through() {
             group: GroupName::from("web"),
             zone: "a".into(),
             state: InstanceState::Running,
-            template: Default::default(),
+            template: made_from.clone(),
             launched: None,
             node: Some(name.clone()),
             lifecycle: Lifecycle::InService,

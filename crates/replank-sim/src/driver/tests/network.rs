@@ -20,17 +20,11 @@ const OFF: Network = Network {
 
 fn stage(network: Network) -> Stage {
     let mut stage = Stage::new(vec![node("n1", "a")]);
+    let template = LaunchTemplate { shapes: vec![NodeShape::default()], ..LaunchTemplate::default() };
     let group = NodeGroup {
-        name: "web".into(),
-        size: SIZE,
-        zones: vec!["a".into()],
-        current: Default::default(),
-        templates: vec![LaunchTemplate { shapes: vec![NodeShape::default()], ..LaunchTemplate::default() }],
-        tags: Default::default(),
-        hooks: Vec::new(),
         // What it would launch is of no interest here.
         ways: Ways { is_launch_suspended: true, is_terminate_suspended: true, ..Ways::default() },
-        failures: Vec::new(),
+        ..NodeGroup::new("web".into(), SIZE, vec!["a".into()], template)
     };
     stage.world.request(|api| api.apply_cloud(Delta::Group(group.into())));
     stage.world.disturb(network);

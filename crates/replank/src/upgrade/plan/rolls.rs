@@ -64,7 +64,7 @@ pub(crate) fn take_off_lost_labels(
     }
     let mut lost = Vec::new();
     for learnt in scene.groups.iter_mut().filter(|learnt| learnt.group.name.text() == group) {
-        for template in &mut learnt.group.templates {
+        for template in learnt.group.templates.values_mut() {
             for key in kubelet::lost_labels(template, from, to) {
                 template.labels = template.labels.without(&key);
                 lost.push(key);

@@ -1,0 +1,121 @@
+//! Managed node groups: EKS replaces their nodes, and the run starts that, follows it, or adopts what somebody else has started.
+//!
+//! Nothing of what the other modules do to groups and nodes is done here: no cordon, no eviction, no change of the Auto Scaling group
+//! ([`crate::sent`] sees to that). Where nodes are not as the plan says,
+//!
+//! - an update that is in progress and leads there is followed, whoever has started it; one that leads elsewhere is waited for;
+//! - one that was asked for since the run began and has failed is told with its errors: nothing is tried again by itself;
+//! - else EKS is asked for one (UpdateNodegroupVersion). Its client request token follows from the command's key, so that a restart asks for the
+//!   same one.
+//!
+//! An update cannot be paused or cancelled. So a run that rests begins none, and follows the one that it has begun.
+
+use replank_model::object::cloud::{GroupKind, NodeGroup, NodegroupChange, NodegroupUpdate, UpdateStatus};
+use replank_model::text::Text;
+use replank_protocol::command::{Effect, GroupEffect};
+use replank_protocol::waiting::{RollEnd, RollWait, RunEnd};
+
+use super::context::{Context, GroupRoll};
+use replank_facts::target;
+
+/// How far the managed node groups of a run are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Followed {
+    /// All of them are as the plan says.
+    Done,
+    /// Something is still to happen, or only a person can help.
+    Open,
+}
+
+/// Whether EKS owns a group of a roll, or one whose nodes move into it.
+pub(super) fn is_managed(roll: &GroupRoll<'_>) -> bool {
+    let sources = roll.sources.iter().filter_map(|source| source.group);
+    roll.group.into_iter().chain(sources).any(|group| group.kind == GroupKind::EksManaged)
+}
+
+/// Looks after the managed node groups of a run; `may_begin` unless the run rests.
+pub(super) fn follow(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], may_begin: bool) -> Followed {
+    let mut followed = Followed::Done;
+    for roll in rolls {
+        if follow_one(ctx, roll, may_begin) == Followed::Open {
+            followed = Followed::Open;
+        }
+    }
+    followed
+}
+
+/// Says which updates go on though the run ends: nobody can cancel them.
+pub(super) fn leave(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) {
+    for roll in rolls {
+        if let Some(update) = roll.group.and_then(NodeGroup::update_in_progress) {
+            say(ctx, roll, update);
+        }
+    }
+}
+
+fn follow_one(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, may_begin: bool) -> Followed {
+    let Some(group) = roll.group else { return Followed::Open };
+    if roll.is_moved_into() {
+        // Its instances could be ended one by one in its Auto Scaling group only.
+        ctx.wait(roll.subject(), RunEnd::OwnedByEks { what: Text::from("move into another group") }.into());
+        return Followed::Open;
+    }
+    if let Some(update) = group.update_in_progress() {
+        if leads_there(ctx, group, update) {
+            say(ctx, roll, update);
+        } else {
+            let (id, since) = (update.id.clone(), update.created);
+            ctx.wait(roll.subject(), RollWait::OtherUpdate { id, since }.into());
+        }
+        return Followed::Open;
+    }
+    let target = &ctx.scope.plan.target;
+    let is_made = target::meets_template(target, group, group.template());
+    if roll.nodes.old_left() == 0 && is_made {
+        return Followed::Done;
+    }
+    if let Some(update) = failed(ctx, group) {
+        let (id, errors) = (update.id.clone(), update.errors.clone());
+        ctx.wait(roll.subject(), RollEnd::UpdateFailed { id, errors }.into());
+        return Followed::Open;
+    }
+    if may_begin {
+        let effect = Effect::Group(GroupEffect::UpdateNodegroupVersion {
+            group: roll.name.clone(),
+            from: group.current.clone(),
+            to: target::template(target, group),
+            force: false,
+        });
+        let key = ctx.key("nodegroup-version", format!("{}/{}", roll.name, group.current));
+        ctx.send(roll.subject(), "update of the managed node group", key, effect);
+    }
+    Followed::Open
+}
+
+fn say(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, update: &NodegroupUpdate) {
+    ctx.is_moving = true;
+    let nodes = roll.nodes.old_left();
+    let on = RollWait::NodegroupUpdate { id: update.id.clone(), since: update.created, nodes };
+    ctx.wait(roll.subject(), on.into());
+}
+
+/// Whether an update makes nodes as the plan says.
+fn leads_there(ctx: &Context<'_>, group: &NodeGroup, update: &NodegroupUpdate) -> bool {
+    match &update.change {
+        NodegroupChange::Version { to } => group
+            .templates
+            .get(to)
+            .is_some_and(|template| target::meets_template(&ctx.scope.plan.target, group, template)),
+        NodegroupChange::Config { .. } => false,
+    }
+}
+
+/// The update that was asked for since the run began, leads where the plan says, and has failed.
+fn failed<'g>(ctx: &Context<'_>, group: &'g NodeGroup) -> Option<&'g NodegroupUpdate> {
+    let update = group.update.as_ref().filter(|update| update.created >= ctx.scope.options.started)?;
+    let has_failed = match update.status {
+        UpdateStatus::Failed | UpdateStatus::Cancelled => true,
+        UpdateStatus::InProgress | UpdateStatus::Successful => false,
+    };
+    (has_failed && leads_there(ctx, group, update)).then_some(update)
+}

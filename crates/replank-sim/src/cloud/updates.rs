@@ -1,0 +1,42 @@
+//! What is remembered of updates of managed node groups.
+
+use std::collections::BTreeMap;
+
+use replank_model::object::cloud::{GroupSize, LaunchTemplateRef};
+use replank_model::text::{GroupName, InstanceId};
+use replank_model::time::Time;
+
+/// The updates in progress.
+#[derive(Debug, Default)]
+pub(super) struct Nodegroups {
+    pub(super) updates: BTreeMap<GroupName, Update>,
+    /// How many updates there have been: each has an id of its own.
+    pub(super) count: u64,
+}
+
+/// An update under way.
+#[derive(Debug)]
+pub(super) struct Update {
+    pub(super) former: LaunchTemplateRef,
+    pub(super) before: GroupSize,
+    pub(super) force: bool,
+    pub(super) phase: Phase,
+}
+
+/// How far an update is.
+#[derive(Debug)]
+pub(super) enum Phase {
+    ScaleUp { since: Time },
+    Upgrade { drains: BTreeMap<InstanceId, Drain> },
+    ScaleDown,
+    Resize { to: GroupSize },
+}
+
+/// A node that is drained by an update.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drain {
+    pub(super) since: Time,
+    /// Since when it has been empty.
+    pub(super) empty: Option<Time>,
+    pub(super) is_ended: bool,
+}

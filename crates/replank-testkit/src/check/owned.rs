@@ -1,0 +1,43 @@
+//! S10: nothing is ever asked of the Auto Scaling group that EKS owns, be it carried out or refused: EKS alone changes it.
+
+use replank_model::object::cloud::GroupKind;
+use replank_model::text::GroupName;
+use replank_protocol::command::{Effect, GroupEffect};
+use replank_sim::Sent;
+
+use super::truth::Truth;
+use super::{Found, Promise};
+
+/// Somebody has sent something.
+pub(super) fn sent(truth: &Truth, sent: &Sent, found: &mut Found<'_>) {
+    let Some((group, what)) = asked_of(&sent.command.effect) else { return };
+    if truth.groups.get(group).is_some_and(|group| group.kind == GroupKind::EksManaged) {
+        found.broken(Promise::S10, format!("{what} is asked of group {group}, which EKS owns"));
+    }
+}
+
+/// The Auto Scaling group that something is asked of, and what.
+fn asked_of(effect: &Effect) -> Option<(&GroupName, &'static str)> {
+    match effect {
+        Effect::Group(GroupEffect::SetTemplate { group, .. }) => Some((group, "a launch template version")),
+        Effect::Group(GroupEffect::Resize { group, .. }) => Some((group, "a size")),
+        Effect::Group(GroupEffect::Relieve { group, .. }) => Some((group, "another instance")),
+        Effect::Group(GroupEffect::Terminate { group, .. }) => Some((group, "a termination")),
+        // Only EKS' own hooks are EKS' to complete.
+        Effect::Group(GroupEffect::CompleteAction { action, .. } | GroupEffect::Heartbeat { action })
+            if matches!(&*action.hook, "Terminate-LC-Hook" | "Launch-LC-Hook") =>
+        {
+            Some((&action.group, "an action of its own hook"))
+        }
+        Effect::Group(
+            GroupEffect::CompleteAction { .. }
+            | GroupEffect::Heartbeat { .. }
+            | GroupEffect::Tag { .. }
+            | GroupEffect::Untag { .. }
+            | GroupEffect::UpdateNodegroupVersion { .. }
+            | GroupEffect::UpdateNodegroupConfig { .. },
+        )
+        | Effect::Kubernetes(_)
+        | Effect::Queue(_) => None,
+    }
+}

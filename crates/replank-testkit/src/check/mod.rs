@@ -61,7 +61,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, PodTarget, QueueEffect};
 use replank_protocol::decision::{Decision, End};
-use replank_sim::{LATE_DELIVERY_MAX, Network, Observer, Sent, World};
+use replank_sim::{Observer, Sent, World};
 
 use crate::clusters::How;
 
@@ -193,13 +193,11 @@ impl Checkers {
         }
     }
 
-    /// A network comes between the run and everything else: what it is shown may be later than usual.
-    pub fn disturbed(&mut self, network: &Network) {
+    /// A network comes between the run and everything else: what it is shown may be later than usual by so long.
+    pub fn disturbed(&mut self, later_by: Span) {
         self.promised.disturbed();
-        if network.late_deliveries > 0 {
-            self.seen_within = SEEN_WITHIN + LATE_DELIVERY_MAX;
-            self.truth.seen_within = self.seen_within;
-        }
+        self.seen_within = SEEN_WITHIN + later_by;
+        self.truth.seen_within = self.seen_within;
     }
 
     /// Somebody else has written something on a group between a check and the act of ours: which may be lost, or stay.

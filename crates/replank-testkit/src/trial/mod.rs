@@ -23,7 +23,7 @@ use replank_model::text::RunId;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_protocol::engine::Engine;
-use replank_sim::{CloudTimings, KubeletModel, Settings, World};
+use replank_sim::{CloudTimings, KubeletModel, LATE_DELIVERY_MAX, Settings, World};
 
 pub use table::{Floor, Table};
 
@@ -142,7 +142,8 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
     }
     if let Some(network) = cluster.network {
         world.disturb(network);
-        checkers.borrow_mut().disturbed(&network);
+        let is_late = network.late_deliveries > 0;
+        checkers.borrow_mut().disturbed(if is_late { LATE_DELIVERY_MAX } else { Span::ZERO });
     }
     let nodes = world.view().nodes.len();
     let mut acts = Acts::of(cluster, start);

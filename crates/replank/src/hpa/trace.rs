@@ -264,8 +264,8 @@ mod tests {
         );
         assert!(error("time,load\n0,1\nsoon,1").starts_with("t.csv, line 3: \"soon\" is not a time"));
         assert!(error("time,load\n0,1\n5m,many").starts_with("t.csv, line 3: \"many\" is not a number"));
-        assert!(error("time,load\n0,1\n2026-11-20T09:00:00Z,1").contains("do not go together"));
-        assert!(error("time,load\n0,1").contains("nothing to replay"));
+        assert!(error("time,load\n0,1\n2026-11-20T09:00:00Z,1").contains("cannot be mixed in one file"));
+        assert!(error("time,load\n0,1").contains("needs at least two rows with different times"));
     }
 
     #[test]
@@ -290,6 +290,6 @@ mod tests {
         assert_eq!(loads("time,shop/web:cpu", &[&web, &worker]).unwrap().len(), 1);
         assert!(loads("time,cpu", &[&web, &worker]).unwrap_err().0.contains("matches 2 metrics"));
         assert!(loads("time,rps", &[&web]).unwrap_err().1.contains("shop/web:cpu"));
-        assert!(loads("time,worker:cpu", &[&worker]).unwrap_err().0.contains("looks at queue, too"));
+        assert!(loads("time,worker:cpu", &[&worker]).unwrap_err().0.contains("also uses queue"));
     }
 }

@@ -57,7 +57,7 @@ fn an_interruption() {
 fn what_happened_besides_and_what_clients_lose() {
     let text = shown(&besides(), 100, Color::None, Timeline::Left);
     for section in [
-        "Connections  lost at most, under the load that was given\n  \
+        "Connections  lost at most, under the given load\n  \
          shop/frontend  50/s of 20s  NLB to pods  8,750 refused, 1,000 cut\n  \
          shop/redis  180/h of 1h00m  within the cluster  3 refused, 180 cut, no pod for 41s\n  \
          shop/cart  2.5/s of 200ms  within the cluster  none\n",
@@ -73,7 +73,7 @@ fn what_happened_besides_and_what_clients_lose() {
         "Interruptions  1 spot, 1 retired\n  3 pods lost, 1 of batch work\n",
         "Besides  2 lines of the script\n  \
          10m00s    somebody cordons ip-10-0-1-99.ec2.internal\n  \
-         2h30m     pause: had no effect, the run was over\n",
+         2h30m     pause: had no effect, the run had finished\n",
     ] {
         assert!(text.contains(section), "{section}\n{text}");
     }

@@ -98,7 +98,7 @@ fn the_same_selector_leaves_nothing_to_move_but_the_writer() {
     }
     let ran = migrate_kinds(&["rs/cart-6b7d", "--selector", "app=cart"]);
     assert_eq!(ran.code, Some(4), "{ran:?}");
-    assert!(ran.stdout.contains("Deployment cart makes it"), "{ran:?}");
+    assert!(ran.stdout.contains("Deployment cart owns it"), "{ran:?}");
 }
 
 #[test]
@@ -112,11 +112,11 @@ fn what_argo_cd_keeps_is_left_alone() {
 fn mistakes_are_usage_errors() {
     let cases: [(&[&str], &str); 9] = [
         (&["deployment/web"], "--selector"),
-        (&["web", "--selector", "app=web"], "names no object"),
+        (&["web", "--selector", "app=web"], "is not an object name"),
         (&["job/web", "--selector", "app=web"], "a job cannot be migrated"),
         (&["daemonset/web", "--to-rollout"], "a Rollout cannot replace a DaemonSet"),
-        (&["deployment/shop", "--selector", "app=web"], "there is no Deployment shop/shop"),
-        (&["deployment/web", "--selector", "app"], "is no label"),
+        (&["deployment/shop", "--selector", "app=web"], "Deployment shop/shop not found"),
+        (&["deployment/web", "--selector", "app"], "is not a label"),
         (&["deployment/web", "--selector", "app=web", "-f", "x.yaml"], "cannot be used with"),
         (&["deployment/web", "--selector", "app=web", "--to-rollout"], "cannot be used with"),
         (&["deployment/web", "--selector", "app=web", "--scale-down", "never"], "cannot be used with"),

@@ -57,7 +57,7 @@ fn an_expander_that_does_not_exist_is_named_with_those_that_do() {
     let error = simulate(&["--", "--expandr=price"]).usage_error();
     assert!(error.contains("unsupported flag --expandr"), "{error}");
     let error = simulate(&["--", "expander"]).usage_error();
-    assert!(error.contains("is no flag of Cluster Autoscaler"), "{error}");
+    assert!(error.contains("is not a flag of Cluster Autoscaler"), "{error}");
 }
 
 #[test]

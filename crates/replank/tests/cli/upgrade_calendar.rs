@@ -62,7 +62,7 @@ fn only_what_is_supported_is_listed_and_what_is_not_known_is_said() {
     assert_eq!(listed, ["1.31", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37"], "{}", ran.stdout);
     assert!(ran.stderr.contains("1.37: EKS dates unknown"), "{}", ran.stderr);
     let all = calendar(&["--all"]);
-    assert!(all.stdout.contains("1.10 ") && all.stdout.contains("over since 2020-05-12"), "{}", all.stdout);
+    assert!(all.stdout.contains("1.10 ") && all.stdout.contains("ended 2020-05-12"), "{}", all.stdout);
 }
 
 #[test]

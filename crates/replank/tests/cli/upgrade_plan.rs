@@ -173,8 +173,7 @@ fn what_cannot_be_meant_is_a_usage_error() {
     let error = |words: &[&str]| plan(words).usage_error();
     assert!(error(&["--to", "1.36"]).contains("neither a snapshot nor EKS output (--eks) given"));
     assert!(
-        error(&[CLUSTER, "--to", "1.32", "--no-rehearsal"])
-            .contains("a control plane is not upgraded backwards")
+        error(&[CLUSTER, "--to", "1.32", "--no-rehearsal"]).contains("a control plane cannot be downgraded")
     );
     assert!(error(&[CLUSTER]).contains("--to <VERSION>"));
     assert!(error(&[CLUSTER, "--to", "newest"]).contains("expected a minor version such as 1.36"));

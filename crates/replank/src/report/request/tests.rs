@@ -69,10 +69,10 @@ fn the_way_back_is_what_the_plan_keeps() {
     };
     assert!(with(Retained::Cordoned).contains("The old nodes are kept, empty and cordoned, for 1h00m"));
     assert!(with(Retained::Template).contains("The old launch template is remembered for 1h00m"));
-    assert!(with(Retained::None).contains("Once it is done, nothing of the old nodes is kept"));
+    assert!(with(Retained::None).contains("Once done, nothing of the old nodes is kept"));
     assert!(
         with(Retained::Cordoned)
-            .contains("An empty node is kept, cordoned. 1h00m after the last one is empty")
+            .contains("An empty node is kept and cordoned. 1h00m after the last one is empty")
     );
     let mut back = plan();
     back.on_failure = OnFailure::Rollback;
@@ -97,7 +97,8 @@ fn steps_say_what_the_plan_says() {
     );
     assert!(careful.contains("After 10% of the nodes of each group (canary) the run pauses for 30m00s. Until then it halts with more than 0 pods that"), "{careful}");
     assert!(
-        careful.contains("less 20% (`maxUnavailable`)") && careful.contains("At least 1 node stays Ready"),
+        careful.contains("more than 20% fewer nodes in use than before (`maxUnavailable`)")
+            && careful.contains("At least 1 node stays Ready"),
         "{careful}"
     );
     assert!(
@@ -111,8 +112,12 @@ fn steps_say_what_the_plan_says() {
         moved.contains("After each wave but the last (1, 50% of the nodes of all groups together)"),
         "{moved}"
     );
-    assert!(moved.contains("`new` wants as many nodes more as the other groups want less"), "{moved}");
-    assert!(moved.contains("a second plan moves back what has moved"), "{moved}");
+    assert!(
+        moved
+            .contains("the desired size of `new` has grown by as many nodes as the other groups have shrunk"),
+        "{moved}"
+    );
+    assert!(moved.contains("a second plan moves the pods back"), "{moved}");
 }
 
 #[test]

@@ -37,7 +37,8 @@ impl Cluster {
     #[must_use]
     pub fn managed(seed: u64) -> Self {
         let mut cluster = Self::of(seed);
-        cluster.groups = cluster.groups.into_iter().map(|group| group.managed_by_eks()).collect();
+        cluster.groups =
+            cluster.groups.into_iter().map(replank_model::object::cloud::NodeGroup::managed_by_eks).collect();
         cluster
     }
 

@@ -32,10 +32,10 @@ pub struct Fresh {
 
 /// The node that a group would add in a zone: of its most frequent instance type.
 pub fn node_of(factories: &[PodFactory], group: &NodeGroup, zone: &Zone) -> Option<Fresh> {
-    let template = group.template();
-    let shape = template.shapes.first()?;
+    let profile = group.profile();
+    let shape = profile.shapes.first()?;
     let name = NodeName::from(format!("new-{}-{zone}", group.name));
-    let mut node = template.node(&name, zone, shape);
+    let mut node = profile.node(&name, zone, shape);
     let ready = Condition { r#type: "Ready".into(), status: ConditionStatus::True, ..Condition::default() };
     node.status.conditions = vec![ready];
     let daemons = daemons(factories, &node);

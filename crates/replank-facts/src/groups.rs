@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use replank_model::object::affinity::Taint;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle, Market, NodeGroup,
-    NodeShape, instance_of,
+    AmiType, GroupSize, Instance, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle, Market,
+    NodeGroup, NodeProfile, NodeShape, instance_of,
 };
 use replank_model::object::meta::Key;
 use replank_model::object::node::{self, Node};
@@ -111,8 +111,9 @@ fn renamed(template: &LaunchTemplate, from: &GroupName, to: &GroupName, by: &Gro
         GroupBy::Selector(..) => None,
     };
     for key in own.into_iter().chain([node::LABEL_EKS_NODEGROUP, LABEL_EKSCTL_NODEGROUP]) {
-        if template.labels.value(key) == Some(from.as_str()) {
-            template.labels = template.labels.with(Text::from(key), to.text().clone());
+        let labels = &mut template.profile.labels;
+        if labels.value(key) == Some(from.as_str()) {
+            *labels = labels.with(Text::from(key), to.text().clone());
         }
     }
     template
@@ -172,8 +173,7 @@ fn template(view: &View, nodes: &[&Arc<Node>]) -> LaunchTemplate {
     for key in shared_keys(nodes) {
         labels.file(&key, nodes);
     }
-    LaunchTemplate {
-        image: newest.meta.labels.get(node::LABEL_EKS_IMAGE).cloned().unwrap_or_default(),
+    let profile = NodeProfile {
         kubelet_version: newest.status.node_info.kubelet_version.clone(),
         zone_labels: labels
             .by_zone
@@ -184,6 +184,11 @@ fn template(view: &View, nodes: &[&Arc<Node>]) -> LaunchTemplate {
         taints: shared_taints(nodes),
         shapes: shapes(view, nodes, &labels.by_type),
         labels: labels.constant.into_iter().collect(),
+    };
+    LaunchTemplate {
+        image: newest.meta.labels.get(node::LABEL_EKS_IMAGE).cloned().unwrap_or_default(),
+        ami_type: AmiType::of_node(newest),
+        profile,
     }
 }
 
@@ -333,7 +338,7 @@ mod tests {
         let LearntGroup { group, instances } = into("web-new").expect("no node shows it");
         assert_eq!((group.size, instances.len()), (GroupSize { min: 0, max: 4, desired: 0 }, 0));
         assert_eq!(group.zones, known[1].group.zones);
-        let (new, old) = (group.template(), known[1].group.template());
+        let (new, old) = (group.profile(), known[1].group.profile());
         assert_eq!(new.labels.value("eks.amazonaws.com/nodegroup"), Some("web-new"));
         assert_eq!(
             new.labels.value("tier"),
@@ -350,7 +355,7 @@ mod tests {
         let web = &groups[1];
         assert_eq!(web.group.size, GroupSize { min: 0, max: 3, desired: 3 });
         assert_eq!(web.instances[0].id, "i-a");
-        let template = web.group.template();
+        let template = web.group.profile();
         let constant: Vec<_> = template.labels.iter().collect();
         assert_eq!(constant, [("eks.amazonaws.com/nodegroup", "web"), ("tier", "web")]);
         assert_eq!(template.name_labels, [Text::from("kubernetes.io/hostname")]);

@@ -45,11 +45,11 @@ impl Places {
     ) -> Self {
         let mut view = view.clone();
         for group in groups {
-            let template = target::template(target, group);
+            let profile = &target::template(target, group).profile;
             for zone in &group.zones {
-                for (number, shape) in template.shapes.iter().enumerate() {
+                for (number, shape) in profile.shapes.iter().enumerate() {
                     let name = NodeName::from(format!("new-{}-{zone}-{number}", group.name));
-                    let mut node = template.node(&name, zone, shape);
+                    let mut node = profile.node(&name, zone, shape);
                     node.status.conditions = vec![ready()];
                     view.apply(Delta::from(node));
                     add_csi_node(&mut view, &name, shape);

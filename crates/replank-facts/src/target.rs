@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use replank_model::labels::Labels;
 use replank_model::object::affinity::Taint;
-use replank_model::object::cloud::{LaunchTemplate, NodeGroup};
+use replank_model::object::cloud::{AmiType, LaunchTemplate, NodeGroup};
 use replank_model::object::node::{LABEL_EKS_IMAGE, Node};
 use replank_model::text::{GroupName, Text};
 use replank_model::time::Time;
@@ -60,45 +60,99 @@ pub fn meets_template(target: &Target, group: &NodeGroup, template: &LaunchTempl
     if target.base == Base::Original {
         return is_original(Some(group), Some(template));
     }
-    target.kubernetes_version.as_ref().is_none_or(|wanted| wanted.matches(&template.kubelet_version))
+    target.kubernetes_version.as_ref().is_none_or(|wanted| wanted.matches(&template.profile.kubelet_version))
         && target.image.as_ref().is_none_or(|wanted| template.image == *wanted)
-        && meets_labels(target, &template.labels)
-        && meets_taints(target, &template.taints)
+        && meets_labels(target, &template.profile.labels)
+        && meets_taints(target, &template.profile.taints)
 }
 
 /// The launch template that a group is to have.
 pub fn template(target: &Target, group: &NodeGroup) -> Arc<LaunchTemplate> {
     match target.base {
-        Base::Current => with_differences(target, group.template()),
+        Base::Current => with_differences(target, group),
         Base::Original => Arc::new(original(group).unwrap_or_else(|| group.template()).clone()),
     }
 }
 
-fn with_differences(target: &Target, from: &LaunchTemplate) -> Arc<LaunchTemplate> {
-    let mut template = from.clone();
-    if let Some(version) = target.kubernetes_version.as_ref().filter(|v| !v.matches(&from.kubelet_version)) {
-        template.kubelet_version = Text::from(version.kubelet_version());
-    }
-    if let Some(image) = &target.image {
-        template.image = image.clone();
-        if template.labels.contains_key(LABEL_EKS_IMAGE) {
-            template.labels = template.labels.with(LABEL_EKS_IMAGE, image.clone());
+/// The group's template with another image, where the target asks for one or for another Kubernetes version, and what comes of that.
+fn with_differences(target: &Target, group: &NodeGroup) -> Arc<LaunchTemplate> {
+    let mut template = group.template().clone();
+    if let Some(image) = other_image(target, group.template()) {
+        template.profile.kubelet_version = kubelet_of(target, group, &image);
+        // What EKS will write on nodes of an image whose id is not known is not known either.
+        let labels = &mut template.profile.labels;
+        if AmiType::is_id(&image) && labels.contains_key(LABEL_EKS_IMAGE) {
+            *labels = labels.with(LABEL_EKS_IMAGE, image.clone());
+        } else {
+            *labels = labels.without(LABEL_EKS_IMAGE);
         }
+        template.image = image;
     }
+    let profile = &mut template.profile;
     for (key, value) in &target.labels {
-        template.labels = match value {
-            Some(value) => template.labels.with(key.clone(), value.clone()),
-            None => template.labels.without(key),
+        profile.labels = match value {
+            Some(value) => profile.labels.with(key.clone(), value.clone()),
+            None => profile.labels.without(key),
         };
     }
     for change in &target.taints {
         let (TaintChange::Set(taint) | TaintChange::Remove(taint)) = change;
-        template.taints.retain(|known| !is_same(known, taint));
+        profile.taints.retain(|known| !is_same(known, taint));
         if let TaintChange::Set(taint) = change {
-            template.taints.push(taint.clone());
+            profile.taints.push(taint.clone());
         }
     }
     Arc::new(template)
+}
+
+/// The image in place of a template's. A Kubernetes version is the image's: another version is another image, and where the target names none, the one
+/// that goes with the version.
+fn other_image(target: &Target, from: &LaunchTemplate) -> Option<Text> {
+    match (&target.image, &target.kubernetes_version) {
+        (Some(image), _) => (*image != from.image).then(|| image.clone()),
+        (None, Some(version)) if !version.matches(&from.profile.kubelet_version) => {
+            Some(from.ami_type.image(&version.to_string()))
+        }
+        (None, Some(_) | None) => None,
+    }
+}
+
+/// The kubelet that comes with an image: as known from a version of the group's template that has it, else as the target says, else as the group has it.
+fn kubelet_of(target: &Target, group: &NodeGroup, image: &Text) -> Text {
+    let present = &group.profile().kubelet_version;
+    match (known_kubelet(group, image), &target.kubernetes_version) {
+        (Some(known), _) => known.clone(),
+        (None, Some(version)) if !version.matches(present) => Text::from(version.kubelet_version()),
+        (None, Some(_) | None) => present.clone(),
+    }
+}
+
+/// The kubelet of an image, where a version of the group's template has that image.
+fn known_kubelet<'g>(group: &'g NodeGroup, image: &Text) -> Option<&'g Text> {
+    let with_image = |template: &&LaunchTemplate| !image.is_empty() && template.image == *image;
+    group.templates.values().find(with_image).map(|template| &template.profile.kubelet_version)
+}
+
+/// A target asks for an image and for a Kubernetes version that the image does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherKubelet {
+    /// The image.
+    pub image: Text,
+    /// The kubelet that comes with it.
+    pub kubelet: Text,
+    /// What the target asks for.
+    pub wanted: Text,
+}
+
+/// Whether a target asks for a kubelet that its image is known not to have: no node of the group can ever be as it says.
+pub fn other_kubelet(target: &Target, group: &NodeGroup) -> Option<OtherKubelet> {
+    let (image, version) = target.image.as_ref().zip(target.kubernetes_version.as_ref())?;
+    let kubelet = known_kubelet(group, image).filter(|kubelet| !version.matches(kubelet))?;
+    Some(OtherKubelet {
+        image: image.clone(),
+        kubelet: kubelet.clone(),
+        wanted: Text::from(version.to_string()),
+    })
 }
 
 fn image_of<'a>(node: &'a Node, template: Option<&'a LaunchTemplate>) -> Option<&'a Text> {
@@ -129,7 +183,7 @@ fn is_same(one: &Taint, other: &Taint) -> bool {
 #[cfg(test)]
 mod tests {
     use replank_model::object::affinity::TaintEffect;
-    use replank_model::object::cloud::{GroupSize, LaunchTemplateRef};
+    use replank_model::object::cloud::{GroupSize, LaunchTemplateRef, NodeProfile, NodeShape};
 
     use super::*;
 
@@ -150,29 +204,84 @@ mod tests {
     fn old_template() -> LaunchTemplate {
         LaunchTemplate {
             image: "ami-old".into(),
-            kubelet_version: "v1.34.2".into(),
-            labels: [("old", "x"), (LABEL_EKS_IMAGE, "ami-old")].into_iter().collect(),
-            taints: vec![Taint::new("spot", TaintEffect::NoSchedule)],
-            ..LaunchTemplate::default()
+            ami_type: AmiType::new("AL2023_x86_64_STANDARD"),
+            profile: NodeProfile {
+                kubelet_version: "v1.34.2".into(),
+                labels: [("old", "x"), (LABEL_EKS_IMAGE, "ami-old")].into_iter().collect(),
+                taints: vec![Taint::new("spot", TaintEffect::NoSchedule)],
+                ..NodeProfile::default()
+            },
         }
+    }
+
+    fn of(template: LaunchTemplate) -> NodeGroup {
+        NodeGroup::new("web".into(), GroupSize::default(), Vec::new(), template)
     }
 
     #[test]
     fn a_template_with_the_differences_meets_the_target_and_so_do_its_nodes() {
         let target = target();
         assert!(!meets_template(&target, &group(), &old_template()));
-        let new = with_differences(&target, &old_template());
+        let new = with_differences(&target, &of(old_template()));
         assert!(meets_template(&target, &group(), &new));
-        assert_eq!(*with_differences(&target, &new), *new, "nothing is left to change");
-        assert_eq!(&*new.kubelet_version, "v1.36.0");
+        assert_eq!(
+            *with_differences(&target, &of(LaunchTemplate::clone(&new))),
+            *new,
+            "nothing is left to change"
+        );
+        assert_eq!((&*new.image, &*new.profile.kubelet_version), ("ami-new", "v1.36.0"));
+        assert_eq!(new.profile.labels.value(LABEL_EKS_IMAGE), Some("ami-new"));
         let started = Time::from_millis(0);
-        let node = new.node(&"n".into(), &"z".into(), &replank_model::object::cloud::NodeShape::default());
+        let node = new.profile.node(&"n".into(), &"z".into(), &NodeShape::default());
         assert!(meets_node(&target, started, &node, None, Some(&new)));
         assert!(meets_node(&target, started, &node, None, None), "the label tells the image");
         assert!(
             !meets_node(&target, started, &node, None, Some(&old_template())),
             "its instance is of another image"
         );
+    }
+
+    #[test]
+    fn another_version_is_another_image() {
+        let target = Target { kubernetes_version: "1.36".parse().ok(), ..Target::default() };
+        let new = with_differences(&target, &of(old_template()));
+        let parameter =
+            "/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/recommended/image_id";
+        assert_eq!((&*new.image, &*new.profile.kubelet_version), (parameter, "v1.36.0"));
+        assert_eq!(new.profile.labels.value(LABEL_EKS_IMAGE), None, "its id is not known");
+        let unknown =
+            LaunchTemplate { image: Text::default(), ami_type: AmiType::default(), ..old_template() };
+        let new = with_differences(&target, &of(unknown));
+        assert_eq!((&*new.image, &*new.profile.kubelet_version), ("<image of Kubernetes 1.36>", "v1.36.0"));
+        let same = Target { kubernetes_version: "1.34".parse().ok(), ..Target::default() };
+        assert_eq!(*with_differences(&same, &of(old_template())), old_template());
+    }
+
+    #[test]
+    fn an_image_that_is_known_has_its_own_kubelet() {
+        let mut group = of(old_template());
+        let mut known = old_template();
+        known.image = "ami-new".into();
+        known.profile.kubelet_version = "v1.35.4".into();
+        group.templates.insert(group.current.at(9), known);
+        let target = |image: &str, version: Option<&str>| Target {
+            image: Some(image.into()),
+            kubernetes_version: version.and_then(|version| version.parse().ok()),
+            ..Target::default()
+        };
+        let kubelet = |target: &Target| with_differences(target, &group).profile.kubelet_version.clone();
+        assert_eq!(&*kubelet(&target("ami-new", None)), "v1.35.4");
+        assert_eq!(&*kubelet(&target("ami-other", None)), "v1.34.2", "nobody says otherwise");
+        assert_eq!(&*kubelet(&target("ami-other", Some("1.36"))), "v1.36.0");
+        for (image, version, known) in [("ami-new", "1.36", "v1.35.4"), ("ami-old", "1.36", "v1.34.2")] {
+            let target = target(image, Some(version));
+            assert_eq!(&*kubelet(&target), known, "{image}");
+            let found = other_kubelet(&target, &group).expect("it is another");
+            assert_eq!((&*found.image, &*found.kubelet, &*found.wanted), (image, known, version));
+        }
+        for (image, version) in [("ami-new", Some("1.35")), ("ami-old", None), ("ami-other", Some("1.36"))] {
+            assert_eq!(other_kubelet(&target(image, version), &group), None, "{image}");
+        }
     }
 
     fn version(version: u64) -> LaunchTemplateRef {
@@ -205,8 +314,8 @@ mod tests {
     #[test]
     fn a_patch_that_is_there_is_kept() {
         let mut from = old_template();
-        from.kubelet_version = "v1.36.2".into();
-        assert_eq!(&*with_differences(&target(), &from).kubelet_version, "v1.36.2");
+        from.profile.kubelet_version = "v1.36.2".into();
+        assert_eq!(&*with_differences(&target(), &of(from)).profile.kubelet_version, "v1.36.2");
     }
 
     #[test]

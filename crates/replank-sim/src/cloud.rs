@@ -23,7 +23,7 @@ use queue::Queue;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{
-    Instance, InstanceState, LaunchTemplate, Lifecycle, LifecycleHook, NodeShape, Transition,
+    Instance, InstanceState, Lifecycle, LifecycleHook, NodeProfile, NodeShape, Transition,
 };
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
@@ -384,10 +384,10 @@ impl Cloud {
     }
 
     fn register(&mut self, ctx: &mut Ctx<'_>, number: u32) {
-        let Some((instance, template)) = self.booting(ctx.view(), number) else { return };
-        let shape = self.shape_of(ctx, &instance, &template).clone();
+        let Some((instance, profile)) = self.booting(ctx.view(), number) else { return };
+        let shape = self.shape_of(ctx, &instance, &profile).clone();
         let name = name::node_name(ctx, &instance);
-        let node = booted(&template, &name, &instance, &shape, ctx.api.timestamp());
+        let node = booted(&profile, &name, &instance, &shape, ctx.api.timestamp());
         let csi =
             CsiNode { meta: node.meta.clone(), spec: CsiNodeSpec { drivers: shape.csi_drivers.clone() } };
         let created = ctx.api.create(node);
@@ -452,11 +452,11 @@ impl Cloud {
         }
     }
 
-    fn booting(&self, view: &View, number: u32) -> Option<(Arc<Instance>, LaunchTemplate)> {
+    fn booting(&self, view: &View, number: u32) -> Option<(Arc<Instance>, NodeProfile)> {
         let instance =
             self.known(view, number).filter(|instance| instance.state == InstanceState::Pending)?;
         let group = view.groups().get(&instance.group)?;
-        Some((instance.clone(), group.made_from(&instance)?.clone()))
+        Some((instance.clone(), group.made_from(&instance)?.profile.clone()))
     }
 
     fn known(&self, view: &View, number: u32) -> Option<Arc<Instance>> {
@@ -484,14 +484,8 @@ fn threatened<'a>(instance: &'a Instance, instance_type: &'a str) -> Threatened<
 }
 
 /// The node as its kubelet registers it: not ready yet.
-fn booted(
-    template: &LaunchTemplate,
-    name: &NodeName,
-    instance: &Instance,
-    shape: &NodeShape,
-    now: Time,
-) -> Node {
-    let mut node = template.node(name, &instance.zone, shape);
+fn booted(profile: &NodeProfile, name: &NodeName, instance: &Instance, shape: &NodeShape, now: Time) -> Node {
+    let mut node = profile.node(name, &instance.zone, shape);
     node.meta.name = Name::from(name);
     node.spec.provider_id = Text::from(format!("aws:///{}/{}", instance.zone, instance.id));
     node.spec.taints.push(replank_model::object::affinity::Taint::new(

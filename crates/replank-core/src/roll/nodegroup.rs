@@ -16,6 +16,7 @@ use replank_protocol::command::{Effect, GroupEffect};
 use replank_protocol::waiting::{RollEnd, RollWait, RunEnd};
 
 use super::context::{Context, GroupRoll};
+use super::prepare::other_kubelet;
 use replank_facts::target;
 
 /// How far the managed node groups of a run are.
@@ -77,6 +78,9 @@ fn follow_one(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, may_begin: bool) -> F
     if let Some(update) = failed(ctx, group) {
         let (id, errors) = (update.id.clone(), update.errors.clone());
         ctx.wait(roll.subject(), RollEnd::UpdateFailed { id, errors }.into());
+        return Followed::Open;
+    }
+    if !is_made && other_kubelet(ctx, roll, group) {
         return Followed::Open;
     }
     if may_begin {

@@ -101,6 +101,9 @@ pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness 
         return Readiness::Preparing;
     }
     let has_template = target::meets_template(&ctx.scope.plan.target, group, group.template());
+    if !has_template && other_kubelet(ctx, roll, group) {
+        return Readiness::Preparing;
+    }
     let is_first_change = !has_template && ctx.scope.plan.target.base == Base::Current;
     let is_writing = write_sizes(ctx, roll, group);
     if is_writing | (is_first_change && write_template(ctx, roll, group)) {
@@ -126,6 +129,14 @@ pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness 
     let extra = there.max(surge + beside);
     begin(ctx, roll, group, &Begun { run: ctx.scope.run.clone(), nodes, surge, extra });
     Readiness::Preparing
+}
+
+/// Whether the plan asks for an image of another Kubernetes version than it asks for: no template makes such nodes.
+pub(super) fn other_kubelet(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -> bool {
+    let found = target::other_kubelet(&ctx.scope.plan.target, group);
+    let Some(target::OtherKubelet { image, kubelet, wanted }) = found else { return false };
+    ctx.wait(roll.subject(), RollEnd::OtherKubelet { image, kubelet, wanted }.into());
+    true
 }
 
 /// Whether another run has marked nodes of the group, or has raised the group and has marked nodes anywhere: then nothing is

@@ -128,7 +128,8 @@ impl Groups {
             Some(loose) => loose.get(&name).cloned().unwrap_or_default(),
             None => booting(facts, &view_instances(nodes), &zones),
         };
-        let types: Vec<Text> = template.shapes.iter().map(|shape| shape.instance_type.clone()).collect();
+        let types: Vec<Text> =
+            template.profile.shapes.iter().map(|shape| shape.instance_type.clone()).collect();
         self.assume(&name, bounds, &origin, &types, zones.len());
         self.all.push(Group {
             auto_scaling: facts.and_then(|facts| facts.auto_scaling.clone()),
@@ -314,6 +315,6 @@ fn booting(facts: Option<&Facts>, known: &[InstanceId], zones: &[Zone]) -> BTree
 }
 
 fn market(facts: Option<&Facts>, template: &LaunchTemplate) -> Market {
-    let labelled = template.labels.value(LABEL_CAPACITY).map(Market::of_label);
+    let labelled = template.profile.labels.value(LABEL_CAPACITY).map(Market::of_label);
     facts.and_then(|facts| facts.market).or(labelled).unwrap_or_default()
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use replank_model::labels::Labels;
 use replank_model::object::affinity::Taint;
-use replank_model::object::cloud::{LaunchTemplate, NodeShape};
+use replank_model::object::cloud::{LaunchTemplate, NodeProfile, NodeShape};
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::node::{
     LABEL_EKS_NODEGROUP, LABEL_HOSTNAME, LABEL_INSTANCE_TYPE, LABEL_REGION, LABEL_ZONE, Node,
@@ -130,15 +130,15 @@ pub(super) fn computed(
             taints.push(taint.clone());
         }
     }
-    Ok(LaunchTemplate {
-        image: Text::default(),
+    let profile = NodeProfile {
         kubelet_version: ground.kubelet.clone(),
         zone_labels: zone_labels.collect(),
         labels: labels.into_iter().collect(),
         name_labels: vec![LABEL_HOSTNAME.into()],
         taints,
         shapes,
-    })
+    };
+    Ok(LaunchTemplate { profile, ..LaunchTemplate::default() })
 }
 
 fn shape(name: &Text, tags: &Tags, ground: &Ground) -> Option<NodeShape> {
@@ -235,11 +235,11 @@ impl Template {
     /// What a group would add, of whichever of its instance types offers least.
     #[must_use]
     pub fn of(group: &Group, options: &Options, factories: &Arc<DaemonFactories>) -> Self {
-        let template = &group.template;
-        let shape = least(&template.shapes);
+        let profile = &group.template.profile;
+        let shape = least(&profile.shapes);
         let nodes = group.zones.iter().map(|zone| {
-            let mut node = template.node(&NodeName::default(), zone, &shape);
-            node.meta.labels = placed_in(&node.meta.labels, template, zone);
+            let mut node = profile.node(&NodeName::default(), zone, &shape);
+            node.meta.labels = placed_in(&node.meta.labels, profile, zone);
             node.spec.taints.retain(|taint| !is_startup(taint, options));
             let ready =
                 Condition { r#type: "Ready".into(), status: ConditionStatus::True, ..Condition::default() };
@@ -248,7 +248,7 @@ impl Template {
         });
         Self {
             nodes: nodes.collect(),
-            name_labels: template.name_labels.clone(),
+            name_labels: profile.name_labels.clone(),
             group: group.name.clone(),
             factories: factories.clone(),
             drivers: shape.csi_drivers,
@@ -294,12 +294,12 @@ impl Template {
 }
 
 /// A living group may get a zone in which it has no node: what it then bears for a zone is the zone's name, as elsewhere.
-fn placed_in(labels: &Labels, template: &LaunchTemplate, zone: &Zone) -> Labels {
-    if template.zone_labels.contains_key(zone) || zone.is_empty() {
+fn placed_in(labels: &Labels, profile: &NodeProfile, zone: &Zone) -> Labels {
+    if profile.zone_labels.contains_key(zone) || zone.is_empty() {
         return labels.clone();
     }
     let mut labels = labels.with(Text::from(LABEL_ZONE), zone.text().clone());
-    for (other, pairs) in &template.zone_labels {
+    for (other, pairs) in &profile.zone_labels {
         for (key, value) in pairs.pairs() {
             if **value == *other.as_str() {
                 labels = labels.with(key.clone(), zone.text().clone());

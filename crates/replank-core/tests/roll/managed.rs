@@ -6,7 +6,7 @@ use replank_facts::groups::{GroupBy, from_nodes};
 use replank_facts::plan::RunOptions;
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    LaunchTemplate, NodeGroup, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus,
+    LaunchTemplate, NodeGroup, NodeProfile, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus,
 };
 use replank_model::view::View;
 use replank_protocol::command::{Command, Effect, GroupEffect};
@@ -40,7 +40,9 @@ fn decide(second: &str, change: impl Fn(&mut NodeGroup)) -> Decision {
 
 /// An update of the group to a kubelet version.
 fn update(group: &mut NodeGroup, kubelet: &str, status: UpdateStatus) {
-    let template = LaunchTemplate { kubelet_version: kubelet.into(), ..group.template().clone() };
+    let profile = NodeProfile { kubelet_version: kubelet.into(), ..group.profile().clone() };
+    let template =
+        LaunchTemplate { image: format!("ami-of-{kubelet}").into(), profile, ..LaunchTemplate::default() };
     let to = group.version_of(&template);
     group.templates.insert(to.clone(), template);
     let errors = match status {
@@ -73,7 +75,7 @@ fn eks_is_asked_for_an_update_under_the_same_key_whoever_asks() {
     else {
         panic!("{:?}", one.commands)
     };
-    assert_eq!((&*to.kubelet_version, *force), (NEW, false));
+    assert_eq!((&*to.profile.kubelet_version, *force), (NEW, false));
     assert_eq!(*key, other.commands[0].key, "its token follows from the key");
 }
 

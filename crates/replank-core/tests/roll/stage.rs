@@ -689,10 +689,10 @@ impl Stage {
 
     fn register(&mut self, instance: &Instance) {
         let group = self.truth.groups()[&instance.group].clone();
-        let template = &group.templates[&instance.template];
+        let profile = &group.templates[&instance.template].profile;
         let name =
             NodeName::from(format!("{}-{}", instance.group, instance.id.as_str().trim_start_matches("i-")));
-        let mut node = template.node(&name, &instance.zone, &template.shapes[0]);
+        let mut node = profile.node(&name, &instance.zone, &profile.shapes[0]);
         node.meta.uid = Uid::new(name.text().clone());
         node.meta.creation_timestamp = Some(self.now);
         node.spec.provider_id = Text::from(format!("aws:///{}/{}", instance.zone, instance.id));

@@ -3,7 +3,9 @@
 //! These are not Kubernetes objects. They come from a cloud's API, or are derived from the nodes of a snapshot, and are
 //! observed through the View like everything else.
 
+mod image;
 mod nodegroup;
+mod profile;
 mod size;
 mod template;
 
@@ -12,9 +14,11 @@ use std::fmt;
 use crate::labels::{Labels, TextMap};
 use crate::text::{GroupName, InstanceId, MessageId, NodeName, Text, Zone};
 use crate::time::{Span, Time};
+pub use image::AmiType;
 pub use nodegroup::{GroupId, GroupKind, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus};
+pub use profile::{NodeProfile, NodeShape};
 pub use size::GroupSize;
-pub use template::{BadLaunchTemplateRef, LaunchTemplate, LaunchTemplateRef, LaunchTemplates, NodeShape};
+pub use template::{BadLaunchTemplateRef, LaunchTemplate, LaunchTemplateRef, LaunchTemplates};
 
 /// A group of interchangeable instances: an Auto Scaling group, or the one behind an EKS managed node group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,6 +122,12 @@ impl NodeGroup {
     #[must_use]
     pub fn template(&self) -> &LaunchTemplate {
         &self.templates[&self.current]
+    }
+
+    /// What nodes are expected to look like that it launches.
+    #[must_use]
+    pub fn profile(&self) -> &NodeProfile {
+        &self.template().profile
     }
 
     /// What an instance was made from; `None` where that version is not known any more.

@@ -249,6 +249,15 @@ pub enum RollEnd {
         /// EKS's errors.
         errors: Vec<UpdateError>,
     },
+    /// The plan asks for an image and for a Kubernetes version that the image does not have.
+    OtherKubelet {
+        /// The image.
+        image: Text,
+        /// The kubelet that comes with it.
+        kubelet: Text,
+        /// What the plan asks for.
+        wanted: Text,
+    },
 }
 
 impl RollEnd {
@@ -262,6 +271,7 @@ impl RollEnd {
             Self::Missing { .. } => ("missing", "not found"),
             Self::Bounds { .. } => ("bounds", "group sizes not restored"),
             Self::UpdateFailed { .. } => ("updateFailed", "EKS update failed"),
+            Self::OtherKubelet { .. } => ("otherKubelet", "image of another Kubernetes version"),
         }
     }
 
@@ -273,7 +283,8 @@ impl RollEnd {
             | Self::ForeignCordon
             | Self::Missing { .. }
             | Self::Bounds { .. }
-            | Self::UpdateFailed { .. } => Finality::Blocked,
+            | Self::UpdateFailed { .. }
+            | Self::OtherKubelet { .. } => Finality::Blocked,
         }
     }
 }
@@ -297,6 +308,12 @@ impl fmt::Display for RollEnd {
             Self::UpdateFailed { id, errors } => {
                 write!(f, "EKS update {id} failed")?;
                 errors.iter().try_for_each(|error| write!(f, "; {error}"))
+            }
+            Self::OtherKubelet { image, kubelet, wanted } => {
+                write!(
+                    f,
+                    "image {image} makes nodes of {kubelet}, and the plan asks for {wanted}: name an image of {wanted}, or no image"
+                )
             }
             Self::Bounds { size, original } => {
                 write!(f, "its size is {size}, before the run it was {original}")

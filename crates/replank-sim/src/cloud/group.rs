@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    Instance, InstanceState, LaunchFailure, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape,
-    Transition,
+    Instance, InstanceState, LaunchFailure, Lifecycle, Market, NodeGroup, NodeProfile, NodeShape, Transition,
 };
 use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::{Span, Time};
@@ -179,14 +178,13 @@ impl Cloud {
             launched: Some(ctx.api.timestamp()),
             node: None,
             lifecycle: Lifecycle::Pending,
-            market: Market::of(&group.template().labels),
+            market: Market::of(&group.profile().labels),
             is_protected: group.ways.protects_new,
         };
-        let template = group.template();
         let draw = ctx.draws.draw(id.as_str(), Purpose::Shape, 0);
         let is_open =
             |shape: &NodeShape| !self.markets.is_short(instance.market, &shape.instance_type, &instance.zone);
-        let shape = choose_shape(template, draw, &is_open);
+        let shape = choose_shape(group.profile(), draw, &is_open);
         self.chosen.insert(id.clone(), shape);
         let number = self.instance_number(&id);
         let held = Instance { lifecycle: Lifecycle::PendingWait, ..instance.clone() };
@@ -211,7 +209,7 @@ impl Cloud {
         now: Time,
         failures: &mut Vec<LaunchFailure>,
     ) -> Option<Zone> {
-        let market = Market::of(&group.template().labels);
+        let market = Market::of(&group.profile().labels);
         let mut zones = group.zones.clone();
         loop {
             let zone = emptiest_zone(&zones, by_zone, draw)?;
@@ -219,7 +217,7 @@ impl Cloud {
                 return Some(zone);
             }
             zones.retain(|other| *other != zone);
-            for shape in &group.template().shapes {
+            for shape in &group.profile().shapes {
                 let failure = LaunchFailure {
                     at: now,
                     code: Text::from(LaunchFailure::NO_CAPACITY),
@@ -235,9 +233,9 @@ impl Cloud {
     }
 
     fn has_capacity(&self, group: &NodeGroup, zone: &Zone) -> bool {
-        let template = group.template();
-        let market = Market::of(&template.labels);
-        template.shapes.iter().any(|shape| !self.markets.is_short(market, &shape.instance_type, zone))
+        let profile = group.profile();
+        let market = Market::of(&profile.labels);
+        profile.shapes.iter().any(|shape| !self.markets.is_short(market, &shape.instance_type, zone))
     }
 
     /// The shape of an instance that boots.
@@ -245,17 +243,17 @@ impl Cloud {
         &self,
         ctx: &Ctx<'_>,
         instance: &Instance,
-        template: &'t LaunchTemplate,
+        profile: &'t NodeProfile,
     ) -> &'t NodeShape {
         let known = self.chosen.get(&instance.id).copied();
         let draw = ctx.draws.draw(instance.id.as_str(), Purpose::Shape, 0);
-        &template.shapes[known.unwrap_or_else(|| choose_shape(template, draw, &|_| true))]
+        &profile.shapes[known.unwrap_or_else(|| choose_shape(profile, draw, &|_| true))]
     }
 
     /// The type of an instance: what it was launched as, or what its node shows.
     pub(super) fn type_of(&self, view: &View, instance: &Instance) -> Text {
         let template = view.groups().get(&instance.group).and_then(|group| group.made_from(instance));
-        let shape = |at: usize| template.and_then(|template| template.shapes.get(at));
+        let shape = |at: usize| template.and_then(|template| template.profile.shapes.get(at));
         let chosen = self.chosen.get(&instance.id).and_then(|at| shape(*at));
         let node = instance.node.as_ref().and_then(|name| view.node(name));
         let label = node.and_then(|node| node.meta.labels.get("node.kubernetes.io/instance-type"));
@@ -292,11 +290,11 @@ fn emptiest_zone(zones: &[Zone], by_zone: &ByZone, draw: Draw) -> Option<Zone> {
 }
 
 /// The position of a shape, as often as its weight says among those that are open.
-fn choose_shape(template: &LaunchTemplate, draw: Draw, is_open: &dyn Fn(&NodeShape) -> bool) -> usize {
+fn choose_shape(profile: &NodeProfile, draw: Draw, is_open: &dyn Fn(&NodeShape) -> bool) -> usize {
     let weight = |shape: &NodeShape| if is_open(shape) { u64::from(shape.weight) } else { 0 };
-    let total: u64 = template.shapes.iter().map(weight).sum();
+    let total: u64 = profile.shapes.iter().map(weight).sum();
     let mut left = draw.below(total);
-    for (at, shape) in template.shapes.iter().enumerate() {
+    for (at, shape) in profile.shapes.iter().enumerate() {
         match left.checked_sub(weight(shape)) {
             Some(rest) => left = rest,
             None => return at,

@@ -2,7 +2,7 @@
 
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape,
+    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeProfile, NodeShape,
 };
 use replank_model::object::pod::Pod;
 use replank_model::object::{Kind, Object};
@@ -26,7 +26,7 @@ fn stage() -> World {
     let mut world = world(vec![of("old"), of("new")]);
     let template = |image: &str| LaunchTemplate {
         image: image.into(),
-        shapes: vec![NodeShape::default()],
+        profile: NodeProfile { shapes: vec![NodeShape::default()], ..NodeProfile::default() },
         ..LaunchTemplate::default()
     };
     let size = GroupSize { min: 0, max: 2, desired: 2 };

@@ -55,7 +55,7 @@ use std::rc::Rc;
 
 use replank_model::delta::Delta;
 use replank_model::object::Object;
-use replank_model::object::cloud::NodeGroup;
+use replank_model::object::cloud::{LaunchTemplate, NodeGroup};
 use replank_model::text::{InstanceId, RunId, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
@@ -253,6 +253,9 @@ impl Checkers {
             }
             Change::Group { new: Some(group), .. } => {
                 self.scaled.group(at, group);
+                // No promise of Replank's, but what makes a simulated cloud one that can be.
+                let contradiction = LaunchTemplate::contradiction(&group.templates);
+                assert_eq!(contradiction, None, "group {}: one image, two kubelet versions", group.name);
                 size::check(&self.promised, &self.truth, group, &mut found);
             }
             Change::Instance { old, new } => {

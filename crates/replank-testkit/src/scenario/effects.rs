@@ -57,7 +57,7 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
             GroupEffect::SetTemplate { group, to, .. }
             | GroupEffect::UpdateNodegroupVersion { group, to, .. },
         ) => {
-            format!("gives {group} {}", to.kubelet_version)
+            format!("gives {group} {}", to.profile.kubelet_version)
         }
         Effect::Group(GroupEffect::Terminate { instance, replacement, .. }) => match replacement {
             Replacement::Launch => format!("ends {}, another in its place", names.instance(instance)),

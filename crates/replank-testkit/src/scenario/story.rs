@@ -301,8 +301,8 @@ fn short(key: &str) -> &str {
 
 /// What new nodes are.
 pub(super) fn template(template: &LaunchTemplate) -> String {
-    let mut text = format!("kubelet {}, image {}", template.kubelet_version, template.image);
-    for taint in &template.taints {
+    let mut text = format!("kubelet {}, image {}", template.profile.kubelet_version, template.image);
+    for taint in &template.profile.taints {
         text.push_str(&format!(", taint {}={}:{}", taint.key, taint.value, taint.effect.as_str()));
     }
     text
@@ -338,7 +338,11 @@ impl Observer for Story {
                 (_, _) => {}
             },
             Change::Instance { old, new } => self.instance(at, old.as_deref(), new.as_deref()),
-            Change::Group { old, new: Some(new) } => self.failures(at, old.as_deref(), new),
+            Change::Group { old, new: Some(new) } => {
+                let contradiction = LaunchTemplate::contradiction(&new.templates);
+                assert_eq!(contradiction, None, "group {}: one image, two kubelet versions", new.name);
+                self.failures(at, old.as_deref(), new);
+            }
             Change::Group { new: None, .. } | Change::Message { .. } | Change::Unread(_) | Change::Stale => {}
         }
     }

@@ -97,7 +97,7 @@ fn at_rates(scene: &mut Scene, text: &str) -> Result<(), Failure> {
     })?;
     let has_spot = scene.groups.iter().any(|learnt| {
         let templates = learnt.group.templates.values();
-        templates.map(|template| Market::of(&template.labels)).any(|market| market == Market::Spot)
+        templates.map(|template| Market::of(&template.profile.labels)).any(|market| market == Market::Spot)
             || learnt.instances.iter().any(|instance| instance.market == Market::Spot)
     });
     if !has_spot {

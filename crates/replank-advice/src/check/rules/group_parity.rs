@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_model::object::affinity::{Taint, TaintEffect};
-use replank_model::object::cloud::{LaunchTemplate, NodeGroup};
+use replank_model::object::cloud::{NodeGroup, NodeProfile};
 use replank_model::object::meta::Key;
 use replank_model::object::pod::PodSpec;
 use replank_model::object::resources::{CPU, EPHEMERAL_STORAGE, MEMORY, PODS};
@@ -68,14 +68,14 @@ impl Parity<'_> {
     /// The groups as their nodes show them.
     fn between(&self, landing: &NodeGroup) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let template = landing.template();
+        let profile = landing.profile();
         for source in &self.sources {
-            let from = source.template();
+            let from = source.profile();
             findings.extend(self.zones(source, landing));
-            findings.extend(self.labels(&source.name, from, template));
-            findings.extend(self.taints(&source.name, from, template));
-            findings.extend(self.arch(&source.name, from, template));
-            findings.extend(self.resources(&source.name, from, template));
+            findings.extend(self.labels(&source.name, from, profile));
+            findings.extend(self.taints(&source.name, from, profile));
+            findings.extend(self.arch(&source.name, from, profile));
+            findings.extend(self.resources(&source.name, from, profile));
         }
         findings
     }
@@ -93,7 +93,7 @@ impl Parity<'_> {
         })
     }
 
-    fn labels(&self, source: &GroupName, from: &LaunchTemplate, to: &LaunchTemplate) -> Option<Finding> {
+    fn labels(&self, source: &GroupName, from: &NodeProfile, to: &NodeProfile) -> Option<Finding> {
         let own = match &self.survey.options.group_by {
             GroupBy::Label(key) => Some(&**key),
             GroupBy::Selector(..) => None,
@@ -121,7 +121,7 @@ impl Parity<'_> {
         Some(self.finding(severity, reason, &remedy))
     }
 
-    fn taints(&self, source: &GroupName, from: &LaunchTemplate, to: &LaunchTemplate) -> Vec<Finding> {
+    fn taints(&self, source: &GroupName, from: &NodeProfile, to: &NodeProfile) -> Vec<Finding> {
         let lacks = |all: &[Taint], one: &Taint| {
             !all.iter().any(|known| known.key == one.key && known.effect == one.effect)
         };
@@ -156,7 +156,7 @@ impl Parity<'_> {
         findings
     }
 
-    fn arch(&self, source: &GroupName, from: &LaunchTemplate, to: &LaunchTemplate) -> Option<Finding> {
+    fn arch(&self, source: &GroupName, from: &NodeProfile, to: &NodeProfile) -> Option<Finding> {
         let (before, after) = (archs(from), archs(to));
         let foreign: Vec<&str> = after.difference(&before).map(|arch| &**arch).collect();
         if before.is_empty() || foreign.is_empty() {
@@ -175,10 +175,10 @@ impl Parity<'_> {
         ))
     }
 
-    fn resources(&self, source: &GroupName, from: &LaunchTemplate, to: &LaunchTemplate) -> Vec<Finding> {
+    fn resources(&self, source: &GroupName, from: &NodeProfile, to: &NodeProfile) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let special = |template: &LaunchTemplate| -> BTreeSet<Text> {
-            let shapes = template.shapes.iter().flat_map(|shape| shape.allocatable.iter());
+        let special = |profile: &NodeProfile| -> BTreeSet<Text> {
+            let shapes = profile.shapes.iter().flat_map(|shape| shape.allocatable.iter());
             shapes
                 .filter(|(name, quantity)| !is_ordinary(name) && !quantity.is_zero())
                 .map(|(name, _)| name.clone())
@@ -220,7 +220,7 @@ impl Parity<'_> {
         let mut findings = Vec::new();
         for source in &self.sources {
             let mut told = BTreeSet::new();
-            for shape in &source.template().shapes {
+            for shape in &source.profile().shapes {
                 let Some(known) = instance_type(&shape.instance_type) else { continue };
                 let offered = known.allocatable(&shape.capacity);
                 for name in [CPU, MEMORY, PODS] {
@@ -286,22 +286,22 @@ fn is_ordinary(name: &str) -> bool {
     ORDINARY.contains(&name) || name.starts_with("hugepages-") || name.starts_with("attachable-volumes-")
 }
 
-/// The instruction sets of a template's nodes: what they say, or what their types are known to be.
-fn archs(template: &LaunchTemplate) -> BTreeSet<Text> {
-    if let Some(arch) = template.labels.get(ARCH) {
+/// The instruction sets of a group's nodes: what they say, or what their types are known to be.
+fn archs(profile: &NodeProfile) -> BTreeSet<Text> {
+    if let Some(arch) = profile.labels.get(ARCH) {
         return BTreeSet::from([arch.clone()]);
     }
     let of_shape = |shape: &replank_model::object::cloud::NodeShape| {
         let known = || instance_type(&shape.instance_type).map(|known| Text::from(known.arch.as_str()));
         shape.labels.get(ARCH).cloned().or_else(known)
     };
-    template.shapes.iter().filter_map(of_shape).collect()
+    profile.shapes.iter().filter_map(of_shape).collect()
 }
 
-/// The least that a node of a template offers: milli-cores, bytes, pods.
-fn least(template: &LaunchTemplate, name: &str) -> Option<i64> {
+/// The least that a node of a group offers: milli-cores, bytes, pods.
+fn least(profile: &NodeProfile, name: &str) -> Option<i64> {
     let of = |quantity: &Quantity| if name == CPU { quantity.milli_value() } else { quantity.value() };
-    template.shapes.iter().filter_map(|shape| shape.allocatable.get(name)).map(of).min()
+    profile.shapes.iter().filter_map(|shape| shape.allocatable.get(name)).map(of).min()
 }
 
 fn shown(name: &str, value: i64) -> String {

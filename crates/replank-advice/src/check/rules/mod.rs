@@ -9,6 +9,7 @@ mod cron_soon;
 mod group_parity;
 mod hpa_at_maximum;
 mod hpa_beyond_nodes;
+mod image_version;
 mod left_to_provisioner;
 mod leftover;
 mod local_storage;
@@ -86,6 +87,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     cordon_left::find,
     leftover::find,
     group_parity::find,
+    image_version::find,
     old_image::find,
     left_to_provisioner::find,
     version_skew::find,

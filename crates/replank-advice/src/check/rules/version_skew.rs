@@ -31,7 +31,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for group in survey.groups_renewed() {
         let object = ObjectName::new("NodeGroup", Key::cluster(group.name.as_str()));
-        let old = minor(&group.template().kubelet_version);
+        let old = minor(&group.profile().kubelet_version);
         findings.extend(of_new_nodes(object, wanted, old, control_plane));
     }
     findings.extend(staying(survey, wanted));

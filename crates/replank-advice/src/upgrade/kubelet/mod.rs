@@ -10,7 +10,7 @@ mod gates;
 pub use flags::{GONE, Gone, Values};
 pub use gates::{GATES, Gate};
 
-use replank_model::object::cloud::LaunchTemplate;
+use replank_model::object::cloud::NodeProfile;
 use replank_model::text::Text;
 
 use super::minor::Minor;
@@ -67,14 +67,14 @@ pub fn refused_labels<'a>(keys: impl IntoIterator<Item = &'a str>, to: Minor) ->
     keys.into_iter().filter(|key| is_label_refused(key)).map(str::to_owned).collect()
 }
 
-/// Labels of a launch template, learnt from nodes of one version, that kubelets of a later one do not set: those before 1.16 may have, and whoever
+/// Labels of a group's nodes, learnt from nodes of one version, that kubelets of a later one do not set: those before 1.16 may have, and whoever
 /// has read the group's user data knows that nobody asks for them any more.
 #[must_use]
-pub fn lost_labels(template: &LaunchTemplate, from: Minor, to: Minor) -> Vec<Text> {
+pub fn lost_labels(profile: &NodeProfile, from: Minor, to: Minor) -> Vec<Text> {
     if from >= LABELS_SINCE || to < LABELS_SINCE {
         return Vec::new();
     }
-    let keys = template.labels.pairs().iter().map(|(key, _)| key);
+    let keys = profile.labels.pairs().iter().map(|(key, _)| key);
     keys.filter(|key| is_label_kept_by_hand(key)).cloned().collect()
 }
 

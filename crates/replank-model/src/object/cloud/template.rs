@@ -1,4 +1,4 @@
-//! Launch templates: how their versions are numbered, and what comes of them.
+//! Launch templates: how their versions are numbered, and what is in them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,12 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::labels::Labels;
-use crate::object::affinity::Taint;
-use crate::object::node::Node;
-use crate::object::resources::Resources;
-use crate::object::volume::CsiNodeDriver;
-use crate::text::{GroupName, Name, NodeName, Text, Zone};
+use super::image::AmiType;
+use super::profile::NodeProfile;
+use crate::text::{GroupName, Text};
 
 /// One version of an EC2 launch template.
 ///
@@ -78,61 +75,32 @@ impl FromStr for LaunchTemplateRef {
 /// The versions of launch templates that a group has used, or may go back to.
 pub type LaunchTemplates = BTreeMap<LaunchTemplateRef, LaunchTemplate>;
 
-/// What an instance of a group is made from (an EC2 launch template's version, and what EKS adds to it), and what the node
-/// that it becomes looks like.
+/// What instances of a group are made from, and what nodes are expected to become of them.
+///
+/// Replank changes the image, or the version: no more is in a launch template that says what a node looks like. What comes of it is a
+/// prediction, and a kubelet's version is part of that: it is the image's. So two versions with one image have one kubelet
+/// ([`LaunchTemplate::contradiction`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LaunchTemplate {
-    /// Machine image.
+    /// Machine image: its id, or what stands for an id that is not known ([`AmiType::image`]). Empty where nothing is known of it.
     pub image: Text,
-    /// Kubelet version, such as `v1.34.2`.
-    pub kubelet_version: Text,
-    /// Labels that every node of the group has.
-    pub labels: Labels,
-    /// Labels that depend on the zone, the zone's own label among them.
-    pub zone_labels: BTreeMap<Zone, Labels>,
-    /// Labels whose value is the node's name.
-    pub name_labels: Vec<Text>,
-    /// Taints that nodes register with and keep.
-    pub taints: Vec<Taint>,
-    /// Instance types, most frequent first; never empty.
-    pub shapes: Vec<NodeShape>,
-}
-
-/// One instance type of a launch template and what a node of it offers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NodeShape {
-    /// Instance type.
-    pub instance_type: Text,
-    /// How often the type is launched, relative to the others.
-    pub weight: u32,
-    /// Labels that depend on the instance type.
-    pub labels: Labels,
-    /// What a node reports as capacity.
-    pub capacity: Resources,
-    /// What a node reports as allocatable.
-    pub allocatable: Resources,
-    /// CSI drivers and how many volumes they attach.
-    pub csi_drivers: Vec<CsiNodeDriver>,
+    /// What kind of image that is.
+    pub ami_type: AmiType,
+    /// What nodes are expected to look like.
+    pub profile: NodeProfile,
 }
 
 impl LaunchTemplate {
-    /// The node that an instance of this template becomes, as it is once it is Ready.
+    /// The first two versions that have the same image and nodes of different kubelet versions, which no image makes.
     #[must_use]
-    pub fn node(&self, name: &NodeName, zone: &Zone, shape: &NodeShape) -> Node {
-        let nothing = Labels::default();
-        let of_zone = self.zone_labels.get(zone).unwrap_or(&nothing);
-        let of_name = self.name_labels.iter().map(|key| (key.clone(), name.text().clone()));
-        let pairs = self.labels.pairs().iter().chain(of_zone.pairs()).chain(shape.labels.pairs()).cloned();
-        let mut node = Node::default();
-        node.meta.name = Name::from(name);
-        node.meta.labels = pairs.chain(of_name).collect();
-        node.spec.taints = self.taints.clone();
-        node.status.capacity = shape.capacity.clone();
-        node.status.allocatable = shape.allocatable.clone();
-        node.status.node_info.kubelet_version = self.kubelet_version.clone();
-        node
+    pub fn contradiction(versions: &LaunchTemplates) -> Option<[&LaunchTemplateRef; 2]> {
+        let mut kubelets: BTreeMap<&Text, (&LaunchTemplateRef, &Text)> = BTreeMap::new();
+        versions.iter().find_map(|(version, template)| {
+            let kubelet = &template.profile.kubelet_version;
+            let (first, known) = *kubelets.entry(&template.image).or_insert((version, kubelet));
+            (known != kubelet).then_some([first, version])
+        })
     }
 }
 
@@ -159,5 +127,22 @@ mod tests {
         assert_ne!(web, LaunchTemplateRef::invented(&"batch".into()));
         assert_eq!((web.id.len(), web.version), ("lt-0123456789abcdef0".len(), 1));
         assert_eq!(web.to_string().parse(), Ok(web));
+    }
+
+    #[test]
+    fn one_image_has_one_kubelet() {
+        let version = |version| LaunchTemplateRef { id: "lt-1".into(), version };
+        let of = |image: &str, kubelet: &str| LaunchTemplate {
+            image: image.into(),
+            profile: NodeProfile { kubelet_version: kubelet.into(), ..NodeProfile::default() },
+            ..LaunchTemplate::default()
+        };
+        let mut all: LaunchTemplates =
+            [(version(1), of("ami-1", "v1.34.2")), (version(2), of("ami-2", "v1.36.0"))].into();
+        assert_eq!(LaunchTemplate::contradiction(&all), None);
+        all.insert(version(3), of("ami-2", "v1.36.0"));
+        assert_eq!(LaunchTemplate::contradiction(&all), None, "the same image once more");
+        all.insert(version(4), of("ami-1", "v1.36.0"));
+        assert_eq!(LaunchTemplate::contradiction(&all), Some([&version(1), &version(4)]));
     }
 }

@@ -4,7 +4,7 @@ use replank_facts::shutdown::Path;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeShape,
+    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeProfile, NodeShape,
 };
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -91,7 +91,8 @@ fn a_node_that_is_ended_as_a_target_takes_with_it_what_passes_through() {
     let figures_when = |excluded: Option<Span>| {
         let (mut world, connections) = stage(1, 1, 0, "shop/web=10/s,2s,nlb-instance");
         let size = GroupSize { min: 0, max: 2, desired: 1 };
-        let template = LaunchTemplate { shapes: vec![NodeShape::default()], ..LaunchTemplate::default() };
+        let profile = NodeProfile { shapes: vec![NodeShape::default()], ..NodeProfile::default() };
+        let template = LaunchTemplate { profile, ..LaunchTemplate::default() };
         let group = NodeGroup::new(GroupName::from("web"), size, vec!["a".into()], template);
         let made_from = group.current.clone();
         world.request(|api| api.apply_cloud(Delta::Group(group.into())));

@@ -1,6 +1,6 @@
 //! What the network does to commands, and what others do between a check and the act.
 
-use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup, NodeShape, Ways};
+use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup, NodeProfile, NodeShape, Ways};
 use replank_model::object::meta::ResourceVersion;
 use replank_protocol::command::{GroupEffect, Mark, NodeRole};
 use replank_protocol::owner::Owner;
@@ -20,7 +20,8 @@ const OFF: Network = Network {
 
 fn stage(network: Network) -> Stage {
     let mut stage = Stage::new(vec![node("n1", "a")]);
-    let template = LaunchTemplate { shapes: vec![NodeShape::default()], ..LaunchTemplate::default() };
+    let profile = NodeProfile { shapes: vec![NodeShape::default()], ..NodeProfile::default() };
+    let template = LaunchTemplate { profile, ..LaunchTemplate::default() };
     let group = NodeGroup {
         // What it would launch is of no interest here.
         ways: Ways { is_launch_suspended: true, is_terminate_suspended: true, ..Ways::default() },

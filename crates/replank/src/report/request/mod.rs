@@ -125,18 +125,29 @@ fn differences(request: &Request<'_>) -> Vec<String> {
     };
     let templates = || request.groups.iter().filter(rolled).map(|learnt| learnt.group.template());
     if let Some(version) = &target.kubernetes_version {
-        let mut old: Vec<&str> = templates().map(|template| &*template.kubelet_version).collect();
+        let mut old: Vec<&str> = templates().map(|template| &*template.profile.kubelet_version).collect();
         old.sort_unstable();
         old.dedup();
         all.push(format!("Kubernetes: {} → {version}", old.join(", ")));
     }
-    if let Some(image) = &target.image {
+    let implied = || {
+        let version = target.kubernetes_version.as_ref()?;
+        let mut all: Vec<String> = templates()
+            .filter(|template| !version.matches(&template.profile.kubelet_version))
+            .map(|template| template.ami_type.image(&version.to_string()).to_string())
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        (!all.is_empty()).then(|| all.join(", "))
+    };
+    let image = target.image.as_ref().map(ToString::to_string).or_else(implied);
+    if let Some(image) = image {
         let mut old: Vec<&str> =
             templates().map(|template| &*template.image).filter(|image| !image.is_empty()).collect();
         old.sort_unstable();
         old.dedup();
         let old = if old.is_empty() { String::new() } else { format!("{} → ", old.join(", ")) };
-        all.push(format!("machine image: {old}{image}"));
+        all.push(format!("machine image: {old}{}", escape(&image)));
     }
     for (key, value) in &target.labels {
         all.push(match value {

@@ -65,8 +65,8 @@ pub(crate) fn take_off_lost_labels(
     let mut lost = Vec::new();
     for learnt in scene.groups.iter_mut().filter(|learnt| learnt.group.name.text() == group) {
         for template in learnt.group.templates.values_mut() {
-            for key in kubelet::lost_labels(template, from, to) {
-                template.labels = template.labels.without(&key);
+            for key in kubelet::lost_labels(&template.profile, from, to) {
+                template.profile.labels = template.profile.labels.without(&key);
                 lost.push(key);
             }
         }

@@ -188,8 +188,8 @@ impl World {
     }
 
     /// Puts somebody in charge: they are shown everything there is, late from then on, and what they command is done.
-    pub fn put_in_charge(&mut self, pilot: Box<dyn Engine>) {
-        self.driver = Some(Driver::connect(pilot, self.api.view(), &mut self.agenda));
+    pub fn put_in_charge(&mut self, engine: Box<dyn Engine>) {
+        self.driver = Some(Driver::connect(engine, self.api.view(), &mut self.agenda));
     }
 
     /// Lets a network come between whoever is in charge and everything else, from now on. Nothing if nobody is.

@@ -70,7 +70,7 @@ const EVENTS_PER_LOOK: u32 = 2_000;
 impl Rehearsal {
     /// Sets the stage: the world, its recorder, and the engine.
     #[must_use]
-    pub fn new(setup: Setup, pilot: Box<dyn Engine>) -> Self {
+    pub fn new(setup: Setup, engine: Box<dyn Engine>) -> Self {
         let mut view = setup.view;
         let mut assumptions = setup.assumptions;
         assumptions.extend(complete(&mut view));
@@ -89,7 +89,7 @@ impl Rehearsal {
         world.observe(Box::new(names.clone()));
         let interruptions = Interruptions::default();
         world.observe(Box::new(interruptions.clone()));
-        world.put_in_charge(pilot);
+        world.put_in_charge(engine);
         Self {
             world,
             notes,

@@ -1,4 +1,4 @@
-//! Planted bugs of autoscalers, each as tools have had it: a pilot around core that alters what it sees or says.
+//! Planted bugs of autoscalers, each one that real tools had: an engine around core that alters what it sees or says.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

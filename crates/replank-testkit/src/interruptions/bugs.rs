@@ -1,4 +1,4 @@
-//! Planted bugs in the handling of interruptions, each as tools have had it: a pilot around core that alters what core sees or says. The
+//! Planted bugs in the handling of interruptions, each one that real tools had: an engine around core that alters what core sees or says. The
 //! account must catch each.
 
 use std::cell::Cell;

@@ -1,12 +1,12 @@
-//! Many interruptions at one moment, and an account of what becomes of each that shares no code with core.
+//! Many interruptions at once, and an account of how each ends that shares no code with core.
 //!
-//! [`stage`] makes a cluster of three groups and says what is told about its instances; [`pilot`] puts core in charge and notes what the queue
+//! [`stage`] makes a cluster of three groups and says which notices its instances get; [`engine`] puts core in charge and notes what the queue
 //! delivers; [`account`] watches the truth: which node was cordoned when, when its last pod had left, what was on it when its
 //! instance went down, which messages were deleted while something was still to be done. [`table`] is what people read.
 
 pub mod account;
 pub mod bugs;
-pub mod pilot;
+pub mod engine;
 pub mod stage;
 pub mod table;
 
@@ -19,17 +19,17 @@ use replank_protocol::engine::Engine;
 use replank_sim::World;
 
 use account::{Account, Watching};
-use pilot::Steward;
+use engine::Steward;
 use stage::{Stage, Told};
 
-/// More time than this, and something is never done.
+/// A stage that is not over by then never ends.
 const LIMIT: Span = Span::from_minutes(90);
-/// How long things go on behind the last message: what is done too much is done then.
+/// How long the world runs on after the last message, to see what is done too often.
 const REST: Span = Span::from_minutes(10);
 
-/// What came of it.
+/// How a stage ended.
 pub struct Played {
-    /// Who watched.
+    /// What was observed.
     pub account: Account,
     /// The world as it was left.
     pub world: World,
@@ -45,18 +45,18 @@ pub fn play(stage: &Stage, restart: Option<Span>) -> Played {
     play_with(stage, restart, |core| Box::new(core))
 }
 
-/// Plays a stage with somebody around core in charge.
+/// Plays a stage with an engine around core in charge. `engine` makes it from core.
 pub fn play_with(
     stage: &Stage,
     restart: Option<Span>,
-    pilot: impl FnOnce(Core) -> Box<dyn Engine>,
+    engine: impl FnOnce(Core) -> Box<dyn Engine>,
 ) -> Played {
     let mut world = stage.world();
     let start = world.now();
     let account = Rc::new(RefCell::new(Account::begin(world.view())));
     world.observe(Box::new(Watching(account.clone())));
     let slowest = Rc::new(RefCell::new(0));
-    let steward = Steward::new(pilot(stage.core()), account.clone(), slowest.clone());
+    let steward = Steward::new(engine(stage.core()), account.clone(), slowest.clone());
     world.put_in_charge(Box::new(steward));
     world.run_until(start + stage::QUIET);
     let told = world.now();

@@ -1,6 +1,4 @@
-//! Planted bugs that the eviction API cannot stop, as a pilot around core that alters what core says or sees.
-//!
-//! Each does what a careless tool does. The checkers must catch each; nothing of this is in the product.
+//! Plants a [`Bug`]: an engine around core that alters what core says or sees.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,10 +6,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use replank_core::Core;
-use replank_facts::plan::{BlockingFindings, Health, OnFailure, Singletons};
+use replank_facts::plan::BlockingFindings;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
-use replank_model::object::cloud::{GroupSize, Instance, Lifecycle, LifecycleHook, Transition};
+use replank_model::object::cloud::{GroupSize, Instance, Lifecycle, Transition};
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, NodeName, RunId};
@@ -29,261 +27,11 @@ use replank_protocol::intent::Intent;
 use replank_protocol::lifecycle::{Action, Place};
 use replank_protocol::mark;
 use replank_protocol::owner::Owner;
-use replank_protocol::policy::StuckAction;
 use replank_protocol::waiting::{InterruptionWait, PodWait, RollEnd, RollWait, Subject, Waiting, WaitingOn};
-use replank_sim::{ImageFault, ImageName, TERMINATION_HOOK};
-use serde_json::json;
+use replank_sim::TERMINATION_HOOK;
 
+use super::bug::Bug;
 use super::{Cores, everything};
-use crate::check::Promise;
-use crate::clusters::{Cluster, How};
-
-/// What is done wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Bug {
-    /// A pod whose eviction was refused is deleted.
-    PlainDelete,
-    /// An instance is ended when its drain begins.
-    EarlyEnd,
-    /// A batch pod that is waited for is evicted.
-    EarlyBatch,
-    /// A node is drained while the instance that is to replace it still boots.
-    EarlyDrain,
-    /// Old nodes are not cordoned, so that pods move to nodes that will go, too.
-    OpenNodes,
-    /// A pod on its way out is deleted by force while its machine runs.
-    EarlyForce,
-    /// An instance is ended with pods that take long to stop, as if they were stuck.
-    EarlyStuck,
-    /// An instance is ended while load balancers may still send to it.
-    EarlyTarget,
-    /// A group is raised by more than the plan's surge.
-    OverSurge,
-    /// The size before the run is struck out once the group is raised.
-    LostSize,
-    /// A group is made smaller by wanting less.
-    WantsLess,
-    /// Another instance is ended than the one that was emptied.
-    WrongInstance,
-    /// Cordons are laid that have expired before they begin.
-    NoExpiry,
-    /// A workload is restarted once more.
-    Twice,
-    /// Pods in a crash loop are taken for well.
-    Heedless,
-    /// The way back ends as soon as it has begun.
-    HalfBack,
-    /// A run that is refused writes something down.
-    Meddling,
-    /// A plan that refuses to begin with what blocks begins with it.
-    Rash,
-    /// The run never says that it is over.
-    Endless,
-    /// It says that a group's bounds cannot be given back, and leaves its tags, though nothing is in the way.
-    KeptTags,
-    /// A hook lets an instance go that others take away, with pods on it.
-    EarlyRelease,
-    /// The action of EKS's own hook is completed.
-    ForeignHook,
-    /// A pod is deleted for the sake of an interruption, while there is time to move it.
-    EarlyRescue,
-    /// A node that may be taken away is let go of while its pods can still be moved.
-    EarlyLetGo,
-    /// A node that is let go of keeps its mark.
-    KeptMarks,
-    /// The autoscaler cordons nodes of a group that a run has in hand.
-    Meddler,
-    /// It evicts a batch pod for the sake of fewer nodes.
-    Thrift,
-    /// A managed node group is given a launch template version in its Auto Scaling group, instead of being updated by EKS.
-    BehindEks,
-}
-
-impl Bug {
-    /// All of them.
-    pub const ALL: [Self; 28] = [
-        Self::PlainDelete,
-        Self::EarlyEnd,
-        Self::EarlyBatch,
-        Self::EarlyDrain,
-        Self::OpenNodes,
-        Self::EarlyForce,
-        Self::EarlyStuck,
-        Self::EarlyTarget,
-        Self::OverSurge,
-        Self::LostSize,
-        Self::WantsLess,
-        Self::WrongInstance,
-        Self::NoExpiry,
-        Self::Twice,
-        Self::Heedless,
-        Self::HalfBack,
-        Self::Meddling,
-        Self::Rash,
-        Self::Endless,
-        Self::KeptTags,
-        Self::EarlyRelease,
-        Self::ForeignHook,
-        Self::EarlyRescue,
-        Self::EarlyLetGo,
-        Self::KeptMarks,
-        Self::Meddler,
-        Self::Thrift,
-        Self::BehindEks,
-    ];
-
-    /// The cluster of a seed in which it has its chance.
-    #[must_use]
-    pub fn cluster(self, seed: u64) -> Cluster {
-        let mut cluster = match self {
-            Self::EarlyRelease
-            | Self::ForeignHook
-            | Self::EarlyRescue
-            | Self::EarlyLetGo
-            | Self::KeptMarks
-            | Self::Meddler
-            | Self::Thrift => Cluster::elastic(seed),
-            Self::PlainDelete
-            | Self::EarlyEnd
-            | Self::EarlyBatch
-            | Self::EarlyDrain
-            | Self::OpenNodes
-            | Self::EarlyForce
-            | Self::EarlyStuck
-            | Self::EarlyTarget
-            | Self::OverSurge
-            | Self::LostSize
-            | Self::WantsLess
-            | Self::WrongInstance
-            | Self::NoExpiry
-            | Self::Twice
-            | Self::Heedless
-            | Self::HalfBack
-            | Self::Meddling
-            | Self::Rash
-            | Self::Endless
-            | Self::KeptTags => Cluster::of(seed),
-            Self::BehindEks => Cluster::managed(seed),
-        };
-        self.make_room(&mut cluster);
-        cluster
-    }
-
-    /// In whose name it is done.
-    fn run(self) -> RunId {
-        match self {
-            Self::EarlyRelease
-            | Self::ForeignHook
-            | Self::EarlyRescue
-            | Self::EarlyLetGo
-            | Self::KeptMarks => RunId::from("interruptions"),
-            Self::Meddler | Self::Thrift => RunId::from("autoscaler"),
-            Self::PlainDelete
-            | Self::EarlyEnd
-            | Self::EarlyBatch
-            | Self::EarlyDrain
-            | Self::OpenNodes
-            | Self::EarlyForce
-            | Self::EarlyStuck
-            | Self::EarlyTarget
-            | Self::OverSurge
-            | Self::LostSize
-            | Self::WantsLess
-            | Self::WrongInstance
-            | Self::NoExpiry
-            | Self::Twice
-            | Self::Heedless
-            | Self::HalfBack
-            | Self::Meddling
-            | Self::Rash
-            | Self::Endless
-            | Self::KeptTags
-            | Self::BehindEks => RunId::from("trial"),
-        }
-    }
-
-    /// What has to be in a cluster and its plan for the bug to have its chance.
-    fn make_room(self, cluster: &mut Cluster) {
-        let plan = &mut cluster.plan;
-        match self {
-            Self::EarlyTarget => plan.care.load_balancer.exclude = true,
-            Self::EarlyStuck | Self::EarlyForce => plan.care.stuck.action = StuckAction::ForceDelete,
-            Self::Twice => plan.care.singletons = Singletons::Surge,
-            Self::Heedless | Self::HalfBack => {
-                plan.target.image = Some("ami-bad".into());
-                plan.care.health = Some(Health { not_ready_max: 100, ..Health::default() });
-                plan.on_failure = OnFailure::Rollback;
-                cluster.troubles = vec![(ImageName::New, ImageFault::Crashes)];
-            }
-            Self::Meddling | Self::Rash => {
-                plan.care.blocking_findings = BlockingFindings::Refuse;
-                cluster.manifests.push(json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
-                    "metadata": {"name": "never", "namespace": "shop"}, "spec": {"selector": {}, "maxUnavailable": 0}}));
-            }
-            Self::ForeignHook => {
-                for group in &mut cluster.groups {
-                    let timeout = Span::from_minutes(30);
-                    let name = TERMINATION_HOOK.into();
-                    group.hooks = vec![LifecycleHook { name, at: Transition::Terminating, timeout }];
-                }
-            }
-            Self::EarlyLetGo | Self::KeptMarks => {
-                // No group holds what is only likely to be taken away.
-                cluster.groups.iter_mut().for_each(|group| group.hooks.clear());
-                let strikes = cluster.elastic.iter_mut().flat_map(|elastic| &mut elastic.strikes);
-                strikes.for_each(|strike| strike.how = How::Rebalance);
-            }
-            Self::PlainDelete
-            | Self::EarlyEnd
-            | Self::EarlyBatch
-            | Self::EarlyDrain
-            | Self::OpenNodes
-            | Self::OverSurge
-            | Self::LostSize
-            | Self::WantsLess
-            | Self::WrongInstance
-            | Self::NoExpiry
-            | Self::KeptTags
-            | Self::EarlyRelease
-            | Self::EarlyRescue
-            | Self::Meddler
-            | Self::Thrift
-            | Self::BehindEks
-            | Self::Endless => {}
-        }
-    }
-
-    /// The promise that it breaks.
-    #[must_use]
-    pub fn breaks(self) -> Promise {
-        match self {
-            Self::PlainDelete | Self::EarlyRescue => Promise::S1,
-            Self::EarlyBatch | Self::Thrift => Promise::S2,
-            Self::NoExpiry => Promise::S3,
-            Self::EarlyDrain | Self::OverSurge | Self::LostSize | Self::KeptTags | Self::Meddler => {
-                Promise::S4
-            }
-            Self::EarlyEnd
-            | Self::OpenNodes
-            | Self::EarlyForce
-            | Self::EarlyStuck
-            | Self::EarlyTarget
-            | Self::WantsLess
-            | Self::EarlyRelease
-            | Self::ForeignHook
-            | Self::EarlyLetGo
-            | Self::WrongInstance => Promise::S5,
-            Self::Twice => Promise::S6,
-            Self::Meddling => Promise::S7,
-            Self::Rash => Promise::S9,
-            Self::BehindEks => Promise::S10,
-            Self::Heedless => Promise::H1,
-            Self::HalfBack => Promise::H2,
-            Self::Endless => Promise::L1,
-            Self::KeptMarks => Promise::L4,
-        }
-    }
-}
 
 /// Core with a bug.
 pub struct Buggy {
@@ -291,18 +39,18 @@ pub struct Buggy {
     /// Makes cores for the same run.
     cores: Cores,
     bug: Bug,
-    /// How often the bug had its chance.
+    /// How often the bug acted.
     fired: Rc<Cell<usize>>,
     /// Evictions by the key of their command.
     evictions: BTreeMap<CommandKey, PodTarget>,
-    /// What is to be done wrong at the next decision.
+    /// Wrong effects for the next decision.
     wrongs: Vec<Effect>,
-    /// Everything wrong is done once.
+    /// Keys of wrong effects already sent: each is sent once.
     done: BTreeSet<CommandKey>,
     /// Groups that were raised.
     raised: BTreeSet<GroupName>,
-    /// Nodes that were let go of.
-    release: BTreeSet<NodeName>,
+    /// Nodes that were uncordoned.
+    uncordoned: BTreeSet<NodeName>,
     /// Workloads that core has restarted, and when.
     restarted: Vec<(WorkloadTarget, Time)>,
 }
@@ -320,7 +68,7 @@ impl Buggy {
             wrongs: Vec::new(),
             done: BTreeSet::new(),
             raised: BTreeSet::new(),
-            release: BTreeSet::new(),
+            uncordoned: BTreeSet::new(),
             restarted: Vec::new(),
         }
     }
@@ -367,7 +115,7 @@ impl Buggy {
             Bug::EarlyRelease => self.release_early(decision),
             Bug::ForeignHook => self.release_foreign(),
             Bug::EarlyRescue => self.rescue_early(decision),
-            Bug::EarlyLetGo => self.released_early(decision),
+            Bug::EarlyUncordon => self.uncordon_early(decision),
             Bug::Meddler => self.meddle(now, decision),
             Bug::Heedless | Bug::Meddling | Bug::Rash | Bug::Endless | Bug::KeptMarks => {}
         }
@@ -381,7 +129,7 @@ impl Buggy {
         }
     }
 
-    /// What is made of a run that is not to begin.
+    /// What a run that was refused does instead.
     fn begin_all_the_same(&mut self, now: Time, refused: Decision) -> Decision {
         if self.bug == Bug::Rash {
             self.fired.set(self.fired.get() + 1);
@@ -400,7 +148,7 @@ impl Buggy {
         }
     }
 
-    /// What core wants, done wrongly.
+    /// Alters core's commands.
     fn alter(&mut self, decision: &mut Decision) {
         let view = self.core.view();
         for command in &mut decision.commands {
@@ -474,7 +222,7 @@ impl Buggy {
         }
     }
 
-    /// Workloads that were restarted, once more when that is seen.
+    /// Restarts a workload again once its restart is observed.
     fn restart_twice(&mut self, decision: &Decision) {
         for command in &decision.commands {
             if let Effect::Kubernetes(KubernetesEffect::RestartWorkload { workload, at, .. }) =
@@ -503,7 +251,7 @@ impl Buggy {
         }
     }
 
-    /// The instance of a node whose drain has just begun, and on which there are pods.
+    /// Terminates the instance of a node whose drain has just begun and that still has pods.
     fn end_early(&mut self, decision: &Decision) {
         for command in &decision.commands {
             let Effect::Kubernetes(KubernetesEffect::Cordon {
@@ -526,7 +274,7 @@ impl Buggy {
         }
     }
 
-    /// Pods on their way out, as if their machines were off.
+    /// Force-deletes terminating pods, as if their instances were off.
     fn force_early(&mut self, decision: &Decision) {
         for waiting in &decision.waiting {
             let (Subject::Node(name), WaitingOn::Pod(PodWait::Terminating { .. })) =
@@ -545,7 +293,7 @@ impl Buggy {
         }
     }
 
-    /// Instances of nodes that wait for something.
+    /// Terminates instances whose nodes wait.
     fn end_waiting(&mut self, decision: &Decision, what: impl Fn(&WaitingOn) -> bool) {
         for waiting in decision.waiting.iter().filter(|waiting| what(&waiting.on)) {
             let Subject::Node(name) = &waiting.what else { continue };
@@ -572,7 +320,7 @@ impl Buggy {
         }
     }
 
-    /// Once a group was raised, nothing is waited for any more.
+    /// Evicts the pods of a node as soon as its group has grown.
     fn drain_early(&mut self, decision: &Decision) {
         for command in &decision.commands {
             let Effect::Group(GroupEffect::Resize { group, from, to }) = &command.effect else { continue };
@@ -588,7 +336,7 @@ impl Buggy {
         }
     }
 
-    /// The end in place of the first tag that is taken off.
+    /// Ends the run when the first tag would be removed.
     fn keep_tags(&self, decision: &mut Decision) {
         let is_last = |command: &Command| matches!(&command.effect, Effect::Group(GroupEffect::Untag { key, .. }) if **key == *mark::ORIGINAL_SIZE);
         if !decision.commands.iter().any(is_last) {
@@ -603,7 +351,7 @@ impl Buggy {
         decision.end = Some(End::Done);
     }
 
-    /// Instances that hooks hold, and on which there are pods.
+    /// Completes hooks of instances with pods.
     fn release_early(&mut self, decision: &Decision) {
         let view = self.core.view();
         for waiting in &decision.waiting {
@@ -625,7 +373,7 @@ impl Buggy {
         }
     }
 
-    /// Instances that EKS's hook holds.
+    /// Completes EKS's own hook.
     fn release_foreign(&mut self) {
         let held = self.core.view().instances().values();
         for one in held.filter(|one| one.lifecycle == Lifecycle::TerminatingWait) {
@@ -636,7 +384,7 @@ impl Buggy {
         }
     }
 
-    /// Nodes whose drain the run begins, as if nobody needed them.
+    /// Cordons nodes whose drain the run begins, as if they were not needed.
     fn meddle(&mut self, now: Time, decision: &Decision) {
         let is_start = |command: &&Command| matches!(&command.effect, Effect::Kubernetes(KubernetesEffect::Cordon { mark, .. }) if matches!(mark.role, NodeRole::Draining { .. }));
         for command in decision.commands.iter().filter(is_start) {
@@ -651,7 +399,7 @@ impl Buggy {
         }
     }
 
-    /// Pods that are to be moved off instances that others take away.
+    /// Deletes pods that should be evicted from interrupted instances.
     fn rescue_early(&mut self, decision: &Decision) {
         for command in decision.commands.iter().filter(|command| command.run == self.bug.run()) {
             if let Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) = &command.effect {
@@ -663,8 +411,8 @@ impl Buggy {
         }
     }
 
-    /// Nodes that may be taken away, each once.
-    fn released_early(&mut self, decision: &Decision) {
+    /// Uncordons nodes that wait for an interruption without a time, each once.
+    fn uncordon_early(&mut self, decision: &Decision) {
         let waits = |waiting: &Waiting| match (&waiting.what, &waiting.on) {
             (
                 Subject::Node(name),
@@ -675,7 +423,7 @@ impl Buggy {
         for name in decision.waiting.iter().filter_map(waits) {
             let Some(node) = self.core.view().node(&name).cloned() else { continue };
             let is_ours = mark::of(&node).is_some_and(|found| found.run == self.bug.run());
-            if is_ours && self.release.insert(name.clone()) {
+            if is_ours && self.uncordoned.insert(name.clone()) {
                 let target = NodeTarget { name, uid: node.meta.uid.clone() };
                 self.wrongs.push(Effect::Kubernetes(KubernetesEffect::Uncordon {
                     node: target,
@@ -685,7 +433,7 @@ impl Buggy {
         }
     }
 
-    /// Leaves out what lets nodes go.
+    /// Drops the commands that uncordon nodes.
     fn keep_marks(&self, decision: &mut Decision) {
         let all = decision.commands.len();
         let lifts = |command: &Command| {
@@ -708,7 +456,7 @@ impl Buggy {
         }
     }
 
-    /// Pods of a node that a drain would move at once.
+    /// Pods of a node that a drain would evict at once.
     fn movers(&self, node: &NodeTarget) -> Vec<Arc<Pod>> {
         let view = self.core.view();
         let moves = |pod: &&Arc<Pod>| {
@@ -777,7 +525,7 @@ impl Engine for Buggy {
     }
 }
 
-/// What a decision expects that has not looked: the mark that is there, and whatever pods there are.
+/// An expectation that always holds: the mark that is there, and the pods that are there.
 fn whatever_is_there(view: &View, node: NodeTarget) -> Expected {
     let found = view.node(&node.name).and_then(|known| mark::of(known));
     let marked_by = found.map_or_else(|| RunId::from("nobody"), |found| found.run);
@@ -800,7 +548,7 @@ fn is_crash_looping(pod: &Pod) -> bool {
     waiting.any(|waiting| &*waiting.reason == "CrashLoopBackOff")
 }
 
-/// A pod whose containers run, as far as can be seen.
+/// The pod without its containers' waiting states.
 fn well(pod: &Pod) -> Pod {
     let mut pod = pod.clone();
     for status in &mut pod.status.container_statuses {
@@ -809,7 +557,7 @@ fn well(pod: &Pod) -> Pod {
     pod
 }
 
-/// A node that was marked and left open, as if it had been cordoned.
+/// A node that was marked but not cordoned, shown as cordoned.
 fn shown(node: &Node) -> Node {
     let mut node = node.clone();
     if node.meta.annotations.value("replank.dev/role") == Some("skipped") {

@@ -1,4 +1,4 @@
-//! A pilot whose core forgets: what is cached must not matter.
+//! An engine around core that forgets: no decision may depend on what is cached.
 //!
 //! A core that knows nothing but what was observed is put in the place of the one in charge, at random decisions. What may not
 //! be forgotten without a trace is what was sent and is not seen yet: it would be sent once more, under the same key. So

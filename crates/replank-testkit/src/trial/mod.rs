@@ -1,5 +1,6 @@
 //! Trials: a random cluster is rolled, watched by the checkers.
 
+pub mod bug;
 pub mod bugs;
 mod cores;
 pub mod forget;
@@ -50,9 +51,9 @@ pub fn run(cluster: &Cluster) -> Trial {
     run_with(cluster, |_, core| Box::new(core))
 }
 
-/// Rolls a cluster with somebody around core in charge. `pilot` is given what makes a core like the one it is given.
-pub fn run_with(cluster: &Cluster, pilot: impl FnOnce(Cores, Core) -> Box<dyn Engine>) -> Trial {
-    roll(cluster, settled(cluster), pilot)
+/// Rolls a cluster with an engine around core in charge. `engine` makes it from core; `Cores` makes more cores for the same run.
+pub fn run_with(cluster: &Cluster, engine: impl FnOnce(Cores, Core) -> Box<dyn Engine>) -> Trial {
+    roll(cluster, settled(cluster), engine)
 }
 
 /// Rolls a cluster whose objects come from a snapshot of it, in the order that `shuffle` leaves them in.
@@ -119,7 +120,7 @@ fn settled(cluster: &Cluster) -> World {
     world
 }
 
-fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> Box<dyn Engine>) -> Trial {
+fn roll(cluster: &Cluster, mut world: World, engine: impl FnOnce(Cores, Core) -> Box<dyn Engine>) -> Trial {
     let start = world.now();
     let promised = Promised::of(&cluster.plan, world.view());
     let checkers = Rc::new(RefCell::new(Checkers::begin(promised, world.view())));
@@ -136,7 +137,7 @@ fn roll(cluster: &Cluster, mut world: World, pilot: impl FnOnce(Cores, Core) -> 
     let interruptions = cluster.elastic.is_some();
     let cores = Cores { plan: cluster.plan.clone(), options, interruptions, autoscaler };
     let core = cores.fresh();
-    world.put_in_charge(pilot(cores, core));
+    world.put_in_charge(engine(cores, core));
     if let Some(bug) = cluster.driver_bug {
         world.plant(bug);
     }

@@ -31,7 +31,7 @@ fn is_caught(bug: Bug) {
 }
 
 #[test]
-fn a_group_that_is_made_to_want_less_is_caught() {
+fn a_group_whose_desired_size_is_lowered_is_caught() {
     is_caught(Bug::WantsLess);
 }
 

@@ -7,7 +7,8 @@ use replank_oracle::tell::tell;
 use replank_sim::{DriverBug, Network};
 use replank_testkit::check::Promise;
 use replank_testkit::clusters::Cluster;
-use replank_testkit::trial::bugs::{Bug, Buggy};
+use replank_testkit::trial::bug::Bug;
+use replank_testkit::trial::bugs::Buggy;
 use replank_testkit::trial::{self, Trial};
 
 /// Seeds from here on, so that these are not the clusters of other tests.

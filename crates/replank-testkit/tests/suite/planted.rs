@@ -7,7 +7,8 @@ use replank_oracle::sched_random::Random;
 use replank_oracle::tell::tell;
 use replank_protocol::decision::End;
 use replank_testkit::clusters::Cluster;
-use replank_testkit::trial::bugs::{Bug, Buggy};
+use replank_testkit::trial::bug::Bug;
+use replank_testkit::trial::bugs::Buggy;
 use replank_testkit::trial::forget::{Forgetful, Forgotten};
 use replank_testkit::trial::{self, Trial};
 
@@ -86,7 +87,7 @@ fn an_instance_that_ends_with_pods_that_are_not_stuck_is_caught() {
 }
 
 #[test]
-fn an_instance_that_ends_before_load_balancers_let_go_is_caught() {
+fn an_instance_that_ends_before_its_deregistration_is_caught() {
     is_caught(Bug::EarlyTarget, 20);
 }
 
@@ -106,7 +107,7 @@ fn a_size_that_is_struck_out_is_caught() {
 }
 
 #[test]
-fn a_group_that_is_made_to_want_less_is_caught() {
+fn a_group_whose_desired_size_is_lowered_is_caught() {
     is_caught(Bug::WantsLess, 12);
 }
 
@@ -156,7 +157,7 @@ fn tags_that_are_left_with_nothing_in_the_way_are_caught() {
 }
 
 #[test]
-fn an_instance_that_a_hook_lets_go_with_pods_on_it_is_caught() {
+fn an_instance_whose_hook_is_completed_with_pods_on_it_is_caught() {
     is_caught(Bug::EarlyRelease, 24);
 }
 
@@ -171,17 +172,17 @@ fn a_pod_that_is_deleted_while_it_could_be_moved_off_an_interrupted_instance_is_
 }
 
 #[test]
-fn a_node_that_is_let_go_of_while_it_may_be_taken_away_is_caught() {
-    is_caught(Bug::EarlyLetGo, 10);
+fn a_node_that_is_uncordoned_before_its_interruption_is_over_is_caught() {
+    is_caught(Bug::EarlyUncordon, 10);
 }
 
 #[test]
-fn a_mark_that_outlives_what_was_to_take_its_node_away_is_caught() {
+fn a_node_that_stays_cordoned_after_its_interruption_is_caught() {
     is_caught(Bug::KeptMarks, 16);
 }
 
 #[test]
-fn an_autoscaler_that_meddles_with_what_a_run_has_in_hand_is_caught() {
+fn an_autoscaler_that_touches_a_rolling_group_is_caught() {
     is_caught(Bug::Meddler, 10);
 }
 

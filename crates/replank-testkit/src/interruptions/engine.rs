@@ -1,4 +1,4 @@
-//! Core in charge of interruptions for as long as the cluster is there: the end of a run is not the end.
+//! An engine around core that keeps handling interruptions after a run has ended, and notes what the queue delivers.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,18 +16,18 @@ use super::account::Account;
 
 /// See the module's page.
 pub(super) struct Steward {
-    pilot: Box<dyn Engine>,
+    engine: Box<dyn Engine>,
     account: Rc<RefCell<Account>>,
     slowest_ms: Rc<RefCell<u128>>,
 }
 
 impl Steward {
     pub(super) fn new(
-        pilot: Box<dyn Engine>,
+        engine: Box<dyn Engine>,
         account: Rc<RefCell<Account>>,
         slowest_ms: Rc<RefCell<u128>>,
     ) -> Self {
-        Self { pilot, account, slowest_ms }
+        Self { engine, account, slowest_ms }
     }
 }
 
@@ -36,16 +36,16 @@ impl Engine for Steward {
         if let Delta::Message(message) = &delta {
             self.account.borrow_mut().delivered(message);
         }
-        self.pilot.observe(delta);
+        self.engine.observe(delta);
     }
 
     fn outcome(&mut self, outcome: Outcome) {
-        self.pilot.outcome(outcome);
+        self.engine.outcome(outcome);
     }
 
     fn decide(&mut self, now: Time) -> Decision {
         let begun = Instant::now();
-        let mut decision = self.pilot.decide(now);
+        let mut decision = self.engine.decide(now);
         let took = begun.elapsed().as_millis();
         let mut slowest = self.slowest_ms.borrow_mut();
         *slowest = took.max(*slowest);
@@ -65,10 +65,10 @@ impl Engine for Steward {
     }
 
     fn intend(&mut self, intent: Intent) {
-        self.pilot.intend(intent);
+        self.engine.intend(intent);
     }
 
     fn start_anew(&mut self) {
-        self.pilot.start_anew();
+        self.engine.start_anew();
     }
 }

@@ -1,0 +1,261 @@
+//! The bugs that the checkers must catch, each with the cluster that gives it a chance and the promise that it breaks.
+//!
+//! Each does what a careless tool does and the eviction API cannot stop. Nothing of this is in the product.
+
+use replank_facts::plan::{BlockingFindings, Health, OnFailure, Singletons};
+use replank_model::object::cloud::{LifecycleHook, Transition};
+use replank_model::text::RunId;
+use replank_model::time::Span;
+use replank_protocol::policy::StuckAction;
+use replank_sim::{ImageFault, ImageName, TERMINATION_HOOK};
+use serde_json::json;
+
+use crate::check::Promise;
+use crate::clusters::{Cluster, How};
+
+/// What it does wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Bug {
+    /// A pod whose eviction was refused is deleted.
+    PlainDelete,
+    /// An instance is terminated when its drain begins.
+    EarlyEnd,
+    /// A batch pod that the run waits for is evicted.
+    EarlyBatch,
+    /// A node is drained while its replacement is still booting.
+    EarlyDrain,
+    /// Old nodes are not cordoned, so pods move to nodes that will be replaced too.
+    OpenNodes,
+    /// A terminating pod is force-deleted while its instance runs.
+    EarlyForce,
+    /// An instance is terminated with slow pods on it, as if they were stuck.
+    EarlyStuck,
+    /// An instance is terminated before load balancer deregistration is over.
+    EarlyTarget,
+    /// A group grows by more than the plan's surge.
+    OverSurge,
+    /// The tag with the original size is removed once the group has grown.
+    LostSize,
+    /// A group is shrunk through its desired size: it chooses which instance to terminate.
+    WantsLess,
+    /// An instance other than the drained one is terminated.
+    WrongInstance,
+    /// A cordon's mark has expired when it is written.
+    NoExpiry,
+    /// A workload is restarted twice.
+    Twice,
+    /// Pods in a crash loop count as healthy.
+    Heedless,
+    /// A rollback ends as soon as it has begun.
+    HalfBack,
+    /// A run that is refused writes a tag.
+    Meddling,
+    /// A plan that must not start with blocking findings starts.
+    Rash,
+    /// The run never ends.
+    Endless,
+    /// The run keeps its tags, and says that a group's bounds cannot be restored, though they can.
+    KeptTags,
+    /// The hook of an interrupted instance is completed while pods run on it.
+    EarlyRelease,
+    /// EKS's own lifecycle hook is completed.
+    ForeignHook,
+    /// A pod on an interrupted node is deleted though there is time to evict it.
+    EarlyRescue,
+    /// A node with a rebalance recommendation is uncordoned while its pods can still be moved.
+    EarlyUncordon,
+    /// A node stays cordoned after its interruption is over.
+    KeptMarks,
+    /// The autoscaler cordons nodes of a group that a run is rolling.
+    Meddler,
+    /// The autoscaler evicts a batch pod to scale down.
+    Thrift,
+    /// A managed node group gets its launch template version through its Auto Scaling group, not through EKS.
+    BehindEks,
+}
+
+impl Bug {
+    /// All of them.
+    pub const ALL: [Self; 28] = [
+        Self::PlainDelete,
+        Self::EarlyEnd,
+        Self::EarlyBatch,
+        Self::EarlyDrain,
+        Self::OpenNodes,
+        Self::EarlyForce,
+        Self::EarlyStuck,
+        Self::EarlyTarget,
+        Self::OverSurge,
+        Self::LostSize,
+        Self::WantsLess,
+        Self::WrongInstance,
+        Self::NoExpiry,
+        Self::Twice,
+        Self::Heedless,
+        Self::HalfBack,
+        Self::Meddling,
+        Self::Rash,
+        Self::Endless,
+        Self::KeptTags,
+        Self::EarlyRelease,
+        Self::ForeignHook,
+        Self::EarlyRescue,
+        Self::EarlyUncordon,
+        Self::KeptMarks,
+        Self::Meddler,
+        Self::Thrift,
+        Self::BehindEks,
+    ];
+
+    /// The cluster of a seed that gives the bug a chance.
+    #[must_use]
+    pub fn cluster(self, seed: u64) -> Cluster {
+        let mut cluster = match self {
+            Self::EarlyRelease
+            | Self::ForeignHook
+            | Self::EarlyRescue
+            | Self::EarlyUncordon
+            | Self::KeptMarks
+            | Self::Meddler
+            | Self::Thrift => Cluster::elastic(seed),
+            Self::PlainDelete
+            | Self::EarlyEnd
+            | Self::EarlyBatch
+            | Self::EarlyDrain
+            | Self::OpenNodes
+            | Self::EarlyForce
+            | Self::EarlyStuck
+            | Self::EarlyTarget
+            | Self::OverSurge
+            | Self::LostSize
+            | Self::WantsLess
+            | Self::WrongInstance
+            | Self::NoExpiry
+            | Self::Twice
+            | Self::Heedless
+            | Self::HalfBack
+            | Self::Meddling
+            | Self::Rash
+            | Self::Endless
+            | Self::KeptTags => Cluster::of(seed),
+            Self::BehindEks => Cluster::managed(seed),
+        };
+        self.make_room(&mut cluster);
+        cluster
+    }
+
+    /// The run that issues the bug's commands.
+    pub(super) fn run(self) -> RunId {
+        match self {
+            Self::EarlyRelease
+            | Self::ForeignHook
+            | Self::EarlyRescue
+            | Self::EarlyUncordon
+            | Self::KeptMarks => RunId::from("interruptions"),
+            Self::Meddler | Self::Thrift => RunId::from("autoscaler"),
+            Self::PlainDelete
+            | Self::EarlyEnd
+            | Self::EarlyBatch
+            | Self::EarlyDrain
+            | Self::OpenNodes
+            | Self::EarlyForce
+            | Self::EarlyStuck
+            | Self::EarlyTarget
+            | Self::OverSurge
+            | Self::LostSize
+            | Self::WantsLess
+            | Self::WrongInstance
+            | Self::NoExpiry
+            | Self::Twice
+            | Self::Heedless
+            | Self::HalfBack
+            | Self::Meddling
+            | Self::Rash
+            | Self::Endless
+            | Self::KeptTags
+            | Self::BehindEks => RunId::from("trial"),
+        }
+    }
+
+    /// Changes a cluster and its plan so that the bug gets a chance.
+    fn make_room(self, cluster: &mut Cluster) {
+        let plan = &mut cluster.plan;
+        match self {
+            Self::EarlyTarget => plan.care.load_balancer.exclude = true,
+            Self::EarlyStuck | Self::EarlyForce => plan.care.stuck.action = StuckAction::ForceDelete,
+            Self::Twice => plan.care.singletons = Singletons::Surge,
+            Self::Heedless | Self::HalfBack => {
+                plan.target.image = Some("ami-bad".into());
+                plan.care.health = Some(Health { not_ready_max: 100, ..Health::default() });
+                plan.on_failure = OnFailure::Rollback;
+                cluster.troubles = vec![(ImageName::New, ImageFault::Crashes)];
+            }
+            Self::Meddling | Self::Rash => {
+                plan.care.blocking_findings = BlockingFindings::Refuse;
+                cluster.manifests.push(json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+                    "metadata": {"name": "never", "namespace": "shop"}, "spec": {"selector": {}, "maxUnavailable": 0}}));
+            }
+            Self::ForeignHook => {
+                for group in &mut cluster.groups {
+                    let timeout = Span::from_minutes(30);
+                    let name = TERMINATION_HOOK.into();
+                    group.hooks = vec![LifecycleHook { name, at: Transition::Terminating, timeout }];
+                }
+            }
+            Self::EarlyUncordon | Self::KeptMarks => {
+                // No group's hook holds an instance that is only recommended for rebalancing.
+                cluster.groups.iter_mut().for_each(|group| group.hooks.clear());
+                let strikes = cluster.elastic.iter_mut().flat_map(|elastic| &mut elastic.strikes);
+                strikes.for_each(|strike| strike.how = How::Rebalance);
+            }
+            Self::PlainDelete
+            | Self::EarlyEnd
+            | Self::EarlyBatch
+            | Self::EarlyDrain
+            | Self::OpenNodes
+            | Self::OverSurge
+            | Self::LostSize
+            | Self::WantsLess
+            | Self::WrongInstance
+            | Self::NoExpiry
+            | Self::KeptTags
+            | Self::EarlyRelease
+            | Self::EarlyRescue
+            | Self::Meddler
+            | Self::Thrift
+            | Self::BehindEks
+            | Self::Endless => {}
+        }
+    }
+
+    /// The promise that it breaks.
+    #[must_use]
+    pub fn breaks(self) -> Promise {
+        match self {
+            Self::PlainDelete | Self::EarlyRescue => Promise::S1,
+            Self::EarlyBatch | Self::Thrift => Promise::S2,
+            Self::NoExpiry => Promise::S3,
+            Self::EarlyDrain | Self::OverSurge | Self::LostSize | Self::KeptTags | Self::Meddler => {
+                Promise::S4
+            }
+            Self::EarlyEnd
+            | Self::OpenNodes
+            | Self::EarlyForce
+            | Self::EarlyStuck
+            | Self::EarlyTarget
+            | Self::WantsLess
+            | Self::EarlyRelease
+            | Self::ForeignHook
+            | Self::EarlyUncordon
+            | Self::WrongInstance => Promise::S5,
+            Self::Twice => Promise::S6,
+            Self::Meddling => Promise::S7,
+            Self::Rash => Promise::S9,
+            Self::BehindEks => Promise::S10,
+            Self::Heedless => Promise::H1,
+            Self::HalfBack => Promise::H2,
+            Self::Endless => Promise::L1,
+            Self::KeptMarks => Promise::L4,
+        }
+    }
+}

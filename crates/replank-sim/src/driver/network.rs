@@ -1,7 +1,7 @@
-//! The network between the driver and what it calls: what is lost, late and throttled on the way, and how long it takes from a check to the act.
+//! The network between the driver and what it calls: calls that are lost, late or throttled, and the gap between a check and the act.
 //!
-//! Every draw is a function of the command's key and of how often that was sent before, so that what befalls one command does not depend on others.
-//! Nothing of this happens unless it is asked for.
+//! Every draw is a function of the command's key and of how often it was sent, so one command's fate does not depend on the others.
+//! The network is perfect unless a test asks for faults.
 
 use std::collections::BTreeMap;
 
@@ -27,14 +27,14 @@ const BACKOFF: Span = Span::from_secs(1);
 /// Attempts of a throttled call that fail, at most. The last ones are beyond any command's deadline.
 const THROTTLED_MAX: u64 = 7;
 
-/// How often something goes wrong. Rates are of a thousand.
+/// How often something goes wrong. Rates are per thousand commands or deliveries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Network {
     /// Commands that are sent and never carried out.
     pub lost_requests: u64,
-    /// Commands that are carried out, and nobody hears of it.
+    /// Commands that are carried out without an answer.
     pub lost_answers: u64,
-    /// Commands of which the answer is late.
+    /// Commands whose answer is late.
     pub late_answers: u64,
     /// Commands that are throttled.
     pub throttled: u64,
@@ -47,7 +47,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// A bad day: of a hundred commands about three are lost on the way there, three on the way back.
+    /// A bad day: about 3 % of requests are lost, and 3 % of answers.
     pub const ROUGH: Self = Self {
         lost_requests: 30,
         lost_answers: 30,
@@ -59,16 +59,16 @@ impl Network {
     };
 }
 
-/// What becomes of a command on its way.
+/// What happens to a command on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It arrives, and so does the answer.
     Arrives,
     /// It arrives, and the answer is late.
     AnswerLate,
-    /// It is never carried out, and nobody hears of that.
+    /// It is never carried out, and no answer comes.
     RequestLost,
-    /// It is carried out, or refused, and nobody hears of it.
+    /// It is carried out or refused, and no answer comes.
     AnswerLost,
 }
 
@@ -140,11 +140,14 @@ impl Line {
         let draw = |at: u64| draws.draw(&command.key.0, Purpose::Network, first + at);
         let drawn = draw(0).below(1_000);
         let (requests, answers) = (network.lost_requests, network.lost_requests + network.lost_answers);
-        let (fate, silence) = match drawn {
-            _ if drawn < requests => (Fate::RequestLost, GIVES_UP.draw(draw(1))),
-            _ if drawn < answers => (Fate::AnswerLost, GIVES_UP.draw(draw(1))),
-            _ if drawn < answers + network.late_answers => (Fate::AnswerLate, ANSWER_LATE.draw(draw(1))),
-            _ => (Fate::Arrives, Span::ZERO),
+        let (fate, silence) = if drawn < requests {
+            (Fate::RequestLost, GIVES_UP.draw(draw(1)))
+        } else if drawn < answers {
+            (Fate::AnswerLost, GIVES_UP.draw(draw(1)))
+        } else if drawn < answers + network.late_answers {
+            (Fate::AnswerLate, ANSWER_LATE.draw(draw(1)))
+        } else {
+            (Fate::Arrives, Span::ZERO)
         };
         let held = if draw(2).below(1_000) < network.throttled {
             self.throttle(draw(3).below(THROTTLED_MAX))

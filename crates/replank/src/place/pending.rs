@@ -17,7 +17,7 @@ pub(super) use super::stuck::Stuck;
 /// Kinds of pods for which a remedy is looked for: one takes up to a tenth of a second on a large cluster.
 const REMEDIED_MAX: usize = 20;
 
-/// Tells what comes of each.
+/// Reports where each pending pod would go, or why it goes nowhere.
 pub(super) fn report(
     args: &PlaceArgs,
     query: &mut PlacementQuery,

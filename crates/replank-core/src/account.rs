@@ -1,7 +1,7 @@
 //! What the modules of a decision share: what one uses, the others see at once.
 //!
 //! Interruptions are decided first, then the run, then how many nodes there are to be. Each goes by the same observations and the same rules of disruption budgets
-//! ([`replank_facts::budget`]); what it has asked for and nobody can see yet is here, and charged to whoever comes after it.
+//! ([`replank_facts::budget`]); what it has asked for and nobody can see yet is here, and charged to the modules that decide after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub(crate) struct Account {
     pub(crate) sent: Sent,
     /// Nodes that an interruption takes away, as of this decision.
     pub(crate) interrupted: BTreeSet<NodeName>,
-    /// Those of them that are let go of: a run that wants one may have it as it is, cordoned; else its cordon is taken off.
+    /// Those of them that are released: a run may take one over, still cordoned; otherwise it is uncordoned.
     pub(crate) released: BTreeSet<NodeName>,
     /// Nodes that the run wants its mark on, as of this decision.
     pub(crate) marked: BTreeSet<NodeName>,
@@ -24,6 +24,6 @@ pub(crate) struct Account {
     pub(crate) is_scaled: bool,
     /// What groups in the run's hands are to want in the end, where the autoscaler has added to them and has yet to write that down.
     pub(crate) owed: BTreeMap<GroupName, u32>,
-    /// Groups that the run takes in hand, as of this decision: their tags may not say so yet.
+    /// Groups that the run is rolling, as of this decision: their tags may not say so yet.
     pub(crate) rolled: BTreeSet<GroupName>,
 }

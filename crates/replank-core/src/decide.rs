@@ -113,8 +113,8 @@ impl Core {
         }
     }
 
-    /// Takes in what whoever is in charge wants; it holds until another intent is given. A core that is made anew runs: give the
-    /// intent again. Where there is no run, there is nothing to be wanted of it.
+    /// Takes an intent of the operator; it holds until another one is given. A new core runs: give the
+    /// intent again. Without a run, an intent has no effect.
     pub fn intend(&mut self, intent: Intent) {
         if let Some(led) = &mut self.led {
             led.run.intend(intent);

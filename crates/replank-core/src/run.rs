@@ -27,7 +27,7 @@ use replank_protocol::record::{RunRecord, key as record_key};
 use replank_protocol::waiting::{RollEnd, RunWait, Subject, Waiting, WaitingOn};
 
 /// What keeps a run from beginning, found in what was observed: one reason per object, in order. It is asked where the plan refuses to begin with
-/// blocking findings (promise S9); the rules themselves belong to whoever advises.
+/// blocking findings (promise S9); the rules themselves are in `replank-advice`.
 pub type Preflight = fn(&View, &Plan, &RunOptions) -> Vec<Waiting>;
 
 /// See the module's page.
@@ -325,7 +325,7 @@ impl Run {
     }
 }
 
-/// The way back is no trial: it does not stop for what is wrong already and waits for no window.
+/// A rollback has no canary: it does not stop for existing failures and waits for no window.
 fn way_back_care(care: &Care) -> Care {
     Care {
         health: None,

@@ -183,7 +183,7 @@ impl Sent {
         sizes.any(|(key, _)| self.is_under_way(now, key))
     }
 
-    /// Goes on wanting everything whose key begins so: whoever sent it does not look at this decision.
+    /// Keeps every command whose key begins so: its module does not decide now.
     pub(crate) fn keep(&mut self, from: &str) {
         self.entries
             .iter_mut()

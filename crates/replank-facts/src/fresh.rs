@@ -64,7 +64,7 @@ pub fn daemon_factories(view: &View) -> Vec<PodFactory> {
     sets.filter_map(|(_, set)| Some(subject::of_object(view, &set.clone().into()).ok()?.0)).collect()
 }
 
-/// What the pods of all DaemonSets are made from, for whoever adds nodes.
+/// Pod factories of all DaemonSets, for code that adds nodes.
 #[derive(Clone, Debug, Default)]
 pub struct DaemonFactories(Vec<PodFactory>);
 

@@ -49,7 +49,7 @@ pub struct Facts {
 pub enum FactsError {
     /// It is neither of the two answers.
     #[error(
-        "expected the JSON of `aws autoscaling describe-auto-scaling-groups` or `aws eks describe-nodegroup`, or a list of such answers"
+        "expected the JSON of `aws autoscaling describe-auto-scaling-groups` or `aws eks describe-nodegroup`, or a list of such outputs"
     )]
     Unknown,
     /// A group lacks something.

@@ -63,19 +63,19 @@ pub struct NodePods {
 impl NodePods {
     /// Sorts the pods of a node.
     pub fn of(view: &View, plan: &Plan, node: &NodeName) -> Self {
-        let mut load = Self::default();
+        let mut node_pods = Self::default();
         for ix in view.pods_on(node) {
-            load.add(view, plan, Bound { ix: *ix, pod: view.pods[*ix].clone() });
+            node_pods.add(view, plan, Bound { ix: *ix, pod: view.pods[*ix].clone() });
         }
         for unread in view.unread_on(node) {
-            load.refused.push((unread.object.key.clone(), Refused::Unreadable));
+            node_pods.refused.push((unread.object.key.clone(), Refused::Unreadable));
         }
-        load.movers.sort_by(|a, b| order(&a.pod).cmp(&order(&b.pod)));
-        load.batch.sort_by(|a, b| order(&a.bound.pod).cmp(&order(&b.bound.pod)));
-        load.leaving.sort_by(|a, b| order(&a.pod).cmp(&order(&b.pod)));
-        load.refused.sort();
-        load.unrecorded.sort();
-        load
+        node_pods.movers.sort_by(|a, b| order(&a.pod).cmp(&order(&b.pod)));
+        node_pods.batch.sort_by(|a, b| order(&a.bound.pod).cmp(&order(&b.bound.pod)));
+        node_pods.leaving.sort_by(|a, b| order(&a.pod).cmp(&order(&b.pod)));
+        node_pods.refused.sort();
+        node_pods.unrecorded.sort();
+        node_pods
     }
 
     fn add(&mut self, view: &View, plan: &Plan, bound: Bound) {
@@ -161,8 +161,8 @@ mod tests {
         assert!(NodePods::of(&view, &plan, &node).is_empty());
         let object = ObjectRef { kind: Kind::Pod, key: Key::new("shop", "web-0"), uid: Uid::from("u") };
         view.apply(Delta::Unread(Unread { object, node: Some(node.clone()) }));
-        let load = NodePods::of(&view, &plan, &node);
-        assert!(!load.is_empty() && !load.is_free());
-        assert_eq!(load.refused, [(Key::new("shop", "web-0"), Refused::Unreadable)]);
+        let node_pods = NodePods::of(&view, &plan, &node);
+        assert!(!node_pods.is_empty() && !node_pods.is_free());
+        assert_eq!(node_pods.refused, [(Key::new("shop", "web-0"), Refused::Unreadable)]);
     }
 }

@@ -1,7 +1,7 @@
 //! How a pod that is told to stop takes leave of those who talk to it: one formula for findings, rehearsals and reports.
 //!
 //! At zero the pod gets its deletion timestamp. From there two things run side by side and do not wait for each other: the pod
-//! runs its preStop hook, gets SIGTERM and ends ([`Leave`]), and word spreads that it is no target any more ([`Path`]). What
+//! runs its preStop hook, gets SIGTERM and ends ([`Leave`]), and load balancers and proxies learn that it is no longer a target ([`Path`]). What
 //! still comes when nobody accepts it is refused; what is still open when the process ends is cut.
 //!
 //! Sources: kubelet `kuberuntime_container.go` (the hook's time is taken from the grace, two seconds at least are left for

@@ -67,7 +67,7 @@ pub struct Scale {
     pub selector: String,
 }
 
-/// Why there is no scale, in the words of whoever said so.
+/// Why there is no scale, in the words of the API server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScaleError {
     /// `scaleTargetRef.apiVersion` is not of the form.

@@ -4,7 +4,7 @@
 //! target, pods, what the metrics APIs answer, and what the controller remembers of earlier syncs ([`Memory`]: upstream
 //! keeps it in the process, and a restart forgets it). It answers with the replicas to be written, if any; when the
 //! write has been answered ([`Judged::close`]), with the status, the events and the new memory; and with every step of the
-//! way ([`Steps`]), for whoever asks why.
+//! way ([`Steps`]), to explain the result.
 //!
 //! The rules and the words are those of kube-controller-manager 1.36 (`pkg/controller/podautoscaler`: `horizontal.go`,
 //! `replica_calculator.go`, `metrics/client.go`, `metrics/utilization.go`), numbers with Go's conversions included.

@@ -37,7 +37,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// A controller that knows nothing of the HPA takes what it finds for a recommendation.
+    /// A controller that does not know the HPA takes the present replicas as a recommendation.
     pub(super) fn begin(&mut self, replicas: i32, now: Time) {
         if self.recommendations.is_empty() {
             self.recommendations.push(Recommendation { replicas, at: now });

@@ -306,7 +306,7 @@ pub(super) fn sum(values: &[i64]) -> i64 {
     sum
 }
 
-/// Those of one with a target per pod, too; there a sum below zero is taken for one that went beyond the greatest.
+/// Those of one with a target per pod, too; there a sum below zero counts as an overflow.
 pub(super) fn sum_to_share(values: &[i64]) -> i64 {
     let mut sum = 0i64;
     for value in values {

@@ -21,7 +21,7 @@ pub enum Start {
     Measured,
 }
 
-/// A metric and what came of it.
+/// A metric and its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricStep {
     /// As the spec has it, or as the API server would put it where there is none.

@@ -14,7 +14,7 @@ use super::status::{ABLE, ACTIVE, Draft, Event, LIMITED, ZERO};
 use super::steps::{Chosen, Start, Steps};
 use super::{limit, selector, stabilize};
 
-/// What came of a sync.
+/// The outcome of a sync.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Replicas that were written, if any.

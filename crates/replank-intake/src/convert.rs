@@ -1,7 +1,7 @@
 //! Objects of older API versions than the model reads: somebody above knows how each is said in a newer one.
 //!
 //! The model reads one version of each kind. What an older one took for granted, or had under another name, would be read
-//! wrongly, or not at all where the group has changed. How kinds are converted is not this crate's business: whoever loads a
+//! wrongly, or not at all where the group has changed. How kinds are converted is not this crate's business: the code that loads a
 //! snapshot hands a [`Converter`] in, and what it did is counted in the summary.
 
 use std::fmt;
@@ -19,7 +19,7 @@ pub trait Converter {
 pub enum Converted {
     /// It is of the version in which it is read, or of a kind that nobody converts.
     AsWritten,
-    /// It was brought to another version, or got the words of today.
+    /// It was converted to another version, or got the present label keys.
     To(Conversion),
     /// It was not: it is as it was.
     Not {

@@ -25,7 +25,7 @@
 //! byte order mark, JSON by the bracket and quote that a document begins with. Documents of both sorts may follow
 //! each other in one file. The files of a directory are read sorted by name, each once by whatever path.
 //!
-//! **Older API versions are brought to those that the model reads** by the [`convert::Converter`] that is handed in; what
+//! **Older API versions are converted to those that the model reads** by the [`convert::Converter`] that is passed in; what
 //! cannot be is a problem, and its neighbours are read all the same.
 //!
 //! **Lists are taken apart on the way**: `List` and typed lists, nested ones, bare arrays as `jq '.items'` makes

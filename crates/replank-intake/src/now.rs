@@ -41,9 +41,7 @@ impl fmt::Display for Basis {
         f.write_str(match self {
             Basis::Given => "as given",
             Basis::Heartbeat => "the newest heartbeat of a node",
-            Basis::NewestTime => {
-                "the newest time in the snapshot that had passed, as no node has a heartbeat"
-            }
+            Basis::NewestTime => "the newest past time in the snapshot, because no node has a heartbeat",
         })
     }
 }

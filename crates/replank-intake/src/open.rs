@@ -1,4 +1,4 @@
-//! From bytes as they are stored to UTF-8 text: gzip, UTF-16, and what is no text at all.
+//! From bytes as they are stored to UTF-8 text: gzip, UTF-16, and data that is not text.
 
 use std::io::{self, Chain, Cursor, Read};
 
@@ -19,7 +19,7 @@ const BINARIES: [(&[u8], &str); 7] = [
     (b"\x28\xb5\x2f\xfd", "zstandard data"),
     (b"\xfd7zXZ\0", "xz data"),
     (b"BZh", "bzip2 data"),
-    (b"k8s\0", "kubernetes objects in protobuf, as etcd stores them"),
+    (b"k8s\0", "Kubernetes objects in protobuf, as etcd stores them"),
     (b"\x7fELF", "a program"),
 ];
 

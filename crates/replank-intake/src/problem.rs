@@ -96,7 +96,7 @@ pub struct Problem {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProblemKind {
     /// Text that is not YAML.
-    #[error("not valid yaml: {message}")]
+    #[error("invalid YAML: {message}")]
     Yaml {
         /// The parser's words.
         message: String,
@@ -104,7 +104,7 @@ pub enum ProblemKind {
         template: Template,
     },
     /// Text that is not JSON.
-    #[error("not valid json: expected {expected}, found {found}")]
+    #[error("invalid JSON: expected {expected}, found {found}")]
     Json {
         /// What could have come here.
         expected: String,
@@ -112,13 +112,13 @@ pub enum ProblemKind {
         found: String,
     },
     /// A JSON value that the grammar allows and a number or string type does not.
-    #[error("not valid json: {message}")]
+    #[error("invalid JSON: {message}")]
     JsonValue {
         /// serde_json's words.
         message: String,
     },
     /// Bytes that are not UTF-8.
-    #[error("expected utf-8 text, found the byte {byte:#04x} at byte {offset} of the input")]
+    #[error("expected UTF-8 text, found the byte {byte:#04x} at byte {offset} of the input")]
     NotUtf8 {
         /// Offset of the byte in its source (after decompression), from 0.
         offset: u64,
@@ -134,19 +134,19 @@ pub enum ProblemKind {
         byte: u8,
     },
     /// A file that is not text.
-    #[error("expected yaml or json text, found {looks_like}")]
+    #[error("expected YAML or JSON, found {looks_like}")]
     Binary {
         /// What its first bytes say it is.
         looks_like: &'static str,
     },
     /// The same key twice in one object.
-    #[error("the key {key:?} is there twice in one object, and the last one was taken")]
+    #[error("duplicate key {key:?} in one object; the last value is used")]
     DuplicateKey {
         /// The key, with the path to it where no line is known.
         key: String,
     },
     /// A value YAML has and JSON has not.
-    #[error("{what} has no counterpart in json: expected {expected}")]
+    #[error("{what} cannot be written in JSON: expected {expected}")]
     NotJson {
         /// What was found.
         what: String,
@@ -154,7 +154,7 @@ pub enum ProblemKind {
         expected: &'static str,
     },
     /// A bound was reached.
-    #[error("{what} goes beyond the bound of {bound}")]
+    #[error("{what} exceeds the limit of {bound}")]
     Bound {
         /// What was counted.
         what: &'static str,
@@ -162,7 +162,7 @@ pub enum ProblemKind {
         bound: String,
     },
     /// The file, or the pipe, could not be read to its end.
-    #[error("could not be read: {message}")]
+    #[error("cannot be read: {message}")]
     Read {
         /// The operating system's or the decompressor's words.
         message: String,
@@ -170,7 +170,7 @@ pub enum ProblemKind {
         cause: ReadFailure,
     },
     /// A symbolic link that leads back to a directory above it.
-    #[error("the symbolic link leads back to {target}, so following it would never end")]
+    #[error("the symbolic link leads back to {target}")]
     SymlinkLoop {
         /// Where it leads.
         target: String,
@@ -182,7 +182,7 @@ pub enum ProblemKind {
         found: String,
     },
     /// An object without a field that every Kubernetes object has, or with a value of another type there.
-    #[error("expected {field} to be a string that is not empty, found {found}{object}")]
+    #[error("expected {field} to be a non-empty string, found {found}{object}")]
     Field {
         /// `kind`, `apiVersion`, `metadata.name` or `metadata.namespace`.
         field: Field,
@@ -198,13 +198,13 @@ pub enum ProblemKind {
         remaining: String,
     },
     /// A member that is modelled has a value that the API does not have there.
-    #[error("not as the api has it: {message}")]
+    #[error("invalid object: {message}")]
     Projection {
         /// Kind, name, path, and what was expected.
         message: String,
     },
-    /// An object of an API version that is not read, and that could not be brought to the one that is.
-    #[error("{object} could not be brought to the version in which it is read: {why}")]
+    /// An object of an unsupported API version that could not be converted.
+    #[error("{object} cannot be converted to a supported version: {why}")]
     OldVersion {
         /// Version, kind, namespace and name.
         object: String,
@@ -212,7 +212,7 @@ pub enum ProblemKind {
         why: String,
     },
     /// An object that is there in two states.
-    #[error("{object} is there in two states, and the one at {taken} was taken, by {why}")]
+    #[error("{object} is in the input twice; the one at {taken} is used, because of {why}")]
     Duplicate {
         /// Kind, namespace and name.
         object: String,
@@ -222,7 +222,7 @@ pub enum ProblemKind {
         why: &'static str,
     },
     /// The API server's answer was an error, and that was saved.
-    #[error("found an error of the api server where objects were expected: {message}")]
+    #[error("expected objects, found an error from the API server: {message}")]
     ApiError {
         /// The message of the `Status`.
         message: String,
@@ -262,7 +262,7 @@ pub enum Field {
     Name,
     /// `metadata.name`, where `metadata.generateName` is there instead.
     GeneratedName,
-    /// `metadata.name`, in a file that configures a program and is no object of a cluster.
+    /// `metadata.name`, in a program's configuration file, which is not a cluster object.
     NameOfConfiguration,
     /// `metadata.namespace`
     Namespace,
@@ -287,33 +287,33 @@ impl ProblemKind {
                 "this looks like a template; render it first (`helm template`, `kustomize build`) and pass the result"
             }
             ProblemKind::Yaml { template: Template::No, .. } => {
-                "correct the line (often indentation, a tab, or a quote that is missing) and run again"
+                "correct the line (often indentation, a tab or a missing quote) and run again"
             }
             ProblemKind::Json { .. } | ProblemKind::JsonValue { .. } => {
-                "correct it, or save it again with `kubectl get … -o json`"
+                "correct it, or save the objects again with `kubectl get … -o json`"
             }
-            ProblemKind::NotUtf8 { .. } => "save the file as utf-8 text (`iconv -t utf-8`)",
+            ProblemKind::NotUtf8 { .. } => "convert the file to UTF-8 (`iconv -t utf-8`)",
             ProblemKind::ControlCharacter { byte: 0, .. } => {
-                "if this is text at all, save it as utf-8 (`iconv -f utf-16 -t utf-8`)"
+                "if this is text, convert it to UTF-8 (`iconv -f utf-16 -t utf-8`)"
             }
             ProblemKind::ControlCharacter { .. } => {
-                "remove the character, or write it in double quotes as an escape, such as \"\\x7f\""
+                "remove the character, or escape it in double quotes, such as \"\\x7f\""
             }
             ProblemKind::Binary { .. } => {
-                "unpack or convert it first; yaml, json, and either of them in gzip are read"
+                "unpack or convert it first; YAML and JSON are supported, also compressed with gzip"
             }
             ProblemKind::DuplicateKey { .. } => "remove one of the two",
-            ProblemKind::NotJson { .. } => "put the value in quotes, or write it as json would",
+            ProblemKind::NotJson { .. } => "quote the value, or write it as in JSON",
             ProblemKind::Bound { .. } => "split the input into smaller parts, or leave this one out",
             ProblemKind::Read { cause, .. } => match cause {
-                ReadFailure::Permission => "let your user read it (`chmod +r`), or leave it out",
-                ReadFailure::TruncatedGzip => "the file ends too early; copy or write it again",
+                ReadFailure::Permission => "make it readable (`chmod +r`), or leave it out",
+                ReadFailure::TruncatedGzip => "the file is cut off; copy or save it again",
                 ReadFailure::CorruptGzip => {
-                    "the file is damaged (`gzip -t` says so too); copy or write it again"
+                    "the file is damaged (check with `gzip -t`); copy or save it again"
                 }
-                ReadFailure::Other => "see to it that the path can be read, and run again",
+                ReadFailure::Other => "make sure that the path is readable, and run again",
             },
-            ProblemKind::SymlinkLoop { .. } => "remove the link, or name the files",
+            ProblemKind::SymlinkLoop { .. } => "remove the link, or pass the files",
             ProblemKind::NotAnObject { .. } => {
                 "pass Kubernetes objects, as `kubectl get … -o yaml` or `-o json` prints them"
             }
@@ -322,26 +322,26 @@ impl ProblemKind {
                     "pass Kubernetes objects, as `kubectl get … -o yaml` or `-o json` prints them"
                 }
                 Field::Name | Field::Namespace => {
-                    "give it one, in quotes where it reads as a number or boolean (`\"1\"`, `\"on\"`)"
+                    "add it, in quotes if it looks like a number or a boolean (`\"1\"`, `\"on\"`)"
                 }
                 Field::GeneratedName => {
-                    "only the cluster gives it a name; pass the object it made (`kubectl get … -o yaml`)"
+                    "the API server generates its name; pass the created object (`kubectl get … -o yaml`)"
                 }
                 Field::NameOfConfiguration => {
-                    "this configures a program and is no object of a cluster; leave it out, or pass what it makes (`kubectl kustomize DIR`)"
+                    "this is a program's configuration, not a cluster object; leave it out, or pass its output (`kubectl kustomize DIR`)"
                 }
             },
             ProblemKind::Incomplete { .. } => {
-                "fetch the list whole: `kubectl get … -o json` does, `--raw` with a limit does not"
+                "fetch the complete list: use `kubectl get … -o json` instead of `--raw` with a limit"
             }
             ProblemKind::Projection { .. } => {
                 "correct the value, or save the object again with `kubectl get … -o yaml`"
             }
             ProblemKind::OldVersion { .. } => {
-                "correct it, or write it in the newer version (`replank scan` names it)"
+                "correct it, or use the newer version (`replank scan` names it)"
             }
-            ProblemKind::Duplicate { .. } => "leave the older one out, or pass one dump of one moment",
-            ProblemKind::ApiError { .. } => "run the command that wrote this again, and look at its error",
+            ProblemKind::Duplicate { .. } => "remove the older one, or pass a single dump",
+            ProblemKind::ApiError { .. } => "run the command that saved this again, and check its error",
         }
     }
 }

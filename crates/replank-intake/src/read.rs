@@ -186,7 +186,7 @@ impl Stream<'_, '_> {
             return;
         }
         let kind = ProblemKind::Json {
-            expected: "another document, or the end, behind the one that ends here".into(),
+            expected: "another document or the end of the input".into(),
             found: json::stream::found(self.window),
         };
         let place = self.window.place();

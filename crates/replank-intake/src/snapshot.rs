@@ -28,7 +28,7 @@ pub struct Options {
     pub limits: Limits,
     /// The snapshot's moment, where the caller knows it (`--now`).
     pub now: Option<Time>,
-    /// Times after this one are not taken for the snapshot's moment.
+    /// Times after this one are not used as the snapshot's time.
     pub not_after: Option<Time>,
 }
 
@@ -244,7 +244,7 @@ fn newer(a: &Object, b: &Object) -> (Ordering, &'static str) {
     match (by_version, by_generation) {
         (Ordering::Equal, Ordering::Equal) => {
             let text = |object: &Object| render(object).to_string();
-            (text(a).cmp(&text(b)), "its text, which sorts last, as nothing else tells them apart")
+            (text(a).cmp(&text(b)), "its text, which sorts last: the two differ in nothing else")
         }
         (Ordering::Equal, order) => (order, "its higher metadata.generation"),
         (order, _) => (order, "its higher resourceVersion"),

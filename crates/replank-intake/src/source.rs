@@ -74,10 +74,10 @@ pub enum WhyPassedOver {
 impl fmt::Display for WhyPassedOver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            WhyPassedOver::Name => "its name does not end in .yaml, .yml or .json, or one of these and .gz",
+            WhyPassedOver::Name => "its name does not end in .yaml, .yml or .json, or one of these with .gz",
             WhyPassedOver::Hidden => "its name begins with a dot",
-            WhyPassedOver::NotAFile => "it is no regular file",
-            WhyPassedOver::ReadAlready => "it was read already, by this name or another",
+            WhyPassedOver::NotAFile => "it is not a regular file",
+            WhyPassedOver::ReadAlready => "it was already read, under this name or another",
         })
     }
 }
@@ -86,10 +86,10 @@ impl fmt::Display for WhyPassedOver {
 #[derive(Debug, thiserror::Error)]
 pub enum Fatal {
     /// No source was given.
-    #[error("nothing to read: name a file or directory of Kubernetes objects, or `-` for standard input")]
+    #[error("nothing to read: pass a file or directory with Kubernetes objects, or `-` for standard input")]
     NoSource,
     /// A path that is not there.
-    #[error("{path}: there is no such file or directory: check the path (it is taken relative to {base})", path = .path.display())]
+    #[error("{path}: no such file or directory: check the path (relative to {base})", path = .path.display())]
     NotFound {
         /// The path as given.
         path: PathBuf,
@@ -97,15 +97,15 @@ pub enum Fatal {
         base: String,
     },
     /// A path that is there and cannot be opened.
-    #[error("{path}: cannot be opened: {cause}: see to it that your user may read it, and that its links lead somewhere", path = .path.display())]
+    #[error("{path}: cannot be opened: {cause}: check its permissions and its symbolic links", path = .path.display())]
     Unreadable {
         /// The path as given.
         path: PathBuf,
         /// The operating system's reason.
         cause: io::Error,
     },
-    /// A directory in which no file is of a kind that is read.
-    #[error("{path}: no *.yaml, *.yml or *.json (nor any with .gz) in this directory or below{passed_over}: name the files, or another directory", path = .path.display())]
+    /// A directory without a file that can be read.
+    #[error("{path}: no *.yaml, *.yml or *.json (or one of these with .gz) in this directory or below{passed_over}: pass the files, or another directory", path = .path.display())]
     EmptyDirectory {
         /// The path as given.
         path: PathBuf,
@@ -121,7 +121,7 @@ pub enum Fatal {
         problems: Vec<Problem>,
     },
     /// Standard input can be read only once.
-    #[error("standard input (`-`) was named twice: it can be read only once")]
+    #[error("standard input (`-`) was passed twice: it can be read only once")]
     StdinTwice,
 }
 
@@ -212,9 +212,9 @@ impl Inputs {
         if self.inputs.len() == inputs && self.problems.len() == problems && !read_before {
             let passed_over = match passed_over {
                 [] => String::new(),
-                [only] => format!(" (passed over {})", only.path.display()),
+                [only] => format!(" (skipped {})", only.path.display()),
                 [first, rest @ ..] => {
-                    format!(" (passed over {} and {} more)", first.path.display(), rest.len())
+                    format!(" (skipped {} and {} more)", first.path.display(), rest.len())
                 }
             };
             return Err(Fatal::EmptyDirectory { path, passed_over });
@@ -299,7 +299,7 @@ impl Inputs {
         if error.kind() == io::ErrorKind::NotFound
             && let Ok(target) = fs::read_link(path)
         {
-            let message = format!("the symbolic link leads to {}, and nothing is there", target.display());
+            let message = format!("the symbolic link leads to {}, which does not exist", target.display());
             self.problem(path, ProblemKind::Read { message, cause: ReadFailure::Other });
             return;
         }

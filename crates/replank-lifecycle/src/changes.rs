@@ -7,7 +7,7 @@ use crate::table::Gvk;
 
 const SELECTOR: &str =
     "spec.selector is required and cannot be changed afterwards (was: the template's labels)";
-const STRUCTURAL: &str = "every schema must be structural; missing types need a decision";
+const STRUCTURAL: &str = "every schema must be structural: decide on missing types";
 
 /// What else changes on the way from a version to the one that is written instead (without one: to the last of its
 /// successors). Nothing for kinds whose fields are the same.
@@ -19,20 +19,20 @@ pub fn changes(used: &Gvk, to: Option<&Gvk>) -> Vec<&'static str> {
     match (&*used.group, &*used.version, &*used.kind) {
         ("extensions", _, "Deployment") => vec![
             SELECTOR,
-            "write out what was the default: maxSurge and maxUnavailable 1, no progress deadline, all revisions kept",
+            "write out the old defaults: maxSurge and maxUnavailable 1, no progress deadline, all revisions kept",
             "remove spec.rollbackTo",
         ],
         ("apps", "v1beta1", "Deployment") => {
-            vec![SELECTOR, "write out what was the default: revisionHistoryLimit 2", "remove spec.rollbackTo"]
+            vec![SELECTOR, "write out the old defaults: revisionHistoryLimit 2", "remove spec.rollbackTo"]
         }
         ("extensions", _, "DaemonSet") => vec![
             SELECTOR,
-            "write out what was the default: updateStrategy OnDelete",
+            "write out the old defaults: updateStrategy OnDelete",
             "remove spec.templateGeneration",
         ],
         ("apps", "v1beta2", "DaemonSet") => vec!["remove spec.templateGeneration"],
         ("apps", "v1beta1", "StatefulSet") => {
-            vec![SELECTOR, "write out what was the default: updateStrategy OnDelete"]
+            vec![SELECTOR, "write out the old defaults: updateStrategy OnDelete"]
         }
         ("extensions", _, "ReplicaSet") => vec![SELECTOR],
         ("extensions", _, "Ingress") | ("networking.k8s.io", "v1beta1", "Ingress") => vec![
@@ -63,7 +63,7 @@ pub fn changes(used: &Gvk, to: Option<&Gvk>) -> Vec<&'static str> {
             "v1beta1",
             "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
         ) => vec![
-            "write out what was the default: failurePolicy Ignore, matchPolicy Exact, timeoutSeconds 30, admissionReviewVersions [v1beta1]",
+            "write out the old defaults: failurePolicy Ignore, matchPolicy Exact, timeoutSeconds 30, admissionReviewVersions [v1beta1]",
             "sideEffects must be None or NoneOnDryRun (was: Unknown)",
         ],
         ("certificates.k8s.io", "v1beta1", "CertificateSigningRequest") => {
@@ -71,9 +71,7 @@ pub fn changes(used: &Gvk, to: Option<&Gvk>) -> Vec<&'static str> {
         }
         ("authorization.k8s.io", "v1beta1", _) => vec!["spec.group is spec.groups"],
         ("discovery.k8s.io", "v1beta1", "EndpointSlice") => {
-            vec![
-                "topology's zone is zone; the rest of topology is deprecatedTopology, which cannot be written",
-            ]
+            vec!["topology's zone moves to zone; the rest moves to deprecatedTopology, which is read-only"]
         }
         ("events.k8s.io", "v1beta1", "Event") => {
             vec![
@@ -84,13 +82,13 @@ pub fn changes(used: &Gvk, to: Option<&Gvk>) -> Vec<&'static str> {
             vec!["assuredConcurrencyShares is nominalConcurrencyShares"]
         }
         ("flowcontrol.apiserver.k8s.io", "v1beta3", "PriorityLevelConfiguration") => {
-            vec!["nominalConcurrencyShares 0 meant 30, unless an annotation says that it is to be kept"]
+            vec!["nominalConcurrencyShares 0 meant 30, unless an annotation keeps it"]
         }
         ("resource.k8s.io", "v1alpha3" | "v1beta1", "ResourceClaim" | "ResourceClaimTemplate") => {
             vec!["fields of spec.devices.requests[] move into exactly"]
         }
         ("resource.k8s.io", "v1alpha3" | "v1beta1", "ResourceSlice") => {
-            vec!["what is in spec.devices[].basic moves one level up"]
+            vec!["fields of spec.devices[].basic move one level up"]
         }
         ("extensions" | "policy", "v1beta1", "PodSecurityPolicy") => {
             vec!["no successor: remove it; use the labels pod-security.kubernetes.io/* on namespaces"]

@@ -139,7 +139,7 @@ pub enum Evidence {
     },
     /// A role grants it in this group.
     Rule {
-        /// Whether its successor is granted, too.
+        /// Whether its replacement is granted too.
         beside: Beside,
     },
     /// A webhook or policy wants to see it in this group and version.
@@ -258,7 +258,7 @@ impl fmt::Display for Evidence {
                 )
             }
             Self::Terraform { address } => write!(f, "Terraform {address}"),
-            Self::Live => f.write_str("an object as the cluster showed it"),
+            Self::Live => f.write_str("live object"),
             Self::LastApplied { writer: Writer::Unknown } => {
                 f.write_str("the object is fine: its source is stale (last applied at this version)")
             }
@@ -274,18 +274,18 @@ impl fmt::Display for Evidence {
             }
             Self::Reference { field } => write!(f, "reference in {field}"),
             Self::Rule { beside: Beside::Missing } => {
-                f.write_str("rule of a role; its successor is not granted")
+                f.write_str("rule of a role; its replacement is not granted")
             }
             Self::Rule { beside: Beside::There } => {
-                f.write_str("rule of a role; its successor is granted, too")
+                f.write_str("rule of a role; its replacement is granted too")
             }
             Self::Webhook { beside: Beside::Missing } => {
-                f.write_str("admission rule; its successor is not matched")
+                f.write_str("admission rule; its replacement is not matched")
             }
             Self::Webhook { beside: Beside::There } => {
-                f.write_str("admission rule; its successor is matched, too")
+                f.write_str("admission rule; its replacement is matched too")
             }
-            Self::Requested => f.write_str("requests counted by the API server, its own among them"),
+            Self::Requested => f.write_str("requests counted by the API server, including its own"),
             Self::Called { user, agent, count, last } => {
                 write!(f, "{count} requests by {user} ({agent}), last {last}")
             }

@@ -1,7 +1,7 @@
 //! The life of API versions: when each was introduced, deprecated and removed, what takes its place, and where they are used.
 //!
 //! [`table`] is the data, [`calendar`] the support of versions on EKS; [`source`] reads texts into documents; [`scan`] finds in
-//! them what the table says is deprecated or gone ([`finding`]). [`convert`] brings an object ([`tree`]) from one version to
+//! them what the table says is deprecated or gone ([`finding`]). [`convert`] converts an object ([`tree`]) from one version to
 //! another ([`reading`] those of a snapshot, as it is read), [`schema`] refuses what is not of the types that 1.36 serves, and [`fix`] lays the change onto the text. Nothing
 //! here talks to a cluster, and nothing is written.
 

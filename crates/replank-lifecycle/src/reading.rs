@@ -1,10 +1,10 @@
 //! Objects of a snapshot in the versions in which the model reads them.
 //!
 //! What `kubectl get` printed years ago says `extensions/v1beta1`, or `autoscaling/v1`: the same objects, in other words and
-//! with other defaults. Whoever loads a snapshot hands a [`Reader`] to intake, and every command sees them as they are. A scan
+//! with other defaults. The code that loads a snapshot passes a [`Reader`] to intake, and every command sees them as they are. A scan
 //! reads the texts themselves, and sees the versions as they were written.
 //!
-//! | object | is brought to |
+//! | object | is converted to |
 //! |---|---|
 //! | of a kind that the model types | the version that the model has, whether the written one is gone or not |
 //! | of another kind of Kubernetes' own, in a version that is gone | what takes its place, as the table says |
@@ -33,7 +33,7 @@ use crate::tree::Tree;
 pub struct Reader {
     table: Table,
     newest: Release,
-    /// By version and kind, what it is brought to; a snapshot has few of them and many objects.
+    /// By version and kind, what it is converted to; a snapshot has few of them and many objects.
     known: BTreeMap<String, BTreeMap<String, Option<Arc<Gvk>>>>,
 }
 
@@ -170,7 +170,7 @@ const LABELS: [(&str, &str); 5] = [
     ("beta.kubernetes.io/arch", "kubernetes.io/arch"),
 ];
 
-/// A node that bears the old keys of labels gets those of today beside them: zones are told by these.
+/// A node with old label keys also gets the present ones: zones are read from these.
 fn labels_of_today(node: &mut Value) -> Converted {
     let Some(labels) = node.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) else {
         return Converted::AsWritten;

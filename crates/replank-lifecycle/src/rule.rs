@@ -1,5 +1,5 @@
 //! Rules that name groups, versions and resources: roles grant them, webhooks and admission policies watch them. Which of
-//! what they name is no longer served, and whether its successor is named, too.
+//! what they name is no longer served, and whether its replacement is named too.
 //!
 //! Sources: apiserver, `authorization/rbac` (`VerbMatches`, `ResourceMatches`) and `webhook/predicates/rules`.
 

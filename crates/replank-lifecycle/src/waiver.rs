@@ -19,7 +19,7 @@ pub enum WaiverError {
     Text(String),
     /// It has another form.
     #[error(
-        "not a list of exceptions (`ignore:`, each with `reason` and `expires` and at least one of path, kind, namespace, name, version, evidence): {0}"
+        "expected a list of exceptions (`ignore:`, each with `reason`, `expires` and at least one of path, kind, namespace, name, version, evidence): {0}"
     )]
     Form(#[from] serde_json::Error),
     /// One of them names nothing: it would let everything be.
@@ -79,7 +79,7 @@ pub struct Waivers {
     list: Vec<Waiver>,
 }
 
-/// What came of them.
+/// Their outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waived {
     /// Findings that none lets be.
@@ -228,6 +228,6 @@ mod tests {
         assert!(error("ignore: [{reason: x, expires: soon, kind: A}]").contains("soon"));
         assert!(error("ignore: [{reason: x, kind: A}]").contains("expires"));
         assert!(error("ignore: [{reason: x, expires: 2026-12-31, knd: A}]").contains("knd"));
-        assert!(error("ignore: [").contains("yaml"));
+        assert!(error("ignore: [").contains("YAML"));
     }
 }

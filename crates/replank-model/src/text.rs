@@ -1,7 +1,7 @@
 //! Shared text and typed names.
 //!
 //! Names, label values and reasons repeat thousands of times in one cluster, and every object that is changed is
-//! copied. [`Text`] makes such a copy a counter increment. The typed names keep a node's name from being taken for
+//! copied. [`Text`] makes such a copy a counter increment. The typed names keep a node's name from being used as
 //! a pod's: they differ in type, not in representation.
 
 use std::fmt;

@@ -10,7 +10,7 @@ use crate::go::{self, Quoted};
 
 /// A version number: `1.36`, `v1.36.2-eks-1a2b3c4`.
 ///
-/// There is no `Eq` or `Ord`: versions compare as upstream compares them, and that is no order over all of them. A
+/// There is no `Eq` or `Ord`: versions compare as upstream compares them, and that is not a total order. A
 /// generic version is equal to a semantic one of the same numbers whatever its pre-release, and so two that are equal
 /// to a third need not be equal to each other.
 #[derive(Clone, Debug)]
@@ -207,7 +207,7 @@ impl Version {
     /// Against a text, which is read in this version's own syntax (upstream's `Compare`).
     ///
     /// # Errors
-    /// If the text is no version in that syntax.
+    /// If the text is not a version in that syntax.
     pub fn compare_text(&self, other: &str) -> Result<Ordering, VersionError> {
         let reading = match self.syntax {
             Syntax::Generic => Reading::Generic,

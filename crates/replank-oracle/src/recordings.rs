@@ -60,7 +60,7 @@ impl Kind {
             "hpa" => Self::Hpa,
             "validation" => Self::Validation,
             other => bail!(
-                "\"{other}\" is no kind of recording (quantity, labelselector, version, intstr, hpa, validation, \
+                "\"{other}\" is not a kind of recording (quantity, labelselector, version, intstr, hpa, validation, \
                  or any group in a folder named scheduler)"
             ),
         })
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(kind("a/scheduler/b/hpa.y.jsonl").unwrap(), Kind::Scheduler("hpa".to_owned()));
         assert_eq!(kind("a/scheduler.x.jsonl").unwrap_err().to_string().lines().count(), 1);
         let error = kind("a/quantities.public.jsonl").unwrap_err().to_string();
-        assert!(error.contains("\"quantities\" is no kind of recording"), "{error}");
+        assert!(error.contains("\"quantities\" is not a kind of recording"), "{error}");
     }
 
     #[test]

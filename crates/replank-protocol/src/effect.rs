@@ -1,4 +1,4 @@
-//! Effects: what a command does, by whom it is answered for. docs/effects.md has a row for each: the real call, what it is conditional on, what
+//! Effects: what a command does, by the API that answers it. docs/effects.md has a row for each: the real call, what it is conditional on, what
 //! a repeat does, and what is read back when the answer was lost.
 
 use std::sync::Arc;
@@ -306,7 +306,7 @@ pub enum Replacement {
 /// What a command takes for itself while it is under way, so that other decisions must count it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// It begins the drain of a node at a moment: the node is no capacity from then on.
+    /// It begins the drain of a node at a moment: from then on the node is not capacity.
     Drain(NodeTarget, Time),
     /// It ends a pod: its budget is charged.
     Eviction(PodTarget),
@@ -410,7 +410,7 @@ impl GroupEffect {
     /// The group whose Auto Scaling group it changes. It is never sent where EKS owns that ([`replank_model::object::cloud::GroupKind::EksManaged`]).
     ///
     /// Tags of a managed node group are written on the node group itself (EKS TagResource), and actions of hooks that are not EKS' own are
-    /// whoever's hook it is.
+    /// regardless of whose hook it is.
     #[must_use]
     pub fn changes_auto_scaling_group(&self) -> Option<&GroupName> {
         match self {

@@ -248,7 +248,7 @@ impl fmt::Display for Keeper {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ScaleDown {
-    /// Whoever hands over: Argo leaves it alone.
+    /// The caller scales it: Argo leaves it alone.
     #[default]
     Never,
     /// Argo, when the Rollout is healthy.

@@ -1,7 +1,7 @@
 //! What the operator asks of a run: an input of core beside observations and outcomes.
 //!
 //! An intent is a state, not an event: it holds until another is given. A process that is started anew has none of its own and
-//! runs; whoever starts it gives the intent again. Giving one that already holds changes nothing.
+//! runs; its caller gives the intent again. Giving one that already holds changes nothing.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -35,7 +35,7 @@ pub const ROLE: &str = "replank.dev/role";
 pub const SINCE: &str = "replank.dev/since";
 /// Annotation on a node: when its drain begins.
 pub const DRAIN_FROM: &str = "replank.dev/drain-from";
-/// Annotation on a node that is no capacity, though it is Ready and its drain was not begun: pods were moved off it while it was interrupted, and it has been
+/// Annotation on a node that is not capacity, although it is Ready and its drain has not begun: pods were moved off it while it was interrupted, and it has been
 /// cordoned ever since.
 pub const DEPLETED: &str = "replank.dev/depleted";
 /// Annotation on a node that is interrupted: by what. The taint of this key says it too.
@@ -181,7 +181,7 @@ pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
     node
 }
 
-/// Whether a node is no capacity because pods were moved off it while it was interrupted, and none can have come since.
+/// Whether a node is not capacity because pods were moved off it while it was interrupted, and none can have arrived since.
 #[must_use]
 pub fn is_depleted(node: &Node) -> bool {
     let has_been = || node.meta.annotations.contains_key(DEPLETED);

@@ -24,7 +24,7 @@ pub struct Outcome {
 pub enum Answer {
     /// The effect is there.
     Done,
-    /// There is no effect, and it is known why.
+    /// It had no effect, for a known reason.
     Refused(Refusal),
     /// It was sent, no answer came, and reading back did not tell: the effect may be there, or may still come. It is never repeated blindly.
     Unknown {

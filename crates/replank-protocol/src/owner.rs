@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 pub enum Owner {
     /// A run of a plan.
     Run,
-    /// Whoever handles interruptions.
+    /// The interruption handler.
     Interruptions,
-    /// Whoever keeps the number of nodes to what is needed.
+    /// The autoscaler.
     Autoscaler,
     /// A migration of an object.
     Migration,

@@ -3,7 +3,7 @@
 //! A roll replaces the nodes of Auto Scaling groups: it raises the group, and ends instances by their ids. Other nodes have
 //! a provisioner that replaces what it made by rules of its own, and would work against a roll: Karpenter disrupts its nodes when
 //! they drift from their pool, EKS Auto Mode replaces every node within 21 days, a Fargate node lives as long as the one pod
-//! it was made for. Such nodes are recognised and left to whoever made them.
+//! it was made for. Such nodes are recognised and left to their provisioner.
 //!
 //! Cluster Autoscaler makes no nodes of its own: it changes what groups want, and its groups' nodes are replaced like others.
 
@@ -64,7 +64,7 @@ impl Provisioner {
         }
     }
 
-    /// Whether the nodes are replaced by whoever made them, so that a roll leaves them alone.
+    /// Whether their provisioner replaces the nodes, so that a roll leaves them alone.
     #[must_use]
     pub fn keeps_its_nodes(&self) -> bool {
         match self {

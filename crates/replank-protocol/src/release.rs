@@ -5,7 +5,7 @@ use std::fmt;
 use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// Why a case is let go of.
+/// Why a case is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Release {

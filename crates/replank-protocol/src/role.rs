@@ -50,7 +50,7 @@ pub enum NodeRole {
 }
 
 impl NodeRole {
-    /// Whether pods may have been moved off a node of this role for the sake of what takes it away: should it stay, it is no capacity.
+    /// Whether pods may have been moved off a node of this role because of its interruption: if it stays, it is not capacity.
     #[must_use]
     pub fn depletes(self) -> bool {
         match self {

@@ -11,7 +11,7 @@ pub const VERSION: u32 = 1;
 /// Something of the contract as it is written down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Versioned<T> {
-    /// [`VERSION`] of whoever wrote it.
+    /// [`VERSION`] of the writer.
     pub version: u32,
     /// What was written.
     pub body: T,

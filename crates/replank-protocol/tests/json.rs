@@ -1,4 +1,4 @@
-//! The JSON form of the contract, held still by `json.golden`. A member that changes its name or place breaks whoever reads what another version wrote:
+//! The JSON form of the contract, held still by `json.golden`. A member that changes its name or place breaks readers of another version:
 //! then [`replank_protocol::versioned::VERSION`] goes up. `UPDATE_GOLDEN=1` renews the file.
 
 #![expect(clippy::disallowed_methods, reason = "the crate is pure, this test reads its golden file")]

@@ -40,7 +40,7 @@ pub(crate) fn complete(view: &mut View) -> Vec<Assumption> {
 }
 
 /// Lets the disruption controller count what no controller has counted: budgets from a repository, or just written by hand, have
-/// no status, and would be taken for budgets that allow nothing and cover nobody.
+/// no status, and would look like budgets that allow nothing and cover no pods.
 pub fn count_budgets(view: &mut View, now: Time) {
     let uncounted = |view: &View| -> Vec<Key> {
         let budgets = view.pod_disruption_budgets.sorted().into_iter();
@@ -66,7 +66,7 @@ pub fn count_budgets(view: &mut View, now: Time) {
 }
 
 /// Has the EndpointSlices made of Services that have none, as the cluster's own controller would have: a dump may leave them out, and clusters
-/// before 1.17 have Endpoints only. Without them a Service would be taken for one that serves nobody.
+/// before 1.17 have Endpoints only. Without them a Service would look like one without endpoints.
 pub(crate) fn supply_endpoint_slices(
     view: &mut View,
     services: &BTreeSet<Key>,

@@ -1,4 +1,4 @@
-//! Rehearsals: a plan run on the simulated copy of a cluster, and what came of it.
+//! Rehearsals: a plan run on the simulated copy of a cluster, and the outcome.
 //!
 //! The simulated cluster is `replank-sim`'s and knows nothing of reports; what is counted, found and judged of it is here.
 //!

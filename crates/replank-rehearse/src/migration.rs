@@ -24,7 +24,7 @@ use replank_sim::Assumption;
 use replank_sim::Sent;
 use replank_sim::{Observer, Settings, World};
 
-/// What came of it.
+/// The outcome.
 #[derive(Clone, Debug)]
 pub struct MigrationResult {
     /// How it ended; `None` where its time was up.

@@ -126,7 +126,7 @@ impl Replay {
         })
     }
 
-    /// The world, for whoever wants to know more.
+    /// The world, for further questions.
     #[must_use]
     pub fn world(&self) -> &World {
         &self.world

@@ -298,7 +298,7 @@ impl Log {
             Touched::Itself => self.latest_of_itself[node.at()] = at,
         }
         self.changed.push(node);
-        // Whoever is further behind than twice the number of nodes is better off starting afresh.
+        // A reader that is further behind than twice the number of nodes starts over: that is cheaper.
         let keep = 2 * self.latest.len().max(512);
         if self.changed.len() > 2 * keep {
             let gone = self.changed.len() - keep;

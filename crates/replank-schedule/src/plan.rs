@@ -93,7 +93,7 @@ pub(super) struct Counted {
     pub(super) sum: SumId,
 }
 
-/// What decides about constraints by default, and what came of it.
+/// What decides about default constraints, and the result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Siblings {
     pub(super) services: TextMap,

@@ -123,7 +123,7 @@ pub(super) struct Preference {
 impl Preference {
     /// # Errors
     /// What is wrong with the terms, as the scheduler words it. The API server lets some of it through (`Gt` with a
-    /// value that is no label value), and the pod can then not be scored.
+    /// value that is not a label value), and the pod can then not be scored.
     pub(super) fn compile(preferred: &[PreferredSchedulingTerm]) -> Result<Self, Text> {
         let mut errors: Vec<String> = Vec::new();
         let mut terms = Vec::new();

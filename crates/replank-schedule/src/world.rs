@@ -377,7 +377,7 @@ impl World {
         self.volumes.suppose_no_longer(name);
     }
 
-    /// Lets go of specs and classes that nothing uses any more, once there are many.
+    /// Drops unused specs and classes once there are many.
     pub(super) fn tidy(&mut self) {
         if self.specs.len() + self.labels.len() > self.classes_max {
             self.compile_anew();

@@ -84,7 +84,7 @@ impl Cloud {
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
         match change {
             Change::Group { new: Some(group), .. } => {
-                // Whoever sets up hooks has a queue for them; EKS has its own.
+                // Groups with hooks have a queue for them; EKS has its own.
                 self.has_queue |= group.hooks.iter().any(|hook| !LifecycleHook::is_of_eks(&hook.name));
                 self.reconcile_soon(ctx, &group.name);
             }

@@ -1,4 +1,4 @@
-//! The simulated driver: shows core the world late, carries out its commands, tells it what came of them.
+//! The simulated driver: shows core the world late, carries out its commands and reports their outcomes.
 //!
 //! Core meets here what it will meet live. Each kind is one watch stream whose changes arrive in order after 0 to 2 s;
 //! streams do not wait for each other. Commands travel, take effect, and their outcomes travel back. Times are told in whole
@@ -81,7 +81,7 @@ pub(crate) struct Driver {
     pub(crate) end: Option<End>,
     /// When the run ended.
     pub(crate) ended: Option<Time>,
-    /// Until when whoever is in charge looks on after the run's end, if at all.
+    /// Until when the engine keeps deciding after the run's end, if at all.
     pub(crate) stays_until: Option<Time>,
     /// Commands before this one were another process's: their answers are lost.
     own_from: u32,

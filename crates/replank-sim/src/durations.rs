@@ -63,7 +63,7 @@ impl Durations {
     }
 }
 
-/// Whether the pod's containers end by themselves rather than being kept up: whoever runs batches (Jobs, Workflows,
+/// Whether the pod's containers end by themselves rather than being kept running: batch pods (Jobs, Workflows,
 /// TaskRuns, SparkApplications…) says so by a restart policy other than `Always`.
 #[must_use]
 pub fn ends_by_itself(pod: &Pod) -> bool {

@@ -1,7 +1,7 @@
 //! The simulated cluster: virtual time, an API server, controllers, a scheduler, kubelets and node groups.
 //!
 //! It is judged by one question: would the real cluster have done this? `World` runs events in the order in which they are
-//! due; every write goes through [`replank_apiserver::Api`], every change is shown to whoever watches, and all randomness comes from
+//! due; every write goes through [`replank_apiserver::Api`], every change is shown to all observers, and all randomness comes from
 //! one seed, entity by entity.
 //!
 //! Layers, each knows only those below it: `script` → `world` → `driver`, `kubelet`, `scheduling` → `cloud`, `controllers` →

@@ -1,4 +1,4 @@
-//! Load: what workloads are asked to do over time, whoever does it.
+//! Load: the demand on workloads over time, shared by their pods.
 
 use replank_model::object::autoscaling::{HorizontalPodAutoscaler, MetricSpec};
 use replank_model::object::meta::Key;
@@ -19,7 +19,7 @@ pub enum CurveError {
     #[error("a curve needs a point")]
     Empty,
     /// Points must follow each other in time.
-    #[error("{later} comes after {earlier}, and lies before it")]
+    #[error("{later} follows {earlier} but is earlier")]
     Order {
         /// The point before.
         earlier: Time,
@@ -27,7 +27,7 @@ pub enum CurveError {
         later: Time,
     },
     /// Load is a finite number, and not below zero.
-    #[error("{value} at {at} is no load: a number that is not below zero is expected")]
+    #[error("{value} at {at}: expected a number of at least 0")]
     Value {
         /// When.
         at: Time,

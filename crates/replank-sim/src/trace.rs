@@ -56,7 +56,7 @@ impl Trace {
                     self.number(u64::from(new.is_some()));
                 }
             }
-            // A queue is no part of the world.
+            // A queue is not part of the trace.
             Change::Message { .. } | Change::Unread(_) | Change::Stale => {}
         }
     }

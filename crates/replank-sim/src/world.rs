@@ -57,11 +57,11 @@ pub trait Observer {
     #[expect(unused_variables, reason = "most observers look at changes only")]
     fn told(&mut self, at: Time, instance: &Instance, told: Told, view: &View) {}
 
-    /// Whoever is in charge has decided.
+    /// The engine has decided.
     #[expect(unused_variables, reason = "most observers look at changes only")]
     fn decided(&mut self, at: Time, decision: &Decision) {}
 
-    /// Whoever is in charge is shown a change, late as they come; `view` is how things are.
+    /// The engine is shown a change, with its delay; `view` is the present state.
     #[expect(unused_variables, reason = "most observers look at changes only")]
     fn shown(&mut self, at: Time, delta: &Delta, view: &View) {}
 
@@ -192,14 +192,14 @@ impl World {
         self.driver = Some(Driver::connect(engine, self.api.view(), &mut self.agenda));
     }
 
-    /// Lets a network come between whoever is in charge and everything else, from now on. Nothing if nobody is.
+    /// Puts a network between the engine and everything else, from now on. Does nothing without an engine.
     pub fn disturb(&mut self, network: Network) {
         if let Some(driver) = &mut self.driver {
             driver.disturb(network);
         }
     }
 
-    /// What went wrong between whoever is in charge and everything else so far.
+    /// What has gone wrong on the network so far.
     #[must_use]
     pub fn mishaps(&self) -> Mishaps {
         self.driver.as_ref().map(Driver::mishaps).unwrap_or_default()
@@ -236,7 +236,7 @@ impl World {
         self.driver.as_ref().and_then(|driver| driver.ended)
     }
 
-    /// Lets whoever is in charge look on after the run's end, until a moment: what comes then, an interruption above all, is handled
+    /// Lets the engine keep deciding after the run's end, until a moment: what happens then, an interruption above all, is handled
     /// as before. Nothing if nobody is in charge.
     pub fn stay_until(&mut self, until: Time) {
         if let Some(driver) = &mut self.driver {
@@ -312,7 +312,7 @@ impl World {
         self.settle();
     }
 
-    /// Has the kubelet of a pod do something out of turn; nothing where there is no such pod on a node.
+    /// Makes the kubelet of a pod do something out of turn; does nothing if no such pod is on a node.
     pub fn act(&mut self, pod: &Key, act: PodAct) {
         let Some(ix) = self.api.view().pods.find(pod) else { return };
         let mut ctx =
@@ -438,14 +438,14 @@ impl World {
         self.cloud.messages_left()
     }
 
-    /// Tells whoever is in charge what is wanted of the run. Whether anybody is.
+    /// Passes an intent to the engine. Whether there is one.
     pub fn intend(&mut self, intent: Intent) -> bool {
         let Some(driver) = &mut self.driver else { return false };
         driver.intend(&mut self.agenda, intent);
         true
     }
 
-    /// Starts whoever is in charge anew, as another process that takes over: it is shown what there is, and answers to what it had
+    /// Restarts the engine, as another process that takes over: it is shown all objects, and answers to what it had
     /// sent before are lost. Whether anybody is in charge.
     pub fn start_anew(&mut self) -> bool {
         let Some(driver) = &mut self.driver else { return false };
@@ -499,7 +499,7 @@ impl World {
         }
     }
 
-    /// Shows whoever is in charge what the queue has delivered.
+    /// Shows the engine what the queue has delivered.
     fn hand_over(&mut self) {
         self.tell_what_was_said();
         for delta in self.cloud.take_deliveries() {

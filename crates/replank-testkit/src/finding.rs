@@ -11,7 +11,7 @@ pub struct Finding<F> {
     pub at: Time,
     /// What.
     pub fault: F,
-    /// Of whom, and how.
+    /// Which pods, and how.
     pub what: String,
 }
 

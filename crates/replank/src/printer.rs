@@ -45,7 +45,7 @@ impl Printer {
         self.look
     }
 
-    /// Writes data. That nobody reads it any more (`| head`) is no fault of ours.
+    /// Writes data. A reader that stops early (`| head`) is not an error.
     ///
     /// # Errors
     /// Where it cannot be written.

@@ -30,7 +30,7 @@ impl Meter {
     }
 
     fn with(template: &str) -> Self {
-        // indicatif draws nothing where standard error is no terminal.
+        // indicatif draws nothing if standard error is not a terminal.
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(REDRAWS));
         let style = ProgressStyle::with_template(template).expect("the template is one of two above");
         bar.set_style(style.progress_chars("━╸─"));

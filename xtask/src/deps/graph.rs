@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 
-/// Who depends on whom, without dev-dependencies. Versions of one crate are one.
+/// Dependencies between crates, without dev-dependencies. Versions of one crate are one.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     members: BTreeSet<String>,

@@ -15,7 +15,7 @@ pub(super) struct Rule {
     pub(super) dev: &'static [&'static str],
     /// Whether effects are allowed.
     pub(super) purity: Purity,
-    /// Why the list is no longer.
+    /// Why the list is as short as it is.
     pub(super) why: &'static str,
 }
 
@@ -112,7 +112,7 @@ pub(super) const RULES: &[Rule] = &[
         ours: &["replank-facts", "replank-model", "replank-protocol", "replank-schedule"],
         others: &["jiff", "rustc-hash", "serde", "serde_json", "smallvec", "thiserror"],
         below: PURE_BELOW,
-        // Its tests hand in preflight, as whoever runs it does.
+        // Its tests pass in preflight findings, as the binary does.
         dev: &["anyhow", "proptest", "replank-advice"],
         purity: Purity::Pure,
         why: "operation is a function of what it observed: it knows no advice and no driver",
@@ -175,7 +175,7 @@ pub(super) const RULES: &[Rule] = &[
         below: &[],
         dev: &[],
         purity: Purity::Effects,
-        why: "rehearse says what came of a simulated run; it reads no files",
+        why: "rehearse reports the outcome of a simulated run; it reads no files",
     },
     Rule {
         name: "replank-intake",

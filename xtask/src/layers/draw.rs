@@ -8,7 +8,7 @@ use super::tree::Crate;
 
 const WIDTH: usize = 120;
 
-/// One crate: a line of figures, its layers, and for each circle who uses what of whom.
+/// One crate: a line of figures, its layers, and the uses within each circle.
 pub(super) fn draw(name: &str, found: &Crate, layers: &Layers) -> String {
     let circles = layers.circles().count();
     let files = found.files.len();

@@ -85,7 +85,7 @@ fn compare(found: &[(&str, Vec<&str>)], known: &[Circle<'_>]) -> Vec<String> {
     for (name, ring) in known {
         if !found.iter().any(|(of, members)| of == name && members == ring) {
             let members = ring.join(", ");
-            told.push(format!("{name}: KNOWN_CIRCLES lists {members}, which is no circle"));
+            told.push(format!("{name}: KNOWN_CIRCLES lists {members}, which is not a circle"));
         }
     }
     told
@@ -144,7 +144,7 @@ mod tests {
     fn a_known_circle_passes_until_it_is_gone() {
         assert_eq!(told("use super::A;", &[("x", &["a", "a::b"])]), Vec::<String>::new());
         let gone = told("use super::C;", &[("x", &["a", "a::b"])]);
-        assert_eq!(gone, ["x: KNOWN_CIRCLES lists a, a::b, which is no circle"]);
+        assert_eq!(gone, ["x: KNOWN_CIRCLES lists a, a::b, which is not a circle"]);
     }
 
     #[test]

@@ -18,13 +18,13 @@ pub(super) struct Text {
     pub(super) within: Vec<(String, Text)>,
     /// Names of items.
     pub(super) defined: BTreeSet<String>,
-    /// What `use` brings in, by the name that it has here.
+    /// Imports, by their local names.
     pub(super) imports: BTreeMap<String, Path>,
     /// `use path::*`
     pub(super) globs: Vec<Path>,
     /// Paths of more than one name in the code.
     pub(super) paths: BTreeSet<Path>,
-    /// Names that stand alone in the code; what a glob may have brought in.
+    /// Names without a path, which a glob may have imported.
     pub(super) words: BTreeSet<String>,
 }
 

@@ -1,4 +1,4 @@
-//! A crate as its modules, and who uses what of whom, file by file.
+//! A crate as its modules, and what each file uses of the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,7 +60,7 @@ enum Target {
     Outside,
 }
 
-/// Longer chains of re-exports are taken for a circle of them.
+/// Longer chains of re-exports count as a circle.
 const CHAIN_MAX: u32 = 24;
 
 struct Tree {
@@ -138,7 +138,7 @@ impl Tree {
             "crate" => Target::Module(0),
             "self" => Target::Module(own),
             "super" => self.modules[own].parent.map_or(Target::Outside, Target::Module),
-            // The name of an import is no way to what it imports itself.
+            // The name of an import does not resolve to the import itself.
             _ if path.len() == 1 || self.modules[own].text.imports.get(first) != Some(path) => {
                 self.member(own, first, chain).unwrap_or(Target::Outside)
             }

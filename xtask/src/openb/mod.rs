@@ -93,7 +93,7 @@ fn write(
     let mut placement = Placement::default();
     for (index, row) in pods.iter().enumerate() {
         let pending = objects::pod(row, None);
-        let Object::Pod(pod) = Object::from_json(pending)? else { bail!("{} is no pod", row.name) };
+        let Object::Pod(pod) = Object::from_json(pending)? else { bail!("{} is not a pod", row.name) };
         let from = Instant::now();
         let outcome = scheduler.place(&view, &pod, draw(index));
         placement.took += from.elapsed();
@@ -106,7 +106,7 @@ fn write(
         }
         sink(&objects::replica_set(row, outcome.is_ok()))?;
         sink(&object)?;
-        let Object::Pod(pod) = Object::from_json(object)? else { bail!("{} is no pod", row.name) };
+        let Object::Pod(pod) = Object::from_json(object)? else { bail!("{} is not a pod", row.name) };
         let change = view.apply(Delta::Put(Object::Pod(Arc::clone(&pod))));
         let from = Instant::now();
         scheduler.observe(&view, &change);

@@ -15,7 +15,7 @@ use replank_facts::why::Shown;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "change", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Change {
-    /// The pod bears a taint.
+    /// The pod tolerates a taint.
     Tolerate(Taint),
     /// An entry of the node selector asks for another value.
     Select {
@@ -207,7 +207,7 @@ fn as_texts<S: Serializer>(keys: &[Key], serializer: S) -> Result<S::Ok, S::Erro
     serializer.collect_seq(keys.iter().map(ToString::to_string))
 }
 
-/// How much a change touches, the least first: by how much it takes to undo it and whom else it concerns.
+/// How much a change touches, the least first: by the effort to undo it and by how many others it affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Weight(pub u32, pub u64);
 

@@ -101,7 +101,7 @@ fn tidy(spec: &mut PodSpec) {
     }
 }
 
-/// The toleration that bears a taint and nothing else.
+/// The toleration that matches a taint and nothing else.
 fn toleration(taint: &replank_model::object::affinity::Taint) -> Toleration {
     let is_valued = !taint.value.is_empty();
     Toleration {

@@ -21,7 +21,7 @@ mod tests;
 
 pub use change::{Change, Weight};
 pub use per_node::{DaemonRow, Wanted};
-pub use query::{Answer, Copies, Misfit, Outcome, PlacementQuery, Row, is_workload};
+pub use query::{Answer, Copies, Outcome, PlacementQuery, Row, UnschedulablePod, is_workload};
 pub use queue::{Fate, Queued};
 pub use remedy::Remedy;
 pub use what_if::{NoPick, Pick, WhatIf, WhatIfError};

@@ -25,7 +25,7 @@ impl Remedy {
         let yaml = patch.iter().map(|(key, value)| {
             let remark = match *key {
                 "containers" | "initContainers" => "   # kubectl patch merges containers by name",
-                _ if has_null(value) => "   # null takes it out: kubectl patch does so",
+                _ if has_null(value) => "   # null removes it in kubectl patch",
                 _ => "",
             };
             format!("{key}: {}{remark}", flow(value))
@@ -173,16 +173,16 @@ fn lines(change: &Change) -> Vec<String> {
         | Change::Skew { .. }
         | Change::SpreadAnyway { .. }
         | Change::Prioritize { .. } => Vec::new(),
-        Change::ReleasePort { port, .. } => one(format!("# take hostPort: {port} out of ports")),
+        Change::ReleasePort { port, .. } => one(format!("# remove hostPort: {port} from ports")),
         Change::MakeClaim { claim, class } => {
             let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
                 "metadata": {"name": claim.name, "namespace": claim.namespace},
                 "spec": {"storageClassName": class, "accessModes": ["ReadWriteOnce"],
                     "resources": {"requests": {"storage": "10Gi"}}}});
-            one(format!("kubectl apply -f - <<< '{claim}'   # with the size that it takes"))
+            one(format!("kubectl apply -f - <<< '{claim}'   # with the size it needs"))
         }
         Change::Reclass { claim, to, .. } => one(format!(
-            "storageClassName: {to}   # of the claim; one that is there goes first: kubectl -n {} delete pvc {}",
+            "storageClassName: {to}   # of the claim; delete the existing one first: kubectl -n {} delete pvc {}",
             claim.namespace, claim.name
         )),
         Change::RenewClaim { claim, .. } => {

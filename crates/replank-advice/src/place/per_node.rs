@@ -13,7 +13,7 @@ use replank_facts::pod_factory::PodFactory;
 use replank_schedule::predicate::{spec_matches, untolerated_taint};
 use replank_schedule::{Detail, Verdict};
 
-/// One node, and what comes of the pod that the DaemonSet would make for it.
+/// One node, and the outcome for the pod that the DaemonSet would create for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DaemonRow {
     /// The node's answer.

@@ -82,14 +82,14 @@ pub enum Outcome {
         feasible: usize,
     },
     /// It fits nowhere.
-    DoesNotFit(Misfit),
+    DoesNotFit(UnschedulablePod),
     /// The scheduler fails although nodes fit.
     Error(CycleError),
 }
 
 /// A pod that fits nowhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misfit {
+pub struct UnschedulablePod {
     /// The scheduler's words, those of preemption among them.
     pub message: String,
     /// The node on which preemption would make room, and the pods that would go.
@@ -104,7 +104,7 @@ pub struct Copies {
     /// Where they go, one after the other.
     pub placed: Vec<(Key, NodeName)>,
     /// The first that does not fit, and why.
-    pub stopped: Option<(Arc<Pod>, Misfit)>,
+    pub stopped: Option<(Arc<Pod>, UnschedulablePod)>,
 }
 
 impl Copies {
@@ -235,7 +235,7 @@ impl PlacementQuery {
         let feasible = explanation.feasible();
         let outcome = match (feasible, &explanation.error) {
             (_, Some(error)) => Outcome::Error(error.clone()),
-            (0, None) => Outcome::DoesNotFit(self.misfit(pod, &explanation)),
+            (0, None) => Outcome::DoesNotFit(self.unschedulable(pod, &explanation)),
             (feasible, None) if is_gated(pod) => Outcome::Gated { gates: gates(pod), feasible },
             (feasible, None) => Outcome::Fits(feasible),
         };
@@ -244,16 +244,16 @@ impl PlacementQuery {
         Answer { pod: pod.clone(), rows, best, outcome }
     }
 
-    fn misfit(&mut self, pod: &Arc<Pod>, explanation: &Explanation) -> Misfit {
+    fn unschedulable(&mut self, pod: &Arc<Pod>, explanation: &Explanation) -> UnschedulablePod {
         let message = explanation.message().unwrap_or_default();
-        self.misfit_of(pod, &message)
+        self.unschedulable_of(pod, &message)
     }
 
     /// As the scheduler's event words it: why no node fits, then how preemption came out.
-    pub(super) fn misfit_of(&mut self, pod: &Arc<Pod>, message: &str) -> Misfit {
+    pub(super) fn unschedulable_of(&mut self, pod: &Arc<Pod>, message: &str) -> UnschedulablePod {
         let preemption = self.scheduler.preempt(&self.view, pod, DRAW);
         let message = format!("{message} {}", preemption.message);
-        Misfit { message: message.trim_end().to_owned(), preemption: preemption.nominated }
+        UnschedulablePod { message: message.trim_end().to_owned(), preemption: preemption.nominated }
     }
 
     pub(super) fn row(&self, node: NodeName, verdict: Verdict) -> Row {
@@ -304,8 +304,8 @@ impl PlacementQuery {
                 }
                 Err(error) => {
                     self.stopped = Some((pod.meta.key(), std::mem::take(&mut settled)));
-                    let misfit = self.misfit_of(&pod, &error.to_string());
-                    copies.stopped = Some((pod, misfit));
+                    let unschedulable = self.unschedulable_of(&pod, &error.to_string());
+                    copies.stopped = Some((pod, unschedulable));
                     break;
                 }
             }

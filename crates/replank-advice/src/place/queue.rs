@@ -6,7 +6,7 @@ use std::sync::Arc;
 use replank_model::object::pod::Pod;
 use replank_model::text::{NodeName, Text};
 
-use super::query::{Misfit, PlacementQuery, gates, is_gated};
+use super::query::{PlacementQuery, UnschedulablePod, gates, is_gated};
 use replank_facts::drain::is_daemon;
 use replank_facts::pod_factory::anew;
 use replank_facts::workload::{Workload, workload_of};
@@ -20,11 +20,11 @@ pub struct Queued {
     pub workload: Option<Workload>,
     /// The node it was on, if that is taken to be gone.
     pub from: Option<NodeName>,
-    /// What comes of it.
+    /// The outcome.
     pub fate: Fate,
 }
 
-/// What comes of a pod that waits.
+/// The outcome for a pending pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It goes to a node.
@@ -32,7 +32,7 @@ pub enum Fate {
     /// It waits for gates to be lifted.
     Gated(Vec<Text>),
     /// It fits nowhere.
-    DoesNotFit(Misfit),
+    DoesNotFit(UnschedulablePod),
     /// Its node is gone, and nobody makes it again.
     Lost,
 }
@@ -82,7 +82,7 @@ impl PlacementQuery {
         } else {
             match self.settle(&pod) {
                 Ok(node) => Fate::Placed(node),
-                Err(error) => Fate::DoesNotFit(self.misfit_of(&pod, &error.to_string())),
+                Err(error) => Fate::DoesNotFit(self.unschedulable_of(&pod, &error.to_string())),
             }
         };
         Queued { pod, workload, from, fate }

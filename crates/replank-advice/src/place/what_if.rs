@@ -85,7 +85,7 @@ pub enum WhatIfError {
         value: Text,
     },
     /// There is no such group.
-    #[error("there is no node group \"{name}\"")]
+    #[error("node group \"{name}\" not found")]
     NoSuchGroup {
         /// The name.
         name: GroupName,

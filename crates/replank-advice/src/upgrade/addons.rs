@@ -121,7 +121,7 @@ pub struct Addon {
 pub enum Kept {
     /// EKS, as a managed add-on.
     ByEks,
-    /// Whoever applied its manifests; or nobody has said.
+    /// Applied from manifests; or unknown.
     BySomebody,
 }
 

@@ -214,7 +214,7 @@ pub enum Goes {
         /// The version to take, where that is known.
         least: Option<Number>,
     },
-    /// It asks for what is no longer served, and stops.
+    /// It requests an API version that is no longer served, and stops working.
     Stops {
         /// The version to take.
         least: Number,

@@ -94,8 +94,8 @@ pub struct Insight {
 pub enum FactsError {
     /// None of the answers that are known.
     #[error(
-        "expected the JSON of `aws eks describe-cluster`, describe-nodegroup, describe-addon, list-addons, describe-addon-versions, \
-         list-insights, describe-update or `aws ec2 describe-subnets`, or a list of such answers"
+        "expected the JSON output of `aws eks describe-cluster`, describe-nodegroup, describe-addon, list-addons, describe-addon-versions, \
+         list-insights, describe-update or `aws ec2 describe-subnets`, or a list of such outputs"
     )]
     Unknown,
     /// Something is missing.
@@ -340,7 +340,7 @@ mod tests {
         let wrong = |value: Value| Facts::default().read(&value).unwrap_err().to_string();
         assert!(
             wrong(json!({"clusters": ["prod"]}))
-                .starts_with("expected the JSON of `aws eks describe-cluster`")
+                .starts_with("expected the JSON output of `aws eks describe-cluster`")
         );
         assert_eq!(
             wrong(json!({"cluster": {"name": "prod"}})),

@@ -16,7 +16,7 @@
 //! | [`plan`] | all of it, in order, with findings and what clears them |
 //!
 //! No step may begin while a blocking finding stands before it, nor outside the skew policy: [`plan::UpgradePlan::may_start`] is asked
-//! by whoever carries it out.
+//! by the person who carries it out.
 
 pub mod addon_version;
 pub mod addons;

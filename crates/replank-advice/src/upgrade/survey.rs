@@ -91,7 +91,7 @@ pub struct Survey {
     pub unread: Vec<Text>,
 }
 
-/// Nothing tells the version of the control plane: there is no node, and nobody has said it.
+/// Nothing tells the version of the control plane: there is no node, and it was not passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the version of the control plane is unknown")]
 pub struct NoControlPlane;

@@ -45,7 +45,7 @@ impl Api {
     /// Creates an object in a collection.
     ///
     /// # Errors
-    /// As a server refuses: 400 for what is no object of the kind, 404 without the namespace, 403, 409, 422.
+    /// As a server refuses: 400 for what is not an object of the kind, 404 without the namespace, 403, 409, 422.
     pub fn create_json(
         &mut self,
         address: &Address,

@@ -1,4 +1,4 @@
-//! What the API server does to every new object, whoever makes it: the admission plugins that are on by default and that
+//! What the API server does to every new object, whoever creates it: the admission plugins that are on by default and that
 //! a simulation would miss (kube-apiserver 1.36, `plugin/pkg/admission`).
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::store::Api;
 pub(crate) use super::admitted::Admitted;
 use super::admitted::Completed;
 
-/// Taints that every pod bears for a while, and for how many seconds (plugin DefaultTolerationSeconds, flags
+/// Taints that every pod tolerates for a while, and for how many seconds (plugin DefaultTolerationSeconds, flags
 /// `--default-not-ready-toleration-seconds` and `--default-unreachable-toleration-seconds`).
 const BORNE: [(&str, i64); 2] =
     [("node.kubernetes.io/not-ready", 300), ("node.kubernetes.io/unreachable", 300)];
@@ -85,7 +85,7 @@ impl Api {
     fn complete(&self, pod: &Pod) -> Result<Completed, ApiError> {
         let (mut spec, node) = defaulted(pod);
         for (key, seconds) in BORNE {
-            if !spec.tolerations.iter().any(|toleration| bears(toleration, key)) {
+            if !spec.tolerations.iter().any(|toleration| tolerates(toleration, key)) {
                 spec.tolerations.push(Toleration {
                     key: Text::from(key),
                     operator: Some(TolerationOperator::Exists),
@@ -177,7 +177,7 @@ impl Api {
 }
 
 /// The spec with what a pod gets beyond its template: requests from limits, ports of the host's network.
-/// A node that the template names is no part of it.
+/// A node that the template names is not part of it.
 fn defaulted(pod: &Pod) -> (PodSpec, Option<NodeName>) {
     let bare = Pod { spec: pod.spec.clone(), pin: pod.pin.clone(), ..Pod::default() };
     let bare = Pod { meta: Meta { name: "-".into(), ..Meta::default() }, ..bare };
@@ -198,8 +198,8 @@ fn take(pod: &mut Arc<Pod>, Completed { spec, node }: Completed) {
     pod.node = pod.node.take().or(node);
 }
 
-/// Whether a toleration already says how the pod bears the taint of a key.
-fn bears(toleration: &Toleration, key: &str) -> bool {
+/// Whether a toleration already covers the taint of a key.
+fn tolerates(toleration: &Toleration, key: &str) -> bool {
     (toleration.key.is_empty() || &*toleration.key == key)
         && matches!(toleration.effect, None | Some(TaintEffect::NoExecute))
 }

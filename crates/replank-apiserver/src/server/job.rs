@@ -1,4 +1,4 @@
-//! What a new Job gets from the server, whoever makes it (`pkg/apis/batch/v1/defaults.go`, batch/job strategy).
+//! What a new Job gets from the server, whoever creates it (`pkg/apis/batch/v1/defaults.go`, batch/job strategy).
 
 use std::sync::Arc;
 

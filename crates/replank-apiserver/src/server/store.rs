@@ -173,7 +173,7 @@ impl Api {
         )
     }
 
-    /// Stores a new state of an object. A state equal to the stored one is no write.
+    /// Stores a new state of an object. A state equal to the stored one is not written.
     ///
     /// # Errors
     /// `NotFound`, or `Conflict` if the object is another incarnation, or has changed since the version that the new state

@@ -37,7 +37,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Messages by which something was called off, while a node still bears a mark: nothing else would say that it may go.
+    /// Messages that cancelled an event, while a node still carries a mark: nothing else says that the mark can be removed.
     pub(super) fn calls_off(&self) -> Vec<MessageId> {
         let is_marked = |instance: &&InstanceId| {
             self.node_of.get(*instance).is_some_and(|node| self.marked.contains(node))

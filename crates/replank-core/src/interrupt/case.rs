@@ -44,7 +44,7 @@ pub(super) struct Case {
     pub(super) instance: InstanceId,
     pub(super) known: Option<Arc<Instance>>,
     pub(super) node: Option<Arc<Node>>,
-    pub(super) load: NodePods,
+    pub(super) node_pods: NodePods,
     causes: BTreeMap<Cause, Told>,
     /// Lifecycle actions of ours that wait, by hook.
     pub(super) actions: BTreeMap<Text, Action>,
@@ -262,7 +262,7 @@ impl Case {
         if draft.causes.is_empty() {
             return None;
         }
-        let load =
+        let node_pods =
             node.as_ref().map(|node| NodePods::of(view, &options.plan, &node.name())).unwrap_or_default();
         let certain = draft.causes.values().filter_map(|told| told.until).min();
         let Draft { causes, actions, messages, sent: _ } = draft;
@@ -270,7 +270,7 @@ impl Case {
             instance,
             known,
             node,
-            load,
+            node_pods,
             causes,
             actions,
             messages,
@@ -292,7 +292,7 @@ impl Case {
             return Some(since + timeout);
         }
         let ceiling = since + hook.map_or(HOOK_TIMEOUT, LifecycleHook::ceiling);
-        let batch = self.load.batch.iter().map(|batch| {
+        let batch = self.node_pods.batch.iter().map(|batch| {
             let pod = &batch.bound.pod;
             let grace = Span::from_secs(pod.grace_seconds());
             since + wait_of(pod, options.plan.batch.wait) + grace + MARGIN
@@ -300,7 +300,7 @@ impl Case {
         batch.chain([since + options.patience.max(timeout)]).max().map(|wanted| wanted.min(ceiling))
     }
 
-    /// The hook of ours that lets go first.
+    /// Our hook that times out first.
     pub(super) fn hook<'v>(&self, options: &Options, view: &'v View) -> Option<&'v LifecycleHook> {
         let group = &self.known.as_ref()?.group;
         let hooks = hooks_at(view, options, group, Transition::Terminating);
@@ -345,8 +345,11 @@ impl Case {
 
     /// Pods that are still to go.
     pub(super) fn pods_left(&self) -> u32 {
-        let load = &self.load;
-        let count = load.movers.len() + load.batch.len() + load.unrecorded.len() + load.leaving.len();
+        let node_pods = &self.node_pods;
+        let count = node_pods.movers.len()
+            + node_pods.batch.len()
+            + node_pods.unrecorded.len()
+            + node_pods.leaving.len();
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
@@ -367,7 +370,7 @@ impl Case {
         })
     }
 
-    /// Its node, if that bears our mark.
+    /// Its node, if it carries our mark.
     pub(super) fn marked_node(&self) -> Option<&Node> {
         let node = self.node.as_deref()?;
         mark::of(node).is_some_and(|found| found.mark.owner == Owner::Interruptions).then_some(node)
@@ -434,7 +437,7 @@ impl Case {
         ctx.send(Subject::Node(node.name()), "cordon", key, effect);
     }
 
-    /// What its node is, as far as is known: what was written of the beginning of its drain stays, whoever began it.
+    /// What its node is, as far as is known: the recorded start of its drain stays, whichever module began it.
     fn role(&self, node: &Node, now: Time) -> NodeRole {
         NodeRole::Interrupted { by: self.by(), until: self.certain, from: begun_at(node, now) }
     }
@@ -479,7 +482,7 @@ impl Case {
     }
 }
 
-/// When pods began to be moved off a node, as its mark says, whoever laid that.
+/// When the drain of a node began, as its mark says, whichever module wrote it.
 fn begun_at(node: &Node, now: Time) -> Option<Time> {
     match mark::of(node)?.mark.role {
         NodeRole::Draining { from } => Some(from).filter(|from| *from <= now),

@@ -63,10 +63,10 @@ fn is_closed(ctx: &Context<'_>, case: &Case) -> bool {
 
 /// The pods of a case that are to go now: all that are no batch pods, and those of these that were waited for long enough.
 fn due<'c>(ctx: &mut Context<'_>, case: &'c Case) -> Vec<&'c Bound> {
-    let mut due: Vec<&Bound> = case.load.movers.iter().collect();
+    let mut due: Vec<&Bound> = case.node_pods.movers.iter().collect();
     // Without a hook nobody keeps the instance: its batch pods have until the end, but not for ever where none is known.
     let since = case.held_since().or_else(|| case.marked_since()).unwrap_or(ctx.now);
-    for batch in &case.load.batch {
+    for batch in &case.node_pods.batch {
         let pod = &batch.bound.pod;
         let wait = since + wait_of(pod, ctx.options.plan.batch.wait);
         let deadline = last_moment(case, pod).map_or(wait, |last| last.min(wait));
@@ -94,7 +94,7 @@ struct Works<'r> {
 }
 
 impl<'r> Works<'r> {
-    /// With everything charged that is under way, whoever asked for it.
+    /// With everything charged that is under way, whichever module requested it.
     fn new(ctx: &Context<'_>, mut ledger: Ledger<'r>, mut search: Search<'r>, cases: &[Case]) -> Self {
         let view = ctx.view;
         for target in ctx.sent.evictions(ctx.now, None) {
@@ -109,7 +109,7 @@ impl<'r> Works<'r> {
         for pod in about_to_be_placed(view) {
             let _found = search.find(pod);
         }
-        let leaving = cases.iter().flat_map(|case| &case.load.leaving);
+        let leaving = cases.iter().flat_map(|case| &case.node_pods.leaving);
         for (pod, count) in missing_replicas(view, leaving) {
             let mut numbers = 0..count;
             let _last = numbers.find(|number| !search.find_for_another(&pod, *number));

@@ -12,7 +12,7 @@ use replank_protocol::cause::Cause;
 use replank_protocol::command::{CommandKey, Effect, Expected, GroupEffect, Replacement};
 use replank_protocol::waiting::{InterruptionWait, Subject, WaitingOn};
 
-/// How long the volumes of an empty node are waited for: a volume that lets go does so within seconds, one whose driver hangs never
+/// How long a case waits for the volumes of an empty node: a volume detaches within seconds; one whose driver hangs never
 /// does.
 const DETACH_MAX: Span = Span::from_minutes(5);
 

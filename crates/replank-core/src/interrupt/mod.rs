@@ -24,7 +24,7 @@
 //!    group launches another.
 //! 6. Only when the instance is seen to go are the messages deleted.
 //!
-//! What is not sure to come is not waited for without an end: a case whose instance runs on is let go of ([`Release`]), and is told with its reason.
+//! A case does not wait forever for an event that may not happen: if its instance keeps running it is released ([`Release`]), with its reason.
 //!
 //! # Messages
 //!
@@ -152,7 +152,7 @@ impl Interrupt {
         ctx.finish()
     }
 
-    /// Takes the marks off nodes that are let go of, and that the run does not take over with its own: between two cordons pods would come.
+    /// Removes the marks of released nodes that the run does not take over with its own: between two cordons, pods would be scheduled.
     pub(crate) fn lift(&mut self, view: &View, now: Time, account: &mut Account) -> Decision {
         let mut ctx = Context::new(now, view, &self.options, &mut account.sent);
         for name in account.released.difference(&account.marked) {
@@ -212,7 +212,7 @@ impl Cache {
         }
     }
 
-    /// Nodes that bear a mark of ours and that nothing takes away any more, or that are let go of.
+    /// Nodes that carry our mark and are no longer interrupted, or are released.
     fn released(
         &self,
         view: &View,
@@ -256,7 +256,7 @@ impl Cache {
     }
 }
 
-/// The cases that go on, and those that are let go of, and why; looks again when the next one is.
+/// The open cases, and the released ones with their reasons; wakes up when the next one is due.
 fn apart(ctx: &mut Context<'_>, all: Vec<Case>) -> (Vec<Case>, Vec<(Case, Release)>) {
     let (mut cases, mut over) = (Vec::new(), Vec::new());
     for case in all {

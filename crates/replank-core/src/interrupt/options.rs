@@ -9,7 +9,7 @@ use replank_model::text::{GroupName, RunId, Text};
 use replank_model::time::Span;
 use replank_model::view::View;
 
-/// How long a message about an instance that is not known, or is no node, is kept: several times what it takes a node to register.
+/// How long a message about an unknown instance, or one without a node, is kept: several times the time a node takes to register.
 pub const KEEP: Span = Span::from_minutes(5);
 
 /// How interruptions are handled.

@@ -1,4 +1,4 @@
-//! Cases that are let go of though their instances run on: every case comes to an end.
+//! Cases that are released although their instances keep running: every case ends.
 //!
 //! What a group holds ends by its hook, what is taken away at a moment that is known ends then. Two kinds of cases end here:
 //!
@@ -24,7 +24,7 @@ use replank_protocol::waiting::{InterruptionEnd, Subject, WaitingOn};
 /// How long a recommendation is heeded at most: as long as its message can be kept from others.
 const HEEDED_MAX: Span = Message::HIDDEN_MAX;
 
-/// Why a case is let go of at a moment, if it is; or when it will be, where that is known.
+/// Why a case is released at a moment, if it is; or when it will be, if known.
 pub(super) fn standing(case: &Case, options: &Options, now: Time) -> Result<Release, Option<Time>> {
     // Its group ends it; or it is on its way down.
     if case.held_since().is_some() || case.by() == Cause::Down || !case.runs_on() {
@@ -47,7 +47,7 @@ fn heeded_until(case: &Case, options: &Options, since: Time) -> Time {
     if case.by() == Cause::Scheduled {
         return most;
     }
-    // What was let go of, or comes too late, is not begun.
+    // A case that was released, or that is too late, is not begun.
     if case.marked_node().is_none() {
         return since + options.patience;
     }
@@ -55,15 +55,15 @@ fn heeded_until(case: &Case, options: &Options, since: Time) -> Time {
     if case.pods_left() == 0 {
         return most;
     }
-    let batch = case.load.batch.iter().map(|batch| {
+    let batch = case.node_pods.batch.iter().map(|batch| {
         let pod = &batch.bound.pod;
         since + wait_of(pod, options.plan.batch.wait) + options.patience
     });
-    let leaving = case.load.leaving.iter().map(|leaving| leaving.due + MARGIN);
+    let leaving = case.node_pods.leaving.iter().map(|leaving| leaving.due + MARGIN);
     batch.chain(leaving).chain([since + options.patience]).max().map_or(most, |until| until.min(most))
 }
 
-/// Says that it is let go of, and why.
+/// Reports the release, and why.
 pub(super) fn say(ctx: &mut Context<'_>, case: &Case, why: Release) {
     if let Some(node) = case.marked_node() {
         let on = WaitingOn::InterruptionEnd(InterruptionEnd::Release {

@@ -67,7 +67,7 @@ pub(super) enum Leave {
 /// Where a migration is, and where it goes.
 pub(super) struct Position {
     pub(super) record: Record,
-    /// The ConfigMap that bears the record.
+    /// The ConfigMap that holds the record.
     pub(super) holder: Arc<Other>,
     /// The Deployment of the name, whichever it is.
     pub(super) live: Option<Arc<Deployment>>,
@@ -102,7 +102,7 @@ impl<'a> Context<'a> {
         End::Refused(hindrances.into_iter().map(|wait| self.waiting(wait)).collect())
     }
 
-    /// Whether whoever is in charge lets it begin; else what comes of the decision.
+    /// Whether the operator's intent lets it begin; otherwise the resulting decision.
     pub(super) fn may_begin(&mut self) -> Result<(), Option<End>> {
         match self.intent {
             Intent::Run => Ok(()),

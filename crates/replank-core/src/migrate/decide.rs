@@ -193,7 +193,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether the twin is no good: it does not come to serve, or it is a copy of what is no longer so.
+    /// Whether the twin is unusable: it does not become available, or the original has changed since.
     fn gives_up(&mut self, record: &Record, live: &Deployment) -> bool {
         if !target::makes_the_same(&record.before, &live.spec.template) {
             return true;
@@ -208,7 +208,7 @@ impl<'a> Context<'a> {
         self.is_out_of_patience(until, wait.as_ref())
     }
 
-    /// Whether the Rollout is no good: it does not come to serve.
+    /// Whether the Rollout is unusable: it does not become available.
     fn gives_up_rollout(&mut self, record: &Record, live: &Deployment) -> bool {
         let found = argo::find(self.view, &self.request.key);
         let missing = rollout::missing(self, found.as_ref(), live, &record.served);

@@ -84,7 +84,7 @@ fn flux(view: &View, meta: &Meta) -> Option<(Keeper, Reconciliation)> {
     Some((keeper, state))
 }
 
-/// Labels without those by which such a tool, or Helm, takes an object for its own: it would prune a copy that bears them.
+/// Labels without those by which such a tool, or Helm, identifies its own objects: it would prune a copy that carries them.
 pub(super) fn unclaimed(labels: &TextMap) -> TextMap {
     let claims = |key: &str| {
         key == INSTANCE[0]

@@ -88,7 +88,7 @@ fn leave(
         (Some(_) | None, None) => true,
         (None, Some(_)) => false,
     };
-    // What was judged is no longer so where somebody has rolled it since: the record goes, and it is judged anew.
+    // If another actor has rolled it out since, the assessment is outdated: the record is deleted, and it is assessed again.
     if is_another || live.spec.template != position.other.spec.template {
         if ctx.is_quiet() {
             ctx.lift(&position.holder);

@@ -91,7 +91,7 @@ impl Migration {
         self.sent.outcome(outcome);
     }
 
-    /// Takes in what whoever is in charge wants.
+    /// Takes an intent of the operator.
     pub fn intend(&mut self, intent: Intent) {
         self.intent = intent;
     }

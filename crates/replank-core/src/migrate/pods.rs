@@ -3,7 +3,7 @@
 //! is found again among the orphaned ControllerRevisions (`ListRevisions`, `EqualRevision`), and no pod is restarted. What is missing
 //! meanwhile is somebody who makes a pod again that is lost.
 //!
-//! There is no twin for them: a StatefulSet's pods are known by their names and have their volumes, and a node has one pod of a
+//! They have no twin: a StatefulSet's pods have fixed names and volumes, and a node has one pod of a
 //! DaemonSet.
 
 use std::collections::BTreeSet;

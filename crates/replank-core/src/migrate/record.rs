@@ -211,7 +211,7 @@ fn holder<'a>(view: &'a View, kind: Kind, of: &Key) -> Option<&'a Arc<Other>> {
     view.other("", "ConfigMap", &record_key(kind, of))
 }
 
-/// The record about an object, and the ConfigMap that bears it.
+/// The record of an object, and the ConfigMap that holds it.
 pub(super) fn find<W: Written>(view: &View, kind: Kind, of: &Key) -> Option<(Record<W>, Arc<Other>)> {
     let holder = holder(view, kind, of)?;
     Some((Record::read(holder)?, holder.clone()))
@@ -222,7 +222,7 @@ pub(super) fn newer(view: &View, kind: Kind, of: &Key) -> Option<u64> {
     Version::of(&holder(view, kind, of)?.meta.annotations).newer()
 }
 
-/// Whether there is a ConfigMap of that name which bears no record.
+/// Whether a ConfigMap of that name exists that holds no record.
 pub(super) fn is_taken(view: &View, kind: Kind, of: &Key) -> bool {
     holder(view, kind, of).is_some_and(|holder| Record::<Object>::read(holder).is_none())
 }

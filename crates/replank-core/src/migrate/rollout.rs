@@ -2,7 +2,7 @@
 //! from the Deployment by `workloadRef`, its pods serve beside the Deployment's, then the Deployment is scaled to nothing and stays as
 //! the place where the template is kept.
 //!
-//! Autoscalers follow whoever serves. Where Argo scales the Deployment down as pods get ready they scale the Rollout from the
+//! Autoscalers target the object that serves. Where Argo scales the Deployment down as pods get ready they scale the Rollout from the
 //! beginning: they would put back what it takes.
 
 use std::collections::BTreeSet;
@@ -164,7 +164,7 @@ fn give_back(
         return None;
     }
     let followed = of_rollout(ctx, live);
-    // Whoever follows the Rollout has said meanwhile how many there are to be.
+    // The Rollout's autoscaler may have changed the replicas meanwhile.
     let before = position.record.before.spec.replicas.unwrap_or(1);
     let wanted = match rollout {
         Some(rollout) if !followed.is_empty() => rollout.replicas.max(1),

@@ -111,7 +111,7 @@ pub(super) enum Missing {
 
 /// Whether all pods that a Deployment wants are available, of its present template, and ready endpoints of every Service that
 /// selects them, and of those that served when the migration began: one that somebody has pointed elsewhere meanwhile must not be
-/// taken for served, for it may be pointed back by the next moment.
+/// counted as served, because it may be pointed back at any moment.
 pub(super) fn missing(view: &View, deployment: &Deployment, served: &BTreeSet<Name>) -> Option<Missing> {
     let wanted = deployment.spec.replicas.unwrap_or(1);
     let status = &deployment.status;

@@ -1,6 +1,6 @@
 //! The way with a twin: a copy of the Deployment under another name serves while the Deployment is deleted and made anew.
 //!
-//! The twin's pods have all labels of the present ones, so Services send to them and budgets count them. Autoscalers follow whoever
+//! The twin's pods have all labels of the present ones, so Services send to them and budgets count them. Autoscalers target whichever
 //! serves: they scale the twin from just before the old Deployment goes until the new one serves, for the target that they are
 //! for is not there meanwhile.
 
@@ -87,7 +87,7 @@ fn hand_over(
     None
 }
 
-/// The old one is gone: the new one is made, once no ReplicaSet of the old one bears a name that the new one's would have. It is made
+/// The old one is gone: the new one is created once no ReplicaSet of the old one has a name that the new one's would get. It is created
 /// without a twin, too, should somebody have deleted that meanwhile.
 fn make(ctx: &mut Context<'_>, position: &Position, twin: Option<&Deployment>) -> Option<End> {
     let name = &position.wanted.meta.name;

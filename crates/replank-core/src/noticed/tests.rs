@@ -37,7 +37,7 @@ impl Stage {
         stage.put(Delta::Group(group.into()));
         stage.instance(InstanceState::Running);
         stage.put(Delta::from(stage.node()));
-        assert_eq!(stage.decide(Vec::new()), [], "what is there from the beginning is no news");
+        assert_eq!(stage.decide(Vec::new()), [], "what is there from the beginning is not a change");
         stage
     }
 

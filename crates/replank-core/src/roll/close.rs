@@ -30,7 +30,7 @@ use replank_protocol::waiting::{CapacityWait, RollEnd, RollWait, RunWait, Subjec
 
 pub(super) use super::beyond::beyond;
 
-/// Whether a group is as it is to be in the end, its bounds and tags aside; brings it there if it can.
+/// Whether a group is in its final state, except for bounds and tags; moves it there if possible.
 pub(super) fn close(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, number: usize, spare: &mut Spare) -> bool {
     let has_leaving = is_leaving(ctx, roll);
     if roll.nodes.old_left() > 0 {

@@ -39,7 +39,7 @@ pub(super) struct Context<'a> {
     pub(super) is_moving: bool,
     /// Whether somebody keeps the number of nodes to what is needed.
     pub(super) is_scaled: bool,
-    /// Groups that the run takes in hand.
+    /// Groups that the run rolls.
     pub(super) rolled: BTreeSet<GroupName>,
     /// Nodes that are to bear its mark.
     pub(super) marked: BTreeSet<NodeName>,
@@ -166,7 +166,7 @@ impl<'a> GroupRoll<'a> {
     }
 
     /// The budget in numbers: shares of what the groups whose nodes go wanted before the run. The surge is what was written down when the run began: were it
-    /// a share of a size to which an autoscaler adds, whoever takes the run's own nodes for added ones would make the run add more.
+    /// a share of a size to which an autoscaler adds; if the run's own nodes counted as added ones, the run would add more and more.
     pub(super) fn allowance(&self, scope: &Scope) -> Allowance {
         let nodes = if self.is_moved_into() {
             self.sources.iter().map(Source::wanted_before).sum()
@@ -200,7 +200,7 @@ impl<'a> GroupRoll<'a> {
     /// Nodes that are to be Ready at any time.
     pub(super) fn needed(&self, scope: &Scope) -> u32 {
         let wanted = if self.is_moved_into() {
-            // What the groups that are left want is lowered by the move itself, so it is no measure.
+            // The move itself lowers the desired size of the source groups, so it cannot be the measure.
             self.wanted_before().saturating_sub(self.nodes.broken)
         } else {
             let before = size_before(self.original, self.group).desired;

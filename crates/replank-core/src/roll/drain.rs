@@ -23,7 +23,7 @@ pub(super) struct Drain<'a> {
     pub(super) member: &'a Member,
     pub(super) since: Time,
     pub(super) from: Time,
-    pub(super) load: &'a NodePods,
+    pub(super) node_pods: &'a NodePods,
 }
 
 /// Ready nodes that a group can spare.

@@ -64,8 +64,8 @@ pub(super) fn drains<'a>(ctx: &Context<'a>, rolls: &[GroupRoll<'a>]) -> Vec<Drai
     for (roll, of) in rolls.iter().enumerate() {
         for name in &of.nodes.draining {
             let member = ctx.member(name);
-            if let NodeState::Draining { since, from, load } = &member.state {
-                drains.push(Drain { roll, member, since: *since, from: *from, load });
+            if let NodeState::Draining { since, from, node_pods } = &member.state {
+                drains.push(Drain { roll, member, since: *since, from: *from, node_pods });
             }
         }
     }
@@ -86,7 +86,7 @@ pub(super) fn acting<'a>(ctx: &mut Context<'a>, drains: &[Drain<'a>], spare: &mu
         } else if active >= limit {
             ctx.wait(subject, WaitingOn::Roll(RollWait::Turn { nodes: 1, active, limit }));
         } else if let Err(on) = spare.take(drain.roll, drain.member) {
-            // It stands still, and is no capacity all the same: it takes no pods, and has lost some.
+            // Its drain is stalled, but it is not capacity either: it takes no pods, and has lost some.
             spare.give_up(drain.roll, drain.member);
             ctx.wait(subject, on);
         } else {
@@ -124,7 +124,7 @@ impl<'r> Works<'r> {
                 }
             }
         }
-        ahead.replicas = missing_replicas(ctx.view, acting.iter().flat_map(|drain| &drain.load.leaving));
+        ahead.replicas = missing_replicas(ctx.view, acting.iter().flat_map(|drain| &drain.node_pods.leaving));
         let waiting = loose.iter().filter_map(|key| ctx.view.find::<Pod>(key));
         let mut waiting: Vec<Arc<Pod>> = waiting.filter(|pod| is_about_to_be_placed(pod)).cloned().collect();
         waiting.sort_by_key(|pod| {
@@ -142,9 +142,9 @@ impl<'r> Works<'r> {
     pub(super) fn can_be_emptied(
         &mut self,
         ctx: &Context<'_>,
-        load: &NodePods,
+        node_pods: &NodePods,
     ) -> Result<(), (Subject, WaitingOn)> {
-        let hopeless = load.movers.iter().find_map(|bound| {
+        let hopeless = node_pods.movers.iter().find_map(|bound| {
             let on = self.ledger.hopeless(bound.ix, &bound.pod)?;
             let is_moved = singleton::moved_by(ctx.scope, ctx.view, bound).is_some();
             (!is_moved).then(|| (Subject::Pod(bound.pod.meta.key()), on))
@@ -155,17 +155,17 @@ impl<'r> Works<'r> {
 
 /// The pods that are to be evicted from a node now: those that simply move, and batch pods past their deadline.
 fn due<'a>(ctx: &Context<'a>, drain: &Drain<'a>) -> Vec<&'a Bound> {
-    let load: &'a NodePods = drain.load;
+    let node_pods: &'a NodePods = drain.node_pods;
     let is_evicted = ctx.scope.plan.batch.on_deadline == OnDeadline::Evict;
-    let batch = load.batch.iter().filter(|batch| {
+    let batch = node_pods.batch.iter().filter(|batch| {
         is_evicted && batch.otherwise == Otherwise::Moves && batch_is_over(ctx, drain.since, batch)
     });
-    load.movers.iter().chain(batch.map(|batch| &batch.bound)).collect()
+    node_pods.movers.iter().chain(batch.map(|batch| &batch.bound)).collect()
 }
 
 /// Moves what may be moved off one node, once no load balancer sends to it where the plan asks for that.
 pub(super) fn evict(ctx: &mut Context<'_>, works: &mut Works<'_>, drain: &Drain<'_>) {
-    if singleton::skip(ctx, drain.member, drain.load) || !balancer::is_out(ctx, drain.member) {
+    if singleton::skip(ctx, drain.member, drain.node_pods) || !balancer::is_out(ctx, drain.member) {
         return;
     }
     for bound in due(ctx, drain) {
@@ -175,7 +175,7 @@ pub(super) fn evict(ctx: &mut Context<'_>, works: &mut Works<'_>, drain: &Drain<
             evict_one(ctx, works, bound);
         }
     }
-    wait_for(ctx, drain.member, drain.since, drain.load);
+    wait_for(ctx, drain.member, drain.since, drain.node_pods);
 }
 
 /// Whether a pod was made after its node's drain had begun: no cordon keeps it off (it tolerates the cordon's taint, or names
@@ -212,18 +212,18 @@ fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
 }
 
 /// Says what of a node's pods is waited for and not moved.
-pub(super) fn wait_for(ctx: &mut Context<'_>, member: &Member, since: Time, load: &NodePods) {
-    for (pod, reason) in &load.refused {
+pub(super) fn wait_for(ctx: &mut Context<'_>, member: &Member, since: Time, node_pods: &NodePods) {
+    for (pod, reason) in &node_pods.refused {
         ctx.wait(Subject::Pod(pod.clone()), WaitingOn::PodEnd(PodEnd::Refused { reason: *reason }));
     }
-    for pod in &load.unrecorded {
+    for pod in &node_pods.unrecorded {
         ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Pod(PodWait::Unrecorded));
     }
-    for batch in &load.batch {
+    for batch in &node_pods.batch {
         wait_for_batch(ctx, batch, since);
     }
     // One pod that outlives its deadline keeps the node, whatever the others do.
-    let is_over = load.batch.iter().any(|batch| batch_is_over(ctx, since, batch));
+    let is_over = node_pods.batch.iter().any(|batch| batch_is_over(ctx, since, batch));
     if is_over && ctx.scope.plan.batch.on_deadline == OnDeadline::Skip {
         let mark = command::Mark {
             owner: Owner::Run,
@@ -260,7 +260,7 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
     let mut ending = vec![0_u32; rolls.len()];
     let mut leaving: BTreeMap<&GroupName, u32> = BTreeMap::new();
     for drain in acting {
-        if !stuck::may_end(ctx, drain.load) {
+        if !stuck::may_end(ctx, drain.node_pods) {
             continue;
         }
         let subject = Subject::Node(drain.member.name.clone());
@@ -269,7 +269,7 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
         }
         let roll = &rolls[drain.roll];
         // One with stuck pods on it is of no use for going back.
-        if retain::keeps_nodes(ctx.scope) && drain.load.is_empty() {
+        if retain::keeps_nodes(ctx.scope) && drain.node_pods.is_empty() {
             retain::keep(ctx, drain.member, drain.since);
             continue;
         }
@@ -279,7 +279,7 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
                 ctx.wait(subject, on);
             } else {
                 *leaving += 1;
-                end_instance(ctx, drain.member, stuck_pods(drain.load), Replacement::Decrement);
+                end_instance(ctx, drain.member, stuck_pods(drain.node_pods), Replacement::Decrement);
             }
             continue;
         }
@@ -290,14 +290,14 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
         let raised = beyond(roll).min(roll.allowance(ctx.scope).surge);
         let old = roll.nodes.old_left().saturating_sub(ending[drain.roll] - 1);
         let replacement = replacement(ctx.scope, roll, old, left, raised);
-        end_instance(ctx, drain.member, stuck_pods(drain.load), replacement);
+        end_instance(ctx, drain.member, stuck_pods(drain.node_pods), replacement);
     }
 }
 
 /// The pods that may still be on a node when its instance is terminated: those that do not end.
-fn stuck_pods(load: &NodePods) -> Vec<PodTarget> {
+fn stuck_pods(node_pods: &NodePods) -> Vec<PodTarget> {
     let target = |pod: &Pod| PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() };
-    load.leaving.iter().map(|leaving| target(&leaving.pod)).collect()
+    node_pods.leaving.iter().map(|leaving| target(&leaving.pod)).collect()
 }
 
 /// What keeps a group that its nodes leave from wanting one less, when so many of its instances are being ended already.

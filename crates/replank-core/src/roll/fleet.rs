@@ -28,7 +28,7 @@ pub(super) struct Fleet {
     pub(super) expiries: BTreeSet<(Time, NodeName)>,
     /// Nodes that an interruption takes away: capacity that is leaving, and not the run's to act on.
     pub(super) interrupted: BTreeSet<NodeName>,
-    /// Those of them that are let go of: old ones are the run's again.
+    /// Those of them that are released: old ones belong to the run again.
     released: BTreeSet<NodeName>,
     dirty_nodes: BTreeSet<NodeName>,
     dirty_instances: BTreeSet<InstanceId>,
@@ -203,7 +203,7 @@ impl Fleet {
         *self = Self { is_stale: true, interrupted, released, ..Self::default() };
     }
 
-    /// Says which nodes an interruption takes away, and which of them are let go of.
+    /// Records which nodes are interrupted, and which of them are released.
     pub(super) fn set_interrupted(&mut self, nodes: &BTreeSet<NodeName>, released: &BTreeSet<NodeName>) {
         for (known, said) in [(&mut self.interrupted, nodes), (&mut self.released, released)] {
             if known != said {
@@ -311,7 +311,7 @@ impl Fleet {
                 }
                 (true, true, true)
             }
-            NodeState::Queued { load, .. } if load.is_free() => {
+            NodeState::Queued { node_pods, .. } if node_pods.is_free() => {
                 let zone = nodes.queue.entry(member.zone.clone()).or_default();
                 put(zone, (member.rank(scope.plan.order), name), is_there);
                 if zone.is_empty() {

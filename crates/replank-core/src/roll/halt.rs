@@ -242,8 +242,8 @@ pub(super) fn blockers(
     for roll in rolls {
         let nodes = roll.nodes;
         for name in nodes.draining.iter().chain(queue_of(roll)).chain(&nodes.held).chain(&nodes.found) {
-            let load = NodePods::of(ctx.view, &ctx.scope.plan, name);
-            for bound in &load.movers {
+            let node_pods = NodePods::of(ctx.view, &ctx.scope.plan, name);
+            for bound in &node_pods.movers {
                 if let NodeState::Draining { from, .. } = ctx.member(name).state
                     && came_back(&bound.pod, from)
                 {
@@ -256,7 +256,7 @@ pub(super) fn blockers(
                     ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Pod(PodWait::Room { pod, message }));
                 }
             }
-            held(ctx, roll, &load);
+            held(ctx, roll, &node_pods);
         }
         aside(ctx, roll);
         arrivals(ctx, roll);
@@ -281,22 +281,22 @@ pub(super) fn queue_of<'a>(roll: &GroupRoll<'a>) -> impl Iterator<Item = &'a Nod
 }
 
 /// Names the pods of one node that do not simply move.
-fn held(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, load: &NodePods) {
-    for (pod, reason) in &load.refused {
+fn held(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, node_pods: &NodePods) {
+    for (pod, reason) in &node_pods.refused {
         ctx.wait(Subject::Pod(pod.clone()), WaitingOn::PodEnd(PodEnd::Refused { reason: *reason }));
     }
-    for pod in &load.unrecorded {
+    for pod in &node_pods.unrecorded {
         ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Pod(PodWait::Unrecorded));
     }
     // They were waited for until the run halted, at the latest.
     let deadline = halted_at(roll).unwrap_or(ctx.now);
-    for batch in &load.batch {
+    for batch in &node_pods.batch {
         let pod = &batch.bound.pod;
         let on = WaitingOn::PodEnd(PodEnd::BatchOver { since: pod.status.start_time, deadline });
         ctx.wait(Subject::Pod(pod.meta.key()), on);
     }
     let mut census = None;
-    for leaving in &load.leaving {
+    for leaving in &node_pods.leaving {
         stuck::name(ctx, &mut census, leaving);
     }
 }

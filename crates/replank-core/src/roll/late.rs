@@ -15,10 +15,10 @@ pub(super) fn late<'a>(ctx: &'a Context<'_>, roll: &'a GroupRoll<'_>) -> impl It
 }
 
 pub(super) fn is_late(ctx: &Context<'_>, member: &Member) -> bool {
-    let NodeState::Queued { since, load } = &member.state else { return false };
-    load.refused.is_empty()
-        && load.unrecorded.is_empty()
-        && load
+    let NodeState::Queued { since, node_pods } = &member.state else { return false };
+    node_pods.refused.is_empty()
+        && node_pods.unrecorded.is_empty()
+        && node_pods
             .batch
             .iter()
             .all(|batch| batch.otherwise == Otherwise::Moves && batch_is_over(ctx, *since, batch))

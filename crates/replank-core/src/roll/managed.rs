@@ -1,10 +1,10 @@
-//! What others have in hand: it is said, and nothing is done about it.
+//! Externally managed nodes: they are reported and left alone.
 
 use super::context::Context;
 use super::member::NodeState;
 use replank_protocol::waiting::{RollEnd, Subject, WaitingOn};
 
-/// Says which of the chosen nodes are left to whoever made them: Karpenter, EKS Auto Mode, Fargate. They are in nobody's way:
+/// Reports which of the chosen nodes are left to their provisioner: Karpenter, EKS Auto Mode, Fargate. They block nothing:
 /// the run is done without them.
 pub(super) fn kept(ctx: &mut Context<'_>) {
     let fleet = ctx.fleet;

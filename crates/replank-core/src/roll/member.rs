@@ -108,9 +108,9 @@ pub(super) enum NodeState {
         is_free: bool,
     },
     /// Old, cordoned by us, not begun.
-    Queued { since: Time, load: NodePods },
+    Queued { since: Time, node_pods: NodePods },
     /// Old, being drained.
-    Draining { since: Time, from: Time, load: NodePods },
+    Draining { since: Time, from: Time, node_pods: NodePods },
     /// Old, left out.
     Skipped { since: Time },
     /// Old, replaced and empty, and kept for a while.
@@ -123,7 +123,7 @@ pub(super) enum NodeState {
     Newer { version: u64 },
     /// Old, and its instance is not known.
     NoInstance,
-    /// Chosen, and replaced by whoever made it: left to them.
+    /// Chosen, but replaced by its provisioner: left alone.
     Kept { by: Provisioner },
     /// Its instance is being ended, or is gone.
     Leaving,
@@ -142,7 +142,9 @@ impl Member {
     /// Place in the order of the plan: smallest first, the zone aside.
     pub(super) fn rank(&self, order: Order) -> Rank {
         let (budgeted, movers) = match (&self.state, order) {
-            (NodeState::Queued { load, .. }, Order::LeastDisruption) => (load.budgeted, load.movers.len()),
+            (NodeState::Queued { node_pods, .. }, Order::LeastDisruption) => {
+                (node_pods.budgeted, node_pods.movers.len())
+            }
             (_, Order::LeastDisruption | Order::Oldest | Order::ZoneByZone) => (0, 0),
         };
         Rank { is_whole: self.worth != Worth::Depleted, budgeted, movers, created: self.created }
@@ -202,7 +204,7 @@ pub(super) struct Rank {
     created: Option<Time>,
 }
 
-/// What a node is to the run; `None` if it is of no group of the run's. The mark of one that is released counts for nothing: whoever laid it is about to take
+/// What a node is to the run; `None` if it is in none of the run's groups. The mark of a released node does not count: its owner is about to take
 /// it off.
 pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool) -> Option<Member> {
     let id = groups::instance_id_of(node);
@@ -281,7 +283,7 @@ fn node_state(
     }
 }
 
-/// Whether a node whose instance is not listed any more bears a mark of the run's, or one that it is taken away: it was ended, by us or by somebody else; news of
+/// Whether a node whose instance is no longer listed carries a mark of the run or of an interruption: it was terminated, by us or by another actor; news of
 /// the node come later than news of the instance.
 fn is_ended(scope: &Scope, found: Option<&mark::Found>) -> bool {
     found.is_some_and(|found| {
@@ -325,10 +327,14 @@ fn old_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>
     if mark.role.is_cordoned() && !node.spec.unschedulable {
         return NodeState::Reopened;
     }
-    let load = || NodePods::of(view, &scope.plan, &node.name());
+    let node_pods = || NodePods::of(view, &scope.plan, &node.name());
     match mark.role {
-        NodeRole::Queued | NodeRole::Surplus => NodeState::Queued { since: mark.since, load: load() },
-        NodeRole::Draining { from } => NodeState::Draining { since: mark.since, from, load: load() },
+        NodeRole::Queued | NodeRole::Surplus => {
+            NodeState::Queued { since: mark.since, node_pods: node_pods() }
+        }
+        NodeRole::Draining { from } => {
+            NodeState::Draining { since: mark.since, from, node_pods: node_pods() }
+        }
         NodeRole::Skipped => NodeState::Skipped { since: mark.since },
         NodeRole::Retained => NodeState::Retained { since: mark.since },
         // A run marks no node so; a mark that says it all the same is of no more use to it than another run's.

@@ -424,7 +424,7 @@ fn advance<'a>(
         rest::rest(ctx, rolls, rest);
         prepare::renew(ctx);
         let empty: Vec<evict::Drain<'_>> =
-            drains.iter().filter(|drain| drain.load.is_empty()).copied().collect();
+            drains.iter().filter(|drain| drain.node_pods.is_empty()).copied().collect();
         let acting = evict::acting(ctx, &empty, &mut spare);
         evict::terminate(ctx, rolls, &acting);
     } else if ready.iter().all(|ready| *ready == Readiness::Open) {

@@ -40,7 +40,8 @@ pub(super) fn outlook(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], drains: &[
 /// When the run last moved.
 pub(super) fn last(ctx: &Context<'_>, rolls: &[GroupRoll<'_>], drains: &[Drain<'_>]) -> Time {
     let started = ctx.scope.options.started;
-    let of_drains = drains.iter().map(|drain| drain.from.max(drain.since).max(of_load(ctx, drain.load)));
+    let of_drains =
+        drains.iter().map(|drain| drain.from.max(drain.since).max(of_node_pods(ctx, drain.node_pods)));
     let of_tracks = rolls.iter().map(|roll| of_track(ctx, roll));
     let of_rests = ctx.rested.into_iter().chain(rest::over_since(ctx));
     of_drains.chain(of_tracks).chain(of_rests).fold(started, Time::max)
@@ -56,8 +57,8 @@ fn of_track(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Time {
     let of_marks =
         queued.chain(&nodes.held).chain(&nodes.skipped).filter_map(|name| match ctx.member(name).state {
             // What was held by batch pods may move once their time is up.
-            NodeState::Queued { since, ref load } => {
-                let over = load.batch.iter().filter(|batch| batch_is_over(ctx, since, batch));
+            NodeState::Queued { since, ref node_pods } => {
+                let over = node_pods.batch.iter().filter(|batch| batch_is_over(ctx, since, batch));
                 Some(over.map(|batch| batch_deadline(ctx, since, batch)).fold(since, Time::max))
             }
             NodeState::Skipped { since } => Some(since),
@@ -80,9 +81,9 @@ fn of_track(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Time {
     of_nodes.chain(of_instances).chain(of_marks).chain(of_rests).fold(ctx.scope.options.started, Time::max)
 }
 
-fn of_load(ctx: &Context<'_>, load: &NodePods) -> Time {
-    let due = load.leaving.iter().map(|leaving| leaving.due);
-    let kin = load.movers.iter().flat_map(|bound| {
+fn of_node_pods(ctx: &Context<'_>, node_pods: &NodePods) -> Time {
+    let due = node_pods.leaving.iter().map(|leaving| leaving.due);
+    let kin = node_pods.movers.iter().flat_map(|bound| {
         let owner = bound.pod.meta.controller().map(|owner| &owner.uid);
         let siblings = owner.map_or(&[][..], |owner| ctx.view.pods_of(owner)).iter().copied();
         let budgets = ctx.view.budgets_of(bound.ix).iter();

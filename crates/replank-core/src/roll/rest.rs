@@ -11,7 +11,7 @@
 //!
 //! When windows open and stages end is known from the plan and from tags. A person's pause is written on the groups that the run has
 //! begun ([`note`]): tag [`mark::PAUSED`] while it lasts, then [`mark::RESUMED`]. So a process that starts anew right after the pause
-//! does not take it for a want of progress.
+//! does not count it as a lack of progress.
 
 use replank_model::object::cloud::NodeGroup;
 use replank_model::time::{Span, Time};
@@ -59,7 +59,7 @@ pub(super) fn of(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Option<Rest>
     ends.and_then(|ends| ends.into_iter().min()).map(|until| Rest::Stage { until })
 }
 
-/// Says what is waited for, and lets go of what was not begun.
+/// Reports what it waits for, and uncordons what was not begun.
 pub(super) fn rest(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], rest: Rest) {
     let over = match rest {
         Rest::Paused => {

@@ -65,9 +65,9 @@ pub(super) fn surge(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound)
 }
 
 /// Leaves a node out that has a pod which the plan does not move; whether it is left out.
-pub(super) fn skip(ctx: &mut Context<'_>, member: &Member, load: &NodePods) -> bool {
+pub(super) fn skip(ctx: &mut Context<'_>, member: &Member, node_pods: &NodePods) -> bool {
     let is_left_out = match ctx.scope.plan.care.singletons {
-        Singletons::Skip => load.movers.iter().any(|bound| is_singleton(ctx.view, bound.ix, &bound.pod)),
+        Singletons::Skip => node_pods.movers.iter().any(|bound| is_singleton(ctx.view, bound.ix, &bound.pod)),
         Singletons::Evict | Singletons::Surge => false,
     };
     if is_left_out {

@@ -76,7 +76,7 @@ struct Places {
 }
 
 impl Places {
-    /// What is about to be drained is no capacity any more.
+    /// A node that is about to be drained no longer counts as capacity.
     fn of(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], drains: &[Drain<'_>], spare: &mut Spare) -> Self {
         let mut places = Self {
             active: vec![0; rolls.len()],
@@ -144,8 +144,8 @@ pub(super) fn begin(ctx: &mut Context<'_>, name: &NodeName, since: Time, from: T
 fn hold(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
     for name in &roll.nodes.held {
         let member = ctx.member(name);
-        if let NodeState::Queued { since, load } = &member.state {
-            wait_for(ctx, member, *since, load);
+        if let NodeState::Queued { since, node_pods } = &member.state {
+            wait_for(ctx, member, *since, node_pods);
         }
     }
 }
@@ -182,8 +182,8 @@ fn choose(
             continue;
         }
         let member = ctx.member(&name);
-        let NodeState::Queued { since, load } = &member.state else { continue };
-        if singleton::skip(ctx, member, load) {
+        let NodeState::Queued { since, node_pods } = &member.state else { continue };
+        if singleton::skip(ctx, member, node_pods) {
             continue;
         }
         let point = works.point();
@@ -191,8 +191,8 @@ fn choose(
         let fits = spare
             .check(number, member)
             .map_err(by_node)
-            .and_then(|()| works.can_be_emptied(ctx, load))
-            .and_then(|()| has_room(ctx, works, &mut hopeless, *since, load).map_err(by_node));
+            .and_then(|()| works.can_be_emptied(ctx, node_pods))
+            .and_then(|()| has_room(ctx, works, &mut hopeless, *since, node_pods).map_err(by_node));
         match fits {
             Ok(()) => {
                 spare.take(number, member).expect("it was just checked");
@@ -265,10 +265,11 @@ fn has_room(
     works: &mut Works<'_>,
     hopeless: &mut Hopeless,
     since: Time,
-    load: &NodePods,
+    node_pods: &NodePods,
 ) -> Result<(), WaitingOn> {
-    let batch = load.batch.iter().filter(|batch| batch_is_over(ctx, since, batch)).map(|batch| &batch.bound);
-    let pods: Vec<&Arc<Pod>> = load.movers.iter().chain(batch).map(|bound| &bound.pod).collect();
+    let batch =
+        node_pods.batch.iter().filter(|batch| batch_is_over(ctx, since, batch)).map(|batch| &batch.bound);
+    let pods: Vec<&Arc<Pod>> = node_pods.movers.iter().chain(batch).map(|bound| &bound.pod).collect();
     if let Some(on) = pods.iter().find_map(|pod| hopeless.0.get(&alike(pod))) {
         return Err(on.clone());
     }

@@ -39,11 +39,12 @@ fn is_stuck(ctx: &Context<'_>, leaving: &LeavingPod) -> bool {
 }
 
 /// Whether a node may be ended as far as its pods are concerned: it is empty, or has stuck pods only and the plan says so.
-pub(super) fn may_end(ctx: &Context<'_>, load: &NodePods) -> bool {
-    let is_left = || load.is_left_to_leaving() && load.leaving.iter().all(|leaving| is_stuck(ctx, leaving));
+pub(super) fn may_end(ctx: &Context<'_>, node_pods: &NodePods) -> bool {
+    let is_left =
+        || node_pods.is_left_to_leaving() && node_pods.leaving.iter().all(|leaving| is_stuck(ctx, leaving));
     match action(ctx.scope) {
-        StuckAction::Report => load.is_empty(),
-        StuckAction::ReplaceNode | StuckAction::ForceDelete => load.is_empty() || is_left(),
+        StuckAction::Report => node_pods.is_empty(),
+        StuckAction::ReplaceNode | StuckAction::ForceDelete => node_pods.is_empty() || is_left(),
     }
 }
 
@@ -52,7 +53,7 @@ pub(super) fn wait_for(ctx: &mut Context<'_>, drains: &[Drain<'_>]) {
     let mut census = None;
     for drain in drains {
         let (stuck, due): (Vec<&LeavingPod>, Vec<&LeavingPod>) =
-            drain.load.leaving.iter().partition(|leaving| is_stuck(ctx, leaving));
+            drain.node_pods.leaving.iter().partition(|leaving| is_stuck(ctx, leaving));
         for leaving in stuck {
             name(ctx, &mut census, leaving);
         }

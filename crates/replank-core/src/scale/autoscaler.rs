@@ -1,4 +1,4 @@
-//! The autoscaler as a module of [`crate::Core`]: it comes after interruptions and the run, and sees what both have in hand.
+//! The autoscaler as a module of [`crate::Core`]: it decides after interruptions and the run, and sees what both have in flight.
 //!
 //! It looks at the cluster at the full ten seconds ([`LOOK`], Cluster Autoscaler's `--scan-interval`) if something has changed since its last look, or something
 //! falls due; in between it stands by what it asked for. A cluster in which nothing changes costs nothing.
@@ -71,19 +71,19 @@ struct Cache {
     healths: Healths,
     /// `None` before the first look.
     state: Option<State>,
-    /// Raised groups that a run has in hand, by the command that raises them: what they are to want in the end.
+    /// Groups of a run that were scaled up, by the command that did so: their intended size after the run.
     raised: BTreeMap<CommandKey, (GroupName, u32)>,
     /// What the last look came to.
     waiting: Vec<Waiting>,
     /// When to look again though nothing changes; absent if never.
     due: Option<Time>,
-    /// What the others had in hand then.
+    /// What the others had in flight then.
     others: Others,
     /// Nothing has changed since the last look.
     is_seen: bool,
 }
 
-/// What decides about the number of nodes and is no observation: it may change by the clock alone.
+/// Inputs of the scaling decision that are not observed: they may change with time alone.
 #[derive(Debug, Default, PartialEq)]
 struct Others {
     interrupted: BTreeSet<NodeName>,
@@ -216,7 +216,7 @@ impl Scale {
 }
 
 impl State {
-    /// Forgets what groups were to want that is written on them by now, or that no run has in hand any more.
+    /// Forgets intended sizes that are recorded on their group, or whose group is no longer rolling.
     fn settle_debts(&mut self, groups: &Groups) {
         self.owed.retain(|name, desired| match groups.get(name).map(|group| group.ownership) {
             Some(RollOwnership::Run { original, .. }) => original.desired < *desired,

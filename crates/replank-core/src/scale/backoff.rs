@@ -145,7 +145,7 @@ impl State {
         all?.into_iter().min_by_key(|(_, backoff)| backoff.until())
     }
 
-    /// Takes note of nodes that groups want and lack, whoever asked for them, from when on they are waited for.
+    /// Records nodes that groups request and lack, regardless of who requested them, and since when.
     pub(super) fn wait_for(&mut self, groups: &[Group], now: Time) {
         for group in groups.iter().filter(|group| missing(group) > 0) {
             let failed = self.backoffs.get(&Scope::Group(group.name.clone()));

@@ -79,7 +79,7 @@ pub enum Keep {
     LeftOut(LeftOut),
     /// It says so: annotation `scale-down-disabled`.
     Disabled,
-    /// Its group is in the hands of a run: its nodes are on their way in or out.
+    /// Its group is being rolled: its nodes are being added or removed.
     Rolling,
     /// A newer Replank has written on it, or on its group.
     NewerVersion {

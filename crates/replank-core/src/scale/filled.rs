@@ -22,7 +22,7 @@ pub(super) enum On {
     Node(NodeName),
 }
 
-/// What comes of adding nodes of some groups.
+/// The outcome of adding nodes of some groups.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Estimate {
     /// New nodes, in the order in which they come.

@@ -25,7 +25,7 @@ pub struct Given<'a> {
     pub priorities: &'a Priorities,
     /// What is remembered.
     pub state: &'a State,
-    /// What others have in hand.
+    /// What others have in flight.
     pub in_flight: &'a InFlight,
     /// When.
     pub now: Time,

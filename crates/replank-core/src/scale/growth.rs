@@ -1,9 +1,9 @@
-//! What the autoscaler adds to a group while a run has it in hand is written down where the run reads how large the group is to be in the end.
+//! What the autoscaler adds to a rolling group is recorded where the run reads the group's final size.
 //!
-//! A run ends as many instances without replacement as its group is larger than the size that the run wrote down. So whoever raises the
+//! A run ends as many instances without replacement as its group is larger than the size that the run wrote down. So an autoscaler that raises the
 //! group meanwhile has to raise that size as well, or the run would take the new nodes for its own surge. The group is raised first, and
 //! then the size: where a process dies between the two, the one after it sees a group that is larger than the run alone could have made it. The run
-//! says how large that is ([`mark::Begun::extra`]); what it may want itself is never taken for added.
+//! says how large that is ([`mark::Begun::extra`]); its own surge never counts as added.
 
 use replank_model::object::cloud::GroupSize;
 use replank_model::text::Text;

@@ -1,4 +1,4 @@
-//! What others have in hand, as of a decision: nodes that go, and pods that will need a place though they have one.
+//! What others have in flight, as of a decision: nodes that are removed, and bound pods that will be pending.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// What is in the hands of interruptions, the run, and the autoscaler itself. `waiting` is what the others wait for in this decision.
+    /// What interruptions, the run and the autoscaler itself have in flight. `waiting` holds the others' waits in this decision.
     pub(crate) fn of(
         view: &View,
         options: &Options,

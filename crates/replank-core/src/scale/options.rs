@@ -25,7 +25,7 @@ pub struct Limits {
 pub struct Options {
     /// `--expander`: how one of several groups is chosen; the next one decides between those that the one before leaves.
     pub expanders: Vec<Expander>,
-    /// `--max-nodes-total`; 0 is no limit.
+    /// `--max-nodes-total`; 0 means no limit.
     pub nodes_max: u32,
     /// `--cores-total`.
     pub cores: Limits,

@@ -1,4 +1,4 @@
-//! Groups that a run has in hand: what they want without it.
+//! Groups of a run: their intended sizes without it.
 //!
 //! A run that replaces a group's nodes writes the group's size down before it raises it ([`replank_protocol::mark::ORIGINAL_SIZE`]), and how much it raises it
 //! by ([`replank_protocol::mark::BEGUN`]). Until it is over, that size is what the group wants apart from the run: the autoscaler grows the group within it,

@@ -1,10 +1,10 @@
 //! From decisions to commands: groups are raised, nodes that nobody needs are cordoned, emptied and ended by their ids.
 //!
-//! A [`Scaler`] keeps nothing. Everything that has to outlive a restart stands on nodes and groups: a node that goes bears a
-//! mark ([`replank_protocol::mark`]), so that whoever comes after goes on with it. Budgets are a [`Ledger`] that is handed in, charged with what
+//! A [`Scaler`] keeps nothing. Everything that must outlive a restart is on nodes and groups: a node that is removed carries a
+//! mark ([`replank_protocol::mark`]), so that the next process continues with it. Budgets are a [`Ledger`] that is handed in, charged with what
 //! everybody has sent.
 //!
-//! A run comes first. Where it takes hold of a group, nodes of it that are being emptied are let go of; they are the run's to replace.
+//! A run comes first. When it starts on a group, nodes of the group that are being drained are released; the run replaces them.
 
 use replank_model::object::cloud::{GroupKind, GroupSize, InstanceState};
 use replank_model::object::meta::Key;
@@ -43,7 +43,7 @@ pub(crate) use super::scale_decision::ScaleDecision;
 
 /// A node's mark may be cleared by anybody so long after it was laid: longer than the longest drain with the longest grace.
 const MARK_LIFE: Span = Span::from_minutes(60);
-/// How long a node is emptied while nothing of it moves (Cluster Autoscaler's `--max-pod-eviction-time`). Then it is let go of.
+/// How long a node is drained without progress (Cluster Autoscaler's `--max-pod-eviction-time`). Then it is released.
 const EVICTION_MAX: Span = Span::from_minutes(2);
 
 /// An autoscaler: its marks bear its name, [`RUN`].
@@ -155,7 +155,7 @@ impl Scaler {
         }
     }
 
-    /// Ends instances that have not become nodes in time: their group wants so many less afterwards. Those of a group that a run has in hand are
+    /// Terminates instances that have not become nodes in time and lowers the group's desired size by as many. Those of a group that a run is rolling are
     /// the run's.
     fn end_late(&self, given: Given<'_>, sent: &mut Sent, decision: &mut ScaleDecision) {
         for instance in given.view.instances().values() {
@@ -208,7 +208,7 @@ impl Scaler {
         nodes.filter(|node| is_emptied(node)).collect()
     }
 
-    /// Goes on emptying a node, and ends its instance once it is empty; lets go of it where a run takes its group in hand.
+    /// Continues to drain a node, and terminates its instance once it is empty; releases it if a run starts on its group.
     fn go_on(
         &self,
         given: Given<'_>,

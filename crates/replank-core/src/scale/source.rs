@@ -70,7 +70,7 @@ impl Stock {
     }
 }
 
-/// The highest number of a node that bears such a name already: no new one is to be taken for it.
+/// The highest number in a node's name of this form, so that names of new nodes do not collide.
 fn numbered(group: &Group) -> u32 {
     let names = group.nodes.values().flatten();
     let number = |name: &NodeName| {

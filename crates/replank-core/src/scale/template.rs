@@ -2,7 +2,7 @@
 //!
 //! Of a group with nodes it is what these have in common ([`replank_facts::groups`]), without what belongs to the single node. Of one
 //! without nodes it is worked out from tags, EKS' labels and taints and the instance type, *less what EKS' images reserve*: Cluster
-//! Autoscaler takes the capacity for allocatable there, promises too much, and adds nodes on which the pods do not fit.
+//! Autoscaler uses the capacity as allocatable there, expects too much, and adds nodes on which the pods do not fit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -293,7 +293,7 @@ impl Template {
     }
 }
 
-/// A living group may get a zone in which it has no node: what it then bears for a zone is the zone's name, as elsewhere.
+/// A group with nodes may get a zone in which it has none: its zone label is then the zone's name, as elsewhere.
 fn placed_in(labels: &Labels, profile: &NodeProfile, zone: &Zone) -> Labels {
     if profile.zone_labels.contains_key(zone) || zone.is_empty() {
         return labels.clone();

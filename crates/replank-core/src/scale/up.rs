@@ -128,7 +128,7 @@ pub fn up(given: Given<'_>, scheduler: &mut Scheduler) -> Up {
     up
 }
 
-/// Nodes that have just come are taken for what they will be.
+/// New nodes count with their future capacity.
 fn wake(given: Given<'_>, trial: &mut Trial<'_>) {
     for (_, node) in given.view.nodes.sorted() {
         if is_starting(node, given) {

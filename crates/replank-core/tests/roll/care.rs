@@ -162,7 +162,7 @@ fn the_end_of_a_pause_outlives_a_restart_at_any_moment_after_it() {
         let spec = json!({"target": {"kubernetesVersion": "1.36"}, "progressDeadline": "30m"});
         let mut stage = Stage::new(plan(&["web"], spec), objects);
         stage.run_until("a budget in the way", HOUR, |stage| stage.seen.contains_key("budget"));
-        // Twice, so that the record of the first pause is not taken for that of the second.
+        // Twice, so that the record of the first pause is not mistaken for that of the second.
         for _ in 0..2 {
             stage.core.intend(Intent::Paused);
             let resumed = stage.now + HOUR;

@@ -42,7 +42,7 @@ fn the_run_takes_its_surge_back_and_nothing_that_was_added_and_written_down() {
     assert_eq!(stage.truth.nodes.len(), 5);
 }
 
-/// A surge that is a share would grow with what is added, and what the run raises the group by might be taken for added.
+/// A surge that is a share would grow with what is added, and the run's own surge might count as added.
 #[test]
 fn the_surge_stays_what_it_was_when_the_run_began() {
     let spec = json!({"target": {"kubernetesVersion": "1.36"}, "budget": {"surge": "34%"}});

@@ -222,7 +222,7 @@ fn a_run_that_halts_half_way_keeps_its_capacity_and_the_next_one_goes_on() {
         blockers.iter().any(|b| matches!(b.on, WaitingOn::RollEnd(RollEnd::Bounds { .. }))),
         "{blockers:?}"
     );
-    // The node whose drain stands still is no capacity, so the new one that is empty stays.
+    // The node whose drain is stalled is not capacity, so the empty new node stays.
     assert_eq!((size(&stage, "web"), size(&stage, "web-new")), ((0, 3, 2), (0, 2, 2)), "{}", stage.story());
     let before = stage.sizes.clone();
     stage.stubborn.clear();

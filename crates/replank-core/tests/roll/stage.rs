@@ -1,6 +1,6 @@
 //! A small cluster for tests of decisions: it does what it is told, makes pods anew, and shows core everything late.
 //!
-//! It is no simulation: controllers act once a second, everything takes a fixed time. What it shares with the real thing is
+//! It is not a simulation: controllers act once a second, everything takes a fixed time. What it shares with the real thing is
 //! the rules that decisions must respect: preconditions of commands, budgets at the eviction API, groups that launch in the
 //! emptiest zone.
 
@@ -127,7 +127,7 @@ pub(crate) struct Stage {
     pub(crate) core: Core,
     pub(crate) now: Time,
     pub(crate) last: Decision,
-    /// Every command that was carried out, and what came of it.
+    /// Every command that was carried out, and its outcome.
     pub(crate) done: Vec<(Time, Command, Result<(), Refusal>)>,
     /// Everything that ever waited, by kind of reason.
     pub(crate) seen: BTreeMap<&'static str, (Subject, WaitingOn)>,

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-/// Reads a text; `None` if it is no mapping.
+/// Reads a text; `None` if it is not a mapping.
 pub(super) fn read(text: &str) -> Option<Value> {
     if let Ok(value @ Value::Object(_)) = serde_json::from_str(text) {
         return Some(value);

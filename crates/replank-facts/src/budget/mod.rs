@@ -13,7 +13,7 @@
 //!
 //! **Lag.** A budget's status and its pods come by different streams, and either may be ahead. What a budget allows is the
 //! smaller of what its status says and of how many more of its pods are seen healthy than must stay. So an eviction counts from
-//! the moment that the first of the two shows it, and until then the ledger is charged with it by whoever sent it.
+//! the moment that the first of the two shows it, and until then its sender charges the ledger with it.
 
 mod health;
 #[cfg(test)]

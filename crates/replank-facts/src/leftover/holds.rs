@@ -30,7 +30,7 @@ pub struct Leftover {
     pub effects: Vec<Effect>,
     /// The same for a person, a line each.
     pub lines: Vec<String>,
-    /// What no command brings back, where there is something.
+    /// What no command can restore, if anything.
     pub stays: Option<String>,
 }
 
@@ -81,7 +81,7 @@ impl State {
 }
 
 impl Leftover {
-    /// Whether it is of a run that is over for all that is written.
+    /// Whether its run is over, as far as the marks say.
     #[must_use]
     pub fn is_expired(&self) -> bool {
         match self.state {

@@ -14,7 +14,7 @@ pub struct VersionPrefix {
     patch: Option<u64>,
 }
 
-/// Why a text is no version.
+/// Why a text is not a version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a version such as 1.36 or 1.36.2")]
 pub struct NotVersion;
@@ -37,7 +37,7 @@ impl FromStr for VersionPrefix {
 }
 
 impl VersionPrefix {
-    /// Whether a kubelet's version (`v1.36.2-eks-113cf36`) begins with this one. Text that is no version does not.
+    /// Whether a kubelet's version (`v1.36.2-eks-113cf36`) begins with this one. Text that is not a version does not.
     #[must_use]
     pub fn matches(&self, kubelet: &str) -> bool {
         self.compare(kubelet) == Some(Ordering::Equal)
@@ -104,7 +104,7 @@ impl FromStr for VersionBound {
 }
 
 impl VersionBound {
-    /// Whether a kubelet's version meets the condition. Text that is no version does not.
+    /// Whether a kubelet's version meets the condition. Text that is not a version does not.
     #[must_use]
     pub fn matches(&self, kubelet: &str) -> bool {
         let Some(order) = self.version.compare(kubelet) else { return false };

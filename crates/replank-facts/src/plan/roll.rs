@@ -65,7 +65,7 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// Whether a node of a group is chosen, whoever made it and whatever it is like.
+    /// Whether a node of a group is chosen, regardless of its provisioner and its state.
     #[must_use]
     pub fn has(&self, node: &Node, group: Option<&GroupName>) -> bool {
         let by = match &self.by {

@@ -6,7 +6,7 @@ use replank_model::object::affinity::{Affinity, NodeAffinity, NodeSelector, Node
 use replank_model::object::pod::PodSpec;
 use serde_json::{Map, Value, json};
 
-/// Taints that every daemon pod bears (`AddOrUpdateDaemonPodTolerations`).
+/// Taints that every DaemonSet pod tolerates (`AddOrUpdateDaemonPodTolerations`).
 const BORNE: [(&str, &str); 6] = [
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),

@@ -15,7 +15,7 @@ pub enum SubjectError {
     /// It is not what the API knows.
     #[error(transparent)]
     Unreadable(#[from] ProjectError),
-    /// It is of a kind that makes no pods, or none that can be told from it.
+    /// Its kind creates no pods, or none that can be derived from it.
     #[error("{object} has no pod template: expected spec.template.spec.containers")]
     NoTemplate {
         /// The object.
@@ -48,7 +48,7 @@ pub struct PodFactory {
 /// How pods are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Naming {
-    /// The first bears the name itself.
+    /// The first has the name itself.
     Itself,
     /// Name and number.
     Numbered,

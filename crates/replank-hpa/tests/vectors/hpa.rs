@@ -131,7 +131,7 @@ fn autoscaler(case: &Value) -> anyhow::Result<HorizontalPodAutoscaler> {
     let object = typed(&case["hpa"], "autoscaling/v2", "HorizontalPodAutoscaler");
     let object = Object::from_json(object)?;
     let Object::HorizontalPodAutoscaler(hpa) = &object else {
-        bail!("{} is no autoscaler", object.reference());
+        bail!("{} is not an autoscaler", object.reference());
     };
     let mut hpa = (**hpa).clone();
     if let Some(status) = case.get("initialStatus") {

@@ -176,7 +176,7 @@ fn word(window: &mut Window, word: &'static str) -> Result<(), ScanError> {
 
 /// Everything a number can consist of; serde_json says whether it is one.
 fn number(window: &mut Window, start: u64, limits: &Limits) -> Result<(), ScanError> {
-    // So that `---` is not taken for one.
+    // So that `---` is not mistaken for one.
     if window.peek() == Some(b'-') && !window.byte_at(1).is_some_and(|byte| byte.is_ascii_digit()) {
         return Err(ScanError::Unexpected { expected: "a value" });
     }

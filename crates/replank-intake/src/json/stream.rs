@@ -406,11 +406,11 @@ pub(crate) fn skip_to_document(window: &mut Window) {
 
 /// Goes to the next line that can begin something, behind the one on which the broken text began: an item at the
 /// indentation of the one that is broken, or, at the start of a line, a document. A bracket or quote that is missing
-/// is noticed only when much that is whole has been taken for a part, so that is gone back over.
+/// is noticed only after complete objects were read as parts, so these are read again.
 fn resume(window: &mut Window, from: Place, indent: Option<u64>) -> Resumed {
     let wrong = window.place();
     let at_next_line = !window.go_back(from) && wrong.line > from.line && window.go_to_line_start(wrong);
-    // What was taken for an item may be the marker behind a list that was cut off.
+    // What looked like an item may be the marker after a list that was cut off.
     let stays = at_next_line || window.place().indent() == 0 && at_marker(window);
     if !stays {
         window.skip_line();

@@ -373,7 +373,7 @@ impl Builder<'_, '_, '_> {
     fn alias(&mut self, anchor: usize, at: Marker) -> Result<(), Wrong> {
         self.start_node(at)?;
         let Some(Recorded { value, nodes, bytes }) = self.anchors.get(&anchor) else {
-            return Err(Wrong::yaml(at, "the alias stands within the node it refers to"));
+            return Err(Wrong::yaml(at, "the alias is inside the node it refers to"));
         };
         let (value, nodes, bytes) = (value.clone(), *nodes, *bytes);
         self.charge(nodes, bytes, at)?;
@@ -386,11 +386,11 @@ impl Builder<'_, '_, '_> {
         self.spent.alias_bytes += bytes_added;
         if self.spent.alias_nodes > limits.alias_nodes_max {
             let bound = format!("{} values", limits.alias_nodes_max);
-            return Err(Wrong::bound(at, "what the anchors and aliases of this document repeat", bound));
+            return Err(Wrong::bound(at, "the expansion of this document's anchors and aliases", bound));
         }
         if self.spent.alias_bytes > limits.alias_bytes_max {
             let bound = bytes(limits.alias_bytes_max as u64);
-            return Err(Wrong::bound(at, "what the anchors and aliases of this document repeat", bound));
+            return Err(Wrong::bound(at, "the expansion of this document's anchors and aliases", bound));
         }
         Ok(())
     }

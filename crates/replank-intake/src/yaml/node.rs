@@ -34,7 +34,7 @@ impl Wrong {
         let message = match self.kind {
             ProblemKind::Yaml { message, .. } => message,
             ProblemKind::NotJson { what, .. } if text.contains("{{") => {
-                format!("{what} has no counterpart in json")
+                format!("{what} cannot be written in JSON")
             }
             kind => return Self { kind, ..self },
         };
@@ -135,7 +135,7 @@ pub(super) fn scalar_node<'t>(
             let Some(decoded) = base64::decode(&text).and_then(|bytes| String::from_utf8(bytes).ok()) else {
                 return Err(Wrong::not_json(
                     at,
-                    "`!!binary` that is not base64 of utf-8 text",
+                    "`!!binary` that is not base64 of UTF-8 text",
                     "the base64 text without the tag",
                 ));
             };
@@ -149,6 +149,6 @@ pub(super) fn scalar_node<'t>(
     };
     match scalar::tagged(tag, &text) {
         Ok(scalar) => Ok(Node::Scalar(scalar, text)),
-        Err(wanted) => Err(Wrong::yaml(at, &format!("`{text}` is not {wanted}, which its tag says it is"))),
+        Err(wanted) => Err(Wrong::yaml(at, &format!("`{text}` is not {wanted}, although its tag says so"))),
     }
 }

@@ -93,18 +93,18 @@ fn aliases_cannot_multiply() {
         laughs.push_str(&format!("a{level}: &a{level} [{below}]\n"));
     }
     let (documents, problems) = text(laughs + "---\nb: 2\n", &limits);
-    assert_eq!(bound(&problems), "what the anchors and aliases of this document repeat");
+    assert_eq!(bound(&problems), "the expansion of this document's anchors and aliases");
     assert_eq!(documents.len(), 1);
 
     let long = format!("a: &a \"{}\"\nb: [{}]\n", "x".repeat(1 << 20), "*a, ".repeat(100));
-    assert_eq!(bound(&text(long, &limits).1), "what the anchors and aliases of this document repeat");
+    assert_eq!(bound(&text(long, &limits).1), "the expansion of this document's anchors and aliases");
 
     // Each anchor holds all that is in it, so anchors within anchors multiply too.
     let within = nested("&a [", &"1, ".repeat(10_000), "]", 90);
-    assert_eq!(bound(&text(within, &limits).1), "what the anchors and aliases of this document repeat");
+    assert_eq!(bound(&text(within, &limits).1), "the expansion of this document's anchors and aliases");
 
     let merges = format!("a: &a {{{}}}\nb: [{}]\n", "k: &b {x: 1, y: 2}", "{<<: *a}, ".repeat(200_000));
-    assert_eq!(bound(&text(merges, &limits).1), "what the anchors and aliases of this document repeat");
+    assert_eq!(bound(&text(merges, &limits).1), "the expansion of this document's anchors and aliases");
 
     let fair = format!("a: &a {{x: 1, y: 2}}\nb: [{}]\n", "*a, ".repeat(10_000));
     assert_eq!(text(fair, &limits).1, []);
@@ -182,7 +182,7 @@ fn a_gzip_bomb_ends_at_the_bound() {
     let (documents, problems) = text(bomb, &limits);
     assert_eq!(documents.len(), 1);
     assert_eq!(bound(&problems), "the size of the input, unpacked,");
-    assert!(problems[0].to_string().contains("bound of 50 MiB"), "{}", problems[0]);
+    assert!(problems[0].to_string().contains("limit of 50 MiB"), "{}", problems[0]);
 }
 
 #[test]

@@ -300,7 +300,7 @@ proptest! {
         let broken = item("broken");
         let (first, rest) = broken.split_at("  {\n".len());
         let broken = [first.as_bytes(), &changed(rest, &changes)].concat();
-        // What looks like the start of a document is taken for one.
+        // What looks like the start of a document counts as one.
         let looks_like_document = |line: &[u8]| matches!(line.first(), Some(b'{' | b'[' | b'-' | b'.'));
         prop_assume!(!broken.split(|&byte| byte == b'\n').any(looks_like_document));
         // The end of a list is the end of the list, and what is within another list is within that.

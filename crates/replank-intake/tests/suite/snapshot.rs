@@ -86,8 +86,8 @@ fn the_higher_version_is_taken_and_told() {
         assert_eq!(
             problem.to_string(),
             format!(
-                "{left}: document 1, line 1: Pod b/a is there in two states, and the one at {taken}: document 1, line 1 \
-                 was taken, by its higher resourceVersion: leave the older one out, or pass one dump of one moment"
+                "{left}: document 1, line 1: Pod b/a is in the input twice; the one at {taken}: document 1, line 1 \
+                 is used, because of its higher resourceVersion: remove the older one, or pass a single dump"
             )
         );
         assert_eq!(problem.lost, Lost::Nothing);
@@ -154,12 +154,11 @@ fn one_that_is_no_object_hides_no_other() {
         .map(ToString::to_string)
         .collect();
     assert!(
-        projections[0].starts_with("in0: document 5, line 11: not as the api has it: Pod default/b: spec."),
+        projections[0].starts_with("in0: document 5, line 11: invalid object: Pod default/b: spec."),
         "{projections:?}"
     );
     assert!(
-        projections[1]
-            .starts_with("in1: document 1, items[1], line 1: not as the api has it: Pod default/d: "),
+        projections[1].starts_with("in1: document 1, items[1], line 1: invalid object: Pod default/d: "),
         "{projections:?}"
     );
     assert!(projections[1].contains("; the item was left out: correct the value"), "{projections:?}");

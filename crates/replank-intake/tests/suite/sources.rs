@@ -138,7 +138,7 @@ fn what_is_not_there_is_fatal() {
     let wrong = everything(paths(&[&dir.0.join("nope.yaml")])).expect_err("it is not there");
     let message = wrong.to_string();
     assert!(matches!(wrong, Fatal::NotFound { .. }), "{message}");
-    assert!(message.contains("nope.yaml: there is no such file or directory: check the path"), "{message}");
+    assert!(message.contains("nope.yaml: no such file or directory: check the path"), "{message}");
 
     assert!(matches!(everything(Vec::new()), Err(Fatal::NoSource)));
     let twice = vec![Source::from_argument("-".as_ref()), Source::Stdin];
@@ -150,7 +150,7 @@ fn a_directory_without_any_file_that_is_read_is_fatal() {
     let dir = Scratch::new("empty");
     let empty = everything(paths(&[&dir.0])).expect_err("nothing is in it");
     assert!(
-        empty.to_string().ends_with("in this directory or below: name the files, or another directory"),
+        empty.to_string().ends_with("in this directory or below: pass the files, or another directory"),
         "{empty}"
     );
     dir.write("a.txt", "a: 1");
@@ -188,12 +188,10 @@ fn links_are_followed_and_loops_are_told() {
     let mut told: Vec<_> = found.problems.iter().map(ToString::to_string).collect();
     told.sort();
     assert_eq!(told.len(), 4, "{told:#?}");
-    assert!(
-        told[0].contains("dangling.yaml: could not be read: the symbolic link leads to nowhere, and nothing")
-    );
+    assert!(told[0].contains("dangling.yaml: cannot be read: the symbolic link leads to nowhere, which"));
     assert!(told[1].contains("up: the symbolic link leads back to"), "{}", told[1]);
     // The operating system tells of links that lead to each other.
-    assert!(told[2].contains("x.yaml: could not be read:") && told[3].contains("y.yaml: could not be read:"));
+    assert!(told[2].contains("x.yaml: cannot be read:") && told[3].contains("y.yaml: cannot be read:"));
     assert!(found.problems.iter().all(|problem| problem.lost == Lost::Source));
 }
 
@@ -242,7 +240,7 @@ fn directories_that_go_too_deep_are_told() {
     .expect("it can be read");
     assert_eq!(values, [Some(1)]);
     assert!(
-        matches!(told.as_slice(), [one] if one.contains("the depth of directories goes beyond the bound of 3 levels")),
+        matches!(told.as_slice(), [one] if one.contains("the depth of directories exceeds the limit of 3 levels")),
         "{told:?}"
     );
 }
@@ -342,8 +340,8 @@ fn an_error_while_reading_gives_what_came_before() {
     assert_eq!(found.values(), [1, 2], "the third may go on");
     assert_eq!(
         found.problems[0].to_string(),
-        "pipe: document 3, line 6: could not be read: the connection was reset; the rest of the input was left out: \
-         see to it that the path can be read, and run again"
+        "pipe: document 3, line 6: cannot be read: the connection was reset; the rest of the input was left out: \
+         make sure that the path is readable, and run again"
     );
 }
 

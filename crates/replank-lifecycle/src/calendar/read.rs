@@ -12,11 +12,11 @@ use crate::release::Release;
 pub enum CalendarError {
     /// Neither form.
     #[error(
-        "neither a list of calendar rows (`replank data -o json`) nor what `aws eks describe-cluster-versions` prints: {0}"
+        "neither a list of calendar rows (`replank data -o json`) nor the output of `aws eks describe-cluster-versions`: {0}"
     )]
     Form(#[from] serde_json::Error),
     /// A version that is none.
-    #[error("row {number}: {text:?} is not a version such as 1.36")]
+    #[error("row {number}: {text:?}: expected a version such as 1.36")]
     Version {
         /// Which row, from 1.
         number: usize,
@@ -24,7 +24,7 @@ pub enum CalendarError {
         text: String,
     },
     /// A day that is none.
-    #[error("the row of {version}: `{field}` is {text:?}, not a day such as 2026-11-26")]
+    #[error("the row of {version}: `{field}` is {text:?}: expected a day such as 2026-11-26")]
     Day {
         /// Whose row.
         version: String,

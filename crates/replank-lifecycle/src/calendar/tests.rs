@@ -102,7 +102,7 @@ fn a_window_fails_on_the_next_end_only() {
     };
     assert!(ends("1.31", 6) && !ends("1.31", 5), "extended support ends 2026-11-26");
     assert!(ends("1.34", 12) && !ends("1.34", 11), "standard support ends 2026-12-02");
-    assert!(!ends("1.33", 90), "standard support is over since July, which is no news");
+    assert!(!ends("1.33", 90), "standard support ended in July, which is not news");
     assert!(ends("1.30", 0), "over");
     assert!(!ends("1.37", 10_000), "not known");
 }
@@ -126,14 +126,14 @@ fn what_aws_says_replaces_its_own_dates() {
 fn what_is_wrong_is_named() {
     let wrong = |text: &str| Calendar::embedded().overlay(text).unwrap_err().to_string();
     assert!(wrong("{}").starts_with("neither a list of calendar rows"));
-    assert_eq!(wrong(r#"[{"version": "newest"}]"#), r#"row 1: "newest" is not a version such as 1.36"#);
+    assert_eq!(wrong(r#"[{"version": "newest"}]"#), r#"row 1: "newest": expected a version such as 1.36"#);
     assert_eq!(
         wrong(r#"[{"version": "1.36", "eks_release": "June 2026"}]"#),
-        r#"the row of 1.36: `eks_release` is "June 2026", not a day such as 2026-11-26"#
+        r#"the row of 1.36: `eks_release` is "June 2026": expected a day such as 2026-11-26"#
     );
     assert_eq!(
         wrong(r#"{"clusterVersions": [{"clusterVersion": "1.36", "releaseDate": "soon"}]}"#),
-        r#"the row of 1.36: `releaseDate` is "\"soon\"", not a day such as 2026-11-26"#
+        r#"the row of 1.36: `releaseDate` is "\"soon\"": expected a day such as 2026-11-26"#
     );
     assert_eq!(
         wrong(

@@ -19,7 +19,7 @@ pub(super) fn up(object: &mut Tree, work: &Work<'_>) -> Result<(), Hold> {
         return Err(Hold::NoCounterpart {
             path: "spec.schedule".to_owned(),
             says: format!("in the zone `{zone}`"),
-            needed: "spec.timeZone is to say which one, and nothing else",
+            needed: "set spec.timeZone and remove the zone from the schedule",
         });
     }
     spec.set("schedule", Tree::text(&schedule));

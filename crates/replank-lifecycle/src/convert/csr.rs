@@ -12,11 +12,11 @@ pub(super) fn up(object: &mut Tree, from: &Gvk, work: &mut Work<'_>) -> Result<(
     let path = || "spec.signerName".to_owned();
     match spec.text_at(&["signerName"]) {
         Some(says @ "kubernetes.io/legacy-unknown") => {
-            let needed = "v1 refuses it: name the signer that is to sign";
+            let needed = "v1 refuses it: name a signer";
             return Err(Hold::NoCounterpart { path: path(), says: says.to_owned(), needed });
         }
         Some(_) => {}
-        None => return Err(Hold::Absent { path: path(), why: "v1 requires the signer that is to sign" }),
+        None => return Err(Hold::Absent { path: path(), why: "v1 requires a signer" }),
     }
     let usages = Tree::list(vec![Tree::text("digital signature"), Tree::text("key encipherment")]);
     default(spec, "usages", usages, &["request", "signerName"]);
@@ -25,7 +25,7 @@ pub(super) fn up(object: &mut Tree, from: &Gvk, work: &mut Work<'_>) -> Result<(
     }
     work.note(Note::Known {
         path: "spec".to_owned(),
-        what: "a request is answered once and soon gone: whatever writes it has to change",
+        what: "a request is short-lived: change the program that creates it",
     });
     Ok(())
 }

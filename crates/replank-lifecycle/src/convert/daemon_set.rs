@@ -9,7 +9,12 @@ pub(super) fn up(object: &mut Tree, from: &Gvk, work: &mut Work<'_>) -> Result<(
         workload::write_selector(object, work)?;
         update_strategy(object, "OnDelete");
     }
-    workload::drop_field(object, "templateGeneration", "the controller counts generations itself", work);
+    workload::drop_field(
+        object,
+        "templateGeneration",
+        "the controller maintains the generation itself",
+        work,
+    );
     Ok(())
 }
 

@@ -25,7 +25,7 @@ pub(super) fn up(object: &mut Tree, from: &Gvk, work: &mut Work<'_>) -> Result<(
         }
         (_, _) => {}
     }
-    workload::drop_field(object, "rollbackTo", "kubectl rollout undo does it", work);
+    workload::drop_field(object, "rollbackTo", "use kubectl rollout undo", work);
     Ok(())
 }
 

@@ -36,7 +36,7 @@ pub(super) fn up(object: &mut Tree, from: &Gvk, work: &mut Work<'_>) -> Result<(
             let rest: Vec<&str> = topology.entries().iter().map(|entry| &*entry.key).collect();
             work.note(Note::Dropped {
                 path: format!("endpoints[{at}].topology ({})", rest.join(", ")),
-                why: "v1 keeps it for reading only, as deprecatedTopology",
+                why: "in v1 it is read-only, as deprecatedTopology",
             });
         }
     }

@@ -20,7 +20,7 @@ pub(super) fn up(object: &mut Tree, from: &Gvk, work: &mut Work<'_>) -> Result<(
     match object.text_at(&["type"]) {
         Some("Normal" | "Warning") => {}
         Some(says) => {
-            let needed = "an event is Normal or a Warning";
+            let needed = "v1 allows only Normal and Warning";
             return Err(Hold::NoCounterpart { path: "type".to_owned(), says: says.to_owned(), needed });
         }
         None => {
@@ -29,13 +29,13 @@ pub(super) fn up(object: &mut Tree, from: &Gvk, work: &mut Work<'_>) -> Result<(
     }
     for key in DEPRECATED {
         if object.take(key).is_some() {
-            work.note(Note::Dropped { path: key.to_owned(), why: "v1 takes it from nobody" });
+            work.note(Note::Dropped { path: key.to_owned(), why: "v1 does not accept it from clients" });
         }
     }
     if let Some(series) = object.get_mut("series")
         && series.take("state").is_some()
     {
-        work.note(Note::Dropped { path: "series.state".to_owned(), why: "nothing reads it" });
+        work.note(Note::Dropped { path: "series.state".to_owned(), why: "it is not used" });
     }
     Ok(())
 }

@@ -58,7 +58,7 @@ fn backend_up(backend: &mut Tree, place: &str) -> Result<(), Hold> {
         (Some((at, _)), _) | (None, Some((at, _))) => *at,
     };
     let (Some((_, name)), Some((_, port))) = (name, port) else {
-        let why = "a service needs both its name and its port";
+        let why = "a backend needs both the service's name and its port";
         return Err(Hold::Absent { path: format!("{place}.serviceName and .servicePort"), why });
     };
     let key = port_key(&port.value, place)?;
@@ -108,7 +108,7 @@ fn backend_down(backend: &mut Tree, place: &str) -> Result<(), Hold> {
         }
         (_, _) => Err(Hold::Absent {
             path: format!("{place}.service"),
-            why: "a service needs both its name and its port",
+            why: "a backend needs both the service's name and its port",
         }),
     }
 }

@@ -1,7 +1,7 @@
 //! From one version of a kind to another: what was the default of the old one is written out first, then fields get the
 //! names and places of the new one, then `apiVersion` changes.
 //!
-//! Each kind's newest form is the hub: [`Family::up`] brings any older version to it, [`Family::down`] leads from it to any
+//! Each kind's newest form is the hub: [`Family::up`] converts any older version to it, [`Family::down`] leads from it to any
 //! older one. What a person has to decide is a [`Hold`], and the object stays as it was.
 //!
 //! Sources: `defaults.go` and `conversion.go` of Kubernetes' packages `pkg/apis/*/v*` at the last version that had both
@@ -101,11 +101,13 @@ fn no_way(table: &Table, from: &Gvk, to: &Gvk) -> Hold {
 pub(crate) fn without_successor(from: &Gvk) -> Hold {
     let instead = match (&*from.group, &*from.kind) {
         ("extensions" | "policy", "PodSecurityPolicy") => {
-            "delete it, and label the namespaces with pod-security.kubernetes.io/enforce and its kin"
+            "delete it, and set the pod-security.kubernetes.io/* labels on the namespaces"
         }
-        ("settings.k8s.io", "PodPreset") => "a mutating webhook or policy does what it did",
-        ("auditregistration.k8s.io", "AuditSink") => "the API server's flags name the audit webhook",
-        ("extensions" | "apps", "DeploymentRollback") => "kubectl rollout undo does it",
+        ("settings.k8s.io", "PodPreset") => "use a mutating webhook or policy",
+        ("auditregistration.k8s.io", "AuditSink") => {
+            "configure the audit webhook with the API server's flags"
+        }
+        ("extensions" | "apps", "DeploymentRollback") => "use kubectl rollout undo",
         (_, _) => "",
     };
     Hold::NoSuccessor { instead }

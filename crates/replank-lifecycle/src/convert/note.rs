@@ -15,7 +15,7 @@ pub enum Hold {
     },
     /// No way from one to the other is known here.
     NoWay(Box<Way>),
-    /// Its fields are of a product, which may have changed them.
+    /// Its fields belong to a product, which may have changed them.
     OfProduct(Box<Way>),
     /// A field is not there from which another one would be written.
     Absent {
@@ -63,20 +63,24 @@ impl Way {
 impl fmt::Display for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoSuccessor { instead: "" } => f.write_str("nothing takes its place"),
-            Self::NoSuccessor { instead } => write!(f, "nothing takes its place: {instead}"),
-            Self::NoWay(way) => write!(f, "the way from {} to {} is not known", way.from, way.to),
+            Self::NoSuccessor { instead: "" } => f.write_str("it has no replacement"),
+            Self::NoSuccessor { instead } => write!(f, "it has no replacement: {instead}"),
+            Self::NoWay(way) => write!(f, "no conversion from {} to {} is known", way.from, way.to),
             Self::OfProduct(way) => {
-                write!(f, "fields may differ between {} and {}: its own guide says how", way.from, way.to)
+                write!(
+                    f,
+                    "fields may differ between {} and {}: see the product's migration guide",
+                    way.from, way.to
+                )
             }
-            Self::Absent { path, why } => write!(f, "{path} is not there: {why}"),
+            Self::Absent { path, why } => write!(f, "{path} is missing: {why}"),
             Self::NoCounterpart { path, says, needed } => write!(f, "{path} is {says}: {needed}"),
             Self::NotStructural { paths } => {
                 write!(f, "the schema is not structural at {}", paths.join(", "))
             }
             Self::Refused { problems } => {
                 let words: Vec<String> = problems.iter().map(ToString::to_string).collect();
-                write!(f, "what would be written is refused: {}", words.join("; "))
+                write!(f, "the result would be rejected: {}", words.join("; "))
             }
         }
     }
@@ -113,15 +117,15 @@ pub enum Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Dropped { path, why } => write!(f, "{path} is dropped: {why}"),
+            Self::Dropped { path, why } => write!(f, "{path} is removed: {why}"),
             Self::SelectorWritten => {
                 f.write_str(
-                    "spec.selector is the template's labels, as a server took it when it made the object; where labels were added \
-                     since, the object in the cluster has another one, which cannot be changed (replank migrate does it)",
+                    "spec.selector is set to the template's labels, as the API server did when the object was created; if labels were \
+                     added since, the object in the cluster has another selector, which is immutable (see replank migrate)",
                 )
             }
             Self::GroupBeside { group, to } => {
-                write!(f, "{to} is granted beside {group}, which may go once nobody asks for it there")
+                write!(f, "{to} is granted in addition to {group}; remove {group} once it is no longer requested")
             }
             Self::Known { path, what } => write!(f, "{path}: {what}"),
         }

@@ -15,7 +15,7 @@ pub(super) fn up(object: &mut Tree, from: &Gvk, work: &mut Work<'_>) -> Result<(
     if swap(spec, "DoesNotExist", "Exists") == Swapped::Empty {
         work.note(Note::Known {
             path: "spec.selector".to_owned(),
-            what: "it was empty, which matched no pod, and goes on matching none; {} would match all",
+            what: "it was empty and matched no pod; it still matches none, because {} would match all pods in v1",
         });
     }
     Ok(())

@@ -34,7 +34,7 @@ pub(super) fn down(object: &mut Tree, to: &Gvk) -> Result<(), Hold> {
         return Err(Hold::NoCounterpart {
             path: format!("spec.limited.{NOMINAL}"),
             says: "0".to_owned(),
-            needed: "that version takes it for 30",
+            needed: "that version reads it as 30",
         });
     }
     if zero

@@ -23,7 +23,7 @@ pub(super) fn up(object: &mut Tree, from: &Gvk) -> Result<(), Hold> {
         Some(entry) => Err(Hold::NoCounterpart {
             path: format!("spec.{}", entry.key),
             says: "there".to_owned(),
-            needed: "no version has such a field",
+            needed: "no version has this field",
         }),
     }
 }

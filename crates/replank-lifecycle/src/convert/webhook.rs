@@ -41,13 +41,12 @@ fn demanded(webhooks: &Tree) -> Result<(), Hold> {
         if !names.insert(name) {
             return Err(Hold::NoCounterpart {
                 path: format!("webhooks[{at}].name"),
-                says: format!("`{name}` once more"),
-                needed: "the names within a configuration have to differ",
+                says: format!("`{name}` again"),
+                needed: "names must be unique within a configuration",
             });
         }
         let path = format!("webhooks[{at}].sideEffects");
-        let needed =
-            "None or NoneOnDryRun is required, and only who runs the webhook knows whether that is true";
+        let needed = "None or NoneOnDryRun is required: check which one is true for this webhook";
         match webhook.text_at(&["sideEffects"]) {
             Some("None" | "NoneOnDryRun") => {}
             Some(says) => return Err(Hold::NoCounterpart { path, says: says.to_owned(), needed }),

@@ -31,7 +31,7 @@ impl Work<'_> {
 /// The greatest 32-bit number: what `extensions/v1beta1` had for "no limit".
 pub(super) const NO_LIMIT: i64 = 2_147_483_647;
 
-/// Writes a field down whose value was taken for granted.
+/// Writes out a field that had a default.
 pub(super) fn default(of: &mut Tree, key: &str, value: Tree, behind: &[&str]) {
     let is_there = |key: &str| of.entries().iter().any(|entry| entry.key == key);
     // Short fields stand before the long template, unless that comes first: the text before it is not disturbed.

@@ -20,7 +20,7 @@ pub(super) fn write_selector(object: &mut Tree, work: &mut Work<'_>) -> Result<(
         (None, false) => {
             return Err(Hold::Absent {
                 path: "spec.selector".to_owned(),
-                why: "neither are there labels of the template from which it was taken",
+                why: "the template has no labels to take it from",
             });
         }
         (Some(labels), has_selector) => {

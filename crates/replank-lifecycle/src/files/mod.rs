@@ -93,7 +93,7 @@ fn scan_archive(measure: &Measure, name: &Arc<str>, archive: &[u8], depth: u32) 
         let file = path.rsplit('/').next().unwrap_or_default();
         match archive::unpacked(content) {
             Some(inner) if depth > 0 => report.append(scan_archive(measure, &name, &inner, depth - 1)),
-            Some(_) => report.append(unread(&name, "charts are packed within charts too often".to_owned())),
+            Some(_) => report.append(unread(&name, "charts are nested too deeply".to_owned())),
             None if walk::is_manifest(file, in_chart) => {
                 let hint = Hint { rendered_by: None, in_chart };
                 report.append(scan_bytes(measure, &name, content.to_vec(), &hint));

@@ -1,4 +1,4 @@
-//! From bytes as they are stored to text: gzip, UTF-16, and what is no text at all.
+//! From bytes as they are stored to text: gzip, UTF-16, and data that is not text.
 
 use std::io::Read;
 
@@ -28,14 +28,14 @@ pub struct Wrong {
 /// The text of a file. gzip is told by its first bytes, UTF-16 (as PowerShell's `>` writes) by its byte order mark.
 ///
 /// # Errors
-/// In words, where it is no text.
+/// In words, if it is not text.
 pub fn from_bytes(bytes: Vec<u8>) -> Result<Decoded, String> {
     let bytes = if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut unpacked = Vec::new();
         MultiGzDecoder::new(&*bytes)
             .take(UNPACKED_MAX)
             .read_to_end(&mut unpacked)
-            .map_err(|error| format!("gzip that is damaged or cut off: {error}"))?;
+            .map_err(|error| format!("damaged or incomplete gzip: {error}"))?;
         unpacked
     } else {
         bytes
@@ -60,14 +60,12 @@ pub fn from_bytes(bytes: Vec<u8>) -> Result<Decoded, String> {
 /// Bytes of which not all are UTF-8. Versions and kinds are ASCII in any encoding of the West, and so are found all the same.
 fn older(bytes: &[u8], at: usize) -> Result<Decoded, String> {
     if bytes.contains(&0) {
-        return Err(format!("not utf-8: byte {at} does not belong in text"));
+        return Err(format!("invalid UTF-8 at byte {at}"));
     }
     let newlines = bytes[..at].iter().filter(|byte| **byte == b'\n').count();
     let wrong = Wrong {
         line: u32::try_from(newlines).unwrap_or(u32::MAX).saturating_add(1),
-        why: format!(
-            "not utf-8: byte {at} does not belong in text. kubectl refuses it; here it counts as some letter"
-        ),
+        why: format!("invalid UTF-8 at byte {at}: kubectl refuses it; here it counts as a letter"),
     };
     Ok(Decoded { text: String::from_utf8_lossy(bytes).into_owned(), wrong: Some(wrong) })
 }

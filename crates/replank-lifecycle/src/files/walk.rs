@@ -153,7 +153,7 @@ fn entries(path: &Path) -> io::Result<Vec<(String, bool)>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(path)? {
         let entry = entry?;
-        // A link that leads nowhere is no file.
+        // A link that leads nowhere is not a file.
         let Ok(metadata) = fs::metadata(entry.path()) else { continue };
         entries.push((entry.file_name().to_string_lossy().into_owned(), metadata.is_dir()));
     }

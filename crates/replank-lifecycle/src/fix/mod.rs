@@ -32,7 +32,7 @@ use fixing::{Fixing, notation_of};
 /// Objects of one document that are tried one by one where they cannot be changed together.
 const TRIED_MAX: usize = 200;
 
-/// What came of the objects of a document.
+/// The outcome for the objects of a document.
 struct Made {
     edits: Vec<Edit>,
     changes: Vec<Change>,
@@ -128,7 +128,7 @@ impl Fixing<'_> {
         let length = text.len();
         match tree::read(&text, 0..length, origins.notation) {
             Ok(Some((again, _))) if again.says(&converted) => Ok(made),
-            Ok(_) => Err("an anchor, an alias or `<<` stands where the change has to be made".to_owned()),
+            Ok(_) => Err("an anchor, an alias or `<<` is where the change would be".to_owned()),
             Err(why) => Err(why),
         }
     }

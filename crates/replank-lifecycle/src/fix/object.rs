@@ -49,7 +49,7 @@ pub(super) fn each_judged(measure: &Measure, root: &Node<'_>, mut each: impl FnM
 /// Which objects are converted: by their number in the document, the version they use, and the node that says it.
 pub(super) type Chosen<'c> = &'c dyn Fn(usize, &Gvk, Option<OriginIndex>) -> bool;
 
-/// Converts the chosen objects of a document and hands on what came of each, with the node that says its version.
+/// Converts the chosen objects of a document and returns the outcome of each, with the node that holds its version.
 pub(super) fn convert_all(
     measure: &Measure,
     schema: &Schema,

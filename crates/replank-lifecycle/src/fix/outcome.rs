@@ -1,4 +1,4 @@
-//! What came of a fix.
+//! The outcome of a fix.
 
 use std::fmt;
 
@@ -108,27 +108,24 @@ impl fmt::Display for WhyRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Gathered => f.write_str(
-                "the rules of an aggregated role are overwritten from other roles: change those that it selects",
+                "the rules of an aggregated role are overwritten: change the roles that it selects",
             ),
             Self::All { group } => {
-                write!(
-                    f,
-                    "the rule is about everything of its group: name the resources of {group} that are meant"
-                )
+                write!(f, "the rule covers its whole group: name the resources of {group} that it needs")
             }
             Self::Besides { group, resource } => write!(
                 f,
-                "with {group} in it the rule would grant {resource} there, too: write a rule of its own for {group}"
+                "with {group} added, the rule would also grant {resource} there: write a separate rule for {group}"
             ),
             Self::Webhook { to } => write!(
                 f,
-                "the program behind the webhook has to understand {to} first; then add a rule with apiGroups [\"{}\"] and \
+                "make sure that the webhook supports {to}, then add a rule with apiGroups [\"{}\"] and \
                  apiVersions [\"{}\"]",
                 to.group, to.version
             ),
             Self::Policy { to } => write!(
                 f,
-                "the expressions have to be right for {to} first; then name apiGroups [\"{}\"] and apiVersions [\"{}\"]",
+                "adapt the expressions to {to}, then set apiGroups [\"{}\"] and apiVersions [\"{}\"]",
                 to.group, to.version
             ),
         }
@@ -140,13 +137,15 @@ impl fmt::Display for Why {
         match self {
             Self::Hold(hold) => hold.fmt(f),
             Self::NotYet { to, from } => {
-                write!(f, "{to} is served from {from} on: change it once the cluster runs that")
+                write!(f, "{to} is served from {from} on: change it after that upgrade")
             }
-            Self::Live => f.write_str("a cluster shows it so: what writes it has to change"),
-            Self::InTheWay(why) => write!(f, "the text is in the way: {why}"),
-            Self::Release(why) => write!(f, "the release cannot be written: {why}"),
+            Self::Live => f.write_str("this is a live object: change its source"),
+            Self::InTheWay(why) => write!(f, "the file cannot be edited in place: {why}"),
+            Self::Release(why) => write!(f, "the Helm release cannot be rewritten: {why}"),
             Self::Rule(why) => why.fmt(f),
-            Self::OfList => f.write_str("the list it stands in has one version for all, and others are left"),
+            Self::OfList => {
+                f.write_str("its list has one version for all items, and other items cannot be fixed")
+            }
         }
     }
 }

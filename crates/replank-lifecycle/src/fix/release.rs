@@ -72,7 +72,7 @@ struct Kept {
     data: String,
 }
 
-/// What came of one release.
+/// The outcome for one release.
 struct OneRelease {
     /// What is to be stored, if anything changes.
     data: Option<String>,
@@ -80,7 +80,7 @@ struct OneRelease {
     left: Vec<Left>,
 }
 
-/// What came of the releases of one document.
+/// The outcome for the releases of one document.
 struct Rewritten {
     edits: Vec<Edit>,
     releases: Vec<FixedRelease>,
@@ -104,7 +104,7 @@ impl Fixing<'_> {
                 release::Stored::Helm2 => self.left.push(left(
                     place,
                     object.kind,
-                    "Helm 2 keeps it: helm 2to3 moves it to Helm 3 first".to_owned(),
+                    "it is a Helm 2 release: move it to Helm 3 first with helm 2to3".to_owned(),
                 )),
                 release::Stored::Past | release::Stored::No => {}
             }
@@ -153,7 +153,7 @@ impl Fixing<'_> {
         let text = apply(self.text, range, &edits);
         match tree::read(&text, 0..text.len(), notation)? {
             Some((again, _)) if again.says(&tree) => Ok(Rewritten { edits, releases, left: all_left }),
-            Some(_) | None => Err("an anchor or an alias stands where it is kept".to_owned()),
+            Some(_) | None => Err("an anchor or an alias is where it is stored".to_owned()),
         }
     }
 
@@ -188,7 +188,7 @@ impl Fixing<'_> {
         let again =
             Packed::unpack(&new).and_then(|again| again.manifests()).map_err(|error| error.to_string())?;
         if again != after {
-            return Err("it does not unpack to what was packed".to_owned());
+            return Err("the rewritten release does not unpack to the same manifests".to_owned());
         }
         Ok(OneRelease { data: Some(new), release: fixed_release, left: all_left })
     }

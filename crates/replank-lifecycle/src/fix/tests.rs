@@ -72,7 +72,7 @@ fn a_key_that_is_there_twice_is_told() {
     let fixed = fixed(&format!("{BUDGET}spec: {{}}\n"));
     assert_eq!(fixed.changes, []);
     let [Left { why: Why::InTheWay(why), place, .. }] = &fixed.left[..] else { panic!("{:?}", fixed.left) };
-    assert_eq!((why.as_str(), place.line), ("the key `spec` is there twice", 1));
+    assert_eq!((why.as_str(), place.line), ("duplicate key `spec`", 1));
 }
 
 #[test]

@@ -36,7 +36,7 @@ impl<R: Read> Base64<R> {
         for index in 0..4 {
             let Some(symbol) = self.symbol()? else {
                 if index > 0 {
-                    return Err(wrong("it breaks off"));
+                    return Err(wrong("it is cut off"));
                 }
                 self.ended = true;
                 return Ok(());
@@ -51,10 +51,10 @@ impl<R: Read> Base64<R> {
                     padding += 1;
                     0
                 }
-                _ => return Err(wrong("there is a character that does not belong")),
+                _ => return Err(wrong("invalid character")),
             };
             if padding > 0 && symbol != b'=' {
-                return Err(wrong("padding stands within"));
+                return Err(wrong("padding in the middle"));
             }
             word = word << 6 | u32::from(bits);
         }

@@ -1,8 +1,8 @@
-//! What is no release of Helm 2.
+//! Data that is not a Helm 2 release.
 
 /// Why bytes are no such message.
 #[derive(Debug, thiserror::Error)]
-#[error("protobuf breaks off or is damaged at byte {at}")]
+#[error("damaged or incomplete protobuf at byte {at}")]
 pub(crate) struct Malformed {
     pub(super) at: usize,
 }

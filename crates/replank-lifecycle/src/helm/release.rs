@@ -19,13 +19,13 @@ pub(crate) struct Release {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReleaseError {
     /// The text, or what it unpacks to, is damaged.
-    #[error("the release cannot be unpacked: {0}")]
+    #[error("the Helm release cannot be unpacked: {0}")]
     Unpack(#[from] std::io::Error),
     /// It is not what Helm 3 keeps.
-    #[error("the release is not in Helm 3's form: {0}")]
+    #[error("not a Helm 3 release: {0}")]
     Form(#[from] serde_json::Error),
     /// It is not what Tiller keeps.
-    #[error("the release is not in Tiller's form: {0}")]
+    #[error("not a Helm 2 (Tiller) release: {0}")]
     Tiller(#[from] tiller::Malformed),
 }
 

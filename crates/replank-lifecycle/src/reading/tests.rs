@@ -7,7 +7,7 @@ fn read(mut object: Value) -> (Converted, Value) {
     (came, object)
 }
 
-/// What it was brought to.
+/// What it was converted to.
 fn to(api_version: &str, kind: &str) -> Option<String> {
     let labels = json!({"app": "web"});
     let (came, object) = read(json!({
@@ -63,7 +63,7 @@ fn what_needs_nothing_is_left_as_it_was_written() {
         ("v1", "Endpoints"),
         // Nothing takes its place.
         ("policy/v1beta1", "PodSecurityPolicy"),
-        // Products: whoever makes them knows their fields.
+        // Products: only their makers know their fields.
         ("karpenter.sh/v1beta1", "NodePool"),
         ("argoproj.io/v1alpha1", "Workflow"),
         ("example.com/v1", "Deployment"),
@@ -168,7 +168,7 @@ fn what_cannot_be_converted_is_as_it_was_and_says_why() {
     });
     let (came, after) = read(bare.clone());
     let Converted::Not { why, stands: Stands::Unknown } = came else { panic!("{came:?}") };
-    assert!(why.starts_with("spec.selector is not there"), "{why}");
+    assert!(why.starts_with("spec.selector is missing"), "{why}");
     assert_eq!(after, bare);
     let (came, _) = read(json!({
         "apiVersion": "autoscaling/v2beta1", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "web"},

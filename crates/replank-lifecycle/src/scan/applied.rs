@@ -1,6 +1,6 @@
 //! What was last applied to a live object with `kubectl apply`.
 //!
-//! The annotation holds the manifest as it was. It is no evidence against the object, which is stored once and served at
+//! The annotation holds the manifest as it was. It is not evidence against the object, which is stored once and served at
 //! every version; and it outlives its manifest, since patches, controllers and server-side apply leave it as it is.
 
 use std::sync::Arc;
@@ -58,7 +58,7 @@ fn writer(scan: &Scan<'_>, entries: &[Entry<'_>], api_version: &str, kind: &str)
         entry.subresource.is_none()
             && entry.api_version != api_version
             && scan.measure.is_served(entry.api_version, kind)
-            // Where the annotation's own entry is gone, its fields were taken over by whoever applies on the server's side.
+            // Where the annotation's own entry is gone, its fields were taken over by a server-side apply.
             && match written {
                 Some(written) => entry.time.is_some_and(|time| time > written),
                 None => entry.operation == "Apply",

@@ -22,7 +22,7 @@ pub(super) fn scan(scan: &mut Scan<'_>, name: &Arc<str>, root: &Node<'_>) {
                 scan.report.unrendered.push(Unrendered {
                     place: place_of(item),
                     what: with_ref(base),
-                    why: "a remote base: nothing is fetched",
+                    why: "a remote base, which is not fetched",
                 });
             }
         }
@@ -33,7 +33,7 @@ pub(super) fn scan(scan: &mut Scan<'_>, name: &Arc<str>, root: &Node<'_>) {
         scan.report.unrendered.push(Unrendered {
             place: place_of(chart),
             what: format!("{} {}{version}", text("repo"), text("name")).trim().to_owned(),
-            why: "a chart of a kustomization: nothing is fetched",
+            why: "a chart of a kustomization, which is not fetched",
         });
     }
     for key in ["patches", "patchesJson6902"] {

@@ -12,7 +12,7 @@ use crate::finding::{Confidence, Evidence};
 use crate::object::Object;
 use crate::source::{Node, Place};
 
-/// Parts of the control plane: they are updated with it. `before-first-apply` stands for whoever wrote before the first
+/// Parts of the control plane: they are updated with it. `before-first-apply` stands for the writers before the first
 /// server-side apply.
 const CONTROL_PLANE: [&str; 7] = [
     "kube-apiserver",

@@ -46,7 +46,7 @@ fn storage(object: &Object<'_, '_>) -> Option<Storage> {
 
 /// What is stored of a release that an upgrade would read.
 pub(crate) enum Stored<'n> {
-    /// It is no release.
+    /// It is not a release.
     No,
     /// It is one of the past.
     Past,
@@ -56,7 +56,7 @@ pub(crate) enum Stored<'n> {
     Current(&'n str),
 }
 
-/// What an object stores. What cannot be unpacked counts as current: whoever takes it on tells why.
+/// What an object stores. What cannot be unpacked counts as current: the reader reports why.
 pub(crate) fn stored<'n>(object: &Object<'n, '_>) -> Stored<'n> {
     let Some(storage) = storage(object) else { return Stored::No };
     let Some(data) = object.node.path(&["data", "release"]).and_then(Node::text) else { return Stored::No };

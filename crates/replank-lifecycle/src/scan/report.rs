@@ -52,7 +52,7 @@ impl Counts {
     }
 }
 
-/// What came of a scan.
+/// The outcome of a scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Uses, in the order of the input.

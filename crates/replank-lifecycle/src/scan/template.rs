@@ -38,7 +38,7 @@ pub(super) fn scan(scan: &mut Scan<'_>, name: &Arc<str>, text: &str, line: u32, 
     if !read_any {
         by_lines(scan, name, &plain, line, asks);
     }
-    // What is no template of ours and has nothing of Kubernetes in it is nobody's loss.
+    // A file that is not a template and contains no Kubernetes object can be ignored.
     if scan.report.findings.len() == before
         && !read_any
         && plain.lines().any(|line| line.starts_with("apiVersion:"))

@@ -81,7 +81,7 @@ fn of_resource(scan: &mut Scan<'_>, name: &Arc<str>, resource: &Node<'_>) {
             None => scan.report.unrendered.push(Unrendered {
                 place,
                 what: format!("{address}: chart {}", chart_of(values)),
-                why: "the state holds no rendered manifest",
+                why: "the state contains no rendered manifest",
             }),
         },
         _ => {

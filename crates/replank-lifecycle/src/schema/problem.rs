@@ -91,7 +91,7 @@ impl fmt::Display for Wrong {
             Self::TooDeep => f.write_str("nested too deeply"),
             Self::OutOfRange => f.write_str("the number is too large"),
             Self::NotOneOf { found, allowed } => {
-                write!(f, "`{found}` is none of {}", allowed.join(", "))
+                write!(f, "`{found}`: expected one of {}", allowed.join(", "))
             }
         }
     }

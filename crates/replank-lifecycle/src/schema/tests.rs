@@ -79,7 +79,7 @@ fn what_is_wrong_is_told_with_its_place() {
             "spec.minReadySeconds: the number is too large",
             "spec.replicas: expected an integer, found text",
             "spec.rollbackTo: unknown field",
-            "spec.template.spec.containers[0].imagePullPolicy: `Sometimes` is none of Always, IfNotPresent, Never",
+            "spec.template.spec.containers[0].imagePullPolicy: `Sometimes`: expected one of Always, IfNotPresent, Never",
             "spec.template.spec.containers[0].resources.limits.cpu: expected a quantity such as 500m or 2Gi, found text",
         ]
     );

@@ -65,7 +65,7 @@ fn yaml_part<'t>(name: &Arc<str>, text: &'t str, part: &Part, each: &mut dyn FnM
         Err(wrong) => {
             let place = Place { source: name.clone(), line: wrong.line, column: wrong.column };
             if is_template(&text[part.range.clone()]) {
-                let unread = Unread { place, why: format!("not valid yaml: {}", wrong.message) };
+                let unread = Unread { place, why: format!("invalid YAML: {}", wrong.message) };
                 each(Found::Template { range: part.range.clone(), line: part.line, unread: Some(unread) });
             } else {
                 slow::read(name, text, part, each);
@@ -112,7 +112,7 @@ fn json_part<'t>(
         } else if is_template(&whole[start..end]) {
             let (line_wrong, column) = reader.place(wrong.at);
             let place = Place { source: name.clone(), line: line_wrong, column };
-            let unread = Unread { place, why: format!("not valid json: expected {}", wrong.expected) };
+            let unread = Unread { place, why: format!("invalid JSON: expected {}", wrong.expected) };
             each(Found::Template { range: start..end, line, unread: Some(unread) });
         } else {
             slow::read(name, text, &broken, each);

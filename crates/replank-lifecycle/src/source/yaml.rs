@@ -210,7 +210,7 @@ impl<'t> Builder<'t> {
         // What an alias may repeat is kept whole.
         let want = match (self.next(), anchor) {
             (Next::Key, _) => {
-                return Err(self.wrong(span.start, "a list or mapping as a key has no counterpart in json"));
+                return Err(self.wrong(span.start, "a list or mapping as a key cannot be written in JSON"));
             }
             (Next::Keep(want), 0) => want,
             (Next::Skip, 0) => &Want::Nothing,
@@ -301,7 +301,7 @@ impl<'t> Builder<'t> {
                 let key = node.text().map(|text| Cow::Owned(text.to_owned()));
                 let Some(key) = key else {
                     return Err(
-                        self.wrong(span.start, "a list or mapping as a key has no counterpart in json")
+                        self.wrong(span.start, "a list or mapping as a key cannot be written in JSON")
                     );
                 };
                 self.key(Key::Read(key));

@@ -11,11 +11,11 @@ use crate::release::Release;
 pub enum TableError {
     /// Not a list of rows.
     #[error(
-        "not a list of lifecycle rows (each with group, version, kind, introduced, deprecated, removed, replacement): {0}"
+        "expected a list of lifecycle rows (group, version, kind, introduced, deprecated, removed, replacement): {0}"
     )]
     Form(#[from] serde_json::Error),
     /// A version that is none.
-    #[error("the row of {row}: `{field}` is not a version such as 1.22")]
+    #[error("the row of {row}: `{field}`: expected a version such as 1.22")]
     Version {
         /// What the row is about.
         row: Box<Gvk>,

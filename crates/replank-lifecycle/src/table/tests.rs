@@ -21,7 +21,7 @@ fn the_rows_are_all_there() {
 
 #[test]
 fn no_kind_ends_in_list() {
-    // Else the list of a kind could be taken for the kind.
+    // Otherwise the list of a kind could be mistaken for the kind.
     let table = Table::embedded();
     let lists: Vec<_> = table.rows().iter().filter(|row| row.gvk.kind.ends_with("List")).collect();
     assert!(lists.is_empty(), "{lists:?}");
@@ -104,7 +104,7 @@ fn rows_that_are_wrong_are_not_taken_in() {
     };
     assert!(table.overlay(&row("\"1.2\"", "")).is_ok());
     let error = table.overlay(&row("\"soon\"", "")).unwrap_err().to_string();
-    assert_eq!(error, "the row of a/v1 B: `removed` is not a version such as 1.22");
+    assert_eq!(error, "the row of a/v1 B: `removed`: expected a version such as 1.22");
     assert!(table.overlay(&row("null", ", \"removd\": \"1.2\"")).is_err());
     assert!(table.overlay("{}").is_err());
     assert_eq!(table.rows().len(), 1);

@@ -34,7 +34,7 @@ impl Reader<'_> {
 
     fn symbol(&mut self, symbol: u8) -> Result<(), String> {
         if self.next() != Some(symbol) {
-            return Err(format!("not valid json: expected `{}` at byte {}", char::from(symbol), self.at));
+            return Err(format!("invalid JSON: expected `{}` at byte {}", char::from(symbol), self.at));
         }
         self.at += 1;
         Ok(())
@@ -59,7 +59,7 @@ impl Reader<'_> {
                     .unwrap_or(rest.len());
                 self.at += length;
                 let value: serde_json::Value = serde_json::from_str(&rest[..length])
-                    .map_err(|error| format!("not valid json: {error}"))?;
+                    .map_err(|error| format!("invalid JSON: {error}"))?;
                 Ok(self.scalar(start, Style::Plain, Tree::from_value(&value).what))
             }
         }
@@ -78,11 +78,11 @@ impl Reader<'_> {
                 Some(b'"') => break,
                 Some(b'\\') => self.at += 2,
                 Some(_) => self.at += 1,
-                None => return Err("not valid json: a text has no end".to_owned()),
+                None => return Err("invalid JSON: unterminated string".to_owned()),
             }
         }
         self.at += 1;
-        serde_json::from_str(&self.text[start..self.at]).map_err(|error| format!("not valid json: {error}"))
+        serde_json::from_str(&self.text[start..self.at]).map_err(|error| format!("invalid JSON: {error}"))
     }
 
     fn object(&mut self, depth: u32) -> Result<Tree, String> {
@@ -99,7 +99,7 @@ impl Reader<'_> {
             let key = self.string()?;
             let key_range = key_start..self.at;
             if entries.iter().any(|entry| entry.key == key) {
-                return Err(format!("the key `{key}` is there twice"));
+                return Err(format!("duplicate key `{key}`"));
             }
             self.white();
             self.symbol(b':')?;

@@ -28,7 +28,7 @@ pub(super) fn read(text: &str, range: Range<usize>) -> Result<Option<(Tree, Orig
         repeated: 0,
     };
     for event in Parser::new_from_str_with_options(&text[range], options) {
-        let (event, span) = event.map_err(|error| format!("not valid yaml: {}", error.info()))?;
+        let (event, span) = event.map_err(|error| format!("invalid YAML: {}", error.info()))?;
         builder.event(event, span)?;
     }
     Ok(builder.root.map(|root| (root, builder.origins)))
@@ -120,7 +120,7 @@ impl<'t> Builder<'t> {
     fn awaits_value(&self) -> Result<(), String> {
         match self.stack.last() {
             Some(Frame::Map { key: None, .. }) => {
-                Err("a list or mapping as a key has no counterpart in json".to_owned())
+                Err("a list or mapping as a key cannot be written in JSON".to_owned())
             }
             Some(Frame::Map { key: Some(_), .. } | Frame::List { .. }) | None => Ok(()),
         }
@@ -250,7 +250,7 @@ impl<'t> Builder<'t> {
                 if merge {
                     merged.extend(merged_entries(&tree)?);
                 } else if entries.iter().any(|entry| entry.key == says) {
-                    return Err(format!("the key `{says}` is there twice"));
+                    return Err(format!("duplicate key `{says}`"));
                 } else {
                     entries.push(Entry { key: says, value: tree, from: From::Text(index) });
                 }
@@ -292,7 +292,7 @@ fn meaning(text: &str, plain: bool, tag: Option<&Tag>) -> Result<What, String> {
     if !resolve {
         return Ok(What::Text(text.to_owned()));
     }
-    let value = scalar::value(text).ok_or_else(|| format!("`{text}` has no counterpart in json"))?;
+    let value = scalar::value(text).ok_or_else(|| format!("`{text}` cannot be written in JSON"))?;
     Ok(Tree::from_value(&value).what)
 }
 

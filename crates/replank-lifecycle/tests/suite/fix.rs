@@ -171,7 +171,7 @@ fn whatever_the_form_the_objects_are_the_same() {
             // What is in the way of one form is not in that of another; what is broken has no other form.
             let has_own = ["in the way", "is broken"].iter().any(|form| name.contains(form));
             for (form, variant) in variants(&input) {
-                // JSON is no block of YAML, and typed lists are taken apart.
+                // JSON is not a YAML block, and typed lists are taken apart.
                 if has_own
                     || (form == "as items of a list" && (input.starts_with('{') || name.contains("merged")))
                 {

@@ -109,7 +109,7 @@ fn document() -> impl Strategy<Value = String> {
         Just("spec"),
         Just("\"data\""),
         Just("'x y'"),
-        // Not `items`: intake takes whatever has it for a list, the scan goes by the kind.
+        // Not `items`: intake reads any object with it as a list, the scan goes by the kind.
     ];
     proptest::collection::vec((key, scalar()), 1..6).prop_map(|members| {
         let mut text = String::new();

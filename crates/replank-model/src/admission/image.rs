@@ -1,7 +1,7 @@
 //! The part of an image's name that decides when it is pulled.
 
 /// Whether an image is pulled at every start unless the pod says otherwise: its tag is `latest`, or it has neither tag
-/// nor digest (`SetDefaults_Container`, `pkg/util/parsers`). What is no image name is not.
+/// nor digest (`SetDefaults_Container`, `pkg/util/parsers`). Text that is not an image name is left alone.
 pub(super) fn is_latest(image: &str) -> bool {
     let (name, digest) = match image.split_once('@') {
         Some((name, digest)) => (name, Some(digest)),

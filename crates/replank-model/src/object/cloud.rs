@@ -253,7 +253,7 @@ pub struct Instance {
     pub lifecycle: Lifecycle,
     /// How it is paid for.
     pub market: Market,
-    /// Whether its group leaves it alone when it wants fewer (scale-in protection). It is no protection against anything else.
+    /// Whether its group leaves it alone when it wants fewer (scale-in protection). It protects against nothing else.
     pub is_protected: bool,
 }
 

@@ -47,7 +47,7 @@ impl Object {
     /// Reads one object from the API's JSON; for many, a [`Projector`] shares what repeats.
     ///
     /// # Errors
-    /// When the value is no object with `apiVersion`, `kind` and `metadata.name`, or a member that is modelled has
+    /// When the value is not an object with `apiVersion`, `kind` and `metadata.name`, or a member that is modelled has
     /// another type than the API's.
     pub fn from_json(value: serde_json::Value) -> Result<Self, ProjectError> {
         Projector::default().object(value)

@@ -133,7 +133,7 @@ wire! {
         pub node_selector: TextMap,
         /// Attraction and repulsion.
         pub affinity: Option<Arc<Affinity>>,
-        /// Taints that the pod bears.
+        /// Taints that the pod tolerates.
         pub tolerations: Vec<Toleration>,
         /// How siblings spread.
         pub topology_spread_constraints: Vec<TopologySpreadConstraint>,

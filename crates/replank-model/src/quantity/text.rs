@@ -158,7 +158,7 @@ struct Expect<'a> {
 
 impl fmt::Write for Expect<'_> {
     fn write_str(&mut self, piece: &str) -> fmt::Result {
-        // Nothing is no prefix to compare: at the end of a page that costs more than all the rest.
+        // An empty prefix is not compared: at the end of a page that costs more than all the rest.
         if !piece.is_empty() {
             self.rest = self.rest.strip_prefix(piece).ok_or(fmt::Error)?;
         }

@@ -22,7 +22,7 @@ pub enum SelectorError {
         /// What could have stood there.
         expected: Expected,
     },
-    /// A key that is no label key.
+    /// A key that is not a label key.
     #[error("unable to parse requirement: {0}")]
     Key(FieldError),
     /// A requirement that breaks the rules of keys, values and operators.

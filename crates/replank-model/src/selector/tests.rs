@@ -163,7 +163,7 @@ fn fields_are_compared_as_texts() {
     assert!(selector.matches(of));
     assert_eq!(selector.exact_value("a").map(|value| &**value), Some("1"));
     assert_eq!(selector.exact_value("b"), None);
-    // A missing field is empty; a term of nothing is no term.
+    // A missing field is empty; an empty term is not a term.
     assert!("c=".parse::<FieldSelector>().unwrap().matches(of));
     assert!("=,!=,==".parse::<FieldSelector>().unwrap().is_empty());
     let message = |text: &str| text.parse::<FieldSelector>().unwrap_err().to_string();

@@ -1,6 +1,6 @@
 //! Points in time and the spans between them, in whole milliseconds.
 //!
-//! Nothing here reads a clock: a [`Time`] comes from an object, or from whoever drives the decisions. Arithmetic
+//! Nothing here reads a clock: a [`Time`] comes from an object, or from the caller. Arithmetic
 //! saturates at the ends of `i64`, 292 million years away, so that no date in an input can make it panic.
 
 mod shown;
@@ -50,7 +50,7 @@ pub enum TimeError {
         text: String,
     },
     /// Of the form, but there is no such day, hour or offset.
-    #[error("{text:?} is no date and time of the calendar")]
+    #[error("{text:?}: no such date and time")]
     Calendar {
         /// As it came.
         text: String,

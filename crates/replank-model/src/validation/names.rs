@@ -93,7 +93,7 @@ pub(super) fn underscore_subdomain(text: &str) -> Vec<String> {
 
 /// A name that something is to be appended to may end in a dash (`maskTrailingDash`).
 pub(super) fn as_prefix(name: &str, check: fn(&str) -> Vec<String>) -> Vec<String> {
-    // Upstream cuts by bytes: a name whose last characters are not ASCII is no valid name either way.
+    // Upstream cuts by bytes: a name whose last characters are not ASCII is invalid either way.
     match name.strip_suffix('-').filter(|rest| !rest.is_empty()) {
         Some(rest) => {
             let mut masked = rest.to_owned();

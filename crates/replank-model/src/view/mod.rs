@@ -447,7 +447,7 @@ impl View {
             (Some(Object::Pod(pod)), _) => self.reindex_pod(Ix::new(slot), Some(pod), None),
             (_, Some(Object::Node(node))) => self.topology.put(Ix::new(slot), &node.meta.labels),
             (Some(Object::Node(_)), None) => self.topology.remove(Ix::new(slot)),
-            // The status changes with every pod; whom the budget covers does not.
+            // The status changes with every pod; the pods that the budget covers do not.
             (Some(Object::PodDisruptionBudget(old)), Some(Object::PodDisruptionBudget(new)))
                 if old.spec.selector == new.spec.selector && old.meta.namespace == new.meta.namespace => {}
             (_, Some(Object::PodDisruptionBudget(budget))) => {

@@ -107,8 +107,8 @@ impl<'a> Question<'a> {
         let is_excluded = self.settings.excluded.contains(node.meta.name.as_str());
         let cordon = Taint::new("node.kubernetes.io/unschedulable", TaintEffect::NoSchedule);
         let compare = self.settings.compare_numbers;
-        let bears = self.pod.spec.tolerations.iter().any(|t| t.tolerates(&cordon, compare));
-        if (node.spec.unschedulable && !bears) || is_excluded {
+        let tolerates = self.pod.spec.tolerations.iter().any(|t| t.tolerates(&cordon, compare));
+        if (node.spec.unschedulable && !tolerates) || is_excluded {
             all.extend(fail("NodeUnschedulable", false, "node(s) were unschedulable"));
         }
         if self.pod.node.as_ref().is_some_and(|name| name.as_str() != node.meta.name.as_str()) {

@@ -114,7 +114,7 @@ impl Cluster {
             pod["status"] = json!({"nominatedNodeName": node});
         }
         let object = self.projector.object(pod).expect("a pod of this file");
-        let Object::Pod(pod) = object else { panic!("{} is no pod", object.reference()) };
+        let Object::Pod(pod) = object else { panic!("{} is not a pod", object.reference()) };
         pod
     }
 

@@ -1,6 +1,6 @@
 //! The version of what is written on nodes, groups and objects, so that a reader knows what it can read.
 //!
-//! On a node or an object it is an annotation ([`VERSION`]); in a tag's value it is the first word, `v1`. What bears no version is read as version
+//! On a node or an object it is an annotation ([`VERSION`]); in a tag's value it is the first word, `v1`. A value without a version is read as version
 //! 1. What a newer Replank wrote is not guessed at: it is left alone, whatever else is written there, and that is said.
 
 use replank_model::labels::Annotations;
@@ -22,7 +22,7 @@ pub enum Version {
     Known,
     /// A newer one wrote it.
     Newer(u64),
-    /// It is no version.
+    /// It is not a version.
     Unreadable,
 }
 

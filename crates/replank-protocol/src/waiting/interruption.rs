@@ -1,4 +1,4 @@
-//! Reasons of interruptions: what is still to be done on a node that is taken away, and what nothing more comes of.
+//! Reasons of interruptions: what is left to do on an interrupted node, and interruptions that are over.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub enum InterruptionWait {
         /// Pods that are still to leave.
         pods: u32,
     },
-    /// An instance that is interrupted is no node, or none that is known.
+    /// An interrupted instance has no node, or no known one.
     Unregistered {
         /// Until when it is looked for.
         until: Time,
@@ -65,7 +65,7 @@ impl fmt::Display for InterruptionWait {
     }
 }
 
-/// What nothing more comes of.
+/// Interruptions that are over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum InterruptionEnd {

@@ -73,7 +73,7 @@ pub enum WaitingOn {
     /// An interruption is under way.
     #[serde(untagged)]
     Interruption(InterruptionWait),
-    /// Nothing more comes of an interruption.
+    /// An interruption is over.
     #[serde(untagged)]
     InterruptionEnd(InterruptionEnd),
     /// Scaling waits.
@@ -267,7 +267,7 @@ impl fmt::Display for ScalingEnd {
 pub enum Blocks {
     /// It has no controller: nothing would recreate it.
     Bare,
-    /// Its controller is of a kind that is not known to recreate it.
+    /// Its controller's kind is not known to recreate it.
     CustomController(Text),
     /// It belongs to the system, and has no disruption budget.
     System {

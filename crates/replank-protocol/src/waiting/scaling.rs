@@ -57,8 +57,7 @@ impl fmt::Display for ScalingWait {
         match self {
             Self::NoGroup { pods, groups } => {
                 let said: Vec<String> = groups.iter().map(|(group, why)| format!("{group} {why}")).collect();
-                let said =
-                    if said.is_empty() { "there is no node group".to_owned() } else { said.join("; ") };
+                let said = if said.is_empty() { "no node group exists".to_owned() } else { said.join("; ") };
                 write!(f, "a node for {}, which no node group adds: {said}", counted(*pods, "pod"))
             }
             Self::NewNodes { count, until } => {

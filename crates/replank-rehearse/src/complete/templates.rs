@@ -1,7 +1,7 @@
 //! Templates of pods as an API server hands them out: with its defaults.
 //!
 //! A server fills defaults in whenever it reads an object, so that a dump has them. Objects from a repository, or written by hand, have not; the first
-//! write to one of them (an autoscaler that scales it, say) would fill them in, and its controller would take that for a new template and roll it out.
+//! write to one of them (an autoscaler that scales it, say) would fill them in, and its controller would see a new template and roll it out.
 
 use std::sync::Arc;
 

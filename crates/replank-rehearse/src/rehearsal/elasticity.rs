@@ -121,7 +121,7 @@ impl Elasticity {
         }
     }
 
-    /// What came of it until a moment.
+    /// The outcome until a moment.
     pub(super) fn figures(&self, view: &View, now: Time) -> Vec<AutoscalerFigures> {
         self.0.borrow().tallies.iter().filter_map(|tally| tally.figures(view, now)).collect()
     }

@@ -1,4 +1,4 @@
-//! What happened in a rehearsal besides: the script's lines, and what came of them.
+//! Scripted events of a rehearsal: the script's lines, and their effect.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Rehearsals: a plan run on the simulated copy of a cluster, and what came of it.
+//! Rehearsals: a plan run on the simulated copy of a cluster, and the outcome.
 
 mod connections;
 mod elasticity;
@@ -64,7 +64,7 @@ pub struct Setup {
     pub assumptions: Vec<Assumption>,
 }
 
-/// Events between two looks of whoever watches: often enough to feel alive, seldom enough not to be felt.
+/// Events between two calls of the observer: often enough for a live display, seldom enough to cost nothing.
 const EVENTS_PER_LOOK: u32 = 2_000;
 
 impl Rehearsal {
@@ -141,7 +141,7 @@ impl Rehearsal {
         }
     }
 
-    /// What came of it.
+    /// The outcome.
     #[must_use]
     pub fn result(&self, findings: Vec<FindingEntry>, stop: Stop, wall_ms: u64) -> RehearsalResult {
         self.notes.borrow_mut().waits.settle(self.world.now());

@@ -1,11 +1,11 @@
-//! Lines of a script, and what came of them.
+//! Lines of a script, and their effect.
 
 use replank_model::time::Time;
 use replank_sim::ImageName;
 use replank_sim::script::{Origin, Side};
 use serde::Serialize;
 
-/// One line of a script, and what came of it.
+/// One line of a script, and its effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScriptEventEntry {
@@ -19,7 +19,7 @@ pub struct ScriptEventEntry {
     pub side: Side,
     /// The words behind the moment.
     pub what: String,
-    /// Why nothing came of it, if nothing did.
+    /// Why it had no effect, if it had none.
     pub refused: Option<String>,
 }
 

@@ -25,7 +25,7 @@ pub struct StartEntry {
     pub name: Text,
     /// Its schedules as they are written, and the zone.
     pub schedule: String,
-    /// The first time after the rehearsal's start; none within five years, or nothing comes of it.
+    /// The first time after the rehearsal's start; none if it is more than five years away, or never.
     pub next: Option<Time>,
     /// Its times while the rehearsal went on.
     pub within: usize,
@@ -71,7 +71,7 @@ impl Starts {
         run.or_insert_with(|| (kind, namespace, name, BTreeSet::new())).3.insert(node.clone());
     }
 
-    /// What came of them until a moment, for the nodes that are replaced; `None`: all.
+    /// Their outcome until a moment, for the nodes that are replaced; `None`: all.
     pub(super) fn entries(
         &self,
         from: Time,

@@ -48,13 +48,13 @@ pub struct Progress<'a> {
 /// Why a rehearsal stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Whoever is in charge said that it is over.
+    /// The engine ended the run.
     Ended,
     /// The time that it was given has passed.
     TimeUp,
     /// Nothing is left that could happen.
     Silence,
-    /// Whoever watches wanted no more.
+    /// The observer stopped it.
     Interrupted,
 }
 
@@ -105,7 +105,7 @@ impl Rehearsal {
         Progress { now, elapsed: now - self.settings.start, replaced, total, decision: self.world.decision() }
     }
 
-    /// How whoever is in charge says it ended.
+    /// How the engine says it ended.
     #[must_use]
     pub fn end(&self) -> Option<&End> {
         self.world.end()

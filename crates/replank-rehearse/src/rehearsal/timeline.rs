@@ -23,7 +23,7 @@ pub enum NodePhase {
     Draining,
     /// Its instance is being ended.
     Terminating,
-    /// It is no more.
+    /// It no longer exists.
     Gone,
     /// Its instance was launched and has not registered.
     Booting,

@@ -17,6 +17,6 @@ pub(crate) fn typed(recorded: &Value, api_version: &str, kind: &str) -> Value {
 
 pub(crate) fn pod(recorded: &Value) -> anyhow::Result<Arc<Pod>> {
     let object = Object::from_json(typed(recorded, "v1", "Pod"))?;
-    let Object::Pod(pod) = object else { bail!("{} is no pod", object.reference()) };
+    let Object::Pod(pod) = object else { bail!("{} is not a pod", object.reference()) };
     Ok(pod)
 }

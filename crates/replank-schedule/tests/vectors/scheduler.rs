@@ -194,7 +194,7 @@ fn failure(failure: &Failure) -> Value {
 /// The step from the submitted pod to the stored one.
 fn admission(case: &Value) -> anyhow::Result<Differences> {
     let mut pod = case.get("podSubmitted").context("a case has podSubmitted")?.clone();
-    // Only a pod that is gated bears the time of its admission.
+    // Only a gated pod carries the time of its admission.
     let admitted = case.pointer("/pod/status/conditions/0/lastTransitionTime");
     let now = admitted.map_or(Ok(Time::from_millis(0)), |time| serde_json::from_value(time.clone()))?;
     admit_pod(&mut pod, now);

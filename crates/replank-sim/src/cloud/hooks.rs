@@ -41,7 +41,7 @@ pub(super) enum Released {
 }
 
 impl Holds {
-    /// Holds an instance at a transition; when the first of the hooks lets go by itself.
+    /// Holds an instance at a transition; when the first hook times out.
     pub(super) fn hold(&mut self, id: &InstanceId, hooks: Vec<LifecycleHook>, now: Time) -> Option<Time> {
         let at = hooks.first()?.at;
         let open = hooks.into_iter().map(|hook| {
@@ -63,7 +63,7 @@ impl Holds {
         self.by_instance.remove(id);
     }
 
-    /// Lets go of what is over; how the instance goes on, if no hook holds it any more.
+    /// Removes actions that are over; how the instance continues if no hook holds it.
     pub(super) fn expire(&mut self, id: &InstanceId, now: Time) -> Option<Released> {
         let hold = self.by_instance.get_mut(id)?;
         let before = hold.open.len();

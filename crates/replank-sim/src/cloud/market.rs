@@ -194,7 +194,7 @@ pub(super) enum Blow {
     Retired(Span),
 }
 
-/// A blow to come: position of the hazard, whom it meets, what it is.
+/// A blow to come: position of the hazard, its target, its kind.
 #[derive(Debug)]
 struct Plan {
     hazard: usize,

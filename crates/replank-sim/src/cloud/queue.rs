@@ -1,6 +1,6 @@
 //! The queue that events about instances come by, as Amazon SQS keeps one.
 //!
-//! A message comes at least once: late, out of order, one in ten twice, unless a script says otherwise. Whoever receives it has it to themselves until its
+//! A message comes at least once: late, out of order, one in ten twice, unless a script says otherwise. A receiver has it alone until its
 //! visibility timeout is over, then it is received again; one that was received too often goes to the dead letters.
 
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub enum Delivery {
 pub(super) struct Queue {
     messages: Vec<Queued>,
     number_of: BTreeMap<MessageId, usize>,
-    /// What whoever receives is to be shown.
+    /// What the receiver is shown.
     deliveries: Vec<Delta>,
     /// Until when nothing that is sent arrives.
     lost_until: Option<Time>,

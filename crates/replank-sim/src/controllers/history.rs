@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn a_snapshot_without_revisions_keeps_its_pods() {
         let mut view = snapshot();
-        assert_eq!(left_after_minutes(view.clone()), 0, "they would all be taken for old ones");
+        assert_eq!(left_after_minutes(view.clone()), 0, "they would all count as old ones");
         assert_eq!(supply(&mut view), 2);
         assert_eq!(supply(&mut view), 0, "once is enough");
         assert_eq!(left_after_minutes(view), 2);

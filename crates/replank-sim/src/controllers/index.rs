@@ -1,4 +1,4 @@
-//! Who belongs to whom: dependents by owner, orphans and all objects by namespace.
+//! Ownership: dependents by owner, orphans, and all objects by namespace.
 //!
 //! What informers' indices are to the real controllers. Slots are in ascending order, so that a walk has one order
 //! whatever was looked up before.

@@ -1,7 +1,7 @@
 //! The controllers of the simulated control plane.
 //!
 //! Each is level-triggered, as the real ones: a change that concerns it puts the slot of the object to be looked at on its
-//! work queue, and a sync brings that object nearer to what it should be. A sync sees the API server's present state;
+//! work queue, and a sync moves that object closer to its spec. A sync sees the API server's present state;
 //! what a real controller would see late through its informers is modelled by [`REACTION`], the time between a change
 //! and the sync it causes.
 

@@ -45,7 +45,7 @@ pub(crate) fn from_template<R: Resource>(owner: &R, template: &PodTemplate) -> P
     }
 }
 
-/// Deletes a pod, this incarnation of it. One that is gone already is no failure.
+/// Deletes a pod, this incarnation of it. A pod that is already gone is not a failure.
 pub(crate) fn delete(ctx: &mut Ctx<'_>, pod: &Pod) -> Result<(), ApiError> {
     let options = DeleteOptions { uid: Some(pod.meta.uid.clone()), ..DeleteOptions::default() };
     match ctx.api.delete(Kind::Pod, &pod.meta.key(), &options) {

@@ -152,7 +152,7 @@ impl TaintEviction {
     }
 }
 
-/// How long a pod bears taints.
+/// How long a pod tolerates taints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Borne {
     /// Not all of them are borne at all.

@@ -14,11 +14,11 @@ pub enum DriverBug {
     NoUid,
     /// A command without an answer is sent once more, without a look at what there is.
     ResendAfterTimeout,
-    /// What is missing in a partial answer of the cloud is taken for deleted.
+    /// Instances missing from a partial answer of the cloud count as deleted.
     PartialPollIsDeletion,
     /// That a node is empty is read off a list that is older than its cordon.
     StaleEmptiness,
-    /// An instance that is not listed is taken for terminated.
+    /// An instance that is not listed counts as terminated.
     AbsentIsTerminated,
 }
 

@@ -329,7 +329,7 @@ fn check_tag(
 ) -> Result<(), Refusal> {
     let group = known_group(ctx, name)?;
     let known = group.tags.get(key);
-    // What was written by this command before is no mismatch.
+    // A value that this command wrote before is not a mismatch.
     if known == from || known == Some(value) {
         return Ok(());
     }
@@ -440,7 +440,7 @@ fn terminate(
     replacement: Replacement,
 ) -> Result<(), Refusal> {
     let instance = known_instance(ctx, id)?;
-    // Whether a second call lowers the size once more is not documented. Here it does: whoever calls looks first.
+    // Whether a second call lowers the size once more is not documented. Here it does: the caller reads first.
     match replacement {
         Replacement::Launch => {}
         Replacement::Decrement => change_group(ctx, &instance.group, |group| {

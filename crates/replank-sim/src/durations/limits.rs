@@ -1,4 +1,4 @@
-//! What durations are taken for until the cluster shows them.
+//! Durations that are assumed until the cluster shows them.
 
 use replank_model::time::Span;
 

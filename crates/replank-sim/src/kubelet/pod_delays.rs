@@ -34,7 +34,7 @@ impl Delays {
         if self.run.is_some_and(|run| run <= left) {
             return self;
         }
-        // Whoever asks when the time is over asks how it ended.
+        // A caller that asks when the time is over asks how it ended.
         let exit_code = if left <= Span::ZERO { 137 } else { self.exit_code };
         Self { run: Some(left.max(Span::ZERO)), exit_code, ..self }
     }

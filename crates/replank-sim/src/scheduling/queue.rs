@@ -28,7 +28,7 @@ const BACKOFF_MAX: Span = Span::from_secs(10);
 /// More urgent pods first, then those that have waited longer (plugin PrioritySort). The slot is the pod's.
 type Place = (Reverse<i32>, u64, u32);
 
-/// What came of trying a pod.
+/// The outcome of trying a pod.
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// It has a node.

@@ -42,7 +42,7 @@ pub fn forms() -> impl Iterator<Item = &'static Form> {
     INTENTS.iter().chain(FAULTS).chain(HANDS)
 }
 
-/// What whoever is in charge wants.
+/// Intents of the operator.
 static INTENTS: &[Form] = &[
     form("pause", "the run starts no further node until it is resumed", |_| What::Intend(Intent::Paused)),
     form("resume", "the run continues", |_| What::Intend(Intent::Run)),

@@ -1,4 +1,4 @@
-//! Scripts: what happens in a rehearsal besides the plan, line by line. What whoever is in charge wants of the run, what others do to
+//! Scripts: what happens in a rehearsal besides the plan, line by line. Intents of the operator, what external actors do to
 //! the cluster meanwhile, and what goes wrong.
 //!
 //! ```text

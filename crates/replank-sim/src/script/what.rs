@@ -15,7 +15,7 @@ use crate::kubelet::{ImageFault, ImageName};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Side {
-    /// Whoever is in charge of the run.
+    /// The operator of the run.
     Intent,
     /// Somebody else's hand, or another controller's.
     Hand,

@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
     let number = |at: usize, default: u64| -> anyhow::Result<u64> {
         arguments
             .get(at)
-            .map_or(Ok(default), |text| text.parse().with_context(|| format!("{text} is no number")))
+            .map_or(Ok(default), |text| text.parse().with_context(|| format!("{text} is not a number")))
     };
     match arguments.first().map(String::as_str) {
         Some("mutate") => {

@@ -123,7 +123,7 @@ impl Account {
         let was_at_work = old.is_some_and(|old| !goes(Some(old)) && !old.is_terminal() && old.node.is_some());
         if was_at_work && goes(new) {
             let key = Key::new(pod.meta.namespace.clone(), pod.meta.name.clone());
-            self.find(at, Fault::BatchEnded, format!("pod {key} had not come to its end"));
+            self.find(at, Fault::BatchEnded, format!("pod {key} had not finished"));
         }
     }
 
@@ -134,7 +134,7 @@ impl Account {
         self.raised += 1;
         let is_needed = self.waits.values().any(|until| until.is_none_or(|until| until + LATELY >= at));
         if !is_needed {
-            let what = format!("{} was raised to {}", new.name, new.size.desired);
+            let what = format!("{} grew to {}", new.name, new.size.desired);
             self.find(at, Fault::ForNobody, what);
         }
     }

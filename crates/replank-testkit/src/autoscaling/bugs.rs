@@ -22,11 +22,11 @@ use super::account::Fault;
 /// What is done wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
-    /// In place of ending the instance that was emptied its group is made to want less: it chooses by itself which one goes.
+    /// Instead of terminating the drained instance, it lowers the group's desired size: the group chooses which instance to terminate.
     WantsLess,
-    /// A Job's pod is taken for a ReplicaSet's: its node is emptied.
+    /// A Job's pod is read as a ReplicaSet's: its node is drained.
     BatchMoves,
-    /// What a pod asks for is cut to what a node has: a node is added on which it has no place.
+    /// A pod's requests are cut to a node's capacity: a node is added on which it does not fit.
     NoHost,
 }
 

@@ -39,7 +39,7 @@ impl Former {
             if made_from(group, &group.current) != former {
                 found.broken(
                     Promise::H2,
-                    format!("group {name} has gone back, and makes other nodes than before"),
+                    format!("group {name} is rolled back, but launches other nodes than before"),
                 );
             }
         }
@@ -57,7 +57,7 @@ impl Former {
             });
             if !is_named {
                 let (id, node) = (&instance.id, &instance.node);
-                found.broken(Promise::H2, format!("the run has gone back, and {id} ({node:?}) is left"));
+                found.broken(Promise::H2, format!("the run is rolled back, but {id} ({node:?}) is left"));
             }
         }
     }

@@ -35,7 +35,7 @@ impl Batches {
         }
         let key = pod.meta.key();
         if !promised.ends_batch {
-            found.broken(Promise::S2, format!("batch pod {key} is ended, which the plan never does"));
+            found.broken(Promise::S2, format!("batch pod {key} is terminated; the plan never allows that"));
             return;
         }
         self.waited(promised, pod, None, found);
@@ -58,10 +58,7 @@ impl Batches {
     /// The autoscaler ends a pod: one that runs to an end, or says that it is not to be moved, keeps its node.
     pub(super) fn ended_by_autoscaler(pod: &Pod, found: &mut Found<'_>) {
         if is_said_to_be_batch(pod) && !is_over(pod) && pod.meta.deletion_timestamp.is_none() {
-            found.broken(
-                Promise::S2,
-                format!("batch pod {} is ended for the sake of fewer nodes", pod.meta.key()),
-            );
+            found.broken(Promise::S2, format!("batch pod {} is terminated to scale down", pod.meta.key()));
         }
     }
 
@@ -73,7 +70,7 @@ impl Batches {
         if until.is_none_or(|until| found.at + ROUNDING + promised.held_within < until) {
             found.broken(
                 Promise::S2,
-                format!("batch pod {key} is ended and was to be waited for until {until:?}"),
+                format!("batch pod {key} is terminated; the plan waits for it until {until:?}"),
             );
         }
     }
@@ -94,7 +91,7 @@ fn is_batch(promised: &Promised, pod: &Pod) -> bool {
     by_plan || is_said_to_be_batch(pod)
 }
 
-/// Whether a pod is of a Job or a Workflow, or says that it is not to be moved: then it is batch without any plan.
+/// Whether a pod belongs to a Job or a Workflow, or is annotated not to be moved: then it is batch without any plan.
 fn is_said_to_be_batch(pod: &Pod) -> bool {
     let managed = pod.meta.owner_references.iter().filter(|owner| owner.controller == Some(true));
     let by_owner = managed.map(|owner| (&*owner.kind, &*owner.api_version)).any(|(kind, version)| {

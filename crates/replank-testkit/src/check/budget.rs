@@ -86,7 +86,7 @@ impl Budgets {
                 continue;
             }
             let what = format!(
-                "eviction of {} leaves {} healthy under {}, which wants {needed:?}",
+                "eviction of {} leaves {} healthy pods under {}, which needs {needed:?}",
                 pod.meta.key(),
                 healthy - 1,
                 budget.meta.key()

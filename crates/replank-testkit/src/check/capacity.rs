@@ -126,7 +126,7 @@ impl Capacity {
         found: &mut Found<'_>,
     ) {
         let Some(name) = truth.node_of(instance).map(|node| node.name()) else { return };
-        // One that was empty when its drain began, or whose pods went by themselves, takes none: it is no loss when it goes.
+        // One that was empty when its drain began, or whose pods went by themselves, takes none: its termination is not a loss.
         if self.begun.contains(&name) {
             return;
         }
@@ -165,7 +165,7 @@ impl Capacity {
         }
     }
 
-    /// A pod was moved from a node for the sake of those who take it away: should they let go of it, it is an empty node, and counts no more.
+    /// A pod was moved off an interrupted node: if the interruption does not come, the node is empty and no longer counts.
     pub(super) fn emptied(&mut self, node: &NodeName) {
         self.taken.remove(node);
     }
@@ -189,7 +189,7 @@ impl Capacity {
         let Some(node) = truth.nodes.get(name).filter(|node| self.serves(truth, node)) else {
             return;
         };
-        // Until a moment ago it did not serve: whoever has not seen that takes it for one that costs nobody anything.
+        // Until a moment ago it did not serve: an engine that has not seen the change counts it as free.
         if self
             .able
             .get(name)
@@ -201,7 +201,10 @@ impl Capacity {
         }
         let Some(instance) = truth.instance_of(node) else { return };
         if promised.family.as_ref().is_some_and(|family| family.settled.contains(&instance.id)) {
-            found.broken(Promise::S5, format!("{action} node {name}, which was in the target group before"));
+            found.broken(
+                Promise::S5,
+                format!("{action} node {name}, which was in the target group before the run"),
+            );
         }
         let Some(limits) = promised.limits_of(&instance.group) else { return };
         let of_group = self.others(promised, truth, &instance.group, name, found.at);
@@ -221,7 +224,7 @@ impl Capacity {
             if nodes.len() < needed as usize {
                 let group = &instance.group;
                 let what = format!(
-                    "{action} node {name} leaves {sure} serving nodes of group {group} {of}, {needed} must stay; {}",
+                    "{action} node {name} leaves {sure} serving nodes in group {group} {of}; {needed} must stay; {}",
                     self.others_not(promised, truth, group, name)
                 );
                 found.broken(Promise::S4, what);

@@ -83,21 +83,21 @@ impl Ending {
             (None, Some(node)) => {
                 found.broken(
                     Promise::S5,
-                    format!("{id} is ended as if it were no node, and is {}", node.name()),
+                    format!("{id} is terminated as an instance without a node, but is {}", node.name()),
                 );
             }
             (Some(target), Some(node)) if target.uid == node.meta.uid && target.name == node.name() => {}
             (Some(target), Some(node)) => {
                 found.broken(
                     Promise::S5,
-                    format!("{id} is ended as node {}, and is {}", target.name, node.name()),
+                    format!("{id} is terminated as node {}, but is {}", target.name, node.name()),
                 );
             }
         }
         let Some(node) = node else { return };
         let name = node.name();
         if !node.spec.unschedulable {
-            found.broken(Promise::S5, format!("node {name} is ended and not cordoned"));
+            found.broken(Promise::S5, format!("node {name} is terminated without a cordon"));
         }
         match by {
             By::Run | By::WayBack => self.kept(promised, &name, found),
@@ -115,7 +115,10 @@ impl Ending {
             if self.is_unseen(truth, pod, found.at) {
                 sights.unknowable += 1;
             } else {
-                found.broken(Promise::S5, format!("node {name} is ended with pod {} on it", pod.meta.key()));
+                found.broken(
+                    Promise::S5,
+                    format!("node {name} is terminated with pod {} on it", pod.meta.key()),
+                );
             }
         }
         sights.ended_stuck += usize::from(has_stuck);
@@ -131,7 +134,8 @@ impl Ending {
         let Some(kept) = promised.kept else { return };
         let since = self.excluded.get(name);
         if since.is_none_or(|since| found.at + ROUNDING < *since + kept) {
-            let what = format!("node {name} is ended, and out of load balancers since {since:?} only");
+            let what =
+                format!("node {name} is terminated, but is out of load balancers only since {since:?}");
             found.broken(Promise::S5, what);
         }
     }
@@ -153,20 +157,20 @@ impl Ending {
     pub(super) fn forced(&self, promised: &Promised, truth: &Truth, pod: &Pod, found: &mut Found<'_>) {
         let key = pod.meta.key();
         if !promised.forces {
-            found.broken(Promise::S5, format!("pod {key} is deleted by force, which the plan never does"));
+            found.broken(Promise::S5, format!("pod {key} is force-deleted; the plan never allows that"));
         }
         let stuck_from = pod.meta.deletion_timestamp.map(|due| due + promised.stuck_after);
         if stuck_from.is_none_or(|from| found.at < from) {
             found.broken(
                 Promise::S5,
-                format!("pod {key} is deleted by force, and stuck from {stuck_from:?} on"),
+                format!("pod {key} is force-deleted, but counts as stuck only from {stuck_from:?}"),
             );
         }
         let machine = self.machines.get(&pod.meta.uid).and_then(|id| truth.instances.get(id));
         if let Some(machine) = machine.filter(|known| known.state != InstanceState::Terminated) {
             let owner = manager(pod).map_or("nobody", |(kind, _, _)| kind);
             let (id, state) = (&machine.id, machine.state.as_str());
-            let what = format!("pod {key} of {owner} is deleted by force while {id} is {state}");
+            let what = format!("pod {key} of {owner} is force-deleted while {id} is {state}");
             found.broken(Promise::S5, what);
         }
     }
@@ -184,7 +188,7 @@ impl Ending {
         let goes = new.is_none_or(|new| !new.state.is_alive());
         let is_ours = promised.limits_of(&old.group).is_some() && !taken(&old.id);
         if goes && is_ours && !self.ended.contains(&old.id) {
-            found.broken(Promise::S5, format!("group {} ends {} by itself", old.group, old.id));
+            found.broken(Promise::S5, format!("group {} terminates {} by its own choice", old.group, old.id));
         }
     }
 }

@@ -45,7 +45,7 @@ struct Counts {
 #[derive(Clone, Copy, Debug)]
 struct Lately {
     counts: Counts,
-    /// What whoever sees things late took it for: a pod that recovers in the last moment is still counted by then.
+    /// What a late observer saw: a pod that recovers in the last moment still counts.
     seen_late: Counts,
 }
 
@@ -171,7 +171,7 @@ impl Gate {
                     let name = &node.name;
                     found.broken(
                         Promise::H1,
-                        format!("node {name} is begun, though since {by} there are {what}"),
+                        format!("the drain of node {name} begins, although since {by} there are {what}"),
                     );
                 }
             }
@@ -187,7 +187,7 @@ impl Gate {
             self.lately.iter().any(|(_, lately)| excess(lately.seen_late, &health, before).is_some())
         });
         if !was_so {
-            found.broken(Promise::H1, format!("the run halts without cause: {value}"));
+            found.broken(Promise::H1, format!("the run halts without a cause: {value}"));
         }
     }
 
@@ -195,7 +195,7 @@ impl Gate {
     pub(super) fn finish(&self, end: &End, found: &mut Found<'_>) {
         let passed = self.all.surely.as_ref().or(self.new.surely.as_ref());
         if let (End::Done, Some((by, what))) = (end, passed) {
-            found.broken(Promise::H1, format!("the run is done, though at {by} there were {what}"));
+            found.broken(Promise::H1, format!("the run ends as done, although at {by} there were {what}"));
         }
     }
 
@@ -261,7 +261,7 @@ fn is_on_new(promised: &Promised, truth: &Truth, ill: &Ill) -> bool {
     instance.is_some_and(|one| promised.is_launched(one))
 }
 
-/// The first of the counts that is more than may be; whoever was not Ready before may be so still.
+/// The first count above its limit; pods that were not Ready before do not count.
 fn excess(counts: Counts, health: &Health, before: Counts) -> Option<String> {
     let rows = [
         ("in crash loops", counts.crash_looping, health.crash_looping_max + before.crash_looping),
@@ -269,7 +269,7 @@ fn excess(counts: Counts, health: &Health, before: Counts) -> Option<String> {
         ("not Ready", counts.not_ready, health.not_ready_max + before.unready),
     ];
     let more = rows.into_iter().find(|(_, found, max)| found > max);
-    more.map(|(what, found, max)| format!("{found} pods {what}, and {max} may be"))
+    more.map(|(what, found, max)| format!("{found} pods {what}; {max} are allowed"))
 }
 
 fn least(a: Counts, b: Counts) -> Counts {

@@ -1,6 +1,6 @@
 //! What is done for instances that others take away: only for those, in the time that is really left.
 //!
-//! Whoever takes an instance away says so here ([`Checkers::struck`](super::Checkers::struck)), message or not. Of budgets, batch pods and
+//! Every interruption is recorded here ([`Checkers::struck`](super::Checkers::struck)), with or without a message. Of budgets, batch pods and
 //! the ends of instances holds what holds for a run, with one exception: just before an instance is gone, whatever is done, what is left on it
 //! is told to end in time. That moment is worked out here from what was announced, the pod's grace and the group's hooks.
 
@@ -54,7 +54,7 @@ struct Taken {
     since: Time,
     /// When it is gone, whatever is done.
     until: Option<Time>,
-    /// Whether it was let go of, and runs on.
+    /// Whether it was released and keeps running.
     is_let_go: bool,
 }
 
@@ -142,7 +142,10 @@ impl Interrupted {
         ) = &sent.command.effect
             && **hook == *EKS_HOOK
         {
-            found.broken(Promise::S5, format!("EKS's hook {hook} of {instance} is not ours"));
+            found.broken(
+                Promise::S5,
+                format!("EKS's hook {hook} of {instance} is completed; it is not Replank's"),
+            );
         }
         match &sent.command.effect {
             Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => {
@@ -157,7 +160,8 @@ impl Interrupted {
                 // One whose node is gone has nothing to run on.
                 let is_lost = pod.node.as_ref().is_some_and(|name| !truth.nodes.contains_key(name));
                 if !is_lost && !id.as_ref().is_some_and(is_time) {
-                    let what = format!("pod {} is deleted, and there is time left", pod.meta.key());
+                    let what =
+                        format!("pod {} is deleted although there is time to evict it", pod.meta.key());
                     found.broken(Promise::S1, what);
                 }
             }
@@ -166,7 +170,10 @@ impl Interrupted {
             {
                 let instance = truth.nodes.get(&node.name).and_then(|node| truth.instance_of(node));
                 if instance.is_some_and(|instance| !self.is_going(truth, &instance.id)) {
-                    found.broken(Promise::S3, format!("node {} is cordoned, and nobody takes it", node.name));
+                    found.broken(
+                        Promise::S3,
+                        format!("node {} is cordoned without an interruption", node.name),
+                    );
                 }
             }
             Effect::Kubernetes(KubernetesEffect::Uncordon { node, .. }) => {
@@ -175,7 +182,7 @@ impl Interrupted {
                 let Some(taken) = taken else { return };
                 taken.is_let_go = true;
                 if found.at + ROUNDING < taken.until.unwrap_or(taken.since) + PATIENCE {
-                    let what = format!("node {} is let go of, and may yet be taken away", node.name);
+                    let what = format!("node {} is released, but its interruption may still come", node.name);
                     found.broken(Promise::S5, what);
                 }
             }
@@ -184,13 +191,13 @@ impl Interrupted {
                 if !self.taken.contains_key(instance) {
                     found.broken(
                         Promise::S5,
-                        format!("another is asked for in the place of {instance}, which nobody takes"),
+                        format!("a replacement is requested for {instance}, which is not interrupted"),
                     );
                 }
                 self.relieved.insert(instance.clone());
             }
             Effect::Group(GroupEffect::Terminate { instance, .. }) if !self.is_going(truth, instance) => {
-                found.broken(Promise::S5, format!("{instance} is ended, and nobody takes it"));
+                found.broken(Promise::S5, format!("{instance} is terminated without an interruption"));
             }
             Effect::Group(GroupEffect::CompleteAction { action, .. }) => {
                 sights.met.insert(Met::Completed);
@@ -207,7 +214,8 @@ impl Interrupted {
         let node = truth.nodes.get(pod.node.as_ref()?)?;
         let id = truth.instance_of(node)?.id.clone();
         if !self.is_going(truth, &id) {
-            let what = format!("pod {} is moved off {}, which nobody takes", pod.meta.key(), node.name());
+            let what =
+                format!("pod {} is moved off {}, which is not interrupted", pod.meta.key(), node.name());
             found.broken(Promise::S5, what);
         }
         Some(id)
@@ -233,12 +241,15 @@ impl Interrupted {
         sights.unknowable += unseen.len();
         let is_new = node.meta.creation_timestamp.is_some_and(|made| made + truth.seen_within >= found.at);
         if !node.spec.unschedulable && is_new {
-            // It was let go as an instance that is no node, and became one just then.
+            // It was released as an instance without a node, and became a node just then.
             sights.unknowable += 1;
         } else if !node.spec.unschedulable {
-            found.broken(Promise::S5, format!("node {name} is let go and not cordoned"));
+            found.broken(Promise::S5, format!("the hook of node {name} is completed without a cordon"));
         } else if let Some(pod) = left.first() {
-            found.broken(Promise::S5, format!("node {name} is let go with pod {} on it", pod.meta.key()));
+            found.broken(
+                Promise::S5,
+                format!("the hook of node {name} is completed with pod {} on it", pod.meta.key()),
+            );
         }
     }
 

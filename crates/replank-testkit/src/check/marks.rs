@@ -51,13 +51,10 @@ impl Marks {
         if let Effect::Group(GroupEffect::Tag { group, key, value, .. }) = &sent.command.effect {
             let (key_max, value_max) = TAG_CHARACTERS_MAX;
             if key.chars().count() > key_max || value.chars().count() > value_max {
-                found.broken(
-                    Promise::S3,
-                    format!("the tag {key} of group {group} is too long for AWS: {value}"),
-                );
+                found.broken(Promise::S3, format!("tag {key} of group {group} exceeds AWS's limit: {value}"));
             }
             if !value.starts_with(VERSION) {
-                found.broken(Promise::S3, format!("the tag {key} of group {group} has no version: {value}"));
+                found.broken(Promise::S3, format!("tag {key} of group {group} has no version: {value}"));
             }
         }
         if let Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) = &sent.command.effect {
@@ -74,10 +71,7 @@ impl Marks {
         let is_said = annotations.value(MARK_VERSION) == Some("1") && annotations.contains_key(OWNER);
         let run = annotations.value(RUN);
         if run.is_some_and(|run| self.runs.iter().any(|known| **known.text() == *run)) && !is_said {
-            found.broken(
-                Promise::S3,
-                format!("the mark on node {} names no version or no owner", node.name()),
-            );
+            found.broken(Promise::S3, format!("the mark on node {} has no version or no owner", node.name()));
         }
         if !node.spec.unschedulable {
             self.cordoned.remove(&node.name());
@@ -100,7 +94,7 @@ impl Marks {
         }
         let node = truth.nodes.get(name);
         if node.is_none() {
-            found.broken(Promise::S3, format!("node {name} is cordoned and not there"));
+            found.broken(Promise::S3, format!("node {name} is cordoned but does not exist"));
         }
     }
 }

@@ -102,7 +102,7 @@ pub struct Checkers {
     found: Vec<Violation>,
 }
 
-/// The checkers as the world sees them; the other half is kept by whoever asks in the end.
+/// The checkers as an observer of the world; the test keeps the other half.
 pub struct Watching(pub Rc<RefCell<Checkers>>);
 
 impl Observer for Watching {
@@ -174,7 +174,7 @@ impl Checkers {
                 found.broken(Promise::L1, format!("the run does not end; {busiest}"));
             }
             Some(End::Blocked(why) | End::Refused(why) | End::Cancelled(why)) if why.is_empty() => {
-                found.broken(Promise::L1, "the run ends without being done and names nothing".to_owned());
+                found.broken(Promise::L1, "the run ends without being done and gives no reason".to_owned());
             }
             Some(
                 end
@@ -276,12 +276,12 @@ impl Checkers {
         self.gate.turn_back();
     }
 
-    /// Whoever is in charge is shown something. Late it may be, and untrue never: an id is not given twice, so what is shown as gone must be gone.
+    /// The engine is shown a change. It may be late, but never untrue: an id is not given twice, so what is shown as gone must be gone.
     fn shown(&mut self, at: Time, delta: &Delta, view: &View) {
         if let Delta::InstanceGone(id) = delta
             && view.instances().contains_key(id)
         {
-            let what = format!("instance {id} is shown as gone, and is there");
+            let what = format!("instance {id} is shown as terminated, but exists");
             Found { at, list: &mut self.found }.broken(Promise::D1, what);
         }
     }
@@ -355,7 +355,7 @@ impl Checkers {
     }
 
     fn executed(&mut self, at: Time, sent: &Sent) {
-        // Whoever acts now has decided some time ago: the command may have been held on its way.
+        // The decision was made some time ago: the command may have been delayed on its way.
         self.truth.seen_within = self.seen_within + (at - sent.at);
         self.found_executed(at, sent);
         self.truth.seen_within = self.seen_within;
@@ -365,7 +365,7 @@ impl Checkers {
     fn is_the_pod(&mut self, at: Time, pod: &PodTarget) {
         let other = self.truth.pods.get(&pod.key).filter(|known| known.meta.uid != pod.uid);
         if other.is_some() {
-            let what = format!("pod {} is ended in the place of another of its name", pod.key);
+            let what = format!("pod {} is terminated instead of an earlier pod of the same name", pod.key);
             Found { at, list: &mut self.found }.broken(Promise::S5, what);
         }
     }

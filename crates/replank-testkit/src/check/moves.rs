@@ -31,10 +31,13 @@ impl Moves {
         let is_cordoned = truth.nodes.get(name).is_none_or(|node| node.spec.unschedulable);
         let instance = truth.nodes.get(name).and_then(|node| truth.instance_of(node));
         if !promised.old.contains(name) && !instance.is_some_and(|one| promised.is_of_others(one)) {
-            found.broken(Promise::S5, format!("pod {} is moved off {name}, which stays", pod.meta.key()));
-        } else if !is_cordoned {
             found
-                .broken(Promise::S5, format!("pod {} is moved off {name}, which takes pods", pod.meta.key()));
+                .broken(Promise::S5, format!("pod {} is moved off node {name}, which stays", pod.meta.key()));
+        } else if !is_cordoned {
+            found.broken(
+                Promise::S5,
+                format!("pod {} is moved off node {name}, which is not cordoned", pod.meta.key()),
+            );
         }
     }
 
@@ -69,7 +72,10 @@ impl Moves {
         if bears_cordons(pod) || is_released {
             sights.unknowable += 1;
         } else if !is_left_out && !is_halted {
-            found.broken(Promise::S5, format!("pod {} moves to {name}, which is to go", pod.meta.key()));
+            found.broken(
+                Promise::S5,
+                format!("pod {} moves to node {name}, which will be replaced", pod.meta.key()),
+            );
         }
     }
 }

@@ -12,7 +12,7 @@ use super::{Found, Promise};
 pub(super) fn sent(truth: &Truth, sent: &Sent, found: &mut Found<'_>) {
     let Some((group, what)) = asked_of(&sent.command.effect) else { return };
     if truth.groups.get(group).is_some_and(|group| group.kind == GroupKind::EksManaged) {
-        found.broken(Promise::S10, format!("{what} is asked of group {group}, which EKS owns"));
+        found.broken(Promise::S10, format!("{what} is requested of group {group}, which EKS owns"));
     }
 }
 

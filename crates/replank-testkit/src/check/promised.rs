@@ -14,7 +14,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_protocol::policy::StuckAction;
 
-/// Within this time an autoscaler has written down what it has added to a group that a run has in hand: it looks every ten seconds, at what it sees
+/// Within this time an autoscaler has recorded what it added to a rolling group: it looks every ten seconds, at what it sees
 /// some seconds late.
 const ADOPTED_WITHIN: Span = Span::from_secs(60);
 /// The same where what it writes may be lost a few times: each time it is not repeated for two minutes and a half.
@@ -185,7 +185,7 @@ impl Promised {
                 .is_some_and(|family| family.before.contains_key(one) && family.before.contains_key(other))
     }
 
-    /// The way back: nodes that were made from what failed are to go; it is no trial, waits for no window, and ends what is stuck.
+    /// A rollback: nodes launched from the failed template are replaced; it has no canary, waits for no window, and terminates stuck nodes.
     pub(super) fn turn_back(&mut self, failed: BTreeSet<NodeName>) {
         self.old = failed;
         self.rests = false;

@@ -2,7 +2,7 @@
 //!
 //! What blocks is read here from the objects, for the simplest cases: budgets that can never let a pod go, or of which a pod is under
 //! several; pods that nobody would make again and data on a node's disk, where the plan refuses them; a label that a pod asks for and that no
-//! node bears which stays or comes.
+//! node carries which stays or is added.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Refusal {
     pub(super) fn executed(&mut self, found: &mut Found<'_>) {
         self.effects += 1;
         if let (1, Some(first)) = (self.effects, self.blocking.first()) {
-            found.broken(Promise::S9, format!("the run begins with what blocks: {first}"));
+            found.broken(Promise::S9, format!("the run starts with a blocking finding: {first}"));
         }
     }
 
@@ -65,14 +65,18 @@ impl Refusal {
             found.broken(Promise::S7, format!("the run is refused after {} effects", self.effects));
         }
         if !promised.refuses {
-            found.broken(Promise::S9, "a run is refused whose plan begins with anything".to_owned());
+            found
+                .broken(Promise::S9, "a run is refused although its plan starts with any finding".to_owned());
         }
         for Waiting { what, on } in why {
             let (Subject::Object(name), WaitingOn::RunEnd(RunEnd::Finding { rule, .. })) = (what, on) else {
                 continue;
             };
             if **rule == *"pdb-never-allows" && self.with_slack.iter().any(|one| **one == **name) {
-                found.broken(Promise::S9, format!("the run is refused for {name}, which lets pods go"));
+                found.broken(
+                    Promise::S9,
+                    format!("the run is refused because of {name}, which allows evictions"),
+                );
             }
         }
     }
@@ -99,28 +103,28 @@ fn in_the_way(promised: &Promised, truth: &Truth, pod: &Arc<Pod>) -> Vec<String>
         let name = budget.meta.key();
         match counted(truth, budget) {
             Some((wanted, pods)) if pods > 0 && wanted >= pods => {
-                all.push(format!("budget {name} wants {wanted} of {pods} pods healthy, {key} among them"));
+                all.push(format!("budget {name} needs {wanted} of {pods} pods healthy, including {key}"));
             }
             Some(_) => {}
-            None => all.push(format!("nobody can count the pods of budget {name}, {key} among them")),
+            None => all.push(format!("the pods of budget {name} cannot be counted, including {key}")),
         }
     }
     if promised.refuses_bare && manager(pod).is_none() {
-        all.push(format!("nobody would make pod {key} again"));
+        all.push(format!("no controller would recreate pod {key}"));
     }
     if promised.refuses_disks && pod.spec.volumes.iter().any(|volume| volume.source.empty_dir.is_some()) {
         all.push(format!("pod {key} has data in an emptyDir"));
     }
     for (label, value) in pod.spec.node_selector.iter() {
-        let bears = |node: &Node| node.meta.labels.value(label) == Some(value);
+        let carries = |node: &Node| node.meta.labels.value(label) == Some(value);
         let stays = |node: &&Arc<Node>| !promised.old.contains(&node.name());
         let group = |node: &Node| truth.instance_of(node).map(|one| one.group.clone());
         // What all nodes of a group bear, new ones may bear, too.
         let of_group = |one: &Node| {
-            truth.nodes.values().filter(|node| group(node) == group(one)).all(|node| bears(node))
+            truth.nodes.values().filter(|node| group(node) == group(one)).all(|node| carries(node))
         };
-        if !truth.nodes.values().any(|node| bears(node) && (stays(&node) || of_group(node))) {
-            all.push(format!("pod {key} wants a node with {label}={value}, and none stays or comes"));
+        if !truth.nodes.values().any(|node| carries(node) && (stays(&node) || of_group(node))) {
+            all.push(format!("pod {key} needs a node with {label}={value}, and none stays or is added"));
         }
     }
     all

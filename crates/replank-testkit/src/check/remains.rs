@@ -48,11 +48,11 @@ impl Ended<'_> {
     /// What somebody else has said of a node still stands.
     fn of_others(&self, name: &NodeName, node: &Node, found: &mut Found<'_>) {
         if self.marks.foreign.contains(name) && !node.spec.unschedulable {
-            found.broken(Promise::S3, format!("somebody else's cordon of node {name} is undone"));
+            found.broken(Promise::S3, format!("another actor's cordon of node {name} is removed"));
         }
         let is_excluded = node.meta.labels.contains_key(EXCLUDE);
         if self.marks.excluded.contains(name) && !is_excluded {
-            let what = format!("somebody else's label for load balancers of node {name} is gone");
+            let what = format!("another actor's load balancer label of node {name} is removed");
             found.broken(Promise::S3, what);
         }
     }
@@ -61,11 +61,14 @@ impl Ended<'_> {
     fn cordon(&self, name: &NodeName, node: &Node, found: &mut Found<'_>) {
         let annotations = &node.meta.annotations;
         if self.marks.cordoned.contains(name) && !annotations.contains_key(ROLE) {
-            found.broken(Promise::S3, format!("our cordon of node {name} is left without a mark"));
+            found.broken(Promise::S3, format!("Replank's cordon of node {name} is left without a mark"));
         }
         let is_excluded = node.meta.labels.contains_key(EXCLUDE) && !self.marks.excluded.contains(name);
         if is_excluded && !self.is_of_eks(node) && !self.is_run(annotations.value(EXCLUDED)) {
-            found.broken(Promise::S3, format!("node {name} is left out of load balancers in no run's name"));
+            found.broken(
+                Promise::S3,
+                format!("node {name} is excluded from load balancers, but marked by no run"),
+            );
         }
     }
 
@@ -79,7 +82,7 @@ impl Ended<'_> {
         let annotations = &node.meta.annotations;
         let ours: Vec<&str> =
             annotations.iter().map(|(key, _)| key).filter(|key| key.starts_with(OURS)).collect();
-        // What others take away bears another's mark, which goes with it (see [`super::rest`]), and so does what the autoscaler drains.
+        // An interrupted node carries another owner's mark, which goes with it (see [`super::rest`]); so does a node that the autoscaler drains.
         if ours.is_empty()
             || matches!(annotations.value(RUN), Some(super::interrupted::RUN | super::scaled::RUN))
         {
@@ -91,7 +94,7 @@ impl Ended<'_> {
         match annotations.value(EXPIRES).map(str::parse::<Time>) {
             Some(Ok(expires)) if expires <= found.at => {}
             Some(Ok(expires)) => {
-                let what = format!("the run is over, and its mark on node {name} lasts until {expires}");
+                let what = format!("the run is over, but its mark on node {name} is valid until {expires}");
                 found.broken(Promise::S3, what);
             }
             Some(Err(_)) | None => {
@@ -128,7 +131,7 @@ impl Ended<'_> {
                 found.broken(Promise::S3, format!("the tag {key} of group {name} names no run: {value}"));
             }
             if self.end == Some(&End::Done) && !self.keeps_bounds(landing_name) {
-                found.broken(Promise::S3, format!("the run is done, and group {name} keeps {key}: {value}"));
+                found.broken(Promise::S3, format!("the run is done, but group {name} keeps {key}: {value}"));
             }
         }
     }

@@ -8,7 +8,7 @@ use replank_sim::{Sent, World};
 use super::truth::{Truth, is_over};
 use super::{Found, Promise};
 
-/// Annotation: what a node is to whoever marked it.
+/// Annotation: the node's role.
 pub(crate) const ROLE: &str = "replank.dev/role";
 /// How long a pod may be new before somebody must have looked at it.
 const LOOKED_AT: Span = Span::from_minutes(2);
@@ -24,17 +24,19 @@ pub(super) fn is_waiting(effect: &Effect) -> bool {
 /// `last` is what was done lately that leaves no rest behind it. Every interruption has come to its end by then, be it that it was given up.
 pub(super) fn check(truth: &Truth, world: &World, last: Option<&Sent>, found: &mut Found<'_>) {
     if let Some(sent) = last {
-        let what = format!("it does not come to rest: {} at {}", sent.command.key, sent.at);
+        let what = format!("it does not settle: {} at {}", sent.command.key, sent.at);
         found.broken(Promise::L2, what);
     }
     let left = world.messages_left();
     if left > 0 {
-        found
-            .broken(Promise::L4, format!("{left} messages about instances are neither deleted nor given up"));
+        found.broken(
+            Promise::L4,
+            format!("{left} messages about instances are neither deleted nor given up on"),
+        );
     }
     for instance in truth.instances.values() {
         if instance.state.is_alive() && instance.lifecycle == Lifecycle::TerminatingWait {
-            found.broken(Promise::L4, format!("{} is held by its hook, and nobody lets it go", instance.id));
+            found.broken(Promise::L4, format!("{} is still held by its hook", instance.id));
         }
     }
     for node in truth.nodes.values() {
@@ -48,7 +50,10 @@ pub(super) fn check(truth: &Truth, world: &World, last: Option<&Sent>, found: &m
         let is_judged = pod.status.conditions.iter().any(|one| &*one.r#type == "PodScheduled");
         let is_gated = !pod.spec.scheduling_gates.is_empty();
         if pod.node.is_none() && !is_over(pod) && !is_new && !is_judged && !is_gated {
-            found.broken(Promise::L4, format!("pod {} waits, and nobody has looked at it", pod.meta.key()));
+            found.broken(
+                Promise::L4,
+                format!("pod {} is pending, and the scheduler has not tried it", pod.meta.key()),
+            );
         }
     }
 }

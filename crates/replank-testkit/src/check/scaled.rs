@@ -1,7 +1,7 @@
-//! What is done in the name of the autoscaler: within what a run has in hand nothing goes, batch pods keep their nodes, groups are raised within their
+//! What the autoscaler does: it removes nothing from a rolling group, batch pods keep their nodes, groups grow within their
 //! bounds and shrink instance by instance.
 //!
-//! Of budgets and of the ends of instances holds what holds for a run. What it adds to a group of the run is no surge: the run is to leave the
+//! Budgets and terminations follow the same rules as for a run. What it adds to a group of the run is not surge: the run must leave the
 //! group so much larger, and what it takes away before, so much smaller ([`Promised::resized`]).
 
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ impl Scaled {
         }
     }
 
-    /// No node goes of a group that a run has in hand. What was decided when nobody could know of that yet is not held against it.
+    /// No node of a rolling group is removed. A decision made before that could be known does not count.
     fn touched(&self, truth: &Truth, node: &NodeTarget, sent: &Sent, does: &str, found: &mut Found<'_>) {
         let instance = truth.nodes.get(&node.name).and_then(|node| truth.instance_of(node));
         let Some(group) = instance.map(|instance| &instance.group) else { return };
@@ -86,7 +86,7 @@ impl Scaled {
             let name = &node.name;
             found.broken(
                 Promise::S4,
-                format!("the autoscaler {does} node {name} of {group}, which a run has in hand"),
+                format!("the autoscaler {does} node {name} of {group}, which a run is rolling"),
             );
         }
     }

@@ -41,7 +41,7 @@ pub enum Met {
     Heartbeat,
     /// Another instance was asked for before one was gone.
     Relieved,
-    /// What was to take a node away was let go of.
+    /// The case of an interrupted node was released.
     Release,
     /// An autoscaler asked for another number of replicas.
     Rescaled,
@@ -140,7 +140,7 @@ impl Sights {
     }
 }
 
-/// Whether the scheduler has said that there is no node for a pod.
+/// Whether the scheduler has found no node for a pod.
 fn is_refused(pod: &Pod) -> bool {
     let said = pod.status.conditions.iter().find(|one| &*one.r#type == "PodScheduled");
     pod.node.is_none()

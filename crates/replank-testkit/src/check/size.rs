@@ -32,15 +32,12 @@ pub(super) fn check(promised: &Promised, truth: &Truth, group: &NodeGroup, found
     let (size, before) = (group.size, limits.before);
     let name = &group.name;
     if size.desired > size.max {
-        found.broken(Promise::S4, format!("group {name} wants more than its maximum: {size}"));
+        found.broken(Promise::S4, format!("group {name} exceeds its maximum: {size}"));
     }
     let surge = limits.surge + limits.kept;
     let most = promised.raised(name).bounds(before);
     if size.max > most.max + surge || size.desired > most.desired + surge {
-        found.broken(
-            Promise::S4,
-            format!("group {name} is {size}, was {before}, and may be raised by {surge}"),
-        );
+        found.broken(Promise::S4, format!("group {name} is {size}, was {before}, and may grow by {surge}"));
     }
     let written = promised.may_be_written(found.at, name, before);
     let is_raised = size.max > most.max || size.desired > most.desired;
@@ -48,7 +45,7 @@ pub(super) fn check(promised: &Promised, truth: &Truth, group: &NodeGroup, found
     if is_raised && !tag.is_some_and(|tag| written.iter().any(|one| one == tag)) {
         found.broken(
             Promise::S4,
-            format!("group {name} is raised to {size} while its tag says {tag:?}, not one of {written:?}"),
+            format!("group {name} grows to {size} while its tag is {tag:?}, not one of {written:?}"),
         );
     }
 }
@@ -83,7 +80,7 @@ fn check_family(family: &Family, truth: &Truth, group: &NodeGroup, found: &mut F
             let written = format!("{}/{}/{}", before.min, before.max, before.desired);
             let tag = truth.groups[name].tags.value(ORIGINAL).map(said);
             if tag != Some(written.as_str()) {
-                let what = format!("{} is raised while the tag of group {name} says {tag:?}", group.name);
+                let what = format!("{} grows while the tag of group {name} is {tag:?}", group.name);
                 found.broken(Promise::S4, what);
             }
         }
@@ -188,7 +185,7 @@ pub(super) fn finish(
             for node in idle {
                 found.broken(
                     Promise::S4,
-                    format!("group {name} stays at {size}, was {before}, and nothing runs on {node}"),
+                    format!("group {name} stays at {size}, was {before}, although nothing runs on {node}"),
                 );
             }
         }

@@ -80,7 +80,7 @@ impl Fleet {
         let view: View = objects.map(Delta::Put).collect();
         let mut all = (Vec::new(), Vec::new());
         for (number, mut learnt) in (3..).zip(groups::from_nodes(&view, &groups::GroupBy::default())) {
-            // Versions before it were deleted: a number is no position.
+            // Versions before it were deleted: a number is not a position.
             learnt.number_template(number);
             let mut group = learnt.group;
             group.size.min = u32::try_from(random.below(u64::from(group.size.desired) + 1)).expect("few");

@@ -65,7 +65,7 @@ fn troubles(random: &mut Random, fleet: &Fleet) -> Vec<Trouble> {
     Vec::new()
 }
 
-/// How a plan bears trouble.
+/// How a plan reacts to trouble.
 fn bear(random: &mut Random, plan: &mut Plan, is_new_bad: bool) {
     plan.care.stuck = StuckTerminating {
         after: Span::from_minutes(random.one(&[1, 5, 5, 10])),

@@ -110,7 +110,7 @@ impl Log {
         self.states.insert((object.kind(), object.meta().uid.clone()), state);
     }
 
-    /// An event that is no change of an object.
+    /// An event that does not change an object.
     pub(super) fn note(&mut self, at: Time, kind: &str, name: &str, what: What, value: Value) {
         let t_ms = (at - self.origin).as_millis();
         self.events.push(Seen { t_ms, kind: kind.to_owned(), name: name.to_owned(), what, value });

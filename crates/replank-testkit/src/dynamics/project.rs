@@ -50,7 +50,7 @@ const ANNOTATIONS: [(&str, &str); 4] = [
     ("deployment.kubernetes.io/max-replicas", "max-replicas"),
 ];
 
-/// Whether the kind is looked at. The recordings leave out Events, quotas and what the namespace brings with it.
+/// Whether the kind is looked at. The recordings leave out Events, quotas and the objects that come with a namespace.
 pub(super) fn is_watched(object: &Object) -> bool {
     matches!(
         object.kind_name(),

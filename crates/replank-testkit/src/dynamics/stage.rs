@@ -20,7 +20,7 @@ use super::log::{Log, Seen, What};
 use super::project::State;
 use super::record::{Scenario, Step};
 
-/// What a run brought forth.
+/// What a run produced.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     /// Every event, in order.

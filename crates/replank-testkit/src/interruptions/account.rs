@@ -203,10 +203,10 @@ impl Account {
         for (id, fate) in &self.fates {
             let kind = fate.kind.as_str();
             if fate.cordoned.is_none() && fate.kind != Kind::State {
-                lost.push(format!("{id} ({kind}): its node was never closed"));
+                lost.push(format!("{id} ({kind}): its node was never cordoned"));
             }
             if fate.drained.is_none() && fate.kind != Kind::State {
-                lost.push(format!("{id} ({kind}): {} pods were on it when it went down", fate.cut_off));
+                lost.push(format!("{id} ({kind}): {} pods were on it when it shut down", fate.cut_off));
             }
             if fate.kind == Kind::Hook && fate.completed != 1 {
                 lost.push(format!("{id} ({kind}): its action was completed {} times", fate.completed));
@@ -223,7 +223,7 @@ impl Account {
         }
         self.findings.extend(lost.into_iter().map(|what| Finding { at, fault: Fault::Lost, what }));
         let twice = self.fates.iter().filter(|(_, fate)| fate.cordons > 1);
-        let twice = twice.map(|(id, fate)| format!("{id}: its node was closed {} times", fate.cordons));
+        let twice = twice.map(|(id, fate)| format!("{id}: its node was cordoned {} times", fate.cordons));
         self.findings.extend(twice.map(|what| Finding { at, fault: Fault::Twice, what }).collect::<Vec<_>>());
     }
 
@@ -313,7 +313,7 @@ impl Account {
         };
     }
 
-    /// Of two that are dealt with in one decision, whoever has less time comes first.
+    /// Of two cases handled in one decision, the one with less time comes first.
     fn decided(&mut self, at: Time, decision: &Decision) {
         for command in &decision.commands {
             self.sent_by.entry(command.key.clone()).or_insert(self.process);
@@ -330,7 +330,7 @@ impl Account {
             let instance = node.and_then(|node| self.nodes.get(node)).map(|(id, _)| id);
             let Some(urgency) = instance.and_then(|id| self.urgency(id)) else { continue };
             if last.is_some_and(|last| last > urgency) {
-                let what = format!("{} comes after what has more time", command.key);
+                let what = format!("{} is handled after cases with more time", command.key);
                 self.findings.push(Finding { at, fault: Fault::Order, what });
                 return;
             }
@@ -415,7 +415,7 @@ impl Account {
     fn about(&mut self, at: Time, node: &NodeName, what: &str) {
         let Some((id, _)) = self.nodes.get(node) else { return };
         if !self.fates.contains_key(id) {
-            let what = format!("{what}: nothing was told about {id}, node {node}");
+            let what = format!("{what}: there was no notice for {id}, node {node}");
             self.find(at, Fault::Untold, what);
         }
     }
@@ -427,7 +427,7 @@ impl Account {
         // The pod that was last may have been seen until a moment ago.
         let is_long_ago = drained.is_some_and(|drained| at - drained > SEEN_WITHIN);
         if left == 0 && is_long_ago {
-            self.find(at, Fault::BeatsOn, format!("{id} is kept waiting, and nothing is left on it"));
+            self.find(at, Fault::BeatsOn, format!("{id} is still held, although nothing is left on it"));
         }
     }
 
@@ -441,7 +441,7 @@ impl Account {
             self.fates.keys().filter(|instance| speaks_of(&letter.body, instance)).cloned().collect();
         for instance in spoken_of {
             if self.is_in_service(&instance) {
-                let what = format!("message {id} is deleted, and {instance} is not done with");
+                let what = format!("message {id} is deleted before {instance} is done");
                 self.find(at, Fault::DeletedEarly, what);
             }
         }

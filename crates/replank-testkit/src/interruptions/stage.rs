@@ -73,7 +73,7 @@ pub struct Told {
     pub after: Span,
     /// The words of a script.
     pub line: String,
-    /// What it is; none for what is no news about an instance.
+    /// What it is; none if it is not about an instance.
     pub kind: Option<Kind>,
     /// Whom it is about.
     pub instances: Vec<InstanceId>,

@@ -158,7 +158,7 @@ impl Case {
             Migrated::Deployment => {}
             Migrated::StatefulSet => {
                 spec.remove("strategy");
-                // With the set its claims would go, were they not let go of.
+                // Its claims would be deleted with the set if they were not orphaned.
                 let policy = json!({"whenDeleted": "Delete", "whenScaled": "Retain"});
                 spec.insert("persistentVolumeClaimRetentionPolicy".into(), policy);
                 spec.insert(

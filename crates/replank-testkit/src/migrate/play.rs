@@ -31,7 +31,7 @@ pub(super) const LIMIT: Span = Span::from_minutes(180);
 /// What is left of it goes within that time.
 const AFTERWARDS: Span = Span::from_minutes(10);
 
-/// What came of it.
+/// The outcome.
 #[derive(Clone, Debug)]
 pub struct Played {
     /// How it ended.
@@ -151,7 +151,7 @@ pub fn play(case: &Case, called_off: Option<(usize, Intent)>) -> Played {
     let around_after = around(world.view());
     let around_wanted = if is_handed_over { followed(around_before) } else { around_before };
     if around_after != around_wanted {
-        found(format!("others are not as before: {:?}", around(world.view())));
+        found(format!("other objects changed: {:?}", around(world.view())));
     }
     if case.way == Way::Keep && !case.scaled_by_hand && pods(world.view()) != pods_before {
         found("pods are not the same".to_owned());

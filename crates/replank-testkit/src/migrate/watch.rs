@@ -1,5 +1,5 @@
 //! What is promised of a migration, watched on the API's JSON: no Service is without a ready endpoint at any moment; pods that are
-//! kept keep their uids; at the end nothing of it is left, and whoever pointed at the Deployment points at it.
+//! kept keep their uids; at the end nothing of it is left, and every reference to the Deployment points at it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -165,7 +165,7 @@ pub(super) fn handed_over(view: &View) -> Vec<String> {
     if of("Deployment").and_then(|web| number(web, "/spec/replicas")) != Some(0) {
         wrong.push("the Deployment wants pods".to_owned());
     }
-    let Some(rollout) = of("Rollout") else { return vec!["there is no Rollout".to_owned()] };
+    let Some(rollout) = of("Rollout") else { return vec!["the Rollout does not exist".to_owned()] };
     let wanted = number(rollout, "/spec/replicas");
     if wanted == Some(0) || number(rollout, "/status/availableReplicas") != wanted {
         wrong.push(format!("the Rollout is not available: {rollout}"));
@@ -184,13 +184,13 @@ pub(super) fn left(view: &View, kind: Kind, wanted: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
     let objects: Vec<Value> = view.objects_of(kind).iter().map(render).collect();
     match objects.iter().find(|object| text(object, "/metadata/name") == "web") {
-        None => wrong.push(format!("the {kind} is not there")),
+        None => wrong.push(format!("the {kind} does not exist")),
         Some(web) => {
             if web.pointer("/spec/selector/matchLabels") != Some(wanted) {
                 wrong.push(format!("it selects {}", web["spec"]["selector"]));
             }
             if text(web, "/metadata/annotations/team") != "front" {
-                wrong.push("its annotations are lost".to_owned());
+                wrong.push("it lost its annotations".to_owned());
             }
             let number = |path| web.pointer(path).and_then(Value::as_i64).unwrap_or(0);
             let (available, wanted) = if kind == Kind::DaemonSet {
@@ -217,12 +217,13 @@ pub(super) fn left(view: &View, kind: Kind, wanted: &Value) -> Vec<String> {
     for object in others.into_iter().flat_map(|kind| view.objects_of(kind)) {
         let value = render(&object);
         let meta = &value["metadata"];
-        let bears = |member: &str| {
+        let carries = |member: &str| {
             let all = meta.get(member).and_then(Value::as_object);
             all.is_some_and(|all| all.keys().any(|key| key.starts_with("replank.dev/")))
         };
-        if bears("labels") || bears("annotations") {
-            wrong.push(format!("{} bears something of the migration", object.reference()));
+        if carries("labels") || carries("annotations") {
+            wrong
+                .push(format!("{} still carries a label or annotation of the migration", object.reference()));
         }
         let is_owned =
             meta.get("ownerReferences").and_then(Value::as_array).is_some_and(|all| !all.is_empty());

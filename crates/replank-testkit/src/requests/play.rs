@@ -26,7 +26,7 @@ pub(super) struct Player {
     variables: BTreeMap<String, String>,
 }
 
-/// What came of a scenario.
+/// The outcome of a scenario.
 #[derive(Debug, Default)]
 pub(super) struct Differences {
     /// Answers that were compared.

@@ -1,4 +1,4 @@
-//! Tables: what `kubectl get` prints. The server's printing is no part of the simulation; the cells are made here from the
+//! Tables: what `kubectl get` prints. The server's printing is not part of the simulation; the cells are made here from the
 //! objects, so that what they say is compared.
 
 use serde_json::{Value, json};

@@ -34,7 +34,7 @@ impl Story {
             if let Some(name) = line.strip_prefix("-- ").and_then(|line| line.strip_suffix(" --")) {
                 section = SECTIONS.into_iter().find(|known| *known == name).with_context(|| {
                     format!(
-                        "line {number}: there is no section {name:?}: expected one of {}",
+                        "line {number}: unknown section {name:?}: expected one of {}",
                         SECTIONS.join(", ")
                     )
                 })?;

@@ -18,7 +18,7 @@ pub(super) fn play(name: &str, file: &Story) -> anyhow::Result<String> {
     let mut options = Options::default();
     let flags: Vec<String> = file.flags().collect();
     let unknown = options.read(flags.iter().map(String::as_str))?;
-    ensure!(unknown.is_empty(), "flags that are not known: {}", unknown.join(", "));
+    ensure!(unknown.is_empty(), "unknown flags: {}", unknown.join(", "));
     let facts = merged(read_facts(&groups::answer(&file.groups())?)?);
     let prices = match file.prices.trim() {
         "" => Prices::default(),

@@ -106,7 +106,7 @@ pub(super) fn read(lines: &[(usize, &str)]) -> Result<Cluster, Flaw> {
             ("group", _) => cluster.groups.push(group(&line)?),
             ("new", "nodes") => new_nodes(&line, &mut cluster.timings)?,
             ("seed", seed) => {
-                cluster.seed = seed.parse().map_err(|_| line.flaw("expected a number behind seed"))?;
+                cluster.seed = seed.parse().map_err(|_| line.flaw("expected a number after seed"))?;
             }
             ("watched", text) => {
                 let span = text.strip_prefix("for ").and_then(span);
@@ -142,7 +142,7 @@ pub(super) fn declared(line: &Line<'_>) -> Result<Declared, Flaw> {
         "pdb" => return Ok(Declared::Object(budget(line)?)),
         "quota" => return Ok(Declared::Object(quota(line)?)),
         "priority" => return Ok(Declared::Object(priority(line)?)),
-        other => return Err(line.flaw(format!("{other:?} is unknown: expected one of {LINES}"))),
+        other => return Err(line.flaw(format!("unknown line {other:?}: expected one of {LINES}"))),
     };
     let (workload, objects) = workload(line, kind)?;
     Ok(Declared::Workload(Box::new(workload), objects))

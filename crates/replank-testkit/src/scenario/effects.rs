@@ -7,8 +7,8 @@ use replank_sim::Sent;
 
 use super::names::Names;
 
-/// What had an effect, and how often. Marks that are renewed or handed over, tags that hold moments and cordons that were lifted and laid
-/// again depend on when somebody looked; they are left out. So is what is sent twice under one key: it has one effect.
+/// What had an effect, and how often. Marks that are renewed or handed over, tags that hold moments and cordons that were removed and set
+/// again depend on the time of the decisions; they are left out. So is what is sent twice under one key: it has one effect.
 pub(super) fn count(commands: &[Sent], names: &Names) -> BTreeMap<String, usize> {
     let mut done: BTreeMap<String, BTreeMap<&str, ()>> = BTreeMap::new();
     for sent in commands.iter().filter(|sent| matches!(sent.result, Some((_, Ok(()))))) {
@@ -34,13 +34,13 @@ fn anonymous(words: &str) -> String {
 fn words(effect: &Effect, names: &Names) -> Option<String> {
     Some(match effect {
         Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => match mark.role {
-            NodeRole::Draining { .. } => format!("begins {}", names.node(&node.name)),
-            NodeRole::Skipped => format!("leaves out {}", names.node(&node.name)),
-            NodeRole::Retained => format!("keeps {}", names.node(&node.name)),
+            NodeRole::Draining { .. } => format!("drains {}", names.node(&node.name)),
+            NodeRole::Skipped => format!("skips {}", names.node(&node.name)),
+            NodeRole::Retained => format!("retains {}", names.node(&node.name)),
             NodeRole::Interrupted { by, from: Some(_), .. } if by.may_pass() => {
-                format!("begins {}", names.node(&node.name))
+                format!("drains {}", names.node(&node.name))
             }
-            NodeRole::Interrupted { .. } => format!("gives up {}", names.node(&node.name)),
+            NodeRole::Interrupted { .. } => format!("cordons {}", names.node(&node.name)),
             NodeRole::Queued | NodeRole::Surplus => return None,
         },
         Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => format!("evicts {}", names.pod(&pod.key)),
@@ -48,7 +48,7 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
             format!("deletes {}", names.pod(&pod.key))
         }
         Effect::Kubernetes(KubernetesEffect::ForceDelete { pod, .. }) => {
-            format!("deletes by force {}", names.pod(&pod.key))
+            format!("force-deletes {}", names.pod(&pod.key))
         }
         Effect::Kubernetes(KubernetesEffect::RestartWorkload { workload, .. }) => {
             format!("restarts {}", workload.key)
@@ -57,23 +57,23 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
             GroupEffect::SetTemplate { group, to, .. }
             | GroupEffect::UpdateNodegroupVersion { group, to, .. },
         ) => {
-            format!("gives {group} {}", to.profile.kubelet_version)
+            format!("updates {group} to {}", to.profile.kubelet_version)
         }
         Effect::Group(GroupEffect::Terminate { instance, replacement, .. }) => match replacement {
-            Replacement::Launch => format!("ends {}, another in its place", names.instance(instance)),
-            Replacement::Decrement => format!("ends {}", names.instance(instance)),
+            Replacement::Launch => format!("terminates {}, to be replaced", names.instance(instance)),
+            Replacement::Decrement => format!("terminates {}", names.instance(instance)),
         },
         Effect::Group(GroupEffect::Relieve { instance, .. }) => {
-            format!("has {} relieved", names.instance(instance))
+            format!("requests a replacement for {}", names.instance(instance))
         }
         Effect::Group(GroupEffect::CompleteAction { action, .. }) => {
-            format!("removes the finalizer from {}", names.instance(&action.instance))
+            format!("completes the action of {}", names.instance(&action.instance))
         }
         Effect::Group(GroupEffect::Heartbeat { .. })
         | Effect::Queue(QueueEffect::HoldMessage { .. })
         | Effect::Queue(QueueEffect::DeleteMessage { .. }) => return None,
         Effect::Kubernetes(KubernetesEffect::Create { object }) => format!("creates {}", object.reference()),
-        Effect::Kubernetes(KubernetesEffect::Replace { object }) => format!("changes {}", object.reference()),
+        Effect::Kubernetes(KubernetesEffect::Replace { object }) => format!("updates {}", object.reference()),
         Effect::Kubernetes(KubernetesEffect::Delete { object, .. }) => format!("deletes {object}"),
         Effect::Kubernetes(KubernetesEffect::Uncordon { .. })
         | Effect::Kubernetes(KubernetesEffect::Exclude { .. })

@@ -85,12 +85,11 @@ fn read(name: String, text: &str) -> Result<Scenario, Flaw> {
         }
         if let Some(section) = marker(line) {
             if !SECTIONS.contains(&section) {
-                let message =
-                    format!("there is no section {section:?}: expected one of {}", SECTIONS.join(", "));
+                let message = format!("unknown section {section:?}: expected one of {}", SECTIONS.join(", "));
                 return Err(Flaw::new(number, message));
             }
             if sections.iter().any(|(known, _)| *known == section) {
-                return Err(Flaw::new(number, format!("the section {section:?} is there twice")));
+                return Err(Flaw::new(number, format!("duplicate section {section:?}")));
             }
             if section == "expect" {
                 expected = Some(String::new());

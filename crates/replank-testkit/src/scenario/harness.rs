@@ -31,7 +31,7 @@ pub(crate) struct Suite {
     pub(crate) play: fn(&Path, &str) -> anyhow::Result<Played>,
 }
 
-/// What came of playing a file.
+/// The outcome of playing a file.
 pub(crate) struct Played {
     pub(crate) expected: String,
     pub(crate) found: String,
@@ -61,7 +61,7 @@ pub(crate) fn check_suite(suite: &Suite) {
     }
 }
 
-/// What came of one file.
+/// The outcome of one file.
 enum Outcome {
     Same,
     Renewed,

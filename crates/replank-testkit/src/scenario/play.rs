@@ -46,7 +46,7 @@ pub fn play(scenario: &Scenario) -> anyhow::Result<String> {
     tell(scenario, None).map(|(text, _)| text)
 }
 
-/// What a scenario comes to, whoever decides and however often it is started anew.
+/// The outcome of a scenario, for any engine and any number of restarts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effects {
     /// How the run ended.
@@ -68,7 +68,7 @@ pub fn play_restarted(scenario: &Scenario, after: Option<usize>) -> anyhow::Resu
     tell(scenario, after).map(|(_, played)| played)
 }
 
-/// The same, told as a scenario's golden file tells it: for whoever asks where two differ.
+/// The same as the text of a golden file, to see where two differ.
 ///
 /// # Errors
 /// As for [`play_restarted`].
@@ -130,7 +130,7 @@ fn tell(scenario: &Scenario, after: Option<usize>) -> anyhow::Result<(String, Op
 fn autoscaler(flags: &[String], view: &View) -> anyhow::Result<Autoscaler> {
     let mut settings = Autoscaler::default();
     let unknown = settings.options.read(flags.iter().map(String::as_str))?;
-    ensure!(unknown.is_empty(), "flags that are not known: {}", unknown.join(", "));
+    ensure!(unknown.is_empty(), "unknown flags: {}", unknown.join(", "));
     let (priorities, bad) = Priorities::read(&priorities_text(view).unwrap_or_default());
     ensure!(bad.is_empty(), "priorities that cannot be read");
     settings.priorities = priorities;
@@ -234,7 +234,7 @@ impl Show {
         Ok(Self { rehearsal, story, start: stage.start, limit, exits: stage.exits, restart_after: None })
     }
 
-    /// Plays it all; what came of the roll, as it was when it was over.
+    /// Plays it all; the outcome of the roll, as it was at its end.
     fn run(
         &mut self,
         scenario: &Scenario,

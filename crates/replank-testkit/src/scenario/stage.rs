@@ -186,7 +186,7 @@ fn cordon_all_but(world: &mut World, open: Option<&String>) -> anyhow::Result<()
     let names: Vec<String> =
         world.view().nodes.sorted().iter().map(|(_, node)| node.meta.name.to_string()).collect();
     if let Some(open) = open {
-        ensure!(names.contains(open), "there is no node {open}");
+        ensure!(names.contains(open), "node {open} not found");
     }
     for name in names {
         let is_closed = open.is_some_and(|open| *open != name);

@@ -1,4 +1,4 @@
-//! The story of a rehearsal: what Replank did, what it waited for and what came of it, in short lines of virtual time.
+//! The story of a rehearsal: what Replank did, what it waited for, and the effects, in short lines of virtual time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -179,23 +179,21 @@ impl Story {
         self.tell(at, &before, item, &format!("{detail}{after}"));
     }
 
-    /// What a command does: words before its object, the object, words behind it.
+    /// What a command does: the words before its object, the object, the words after it.
     fn effect(&self, at: Time, command: &Command) -> (String, String, String) {
         let names = &self.names;
         match &command.effect {
             Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => {
                 let before = match (mark.role, command.key.0.contains("/renew/")) {
                     (_, true) => "renews the mark of ",
-                    (_, false) if mark.expires <= at => "hands over ",
+                    (_, false) if mark.expires <= at => "hands over the mark of ",
                     (NodeRole::Queued, false) => "cordons ",
-                    (NodeRole::Draining { .. }, false) => "begins to drain ",
-                    (NodeRole::Skipped, false) => "leaves out ",
-                    (NodeRole::Surplus, false) => "cordons as not needed ",
-                    (NodeRole::Retained, false) => "keeps for a while ",
-                    (NodeRole::Interrupted { by, from: Some(_), .. }, false) if by.may_pass() => {
-                        "begins to drain "
-                    }
-                    (NodeRole::Interrupted { .. }, false) => "gives up ",
+                    (NodeRole::Draining { .. }, false) => "drains ",
+                    (NodeRole::Skipped, false) => "skips ",
+                    (NodeRole::Surplus, false) => "cordons surplus ",
+                    (NodeRole::Retained, false) => "retains ",
+                    (NodeRole::Interrupted { by, from: Some(_), .. }, false) if by.may_pass() => "drains ",
+                    (NodeRole::Interrupted { .. }, false) => "cordons ",
                 };
                 let after = match mark.role {
                     NodeRole::Draining { from } if from > at => format!(", from {from} on"),
@@ -221,10 +219,10 @@ impl Story {
                 ("deletes ".into(), names.pod(&pod.key), String::new())
             }
             Effect::Kubernetes(KubernetesEffect::ForceDelete { pod, .. }) => {
-                ("deletes by force ".into(), names.pod(&pod.key), String::new())
+                ("force-deletes ".into(), names.pod(&pod.key), String::new())
             }
             Effect::Kubernetes(KubernetesEffect::Exclude { node, .. }) => {
-                ("takes out of load balancers ".into(), names.node(&node.name), String::new())
+                ("excludes from load balancers ".into(), names.node(&node.name), String::new())
             }
             Effect::Kubernetes(KubernetesEffect::RestartWorkload { workload, .. }) => {
                 let kind = workload.kind.kind().as_str().to_lowercase();
@@ -234,13 +232,13 @@ impl Story {
                 ("tags ".into(), format!("group {group}"), format!(": {}={value}", short(key)))
             }
             Effect::Group(GroupEffect::Untag { group, key }) => {
-                ("takes a tag off ".into(), format!("group {group}"), format!(": {}", short(key)))
+                ("untags ".into(), format!("group {group}"), format!(": {}", short(key)))
             }
             Effect::Group(GroupEffect::SetTemplate { group, to, .. }) => {
-                ("gives ".into(), format!("group {group}"), format!(" a launch template: {}", template(to)))
+                ("updates ".into(), format!("group {group}"), format!(" to launch template {}", template(to)))
             }
             Effect::Group(GroupEffect::UpdateNodegroupVersion { group, to, .. }) => {
-                ("has EKS update ".into(), format!("group {group}"), format!(" to {}", template(to)))
+                ("updates through EKS ".into(), format!("group {group}"), format!(" to {}", template(to)))
             }
             Effect::Group(
                 GroupEffect::Resize { group, from, to }
@@ -250,41 +248,41 @@ impl Story {
                 ("resizes ".into(), format!("group {group}"), after)
             }
             Effect::Group(GroupEffect::Relieve { instance, .. }) => {
-                ("asks for another in place of ".into(), names.instance(instance), String::new())
+                ("requests a replacement for ".into(), names.instance(instance), String::new())
             }
             Effect::Group(GroupEffect::CompleteAction { action, .. }) => {
-                let after = format!(", held by {}", action.hook);
-                ("lets go ".into(), names.instance(&action.instance), after)
+                let after = format!(", hook {}", action.hook);
+                ("completes the action of ".into(), names.instance(&action.instance), after)
             }
             Effect::Group(GroupEffect::Heartbeat { action }) => {
-                let after = format!(" held by {}", action.hook);
-                ("keeps ".into(), names.instance(&action.instance), after)
+                let after = format!(", hook {}", action.hook);
+                ("sends a heartbeat for ".into(), names.instance(&action.instance), after)
             }
             Effect::Queue(QueueEffect::HoldMessage { message, .. }) => {
-                ("holds on to ".into(), format!("message {message}"), String::new())
+                ("hides ".into(), format!("message {message}"), String::new())
             }
             Effect::Queue(QueueEffect::DeleteMessage { message, .. }) => {
                 ("deletes ".into(), format!("message {message}"), String::new())
             }
             Effect::Kubernetes(KubernetesEffect::Create { object }) => {
-                ("makes ".into(), object.reference().to_string(), String::new())
+                ("creates ".into(), object.reference().to_string(), String::new())
             }
             Effect::Kubernetes(KubernetesEffect::Replace { object }) => {
-                ("changes ".into(), object.reference().to_string(), String::new())
+                ("updates ".into(), object.reference().to_string(), String::new())
             }
             Effect::Kubernetes(KubernetesEffect::Delete { object, dependents, .. }) => {
                 let after = match dependents {
-                    Dependents::Orphaned => ", and leaves what it owns",
+                    Dependents::Orphaned => ", orphans its dependents",
                     Dependents::Collected => "",
                 };
                 ("deletes ".into(), object.to_string(), after.into())
             }
             Effect::Group(GroupEffect::Terminate { instance, replacement, .. }) => {
                 let after = match replacement {
-                    Replacement::Launch => ", another in its place",
-                    Replacement::Decrement => ", none in its place",
+                    Replacement::Launch => ", to be replaced",
+                    Replacement::Decrement => ", without replacement",
                 };
-                ("ends ".into(), names.instance(instance), after.into())
+                ("terminates ".into(), names.instance(instance), after.into())
             }
         }
     }
@@ -378,13 +376,13 @@ impl Observer for Story {
     }
 }
 
-/// What is on a node of ours beside its name: marks and cordons that somebody will have to deal with.
+/// What is on a node of ours beside its name: marks and cordons that are left.
 pub(super) fn marks(node: &Node) -> Option<String> {
     let found = mark::of(node);
     let role = found.as_ref().map(|found| found.mark.role.as_str());
     match (node.spec.unschedulable, role) {
         (true, Some(role)) => Some(format!("cordoned by the run ({role})")),
-        (true, None) => Some("cordoned by somebody else".to_owned()),
+        (true, None) => Some("cordoned by another actor".to_owned()),
         (false, Some(role)) => Some(format!("marked by the run ({role}), not cordoned")),
         (false, None) => None,
     }

@@ -1,4 +1,4 @@
-//! Before and after the story: who is where, what was found, what came of it.
+//! Before and after the story: pods and nodes, findings, the outcome.
 
 use std::fmt::Write as _;
 
@@ -65,13 +65,13 @@ pub(super) fn findings(findings: &[Finding], is_whole: bool, names: &Names) -> S
     text
 }
 
-/// What came of it, in figures.
+/// The outcome in figures.
 pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> String {
     let mut text = String::new();
     let how = match stop {
         Stop::Ended => "ends",
-        Stop::TimeUp => "is given up",
-        Stop::Silence => "comes to nothing",
+        Stop::TimeUp => "reaches its time limit",
+        Stop::Silence => "stalls",
         Stop::Interrupted => "is interrupted",
     };
     let verdict = result.verdict.as_str();
@@ -90,13 +90,16 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
     line(
         &mut text,
         format_args!(
-            "  pods: {} moved, {} more than once, {} evictions refused, at most {} without a place",
+            "  pods: {} moved, {} more than once, {} evictions refused, at most {} unschedulable",
             pods.moved, pods.moved_more_than_once, pods.evictions_refused, pods.unschedulable_max
         ),
     );
     if result.batch.waited + result.batch.killed > 0 {
         let batch = &result.batch;
-        line(&mut text, format_args!("  batch: {} waited for, {} ended early", batch.waited, batch.killed));
+        line(
+            &mut text,
+            format_args!("  batch: {} waited for, {} terminated early", batch.waited, batch.killed),
+        );
     }
     for budget in &result.budgets {
         let involuntary = match budget.undercut_by_interruptions {
@@ -106,7 +109,7 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
         line(
             &mut text,
             format_args!(
-                "  budget {}/{}: {} must stay healthy, at least {} did, {} violations{involuntary}",
+                "  budget {}/{}: {} must stay healthy, at least {} were, {} violations{involuntary}",
                 budget.namespace, budget.name, budget.desired_healthy, budget.min_healthy, budget.violations
             ),
         );
@@ -123,12 +126,12 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
     text
 }
 
-/// When whoever is in charge did something for the last time.
+/// When the engine last did something.
 pub(super) fn watched(span: Span, commands: &[Sent], start: Time) -> String {
     let last = commands.iter().filter_map(|sent| sent.result.as_ref()).map(|(at, _)| *at).max();
     match last {
-        Some(last) => format!("watched for {span}: at rest from {} on\n", last.floor_seconds() - start),
-        None => format!("watched for {span}: nothing was done\n"),
+        Some(last) => format!("watched for {span}: settled after {}\n", last.floor_seconds() - start),
+        None => format!("watched for {span}: no action\n"),
     }
 }
 
@@ -152,7 +155,7 @@ pub(super) fn left(before: &View, after: &View, names: &Names) -> String {
         let made_from = if was.map(|was| &was.current) == Some(&group.current) {
             String::new()
         } else {
-            format!(", makes {}", template(group.template()))
+            format!(", launches {}", template(group.template()))
         };
         let mut tags: Vec<String> = group.tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
         tags.sort();

@@ -44,15 +44,15 @@ fn what_is_wrong_is_told_with_its_line() {
     wrong(
         "-- plan --",
         "-- plam --",
-        "x.txt:8: there is no section \"plam\": expected one of cluster, objects, plan",
+        "x.txt:8: unknown section \"plam\": expected one of cluster, objects, plan",
     );
-    wrong("-- events --", "-- plan --", "x.txt:14: the section \"plan\" is there twice");
+    wrong("-- events --", "-- plan --", "x.txt:14: duplicate section \"plan\"");
     wrong("group web: 2 nodes in a,b", "group web: in a,b", "x.txt:5: expected `3 nodes in a,b,c`");
     wrong("group web: 2 nodes in a,b", "", "x.txt:6: expected a node group");
     wrong(
         "deployment shop/web",
         "deploy shop/web",
-        "x.txt:6: \"deploy\" is unknown: expected one of group, deployment",
+        "x.txt:6: unknown line \"deploy\": expected one of group, deployment",
     );
     wrong("deployment shop/web", "deployment web", "x.txt:6: expected namespace/name, found \"web\"");
     wrong("cpu 1", "cpus 1", "x.txt:6: expected `3 replicas`, `pdb minAvailable 2`");
@@ -80,5 +80,5 @@ fn what_cannot_be_is_told_when_it_is_played() {
     let unread = fails("metadata: {name: p}", "metadata: {name: p");
     assert!(unread.contains("plan") && unread.contains("line 1"), "{unread}");
     let unknown = fails("cpu 1", "cpu 1, on web-7");
-    assert!(unknown.contains("shop/web: there is no node web-7"), "{unknown}");
+    assert!(unknown.contains("shop/web: node web-7 not found"), "{unknown}");
 }

@@ -1,4 +1,4 @@
-//! Which cores are tried, and what comes of a trial.
+//! Which cores are tried, and the outcome of a trial.
 
 use replank_core::scale::Autoscaler;
 use replank_facts::plan::{OnFailure, Plan, RunOptions};
@@ -13,7 +13,7 @@ use replank_sim::{Mishaps, TraceHash};
 use crate::check::{Sights, Violation};
 use crate::clusters::Neighbour;
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// Seed of the cluster.

@@ -93,7 +93,7 @@ impl Cores {
 fn autoscaler(flags: &[String]) -> Autoscaler {
     let mut settings = Autoscaler::default();
     let unknown = settings.options.read(flags.iter().map(String::as_str)).expect("flags that can be read");
-    assert!(unknown.is_empty(), "flags that are not known: {unknown:?}");
+    assert!(unknown.is_empty(), "unknown flags: {unknown:?}");
     settings
 }
 

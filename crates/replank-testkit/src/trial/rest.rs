@@ -46,13 +46,13 @@ pub(super) fn come_to_rest(
     checkers.borrow_mut().rested(world, last);
 }
 
-/// Whether a message is neither deleted nor given up, or a node bears the mark of an interruption.
+/// Whether a message is neither deleted nor given up on, or a node carries the mark of an interruption.
 fn is_open(world: &World) -> bool {
     let is_marked = |node: &Node| node.meta.annotations.value(ROLE) == Some("interrupted");
     world.messages_left() > 0 || world.view().nodes.unordered().any(|(_, node)| is_marked(node))
 }
 
-/// Scheduled work is load that never ends, and an autoscaler follows it: each start brings a node, which goes again.
+/// Scheduled work is load that never ends, and an autoscaler follows it: each start adds a node, which is removed later.
 fn suspend(world: &mut World) {
     let all: Vec<Key> = world.view().cron_jobs.sorted().iter().map(|(_, one)| one.meta.key()).collect();
     for key in all {

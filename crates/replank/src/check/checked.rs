@@ -5,7 +5,7 @@ use replank_rehearse::FindingEntry;
 
 use crate::report::words::count;
 
-/// What was looked at, and what came of it.
+/// What was checked, and the outcome.
 #[derive(Debug)]
 pub(super) struct Checked {
     /// What was read, in a few words.
@@ -22,7 +22,7 @@ pub(super) struct Checked {
     pub(super) findings: Vec<FindingEntry>,
 }
 
-/// For whom the findings are: the plan, or everything.
+/// What the findings are for: the plan, or everything.
 pub(super) fn scope(checked: &Checked) -> String {
     let nodes = count(checked.nodes, "node");
     match &checked.plan {

@@ -4,7 +4,7 @@ use replank_hpa::Outcome;
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
 use replank_model::time::Time;
 
-/// What was asked about, and what came of it.
+/// The question, and the answer.
 #[derive(Debug)]
 pub(super) struct Explained {
     pub(super) hpa: HorizontalPodAutoscaler,

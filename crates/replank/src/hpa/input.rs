@@ -50,7 +50,7 @@ fn object(document: Document, namespace: &Namespace) -> Result<Object, Failure> 
     let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let (version, kind) = (text(&value, "apiVersion"), text(&value, "kind"));
     if kind == "HorizontalPodAutoscaler" && version != "autoscaling/v2" {
-        return Err(Failure::usage_message(format!("{place}: {kind} of {version:?} is not read"))
+        return Err(Failure::usage_message(format!("{place}: {kind} {version:?} is not supported"))
             .next("use autoscaling/v2: kubectl get hpa NAME -o yaml prints it"));
     }
     if value["metadata"]["namespace"].is_null() {

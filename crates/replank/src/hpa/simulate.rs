@@ -26,7 +26,7 @@ const VERSION: &str = "replank.dev/hpa-simulation/v1alpha1";
 /// Rows that a table has if nobody says how many.
 const ROWS: i64 = 24;
 
-/// Replays, and prints what came of it.
+/// Replays, and prints the outcome.
 ///
 /// # Errors
 /// Where what was asked for is not right.

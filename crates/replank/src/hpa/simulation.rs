@@ -1,4 +1,4 @@
-//! A simulated autoscaler, and what came of it.
+//! A simulated autoscaler, and the outcome.
 
 use replank_model::object::meta::Key;
 use replank_model::time::Span;
@@ -6,7 +6,7 @@ use replank_model::time::Span;
 use super::figures::{Bucket, buckets};
 use super::replay::{Stage, Variant};
 
-/// What was replayed, and what came of it.
+/// What was replayed, and the outcome.
 #[derive(Debug)]
 pub(super) struct Simulation {
     pub(super) stage: Stage,

@@ -8,7 +8,7 @@ use replank_rehearse::MigrationResult;
 
 use super::writers::Writer;
 
-/// What was judged, and what came of it.
+/// What was assessed, and the outcome.
 #[derive(Debug)]
 pub(super) struct Report {
     /// What was read, in a few words.
@@ -26,7 +26,7 @@ pub(super) struct Report {
     pub(super) judgement: Judgement,
     /// The way that was taken, or what forbids it.
     pub(super) path: Result<Path, Vec<Hindrance>>,
-    /// What came of it; `None` where no way is open.
+    /// The outcome; `None` if no path is possible.
     pub(super) result: Option<MigrationResult>,
 }
 

@@ -34,7 +34,7 @@ pub(super) fn text(report: &Report, look: Look) -> String {
         page.labelled(BESIDE, "written by", &what);
     }
     if is_nothing_to_move(report) {
-        page.heading("Ways", "");
+        page.heading("Paths", "");
         page.labelled(BESIDE, "apply", "the selector stays the same: apply the manifest as it is");
         return page.into_text();
     }
@@ -69,7 +69,7 @@ fn verdict(report: &Report) -> (String, Tone) {
 }
 
 fn ways(page: &mut Page, report: &Report) {
-    page.heading("Ways", "");
+    page.heading("Paths", "");
     for hindrance in &report.judgement.both {
         page.labelled(BESIDE, "none", &hindrance.to_string());
     }
@@ -88,9 +88,11 @@ fn way(page: &mut Page, path: Path, hindrances: &[Hindrance], report: &Report) {
             let what = match path {
                 Path::Keep => "deleted with orphaned dependents, then recreated: the pods stay",
                 Path::Twin => "a temporary copy serves while it is recreated: all pods are new",
-                Path::Rollout => "a Rollout takes over, and it stays without pods: all pods are new",
+                Path::Rollout => {
+                    "a Rollout takes over, the Deployment stays with 0 replicas: all pods are new"
+                }
             };
-            let what = if is_taken { format!("taken: {what}") } else { format!("open: {what}") };
+            let what = if is_taken { format!("chosen: {what}") } else { format!("possible: {what}") };
             page.labelled(BESIDE, path.as_str(), &what);
         }
         some => {

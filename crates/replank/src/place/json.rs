@@ -1,7 +1,8 @@
 //! Answers for a program; docs/place-json.md describes the form.
 
 use replank_advice::place::{
-    Answer, Change, Copies, DaemonRow, Fate, Misfit, Outcome, PlacementQuery, Queued, Remedy, Row, Wanted,
+    Answer, Change, Copies, DaemonRow, Fate, Outcome, PlacementQuery, Queued, Remedy, Row, UnschedulablePod,
+    Wanted,
 };
 use replank_model::object::pod::PodSpec;
 use replank_schedule::{Failure as Objection, Nomination, Verdict};
@@ -90,7 +91,7 @@ fn pod(answer: &Answer, why: &Why, copies: Option<&Copies>, remedies: &[Remedy])
     match &answer.outcome {
         Outcome::Fits(_) => {}
         Outcome::Gated { gates, .. } => value["gates"] = json!(gates),
-        Outcome::DoesNotFit(found) => misfit(&mut value, found),
+        Outcome::DoesNotFit(found) => unschedulable(&mut value, found),
         Outcome::Error(error) => value["message"] = Value::from(error.to_string()),
     }
     if let Some(copies) = copies {
@@ -99,9 +100,9 @@ fn pod(answer: &Answer, why: &Why, copies: Option<&Copies>, remedies: &[Remedy])
     value
 }
 
-fn misfit(value: &mut Value, misfit: &Misfit) {
-    value["message"] = Value::from(&*misfit.message);
-    if let Some(nomination) = &misfit.preemption {
+fn unschedulable(value: &mut Value, unschedulable: &UnschedulablePod) {
+    value["message"] = Value::from(&*unschedulable.message);
+    if let Some(nomination) = &unschedulable.preemption {
         value["preemption"] = preemption(nomination);
     }
 }
@@ -116,7 +117,7 @@ fn copies(copies: &Copies) -> Value {
     let nodes: Vec<Value> = by_node.iter().map(|(node, pods)| json!({"node": node, "pods": pods})).collect();
     let mut value = json!({"asked": copies.asked, "placed": copies.placed.len(), "byNode": nodes});
     if let Some((_, stopped)) = &copies.stopped {
-        misfit(&mut value, stopped);
+        unschedulable(&mut value, stopped);
     }
     value
 }
@@ -204,7 +205,7 @@ fn pending_pod(queued: &Queued, found: Option<&Remedy>) -> Value {
         }
         Fate::DoesNotFit(known) => {
             value["outcome"] = Value::from("doesNotFit");
-            misfit(&mut value, known);
+            unschedulable(&mut value, known);
         }
         Fate::Lost => value["outcome"] = Value::from("lost"),
     }

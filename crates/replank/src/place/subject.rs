@@ -286,7 +286,7 @@ fn elsewhere(view: &View, plural: &str, key: &Key) -> Option<String> {
     Some(format!("there is one in {}: pass -n {first}", found.join(" and in ")))
 }
 
-/// A workload of the name that was taken for a pod's.
+/// A workload with the name that was read as a pod name.
 fn provisioners(view: &View, key: &Key) -> Option<String> {
     let found = KINDS.iter().find_map(|(kind, _)| {
         let all = view.objects_of(*kind);

@@ -1,6 +1,6 @@
 //! Answers for a person.
 
-use replank_advice::place::{Change, Copies, DaemonRow, Misfit, Outcome, Remedy, Wanted};
+use replank_advice::place::{Change, Copies, DaemonRow, Outcome, Remedy, UnschedulablePod, Wanted};
 use replank_model::object::pod::PodSpec;
 use replank_schedule::{Nomination, Verdict};
 
@@ -101,9 +101,9 @@ fn outcome(page: &mut Page, outcome: &Outcome) {
             let gates = gates.iter().map(|gate| &**gate).collect::<Vec<_>>().join(", ");
             page.line(&format!("Scheduling is blocked due to non-empty scheduling gates: {gates}"));
         }
-        Outcome::DoesNotFit(misfit) => {
+        Outcome::DoesNotFit(unschedulable) => {
             page.gap();
-            write_misfit(page, misfit);
+            write_unschedulable(page, unschedulable);
         }
         Outcome::Error(error) => {
             page.gap();
@@ -113,9 +113,9 @@ fn outcome(page: &mut Page, outcome: &Outcome) {
 }
 
 /// The scheduler's words, in one line, as its event has them.
-fn write_misfit(page: &mut Page, misfit: &Misfit) {
-    page.line(&misfit.message);
-    if let Some(nomination) = &misfit.preemption {
+fn write_unschedulable(page: &mut Page, unschedulable: &UnschedulablePod) {
+    page.line(&unschedulable.message);
+    if let Some(nomination) = &unschedulable.preemption {
         page.wrapped(0, &preemption(nomination), Tone::Warning);
     }
 }
@@ -157,10 +157,10 @@ fn write_copies(page: &mut Page, copies: &Copies) {
     if !lines.is_empty() {
         table::write(page, &[vec![titles], lines].concat());
     }
-    if let Some((_, misfit)) = &copies.stopped {
+    if let Some((_, unschedulable)) = &copies.stopped {
         page.gap();
-        page.line(&format!("copy {}: {}", copies.placed.len() + 1, misfit.message));
-        if let Some(nomination) = &misfit.preemption {
+        page.line(&format!("copy {}: {}", copies.placed.len() + 1, unschedulable.message));
+        if let Some(nomination) = &unschedulable.preemption {
             page.wrapped(0, &preemption(nomination), Tone::Warning);
         }
     }

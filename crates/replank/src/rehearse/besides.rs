@@ -64,7 +64,7 @@ impl Besides {
     }
 }
 
-/// What is no file and names something by `=` is meant as rates.
+/// Text that is not a file and contains `=` is read as rates.
 fn taken(path: &Path) -> Result<Taken, Failure> {
     let name = path.display().to_string();
     if name.contains('=') && !path.exists() {

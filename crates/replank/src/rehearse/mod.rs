@@ -129,7 +129,7 @@ fn one(
     Ok(Exit::of(rehearsed.result.verdict))
 }
 
-/// Rehearses once, for whoever wants the result only.
+/// Rehearses once, for callers that need the result only.
 pub(crate) fn once(scene: &Scene, seed: u64, interrupt: &Interrupt) -> RehearsalResult {
     run::one(scene, seed, None, interrupt).result
 }

@@ -27,7 +27,7 @@ use crate::progress::Meter;
 
 /// One rehearsal that is over.
 pub(super) struct Rehearsed {
-    /// What came of it.
+    /// The outcome.
     pub(super) result: RehearsalResult,
     /// Why it stopped.
     pub(super) stop: Stop,

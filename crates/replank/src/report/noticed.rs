@@ -18,7 +18,7 @@ pub(super) fn write(page: &mut Page, result: &RehearsalResult) {
         page.wrapped(2, &format!("{}  {}", span(entry.at - result.start), entry.what), Tone::Plain);
     }
     if noticed.len() > LINES_MAX {
-        let more = count(noticed.len() - LINES_MAX, "thing");
+        let more = count(noticed.len() - LINES_MAX, "change");
         page.wrapped(2, &format!("and {more} more: -o json has them all"), Tone::Faint);
     }
 }

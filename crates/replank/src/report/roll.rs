@@ -102,7 +102,7 @@ fn budgets(page: &mut Page, budgets: &[BudgetFigures]) {
     }
 }
 
-/// What nobody could have kept is no violation, and is told all the same.
+/// A disruption that could not be prevented is not a violation, but it is reported.
 fn involuntary(budget: &BudgetFigures) -> String {
     let pods = budget.undercut_by_interruptions;
     let were = if pods == 1 { "was" } else { "were" };

@@ -89,9 +89,9 @@ fn next(result: &RehearsalResult, about: &About<'_>) -> Vec<String> {
     let mut steps = Vec::new();
     let spread = || "add --seeds 20 to see how the duration varies".to_owned();
     match about.stop {
-        Stop::Interrupted => return vec!["run it again to the end".to_owned()],
+        Stop::Interrupted => return vec!["run it again to completion".to_owned()],
         Stop::TimeUp => {
-            steps.push("add --limit with a longer duration to see whether it finishes".to_owned());
+            steps.push("pass a longer --limit to see whether it finishes".to_owned());
         }
         Stop::Ended | Stop::Silence => {}
     }

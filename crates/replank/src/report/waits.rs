@@ -11,7 +11,7 @@ use super::words::{count, span};
 /// Kinds that a person reads, the longest first; the others are in `-o json`.
 const KINDS_MAX: usize = 10;
 
-/// What waits: `2 nodes`, `1 pod`, `3 things` where they differ.
+/// What waits: `2 nodes`, `1 pod`, `3 objects` where they differ.
 fn who(waits: &[&Wait]) -> String {
     let noun = |wait: &Wait| wait.what.split(' ').next().unwrap_or_default().to_owned();
     let first = waits.first().map(|wait| noun(wait)).unwrap_or_default();
@@ -20,7 +20,7 @@ fn who(waits: &[&Wait]) -> String {
         noun_of_all @ ("node" | "pod" | "group") if waits.iter().all(|wait| noun(wait) == noun_of_all) => {
             count(waits.len(), noun_of_all)
         }
-        _ => count(waits.len(), "thing"),
+        _ => count(waits.len(), "object"),
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn write(page: &mut Page, waits: &[Wait]) {
     // A turn lasts as long as what others wait for: it explains nothing and goes last.
     kinds.sort_by_key(|kind| (kind.name == "turn", Span::ZERO - kind.longest.waited));
     page.heading("Waited for", "");
-    let titles = ["reason", "who", "in all", "longest"];
+    let titles = ["reason", "waiting", "total", "longest"];
     let mut rows = vec![titles.map(|title| (title.to_owned(), Tone::Faint)).to_vec()];
     rows.extend(kinds.iter().take(KINDS_MAX).map(|kind| {
         vec![

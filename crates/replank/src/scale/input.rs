@@ -106,6 +106,6 @@ fn json(path: &Path) -> Result<Value, Failure> {
         .with_context(|| format!("{} cannot be read", path.display()))
         .map_err(Failure::usage)?;
     serde_json::from_str(&text)
-        .with_context(|| format!("{} is no JSON", path.display()))
+        .with_context(|| format!("{} is not JSON", path.display()))
         .map_err(Failure::usage)
 }

@@ -59,7 +59,7 @@ pub(super) fn run(
     for file in files.iter().filter(|file| concerned.contains(&file.name)) {
         match rewritten(args, measure, &schema, file, &let_be)? {
             Ok(of) => all.push((file, of)),
-            Err(why) => printer.warning(&format!("{} is left: {why}", file.name)),
+            Err(why) => printer.warning(&format!("{} was not changed: {why}", file.name)),
         }
     }
     if args.diff {
@@ -86,7 +86,7 @@ fn rewritten(
     if bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(Err("it is compressed: decompress it first"));
     }
-    let Ok(text) = String::from_utf8(bytes) else { return Ok(Err("it is not utf-8")) };
+    let Ok(text) = String::from_utf8(bytes) else { return Ok(Err("it is not UTF-8")) };
     let lines = let_be.get(&file.name);
     let lets_be = |line: u32| lines.is_some_and(|lines| lines.contains(&line));
     Ok(Ok(if args.helm_release {
@@ -128,7 +128,7 @@ fn told(place: &str, change: &Change) -> Vec<String> {
     let namespace = change.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
     let from = &change.from;
     let to = change.to.api_version();
-    let mut lines = vec![format!("{place}: {field}{from} {namespace}{} is {to}", change.name)];
+    let mut lines = vec![format!("{place}: {field}{from} {namespace}{} becomes {to}", change.name)];
     lines.extend(change.notes.iter().map(|note| format!("{place}: {note}")));
     lines
 }
@@ -161,7 +161,7 @@ fn story(all: &[(&File, Rewritten)], what: &str, printer: &mut Printer) {
 
 fn tell_left<'l>(left: impl Iterator<Item = &'l Left>, printer: &mut Printer) {
     for Left { place, used, why } in left {
-        printer.warning(&format!("{}:{}: {used} is left: {why}", place.source, place.line));
+        printer.warning(&format!("{}:{}: {used} was not changed: {why}", place.source, place.line));
     }
 }
 
@@ -201,7 +201,7 @@ fn stdin(
     let Decoded { text, wrong } = super::stdin_text()?;
     if let Some(wrong) = wrong {
         return Err(Failure::usage_message(format!("standard input, line {}: {}", wrong.line, wrong.why))
-            .next("write it in utf-8: iconv -f windows-1252 -t utf-8"));
+            .next("convert it to UTF-8: iconv -f windows-1252 -t utf-8"));
     }
     let name: Arc<str> = "<stdin>".into();
     let of = if args.helm_release {

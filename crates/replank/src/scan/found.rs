@@ -18,7 +18,7 @@ use crate::moment;
 use crate::printer::Printer;
 use crate::report::words::{count, grouped};
 
-/// What was scanned, and what came of it.
+/// What was scanned, and the outcome.
 #[derive(Debug)]
 pub(super) struct Scanned {
     pub(super) range: Range,

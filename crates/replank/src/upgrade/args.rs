@@ -31,7 +31,7 @@ pub(crate) enum UpgradeCommand {
     #[command(after_help = Exit::table())]
     Calendar(CalendarArgs),
 
-    /// Plans the upgrade to another version: every step in order, what blocks it and how to resolve that, how long it takes, and the way back. Changes
+    /// Plans the upgrade to another version: every step in order, what blocks it and how to resolve that, how long it takes, and how to roll it back. Changes
     /// nothing.
     ///
     /// SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; --eks takes what `aws eks describe-cluster` and others print. The

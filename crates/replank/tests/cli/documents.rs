@@ -127,7 +127,7 @@ fn every_test_that_a_promise_names_is_there() {
         let head = format!("fn {name}(");
         assert!(
             all.iter().any(|text| text.contains(&head)),
-            "docs/promises.md names {name}, which is no test"
+            "docs/promises.md names {name}, which is not a test"
         );
     }
 }

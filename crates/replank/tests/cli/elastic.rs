@@ -66,7 +66,7 @@ fn mistakes_are_named() {
     let error = replank(&["rehearse", "--autoscaler=--expander=price"]).usage_error();
     assert!(error.contains("the expander price needs prices"), "{error}");
     let broken = scratch("elastic-broken.json", "{");
-    assert!(replank(&["rehearse", "--groups", &broken]).usage_error().contains("is no JSON"));
+    assert!(replank(&["rehearse", "--groups", &broken]).usage_error().contains("is not JSON"));
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn files_are_written_anew_and_what_is_left_is_told() {
+fn files_are_rewritten_and_unchanged_objects_are_reported() {
     let place = Place::new("files");
     let path = place.write("web.yaml", MANIFEST);
     let other = place.write("other.yaml", "apiVersion: v1\nkind: ConfigMap\n");
@@ -56,10 +56,13 @@ fn files_are_written_anew_and_what_is_left_is_told() {
     let expected = MANIFEST.replacen("policy/v1beta1", "policy/v1", 1);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
     let told = text(&output.stderr);
-    assert!(told.contains("web.yaml:2: policy/v1beta1 PodDisruptionBudget shop/web is policy/v1"), "{told}");
+    assert!(
+        told.contains("web.yaml:2: policy/v1beta1 PodDisruptionBudget shop/web becomes policy/v1"),
+        "{told}"
+    );
     assert!(told.contains("web.yaml: lines changed: 2\n"), "{told}");
     assert!(
-        told.contains("web.yaml:9: policy/v1beta1 PodSecurityPolicy is left: nothing takes its place"),
+        told.contains("web.yaml:9: policy/v1beta1 PodSecurityPolicy was not changed: it has no replacement"),
         "{told}"
     );
     // The table is of what is left.

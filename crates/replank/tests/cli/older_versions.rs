@@ -178,7 +178,7 @@ fn what_cannot_be_converted_is_said_and_the_rest_goes_on() {
     assert_ne!(ran.code, Some(2), "{ran:?}");
     let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        told.contains("extensions/v1beta1 Deployment shop/odd could not be brought to the version in which it is read: spec.selector is not there"),
+        told.contains("extensions/v1beta1 Deployment shop/odd cannot be converted to a supported version: spec.selector is missing"),
         "{told}"
     );
     let strict = replank(&["check", &path, "--strict", GROUPS[0], GROUPS[1]]);

@@ -75,7 +75,7 @@ fn files_that_cannot_be_read_say_what_was_expected() {
     let error = simulate(&["--prices", &prices]).usage_error();
     assert!(error.contains("m5.large: expected a price per hour above 0"), "{error}");
     let broken = scratch("scale-broken.json", "{");
-    assert!(simulate(&["--groups", &broken]).usage_error().contains("is no JSON"));
+    assert!(simulate(&["--groups", &broken]).usage_error().contains("is not JSON"));
 }
 
 #[test]

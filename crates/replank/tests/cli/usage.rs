@@ -44,7 +44,7 @@ fn a_directory_without_manifests() {
 
 #[test]
 fn a_file_without_objects() {
-    let file = scratch("prose.yaml", "this is no manifest\n");
+    let file = scratch("prose.yaml", "this is not a manifest\n");
     insta::assert_snapshot!(error(&["rehearse", &file, "--roll", "web"]));
 }
 

@@ -93,15 +93,15 @@ fn remedy_of(subject: &Subject, reason: &Reason) -> Option<String> {
         ),
         Reason::EphemeralClaimMissing(claim) | Reason::ClaimOfAnother { claim, .. } => {
             format!(
-                "kubectl -n {namespace} describe pvc {claim}   # it must belong to the pod, which makes it itself"
+                "kubectl -n {namespace} describe pvc {claim}   # it must be owned by the pod, which creates it"
             )
         }
         Reason::ClaimLost { claim, .. } | Reason::ClaimDeleted(claim) => format!(
-            "kubectl -n {namespace} describe pvc {claim}   # make it anew, from a snapshot or backup of its volume: it does not come back"
+            "kubectl -n {namespace} describe pvc {claim}   # recreate it from a snapshot or backup of its volume: the data does not come back"
         ),
         Reason::UnboundImmediateClaims | Reason::ClaimWithoutVolume => {
             format!(
-                "kubectl -n {namespace} get pvc,events   # its claims must be bound first: the provisioner says why they are not"
+                "kubectl -n {namespace} get pvc,events   # its claims must be bound first: the provisioner's events say why they are not"
             )
         }
         Reason::ClaimWithoutClass => {
@@ -111,7 +111,7 @@ fn remedy_of(subject: &Subject, reason: &Reason) -> Option<String> {
         }
         Reason::VolumeGone | Reason::VolumeNotFound(_) => {
             format!(
-                "kubectl -n {namespace} get pvc   # the volume of one does not exist: make the claim anew, from a snapshot or backup"
+                "kubectl -n {namespace} get pvc   # a claim's volume does not exist: recreate the claim from a snapshot or backup"
             )
         }
         Reason::StorageClassNotFound(class) => {
@@ -124,7 +124,7 @@ fn remedy_of(subject: &Subject, reason: &Reason) -> Option<String> {
         }
         Reason::NoVolumeToBind | Reason::NotEnoughStorage => {
             format!(
-                "kubectl -n {namespace} get pvc   # no volume suits the claim: make one, or name a storage class that provisions"
+                "kubectl -n {namespace} get pvc   # no volume matches the claim: create one, or use a storage class with a provisioner"
             )
         }
         Reason::VolumeNodeAffinity | Reason::NoVolumeZone => {

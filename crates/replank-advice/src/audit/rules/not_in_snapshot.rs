@@ -49,7 +49,7 @@ fn finding(survey: &Survey<'_>, left: LeftOut, users: &BTreeSet<&ObjectName>) ->
             "resourceclaims",
             false,
             "the devices of",
-            "kubectl get resourceclaims,resourceslices -A   # tells which nodes have the devices; no rule reads them",
+            "kubectl get resourceclaims,resourceslices -A   # shows which nodes have the devices; no rule checks them",
         ),
     };
     let why = match (left, has_some) {

@@ -23,7 +23,7 @@ fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Findi
     if asks_for_spot(subject.spec()) {
         let remedy = match &subject.workload {
             Some(workload) if subject.replicas == 1 => format!(
-                "kubectl -n {} scale {} --replicas=2   # if it can run twice, or take the selector for spot out",
+                "kubectl -n {} scale {} --replicas=2   # if it can run twice, or remove the selector for spot",
                 subject.namespace(),
                 workload.argument()
             ),

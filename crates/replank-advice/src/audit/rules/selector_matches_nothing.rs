@@ -44,7 +44,7 @@ pub(super) fn matches_some_node(survey: &Survey<'_>, pod: &Pod) -> bool {
     survey.ground.kinds().any(|(_, kind)| predicate::spec_matches(&pod.spec, None, &kind.sample))
 }
 
-/// A node that may come is no place yet, and yet nothing that must be mended.
+/// A node that may be added is not a place yet, but nothing needs to be fixed either.
 fn with_provisioner(found: Finding, provisioner: Provisioner) -> Finding {
     match provisioner {
         Provisioner::Pool(pool) => Finding {

@@ -68,12 +68,12 @@ fn remedy(subject: &Subject, group: Option<&GroupName>, cause: &Cause) -> String
     let is_free = |key: &str| !WRITTEN_BY_OTHERS.iter().any(|part| key.contains(part));
     match (cause, group) {
         (Cause::Volumes, _) => format!(
-            "kubectl -n {} get pvc   # drain that node with this in mind: the pod waits until it is back",
+            "kubectl -n {} get pvc   # if you drain that node, the pod is Pending until it is back",
             subject.namespace()
         ),
         (Cause::Selector, _) if !selector.is_empty() && selector.iter().all(|(key, _)| is_free(key)) => {
             let asked: Vec<String> = selector.iter().map(|(key, value)| format!("{key}={value}")).collect();
-            format!("kubectl label nodes NODE {}   # a second node that may take it", asked.join(" "))
+            format!("kubectl label nodes NODE {}   # a second node that it fits on", asked.join(" "))
         }
         (Cause::Selector | Cause::Objections(_), Some(group)) => {
             format!("add a second node to group {group}, or allow the pods on nodes of other groups")

@@ -93,7 +93,7 @@ fn finding(subject: &Subject, own: &[Toleration], one: &Toleration, taints: &[Ta
         reason: format!("toleration {} matches no taint of any node: {told}", text(one)),
         remedy: match meant {
             Some(_) => command,
-            None => format!("{command}   # or leave it, if nodes with that taint are to come"),
+            None => format!("{command}   # or leave it, if nodes with that taint are planned"),
         },
     }
 }

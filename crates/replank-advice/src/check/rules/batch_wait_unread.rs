@@ -23,7 +23,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             object: ObjectName::new("Pod", meta.key()),
             reason: why,
             remedy: format!(
-                "kubectl -n {} annotate --overwrite pod {} {BATCH_WAIT}=2h   # and in the template that it is made from",
+                "kubectl -n {} annotate --overwrite pod {} {BATCH_WAIT}=2h   # and in its pod template",
                 meta.namespace, meta.name
             ),
         });

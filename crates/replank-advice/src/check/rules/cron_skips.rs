@@ -20,7 +20,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             rule: Rule::CronSkips,
             severity: Severity::Warning,
             object: object(&unread.workload),
-            reason: format!("its schedule cannot be parsed ({}): it never runs", unread.error),
+            reason: format!("its schedule is invalid ({}): it never runs", unread.error),
             remedy: format!(
                 "kubectl -n {} edit {}",
                 unread.workload.key.namespace,
@@ -52,7 +52,7 @@ fn too_long(survey: &Survey<'_>, series: &Series) -> Option<Finding> {
         severity: Severity::Warning,
         object: object(&series.workload),
         reason: format!(
-            "concurrencyPolicy Forbid and {past}, with {gap} between starts: a start that overlaps a run is skipped silently, and a run that is repeated after an eviction overlaps more of them"
+            "concurrencyPolicy Forbid and {past}, with {gap} between starts: a start during a run is skipped silently, and a run repeated after an eviction takes longer and skips more"
         ),
         remedy: format!(
             "kubectl -n {} edit {}   # fewer starts, or concurrencyPolicy: Allow",
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(
             with("Forbid", 31),
             [
-                "warning cron-skips CronWorkflow shop/etl: concurrencyPolicy Forbid and an earlier run took 31m0s, with 30m0s between starts: a start that overlaps a run is skipped silently, and a run that is repeated after an eviction overlaps more of them"
+                "warning cron-skips CronWorkflow shop/etl: concurrencyPolicy Forbid and an earlier run took 31m0s, with 30m0s between starts: a start during a run is skipped silently, and a run repeated after an eviction takes longer and skips more"
             ]
         );
         assert_eq!(with("Forbid", 30), [""; 0]);

@@ -16,7 +16,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     for series in survey.series_here() {
         let Some(next) = series.next(now).filter(|next| *next - now <= UNTIL_CORDON) else { continue };
         let run = series.typical();
-        // Where the next start after this one comes as soon, another moment is no better.
+        // If the start after this one comes as soon, another time is no better.
         let after = series.next(next).map(|after| after - next);
         if after.is_some_and(|gap| gap < run.unwrap_or(Span::ZERO) + UNTIL_CORDON + UNTIL_CORDON) {
             continue;

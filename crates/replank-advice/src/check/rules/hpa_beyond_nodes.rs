@@ -100,7 +100,7 @@ fn look(survey: &Survey<'_>, full: &Full, room: &mut Room, hpa: &HorizontalPodAu
             target.kind, target.name, full.maxima
         ),
         remedy: format!(
-            "# raise the maximum of a group that these pods may run in, or let the autoscaler want no more than there is room for:\n\
+            "# raise the maximum of a group that these pods may run in, or lower the autoscaler's maximum to what fits:\n\
              kubectl -n {} patch hpa {} --type merge -p '{{\"spec\":{{\"maxReplicas\":{}}}}}'",
             meta.namespace,
             meta.name,

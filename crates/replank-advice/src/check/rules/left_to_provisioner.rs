@@ -1,4 +1,4 @@
-//! Nodes that the plan means, or would without a plan, and that are left to whoever made them.
+//! Nodes that the plan selects (all, without a plan), but that are left to their provisioner.
 
 use std::collections::BTreeMap;
 

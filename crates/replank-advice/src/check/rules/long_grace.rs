@@ -79,7 +79,7 @@ mod tests {
         let all = [vec![node("n", "a")], service("db", &["n"], &extra)].concat();
         let patient = |plan: &mut Plan| plan.care.stuck.after = Span::from_minutes(8);
         assert_eq!(found_under(Rule::LongGrace, patient, all.clone()), [""; 0]);
-        // A pod that has time yet is no standstill.
+        // A pod within its grace period is not a stall.
         let hasty = |plan: &mut Plan| plan.progress_deadline = Span::from_minutes(6);
         let told = found_under(Rule::LongGrace, hasty, all);
         assert!(told[0].starts_with("info") && told[0].contains("only 12m0s after"), "{told:?}");

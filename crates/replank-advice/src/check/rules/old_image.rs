@@ -15,8 +15,8 @@ use replank_facts::finding::counted;
 const WITHOUT: u64 = 33;
 /// What has to be looked at before (EKS user guide "Upgrade from Amazon Linux 2 to Amazon Linux 2023").
 const DIFFERENCES: &str = "check these first on Amazon Linux 2023:\n\
-     - cgroup v2: Java before 8u372, 11.0.16 and 15 does not see its memory limit; agents that read /sys/fs/cgroup have to know it\n\
-     - user data: a NodeConfig of nodeadm, in place of /etc/eks/bootstrap.sh\n\
+     - cgroup v2: Java before 8u372, 11.0.16 and 15 does not see its memory limit; agents that read /sys/fs/cgroup must support it\n\
+     - user data: a nodeadm NodeConfig instead of /etc/eks/bootstrap.sh\n\
      - instance metadata: IMDSv2 with a hop limit of 1 in managed groups, so that pods no longer get the node's role\n\
      - Amazon VPC CNI 1.16.2 or later";
 

@@ -60,7 +60,7 @@ fn on_one_node(
     node: &str,
 ) -> Option<Finding> {
     let mut others = survey.view.nodes.unordered().filter(|(_, other)| other.meta.name.as_str() != node);
-    // Where no other node takes them, spreading them is no remedy: `no-room` and `placed-apart` speak of that.
+    // If no other node fits, spreading them does not help: `no-room` and `placed-apart` speak of that.
     if !others.any(|(_, other)| daemon::is_eligible(&subject.pod.spec, other)) {
         return None;
     }
@@ -115,7 +115,7 @@ fn spread(survey: &Survey<'_>, workload: &Workload, subject: &Subject, key: &str
     let all: Vec<Value> = kept.chain([own]).collect();
     let patch = json!({"spec": {"template": {"spec": {"topologySpreadConstraints": all}}}});
     format!(
-        "kubectl -n {} patch {} --type merge -p '{patch}'   # a rollout: its pods are made anew",
+        "kubectl -n {} patch {} --type merge -p '{patch}'   # a rollout: its pods are recreated",
         workload.key.namespace,
         workload.argument()
     )

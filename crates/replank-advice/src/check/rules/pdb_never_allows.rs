@@ -55,7 +55,7 @@ fn reason(budget: &PodDisruptionBudget, here: usize) -> String {
     let (expected, desired) = (budget.status.expected_pods, budget.status.desired_healthy);
     if expected == 0 {
         return format!(
-            "no controller says how many pods there should be, so no eviction is ever allowed; {here} of them must move"
+            "its pods have no controller with a replica count, so no eviction is ever allowed; {here} of them must move"
         );
     }
     let rule = match (&budget.spec.max_unavailable, &budget.spec.min_available) {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_that_no_controller_counts_are_never_let_go_by_a_share_and_are_by_a_number() {
+    fn pods_without_a_controller_are_never_evicted_under_a_percentage_but_under_a_number() {
         let with = |spec: &Value, counts| {
             let bare = pod("alone", "n", None, json!({"metadata": {"labels": {"app": "web"}}}));
             found(Rule::PdbNeverAllows, vec![node("n", "a"), budget("web", spec, counts), bare])
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(
             with(&json!({"maxUnavailable": 1}), (1, 0, 0)),
             [
-                "blocking pdb-never-allows PodDisruptionBudget shop/web: no controller says how many pods there should be, so no eviction is ever allowed; 1 of them must move"
+                "blocking pdb-never-allows PodDisruptionBudget shop/web: its pods have no controller with a replica count, so no eviction is ever allowed; 1 of them must move"
             ]
         );
         assert_eq!(with(&json!({"minAvailable": 0}), (1, 0, 1)), [""; 0]);

@@ -51,7 +51,7 @@ fn number(survey: &Survey<'_>, ix: Ix<PodDisruptionBudget>, budget: &PodDisrupti
     let (namespace, name) = (&budget.meta.namespace, &budget.meta.name);
     if !asks_for_scale(budget) {
         return format!(
-            "kubectl -n {namespace} describe pdb {name}   # its controller says what it cannot do"
+            "kubectl -n {namespace} describe pdb {name}   # shows why its controller cannot count them"
         );
     }
     let pods = survey.view.pods_of_budget(ix).filter(|ix| survey.view.pods[*ix].is_active()).count();

@@ -65,7 +65,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             remedy: if always {
                 inspect
             } else {
-                format!("{inspect}   # or let the unready ones go: {policy}")
+                format!("{inspect}   # or allow eviction of the unready pods: {policy}")
             },
         });
     }

@@ -33,7 +33,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             None => (
                 Severity::Info,
                 String::new(),
-                "set a surge of one node per zone, and pace.parallel: 1 if the group is small".to_owned(),
+                "set a surge of one node per zone, and pace.parallel: 1 for a small group".to_owned(),
             ),
         };
         findings.push(Finding {

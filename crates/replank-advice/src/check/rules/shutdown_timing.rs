@@ -1,4 +1,4 @@
-//! Pods behind a load balancer that end before it has let go of them.
+//! Pods that terminate before their load balancer has deregistered them.
 //!
 //! `core::shutdown` has the formula and its sources. Of a process that is no Istio proxy nobody knows how long it takes after SIGTERM; that
 //! it accepts nothing new from there on is what servers do that end in peace, and those that end at once.

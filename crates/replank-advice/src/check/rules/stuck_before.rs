@@ -32,14 +32,14 @@ fn finding(survey: &Survey<'_>, pod: &Pod, due: Time, late: Span, action: StuckA
         (
             format!("finalizers {} block its deletion", finalizers.join(", ")),
             format!(
-                "kubectl -n {namespace} get pod {name} -o jsonpath='{{.metadata.finalizers}}'   # their controller has to take them away"
+                "kubectl -n {namespace} get pod {name} -o jsonpath='{{.metadata.finalizers}}'   # their controller must remove them"
             ),
         )
     } else if node.is_some_and(|node| !node.is_ready()) {
         (
             format!("its node {} is not Ready", pod.node.as_ref().map_or("", |node| node.as_str())),
             format!(
-                "kubectl describe node {}   # if its machine is dead, end it first",
+                "kubectl describe node {}   # if its instance is dead, terminate it first",
                 pod.node.as_ref().map_or("", |node| node.as_str())
             ),
         )
@@ -51,7 +51,7 @@ fn finding(survey: &Survey<'_>, pod: &Pod, due: Time, late: Span, action: StuckA
                     "set stuckTerminating: {action: replaceNode} in the plan: the instance is terminated when only stuck pods are left on it".to_owned()
                 }
                 StuckAction::ReplaceNode | StuckAction::ForceDelete => {
-                    format!("kubectl -n {namespace} describe pod {name}   # the plan ends its instance when nothing else is left on it")
+                    format!("kubectl -n {namespace} describe pod {name}   # the plan terminates its instance once only stuck pods are left on it")
                 }
             },
         )

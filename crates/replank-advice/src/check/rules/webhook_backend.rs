@@ -56,7 +56,7 @@ fn of_webhook(survey: &Survey<'_>, other: &Other, webhook: &Value) -> Option<Fin
                 refused(webhook)
             ),
             remedy: format!(
-                "kubectl -n {} get endpointslices -l kubernetes.io/service-name={}   # bring its pods up, or take the webhook away",
+                "kubectl -n {} get endpointslices -l kubernetes.io/service-name={}   # start its pods, or delete the webhook",
                 key.namespace, key.name
             ),
         });
@@ -75,7 +75,7 @@ fn of_webhook(survey: &Survey<'_>, other: &Other, webhook: &Value) -> Option<Fin
     let (severity, then) = match own {
         true => (
             Severity::Blocking,
-            "while it moves, no pod can be created, not even its own replacement: it never comes back"
+            "while it moves, no pod can be created, not even its own replacement: the webhook stays down"
                 .to_owned(),
         ),
         false => (Severity::Warning, format!("while it moves, {}", refused(webhook))),
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(
             with(json!({}), &["n"]),
             [
-                "blocking webhook-backend ValidatingWebhookConfiguration guard: webhook pods.guard.io is required (failurePolicy Fail), and its only backend is pod shop/guard-a: while it moves, no pod can be created, not even its own replacement: it never comes back"
+                "blocking webhook-backend ValidatingWebhookConfiguration guard: webhook pods.guard.io is required (failurePolicy Fail), and its only backend is pod shop/guard-a: while it moves, no pod can be created, not even its own replacement: the webhook stays down"
             ]
         );
         let all = [vec![node("n", "a")], hook(json!({})), service("guard", &["n"], &json!({}))].concat();

@@ -31,9 +31,9 @@ fn a_taint_is_tolerated_or_taken_away() {
 #[test]
 fn tolerations_are_pasted_with_those_that_there_are() {
     let tainted = json!({"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "b", "effect": "NoSchedule"}]}});
-    let bears = json!({"tolerations": [{"key": "a", "operator": "Exists"},
+    let tolerating = json!({"tolerations": [{"key": "a", "operator": "Exists"},
         {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}]});
-    let objects = [node("n", "g", "z1", &tainted), pod("p", &bears)];
+    let objects = [node("n", "g", "z1", &tainted), pod("p", &tolerating)];
     let remedies = expect(&objects, "tolerate the taint b:NoSchedule");
     assert_eq!(
         remedies[0].paste(&pod_of(&query(&objects), "p").spec),

@@ -37,7 +37,7 @@ const DOCKERSHIM: &str =
 /// What the in-tree cloud providers were told.
 const IN_TREE: &str = "remove it: the external cloud controller manager has replaced it";
 
-const UNUSED: &str = "remove it: nothing reads it any more";
+const UNUSED: &str = "remove it: it is not used";
 
 /// Arguments that are gone, by version. Source: the changelogs of these versions, "Urgent Upgrade Notes" and "Removal".
 pub const GONE: &[Gone] = &[

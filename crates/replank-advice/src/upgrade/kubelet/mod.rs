@@ -67,7 +67,7 @@ pub fn refused_labels<'a>(keys: impl IntoIterator<Item = &'a str>, to: Minor) ->
     keys.into_iter().filter(|key| is_label_refused(key)).map(str::to_owned).collect()
 }
 
-/// Labels of a group's nodes, learnt from nodes of one version, that kubelets of a later one do not set: those before 1.16 may have, and whoever
+/// Labels of a group's nodes, learnt from nodes of one version, that kubelets of a later one do not set: those before 1.16 may have, and a person
 /// has read the group's user data knows that nobody asks for them any more.
 #[must_use]
 pub fn lost_labels(profile: &NodeProfile, from: Minor, to: Minor) -> Vec<Text> {

@@ -265,7 +265,7 @@ fn eks(input: &Input<'_>, at: &AtHop<'_>) -> Vec<Finding> {
             severity,
             object: object("Insight", &insight.name),
             reason: format!("EKS says {}: {}", insight.status, insight.reason),
-            remedy: "resolve what it names; EKS checks again daily or on request: aws eks start-insights-refresh --cluster-name CLUSTER. API usage is counted for 30 days after it has stopped: override an error that is already resolved with --force"
+            remedy: "fix what it names; EKS checks again daily or on request: aws eks start-insights-refresh --cluster-name CLUSTER. API usage is counted for 30 days after it has stopped: override an error that is already resolved with --force"
                 .to_owned(),
         });
     }
@@ -275,7 +275,7 @@ fn eks(input: &Input<'_>, at: &AtHop<'_>) -> Vec<Finding> {
             severity: Severity::Blocking,
             object: object("Cluster", name),
             reason: format!("EKS does not offer {} yet", hop.to),
-            remedy: "replank upgrade calendar   # says from when on; --calendar takes what AWS says today"
+            remedy: "replank upgrade calendar   # shows the dates; pass current ones with --calendar"
                 .to_owned(),
         });
     }
@@ -333,7 +333,7 @@ pub(super) fn nothing_goes(addon: &Addon, hop: Hop) -> Finding {
             hop.to
         ),
         remedy: format!(
-            "aws eks describe-addon-versions --addon-name {} --kubernetes-version {}   # and wait for one, or take the add-on out",
+            "aws eks describe-addon-versions --addon-name {} --kubernetes-version {}   # and wait for one, or remove the add-on",
             addon.name, hop.to
         ),
     }

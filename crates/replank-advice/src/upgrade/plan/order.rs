@@ -189,8 +189,7 @@ impl Order<'_> {
 
     fn kube_proxy(&mut self, from: Minor, to: Minor) {
         let findings = hop_findings::proxy_beside(self.survey, to);
-        let why =
-            "an older kube-proxy is installed again, as long as it is compatible with the control plane";
+        let why = "an older kube-proxy can only be reinstalled manually, while the control plane supports it";
         self.push(
             What::KubeProxy { from, to },
             findings,

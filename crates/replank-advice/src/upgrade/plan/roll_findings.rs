@@ -37,7 +37,7 @@ pub(super) fn find(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
             object: group(roll),
             reason: format!("its rehearsal does not finish: {}", rehearsed.blockers.join("; ")),
             remedy: format!(
-                "replank rehearse SNAPSHOT --roll {} --to-version {}   # says what each waits for",
+                "replank rehearse SNAPSHOT --roll {} --to-version {}   # shows what each one waits for",
                 roll.group, roll.to
             ),
         });

@@ -33,7 +33,7 @@ pub struct Options {
     pub bake: Span,
 }
 
-/// What came of the rehearsal of a group's roll.
+/// The outcome of the rehearsal of a group's roll.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rehearsed {
     /// How long it took.
@@ -57,7 +57,7 @@ pub struct Input<'a> {
     pub scanned: Scanned,
     /// Arguments of kubelets, by group: user data, a NodeConfig.
     pub kubelets: &'a BTreeMap<Text, String>,
-    /// What came of rehearsals, by group.
+    /// The outcomes of rehearsals, by group.
     pub rehearsed: &'a BTreeMap<Text, Rehearsed>,
     /// Versions that EKS does not offer at the moment.
     pub not_offered: &'a BTreeSet<Minor>,

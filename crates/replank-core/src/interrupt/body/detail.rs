@@ -84,7 +84,7 @@ fn action(detail: Fields<'_>) -> Result<News, Poison> {
     })
 }
 
-/// What is not said, or not known, is taken for the worst.
+/// What is missing or unknown counts as the worst.
 fn taken(detail: Fields<'_>) -> Taken {
     match detail.text("instance-action") {
         Ok("stop") => Taken::Stop,

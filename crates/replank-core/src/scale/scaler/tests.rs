@@ -121,7 +121,7 @@ impl Stage {
             Effect::Kubernetes(KubernetesEffect::Uncordon { node, .. }) => {
                 let lifted = mark::lifted(self.view.node(&node.name).expect("it is there"));
                 self.view.apply(Delta::from(lifted));
-                format!("lets go of {}", node.name)
+                format!("releases {}", node.name)
             }
             other @ (Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_)) => {
                 panic!("no scaler does {other:?}")
@@ -220,13 +220,13 @@ fn no_node_goes_that_a_run_has_in_hand_and_one_that_was_going_is_let_go_of() {
     let mut stage = Stage::new(objects(), 2);
     assert_eq!(stage.decision(0), [""; 0]);
     stage.cloud(2, 3, &[(mark::ORIGINAL_SIZE, "0/3/2")]);
-    assert_eq!(stage.decision(30), [""; 0], "a run has it in hand");
+    assert_eq!(stage.decision(30), [""; 0], "a run is rolling it");
     assert_eq!(stage.state.unneeded.len(), 0, "its time begins anew when the run is over");
     let mut stage = Stage::new(objects(), 2);
     assert_eq!(stage.decision(0), [""; 0]);
     assert_eq!(stage.decision(10), ["cordons web-2"]);
     stage.cloud(2, 3, &[(mark::ORIGINAL_SIZE, "0/3/2")]);
-    assert_eq!(stage.decision(11), ["lets go of web-2"]);
+    assert_eq!(stage.decision(11), ["releases web-2"]);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_node_that_cannot_be_emptied_in_time_is_let_go_of() {
     stage.put(budget);
     stage.put(pod("b", "500m", Some("web-2")));
     assert_eq!(stage.decision(11), [""; 0], "the budget does not let it go");
-    assert_eq!(stage.decision(12), ["lets go of web-2"]);
+    assert_eq!(stage.decision(12), ["releases web-2"]);
     assert!(stage.state.failed.is_some());
 }
 

@@ -126,7 +126,7 @@ fn retain(at: At<'_>, errors: &mut Errors) -> Option<Retain> {
     let span = fields.read("for", errors, positive_span);
     fields.finish(errors);
     let default = Care::default().retain;
-    // Whoever says for how long wants something kept.
+    // A retention time implies that something is retained.
     let capacity = capacity.unwrap_or(Retained::Template);
     Some(Retain { capacity, span: span.unwrap_or(default.span) })
 }
@@ -185,7 +185,7 @@ fn load_balancer(at: At<'_>, errors: &mut Errors) -> Option<LoadBalancer> {
     fields.finish(errors);
     let default = Care::default().load_balancer;
     Some(LoadBalancer {
-        // Whoever names the delay wants it waited for.
+        // A delay implies that the run waits for it.
         exclude: exclude.unwrap_or(true),
         deregistration_delay: delay.unwrap_or(default.deregistration_delay),
     })

@@ -73,7 +73,7 @@ fn approved(object: &Tree) -> Result<(), Hold> {
     let annotated = object.text_at(&["metadata", "annotations", "api-approved.kubernetes.io"]).is_some();
     if protected && !annotated {
         let path = "metadata.annotations[api-approved.kubernetes.io]".to_owned();
-        return Err(Hold::Absent { path, why: "v1 requires it of groups below k8s.io and kubernetes.io" });
+        return Err(Hold::Absent { path, why: "v1 requires it for groups under k8s.io and kubernetes.io" });
     }
     Ok(())
 }
@@ -84,7 +84,7 @@ fn versions(spec: &mut Tree) -> Result<(), Hold> {
     let has_versions = spec.get("versions").is_some_and(|versions| !versions.is_empty());
     if !has_versions {
         let Some((at, name)) = version else {
-            let why = "a definition has to name its versions";
+            let why = "v1 requires the list of versions";
             return Err(Hold::Absent { path: "spec.version".to_owned(), why });
         };
         let mut only = Tree::map([]);

@@ -19,7 +19,7 @@ const FIELDS: [&str; 9] = [
 ];
 
 pub(super) fn from_annotation(object: &mut Tree) {
-    // What is no behavior, the API server passes over; it stays as it is.
+    // The API server ignores an annotation that is not a behavior; it stays as it is.
     let Some(Ok(value)) = annotation(object, BEHAVIOR).map(serde_json::from_str::<Value>) else { return };
     let Some(behavior) = named(&value) else { return };
     let has_own = object.path(&["spec", "behavior"]).is_some();

@@ -108,7 +108,7 @@ pub(super) fn up(metric: &mut Tree, side: Side, place: &str) -> Result<(), Hold>
             Side::Current => Ok(()),
             Side::Target => Err(Hold::Absent {
                 path: format!("{place}.{}", names.source),
-                why: "no value is named that is to be reached",
+                why: "the target value is missing",
             }),
         };
     };

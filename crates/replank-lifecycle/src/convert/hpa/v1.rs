@@ -19,7 +19,7 @@ pub(super) fn up(object: &mut Tree) -> Result<(), Hold> {
     let Some(spec) = object.get_mut("spec") else { return Ok(()) };
     let taken = spec.take_at(FIELD);
     let at = taken.as_ref().map(|(at, _)| *at);
-    // 80% is taken for granted only where nothing else is measured either.
+    // 80% is the default only if there is no other metric.
     let percent = match taken {
         Some((_, entry)) => Some(entry.under("averageUtilization")),
         None if others.is_empty() => Some(Entry::new("averageUtilization", Tree::number(80))),
@@ -79,8 +79,8 @@ pub(super) fn down(object: &mut Tree) -> Result<(), Hold> {
     let Some(spec) = object.get_mut("spec") else { return Ok(()) };
     let cannot = |path: &str| Hold::NoCounterpart {
         path: path.to_owned(),
-        says: "more than autoscaling/v1 can say".to_owned(),
-        needed: "it has one field, for CPU",
+        says: "autoscaling/v1 cannot express it".to_owned(),
+        needed: "it has a CPU target only",
     };
     if spec.get("behavior").is_some() {
         return Err(cannot("spec.behavior"));

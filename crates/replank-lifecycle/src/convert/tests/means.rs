@@ -162,7 +162,7 @@ fn ingress(spec: &Value) -> Value {
         } else {
             (of["serviceName"].clone(), of["servicePort"].clone())
         };
-        // "8080" is a number to whoever looks the port up.
+        // "8080" is a number when the port is looked up.
         let port =
             port.as_str().and_then(|port| port.parse::<i64>().ok()).map_or(port.clone(), |port| json!(port));
         json!([name, port])

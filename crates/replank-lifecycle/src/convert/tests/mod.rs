@@ -1,4 +1,4 @@
-//! What was taken for granted before means the same after: on random objects, against a second account of the defaults that
+//! Old defaults mean the same after a conversion: on random objects, against a second account of the defaults that
 //! shares no code with the converters ([`means`]). And back again, where both versions were served.
 
 mod means;

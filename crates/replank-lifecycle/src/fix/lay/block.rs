@@ -94,7 +94,7 @@ impl Lay<'_> {
             return Ok(1);
         }
         let Some(next) = stays.iter().position(|stays| *stays) else {
-            return Err(InTheWay("nothing takes the place of an entry behind a dash"));
+            return Err(InTheWay("an entry after a dash would be removed"));
         };
         let next_key = self.origins.entries[old[next]].key.start;
         // Comments between them stay, behind the bare dash.

@@ -62,7 +62,7 @@ impl<'t> Lay<'t> {
         self.origins.notation == Notation::Json
     }
 
-    /// The byte at which the line of a byte begins: behind a byte order mark, which is no column.
+    /// The byte at which the line of a byte begins: after a byte order mark, which has no column.
     pub(super) fn line_start(&self, at: usize) -> usize {
         let mark = if self.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         self.text[..at].rfind('\n').map_or(mark.min(at), |newline| newline + 1)

@@ -25,7 +25,7 @@ impl Lay<'_> {
         let words: Result<Vec<String>, InTheWay> = new
             .iter()
             .map(|item| match &item.what {
-                What::List(_) | What::Map(_) => Err(InTheWay("a list has to get longer")),
+                What::List(_) | What::Map(_) => Err(InTheWay("a list would grow")),
                 what @ (What::Null | What::Bool(_) | What::Number(_) | What::Text(_)) => {
                     self.scalar(what, style)
                 }
@@ -43,7 +43,7 @@ impl Lay<'_> {
         let before = self.text[..last.range.start].trim_end_matches(' ');
         // Not with an anchor or a tag between them.
         if !before.ends_with('-') {
-            return Err(InTheWay("a list has to get longer behind an item with an anchor"));
+            return Err(InTheWay("a list would grow after an item with an anchor"));
         }
         let dash = before.len() - 1;
         let gap = &self.text[dash + 1..last.range.start];

@@ -57,7 +57,7 @@ impl<'t> Lay<'t> {
         if self.origins.is_unchanged(tree) {
             return Ok(());
         }
-        let Some(node) = self.at(tree) else { return Err(InTheWay("a value has no place")) };
+        let Some(node) = self.at(tree) else { return Err(InTheWay("a value has no position in the text")) };
         match node.style {
             // What it repeats is changed where it stands; whether that says what it has to is seen at the end.
             Style::Alias => Ok(()),
@@ -66,7 +66,7 @@ impl<'t> Lay<'t> {
                 self.edit(node.range.clone(), text);
                 Ok(())
             }
-            Style::BlockText => Err(InTheWay("a block of text has to change")),
+            Style::BlockText => Err(InTheWay("a block scalar would change")),
             Style::BlockMap => self.block_map(node, tree),
             Style::FlowMap if self.has_same_entries(node, tree) => {
                 tree.entries().iter().filter(|entry| entry.from != From::Merged).try_for_each(|entry| {
@@ -78,7 +78,7 @@ impl<'t> Lay<'t> {
                 tree.items().iter().try_for_each(|item| self.node(item))
             }
             Style::BlockList | Style::FlowList if has_same_items_first(node, tree) => self.grown(node, tree),
-            Style::BlockList => Err(InTheWay("a list has to get longer or shorter")),
+            Style::BlockList => Err(InTheWay("a list would grow or shrink")),
             Style::FlowMap | Style::FlowList => {
                 let text = self.flow(tree, None)?;
                 self.edit(node.range.clone(), text);

@@ -15,7 +15,7 @@ impl Lay<'_> {
             What::Number(number) => number.to_string(),
             What::Text(text) => self.quoted(text, style),
             What::List(_) | What::Map(_) => {
-                return Err(InTheWay("a list or mapping takes the place of a value"));
+                return Err(InTheWay("a list or mapping would replace a value"));
             }
         })
     }
@@ -91,7 +91,7 @@ impl Lay<'_> {
                 Ok(format!("- {}", lines?.join(&line)))
             }
             What::Map(_) => Ok("- {}".to_owned()),
-            What::List(_) => Err(InTheWay("a list within a list is to be written")),
+            What::List(_) => Err(InTheWay("a list inside a list would be written")),
             what @ (What::Null | What::Bool(_) | What::Number(_) | What::Text(_)) => {
                 Ok(format!("- {}", self.scalar(what, Style::Plain)?))
             }

@@ -31,10 +31,10 @@ impl fmt::Display for GroupId {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum GroupKind {
-    /// Whoever runs the cluster: its template and sizes are changed there.
+    /// The cluster's owner: its template and sizes are changed there.
     #[default]
     SelfManaged,
-    /// EKS: a managed node group, which is changed by EKS' own calls only. Whoever changes its Auto Scaling group's launch template version
+    /// EKS: a managed node group, which is changed by EKS' own calls only. A tool that changes its Auto Scaling group's launch template version
     /// makes the node group DEGRADED ("Customize managed nodes with launch templates" in the EKS user guide).
     EksManaged,
 }

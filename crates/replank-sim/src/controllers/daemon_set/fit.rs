@@ -53,11 +53,11 @@ impl Demands {
         if !selected {
             return Fit::Unwanted;
         }
-        let bears = |effect: TaintEffect| {
+        let tolerates = |effect: TaintEffect| {
             let mut taints = node.spec.taints.iter().filter(|taint| taint.effect == effect);
             taints.all(|taint| self.tolerations.iter().any(|toleration| toleration.tolerates(taint, false)))
         };
-        match (bears(TaintEffect::NoExecute), bears(TaintEffect::NoSchedule)) {
+        match (tolerates(TaintEffect::NoExecute), tolerates(TaintEffect::NoSchedule)) {
             (false, _) => Fit::Unwanted,
             (true, false) => Fit::Tolerated,
             (true, true) => Fit::Wanted,

@@ -19,7 +19,7 @@ const GENERATION_LABEL: &str = "pod-template-generation";
 /// Annotation with the number of the template.
 const GENERATION_ANNOTATION: &str = "deprecated.daemonset.template.generation";
 
-/// Taints that every daemon pod bears (`AddOrUpdateDaemonPodTolerations`).
+/// Taints that every DaemonSet pod tolerates (`AddOrUpdateDaemonPodTolerations`).
 const BORNE: [(&str, TaintEffect); 6] = [
     ("node.kubernetes.io/not-ready", TaintEffect::NoExecute),
     ("node.kubernetes.io/unreachable", TaintEffect::NoExecute),

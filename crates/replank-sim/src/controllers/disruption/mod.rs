@@ -22,7 +22,7 @@ use replank_apiserver::condition as conditions;
 use replank_apiserver::{DISRUPTION_TARGET, EventType};
 use tally::Tallies;
 
-/// How long a pod keeps a DisruptionTarget condition that nothing came of (`stalePodDisruptionTimeout`).
+/// How long a pod keeps a DisruptionTarget condition without being deleted (`stalePodDisruptionTimeout`).
 const STALE_AFTER: Span = Span::from_minutes(2);
 
 /// The controller.

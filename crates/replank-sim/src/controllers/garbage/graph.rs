@@ -1,4 +1,4 @@
-//! Who owns whom (pkg/controller/garbagecollector `graph.go`).
+//! The ownership graph (pkg/controller/garbagecollector `graph.go`).
 
 use replank_model::object::meta::{Key, Meta, OwnerReference};
 use replank_model::object::{Kind, Object};

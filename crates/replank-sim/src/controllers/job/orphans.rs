@@ -44,7 +44,7 @@ pub(crate) fn sync(ctx: &mut Ctx<'_>, slot: u32) -> Result<(), ApiError> {
     untrack(ctx, &pod)
 }
 
-/// Takes the finalizer from a pod. One that is gone is no failure.
+/// Removes the finalizer from a pod. A pod that is gone is not a failure.
 pub(super) fn untrack(ctx: &mut Ctx<'_>, pod: &Pod) -> Result<(), ApiError> {
     if !is_tracked(pod) {
         return Ok(());

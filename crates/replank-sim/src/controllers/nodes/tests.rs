@@ -148,7 +148,7 @@ fn add_taint(world: &mut World, keys: &[&str]) {
     world.send(Method::Patch, "/api/v1/nodes/a", json!({"spec": {"taints": taints}}));
 }
 
-/// A pod that bears the taint `m1` for 8 s and `m2` for 3 s.
+/// A pod that tolerates the taint `m1` for 8 s and `m2` for 3 s.
 fn bearing() -> Value {
     let mut pod = running("p", "a");
     pod["spec"]["tolerations"] = json!([

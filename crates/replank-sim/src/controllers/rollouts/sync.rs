@@ -23,7 +23,7 @@ const REVISION: &str = "rollout.argoproj.io/revision";
 /// Added to a collision count, so that a Deployment of the same name has other hashes: upstream's two are not of the same function.
 const SALT: i32 = i32::MIN;
 
-/// What came of a look.
+/// The outcome of a sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Looked {
     /// Something was written.

@@ -87,7 +87,7 @@ impl<'a, 'b> Look<'a, 'b> {
         }
     }
 
-    /// Counts again after a step, whatever came of it.
+    /// Counts again after a step, whatever its outcome.
     fn counted(
         &mut self,
         next: Result<Next, ApiError>,

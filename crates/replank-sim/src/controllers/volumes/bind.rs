@@ -120,7 +120,7 @@ fn size(volume: &PersistentVolume) -> Quantity {
     volume.spec.capacity.get("storage").cloned().unwrap_or_default()
 }
 
-/// Whether a volume is what a claim asks for, whoever has it.
+/// Whether a volume matches a claim, bound or not.
 fn suffices(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
     let wanted = claim.spec.resources.requests.get("storage").cloned().unwrap_or_default();
     let class = claim.spec.storage_class_name.clone().unwrap_or_default();

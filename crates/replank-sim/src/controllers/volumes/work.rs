@@ -34,7 +34,7 @@ impl Volumes {
         self.attachments.start(ctx, &self.users, self.timings);
     }
 
-    /// A kubelet is not heard of any more: it does not say that it has let go of a volume.
+    /// The kubelet no longer reports: it does not say that it has unmounted a volume.
     pub(crate) fn node_fell_silent(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
         self.attachments.fell_silent(ctx, node);
     }

@@ -59,7 +59,7 @@ struct Reader<'a> {
     atom: &'a dyn Fn(&[&str]) -> Option<bool>,
 }
 
-/// `None` outside: it is no such text. Inside: what it says, if that can be told.
+/// `None` outside: it is not such a text. Inside: what it says, if that can be told.
 type Read = Option<Option<bool>>;
 
 impl Reader<'_> {

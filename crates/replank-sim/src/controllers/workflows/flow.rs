@@ -93,7 +93,7 @@ impl<'a> Walk<'a> {
         self.call(node, &json!({"template": template, "arguments": arguments}), &scope)
     }
 
-    /// Whoever calls a template: a step, a task, the Workflow.
+    /// The caller of a template: a step, a task, the Workflow.
     fn call(&mut self, node: &str, caller: &Value, scope: &Scope) -> State {
         if let Some(state) = self.run.steps.get(&step_of(node)) {
             return *state;

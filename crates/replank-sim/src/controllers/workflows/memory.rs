@@ -67,7 +67,7 @@ pub(crate) struct Workflows {
     pub(super) runs: BTreeMap<Uid, Run>,
     /// When CronWorkflows begin next.
     pub(super) ticks: BTreeMap<Key, Time>,
-    /// What had to be assumed, of whom.
+    /// What had to be assumed, and for which object.
     pub(super) assumed: BTreeSet<(String, &'static str)>,
 }
 

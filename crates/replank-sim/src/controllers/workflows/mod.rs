@@ -9,7 +9,7 @@
 //!   code of its main container. Which of the two it is, is a race, and drawn. A pod that had not begun is just made again.
 //! - A step that failed or is in error is run again as its retry strategy says ([`replank_facts::batch::retry`]): policy, expression, limit,
 //!   backoff, other nodes. Where the expression cannot be worked out it is not run again.
-//! - Pods are deleted as `podGC` says; when the last step has ended, what came of it is written, the budget goes, and at last the Workflow, if it has a
+//! - Pods are deleted as `podGC` says; when the last step has ended, the result is recorded, the budget is deleted, and at last the Workflow, if it has a
 //!   `ttlStrategy` ([`end`]).
 //!
 //! Not simulated: retry strategies of `steps` and `dag` templates, daemons, hooks, memoization, semaphores and mutexes, `volumeClaimTemplates`; of a

@@ -198,7 +198,7 @@ pub(super) fn risks(result: &RehearsalResult) -> String {
     if others > 0 {
         text.push_str(&format!(
             "\n{} for information; `replank check` lists them.\n",
-            count(others, "thing")
+            count(others, "finding")
         ));
     }
     text

@@ -9,7 +9,7 @@ use crate::report::About;
 /// What a change request is made from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'a> {
-    /// What came of the rehearsal.
+    /// The outcome of the rehearsal.
     pub(crate) result: &'a RehearsalResult,
     /// What was rehearsed.
     pub(crate) plan: &'a Plan,

@@ -67,7 +67,7 @@ fn left_out(finding: Finding) -> Option<Finding> {
         }),
         // Another branch was taken: that is what branches are for.
         Evidence::Template { branch: Branch::ByCapability | Branch::OneOf } => None,
-        // It is no template, but a manifest among them.
+        // It is not a template, but a manifest among them.
         Evidence::Manifest
         | Evidence::Rendered { .. }
         | Evidence::HelmRelease { .. }

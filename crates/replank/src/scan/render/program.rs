@@ -63,7 +63,7 @@ impl fmt::Display for NoOutput {
                 within.as_secs_f64()
             ),
             Self::TooMuch(bytes) => write!(f, "it printed more than {} MiB and was killed", bytes >> 20),
-            Self::NotText => f.write_str("what it prints is not utf-8"),
+            Self::NotText => f.write_str("its output is not UTF-8"),
         }
     }
 }
@@ -202,7 +202,7 @@ mod tests {
         );
         assert_eq!(run("echo half; echo x >&2; echo y >&2; exit 3", 60_000, 9), Err("y".into()));
         assert_eq!(run("exit 3", 60_000, 9), Err("it failed (exit status: 3) and said nothing".to_owned()));
-        assert_eq!(run("printf '\\377'", 60_000, 9), Err("what it prints is not utf-8".to_owned()));
+        assert_eq!(run("printf '\\377'", 60_000, 9), Err("its output is not UTF-8".to_owned()));
         let none = output(&mut Command::new("/nothing/here"), Limits::within(Duration::from_secs(60)));
         assert!(matches!(none, Err(NoOutput::Run(_))));
     }

@@ -11,7 +11,7 @@ pub(super) enum Of {
     Kustomization,
 }
 
-/// What came of one directory.
+/// The outcome for one directory.
 pub(super) struct Rendered {
     pub(super) directory: PathBuf,
     pub(super) of: Of,

@@ -38,13 +38,16 @@ pub(super) fn markdown(planned: &Planned) -> String {
         ),
     );
     if let Some(open) = &plan.way_back {
-        line(&mut page, &format!("Way back: {}.\n", escape(&words::way_back(open))));
+        line(&mut page, &format!("Rollback: {}.\n", escape(&words::way_back(open))));
     }
-    line(&mut page, "## Ways of the nodes\n\n| way | rolls | pods that move | time |\n|---|---|---|---|");
+    line(
+        &mut page,
+        "## Routes for the nodes\n\n| route | rolls | pods that move | time |\n|---|---|---|---|",
+    );
     for (index, route) in plan.routes.iter().enumerate() {
         let [rolls, pods, time] = words::figures(route);
-        let taken = if index == 0 { " (taken)" } else { "" };
-        line(&mut page, &format!("| {}{taken} | {rolls} | {pods} | {time} |", route.way.word()));
+        let chosen = if index == 0 { " (chosen)" } else { "" };
+        line(&mut page, &format!("| {}{chosen} | {rolls} | {pods} | {time} |", route.way.word()));
     }
     line(&mut page, "\n## Steps\n");
     for (index, step) in plan.steps.iter().enumerate() {
@@ -67,7 +70,7 @@ pub(super) fn markdown(planned: &Planned) -> String {
         page.push('\n');
     }
     if !plan.unknown.is_empty() {
-        line(&mut page, "## Not looked at\n");
+        line(&mut page, "## Not checked\n");
         for one in &plan.unknown {
             line(&mut page, &format!("- {}", escape(one)));
         }
@@ -88,7 +91,7 @@ fn write_step(page: &mut String, number: usize, step: &Step, cluster: &str) {
         page.push('\n');
     }
     if let Some(back) = words::back(&step.back) {
-        line(page, &format!("Way back: {}.\n", escape(&back)));
+        line(page, &format!("Rollback: {}.\n", escape(&back)));
     }
 }
 

@@ -96,7 +96,7 @@ pub(crate) struct Looked {
     pub(crate) uses: Vec<ApiUse>,
     /// Where they were looked for.
     pub(crate) scanned: Scanned,
-    /// What came of rehearsals.
+    /// The outcomes of rehearsals.
     pub(crate) rehearsed: BTreeMap<Text, Rehearsed>,
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn take_off_lost_labels(
     lost
 }
 
-/// What came of it.
+/// The outcome.
 fn of(result: &RehearsalResult) -> Rehearsed {
     let blockers = match result.verdict {
         Verdict::Passes | Verdict::Findings => Vec::new(),
@@ -95,7 +95,7 @@ pub(crate) fn blockers(result: &RehearsalResult) -> Vec<String> {
         named.push(format!("{} more", result.blockers.len() - NAMED_MAX));
     }
     if named.is_empty() {
-        named.push("it had not finished when its time was up".to_owned());
+        named.push("it did not finish within its time limit".to_owned());
     }
     named
 }

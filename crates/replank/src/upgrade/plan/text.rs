@@ -67,7 +67,7 @@ fn routes(page: &mut Page, planned: &Planned) {
     if planned.plan.routes.iter().all(|route| route.rolls.is_empty()) {
         return;
     }
-    page.heading("Ways of the nodes", "compared by moved pods");
+    page.heading("Routes for the nodes", "compared by moved pods");
     let rows: Vec<Vec<Cell>> = planned
         .plan
         .routes
@@ -75,8 +75,8 @@ fn routes(page: &mut Page, planned: &Planned) {
         .enumerate()
         .map(|(index, route)| {
             let [rolls, pods, time] = words::figures(route);
-            let taken = if index == 0 {
-                ("taken".to_owned(), Tone::Good)
+            let chosen = if index == 0 {
+                ("chosen".to_owned(), Tone::Good)
             } else {
                 (format!("--route {}", route.way.word()), Tone::Faint)
             };
@@ -85,7 +85,7 @@ fn routes(page: &mut Page, planned: &Planned) {
                 (rolls, Tone::Plain),
                 (pods, Tone::Plain),
                 (time, Tone::Plain),
-                taken,
+                chosen,
             ]
         })
         .collect();
@@ -123,7 +123,7 @@ fn write_step(page: &mut Page, number: usize, step: &Step, planned: &Planned) {
         page.verbatim(AT, &command, Tone::Note);
     }
     if let Some(back) = words::back(&step.back) {
-        page.wrapped(AT, &format!("way back: {back}"), Tone::Faint);
+        page.wrapped(AT, &format!("rollback: {back}"), Tone::Faint);
     }
 }
 

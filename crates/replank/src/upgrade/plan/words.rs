@@ -64,11 +64,11 @@ pub(crate) fn takes(takes: Takes) -> String {
     match takes {
         Takes::Rehearsed(time) => format!("{}, rehearsed", span(time)),
         Takes::Assumed(time) => format!("{}, assumed", span(time)),
-        Takes::Unknown => "time not known".to_owned(),
+        Takes::Unknown => "duration unknown".to_owned(),
     }
 }
 
-/// The way back.
+/// The rollback.
 pub(crate) fn back(back: &Back) -> Option<String> {
     match back {
         Back::ControlPlane { to, within } => Some(format!(
@@ -76,9 +76,9 @@ pub(crate) fn back(back: &Back) -> Option<String> {
             within.as_secs() / (24 * 60 * 60)
         )),
         Back::Nodes { group } => Some(format!(
-            "{group} returns to its previous launch template (undo); the control plane can be rolled back only after that"
+            "{group} gets its previous launch template back (undo); the control plane can be rolled back only after that"
         )),
-        Back::Addon { to } => Some(format!("{to} is installed again")),
+        Back::Addon { to } => Some(format!("reinstall {to}")),
         Back::Nothing => None,
         Back::None { why } => Some(format!("none: {why}")),
     }
@@ -118,8 +118,8 @@ pub(crate) fn support(calendar: &Calendar, version: Minor, today: Day) -> Option
 /// How the version of the control plane is known.
 pub(crate) const fn known_by(known: KnownBy) -> &'static str {
     match known {
-        KnownBy::Eks => "EKS says so",
-        KnownBy::Servers => "its API servers say so",
+        KnownBy::Eks => "reported by EKS",
+        KnownBy::Servers => "reported by its API servers",
         KnownBy::Given => "as given",
         KnownBy::NewestKubelet => "assumed from the newest kubelet",
     }
@@ -140,17 +140,17 @@ pub(crate) fn goes(controller: &Controller, with: Minor) -> String {
     }
 }
 
-/// The way back that is open before anything is begun.
+/// The rollback that is possible before the first step.
 pub(crate) fn way_back(open: &WayBack) -> String {
     let first = match open.in_the_way.as_slice() {
         [] => String::new(),
         some => {
             let names: Vec<&str> = some.iter().map(|name| &**name).collect();
-            format!(", once the nodes of {} are back", names.join(", "))
+            format!(", after the nodes of {} are rolled back", names.join(", "))
         }
     };
     format!(
-        "the control plane can still go back to {} for {}{first}; its next step ends that",
+        "the control plane can still be rolled back to {} for {}{first}; its next upgrade step ends that",
         open.to,
         span(open.left)
     )

@@ -34,7 +34,7 @@ const DAEMONS: [(&str, &str); 2] = [("vpc-cni", "aws-node"), ("kube-proxy", "kub
 /// The same of Deployments.
 const DEPLOYMENTS: [(&str, &str); 1] = [("coredns", "coredns")];
 
-/// What came of a step.
+/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Came {
     /// It was carried out.
@@ -49,14 +49,14 @@ pub(super) enum Came {
     NotBegun(Vec<String>),
 }
 
-/// A step, and what came of it.
+/// A step, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Passed {
     /// When it began.
     pub(super) begun: Time,
     /// How long it took.
     pub(super) took: Span,
-    /// What came of it.
+    /// The outcome.
     pub(super) came: Came,
     /// Pods that were evicted.
     pub(super) moved: usize,
@@ -309,7 +309,7 @@ impl<'a> Chain<'a> {
             let Some(kubelet) = Minor::of(&node.status.node_info.kubelet_version) else { continue };
             match skew::kubelet(kubelet, hop.from, hop.to) {
                 skew::Skew::Fits { .. } => {}
-                // Newer ones are so already, and this step brings the control plane nearer to them.
+                // Newer ones already are, and this step moves the control plane closer to them.
                 skew::Skew::Newer { .. } => {}
                 skew::Skew::TooOld { behind, max } => outside.push(format!(
                     "node {} runs {kubelet}, {behind} minor versions behind {}, and {max} are allowed",

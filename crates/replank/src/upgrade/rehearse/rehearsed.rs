@@ -6,7 +6,7 @@ use replank_rehearse::Verdict;
 
 use super::chain::{Came, Passed};
 
-/// What came of it.
+/// The outcome.
 pub(in crate::upgrade) struct Rehearsed {
     /// What was read, in a few words.
     pub(super) name: String,

@@ -249,7 +249,7 @@ pub enum RollEnd {
         /// EKS's errors.
         errors: Vec<UpdateError>,
     },
-    /// The plan asks for an image and for a Kubernetes version that the image does not have.
+    /// The plan requires an image and a Kubernetes version that the image does not have.
     OtherKubelet {
         /// The image.
         image: Text,
@@ -312,7 +312,7 @@ impl fmt::Display for RollEnd {
             Self::OtherKubelet { image, kubelet, wanted } => {
                 write!(
                     f,
-                    "image {image} makes nodes of {kubelet}, and the plan asks for {wanted}: name an image of {wanted}, or no image"
+                    "image {image} contains kubelet {kubelet}, but the plan requires {wanted}: specify an image for {wanted}, or omit image"
                 )
             }
             Self::Bounds { size, original } => {

@@ -1,4 +1,4 @@
-//! An image and a Kubernetes version that do not go together: the kubelet is part of the image.
+//! An image and a Kubernetes version that do not match: the kubelet is part of the image.
 
 use replank_model::object::meta::Key;
 
@@ -16,7 +16,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: Severity::Blocking,
             object: ObjectName::new("NodeGroup", Key::cluster(group.name.as_str())),
             reason: format!(
-                "image {image} makes nodes of {kubelet}, and the plan asks for {wanted}: no new node would be as the plan says"
+                "image {image} contains kubelet {kubelet}, but the plan requires {wanted}: new nodes would not match the plan"
             ),
             remedy: format!(
                 "target: {{kubernetesVersion: \"{wanted}\"}}   # without image: the one that AWS recommends for {wanted}"
@@ -50,7 +50,7 @@ mod tests {
         assert_eq!(
             found("ami-old", Some("1.36")),
             [
-                "blocking image-version NodeGroup web: image ami-old makes nodes of v1.34.2-eks-113cf36, and the plan asks for 1.36: no new node would be as the plan says"
+                "blocking image-version NodeGroup web: image ami-old contains kubelet v1.34.2-eks-113cf36, but the plan requires 1.36: new nodes would not match the plan"
             ]
         );
     }

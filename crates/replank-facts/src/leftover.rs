@@ -1,12 +1,12 @@
-//! What runs have written on nodes and groups and not taken off: whose it is, whether it still holds, and what clears it
+//! What runs have written on nodes and groups and not removed: its run, whether it is still valid, and what removes it
 //! (promise S3).
 //!
-//! A mark on a node says until when it holds. What stands on a group has no such moment: it holds for as long as a mark of the same run
-//! does on any node, or the moment that it names itself is to come. What holds is a running run's and nobody else's business; what does
-//! not is of a run that died or has ended without being done, and anybody may clear it.
+//! A mark on a node has an expiry time. A tag on a group has none: it is valid as long as any node has a valid mark of the same run, or
+//! the time in the tag itself is in the future. What is valid belongs to a running run and is left alone; the rest belongs to a run that
+//! died or ended without being done, and may be removed.
 //!
-//! What a rolling restart writes on a workload's template is none of it: `kubectl rollout restart` writes the same, nothing waits for it,
-//! and to take it off would restart the pods once more.
+//! A rolling restart's annotation on a workload's template is not a leftover: `kubectl rollout restart` writes the same, nothing waits for
+//! it, and removing it would restart the pods again.
 
 mod group;
 mod holds;

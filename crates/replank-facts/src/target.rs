@@ -74,7 +74,7 @@ pub fn template(target: &Target, group: &NodeGroup) -> Arc<LaunchTemplate> {
     }
 }
 
-/// The group's template with another image, where the target asks for one or for another Kubernetes version, and what comes of that.
+/// The group's template with another image, if the target requires one or another Kubernetes version, and the predicted nodes.
 fn with_differences(target: &Target, group: &NodeGroup) -> Arc<LaunchTemplate> {
     let mut template = group.template().clone();
     if let Some(image) = other_image(target, group.template()) {

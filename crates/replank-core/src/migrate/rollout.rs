@@ -92,7 +92,7 @@ fn take_over(
     let to_follow: Vec<Arc<HorizontalPodAutoscaler>> = to_follow.into_iter().cloned().collect();
     let Some(rollout) = rollout else {
         if position.record.scale_down == ScaleDown::Progressively && !to_follow.is_empty() {
-            follow(ctx, &to_follow, Whom::Rollout, live);
+            follow(ctx, &to_follow, ScaleTarget::Rollout, live);
         } else {
             let replicas = size(live).max(position.record.before.spec.replicas.unwrap_or(1));
             ctx.make_rollout(position, argo::rollout(live, replicas, position.record.scale_down));
@@ -117,7 +117,7 @@ fn take_over(
         Err(end) => return Some(end),
     }
     if !to_follow.is_empty() {
-        follow(ctx, &to_follow, Whom::Rollout, live);
+        follow(ctx, &to_follow, ScaleTarget::Rollout, live);
         return None;
     }
     if size(live) > 0 {
@@ -180,7 +180,7 @@ fn give_back(
         return None;
     }
     if !followed.is_empty() {
-        follow(ctx, &followed, Whom::Deployment, live);
+        follow(ctx, &followed, ScaleTarget::Deployment, live);
         return None;
     }
     if rollout.is_some_and(Rollout::is_terminating) {
@@ -224,9 +224,9 @@ fn of_rollout(ctx: &Context<'_>, live: &Deployment) -> Vec<Arc<HorizontalPodAuto
     found.into_iter().cloned().collect()
 }
 
-/// Whom autoscalers scale.
+/// The object that autoscalers scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whom {
+enum ScaleTarget {
     Rollout,
     Deployment,
 }
@@ -235,12 +235,12 @@ enum Whom {
 fn follow(
     ctx: &mut Context<'_>,
     autoscalers: &[Arc<HorizontalPodAutoscaler>],
-    whom: Whom,
+    target: ScaleTarget,
     live: &Deployment,
 ) {
-    let (api_version, kind) = match whom {
-        Whom::Rollout => (argo::API_VERSION, argo::KIND),
-        Whom::Deployment => (Kind::Deployment.api_version(), Kind::Deployment.as_str()),
+    let (api_version, kind) = match target {
+        ScaleTarget::Rollout => (argo::API_VERSION, argo::KIND),
+        ScaleTarget::Deployment => (Kind::Deployment.api_version(), Kind::Deployment.as_str()),
     };
     for autoscaler in autoscalers {
         let mut autoscaler = HorizontalPodAutoscaler::clone(autoscaler);

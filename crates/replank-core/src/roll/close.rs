@@ -319,8 +319,8 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
         untag(ctx, source.name, mark::ORIGINAL_SIZE);
         return false;
     }
-    // A run that has halted leaves it for the way back; and that leaves it to whoever is started anew after it, who finds nothing to be
-    // done then, and to a later run, which takes it off. It names no run: so it goes before the tag by which it is known to be this one's.
+    // A halted run keeps it for the rollback; the rollback keeps it for a restarted process, which then finds nothing to do, and for a
+    // later run, which removes it. It names no run, so it is removed before the tag that shows that it belongs to this one.
     if !ctx.scope.is_way_back() && roll.halted.is_none() && group.tags.contains_key(mark::ORIGINAL_TEMPLATE) {
         untag(ctx, roll.name, mark::ORIGINAL_TEMPLATE);
         return false;

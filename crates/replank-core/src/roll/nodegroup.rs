@@ -3,7 +3,7 @@
 //! Nothing of what the other modules do to groups and nodes is done here: no cordon, no eviction, no change of the Auto Scaling group
 //! ([`crate::sent`] sees to that). Where nodes are not as the plan says,
 //!
-//! - an update that is in progress and leads there is followed, whoever has started it; one that leads elsewhere is waited for;
+//! - an update in progress to the same target is followed, regardless of who started it; the run waits for one to another target;
 //! - one that was asked for since the run began and has failed is told with its errors: nothing is tried again by itself;
 //! - else EKS is asked for one (UpdateNodegroupVersion). Its client request token follows from the command's key, so that a restart asks for the
 //!   same one.

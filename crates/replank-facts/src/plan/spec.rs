@@ -109,7 +109,7 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
     if moves && on_failure == Some(OnFailure::Rollback) {
         errors.0.push(PlanError {
             path: fields.path_of("onFailure"),
-            found: "rollback beside target.group".to_owned(),
+            found: "rollback together with target.group".to_owned(),
             expected: "pause where nodes move into another group".to_owned(),
             remedy: Some("set onFailure: pause; to go back, use a plan that moves the nodes back".to_owned()),
         });
@@ -168,7 +168,7 @@ fn chosen(fields: &mut Fields<'_>, errors: &mut Errors) -> Option<Chosen> {
         (true, true) => {
             errors.0.push(PlanError {
                 path: fields.path_of("selector"),
-                found: "a selector beside groups".to_owned(),
+                found: "a selector together with groups".to_owned(),
                 expected: "groups or a selector".to_owned(),
                 remedy: Some("remove one of them".to_owned()),
             });
@@ -316,7 +316,7 @@ fn budget(at: At<'_>, errors: &mut Errors) -> Option<Budget> {
     if [&budget.surge, &budget.max_unavailable].iter().all(|value| is_zero(value)) {
         errors.0.push(PlanError {
             path: fields.path_of("surge"),
-            found: "0 beside a maxUnavailable of 0".to_owned(),
+            found: "0 together with a maxUnavailable of 0".to_owned(),
             expected: "at least one of them above 0: with both 0 no node could be replaced".to_owned(),
             remedy: Some("set surge: 1".to_owned()),
         });

@@ -185,7 +185,7 @@ fn each_kind_of_mistake_is_named() {
         (
             "budget.surge",
             json!(0),
-            "spec.budget.surge: found 0 beside a maxUnavailable of 0, expected at least one of them above 0: with both 0 no node could be replaced; set surge: 1",
+            "spec.budget.surge: found 0 together with a maxUnavailable of 0, expected at least one of them above 0: with both 0 no node could be replaced; set surge: 1",
         ),
         (
             "pace.parallel",
@@ -228,7 +228,7 @@ fn each_kind_of_mistake_is_named() {
         (
             "selector",
             json!({"matchLabels": {"a": "b"}}),
-            "spec.selector: found a selector beside groups, expected groups or a selector; remove one of them",
+            "spec.selector: found a selector together with groups, expected groups or a selector; remove one of them",
         ),
         (
             "kubeletVersion",
@@ -317,7 +317,7 @@ fn what_is_wrong_with_waves_windows_and_the_like() {
         assert!(told.contains(expected), "{field}: {told}");
     }
     let both = json!({"groups": ["web"], "canary": {"nodes": 1}, "waves": [1, "100%"]});
-    assert!(errors(&with_spec(&both)).contains("waves beside a canary"));
+    assert!(errors(&with_spec(&both)).contains("waves together with a canary"));
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn what_is_wrong_with_node_groups_is_named() {
     assert!(told(json!([{"max": 3}])).contains("spec.nodeGroups[0].name: found nothing"));
     assert!(
         told(json!([{"name": "a", "min": 4, "max": 3}]))
-            .contains("spec.nodeGroups[0].min: found 4 beside a max of 3")
+            .contains("spec.nodeGroups[0].min: found 4 with a max of 3")
     );
     assert!(
         told(json!([{"name": "a", "min": 4}])).contains("spec.nodeGroups[0].min: found a min without a max")

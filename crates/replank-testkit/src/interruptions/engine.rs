@@ -15,13 +15,13 @@ use replank_protocol::waiting::{InterruptionEnd, Subject, WaitingOn};
 use super::account::Account;
 
 /// See the module's page.
-pub(super) struct Steward {
+pub(super) struct InterruptionEngine {
     engine: Box<dyn Engine>,
     account: Rc<RefCell<Account>>,
     slowest_ms: Rc<RefCell<u128>>,
 }
 
-impl Steward {
+impl InterruptionEngine {
     pub(super) fn new(
         engine: Box<dyn Engine>,
         account: Rc<RefCell<Account>>,
@@ -31,7 +31,7 @@ impl Steward {
     }
 }
 
-impl Engine for Steward {
+impl Engine for InterruptionEngine {
     fn observe(&mut self, delta: Delta) {
         if let Delta::Message(message) = &delta {
             self.account.borrow_mut().delivered(message);

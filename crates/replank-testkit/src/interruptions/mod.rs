@@ -19,7 +19,7 @@ use replank_protocol::engine::Engine;
 use replank_sim::World;
 
 use account::{Account, Watching};
-use engine::Steward;
+use engine::InterruptionEngine;
 use stage::{Stage, Told};
 
 /// A stage that is not over by then never ends.
@@ -56,8 +56,8 @@ pub fn play_with(
     let account = Rc::new(RefCell::new(Account::begin(world.view())));
     world.observe(Box::new(Watching(account.clone())));
     let slowest = Rc::new(RefCell::new(0));
-    let steward = Steward::new(engine(stage.core()), account.clone(), slowest.clone());
-    world.put_in_charge(Box::new(steward));
+    let engine = InterruptionEngine::new(engine(stage.core()), account.clone(), slowest.clone());
+    world.put_in_charge(Box::new(engine));
     world.run_until(start + stage::QUIET);
     let told = world.now();
     for Told { after, line, kind, instances } in &stage.told {

@@ -82,7 +82,7 @@ fn of_new_nodes(
         ),
         ControlPlane::Is(_) | ControlPlane::AtLeast(_) if old.is_some_and(|old| wanted < old) => (
             Severity::Warning,
-            format!("goes back from 1.{} to 1.{wanted}", old.unwrap_or_default()),
+            format!("rolls back from 1.{} to 1.{wanted}", old.unwrap_or_default()),
             "check that this is intended: pods that need the newer version do not run".to_owned(),
         ),
         ControlPlane::Is(_) | ControlPlane::AtLeast(_) => return None,
@@ -189,7 +189,7 @@ mod tests {
         );
         assert_eq!(
             to("1.33", all("v1.36.0")),
-            ["warning version-skew NodeGroup web: goes back from 1.34 to 1.33"]
+            ["warning version-skew NodeGroup web: rolls back from 1.34 to 1.33"]
         );
     }
 

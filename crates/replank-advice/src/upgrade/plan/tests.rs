@@ -278,7 +278,7 @@ fn api_versions_block_the_step_that_takes_them_away() {
     let blocked = plan.may_start(1).unwrap_err();
     assert_eq!((blocked.step, blocked.by.len()), (0, 1), "no later step begins either");
     assert_eq!(plan.blocked().map(|blocked| blocked.step), Some(0));
-    // What may be left over does not block, nor what names it only; and what is gone already is no news.
+    // Leftover uses do not block, nor mere references; versions that are already removed are not reported again.
     for (user, certainty, removed, severity) in [
         (User::Source, Certainty::WorthALook, 25, "warning"),
         (User::Rule, Certainty::Sure, 25, "warning"),

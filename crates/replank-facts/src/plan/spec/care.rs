@@ -43,14 +43,14 @@ pub(super) fn care(fields: &mut Fields<'_>, errors: &mut Errors) -> Care {
         errors.0.push(PlanError {
             path: fields.path_of("bake"),
             found: "a bake time without waves".to_owned(),
-            expected: "waves beside it".to_owned(),
+            expected: "waves together with it".to_owned(),
             remedy: Some("add waves: [1, \"50%\", \"100%\"], or remove it".to_owned()),
         });
     }
     if fields.get("waves").is_some() && fields.get("canary").is_some() {
         errors.0.push(PlanError {
             path: fields.path_of("waves"),
-            found: "waves beside a canary".to_owned(),
+            found: "waves together with a canary".to_owned(),
             expected: "only one of them: the first wave is the canary".to_owned(),
             remedy: Some("remove canary and make its number of nodes the first wave".to_owned()),
         });

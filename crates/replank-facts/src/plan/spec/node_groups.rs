@@ -77,7 +77,7 @@ fn size(fields: &mut Fields<'_>, errors: &mut Errors) -> Option<GroupSize> {
     };
     match (min, max) {
         (Some(min), Some(max)) if min > max => {
-            let found = format!("{min} beside a max of {max}");
+            let found = format!("{min} with a max of {max}");
             errors.0.push(wrong(fields.path_of("min"), found, "no more than max", "swap the two"));
             None
         }

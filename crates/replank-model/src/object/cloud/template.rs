@@ -77,8 +77,8 @@ pub type LaunchTemplates = BTreeMap<LaunchTemplateRef, LaunchTemplate>;
 
 /// What instances of a group are made from, and what nodes are expected to become of them.
 ///
-/// Replank changes the image, or the version: no more is in a launch template that says what a node looks like. What comes of it is a
-/// prediction, and a kubelet's version is part of that: it is the image's. So two versions with one image have one kubelet
+/// Replank changes the image, or the version: a launch template contains nothing else that determines a node's properties. The properties are
+/// a prediction, including the kubelet's version, which is the image's. So two versions with one image have one kubelet
 /// ([`LaunchTemplate::contradiction`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -18,8 +18,8 @@ const HOSTNAME: &str = "kubernetes.io/hostname";
 /// Required node affinity.
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// The pod of a step that is to begin, as the Workflow's spec in force says; `left` are the seconds that the Workflow still has. `None` where
-/// what it comes to is no pod.
+/// The pod of a step that starts, from the Workflow's effective spec; `left` is the Workflow's remaining time in seconds. `None` if the
+/// result is not a pod.
 pub(super) fn pod_of(workflow: &Other, spec: &Value, begin: &Begin, left: Option<i64>) -> Option<Pod> {
     let template = &begin.template;
     let merged = |pointer: &str| {

@@ -71,7 +71,7 @@ fn head(request: &Request<'_>) -> String {
             "**Do not approve as is: blocked.** {} of {nodes} are replaced, then the run cannot continue{}; total {}.",
             result.nodes.replaced,
             match result.ending {
-                Ending::RolledBack => " and goes back",
+                Ending::RolledBack => " and rolls back",
                 Ending::Done | Ending::Blocked | Ending::Cancelled | Ending::Refused | Ending::Open => "",
             },
             span(result.virtual_duration)

@@ -81,10 +81,10 @@ impl ExternalChanges {
                     GroupEffect::Resize { group, to, .. }
                     | GroupEffect::UpdateNodegroupConfig { group, to, .. },
                 ) => {
-                    self.resized.push((group.clone(), *to));
+                    self.resized.push((group.node_group.clone(), *to));
                 }
                 Effect::Group(GroupEffect::Untag { group, key }) => {
-                    self.untagged.insert((group.clone(), key.clone()));
+                    self.untagged.insert((group.node_group.clone(), key.clone()));
                 }
                 Effect::Kubernetes(KubernetesEffect::Cordon { .. })
                 | Effect::Kubernetes(KubernetesEffect::Evict { .. })

@@ -3,10 +3,12 @@
 //!
 //! Source: the API models of EC2 Auto Scaling and EKS (shapes `AutoScalingGroup` and `Nodegroup`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::affinity::{Taint, TaintEffect};
-use replank_model::object::cloud::{GroupKind, GroupSize};
+use replank_model::object::cloud::{
+    AmiType, GroupKind, GroupSize, LaunchTemplateRef, ScalingProcess, TerminationPolicy,
+};
 use replank_model::text::{GroupName, InstanceId, Text, Zone};
 use serde_json::Value;
 
@@ -39,9 +41,28 @@ pub struct Facts {
     /// Tags.
     pub tags: Vec<(Text, Text)>,
     /// Instances, by id.
-    pub instances: BTreeMap<InstanceId, Zone>,
-    /// Whether launches are suspended.
-    pub is_suspended: bool,
+    pub instances: BTreeMap<InstanceId, InstanceFacts>,
+    /// Processes that are suspended; `None` where the answer says nothing of them.
+    pub suspended: Option<BTreeSet<ScalingProcess>>,
+    /// Whether new instances are protected from scale-in.
+    pub protects_new: bool,
+    /// Which instance goes first when it wants fewer, as far as the policies are known.
+    pub policies: Vec<TerminationPolicy>,
+    /// The launch template version that new instances get, where the answer has a number.
+    pub template: Option<LaunchTemplateRef>,
+    /// The kind of its machine image.
+    pub ami_type: AmiType,
+}
+
+/// What is said of an instance.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InstanceFacts {
+    /// Its zone.
+    pub zone: Zone,
+    /// Whether it is protected from scale-in.
+    pub is_protected: bool,
+    /// The launch template version that it was made from, where the answer has a number.
+    pub template: Option<LaunchTemplateRef>,
 }
 
 /// A file of groups that cannot be read.
@@ -146,7 +167,19 @@ impl Facts {
             self.taints = more.taints;
         }
         self.instances.extend(more.instances);
-        self.is_suspended |= more.is_suspended;
+        match (&mut self.suspended, more.suspended) {
+            (Some(own), Some(more)) => own.extend(more),
+            (own @ None, more) => *own = more,
+            (Some(_), None) => {}
+        }
+        self.protects_new |= more.protects_new;
+        if self.policies.is_empty() {
+            self.policies = more.policies;
+        }
+        self.template = self.template.take().or(more.template);
+        if self.ami_type.is_empty() {
+            self.ami_type = more.ami_type;
+        }
     }
 
     /// The value of a tag.
@@ -193,8 +226,14 @@ fn auto_scaling(at: usize, group: &Value) -> Result<Facts, FactsError> {
         .collect();
     let managed = tags.iter().find(|(key, _)| &**key == TAG_NODEGROUP).map(|(_, name)| name.clone());
     let instances = group["Instances"].as_array().into_iter().flatten();
-    let instances = instances
-        .filter_map(|one| Some((text(one, "InstanceId")?.into(), text(one, "AvailabilityZone")?.into())));
+    let instances = instances.filter_map(|one| {
+        let facts = InstanceFacts {
+            zone: text(one, "AvailabilityZone")?.into(),
+            is_protected: one["ProtectedFromScaleIn"].as_bool().unwrap_or(false),
+            template: template_of(&one["LaunchTemplate"], "LaunchTemplateId", "Version"),
+        };
+        Some((text(one, "InstanceId")?.into(), facts))
+    });
     let overrides = &group["MixedInstancesPolicy"]["LaunchTemplate"]["Overrides"];
     let mut types: Vec<Text> = overrides
         .as_array()
@@ -210,7 +249,11 @@ fn auto_scaling(at: usize, group: &Value) -> Result<Facts, FactsError> {
     }
     let mut zones: Vec<Zone> = texts(&group["AvailabilityZones"]).map(Zone::from).collect();
     zones.sort();
-    let suspended = group["SuspendedProcesses"].as_array().into_iter().flatten();
+    let suspended = group["SuspendedProcesses"].as_array().map(|all| {
+        all.iter().filter_map(|one| text(one, "ProcessName")).filter_map(ScalingProcess::of).collect()
+    });
+    let of_policy = &group["MixedInstancesPolicy"]["LaunchTemplate"]["LaunchTemplateSpecification"];
+    let template = [&group["LaunchTemplate"], of_policy];
     Ok(Facts {
         name: managed.clone().map_or_else(|| GroupName::from(own), GroupName::new),
         kind: if managed.is_some() { GroupKind::EksManaged } else { GroupKind::SelfManaged },
@@ -223,8 +266,17 @@ fn auto_scaling(at: usize, group: &Value) -> Result<Facts, FactsError> {
         taints: Vec::new(),
         tags,
         instances: instances.collect(),
-        is_suspended: suspended.filter_map(|one| text(one, "ProcessName")).any(|name| name == "Launch"),
+        suspended,
+        protects_new: group["NewInstancesProtectedFromScaleIn"].as_bool().unwrap_or(false),
+        policies: texts(&group["TerminationPolicies"]).filter_map(TerminationPolicy::of).collect(),
+        template: template.into_iter().find_map(|one| template_of(one, "LaunchTemplateId", "Version")),
+        ami_type: AmiType::default(),
     })
+}
+
+/// A launch template's id and version. `$Latest` and `$Default` are no numbers: which version they are, the answer does not say.
+fn template_of(value: &Value, id: &str, version: &str) -> Option<LaunchTemplateRef> {
+    Some(LaunchTemplateRef { id: text(value, id)?.into(), version: text(value, version)?.parse().ok()? })
 }
 
 /// A policy that buys everything above nothing on the spot market is one of spot instances.
@@ -282,7 +334,14 @@ fn nodegroup(group: &Value) -> Result<Facts, FactsError> {
         taints,
         tags: pairs(&group["tags"]),
         instances: BTreeMap::new(),
-        is_suspended: false,
+        suspended: None,
+        protects_new: false,
+        policies: Vec::new(),
+        template: template_of(&group["launchTemplate"], "id", "version"),
+        ami_type: text(group, "amiType")
+            .filter(|kind| *kind != "CUSTOM")
+            .map(AmiType::new)
+            .unwrap_or_default(),
     })
 }
 
@@ -294,12 +353,14 @@ mod tests {
 
     #[test]
     fn both_answers_are_read_and_joined() {
-        let eks = json!({"nodegroup": {"nodegroupName": "web", "capacityType": "SPOT", "instanceTypes": ["m5.large", "m5a.large"],
+        let eks = json!({"nodegroup": {"nodegroupName": "web", "capacityType": "SPOT", "instanceTypes": ["m5.large", "m5a.large"], "amiType": "AL2023_x86_64_STANDARD",
             "scalingConfig": {"minSize": 1, "maxSize": 9, "desiredSize": 3}, "labels": {"role": "web"},
             "taints": [{"key": "role", "value": "web", "effect": "NO_SCHEDULE"}], "tags": {"team": "a"},
             "resources": {"autoScalingGroups": [{"name": "eks-web-1234"}]}}});
         let asg = json!({"AutoScalingGroups": [{"AutoScalingGroupName": "eks-web-1234", "MinSize": 1, "MaxSize": 9, "DesiredCapacity": 3,
-            "AvailabilityZones": ["b", "a"], "Instances": [{"InstanceId": "i-1", "AvailabilityZone": "a", "InstanceType": "m5.large"}],
+            "AvailabilityZones": ["b", "a"], "Instances": [{"InstanceId": "i-1", "AvailabilityZone": "a", "InstanceType": "m5.large", "ProtectedFromScaleIn": true,
+                "LaunchTemplate": {"LaunchTemplateId": "lt-1", "LaunchTemplateName": "eks-1", "Version": "6"}}],
+            "LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": "7"}, "NewInstancesProtectedFromScaleIn": true, "TerminationPolicies": ["OldestInstance", "arn:aws:lambda:x"],
             "Tags": [{"Key": "eks:nodegroup-name", "Value": "web"}, {"Key": "k8s.io/cluster-autoscaler/enabled", "Value": "true"}],
             "SuspendedProcesses": [{"ProcessName": "AZRebalance"}]}]});
         for both in [json!([eks, asg]), json!([asg, eks])] {
@@ -311,8 +372,31 @@ mod tests {
             assert_eq!(web.size, Some(GroupSize { min: 1, max: 9, desired: 3 }));
             assert_eq!((web.market, web.zones.len(), web.taints.len()), (Some(Market::Spot), 2, 1));
             assert_eq!(web.tag("k8s.io/cluster-autoscaler/enabled").map(|value| &**value), Some("true"));
-            assert!(!web.is_suspended && web.instances.len() == 1);
+            assert_eq!(web.suspended, Some([ScalingProcess::AzRebalance].into()));
+            let version = |version| LaunchTemplateRef { id: "lt-1".into(), version };
+            assert_eq!((&web.template, web.ami_type.as_str()), (&Some(version(7)), "AL2023_x86_64_STANDARD"));
+            let one = &web.instances[&InstanceId::from("i-1")];
+            assert_eq!((one.zone.as_str(), one.is_protected, &one.template), ("a", true, &Some(version(6))));
+            assert_eq!((web.protects_new, &web.policies), (true, &vec![TerminationPolicy::OldestInstance]));
         }
+    }
+
+    #[test]
+    fn what_an_answer_does_not_say_is_not_known() {
+        let read = |more: Value| {
+            let mut group =
+                json!({"AutoScalingGroupName": "web", "MinSize": 0, "MaxSize": 1, "DesiredCapacity": 0});
+            group.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            super::read(&json!({"AutoScalingGroups": [group]})).unwrap().remove(0)
+        };
+        assert_eq!(read(json!({})).suspended, None);
+        assert_eq!(read(json!({"SuspendedProcesses": []})).suspended, Some(BTreeSet::new()));
+        let old = json!({"SuspendedProcesses": [{"ProcessName": "RemoveFromLoadBalancerLowPriority"}, {"ProcessName": "Launch"}]});
+        assert_eq!(read(old).suspended, Some([ScalingProcess::Launch].into()));
+        let latest = json!({"LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": "$Latest"}});
+        assert_eq!(read(latest).template, None, "it is some version, and nobody says which");
+        let mixed = json!({"MixedInstancesPolicy": {"LaunchTemplate": {"LaunchTemplateSpecification": {"LaunchTemplateId": "lt-1", "Version": "3"}}}});
+        assert_eq!(read(mixed).template.map(|known| known.version), Some(3));
     }
 
     #[test]

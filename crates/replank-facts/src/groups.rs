@@ -50,16 +50,36 @@ pub struct LearntGroup {
 }
 
 impl LearntGroup {
-    /// Gives the one version of the launch template that the nodes show another number: versions before it were deleted.
-    pub fn number_template(&mut self, version: u64) {
-        let version = self.group.current.at(version);
+    /// Gives the one version of the launch template that the nodes show the id and number that it has: versions before it were deleted.
+    pub fn number_template(&mut self, version: LaunchTemplateRef) {
         let template = self.group.templates.remove(&self.group.current);
         self.group.templates.extend(template.map(|template| (version.clone(), template)));
-        for instance in &mut self.instances {
-            instance.template = version.clone();
-        }
+        let of_present = self.instances.iter_mut().filter(|one| one.template == self.group.current);
+        of_present.for_each(|one| one.template = version.clone());
         self.group.current = version;
     }
+
+    /// Says of an instance from which version it was made. What that version makes its node shows.
+    pub fn set_version(&mut self, at: usize, version: LaunchTemplateRef, node: Option<&Node>) {
+        let from = self.group.template();
+        let made = made_of(from, node, || Text::from(format!("<image of {version}>")));
+        self.group.templates.entry(version.clone()).or_insert(made);
+        self.instances[at].template = version;
+    }
+}
+
+/// What a version makes of which a node is left: as the present one, but for the image and its kubelet.
+fn made_of(from: &LaunchTemplate, node: Option<&Node>, unknown: impl FnOnce() -> Text) -> LaunchTemplate {
+    let mut made = from.clone();
+    let Some(node) = node else { return made };
+    let kubelet = &node.status.node_info.kubelet_version;
+    match node.meta.labels.get(node::LABEL_EKS_IMAGE) {
+        Some(image) => made.image = image.clone(),
+        None if *kubelet != from.profile.kubelet_version => made.image = unknown(),
+        None => {}
+    }
+    made.profile.kubelet_version = kubelet.clone();
+    made
 }
 
 /// The groups of all nodes that belong to one, sorted by name.
@@ -164,7 +184,35 @@ fn learn(view: &View, name: GroupName, nodes: &[&Arc<Node>]) -> LearntGroup {
         .collect();
     let size = GroupSize { min: 0, max: count, desired: count };
     let group = NodeGroup::new(name, size, zones, template(view, nodes));
-    LearntGroup { group, instances }
+    let mut learnt = LearntGroup { group, instances };
+    number_by_image(&mut learnt, nodes);
+    learnt
+}
+
+/// Nodes of several images were made from as many versions: the newest node's is the present one, and those before it have the numbers before it.
+fn number_by_image(learnt: &mut LearntGroup, nodes: &[&Arc<Node>]) {
+    let image = |node: &Node| node.meta.labels.get(node::LABEL_EKS_IMAGE).cloned();
+    let mut by_image: BTreeMap<Text, Vec<&Arc<Node>>> = BTreeMap::new();
+    for node in nodes {
+        by_image.entry(image(node).unwrap_or_default()).or_default().push(node);
+    }
+    let mut newest_of: Vec<&Arc<Node>> = by_image.values().map(|nodes| newest(nodes)).collect();
+    newest_of.sort_by_key(|node| (node.meta.creation_timestamp, &node.meta.name));
+    let versions: BTreeMap<Text, LaunchTemplateRef> = (LaunchTemplateRef::FIRST..)
+        .zip(&newest_of)
+        .map(|(number, node)| (image(node).unwrap_or_default(), learnt.group.current.at(number)))
+        .collect();
+    let Some((_, earlier)) = newest_of.split_last().filter(|(_, earlier)| !earlier.is_empty()) else {
+        return;
+    };
+    learnt.number_template(learnt.group.current.at(LaunchTemplateRef::FIRST + earlier.len() as u64));
+    for (at, node) in nodes.iter().enumerate() {
+        let version = versions[&image(node).unwrap_or_default()].clone();
+        if version != learnt.group.current {
+            let newest = newest(&by_image[&image(node).unwrap_or_default()]);
+            learnt.set_version(at, version, Some(newest));
+        }
+    }
 }
 
 fn template(view: &View, nodes: &[&Arc<Node>]) -> LaunchTemplate {
@@ -346,6 +394,44 @@ mod tests {
             "a label that happens to have the group's name is kept"
         );
         assert_eq!((&new.shapes, &new.taints), (&old.shapes, &old.taints));
+    }
+
+    #[test]
+    fn nodes_of_several_images_were_made_from_several_versions() {
+        let mut view = view();
+        for (name, image, kubelet, created) in [
+            ("a", "ami-old", "v1.34.2", "2026-01-01T00:00:00Z"),
+            ("b", "ami-new", "v1.36.0", "2026-01-02T00:00:00Z"),
+            ("c", "ami-old", "v1.34.2", "2026-01-01T00:00:01Z"),
+        ] {
+            let mut node = Node::clone(view.node(&name.into()).expect("there"));
+            node.meta.labels = node.meta.labels.with(node::LABEL_EKS_IMAGE, image);
+            node.meta.creation_timestamp = created.parse().ok();
+            node.status.node_info.kubelet_version = kubelet.into();
+            view.apply(Delta::from(node));
+        }
+        let mut groups = from_nodes(&view, &GroupBy::default());
+        let web = &mut groups[1];
+        assert_eq!(LaunchTemplate::contradiction(&web.group.templates), None);
+        let shown = |web: &LearntGroup| -> Vec<String> {
+            let of = |one: &Instance| {
+                let made = web.group.made_from(one).expect("known");
+                format!(
+                    "{} v{} {} {}",
+                    one.id, one.template.version, made.image, made.profile.kubelet_version
+                )
+            };
+            web.instances.iter().map(of).collect()
+        };
+        assert_eq!(
+            shown(web),
+            ["i-a v1 ami-old v1.34.2", "i-b v2 ami-new v1.36.0", "i-c v1 ami-old v1.34.2"]
+        );
+        assert_eq!(web.group.current.version, 2, "new nodes are as the newest");
+        let told = LaunchTemplateRef { id: "lt-1".into(), version: 7 };
+        web.number_template(told.clone());
+        web.set_version(0, told.at(5), view.node(&"a".into()).map(|node| &**node));
+        assert_eq!(shown(web)[..2], ["i-a v5 ami-old v1.34.2", "i-b v7 ami-new v1.36.0"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use replank_model::object::cloud::{GroupSize, LaunchTemplate, LaunchTemplateRef};
+use replank_model::object::cloud::{GroupId, GroupSize, LaunchTemplate, LaunchTemplateRef};
 use replank_model::object::meta::ResourceVersion;
 use replank_model::object::{Object, ObjectRef};
 use replank_model::text::{GroupName, InstanceId, MessageId, RunId, Text};
@@ -114,7 +114,8 @@ pub enum KubernetesEffect {
     },
 }
 
-/// An effect on a node group and its instances. Auto Scaling has no compare-and-set: all of these but the lifecycle actions are checked first and then
+/// An effect on a node group and its instances. What is sent to a group carries all of its names and its kind ([`GroupId`]), so that the call follows from
+/// the effect alone; calls about an instance name the instance. Auto Scaling has no compare-and-set: all of these but the lifecycle actions are checked first and then
 /// carried out, and what the check finds to be different is answered as a mismatch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -122,7 +123,7 @@ pub enum GroupEffect {
     /// Writes a tag on a group if it says what it said when the decision was taken.
     Tag {
         /// The group.
-        group: GroupName,
+        group: GroupId,
         /// Tag key.
         key: Text,
         /// What it says; `None` if there is no such tag.
@@ -133,14 +134,14 @@ pub enum GroupEffect {
     /// Takes a tag off a group.
     Untag {
         /// The group.
-        group: GroupName,
+        group: GroupId,
         /// Tag key.
         key: Text,
     },
     /// Makes a version of the group's launch template, or finds the equal one, and makes it current.
     SetTemplate {
         /// The group.
-        group: GroupName,
+        group: GroupId,
         /// Version that must be current.
         from: LaunchTemplateRef,
         /// What new instances are to be made from.
@@ -150,7 +151,7 @@ pub enum GroupEffect {
     /// [`GroupEffect::Terminate`] only. Where the group is larger by then, it is raised by what is missing, never written back.
     Resize {
         /// The group.
-        group: GroupName,
+        group: GroupId,
         /// Size that the group must have.
         from: GroupSize,
         /// Size that it gets.
@@ -195,7 +196,7 @@ pub enum GroupEffect {
     /// cancelled; its client request token follows from the command's key. Fails while another update is in progress.
     UpdateNodegroupVersion {
         /// The group.
-        group: GroupName,
+        group: GroupId,
         /// Launch template version that nodes must be made from.
         from: LaunchTemplateRef,
         /// What nodes are to be made from.
@@ -207,7 +208,7 @@ pub enum GroupEffect {
     /// `from.desired`: EKS would take nodes away without asking disruption budgets.
     UpdateNodegroupConfig {
         /// The group.
-        group: GroupName,
+        group: GroupId,
         /// Size that the group must have.
         from: GroupSize,
         /// Size that it gets.
@@ -393,7 +394,7 @@ impl GroupEffect {
     fn claim(&self) -> Claim {
         match self {
             Self::Resize { group, .. } | Self::UpdateNodegroupConfig { group, .. } => {
-                Claim::Size(group.clone())
+                Claim::Size(group.node_group.clone())
             }
             Self::Terminate { group, replacement: Replacement::Decrement, .. } => Claim::Size(group.clone()),
             Self::Terminate { replacement: Replacement::Launch, .. }
@@ -414,10 +415,8 @@ impl GroupEffect {
     #[must_use]
     pub fn changes_auto_scaling_group(&self) -> Option<&GroupName> {
         match self {
-            Self::SetTemplate { group, .. }
-            | Self::Resize { group, .. }
-            | Self::Relieve { group, .. }
-            | Self::Terminate { group, .. } => Some(group),
+            Self::SetTemplate { group, .. } | Self::Resize { group, .. } => Some(&group.node_group),
+            Self::Relieve { group, .. } | Self::Terminate { group, .. } => Some(group),
             Self::Tag { .. }
             | Self::Untag { .. }
             | Self::CompleteAction { .. }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::path::Path;
 
-use replank_model::object::cloud::{GroupSize, LaunchTemplate, LaunchTemplateRef};
+use replank_model::object::cloud::{GroupId, GroupKind, GroupSize, LaunchTemplate, LaunchTemplateRef};
 use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::object::{Kind, Object, ObjectRef};
 use replank_model::time::{Span, Time};
@@ -119,18 +119,30 @@ fn kubernetes() -> Vec<Effect> {
     effects.into_iter().map(Effect::from).collect()
 }
 
+fn web() -> GroupId {
+    GroupId { auto_scaling_group: "web-NodeGroup-1A2B".into(), ..GroupId::self_managed(&"web".into()) }
+}
+
+fn managed() -> GroupId {
+    GroupId {
+        node_group: "web".into(),
+        auto_scaling_group: "eks-web-1234".into(),
+        kind: GroupKind::EksManaged,
+    }
+}
+
 fn group() -> Vec<Effect> {
     let size = |desired| GroupSize { min: 0, max: 4, desired };
     let drained = Expected::Drained { node: node(), marked_by: "run".into(), remaining: vec![pod()] };
     let effects = [
-        GroupEffect::Tag { group: "web".into(), key: "k".into(), from: None, value: "v".into() },
-        GroupEffect::Untag { group: "web".into(), key: "k".into() },
+        GroupEffect::Tag { group: web(), key: "k".into(), from: None, value: "v".into() },
+        GroupEffect::Untag { group: web(), key: "k".into() },
         GroupEffect::SetTemplate {
-            group: "web".into(),
+            group: web(),
             from: LaunchTemplateRef { id: "lt-0123456789abcdef0".into(), version: 3 },
             to: LaunchTemplate { image: "ami-1".into(), ..LaunchTemplate::default() }.into(),
         },
-        GroupEffect::Resize { group: "web".into(), from: size(3), to: size(4) },
+        GroupEffect::Resize { group: web(), from: size(3), to: size(4) },
         GroupEffect::Relieve {
             instance: "i-1".into(),
             group: "web".into(),
@@ -152,12 +164,12 @@ fn group() -> Vec<Effect> {
             replacement: Replacement::Decrement,
         },
         GroupEffect::UpdateNodegroupVersion {
-            group: "web".into(),
+            group: managed(),
             from: LaunchTemplateRef { id: "lt-0123456789abcdef0".into(), version: 3 },
             to: LaunchTemplate { image: "ami-1".into(), ..LaunchTemplate::default() }.into(),
             force: false,
         },
-        GroupEffect::UpdateNodegroupConfig { group: "web".into(), from: size(3), to: size(4) },
+        GroupEffect::UpdateNodegroupConfig { group: managed(), from: size(3), to: size(4) },
     ];
     let number = |effect: &GroupEffect| match effect {
         GroupEffect::Tag { .. } => 0,

@@ -4,6 +4,8 @@
 //! that have fewest, too many and it ends some by its default policy. An instance boots, registers as a node, and becomes
 //! Ready, each after a drawn time; one that is ended stops, and its node goes away some time later.
 
+mod api;
+mod calls;
 mod eks;
 mod events;
 mod group;
@@ -23,7 +25,7 @@ use queue::Queue;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{
-    Instance, InstanceState, Lifecycle, LifecycleHook, NodeProfile, NodeShape, Transition,
+    Instance, InstanceState, Lifecycle, LifecycleHook, NodeProfile, NodeShape, ScalingProcess, Transition,
 };
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
@@ -39,10 +41,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::timing::{CloudTimings, Range};
+pub use api::{Cloud, DescribeCloud, GroupUpdate, NodegroupRequest};
+pub(crate) use calls::{Calls, not_within};
 pub use eks::TERMINATION_HOOK;
 pub use events::Told;
 pub use market::{Capacity, Hazard, Rate, SpotEvent};
-pub(crate) use nodegroup::Asked;
 pub use queue::Delivery;
 
 use crate::context::Ctx;
@@ -51,13 +54,13 @@ use replank_apiserver::DeleteOptions;
 use replank_apiserver::draw::Purpose;
 
 use state::Alive;
-pub(crate) use state::Cloud;
+pub(crate) use state::SimulatedCloud;
 use updates::Nodegroups;
 
 /// From the warning to the end of a spot instance.
 const SPOT_NOTICE: Span = Span::from_secs(120);
 
-impl Cloud {
+impl SimulatedCloud {
     pub(crate) fn new(timings: CloudTimings) -> Self {
         Self {
             timings,
@@ -289,8 +292,10 @@ impl Cloud {
         if is_there {
             // A group that launches finds out when it tries again; one that balances its zones looks at them.
             let groups = ctx.view().groups().values();
-            let balancing: Vec<GroupName> =
-                groups.filter(|group| group.ways.is_balancing).map(|group| group.name.clone()).collect();
+            let balancing: Vec<GroupName> = groups
+                .filter(|group| group.ways.is_active(ScalingProcess::AzRebalance))
+                .map(|group| group.name.clone())
+                .collect();
             for group in &balancing {
                 self.reconcile_soon(ctx, group);
             }

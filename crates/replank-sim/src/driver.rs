@@ -6,6 +6,7 @@
 
 mod bug;
 mod execute;
+mod groups;
 mod network;
 mod refusal;
 #[cfg(test)]

@@ -17,7 +17,7 @@ use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
 
 use crate::agenda::Agenda;
-use crate::cloud::{Capacity, Cloud, Delivery, Hazard, Told};
+use crate::cloud::{Capacity, Delivery, Hazard, SimulatedCloud, Told};
 use crate::context::{Ctx, WorkQueue};
 use crate::controllers::Workloads;
 use crate::controllers::autoscaling;
@@ -89,7 +89,7 @@ pub struct World {
     scheduling: Scheduling,
     kubelets: Kubelets,
     control: Control,
-    cloud: Cloud,
+    cloud: SimulatedCloud,
     driver: Option<Driver>,
     trace: Trace,
     observers: Vec<Box<dyn Observer>>,
@@ -110,7 +110,7 @@ impl World {
             scheduling: Scheduling::load(&view),
             kubelets: Kubelets::new(settings.kubelet),
             control: Control::new(settings.cloud),
-            cloud: Cloud::new(settings.cloud),
+            cloud: SimulatedCloud::new(settings.cloud),
             driver: None,
             trace: Trace::default(),
             observers: Vec::new(),

@@ -49,6 +49,7 @@ rules! {
     CordonLeft = "cordon-left", "nodes cordoned by another actor";
     Leftover = "leftover", "leftovers of another run on nodes and groups";
     GroupParity = "group-parity", "differences between the old node group and the one that nodes move into";
+    SuspendedProcess = "suspended-process", "a suspended process of an Auto Scaling group that a roll needs";
     ImageVersion = "image-version", "an image with another kubelet version than the plan requires";
     OldImage = "old-image", "nodes of Amazon Linux 2, for which there are no new images";
     LeftToProvisioner = "left-to-provisioner", "externally managed nodes, left to their provisioner: Karpenter, EKS Auto Mode, Fargate";

@@ -1,5 +1,7 @@
 use replank_model::delta::Delta;
-use replank_model::object::cloud::{InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle, Market};
+use replank_model::object::cloud::{
+    GroupId, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle, Market,
+};
 use replank_model::time::Time;
 use serde_json::{Value, json};
 
@@ -139,7 +141,7 @@ fn ends_and_sizes_are_ours_only_if_we_asked_for_them() {
     stage.group(|group| group.size = size(5));
     assert_eq!(stage.noticed(), [Noticed::Resized { group: "web".into(), from: size(3), to: size(5) }]);
     stage.decide(vec![Effect::Group(GroupEffect::Resize {
-        group: "web".into(),
+        group: GroupId::self_managed(&"web".into()),
         from: size(5),
         to: size(6),
     })]);

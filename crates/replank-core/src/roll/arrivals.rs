@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use replank_model::object::cloud::ScalingProcess;
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_protocol::mark;
-use replank_protocol::waiting::{CapacityWait, RollEnd, RunEnd, Subject, WaitingOn};
+use replank_protocol::waiting::{CapacityWait, RollEnd, RollWait, RunEnd, Subject, WaitingOn};
 
 use super::context::{Context, GroupRoll, Watched};
 use super::member::{Member, NodeState, last_step};
@@ -37,7 +38,15 @@ pub(super) fn arrivals(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
         on_time += u32::from(is_on_time(ctx, Subject::Node(name.clone()), since, Some(member)));
     }
     let missing = roll.missing();
-    ctx.watch(roll, Watched::Launching, missing > 0);
+    let stopped = roll.group.filter(|group| !group.ways.is_active(ScalingProcess::Launch));
+    // The time of a launch counts from the moment at which there can be one.
+    ctx.watch(roll, Watched::Launching, missing > 0 && stopped.is_none());
+    if let Some(group) = stopped.filter(|_| missing > 0) {
+        let auto_scaling_group = group.auto_scaling_group.clone();
+        let on = RollWait::Suspended { process: ScalingProcess::Launch, auto_scaling_group };
+        ctx.wait(roll.subject(), on.into());
+        return;
+    }
     if let Some(since) = ctx.launches_nothing(roll) {
         ctx.wait(
             roll.subject(),

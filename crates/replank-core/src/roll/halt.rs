@@ -61,7 +61,7 @@ pub(super) fn halt(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], why: Halt) ->
         // Another run's is over. In its place at once: a way back that is started anew counts its time from what stands there.
         let from = roll.group.and_then(|group| group.tags.get(mark::HALTED)).cloned();
         let effect = Effect::Group(GroupEffect::Tag {
-            group: roll.name.clone(),
+            group: ctx.view.group_id(roll.name),
             key: mark::HALTED.into(),
             from,
             value,
@@ -85,7 +85,7 @@ pub(super) fn undo(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
         let value = Halted { at: ctx.now, why: Halt::Undone, ..halted.clone() }.to_text();
         let from = roll.group.and_then(|group| group.tags.get(mark::HALTED)).cloned();
         let effect = Effect::Group(GroupEffect::Tag {
-            group: roll.name.clone(),
+            group: ctx.view.group_id(roll.name),
             key: mark::HALTED.into(),
             from,
             value,

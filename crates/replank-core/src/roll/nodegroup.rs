@@ -16,7 +16,7 @@ use replank_protocol::command::{Effect, GroupEffect};
 use replank_protocol::waiting::{RollEnd, RollWait, RunEnd};
 
 use super::context::{Context, GroupRoll};
-use super::prepare::other_kubelet;
+use super::prepare::{is_suspended, other_kubelet};
 use replank_facts::target;
 
 /// How far the managed node groups of a run are.
@@ -83,9 +83,9 @@ fn follow_one(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, may_begin: bool) -> F
     if !is_made && other_kubelet(ctx, roll, group) {
         return Followed::Open;
     }
-    if may_begin {
+    if may_begin && !is_suspended(ctx, roll) {
         let effect = Effect::Group(GroupEffect::UpdateNodegroupVersion {
-            group: roll.name.clone(),
+            group: group.id(),
             from: group.current.clone(),
             to: target::template(target, group),
             force: false,

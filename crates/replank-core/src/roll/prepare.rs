@@ -30,7 +30,7 @@
 //! pod that waits for a node is given room before any that is to be moved. And when the run halts, what was not
 //! begun is uncordoned.
 
-use replank_model::object::cloud::{GroupSize, NodeGroup};
+use replank_model::object::cloud::{GroupSize, NodeGroup, ScalingProcess};
 use replank_model::text::{GroupName, NodeName, Text};
 use replank_model::time::Span;
 
@@ -47,7 +47,7 @@ use replank_facts::target;
 use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::mark::{self, Begun, read_template, size_tag, template_tag};
 use replank_protocol::owner::Owner;
-use replank_protocol::waiting::{RollEnd, RunEnd, RunWait, Subject, WaitingOn};
+use replank_protocol::waiting::{RollEnd, RollWait, RunEnd, RunWait, Subject, WaitingOn};
 
 pub(super) use super::terms::{LATE_AFTER, MARK_LIFE};
 
@@ -97,7 +97,7 @@ pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness 
         return if is_clearing { Readiness::Preparing } else { Readiness::Open };
     }
     let Some(group) = roll.group else { return Readiness::Preparing };
-    if is_other_runs(ctx, roll) || is_clearing || cannot_shrink(ctx, roll) {
+    if is_other_runs(ctx, roll) || is_clearing || cannot_shrink(ctx, roll) || is_suspended(ctx, roll) {
         return Readiness::Preparing;
     }
     let has_template = target::meets_template(&ctx.scope.plan.target, group, group.template());
@@ -129,6 +129,27 @@ pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness 
     let extra = there.max(surge + beside);
     begin(ctx, roll, group, &Begun { run: ctx.scope.run.clone(), nodes, surge, extra });
     Readiness::Preparing
+}
+
+/// Whether a process is suspended that the roll needs: Launch where new nodes come up, Terminate where old ones go. Then it does not begin, and waits
+/// until somebody resumes it.
+pub(super) fn is_suspended(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    let leaving = match roll.is_moved_into() {
+        true => roll.sources.iter().filter_map(|source| source.group).collect(),
+        false => Vec::from_iter(roll.group),
+    };
+    let launching = roll.group.into_iter().map(|group| (group, ScalingProcess::Launch));
+    let leaving = leaving.into_iter().map(|group| (group, ScalingProcess::Terminate));
+    let mut is_any = false;
+    for (group, process) in
+        launching.chain(leaving).filter(|(group, process)| !group.ways.is_active(*process))
+    {
+        let auto_scaling_group = group.auto_scaling_group.clone();
+        let on = RollWait::Suspended { process, auto_scaling_group };
+        ctx.wait(Subject::Group(group.name.clone()), on.into());
+        is_any = true;
+    }
+    is_any
 }
 
 /// Whether the plan asks for an image of another Kubernetes version than it asks for: no template makes such nodes.

@@ -2,7 +2,7 @@
 //! no node, which no dump of Kubernetes objects shows.
 
 use replank_model::labels::TextMap;
-use replank_model::object::cloud::{GroupKind, GroupSize, NodeGroup, Ways};
+use replank_model::object::cloud::{GroupKind, GroupSize, NodeGroup, ScalingProcess, Ways};
 use replank_model::view::View;
 
 use super::group::{Assumed, Bounds, Group, Groups, Origin};
@@ -48,7 +48,9 @@ pub fn apply_facts(
             group.zones.sort();
             group.zones.dedup();
             owned(group, told);
+            numbered(learnt, view, told);
         }
+        let group = &mut learnt.group;
         let size = known.get(&group.name).filter(|known| known.bounds != Bounds::Assumed);
         let size = size.map(|known| known.size).or(told.and_then(|told| told.size));
         match size {
@@ -73,7 +75,37 @@ fn tags(told: &Facts) -> TextMap {
 }
 
 fn ways(told: &Facts) -> Ways {
-    Ways { is_launch_suspended: told.is_suspended, ..Ways::default() }
+    let mut ways =
+        Ways { policies: told.policies.clone(), protects_new: told.protects_new, ..Ways::default() };
+    if let Some(suspended) = &told.suspended {
+        ways.suspended.clone_from(suspended);
+    }
+    match told.kind {
+        GroupKind::SelfManaged => ways,
+        // EKS suspends it when it has to.
+        GroupKind::EksManaged => ways.without(ScalingProcess::AzRebalance),
+    }
+}
+
+/// The launch template version as the cloud numbers it, and what it says of single instances.
+fn numbered(learnt: &mut LearntGroup, view: &View, told: &Facts) {
+    if !told.ami_type.is_empty() {
+        for template in learnt.group.templates.values_mut() {
+            template.ami_type = told.ami_type.clone();
+        }
+    }
+    if let Some(version) = &told.template {
+        learnt.number_template(version.clone());
+    }
+    for at in 0..learnt.instances.len() {
+        let instance = &mut learnt.instances[at];
+        let Some(told) = told.instances.get(&instance.id) else { continue };
+        instance.is_protected = told.is_protected;
+        let node = instance.node.as_ref().and_then(|name| view.node(name));
+        if let Some(version) = told.template.as_ref().filter(|version| **version != learnt.group.current) {
+            learnt.set_version(at, version.clone(), node.map(|node| &**node));
+        }
+    }
 }
 
 /// A group without nodes.
@@ -99,5 +131,80 @@ fn owned(group: &mut NodeGroup, told: &Facts) {
     match told.kind {
         GroupKind::SelfManaged => {}
         GroupKind::EksManaged => *group = group.clone().managed_by_eks(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_facts::group_facts::{merged, read};
+    use replank_facts::groups::from_nodes;
+    use replank_model::delta::Delta;
+    use replank_model::object::Object;
+    use replank_model::object::cloud::{LaunchTemplate, TerminationPolicy};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Two nodes of `web`, and what becomes of the group with what the cloud says.
+    fn web(answer: &Value) -> LearntGroup {
+        let node = |name: &str, kubelet: &str| {
+            json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "creationTimestamp": format!("2026-01-0{}T00:00:00Z", &name[1..]),
+                    "labels": {"eks.amazonaws.com/nodegroup": "web", "topology.kubernetes.io/zone": "a"}},
+                "spec": {"providerID": format!("aws:///a/i-{name}")}, "status": {"nodeInfo": {"kubeletVersion": kubelet}}})
+        };
+        let nodes = [node("n1", "v1.34.2"), node("n2", "v1.36.0")];
+        let view: View =
+            nodes.into_iter().map(|node| Delta::Put(Object::from_json(node).expect("valid"))).collect();
+        let by = GroupBy::default();
+        let mut groups = from_nodes(&view, &by);
+        let facts = merged(read(answer).expect("an answer"));
+        apply_facts(&mut groups, &view, &by, &facts, &Options::default(), false);
+        groups.remove(0)
+    }
+
+    fn instance(id: &str, version: &str, is_protected: bool) -> Value {
+        json!({"InstanceId": id, "AvailabilityZone": "a", "ProtectedFromScaleIn": is_protected,
+            "LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": version}})
+    }
+
+    fn answer(tags: &Value) -> Value {
+        json!({"AutoScalingGroups": [{"AutoScalingGroupName": "web", "MinSize": 1, "MaxSize": 9, "DesiredCapacity": 2, "Tags": tags,
+            "LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": "7"}, "SuspendedProcesses": [{"ProcessName": "Launch"}],
+            "TerminationPolicies": ["OldestInstance"], "NewInstancesProtectedFromScaleIn": true,
+            "Instances": [instance("i-n1", "5", true), instance("i-n2", "7", false)]}]})
+    }
+
+    #[test]
+    fn a_group_is_as_the_cloud_says() {
+        let LearntGroup { group, instances } = web(&answer(&json!([])));
+        assert_eq!(group.current.to_string(), "lt-1 v7");
+        assert_eq!(group.ways.suspended, [ScalingProcess::Launch].into(), "it balances its zones");
+        assert_eq!(
+            (group.ways.protects_new, &*group.ways.policies),
+            (true, &[TerminationPolicy::OldestInstance][..])
+        );
+        let shown: Vec<String> = instances
+            .iter()
+            .map(|one| {
+                let kubelet = &group.made_from(one).expect("known").profile.kubelet_version;
+                format!("{} v{} {kubelet} {}", one.id, one.template.version, one.is_protected)
+            })
+            .collect();
+        assert_eq!(shown, ["i-n1 v5 v1.34.2 true", "i-n2 v7 v1.36.0 false"]);
+        assert_eq!(LaunchTemplate::contradiction(&group.templates), None);
+    }
+
+    #[test]
+    fn a_managed_group_is_not_taken_to_balance_its_zones() {
+        let LearntGroup { group, .. } = web(&answer(&json!([{"Key": "eks:nodegroup-name", "Value": "web"}])));
+        assert_eq!(group.kind, GroupKind::EksManaged);
+        assert_eq!(group.ways.suspended, [ScalingProcess::Launch, ScalingProcess::AzRebalance].into());
+    }
+
+    #[test]
+    fn without_a_word_on_processes_all_are_active_but_one() {
+        let mut silent = answer(&json!([]));
+        silent["AutoScalingGroups"][0].as_object_mut().expect("an object").remove("SuspendedProcesses");
+        assert_eq!(web(&silent).group.ways.suspended, Ways::default().suspended);
     }
 }

@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
-use replank_model::object::cloud::{GroupSize, LaunchTemplate};
+use replank_model::object::cloud::{GroupSize, LaunchTemplate, ScalingProcess};
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, InstanceId, NodeName, Text, Zone};
 use replank_model::view::View;
@@ -135,7 +135,7 @@ impl Groups {
             auto_scaling: facts.and_then(|facts| facts.auto_scaling.clone()),
             market: market(facts, &template),
             own: tags.own,
-            is_suspended: draft.is_suspended || facts.is_some_and(|facts| facts.is_suspended),
+            is_suspended: draft.is_suspended || facts.is_some_and(is_launch_suspended),
             nodes: by_zone,
             name,
             size,
@@ -199,13 +199,13 @@ fn drafts<'a>(view: &View, by: &GroupBy, facts: &'a [Facts]) -> BTreeMap<GroupNa
         draft.size = Some(group.size);
         draft.zones.clone_from(&group.zones);
         draft.own_tags = group.tags.pairs().to_vec();
-        draft.is_suspended = group.ways.is_launch_suspended;
+        draft.is_suspended = !group.ways.is_active(ScalingProcess::Launch);
         draft.ownership = RollOwnership::of(group);
     }
     if view.groups().is_empty() {
         for learnt in from_nodes(view, by) {
             let draft = drafts.entry(learnt.group.name.clone()).or_default();
-            draft.learnt = learnt.group.templates.into_values().next();
+            draft.learnt = Some(learnt.group.template().clone());
             draft.zones = learnt.group.zones;
         }
     }
@@ -308,10 +308,14 @@ fn loose(view: &View) -> Loose {
 fn booting(facts: Option<&Facts>, known: &[InstanceId], zones: &[Zone]) -> BTreeMap<Zone, u32> {
     let mut booting: BTreeMap<Zone, u32> = BTreeMap::new();
     let instances = facts.into_iter().flat_map(|facts| &facts.instances);
-    for (_, zone) in instances.filter(|(id, zone)| !known.contains(id) && zones.contains(zone)) {
-        *booting.entry(zone.clone()).or_default() += 1;
+    for (_, one) in instances.filter(|(id, one)| !known.contains(id) && zones.contains(&one.zone)) {
+        *booting.entry(one.zone.clone()).or_default() += 1;
     }
     booting
+}
+
+fn is_launch_suspended(facts: &Facts) -> bool {
+    facts.suspended.as_ref().is_some_and(|all| all.contains(&ScalingProcess::Launch))
 }
 
 fn market(facts: Option<&Facts>, template: &LaunchTemplate) -> Market {

@@ -31,7 +31,7 @@ pub(super) fn record_growth(given: Given<'_>) -> Vec<(Text, Effect)> {
         // As it is written, whatever its version.
         let from = given.view.groups().get(&group.name)?.tags.get(mark::ORIGINAL_SIZE).cloned();
         let tag = Effect::Group(GroupEffect::Tag {
-            group: group.name.clone(),
+            group: given.view.group_id(&group.name),
             key: mark::ORIGINAL_SIZE.into(),
             from,
             value: size_tag(to),

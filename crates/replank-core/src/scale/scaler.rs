@@ -138,10 +138,10 @@ impl Scaler {
             if let Some(kept) = in_the_end(given, group) {
                 decision.raised.insert(self.key(&key), (name.clone(), kept + count));
             }
-            let kind = given.view.groups().get(&name).map(|known| known.kind).unwrap_or_default();
-            let effect = Effect::Group(match kind {
-                GroupKind::SelfManaged => GroupEffect::Resize { group: name.clone(), from, to },
-                GroupKind::EksManaged => GroupEffect::UpdateNodegroupConfig { group: name.clone(), from, to },
+            let id = given.view.group_id(&name);
+            let effect = Effect::Group(match id.kind {
+                GroupKind::SelfManaged => GroupEffect::Resize { group: id, from, to },
+                GroupKind::EksManaged => GroupEffect::UpdateNodegroupConfig { group: id, from, to },
             });
             self.send((sent, decision), subject, &what, &key, effect);
             decision.state.requests.insert(name, Request { at: given.now, count });

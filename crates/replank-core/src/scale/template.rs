@@ -138,7 +138,7 @@ pub(super) fn computed(
         taints,
         shapes,
     };
-    Ok(LaunchTemplate { profile, ..LaunchTemplate::default() })
+    Ok(LaunchTemplate { profile, ami_type: facts.ami_type, ..LaunchTemplate::default() })
 }
 
 fn shape(name: &Text, tags: &Tags, ground: &Ground) -> Option<NodeShape> {

@@ -6,19 +6,26 @@ use replank_facts::groups::{GroupBy, from_nodes};
 use replank_facts::plan::RunOptions;
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    LaunchTemplate, NodeGroup, NodeProfile, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus,
+    LaunchTemplate, NodeGroup, NodeProfile, NodegroupChange, NodegroupUpdate, ScalingProcess, UpdateError,
+    UpdateStatus,
 };
 use replank_model::view::View;
 use replank_protocol::command::{Command, Effect, GroupEffect};
 use replank_protocol::decision::{Decision, End};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::stage::{node, object, plan, start};
 
 const NEW: &str = "v1.36.0";
 
-/// A managed group of two nodes, one of them of version `second`, and what core decides.
+const IMAGE: &str = "ami-0123";
+
 fn decide(second: &str, change: impl Fn(&mut NodeGroup)) -> Decision {
+    decide_on(second, &json!({"kubernetesVersion": "1.36"}), change)
+}
+
+/// A managed group of two nodes, one of them of version `second`, and what core decides.
+fn decide_on(second: &str, target: &Value, change: impl Fn(&mut NodeGroup)) -> Decision {
     let mut nodes = [node("web-1", "web", "a"), node("web-2", "web", "b")];
     nodes[1]["status"]["nodeInfo"]["kubeletVersion"] = second.into();
     if second == NEW {
@@ -26,7 +33,7 @@ fn decide(second: &str, change: impl Fn(&mut NodeGroup)) -> Decision {
     }
     let view: View = nodes.into_iter().map(|value| Delta::Put(object(value))).collect();
     let options = RunOptions { started: start(), group_by: GroupBy::default() };
-    let plan = plan(&["web"], json!({"target": {"kubernetesVersion": "1.36"}}));
+    let plan = plan(&["web"], json!({"target": target}));
     let mut core = Core::new(plan, "run".into(), options, preflight::blocking);
     view.objects().into_iter().for_each(|object| core.observe(Delta::Put(object)));
     for learnt in from_nodes(&view, &GroupBy::default()) {
@@ -112,6 +119,38 @@ fn a_failure_from_before_the_run_does_not_keep_it_from_trying() {
         group.update.iter_mut().for_each(|update| update.created = before);
     });
     assert_eq!(decision.commands.len(), 1);
+}
+
+#[test]
+fn no_update_begins_while_a_process_is_suspended_that_it_needs() {
+    for process in [ScalingProcess::Launch, ScalingProcess::Terminate] {
+        let decision = decide("v1.34.2", |group| group.ways.suspended = [process].into());
+        assert_eq!((decision.commands.len(), decision.end.is_none()), (0, true));
+        assert_eq!(waits(&decision), ["suspended"]);
+        let told = decision.waiting[0].on.to_string();
+        assert!(told.starts_with(&format!("process {process} of Auto Scaling group eks-web-")), "{told}");
+    }
+}
+
+#[test]
+fn an_image_of_another_version_ends_the_run_before_anything_is_asked() {
+    let decision = decide("v1.34.2", |group| {
+        let mut known = group.template().clone();
+        known.image = IMAGE.into();
+        group.templates.insert(group.current.clone(), known);
+    });
+    assert_eq!(decision.commands.len(), 1, "the plan names no image");
+    let decision = decide_on("v1.34.2", &json!({"kubernetesVersion": "1.36", "image": IMAGE}), |group| {
+        let mut known = group.template().clone();
+        known.image = IMAGE.into();
+        group.templates.insert(group.current.clone(), known);
+    });
+    assert_eq!(decision.commands, []);
+    let Some(End::Blocked(blockers)) = &decision.end else { panic!("{:?}", decision.end) };
+    assert_eq!(
+        blockers[0].on.to_string(),
+        "manual action needed: image ami-0123 contains kubelet v1.34.2, but the plan requires 1.36: specify an image for 1.36, or omit image"
+    );
 }
 
 #[test]

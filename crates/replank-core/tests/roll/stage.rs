@@ -749,7 +749,7 @@ impl Stage {
                 self.evict(&pod.key, &pod.uid)
             }
             Effect::Group(GroupEffect::Tag { group, key, from, value }) => {
-                self.group(group, |group| {
+                self.group(&group.node_group, |group| {
                     if group.tags.get(key) == from.as_ref() {
                         group.tags = group.tags.with(key.clone(), value.clone());
                     }
@@ -757,15 +757,15 @@ impl Stage {
                 Ok(())
             }
             Effect::Group(GroupEffect::Untag { group, key }) => {
-                self.group(group, |group| group.tags = group.tags.without(key));
+                self.group(&group.node_group, |group| group.tags = group.tags.without(key));
                 Ok(())
             }
             Effect::Group(GroupEffect::SetTemplate { group, from, to }) => {
-                let known = &self.truth.groups()[group];
+                let known = &self.truth.groups()[&group.node_group];
                 if known.current != *from {
                     return Err(conflict("template"));
                 }
-                self.group(group, |group| {
+                self.group(&group.node_group, |group| {
                     let known = group.templates.iter().find(|(_, template)| *template == &**to);
                     let version = known.map(|(version, _)| version.clone());
                     // Numbers do not come back, and others make versions, too.
@@ -780,14 +780,14 @@ impl Stage {
             ) => panic!("no group here is managed by EKS"),
             Effect::Group(GroupEffect::Resize { group, from, to }) => {
                 assert!(to.desired >= from.desired, "a desired number is never lowered");
-                if self.truth.groups()[group].size != *from {
+                if self.truth.groups()[&group.node_group].size != *from {
                     return Err(conflict("size"));
                 }
                 assert!(to.min <= to.desired && to.desired <= to.max, "{to}");
                 if to.desired > from.desired || to.max > from.max {
-                    self.check_written(group);
+                    self.check_written(&group.node_group);
                 }
-                self.group(group, |group| group.size = *to);
+                self.group(&group.node_group, |group| group.size = *to);
                 Ok(())
             }
             Effect::Group(GroupEffect::Terminate { instance, group, expected, replacement }) => self

@@ -135,9 +135,9 @@ fn leftover(
     let taken: Vec<Text> = keys.iter().filter(|key| !is_needed(key)).cloned().collect();
     let name = &group.name;
     let resize =
-        lowered.map(|to| Effect::Group(GroupEffect::Resize { group: name.clone(), from: group.size, to }));
+        lowered.map(|to| Effect::Group(GroupEffect::Resize { group: group.id(), from: group.size, to }));
     let untag =
-        taken.iter().map(|key| Effect::Group(GroupEffect::Untag { group: name.clone(), key: key.clone() }));
+        taken.iter().map(|key| Effect::Group(GroupEffect::Untag { group: group.id(), key: key.clone() }));
     let line = lowered.map(|to| {
         let max = to.max;
         format!("aws autoscaling update-auto-scaling-group --auto-scaling-group-name {name} --max-size {max}")

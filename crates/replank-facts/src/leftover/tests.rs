@@ -53,13 +53,13 @@ fn cleared(view: &View) -> View {
                 Delta::Put(Object::from(mark::lifted(view.node(&node.name).expect("it is there"))))
             }
             Effect::Group(GroupEffect::Resize { group, from, to }) => {
-                let mut group = NodeGroup::clone(&view.groups()[&group]);
+                let mut group = NodeGroup::clone(&view.groups()[&group.node_group]);
                 assert_eq!(group.size, from);
                 group.size = to;
                 Delta::Group(group.into())
             }
             Effect::Group(GroupEffect::Untag { group, key }) => {
-                let mut group = NodeGroup::clone(&view.groups()[&group]);
+                let mut group = NodeGroup::clone(&view.groups()[&group.node_group]);
                 group.tags = group.tags.without(&key);
                 Delta::Group(group.into())
             }

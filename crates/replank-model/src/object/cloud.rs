@@ -5,10 +5,12 @@
 
 mod image;
 mod nodegroup;
+mod process;
 mod profile;
 mod size;
 mod template;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::labels::{Labels, TextMap};
@@ -16,6 +18,7 @@ use crate::text::{GroupName, InstanceId, MessageId, NodeName, Text, Zone};
 use crate::time::{Span, Time};
 pub use image::AmiType;
 pub use nodegroup::{GroupId, GroupKind, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus};
+pub use process::ScalingProcess;
 pub use profile::{NodeProfile, NodeShape};
 pub use size::GroupSize;
 pub use template::{BadLaunchTemplateRef, LaunchTemplate, LaunchTemplateRef, LaunchTemplates};
@@ -137,20 +140,42 @@ impl NodeGroup {
     }
 }
 
-/// How a group launches and ends instances by itself (describe-auto-scaling-groups). What is not known is as in a group of which nobody
-/// has changed anything, but that it does not balance its zones: EKS suspends that in the groups that it manages when it has to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// How a group launches and ends instances by itself (describe-auto-scaling-groups).
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ways {
     /// Which instance goes first when it wants fewer; none is [`TerminationPolicy::Default`].
     pub policies: Vec<TerminationPolicy>,
-    /// Whether it moves instances to zones that have fewer (the process AZRebalance is active).
-    pub is_balancing: bool,
-    /// Whether it launches nothing (the process Launch is suspended).
-    pub is_launch_suspended: bool,
-    /// Whether it ends nothing (the process Terminate is suspended).
-    pub is_terminate_suspended: bool,
+    /// Processes that are suspended.
+    pub suspended: BTreeSet<ScalingProcess>,
     /// Whether new instances are protected from scale-in.
     pub protects_new: bool,
+}
+
+impl Default for Ways {
+    /// What is not known is as in a group of which nobody has changed anything, but that it does not balance its zones: EKS suspends that in the
+    /// groups that it manages when it has to.
+    fn default() -> Self {
+        Self {
+            policies: Vec::new(),
+            suspended: BTreeSet::from([ScalingProcess::AzRebalance]),
+            protects_new: false,
+        }
+    }
+}
+
+impl Ways {
+    /// Whether a process is active: nobody has suspended it.
+    #[must_use]
+    pub fn is_active(&self, process: ScalingProcess) -> bool {
+        !self.suspended.contains(&process)
+    }
+
+    /// Suspends a process.
+    #[must_use]
+    pub fn without(mut self, process: ScalingProcess) -> Self {
+        self.suspended.insert(process);
+        self
+    }
 }
 
 /// Which instance a group ends first when it wants fewer, within the zone that has most ("Configure termination policies" in the EC2 Auto

@@ -20,7 +20,7 @@ pub use table::{Ix, Table};
 
 use crate::delta::{Delta, Unread};
 use crate::object::autoscaling::HorizontalPodAutoscaler;
-use crate::object::cloud::{Instance, Message, NodeGroup};
+use crate::object::cloud::{GroupId, Instance, Message, NodeGroup};
 use crate::object::cluster::{CustomResourceDefinition, NamespaceObject, Other};
 use crate::object::meta::{Key, Meta, ResourceVersion};
 use crate::object::node::Node;
@@ -389,6 +389,12 @@ impl View {
     #[must_use]
     pub fn groups(&self) -> &BTreeMap<GroupName, Arc<NodeGroup>> {
         &self.groups
+    }
+
+    /// A group under all of its names, as far as they are known.
+    #[must_use]
+    pub fn group_id(&self, name: &GroupName) -> GroupId {
+        self.groups.get(name).map_or_else(|| GroupId::self_managed(name), |group| group.id())
     }
 
     /// Instances, sorted by id.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use replank_model::object::cloud::{GroupSize, UpdateError};
+use replank_model::object::cloud::{GroupSize, ScalingProcess, UpdateError};
 use replank_model::text::{RunId, Text, Zone};
 use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
@@ -116,6 +116,13 @@ pub enum RollWait {
         /// When it was requested.
         since: Time,
     },
+    /// A process of a group is suspended that the roll needs.
+    Suspended {
+        /// Which.
+        process: ScalingProcess,
+        /// The Auto Scaling group.
+        auto_scaling_group: Text,
+    },
 }
 
 impl RollWait {
@@ -137,6 +144,7 @@ impl RollWait {
             Self::Leaving { .. } => ("leaving", "instances to terminate"),
             Self::NodegroupUpdate { .. } => ("nodegroupUpdate", "the EKS update of a managed node group"),
             Self::OtherUpdate { .. } => ("otherUpdate", "another EKS update to finish"),
+            Self::Suspended { .. } => ("suspended", "a suspended process of an Auto Scaling group"),
         }
     }
 
@@ -156,6 +164,7 @@ impl RollWait {
             | Self::Available { .. }
             | Self::ZoneMinimum { .. }
             | Self::OtherUpdate { .. }
+            | Self::Suspended { .. }
             | Self::NoInstance => Hope::Possible,
             // What keeps it from being removed has a reason of its own.
             Self::Leftover { .. } => Hope::None,
@@ -203,6 +212,12 @@ impl fmt::Display for RollWait {
             }
             Self::OtherUpdate { id, since } => {
                 write!(f, "EKS update {id} to another target, in progress since {since}")
+            }
+            Self::Suspended { process, auto_scaling_group } => {
+                write!(
+                    f,
+                    "process {process} of Auto Scaling group {auto_scaling_group}, which is suspended: resume it"
+                )
             }
         }
     }

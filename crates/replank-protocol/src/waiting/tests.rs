@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use replank_model::object::cloud::{GroupSize, UpdateError};
+use replank_model::object::cloud::{GroupSize, ScalingProcess, UpdateError};
 use replank_model::object::meta::Key;
 use replank_model::time::{Span, Time};
 
@@ -108,6 +108,8 @@ fn roll() -> Vec<WaitingOn> {
         RollWait::Leftover { run: "other".into() }.into(),
         RollWait::NoInstance.into(),
         RollWait::Leaving { instances: 1 }.into(),
+        RollWait::Suspended { process: ScalingProcess::Launch, auto_scaling_group: "eks-web-1".into() }
+            .into(),
         RollWait::NodegroupUpdate { id: "u-1".into(), since: at(1), nodes: 2 }.into(),
         RollWait::OtherUpdate { id: "u-1".into(), since: at(1) }.into(),
         RollEnd::OtherKubelet { image: "ami-1".into(), kubelet: "v1.34.2".into(), wanted: "1.36".into() }
@@ -180,7 +182,7 @@ fn every_reason_has_words_and_its_json_is_read_back() {
         let reason = Waiting { what: Subject::Object("X".into()), on: on.clone() };
         text += &format!("{:<16} {:<48} {reason}\n", on.kind(), on.label());
     }
-    assert_eq!(labels.len(), 69, "every kind has a sample: {:?}", labels.keys());
+    assert_eq!(labels.len(), 70, "every kind has a sample: {:?}", labels.keys());
     assert_eq!(labels.values().collect::<BTreeSet<_>>().len(), labels.len(), "no two kinds have one label");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/waiting.golden");
     if std::env::var("UPDATE_GOLDEN").is_ok() {

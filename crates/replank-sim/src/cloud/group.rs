@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    Instance, InstanceState, LaunchFailure, Lifecycle, Market, NodeGroup, NodeProfile, NodeShape, Transition,
+    Instance, InstanceState, LaunchFailure, Lifecycle, Market, NodeGroup, NodeProfile, NodeShape,
+    ScalingProcess, Transition,
 };
 use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
-use super::{Alive, Cloud, CloudDue, name, policy};
+use super::{Alive, CloudDue, SimulatedCloud, name, policy};
 use crate::context::Ctx;
 use crate::event::Event;
 use replank_apiserver::draw::{Draw, Purpose};
@@ -32,7 +33,7 @@ const MARGIN_PART: u32 = 10;
 /// Instances of a group by zone, those of the present turn among them.
 type ByZone = BTreeMap<Zone, usize>;
 
-impl Cloud {
+impl SimulatedCloud {
     pub(super) fn reconcile_soon(&mut self, ctx: &mut Ctx<'_>, group: &GroupName) {
         let number = self.group_number(group);
         if !std::mem::replace(&mut self.is_due[number], true) {
@@ -86,7 +87,7 @@ impl Cloud {
         let retry = self.retries.get(&group.name).copied();
         let is_resting = retry.is_some_and(|retry| now < retry.at);
         let mut failures = Vec::new();
-        if group.ways.is_launch_suspended || is_resting {
+        if !group.ways.is_active(ScalingProcess::Launch) || is_resting {
             return failures;
         }
         for _ in 0..missing {
@@ -104,7 +105,7 @@ impl Cloud {
     }
 
     fn scale_in(&mut self, ctx: &mut Ctx<'_>, group: &Arc<NodeGroup>, too_many: usize) {
-        if group.ways.is_terminate_suspended {
+        if !group.ways.is_active(ScalingProcess::Terminate) {
             return;
         }
         let ids = self.alive.get(&group.name).map(|alive| alive.ids.clone()).unwrap_or_default();
@@ -120,10 +121,11 @@ impl Cloud {
     }
 
     /// Launches where the group has few, if it has more than one less there than elsewhere; once they serve as many are ended where it has
-    /// most.
+    /// most. While Terminate is suspended they are not, and the group stays beyond what it wants ("How suspended processes affect other
+    /// processes").
     fn balance(&mut self, ctx: &mut Ctx<'_>, group: &Arc<NodeGroup>, by_zone: &mut ByZone) {
         let ways = &group.ways;
-        if !ways.is_balancing || ways.is_launch_suspended || ways.is_terminate_suspended {
+        if !ways.is_active(ScalingProcess::AzRebalance) || !ways.is_active(ScalingProcess::Launch) {
             return;
         }
         let most = (group.size.max / MARGIN_PART).max(1);

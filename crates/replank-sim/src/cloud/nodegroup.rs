@@ -30,7 +30,8 @@ use replank_model::time::Span;
 use replank_protocol::command::Refusal;
 use replank_protocol::mark;
 
-use super::state::Cloud;
+use super::api::NodegroupRequest;
+use super::state::SimulatedCloud;
 use super::updates::{Drain, Phase, Update};
 use crate::context::Ctx;
 use crate::event::{CloudDue, Event};
@@ -48,18 +49,12 @@ const TICK: Span = Span::from_secs(15);
 /// Nodes that are replaced at once where the group does not say (`updateConfig.maxUnavailable`).
 const MAX_UNAVAILABLE: u32 = 1;
 
-/// What is asked for.
-pub(crate) struct Asked<'a> {
-    pub(crate) group: &'a GroupName,
-    pub(crate) token: &'a Text,
-}
-
-impl Cloud {
+impl SimulatedCloud {
     /// UpdateNodegroupVersion.
     pub(crate) fn update_nodegroup_version(
         &mut self,
         ctx: &mut Ctx<'_>,
-        asked: &Asked<'_>,
+        asked: &NodegroupRequest<'_>,
         (to, force): (&LaunchTemplate, bool),
     ) -> Result<(), Refusal> {
         let Some(mut group) = managed(ctx, asked)? else { return Ok(()) };
@@ -79,7 +74,7 @@ impl Cloud {
     pub(crate) fn update_nodegroup_config(
         &mut self,
         ctx: &mut Ctx<'_>,
-        asked: &Asked<'_>,
+        asked: &NodegroupRequest<'_>,
         to: GroupSize,
     ) -> Result<(), Refusal> {
         let Some(group) = managed(ctx, asked)? else { return Ok(()) };
@@ -97,7 +92,7 @@ impl Cloud {
     fn begin(
         &mut self,
         ctx: &mut Ctx<'_>,
-        asked: &Asked<'_>,
+        asked: &NodegroupRequest<'_>,
         mut group: NodeGroup,
         (change, update): (NodegroupChange, Update),
     ) {
@@ -227,7 +222,7 @@ impl Cloud {
 }
 
 /// The group, where it is one of EKS and nothing is in progress; `None` where this very request was carried out before.
-fn managed(ctx: &Ctx<'_>, asked: &Asked<'_>) -> Result<Option<NodeGroup>, Refusal> {
+fn managed(ctx: &Ctx<'_>, asked: &NodegroupRequest<'_>) -> Result<Option<NodeGroup>, Refusal> {
     let group = ctx.view().groups().get(asked.group).filter(|group| group.kind == GroupKind::EksManaged);
     let Some(group) = group else {
         let message = format!("ResourceNotFoundException: No node group found for name: {}.", asked.group);

@@ -18,7 +18,7 @@ use crate::timing::CloudTimings;
 
 /// All groups.
 #[derive(Debug)]
-pub(crate) struct Cloud {
+pub(crate) struct SimulatedCloud {
     pub(super) timings: CloudTimings,
     /// Names by the number that events carry.
     pub(super) groups: Vec<GroupName>,

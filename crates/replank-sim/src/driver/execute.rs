@@ -1,11 +1,6 @@
 //! Carrying out commands: the check of what no call checks itself, then the call, no choices.
 
-use std::sync::Arc;
-
-use replank_model::delta::Delta;
-use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, LaunchTemplateRef, NodeGroup, Transition,
-};
+use replank_model::object::cloud::{Instance, InstanceState};
 use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::object::node::Node;
 use replank_model::object::pod::PodTemplate;
@@ -14,14 +9,18 @@ use replank_model::object::{Kind, Object, ObjectRef, render};
 use replank_model::text::{GroupName, InstanceId, Text, Uid};
 use replank_protocol::command::{
     Command, Dependents, Effect, Expected, GroupEffect, KubernetesEffect, NodeTarget, PodTarget, QueueEffect,
-    Refusal, Replacement, Restartable, WorkloadTarget,
+    Refusal, Restartable, WorkloadTarget,
 };
 use replank_protocol::proof::mismatch;
 use replank_protocol::{mark, proof};
 
 use super::bug::DriverBug;
-use super::refusal::refusal;
-use crate::cloud::{Asked, Cloud};
+use super::groups::{
+    act_on_group, act_on_queue, check_hook, check_size, check_tag, check_template, check_update, known_group,
+    known_instance,
+};
+use super::refusal::{conflict, refusal};
+use crate::cloud::{Calls, DescribeCloud, SimulatedCloud};
 use crate::context::Ctx;
 use replank_apiserver::json::Address;
 use replank_apiserver::{ApiError, DeleteOptions, Eviction, Propagation};
@@ -33,7 +32,7 @@ pub(crate) fn check(ctx: &Ctx<'_>, command: &Command, bug: Option<DriverBug>) ->
     }
     if let Effect::Group(GroupEffect::Terminate { instance, .. } | GroupEffect::Relieve { instance, .. }) =
         &command.effect
-        && known_instance(ctx, instance).is_ok_and(|known| !known.is_counted())
+        && known_instance(ctx.view(), instance).is_ok_and(|known| !known.is_counted())
     {
         check_command(ctx, command, bug)?;
         return Ok(Found::DoneAlready);
@@ -66,13 +65,15 @@ fn check_command(ctx: &Ctx<'_>, command: &Command, bug: Option<DriverBug>) -> Re
         },
         Effect::Group(effect) => match effect {
             GroupEffect::Tag { group, key, from, value } => {
-                check_tag(ctx, (group, key), from.as_ref(), value)
+                check_tag(ctx.view(), (&group.node_group, key), from.as_ref(), value)
             }
-            GroupEffect::Untag { group, .. } => known_group(ctx, group).map(drop),
-            GroupEffect::SetTemplate { group, from, .. } => check_template(ctx, group, from),
-            GroupEffect::Resize { group, from, to } => check_size(ctx, group, *from, *to),
+            GroupEffect::Untag { group, .. } => known_group(ctx.view(), &group.node_group).map(drop),
+            GroupEffect::SetTemplate { group, from, .. } => {
+                check_template(ctx.view(), &group.node_group, from)
+            }
+            GroupEffect::Resize { group, from, to } => check_size(ctx.view(), &group.node_group, *from, *to),
             GroupEffect::Relieve { instance, group, node, hook } => {
-                check_hook(ctx, group, hook)?;
+                check_hook(ctx.view(), group, hook)?;
                 check_instance(ctx, (instance, group), Some(node))
             }
             GroupEffect::CompleteAction { action, expected } => match expected {
@@ -85,10 +86,14 @@ fn check_command(ctx: &Ctx<'_>, command: &Command, bug: Option<DriverBug>) -> Re
             }
             GroupEffect::Heartbeat { .. } => Ok(()),
             GroupEffect::UpdateNodegroupVersion { group, from, .. } => {
-                check_update(ctx, group, &command.key.0, |ctx| check_template(ctx, group, from))
+                check_update(ctx.view(), &group.node_group, &command.key.0, |cloud| {
+                    check_template(cloud, &group.node_group, from)
+                })
             }
             GroupEffect::UpdateNodegroupConfig { group, from, to } => {
-                check_update(ctx, group, &command.key.0, |ctx| check_size(ctx, group, *from, *to))
+                check_update(ctx.view(), &group.node_group, &command.key.0, |cloud| {
+                    check_size(cloud, &group.node_group, *from, *to)
+                })
             }
         },
         Effect::Queue(QueueEffect::HoldMessage { .. } | QueueEffect::DeleteMessage { .. }) => Ok(()),
@@ -98,19 +103,14 @@ fn check_command(ctx: &Ctx<'_>, command: &Command, bug: Option<DriverBug>) -> Re
 /// The call itself, with what the server checks. What was checked before it may be otherwise by now.
 pub(crate) fn act(
     ctx: &mut Ctx<'_>,
-    cloud: &mut Cloud,
+    cloud: &mut SimulatedCloud,
     command: &Command,
     bug: Option<DriverBug>,
 ) -> Result<(), Refusal> {
     match &command.effect {
         Effect::Kubernetes(effect) => act_on_kubernetes(ctx, command, effect, bug),
-        Effect::Group(effect) => act_on_group(ctx, cloud, &command.key.0, effect),
-        Effect::Queue(QueueEffect::HoldMessage { message, receipt, until }) => {
-            cloud.hold_message(ctx, message, receipt, *until)
-        }
-        Effect::Queue(QueueEffect::DeleteMessage { message, receipt }) => {
-            cloud.delete_message(message, receipt)
-        }
+        Effect::Group(effect) => act_on_group(&mut Calls::new(cloud, ctx), &command.key.0, effect),
+        Effect::Queue(effect) => act_on_queue(&mut Calls::new(cloud, ctx), effect),
     }
 }
 
@@ -153,36 +153,6 @@ fn act_on_kubernetes(
             };
             delete_object(ctx, object, &options)
         }
-    }
-}
-
-fn act_on_group(
-    ctx: &mut Ctx<'_>,
-    cloud: &mut Cloud,
-    token: &Text,
-    effect: &GroupEffect,
-) -> Result<(), Refusal> {
-    match effect {
-        GroupEffect::Tag { group, key, value, .. } => change_group(ctx, group, |group| {
-            group.tags = group.tags.with(key.clone(), value.clone());
-            Ok(())
-        }),
-        GroupEffect::Untag { group, key } => change_group(ctx, group, |group| {
-            group.tags = group.tags.without(key);
-            Ok(())
-        }),
-        GroupEffect::SetTemplate { group, to, .. } => set_template(ctx, group, to),
-        GroupEffect::Resize { group, from, to } => resize(ctx, group, *from, *to),
-        GroupEffect::Relieve { instance, .. } => terminate(ctx, cloud, instance, Replacement::Launch),
-        GroupEffect::CompleteAction { action, .. } => cloud.complete(ctx, action),
-        GroupEffect::Heartbeat { action } => cloud.heartbeat(ctx, action),
-        GroupEffect::UpdateNodegroupVersion { group, to, force, .. } => {
-            cloud.update_nodegroup_version(ctx, &Asked { group, token }, (to, *force))
-        }
-        GroupEffect::UpdateNodegroupConfig { group, to, .. } => {
-            cloud.update_nodegroup_config(ctx, &Asked { group, token }, *to)
-        }
-        GroupEffect::Terminate { instance, replacement, .. } => terminate(ctx, cloud, instance, *replacement),
     }
 }
 
@@ -251,11 +221,11 @@ fn replace(ctx: &mut Ctx<'_>, object: &Object) -> Result<(), Refusal> {
 }
 
 fn check_terminated(ctx: &Ctx<'_>, instance: &InstanceId, bug: Option<DriverBug>) -> Result<(), Refusal> {
-    let known = ctx.view().instances().get(instance);
+    let known = ctx.view().describe_instance(instance);
     if known.is_none() && bug == Some(DriverBug::AbsentIsTerminated) {
         return Ok(());
     }
-    let state = known.map_or("not listed", |known| known.state.as_str());
+    let state = known.as_ref().map_or("not listed", |known| known.state.as_str());
     if state != InstanceState::Terminated.as_str() {
         return Err(mismatch(format!("instance {instance}"), InstanceState::Terminated.as_str(), state));
     }
@@ -301,159 +271,16 @@ fn restart(
     }
 }
 
-fn known_group(ctx: &Ctx<'_>, name: &GroupName) -> Result<Arc<NodeGroup>, Refusal> {
-    let known = ctx.view().groups().get(name).cloned();
-    known.ok_or_else(|| Refusal::Gone { message: Text::from(format!("node group {name} not found")) })
-}
-
-/// As a call that names what it writes: everything else stays what others have made of it.
-fn change_group(
-    ctx: &mut Ctx<'_>,
-    name: &GroupName,
-    change: impl FnOnce(&mut NodeGroup) -> Result<(), Refusal>,
-) -> Result<(), Refusal> {
-    let known = known_group(ctx, name)?;
-    let mut group = NodeGroup::clone(&known);
-    change(&mut group)?;
-    if group != *known {
-        ctx.api.apply_cloud(Delta::Group(Arc::new(group)));
-    }
-    Ok(())
-}
-
-fn check_tag(
-    ctx: &Ctx<'_>,
-    (name, key): (&GroupName, &Text),
-    from: Option<&Text>,
-    value: &Text,
-) -> Result<(), Refusal> {
-    let group = known_group(ctx, name)?;
-    let known = group.tags.get(key);
-    // A value that this command wrote before is not a mismatch.
-    if known == from || known == Some(value) {
-        return Ok(());
-    }
-    let text = |value: Option<&Text>| value.map_or("absent", |value| &**value).to_owned();
-    Err(mismatch(format!("tag {key} of group {name}"), &text(from), &text(known)))
-}
-
-/// What was asked for under this token is there, whatever has become of the group since then.
-fn check_update(
-    ctx: &Ctx<'_>,
-    name: &GroupName,
-    token: &Text,
-    check: impl FnOnce(&Ctx<'_>) -> Result<(), Refusal>,
-) -> Result<(), Refusal> {
-    let group = known_group(ctx, name)?;
-    if group.update.as_ref().is_some_and(|update| update.token == *token) {
-        return Ok(());
-    }
-    check(ctx)
-}
-
-fn check_template(ctx: &Ctx<'_>, name: &GroupName, from: &LaunchTemplateRef) -> Result<(), Refusal> {
-    let group = known_group(ctx, name)?;
-    if group.current == *from {
-        return Ok(());
-    }
-    let (expected, found) = (from.to_string(), group.current.to_string());
-    Err(mismatch(format!("launch template version of group {name}"), &expected, &found))
-}
-
-/// CreateLaunchTemplateVersion with a token, then UpdateAutoScalingGroup.
-fn set_template(ctx: &mut Ctx<'_>, group: &GroupName, to: &LaunchTemplate) -> Result<(), Refusal> {
-    change_group(ctx, group, |group| {
-        group.current = group.version_of(to);
-        group.templates.entry(group.current.clone()).or_insert_with(|| to.clone());
-        Ok(())
-    })
-}
-
-fn check_size(ctx: &Ctx<'_>, name: &GroupName, from: GroupSize, to: GroupSize) -> Result<(), Refusal> {
-    let group = known_group(ctx, name)?;
-    if to.min > to.desired || to.desired > to.max {
-        return Err(not_within(name, to));
-    }
-    if group.size == from {
-        return Ok(());
-    }
-    let (expected, found) = (from.to_string(), group.size.to_string());
-    Err(mismatch(format!("size of group {name}"), &expected, &found))
-}
-
-/// UpdateAutoScalingGroup with those of the three numbers that are to change. Without a desired capacity a bound that the group is beyond moves it.
-fn resize(ctx: &mut Ctx<'_>, group: &GroupName, from: GroupSize, to: GroupSize) -> Result<(), Refusal> {
-    change_group(ctx, group, |group| {
-        let written = |from: u32, to: u32, known: u32| if from == to { known } else { to };
-        let (min, max) =
-            (written(from.min, to.min, group.size.min), written(from.max, to.max, group.size.max));
-        let known = group.size.desired;
-        let desired =
-            if from.desired == to.desired && min <= max { known.clamp(min, max) } else { to.desired };
-        let size = GroupSize { min, max, desired };
-        if min > desired || desired > max {
-            return Err(not_within(&group.name, size));
-        }
-        group.size = size;
-        Ok(())
-    })
-}
-
-fn not_within(group: &GroupName, size: GroupSize) -> Refusal {
-    let message = format!("group {group}: desired must lie between min and max: {size}");
-    Refusal::Failed { code: 400, message: Text::from(message) }
-}
-
-/// Without the hook the instance would be gone at once, with everything on it.
-fn check_hook(ctx: &Ctx<'_>, group: &GroupName, hook: &str) -> Result<(), Refusal> {
-    let hooks = ctx.view().groups().get(group).map_or(&[][..], |group| group.hooks.as_slice());
-    if hooks.iter().any(|known| &*known.name == hook && known.at == Transition::Terminating) {
-        return Ok(());
-    }
-    Err(conflict(format!("group {group} has no termination hook {hook}")))
-}
-
 /// The instance is the one that the decision was about.
 fn check_instance(
     ctx: &Ctx<'_>,
     (id, group): (&InstanceId, &GroupName),
     node: Option<&NodeTarget>,
 ) -> Result<(), Refusal> {
-    let instance = known_instance(ctx, id)?;
+    let instance = known_instance(ctx.view(), id)?;
     check_node(ctx, &instance, node)?;
     if instance.group != *group {
         return Err(conflict(format!("instance {id} belongs to group {}", instance.group)));
-    }
-    Ok(())
-}
-
-fn known_instance(ctx: &Ctx<'_>, id: &InstanceId) -> Result<Arc<Instance>, Refusal> {
-    let known = ctx.view().instances().get(id).cloned();
-    known.ok_or_else(|| Refusal::Gone { message: Text::from(format!("instance {id} not found")) })
-}
-
-/// TerminateInstanceInAutoScalingGroup. It knows of no node.
-fn terminate(
-    ctx: &mut Ctx<'_>,
-    cloud: &mut Cloud,
-    id: &InstanceId,
-    replacement: Replacement,
-) -> Result<(), Refusal> {
-    let instance = known_instance(ctx, id)?;
-    // Whether a second call lowers the size once more is not documented. Here it does: the caller reads first.
-    match replacement {
-        Replacement::Launch => {}
-        Replacement::Decrement => change_group(ctx, &instance.group, |group| {
-            if group.size.desired <= group.size.min {
-                let message = format!("group {} is at its minimum: {}", group.name, group.size);
-                return Err(Refusal::Failed { code: 400, message: Text::from(message) });
-            }
-            group.size.desired -= 1;
-            Ok(())
-        })?,
-    }
-    if instance.is_counted() {
-        cloud.terminate(ctx, &instance);
     }
     Ok(())
 }
@@ -475,7 +302,8 @@ fn prove(
             proof::drained(node, pods, (target, marked_by, remaining))
         }
         Expected::Unregistered => {
-            let node = view.instances().get(instance).and_then(|known| known.node.as_ref());
+            let known = view.describe_instance(instance);
+            let node = known.as_ref().and_then(|known| known.node.as_ref());
             match node.filter(|name| view.node(name).is_some()) {
                 Some(name) => Err(mismatch(format!("instance {instance}"), "no node", name.as_str())),
                 None => Ok(()),
@@ -495,8 +323,4 @@ fn check_node(ctx: &Ctx<'_>, instance: &Instance, node: Option<&NodeTarget>) -> 
         // The node object is gone, the instance is not: ending it is what was asked for.
         (Some(_), None) => Ok(()),
     }
-}
-
-fn conflict(message: String) -> Refusal {
-    Refusal::Conflict { message: Text::from(message) }
 }

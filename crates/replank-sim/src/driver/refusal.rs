@@ -25,6 +25,11 @@ pub(super) fn refusal(error: ApiError) -> Refusal {
     }
 }
 
+/// What was decided on is not so any more.
+pub(super) fn conflict(message: String) -> Refusal {
+    Refusal::Conflict { message: Text::from(message) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

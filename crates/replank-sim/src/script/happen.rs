@@ -1,7 +1,7 @@
 //! Lets something happen in a world.
 
 use replank_model::object::Kind;
-use replank_model::object::cloud::{LifecycleHook, Market, NodeGroup, Ways};
+use replank_model::object::cloud::{LifecycleHook, Market, NodeGroup, ScalingProcess, Ways};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName, Zone};
@@ -179,10 +179,14 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
 }
 
 fn change_ways(ways: &mut Ways, way: &Way) {
+    let write = |ways: &mut Ways, process: ScalingProcess, is_active: bool| {
+        let _was_there =
+            if is_active { ways.suspended.remove(&process) } else { ways.suspended.insert(process) };
+    };
     let set = |ways: &mut Ways, process: Process, is_active: bool| match process {
-        Process::Launch => ways.is_launch_suspended = !is_active,
-        Process::Terminate => ways.is_terminate_suspended = !is_active,
-        Process::AzRebalance => ways.is_balancing = is_active,
+        Process::Launch => write(ways, ScalingProcess::Launch, is_active),
+        Process::Terminate => write(ways, ScalingProcess::Terminate, is_active),
+        Process::AzRebalance => write(ways, ScalingProcess::AzRebalance, is_active),
     };
     match way {
         Way::Suspend(process) => set(ways, *process, false),

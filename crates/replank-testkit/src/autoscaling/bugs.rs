@@ -7,7 +7,7 @@ use std::rc::Rc;
 use replank_core::Core;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
-use replank_model::object::cloud::GroupSize;
+use replank_model::object::cloud::{GroupId, GroupSize};
 use replank_model::object::render;
 use replank_model::text::GroupName;
 use replank_model::time::Time;
@@ -85,7 +85,7 @@ impl Buggy {
         };
         let Some(from) = self.sizes.get(group).copied() else { return };
         let to = GroupSize { desired: from.desired.saturating_sub(1), ..from };
-        command.effect = Effect::Group(GroupEffect::Resize { group: group.clone(), from, to });
+        command.effect = Effect::Group(GroupEffect::Resize { group: GroupId::self_managed(group), from, to });
         command.key = CommandKey(format!("bug/lower/{}", self.fired.get()).into());
         self.acts();
     }

@@ -144,14 +144,14 @@ impl Gate {
             Effect::Group(GroupEffect::Tag { group, key, .. }) if **key == *BEFORE => {
                 let lately = || self.lately.iter().map(|(_, lately)| lately.counts);
                 let range = lately().reduce(least).zip(lately().reduce(most));
-                self.before.extend(range.map(|range| (group.clone(), range)));
+                self.before.extend(range.map(|range| (group.node_group.clone(), range)));
             }
             Effect::Group(GroupEffect::Tag { group, key, value, .. }) if key.starts_with(STAGE) => {
                 let until = value.rsplit_once("until=").and_then(|(_, until)| until.parse().ok());
-                self.watched.extend(until.map(|until| ((group.clone(), key.to_string()), until)));
+                self.watched.extend(until.map(|until| ((group.node_group.clone(), key.to_string()), until)));
             }
             Effect::Group(GroupEffect::Untag { group, key }) if **key == *BEFORE => {
-                self.before.remove(group);
+                self.before.remove(&group.node_group);
             }
             Effect::Group(GroupEffect::Tag { key, value, .. }) if **key == *HALTED => {
                 self.halted(promised, value, found);

@@ -453,7 +453,7 @@ impl Checkers {
                 }
             }
             Effect::Group(GroupEffect::Untag { group, key }) if **key == *ORIGINAL => {
-                if let Some(group) = self.truth.groups.get(group) {
+                if let Some(group) = self.truth.groups.get(&group.node_group) {
                     self.promised.left_to_autoscaler(at, group);
                 }
             }

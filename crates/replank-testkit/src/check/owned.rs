@@ -19,8 +19,10 @@ pub(super) fn sent(truth: &Truth, sent: &Sent, found: &mut Found<'_>) {
 /// The Auto Scaling group that something is asked of, and what.
 fn asked_of(effect: &Effect) -> Option<(&GroupName, &'static str)> {
     match effect {
-        Effect::Group(GroupEffect::SetTemplate { group, .. }) => Some((group, "a launch template version")),
-        Effect::Group(GroupEffect::Resize { group, .. }) => Some((group, "a size")),
+        Effect::Group(GroupEffect::SetTemplate { group, .. }) => {
+            Some((&group.node_group, "a launch template version"))
+        }
+        Effect::Group(GroupEffect::Resize { group, .. }) => Some((&group.node_group, "a size")),
         Effect::Group(GroupEffect::Relieve { group, .. }) => Some((group, "another instance")),
         Effect::Group(GroupEffect::Terminate { group, .. }) => Some((group, "a termination")),
         // Only EKS' own hooks are EKS' to complete.

@@ -50,12 +50,18 @@ impl Scaled {
                 if to.desired < from.desired {
                     found.broken(Promise::S5, format!("group {group} is shrunk from {from} to {to}"));
                 // Beside a run's surge it needs a maximum that holds both: how far that may go is looked at with the group.
-                } else if to.min != from.min || to.max != from.max && !self.held.contains_key(group) {
+                } else if to.min != from.min
+                    || to.max != from.max && !self.held.contains_key(&group.node_group)
+                {
                     let what = format!("the autoscaler changes bounds of {group}: {from} to {to}");
                     found.broken(Promise::S4, what);
                 }
                 sights.met.insert(Met::NodesAdded);
-                promised.resized(found.at, group, i64::from(to.desired) - i64::from(from.desired));
+                promised.resized(
+                    found.at,
+                    &group.node_group,
+                    i64::from(to.desired) - i64::from(from.desired),
+                );
             }
             Effect::Group(GroupEffect::Terminate { instance, group, expected, replacement }) => {
                 sights.met.insert(Met::NodesTaken);

@@ -81,7 +81,7 @@ impl Fleet {
         let mut all = (Vec::new(), Vec::new());
         for (number, mut learnt) in (3..).zip(groups::from_nodes(&view, &groups::GroupBy::default())) {
             // Versions before it were deleted: a number is not a position.
-            learnt.number_template(number);
+            learnt.number_template(learnt.group.current.at(number));
             let mut group = learnt.group;
             group.size.min = u32::try_from(random.below(u64::from(group.size.desired) + 1)).expect("few");
             group.size.max += random.one(&[0, 0, 1, 3]);

@@ -138,7 +138,7 @@ impl Buggy {
             self.core = rash;
             self.core.decide(now)
         } else if self.bug == Bug::Meddling && self.fired.get() == 0 {
-            let group = self.core.view().groups().keys().next().expect("a group").clone();
+            let group = self.core.view().groups().values().next().expect("a group").id();
             let (key, value) = (mark::ORIGINAL_SIZE.into(), "1/1/1".into());
             self.wrongs.push(Effect::Group(GroupEffect::Tag { group, key, from: None, value }));
             let wake_at = Some(now + Span::from_secs(1));
@@ -178,8 +178,11 @@ impl Buggy {
                 (Bug::WantsLess, Effect::Group(GroupEffect::Terminate { group, .. })) => {
                     if let Some(size) = view.groups().get(group).map(|group| group.size) {
                         let to = GroupSize { desired: size.desired.saturating_sub(1), ..size };
-                        command.effect =
-                            Effect::Group(GroupEffect::Resize { group: group.clone(), from: size, to });
+                        command.effect = Effect::Group(GroupEffect::Resize {
+                            group: view.group_id(group),
+                            from: size,
+                            to,
+                        });
                     }
                     true
                 }
@@ -324,9 +327,9 @@ impl Buggy {
     fn drain_early(&mut self, decision: &Decision) {
         for command in &decision.commands {
             let Effect::Group(GroupEffect::Resize { group, from, to }) = &command.effect else { continue };
-            if to.desired > from.desired && self.raised.insert(group.clone()) {
+            if to.desired > from.desired && self.raised.insert(group.node_group.clone()) {
                 let instances = self.core.view().instances().values();
-                let nodes = instances.filter(|one| one.group == *group).filter_map(|one| {
+                let nodes = instances.filter(|one| one.group == group.node_group).filter_map(|one| {
                     let node = self.core.view().node(one.node.as_ref()?)?;
                     Some(NodeTarget { name: node.name(), uid: node.meta.uid.clone() })
                 });

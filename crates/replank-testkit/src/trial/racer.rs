@@ -147,11 +147,12 @@ fn group_of(world: &World, effect: &Effect) -> Option<GroupName> {
             | GroupEffect::Untag { group, .. }
             | GroupEffect::SetTemplate { group, .. }
             | GroupEffect::Resize { group, .. }
-            | GroupEffect::Relieve { group, .. }
-            | GroupEffect::Terminate { group, .. }
             | GroupEffect::UpdateNodegroupVersion { group, .. }
             | GroupEffect::UpdateNodegroupConfig { group, .. },
-        ) => return Some(group.clone()),
+        ) => return Some(group.node_group.clone()),
+        Effect::Group(GroupEffect::Relieve { group, .. } | GroupEffect::Terminate { group, .. }) => {
+            return Some(group.clone());
+        }
         Effect::Group(GroupEffect::CompleteAction { action, .. } | GroupEffect::Heartbeat { action }) => {
             &action.instance
         }

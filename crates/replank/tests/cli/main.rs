@@ -13,6 +13,7 @@ mod input;
 mod interrupt;
 mod leftover;
 mod load;
+mod managed;
 mod migrate;
 mod older_versions;
 mod output;

@@ -39,6 +39,7 @@ mod spot_only;
 #[cfg(test)]
 mod stage;
 mod stuck_before;
+mod suspended_process;
 mod tolerates_everything;
 mod version_skew;
 mod waits_in_vain;
@@ -87,6 +88,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     cordon_left::find,
     leftover::find,
     group_parity::find,
+    suspended_process::find,
     image_version::find,
     old_image::find,
     left_to_provisioner::find,

@@ -114,7 +114,8 @@ impl Stage {
                 format!("ends {instance}")
             }
             Effect::Group(GroupEffect::Tag { group, key, from, value }) => {
-                let known = self.view.groups().get(&group).and_then(|group| group.tags.get(&key)).cloned();
+                let known =
+                    self.view.groups().get(&group.node_group).and_then(|group| group.tags.get(&key)).cloned();
                 assert_eq!(known, from, "what is written is what was seen");
                 format!("writes {value} on {group}")
             }

@@ -21,6 +21,18 @@ pub struct GroupId {
     pub kind: GroupKind,
 }
 
+impl GroupId {
+    /// A group of which no more is known than its name: its Auto Scaling group has the same one.
+    #[must_use]
+    pub fn self_managed(name: &GroupName) -> Self {
+        Self {
+            node_group: name.clone(),
+            auto_scaling_group: name.text().clone(),
+            kind: GroupKind::SelfManaged,
+        }
+    }
+}
+
 impl fmt::Display for GroupId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.node_group.fmt(f)

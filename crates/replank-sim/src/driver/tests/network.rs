@@ -1,6 +1,8 @@
 //! What the network does to commands, and what others do between a check and the act.
 
-use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup, NodeProfile, NodeShape, Ways};
+use replank_model::object::cloud::{
+    GroupId, GroupSize, LaunchTemplate, NodeGroup, NodeProfile, NodeShape, ScalingProcess, Ways,
+};
 use replank_model::object::meta::ResourceVersion;
 use replank_protocol::command::{GroupEffect, Mark, NodeRole};
 use replank_protocol::owner::Owner;
@@ -24,7 +26,7 @@ fn stage(network: Network) -> Stage {
     let template = LaunchTemplate { profile, ..LaunchTemplate::default() };
     let group = NodeGroup {
         // What it would launch is of no interest here.
-        ways: Ways { is_launch_suspended: true, is_terminate_suspended: true, ..Ways::default() },
+        ways: Ways::default().without(ScalingProcess::Launch).without(ScalingProcess::Terminate),
         ..NodeGroup::new("web".into(), SIZE, vec!["a".into()], template)
     };
     stage.world.request(|api| api.apply_cloud(Delta::Group(group.into())));
@@ -36,7 +38,7 @@ const SIZE: GroupSize = GroupSize { min: 0, max: 3, desired: 3 };
 
 fn raise() -> Effect {
     let to = GroupSize { min: 0, max: 4, desired: 4 };
-    Effect::Group(GroupEffect::Resize { group: "web".into(), from: SIZE, to })
+    Effect::Group(GroupEffect::Resize { group: GroupId::self_managed(&"web".into()), from: SIZE, to })
 }
 
 impl Stage {
@@ -95,7 +97,11 @@ fn throttling_is_heard_of_only_when_the_deadline_has_passed() {
     for _ in 0..30 {
         let from = stage.group().size;
         let to = GroupSize { max: from.max + 1, ..from };
-        match stage.ask(Effect::Group(GroupEffect::Resize { group: "web".into(), from, to })) {
+        match stage.ask(Effect::Group(GroupEffect::Resize {
+            group: GroupId::self_managed(&"web".into()),
+            from,
+            to,
+        })) {
             Some(Answer::Done) => {
                 assert_eq!(stage.group().size, to);
                 done += 1;

@@ -1,0 +1,146 @@
+//! Commands to the cloud, carried out: the checks before the calls, and the calls. Only the cloud's API is named here, whoever implements it.
+
+use std::sync::Arc;
+
+use replank_model::object::cloud::{
+    GroupSize, Instance, LaunchTemplate, LaunchTemplateRef, NodeGroup, Transition,
+};
+use replank_model::text::{GroupName, InstanceId, Text};
+use replank_protocol::command::{GroupEffect, QueueEffect, Refusal, Replacement};
+use replank_protocol::proof::mismatch;
+
+use super::refusal::conflict;
+use crate::cloud::{Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, not_within};
+
+/// Sends what an effect on a group stands for.
+pub(super) fn act_on_group(cloud: &mut dyn Cloud, token: &Text, effect: &GroupEffect) -> Result<(), Refusal> {
+    match effect {
+        GroupEffect::Tag { group, key, value, .. } => {
+            cloud.create_or_update_tag(&group.node_group, key, value)
+        }
+        GroupEffect::Untag { group, key } => cloud.delete_tag(&group.node_group, key),
+        GroupEffect::SetTemplate { group, to, .. } => set_template(cloud, &group.node_group, to),
+        GroupEffect::Resize { group, from, to } => {
+            cloud.update_auto_scaling_group(&group.node_group, &resize(*from, *to))
+        }
+        GroupEffect::Relieve { instance, .. } => cloud.terminate_instance(instance, Replacement::Launch),
+        GroupEffect::CompleteAction { action, .. } => cloud.complete_lifecycle_action(action),
+        GroupEffect::Heartbeat { action } => cloud.record_lifecycle_action_heartbeat(action),
+        GroupEffect::UpdateNodegroupVersion { group, to, force, .. } => {
+            cloud.update_nodegroup_version(&NodegroupRequest { group: &group.node_group, token }, to, *force)
+        }
+        GroupEffect::UpdateNodegroupConfig { group, to, .. } => {
+            cloud.update_nodegroup_config(&NodegroupRequest { group: &group.node_group, token }, *to)
+        }
+        GroupEffect::Terminate { instance, replacement, .. } => {
+            cloud.terminate_instance(instance, *replacement)
+        }
+    }
+}
+
+/// Sends what an effect on a message stands for.
+pub(super) fn act_on_queue(cloud: &mut dyn Cloud, effect: &QueueEffect) -> Result<(), Refusal> {
+    match effect {
+        QueueEffect::HoldMessage { message, receipt, until } => {
+            cloud.change_message_visibility(message, receipt, *until)
+        }
+        QueueEffect::DeleteMessage { message, receipt } => cloud.delete_message(message, receipt),
+    }
+}
+
+/// CreateLaunchTemplateVersion with a token, then UpdateAutoScalingGroup.
+fn set_template(cloud: &mut dyn Cloud, group: &GroupName, to: &LaunchTemplate) -> Result<(), Refusal> {
+    let version = cloud.create_launch_template_version(group, to)?;
+    cloud.update_auto_scaling_group(group, &GroupUpdate { template: Some(version), ..GroupUpdate::default() })
+}
+
+/// Those of the three numbers that are to change.
+fn resize(from: GroupSize, to: GroupSize) -> GroupUpdate {
+    let changed = |from: u32, to: u32| (from != to).then_some(to);
+    GroupUpdate {
+        template: None,
+        min: changed(from.min, to.min),
+        max: changed(from.max, to.max),
+        desired: changed(from.desired, to.desired),
+    }
+}
+
+pub(super) fn known_group(cloud: &dyn DescribeCloud, name: &GroupName) -> Result<Arc<NodeGroup>, Refusal> {
+    let known = cloud.describe_group(name);
+    known.ok_or_else(|| Refusal::Gone { message: Text::from(format!("node group {name} not found")) })
+}
+
+pub(super) fn check_tag(
+    cloud: &dyn DescribeCloud,
+    (name, key): (&GroupName, &Text),
+    from: Option<&Text>,
+    value: &Text,
+) -> Result<(), Refusal> {
+    let group = known_group(cloud, name)?;
+    let known = group.tags.get(key);
+    // A value that this command wrote before is not a mismatch.
+    if known == from || known == Some(value) {
+        return Ok(());
+    }
+    let text = |value: Option<&Text>| value.map_or("absent", |value| &**value).to_owned();
+    Err(mismatch(format!("tag {key} of group {name}"), &text(from), &text(known)))
+}
+
+/// What was asked for under this token is there, whatever has become of the group since then.
+pub(super) fn check_update(
+    cloud: &dyn DescribeCloud,
+    name: &GroupName,
+    token: &Text,
+    check: impl FnOnce(&dyn DescribeCloud) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
+    let group = known_group(cloud, name)?;
+    if group.update.as_ref().is_some_and(|update| update.token == *token) {
+        return Ok(());
+    }
+    check(cloud)
+}
+
+pub(super) fn check_template(
+    cloud: &dyn DescribeCloud,
+    name: &GroupName,
+    from: &LaunchTemplateRef,
+) -> Result<(), Refusal> {
+    let group = known_group(cloud, name)?;
+    if group.current == *from {
+        return Ok(());
+    }
+    let (expected, found) = (from.to_string(), group.current.to_string());
+    Err(mismatch(format!("launch template version of group {name}"), &expected, &found))
+}
+
+pub(super) fn check_size(
+    cloud: &dyn DescribeCloud,
+    name: &GroupName,
+    from: GroupSize,
+    to: GroupSize,
+) -> Result<(), Refusal> {
+    let group = known_group(cloud, name)?;
+    if to.min > to.desired || to.desired > to.max {
+        return Err(not_within(name, to));
+    }
+    if group.size == from {
+        return Ok(());
+    }
+    let (expected, found) = (from.to_string(), group.size.to_string());
+    Err(mismatch(format!("size of group {name}"), &expected, &found))
+}
+
+/// Without the hook the instance would be gone at once, with everything on it.
+pub(super) fn check_hook(cloud: &dyn DescribeCloud, group: &GroupName, hook: &str) -> Result<(), Refusal> {
+    let known = cloud.describe_group(group);
+    let hooks = known.as_ref().map_or(&[][..], |group| group.hooks.as_slice());
+    if hooks.iter().any(|known| &*known.name == hook && known.at == Transition::Terminating) {
+        return Ok(());
+    }
+    Err(conflict(format!("group {group} has no termination hook {hook}")))
+}
+
+pub(super) fn known_instance(cloud: &dyn DescribeCloud, id: &InstanceId) -> Result<Arc<Instance>, Refusal> {
+    let known = cloud.describe_instance(id);
+    known.ok_or_else(|| Refusal::Gone { message: Text::from(format!("instance {id} not found")) })
+}

@@ -55,12 +55,6 @@ impl Core {
         self
     }
 
-    /// With everything observed that is in a view.
-    pub(crate) fn seeing(mut self, view: View) -> Self {
-        self.view = view;
-        self
-    }
-
     /// Without a plan to run: what it does is what is put to it.
     #[must_use]
     pub fn without_run() -> Self {

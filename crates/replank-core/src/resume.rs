@@ -5,7 +5,7 @@
 use replank_facts::run_record::told;
 use replank_model::text::RunId;
 use replank_model::view::View;
-use replank_protocol::record::{self, FoundRecord, RecordError};
+use replank_protocol::record::{self, FoundRecord};
 
 use crate::decide::Core;
 use crate::run::Preflight;
@@ -14,12 +14,12 @@ use crate::run::Preflight;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
     /// Its record cannot be read.
-    #[error("ConfigMap {holder}: {error}")]
+    #[error("ConfigMap {holder}: {why}")]
     Record {
         /// Namespace and name.
         holder: String,
         /// Why.
-        error: RecordError,
+        why: String,
     },
     /// There are several.
     #[error("there are records of several runs ({}): name one of them", runs.join(", "))]
@@ -30,7 +30,7 @@ pub enum ResumeError {
 }
 
 impl Core {
-    /// A core that goes on with the run whose record is there; `None` where there is none. It has observed what is in the view.
+    /// A core that goes on with the run whose record is in the view; `None` if there is no record. It has observed nothing yet.
     ///
     /// # Errors
     /// Where there are several and `run` names none of them, or the record cannot be read.
@@ -50,13 +50,10 @@ impl Core {
                 return Err(ResumeError::Several { runs: runs.collect() });
             }
         };
-        let unreadable = |error| ResumeError::Record { holder: holder(found), error };
-        let record = found.record.as_ref().map_err(|error| unreadable(error.clone()))?;
-        let told = told(record).map_err(unreadable)?;
-        let core = Self::new(told.plan, told.run, told.options, preflight).with_record();
-        let mut core = core.seeing(view.clone());
-        core.intend(told.intent);
-        Ok(Some(core))
+        let unreadable = |why| ResumeError::Record { holder: holder(found), why };
+        let record = found.record.as_ref().map_err(|error| unreadable(error.to_string()))?;
+        let told = told(record).map_err(|error| unreadable(error.to_string()))?;
+        Ok(Some(Self::new(told.plan, told.run, told.options, preflight).with_record()))
     }
 }
 

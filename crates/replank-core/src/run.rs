@@ -22,7 +22,7 @@ use replank_facts::plan::{Base, BlockingFindings, Care, Chosen, ChosenBy, OnFail
 use replank_protocol::command::{CommandKey, Dependents, Effect, KubernetesEffect};
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
-use replank_protocol::mark::{self, Begun, Halted};
+use replank_protocol::mark::{self, Begun, Halt, Halted};
 use replank_protocol::record::{RunRecord, key as record_key};
 use replank_protocol::waiting::{RollEnd, RunWait, Subject, Waiting, WaitingOn};
 
@@ -38,6 +38,8 @@ pub(crate) struct Run {
     options: RunOptions,
     preflight: Preflight,
     intent: Intent,
+    /// What was asked for and is not in the record yet. From then on the record counts: another process may write there what is wanted.
+    asked: Option<Intent>,
     /// Where it keeps a record.
     reader: Option<Reader>,
     forward: Roll,
@@ -75,6 +77,7 @@ impl Run {
             options,
             preflight,
             intent: Intent::Run,
+            asked: None,
             reader: None,
             forward,
             back: None,
@@ -96,6 +99,11 @@ impl Run {
     }
 
     pub(crate) fn intend(&mut self, intent: Intent) {
+        self.asked = Some(intent);
+        self.take_up(intent);
+    }
+
+    fn take_up(&mut self, intent: Intent) {
         if self.intent != intent && intent == Intent::Undo {
             self.forward.reopen();
             self.is_over = false;
@@ -133,6 +141,15 @@ impl Run {
         account.rolled.clear();
         account.marked.clear();
         let standing = self.reader.as_mut().map(|reader| reader.look(view));
+        if let Some(Standing::Written(known, _)) = &standing {
+            match self.asked {
+                Some(asked) if asked != known.intent => {}
+                Some(_) | None => {
+                    self.asked = None;
+                    self.take_up(known.intent);
+                }
+            }
+        }
         let decision = self.go_on(view, now, account, standing.as_ref());
         match &standing {
             Some(standing) => self.and_record(view, now, account, decision, standing),
@@ -176,8 +193,8 @@ impl Run {
         self.back = self.way_back(view, now, why.clone());
         match self.back {
             Some(_) => Decision { end: None, wake_at: Some(now), ..decision },
-            // There was nothing to be taken back but what has been released by now.
-            None if self.intent == Intent::Undo => {
+            // There was nothing to be taken back but what has been released by now. A process that finds no record any more is not told that it was wanted.
+            None if self.intent == Intent::Undo || self.is_undone(view) => {
                 Decision { end: Some(End::RolledBack(why.clone())), ..decision }
             }
             None => decision,
@@ -246,6 +263,11 @@ impl Run {
                 view.groups().values().any(|group| self.has_halted_on(group))
             }
         }
+    }
+
+    fn is_undone(&self, view: &View) -> bool {
+        let mut halted = view.groups().values().filter_map(|group| halted(group));
+        halted.any(|halted| halted.run == self.id && halted.why == Halt::Undone)
     }
 
     fn has_halted_on(&self, group: &NodeGroup) -> bool {

@@ -3,7 +3,7 @@
 use replank_model::selector::LabelSelector;
 use replank_model::text::{GroupName, RunId, Text};
 use replank_protocol::intent::Intent;
-use replank_protocol::record::{RecordError, RunRecord};
+use replank_protocol::record::RunRecord;
 use serde_json::{Value, json};
 
 use crate::groups::GroupBy;
@@ -22,16 +22,29 @@ pub struct Told {
     pub intent: Intent,
 }
 
+/// Why a record that can be read tells nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ToldError {
+    /// How groups are told was changed by hand.
+    #[error("groupBy cannot be read")]
+    GroupBy,
+    /// Its plan is not valid.
+    #[error("its plan is not valid: {why}")]
+    Plan {
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
 /// Reads what a record tells.
 ///
 /// # Errors
 /// Where its plan, or how groups are told, was changed into something that cannot be read.
-pub fn told(record: &RunRecord) -> Result<Told, RecordError> {
-    let unreadable = |member| RecordError::Unreadable { member };
-    let group_by = read_group_by(&record.group_by).ok_or(unreadable("groupBy"))?;
+pub fn told(record: &RunRecord) -> Result<Told, ToldError> {
+    let group_by = read_group_by(&record.group_by).ok_or(ToldError::GroupBy)?;
     Ok(Told {
         run: record.run.clone(),
-        plan: Plan::read(&record.plan).map_err(|_| unreadable("plan"))?,
+        plan: Plan::read(&record.plan).map_err(|errors| ToldError::Plan { why: errors.to_string() })?,
         options: RunOptions { started: record.begin, group_by },
         intent: record.intent,
     })
@@ -95,10 +108,11 @@ mod tests {
     fn what_was_changed_by_hand_is_named() {
         let mut plan = record(&GroupBy::default());
         plan.plan["spec"]["budget"] = json!({"surge": "many"});
-        assert_eq!(told(&plan), Err(RecordError::Unreadable { member: "plan" }));
+        let Err(ToldError::Plan { why }) = told(&plan) else { panic!("the plan is not valid") };
+        assert!(why.contains("surge"), "{why}");
         for by in [json!({}), json!({"label": "a", "group": "b"}), json!({"group": "b"}), json!("label")] {
             let record = RunRecord { group_by: by, ..record(&GroupBy::default()) };
-            assert_eq!(told(&record), Err(RecordError::Unreadable { member: "groupBy" }));
+            assert_eq!(told(&record), Err(ToldError::GroupBy));
         }
     }
 }

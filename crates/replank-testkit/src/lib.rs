@@ -12,4 +12,5 @@ pub mod on_core;
 pub mod requests;
 pub mod scale;
 pub mod scenario;
+pub mod successor;
 pub mod trial;

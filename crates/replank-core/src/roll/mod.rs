@@ -118,7 +118,14 @@ use rest::Rest;
 pub(crate) struct Roll {
     scope: Scope,
     cache: Cache,
-    end: Option<End>,
+    over: Option<Over>,
+}
+
+/// The end that a roll has come to, and what it says besides.
+#[derive(Clone, Debug)]
+struct Over {
+    end: End,
+    waiting: Vec<Waiting>,
 }
 
 /// Everything that can be dropped at any time.
@@ -148,7 +155,7 @@ impl Cache {
 
 impl Roll {
     pub(crate) fn new(plan: Arc<Plan>, run: RunId, options: RunOptions) -> Self {
-        Self { scope: Scope { plan, run, options }, cache: Cache::new(), end: None }
+        Self { scope: Scope { plan, run, options }, cache: Cache::new(), over: None }
     }
 
     /// Takes in a change that `view` has taken in.
@@ -173,7 +180,7 @@ impl Roll {
 
     /// Has an end that was come to looked into again: something else is wanted now, or it was not told.
     pub(crate) fn reopen(&mut self) {
-        self.end = None;
+        self.over = None;
     }
 
     pub(crate) fn decide(
@@ -183,11 +190,12 @@ impl Roll {
         standing: Option<&Standing>,
         account: &mut Account,
     ) -> Decision {
-        if let Some(end) = &self.end {
-            return Decision { end: Some(end.clone()), ..Decision::default() };
+        if let Some(Over { end, waiting }) = self.over.clone() {
+            return Decision { end: Some(end), waiting, ..Decision::default() };
         }
         let decision = self.cache.decide(&self.scope, view, (now, intent), standing, account);
-        self.end = decision.end.clone();
+        let waiting = || decision.waiting.clone();
+        self.over = decision.end.clone().map(|end| Over { end, waiting: waiting() });
         decision
     }
 }

@@ -260,6 +260,7 @@ impl Stage {
         self.core = core;
         self.queues.clear();
         self.answers.clear();
+        self.show_all();
         true
     }
 

@@ -12,6 +12,7 @@
 //! | S4 | Ready capacity per group and zone stays; sizes stay within bounds, which are written down and given back | [`capacity`], [`size`] |
 //! | S5 | instances end by id, cordoned and empty; groups shrink by that alone; pods are moved from old nodes, to new ones | [`ending`], [`moves`] |
 //! | S6 | no workload is restarted twice by one run | [`Checkers::executed`] |
+//! | S6 | another process can go on with a run: its record is there before anything else, and as long as it may be taken back | [`record`] |
 //! | S7 | a run that is refused has no effect at all | [`refusal`] |
 //! | S9 | a plan that refuses to begin with what blocks has begun with nothing of the kind | [`refusal`] |
 //! | S10 | nothing is asked of an Auto Scaling group that EKS owns | [`owned`] |
@@ -41,6 +42,7 @@ mod moves;
 mod owned;
 mod promise;
 mod promised;
+mod record;
 mod refusal;
 mod remains;
 mod rest;
@@ -89,6 +91,7 @@ pub struct Checkers {
     gate: gate::Gate,
     former: back::Former,
     refusal: refusal::Refusal,
+    records: record::Records,
     interrupted: interrupted::Interrupted,
     scaled: scaled::Scaled,
     sights: Sights,
@@ -138,6 +141,7 @@ impl Checkers {
             gate: gate::Gate::begin(&truth),
             former: back::Former::begin(&promised, &truth),
             refusal,
+            records: record::Records::default(),
             moves: moves::Moves::default(),
             budget: budget::Budgets::default(),
             batch: batch::Batches::default(),
@@ -182,6 +186,7 @@ impl Checkers {
             ) => {
                 self.gate.finish(end, &mut found);
                 self.refusal.finish(&self.promised, end, &mut found);
+                self.records.finish(&self.truth, end, &mut found);
                 if matches!(end, End::RolledBack(_)) {
                     self.former.finish(&self.truth, last, &mut found);
                 }
@@ -236,6 +241,7 @@ impl Checkers {
         self.gate.changed(at, (&self.promised, &self.truth), change, &mut self.sights);
         match change {
             Change::Object { old, new, .. } => {
+                self.records.changed(old.as_ref(), new.as_ref());
                 self.capacity.changed(at, &self.promised, &self.truth, old.as_ref(), new.as_ref());
                 if let Some(Object::Pod(pod)) = new {
                     let was_bound = matches!(old, Some(Object::Pod(old)) if old.node.is_some());
@@ -404,6 +410,7 @@ impl Checkers {
         }
         self.gate.look(at, &self.promised, &self.truth, &mut self.sights);
         let mut found = Found { at, list: &mut self.found };
+        self.records.executed(sent, &mut found);
         self.gate.executed(&self.promised, &self.truth, sent, &mut found);
         match &sent.command.effect {
             Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) | Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {

@@ -22,6 +22,9 @@ const SURGES: u64 = 15;
 const SKIPS: u64 = 5;
 const EXCLUDES: u64 = 12;
 
+/// Beyond all that is drawn.
+const DEADLINE_MAX: Span = Span::from_minutes(60 * 24 * 30);
+
 pub(super) fn draw(seed: u64, plan: &mut Plan) {
     let mut random = Random::new(seed ^ CARE);
     let random = &mut random;
@@ -47,6 +50,11 @@ pub(super) fn draw(seed: u64, plan: &mut Plan) {
     if random.percent(EXCLUDES) {
         plan.care.load_balancer.exclude = true;
         plan.care.load_balancer.deregistration_delay = Span::from_secs(random.one(&[10, 60, 300]));
+    }
+    // Nobody could have written one whose deadline is shorter than what it watches and retains.
+    while Plan::read(&plan.to_json()).is_err() {
+        plan.deadline = plan.deadline + Span::from_minutes(60);
+        assert!(plan.deadline < DEADLINE_MAX, "no deadline makes it valid: {:?}", Plan::read(&plan.to_json()));
     }
 }
 

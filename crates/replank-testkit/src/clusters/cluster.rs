@@ -34,6 +34,8 @@ pub struct Cluster {
     pub elastic: Option<Elastic>,
     /// What comes between the run and everything else, if anything does.
     pub network: Option<Network>,
+    /// After how many commands, in ascending order, Replank is started anew.
+    pub restarts: Vec<usize>,
     /// Whether somebody puts a pod on a node, past the scheduler, when its instance is about to be ended.
     pub has_intruder: bool,
     /// What the driver does wrong, where a bug is planted in it.

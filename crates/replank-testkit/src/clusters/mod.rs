@@ -13,6 +13,7 @@ mod elasticity;
 mod network;
 mod nodes;
 mod plan;
+mod restarts;
 mod trouble;
 mod troubles;
 mod workloads;
@@ -22,6 +23,7 @@ use replank_facts::groups::{LearntGroup, assumed_target};
 use replank_facts::plan::{ChosenBy, OnFailure};
 use replank_model::text::GroupName;
 use replank_model::time::Span;
+use replank_protocol::record;
 use serde_json::{Value, json};
 pub use trouble::Trouble;
 
@@ -48,7 +50,7 @@ impl Cluster {
         let mut random = Random::new(seed);
         let fleet = nodes::Fleet::draw(&mut random);
         let (groups, instances) = fleet.groups(&mut random);
-        let mut base: Vec<Value> = NAMESPACES.iter().map(|name| namespace(name)).collect();
+        let mut base: Vec<Value> = NAMESPACES.into_iter().chain([record::NAMESPACE]).map(namespace).collect();
         base.extend(fleet.objects(&mut random));
         let things = workloads::draw(&mut random, &fleet);
         let mut manifests = things.manifests;
@@ -75,6 +77,7 @@ impl Cluster {
             troubles: Vec::new(),
             elastic: None,
             network: None,
+            restarts: Vec::new(),
             has_intruder: false,
             driver_bug: None,
         };
@@ -82,10 +85,11 @@ impl Cluster {
         cluster
     }
 
-    /// The same cluster, in most cases behind a network that loses, delays and throttles.
+    /// The same cluster, in most cases behind a network that loses, delays and throttles, and in most cases with a Replank that is started anew
+    /// now and then.
     #[must_use]
     pub fn disturbed(self) -> Self {
-        Self { network: network::draw(self.seed), ..self }
+        Self { network: network::draw(self.seed), restarts: restarts::draw(self.seed), ..self }
     }
 
     /// The cluster of a seed, its chosen nodes to be moved into another group: a new one, or one of those that are not

@@ -5,6 +5,7 @@
 //! a rehearsal. The story that comes out is compared with the one in the file, line by line.
 
 mod cluster;
+mod cores;
 mod difference;
 mod effects;
 mod event;
@@ -26,5 +27,5 @@ pub use file::{Problem, Scenario};
 pub(crate) use harness::{Played, Suite, check_suite};
 pub use harness::{check, files};
 pub(crate) use names::Names as PodNames;
-pub use play::{Effects, play, play_restarted, tell_restarted};
+pub use play::{Effects, Restarted, play, play_restarted};
 pub(crate) use staged::Staged;

@@ -6,11 +6,9 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context, anyhow};
 use replank_advice::check::{self, Finding};
-use replank_advice::preflight;
-use replank_core::scale::{Autoscaler, Priorities, priorities_text};
-use replank_core::{Core, interrupt, nodes_to_replace};
+use replank_core::nodes_to_replace;
 use replank_facts::groups::{GroupBy, assumed_target, group_of};
 use replank_facts::plan::RunOptions;
 use replank_facts::plan::{ChosenBy, Plan};
@@ -20,10 +18,11 @@ use replank_intake::read::read;
 use replank_intake::source::Source;
 use replank_model::delta::Delta;
 use replank_model::object::meta::Key;
-use replank_model::text::{GroupName, RunId};
+use replank_model::text::GroupName;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::decision::Decision;
+use replank_protocol::engine::Engine;
 use replank_rehearse::{Ending, FindingEntry, Rehearsal, RehearsalResult, Setup, Stop};
 use replank_sim::load::{Curve, Load, Measured};
 use replank_sim::script::{ScriptEvent, What, When, happen};
@@ -31,19 +30,21 @@ use replank_sim::{Observer, PodAct, Sent};
 use serde_json::Value;
 
 use super::cluster::Demand;
+use super::cores::{Cores, autoscaler};
 use super::effects;
 use super::event::is_of_the_roll;
 use super::file::Scenario;
 use super::stage::{self, Stage};
 use super::story::Story;
 use super::summary;
+use crate::successor::{Starts, Successor};
 
 /// Plays a scenario and tells its story.
 ///
 /// # Errors
 /// Where the file asks for something that cannot be: a plan that is no YAML, an object that the API server refuses.
 pub fn play(scenario: &Scenario) -> anyhow::Result<String> {
-    tell(scenario, None).map(|(text, _)| text)
+    tell(scenario, Processes::One).map(|(text, _)| text)
 }
 
 /// The outcome of a scenario, for any engine and any number of restarts.
@@ -59,24 +60,40 @@ pub struct Effects {
     pub wanted: BTreeMap<GroupName, u32>,
 }
 
-/// Plays a scenario, in which Replank starts anew right after so many of its commands took effect or were refused. Returns what it came to,
-/// and how many commands there were; `None` where the plan is refused.
+/// A scenario in which another process goes on from what is in the cluster alone.
+#[derive(Clone, Debug)]
+pub struct Restarted {
+    /// The story, as a scenario's golden file tells it.
+    pub story: String,
+    /// What it came to.
+    pub effects: Effects,
+    /// How many commands there were.
+    pub commands: usize,
+    /// From what processes were started after the first one.
+    pub starts: Starts,
+}
+
+/// Plays a scenario in which the run keeps a record, and another process takes over right after so many of its commands took effect or were
+/// refused. `None` where the plan is refused.
 ///
 /// # Errors
 /// As [`play`].
-pub fn play_restarted(scenario: &Scenario, after: Option<usize>) -> anyhow::Result<Option<(Effects, usize)>> {
-    tell(scenario, after).map(|(_, played)| played)
+pub fn play_restarted(scenario: &Scenario, after: Option<usize>) -> anyhow::Result<Option<Restarted>> {
+    let starts = Rc::<RefCell<Starts>>::default();
+    let (story, played) = tell(scenario, Processes::Several { after, starts: starts.clone() })?;
+    let starts = *starts.borrow();
+    Ok(played.map(|(effects, commands)| Restarted { story, effects, commands, starts }))
 }
 
-/// The same as the text of a golden file, to see where two differ.
-///
-/// # Errors
-/// As for [`play_restarted`].
-pub fn tell_restarted(scenario: &Scenario, after: Option<usize>) -> anyhow::Result<String> {
-    tell(scenario, after).map(|(text, _)| text)
+/// Which processes are in charge.
+enum Processes {
+    /// One, which keeps no record; where it is started anew, it has the plan and its intent still.
+    One,
+    /// Each goes on from what is in the cluster alone; one takes over after so many commands.
+    Several { after: Option<usize>, starts: Rc<RefCell<Starts>> },
 }
 
-fn tell(scenario: &Scenario, after: Option<usize>) -> anyhow::Result<(String, Option<(Effects, usize)>)> {
+fn tell(scenario: &Scenario, processes: Processes) -> anyhow::Result<(String, Option<(Effects, usize)>)> {
     let plan = match plan_value(scenario)?.map(|value| Plan::read(&value)) {
         Some(Ok(plan)) => Some(Arc::new(plan)),
         None => None,
@@ -99,8 +116,7 @@ fn tell(scenario: &Scenario, after: Option<usize>) -> anyhow::Result<(String, Op
     if let Some(found) = &found {
         text += &summary::findings(found, scenario.cluster.findings_whole, &stage.names);
     }
-    let mut show = Show::begin(plan.clone(), options, stage, scenario)?;
-    show.restart_after = after;
+    let mut show = Show::begin(plan.clone(), options, stage, scenario, processes)?;
     let found: Vec<FindingEntry> = found.into_iter().flatten().map(entry).collect();
     let (result, stop) = show.run(scenario, &found)?;
     let story = show.story.borrow();
@@ -124,17 +140,6 @@ fn tell(scenario: &Scenario, after: Option<usize>) -> anyhow::Result<(String, Op
         wanted: after.groups().iter().map(|(name, group)| (name.clone(), group.size.desired)).collect(),
     };
     Ok((text, Some((effects, commands.len()))))
-}
-
-/// The autoscaler that a scenario has in charge.
-fn autoscaler(flags: &[String], view: &View) -> anyhow::Result<Autoscaler> {
-    let mut settings = Autoscaler::default();
-    let unknown = settings.options.read(flags.iter().map(String::as_str))?;
-    ensure!(unknown.is_empty(), "unknown flags: {}", unknown.join(", "));
-    let (priorities, bad) = Priorities::read(&priorities_text(view).unwrap_or_default());
-    ensure!(bad.is_empty(), "priorities that cannot be read");
-    settings.priorities = priorities;
-    Ok(settings)
 }
 
 /// What the targets of autoscalers are asked to do.
@@ -205,6 +210,7 @@ impl Show {
         options: RunOptions,
         stage: Stage,
         scenario: &Scenario,
+        processes: Processes,
     ) -> anyhow::Result<Self> {
         let story = Rc::new(RefCell::new(Story::new(stage.names, stage.start)));
         // An hour more than the plan gives itself: the plan's own deadline is to be seen, not ours.
@@ -218,20 +224,21 @@ impl Show {
             assumptions: Vec::new(),
         };
         let chosen = plan.as_ref().map(|plan| nodes_to_replace(&setup.view, plan, &options));
-        let interruptions = interrupt::Options::beside(plan.as_deref());
-        let mut core = match plan {
-            Some(plan) => Core::new(plan, RunId::from("run"), options, preflight::blocking),
-            None => Core::without_run(),
+        let flags = scenario.autoscaler.as_ref();
+        let cores = Cores {
+            plan,
+            options,
+            autoscaler: flags.map(|flags| autoscaler(flags, &setup.view)).transpose()?,
         };
-        core = core.with_interruptions(interruptions);
-        if let Some(flags) = &scenario.autoscaler {
-            core = core.with_autoscaler(autoscaler(flags, &setup.view)?);
-        }
-        let mut rehearsal = Rehearsal::new(setup, Box::new(core));
+        let (engine, restart_after): (Box<dyn Engine>, Option<usize>) = match processes {
+            Processes::One => (Box::new(cores.fresh()), None),
+            Processes::Several { after, starts } => (Box::new(Successor::new(cores.into(), starts)), after),
+        };
+        let mut rehearsal = Rehearsal::new(setup, engine);
         rehearsal.narrow_to(chosen.unwrap_or_default());
         rehearsal.observe(Box::new(Teller(story.clone())));
         rehearsal.world_mut().load(loads(scenario, stage.start)?);
-        Ok(Self { rehearsal, story, start: stage.start, limit, exits: stage.exits, restart_after: None })
+        Ok(Self { rehearsal, story, start: stage.start, limit, exits: stage.exits, restart_after })
     }
 
     /// Plays it all; the outcome of the roll, as it was at its end.

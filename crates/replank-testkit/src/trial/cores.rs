@@ -12,6 +12,7 @@ use replank_sim::{Mishaps, TraceHash};
 
 use crate::check::{Sights, Violation};
 use crate::clusters::Neighbour;
+use crate::successor::Starts;
 
 /// The outcome of a run.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub struct Trial {
     pub refused_of_others: usize,
     /// What the network did.
     pub mishaps: Mishaps,
+    /// From what processes were started after the first one, where that is counted.
+    pub starts: Starts,
     /// How often a planted driver bug acted, where that can be told.
     pub wrongs: usize,
     /// Everything that happened, in one number.

@@ -12,6 +12,7 @@ mod table;
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use replank_advice::preflight;
 use replank_core::scale::Autoscaler;
@@ -33,9 +34,12 @@ use crate::clusters::{BEGIN, Cluster, SETTLED};
 use neighbour::Acts;
 use racer::{Intruder, Racer};
 
+use crate::successor::{Origin, Starts, Successor};
 use cores::everything;
 pub use cores::{Cores, Trial};
 
+/// The run's name.
+const RUN: &str = "trial";
 /// Longer than any trial.
 const AGES: Span = Span::from_minutes(60 * 24 * 365);
 /// More events than this in one run, and so many in each hour of it, are no run but a loop.
@@ -45,10 +49,13 @@ const EVENTS_PER_HOUR_MAX: u64 = 20_000;
 /// So many broken promises are enough: what goes on meanwhile may be a storm.
 const ENOUGH: usize = 200;
 
-/// Rolls a cluster with core in charge.
+/// Rolls a cluster with core in charge, which is started anew as often as the cluster says, each time from what is there alone.
 #[must_use]
 pub fn run(cluster: &Cluster) -> Trial {
-    run_with(cluster, |_, core| Box::new(core))
+    let starts = Rc::<RefCell<Starts>>::default();
+    let counted = starts.clone();
+    let trial = run_with(cluster, |cores, _| Box::new(Successor::new(cores.into(), counted)));
+    Trial { starts: *starts.borrow(), ..trial }
 }
 
 /// Rolls a cluster with an engine around core in charge. `engine` makes it from core; `Cores` makes more cores for the same run.
@@ -78,7 +85,23 @@ impl Cores {
         let mut plan = self.plan.clone();
         change(&mut plan);
         let interruptions = self.interruptions.then(|| interrupt::Options::beside(Some(&plan)));
-        let core = Core::new(plan, RunId::from("trial"), self.options.clone(), preflight::blocking);
+        let core = Core::new(plan, RunId::from(RUN), self.options.clone(), preflight::blocking);
+        self.with_the_rest(core.with_record(), interruptions)
+    }
+
+    /// One that goes on with the run whose record is there.
+    ///
+    /// # Panics
+    /// Where the record cannot be read: nobody but the run writes it.
+    #[must_use]
+    pub fn resumed(&self, view: &View) -> Option<Core> {
+        let found = Core::resume(view, Some(&RunId::from(RUN)), preflight::blocking);
+        let core = found.unwrap_or_else(|error| panic!("{error}"))?;
+        let interruptions = self.interruptions.then(|| interrupt::Options::beside(core.plan().map(Arc::as_ref)));
+        Some(self.with_the_rest(core, interruptions))
+    }
+
+    fn with_the_rest(&self, core: Core, interruptions: Option<interrupt::Options>) -> Core {
         let core = match interruptions {
             Some(options) => core.with_interruptions(options),
             None => core,
@@ -87,6 +110,13 @@ impl Cores {
             Some(settings) => core.with_autoscaler(settings.clone()),
             None => core,
         }
+    }
+}
+
+impl From<Cores> for Origin {
+    fn from(cores: Cores) -> Self {
+        let again = cores.clone();
+        Self { fresh: Box::new(move || cores.fresh()), resumed: Box::new(move |view| again.resumed(view)) }
     }
 }
 
@@ -149,6 +179,8 @@ fn roll(cluster: &Cluster, mut world: World, engine: impl FnOnce(Cores, Core) ->
     let nodes = world.view().nodes.len();
     let mut acts = Acts::of(cluster, start);
     let mut intruder = cluster.has_intruder.then(Intruder::default);
+    let mut restarts = cluster.restarts.iter();
+    let mut restart = restarts.next();
     let mut racer = cluster.network.filter(|network| network.has_gaps).map(|_| Racer::of(cluster, start));
     if let Some(elastic) = &cluster.elastic {
         world.load(elastic.loads(start));
@@ -175,6 +207,10 @@ fn roll(cluster: &Cluster, mut world: World, engine: impl FnOnce(Cores, Core) ->
         if let Some(intruder) = &mut intruder {
             intruder.look(&mut world);
         }
+        if restart.is_some_and(|after| world.commands().len() >= *after) {
+            restart = restarts.next();
+            assert!(world.start_anew(), "somebody is in charge");
+        }
     }
     let last = world.decision().cloned().unwrap_or_default();
     checkers.borrow_mut().finish(world.now(), world.end(), &last);
@@ -193,6 +229,7 @@ fn roll(cluster: &Cluster, mut world: World, engine: impl FnOnce(Cores, Core) ->
         refused_of_others: acts.refused,
         mishaps: world.mishaps(),
         wrongs: world.wrongs(),
+        starts: Starts::default(),
         trace: world.trace_hash(),
         commands: world
             .commands()

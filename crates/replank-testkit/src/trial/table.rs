@@ -80,6 +80,8 @@ impl Table {
             ("an autoscaler that scaled", sights.met.contains(&Met::Rescaled)),
             ("nodes that the autoscaler added", sights.met.contains(&Met::NodesAdded)),
             ("nodes that the autoscaler took away", sights.met.contains(&Met::NodesTaken)),
+            ("a start from objects alone", trial.starts.from_objects > 0),
+            ("a start from the plan again", trial.starts.from_plan > 0),
             ("a lost request", trial.mishaps.lost_requests > 0),
             ("a lost answer", trial.mishaps.lost_answers > 0),
             ("a late answer", trial.mishaps.late_answers > 0),

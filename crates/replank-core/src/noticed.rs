@@ -73,7 +73,7 @@ impl ExternalChanges {
                 }
                 Effect::Group(GroupEffect::Terminate { instance, group, replacement, .. }) => {
                     let is_new = self.ended.insert(instance.clone());
-                    if is_new && *replacement == Replacement::Decrement {
+                    if is_new && matches!(replacement, Replacement::Decrement { .. }) {
                         *self.lowered.entry(group.clone()).or_default() += 1;
                     }
                 }

@@ -301,7 +301,10 @@ pub enum Replacement {
     /// Desired stays; another instance is launched.
     Launch,
     /// Desired is lowered by this one instance (`ShouldDecrementDesiredCapacity`).
-    Decrement,
+    Decrement {
+        /// What the group wants afterwards at least: where it wants no more than that already, the decision went by a size that is out of date.
+        keep: u32,
+    },
 }
 
 /// What a command takes for itself while it is under way, so that other decisions must count it.
@@ -396,7 +399,7 @@ impl GroupEffect {
             Self::Resize { group, .. } | Self::UpdateNodegroupConfig { group, .. } => {
                 Claim::Size(group.node_group.clone())
             }
-            Self::Terminate { group, replacement: Replacement::Decrement, .. } => Claim::Size(group.clone()),
+            Self::Terminate { group, replacement: Replacement::Decrement { .. }, .. } => Claim::Size(group.clone()),
             Self::Terminate { replacement: Replacement::Launch, .. }
             | Self::Tag { .. }
             | Self::Untag { .. }

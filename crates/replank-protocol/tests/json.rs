@@ -161,7 +161,7 @@ fn group() -> Vec<Effect> {
             instance: "i-2".into(),
             group: "web".into(),
             expected: Expected::Unregistered,
-            replacement: Replacement::Decrement,
+            replacement: Replacement::Decrement { keep: 3 },
         },
         GroupEffect::UpdateNodegroupVersion {
             group: managed(),

@@ -58,6 +58,7 @@ pub struct Sent {
     pub checked: Option<Time>,
     /// When it took effect or was refused, and with what.
     pub result: Option<(Time, Result<(), Refusal>)>,
+    held: Span,
     gap: Option<Span>,
     silence: Span,
 }
@@ -86,6 +87,8 @@ pub(crate) struct Driver {
     pub(crate) stays_until: Option<Time>,
     /// Commands before this one were another process's: their answers are lost.
     own_from: u32,
+    /// From when on the process that took over is there.
+    starts_at: Time,
     line: Line,
     /// Answers of the cloud so far.
     polls: u64,
@@ -110,6 +113,7 @@ impl Driver {
             ended: None,
             stays_until: None,
             own_from: 0,
+            starts_at: agenda.now(),
             line: Line::default(),
             polls: 0,
             bug: None,
@@ -214,9 +218,9 @@ impl Driver {
                 let at = self.line.arrives(agenda.now() + span, passage.held, command.deadline);
                 agenda.at(at, Event::Driver(DriverDue::Execute(number)));
             }
-            let Passage { fate, gap, silence, .. } = passage;
+            let Passage { fate, held, gap, silence } = passage;
             let (at, checked) = (agenda.now(), None);
-            self.sent.push(Sent { command, at, fate, checked, result: None, gap, silence });
+            self.sent.push(Sent { command, at, fate, checked, result: None, held, gap, silence });
         }
         if let Some(wake_at) = decision.wake_at {
             self.decide_by(agenda, wake_at.max(now + Span::from_secs(1)));
@@ -276,14 +280,22 @@ impl Driver {
         self.decide_by(agenda, next_second(agenda.now()));
     }
 
-    /// Lets another process take over.
+    /// Lets another process take over. What the one before has sent arrives; what it was to send once more after it was throttled is never sent.
     pub(crate) fn start_anew(&mut self, view: &View, agenda: &mut Agenda<Event>) {
         self.engine.start_anew();
         // What is on its way is in the list already.
         self.queues.iter_mut().for_each(|(_, queue)| queue.clear());
         show_all(self.engine.as_mut(), view);
         self.own_from = u32::try_from(self.sent.len()).expect("fewer than 2^32 commands in one run");
-        self.decide_by(agenda, next_second(agenda.now()));
+        self.decide_at = None;
+        self.starts_at = next_second(agenda.now() + self.line.start());
+        self.decide_by(agenda, self.starts_at);
+    }
+
+    /// Whether a command was still held by a process that is gone.
+    pub(crate) fn is_given_up(&self, number: u32) -> bool {
+        let sent = &self.sent[number as usize];
+        number < self.own_from && sent.held > Span::ZERO && sent.checked.is_none()
     }
 
     /// Whether a command is sent once more, now that no answer came to it: a careless driver does so.
@@ -314,6 +326,7 @@ impl Driver {
 
     /// Makes core look at a moment, or earlier if that is planned already.
     fn decide_by(&mut self, agenda: &mut Agenda<Event>, at: Time) {
+        let at = at.max(self.starts_at);
         if self.rests(at) || self.decide_at.is_some_and(|planned| planned <= at) {
             return;
         }

@@ -542,6 +542,9 @@ impl World {
     /// Checks a command and carries it out, at once or a moment later.
     fn carry_out(&mut self, number: u32, from: Step) {
         let Some(driver) = &mut self.driver else { return };
+        if driver.is_given_up(number) {
+            return;
+        }
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         let command = &driver.sent[number as usize].command;

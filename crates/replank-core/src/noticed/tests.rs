@@ -151,7 +151,7 @@ fn ends_and_sizes_are_ours_only_if_we_asked_for_them() {
         instance: "i-1".into(),
         group: "web".into(),
         expected: Expected::Unregistered,
-        replacement: Replacement::Decrement,
+        replacement: Replacement::Decrement { keep: 0 },
     })]);
     stage.group(|group| group.size = size(5));
     stage.instance(InstanceState::ShuttingDown);

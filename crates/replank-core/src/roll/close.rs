@@ -28,7 +28,7 @@ use replank_protocol::mark::{self, Before, Moment, Until};
 use replank_protocol::owner::Owner;
 use replank_protocol::waiting::{CapacityWait, RollEnd, RollWait, RunWait, Subject, WaitingOn};
 
-pub(super) use super::beyond::beyond;
+pub(super) use super::beyond::{beyond, floor};
 
 /// Whether a group is in its final state, except for bounds and tags; moves it there if possible.
 pub(super) fn close(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, number: usize, spare: &mut Spare) -> bool {
@@ -190,6 +190,7 @@ pub(super) fn retire(
 ) -> bool {
     let mut left = count;
     let mut is_busy = false;
+    let replacement = Replacement::Decrement { keep: floor(roll, 0) };
     // News of an instance that is on its way out may come before news of what its group wants, and the other way round.
     let is_settled = roll.group.is_some_and(|group| roll.nodes.alive(roll.name) <= group.size.desired);
     for name in &roll.nodes.surplus {
@@ -200,7 +201,7 @@ pub(super) fn retire(
         } else if left == 0 {
             ctx.wait(roll.subject(), WaitingOn::Roll(RollWait::Leaving { instances: 1 }));
         } else if !balancer::is_held(ctx, member, since) {
-            end_instance(ctx, member, Vec::new(), Replacement::Decrement);
+            end_instance(ctx, member, Vec::new(), replacement);
         }
         left = left.saturating_sub(1);
         is_busy = true;
@@ -216,7 +217,7 @@ pub(super) fn retire(
             instance: id.clone(),
             group: roll.name.clone(),
             expected: Expected::Unregistered,
-            replacement: Replacement::Decrement,
+            replacement,
         });
         let key = ctx.key("terminate", id);
         ctx.send(Subject::Instance(id.clone()), "termination", key, effect);

@@ -28,7 +28,7 @@ use replank_model::text::{GroupName, Text};
 use replank_model::time::{Span, Time};
 
 use super::balancer;
-use super::close::beyond;
+use super::close::{beyond, floor};
 use super::context::{Context, GroupRoll};
 use super::member::{Member, NodeState, Scope};
 use super::prepare::MARK_LIFE;
@@ -279,7 +279,9 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
                 ctx.wait(subject, on);
             } else {
                 *leaving += 1;
-                end_instance(ctx, drain.member, stuck_pods(drain.node_pods), Replacement::Decrement);
+                let keep = minimum(roll, drain.member);
+                let replacement = Replacement::Decrement { keep };
+                end_instance(ctx, drain.member, stuck_pods(drain.node_pods), replacement);
             }
             continue;
         }
@@ -300,6 +302,12 @@ fn stuck_pods(node_pods: &NodePods) -> Vec<PodTarget> {
     node_pods.leaving.iter().map(|leaving| target(&leaving.pod)).collect()
 }
 
+/// The minimum of the group that a node leaves.
+fn minimum(roll: &GroupRoll<'_>, member: &Member) -> u32 {
+    let source = roll.sources.iter().find(|source| *source.name == member.group);
+    source.and_then(|source| source.group).map_or(0, |group| group.size.min)
+}
+
 /// What keeps a group that its nodes leave from wanting one less, when so many of its instances are being ended already.
 fn at_minimum(roll: &GroupRoll<'_>, member: &Member, leaving: u32) -> Option<WaitingOn> {
     let source = roll.sources.iter().find(|source| *source.name == member.group)?;
@@ -318,7 +326,11 @@ fn replacement(scope: &Scope, roll: &GroupRoll<'_>, old: u32, left: u32, raised:
     // On the way forward, what somebody else has raised the group by is theirs.
     let is_short =
         !scope.is_way_back() || roll.wanted().saturating_sub(roll.retained() + old) < roll.wanted_before();
-    if (left >= raised && is_short) || is_at_minimum { Replacement::Launch } else { Replacement::Decrement }
+    if (left >= raised && is_short) || is_at_minimum {
+        Replacement::Launch
+    } else {
+        Replacement::Decrement { keep: floor(roll, 0) }
+    }
 }
 
 /// Terminates the instance of a node that is empty but for the pods that are named.

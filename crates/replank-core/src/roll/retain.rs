@@ -7,6 +7,7 @@
 //! When the last old node is empty, the moment until which all of this is kept is written on the group (tag [`mark::RETAINED`]). Only after
 //! it is the run over.
 
+use super::beyond::floor;
 use super::context::{Context, GroupRoll};
 use super::evict::end_instance;
 use super::prepare::{tag, untag};
@@ -47,8 +48,11 @@ pub(super) fn is_over(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
 /// Ends the nodes that were kept. One that has got pods since then is drained once more.
 pub(super) fn end(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
     for name in &roll.nodes.retained {
+        let member = ctx.member(name);
+        // One of another group moves no more than itself.
+        let keep = if member.group == *roll.name { floor(roll, roll.retained()) } else { 0 };
         if NodePods::of(ctx.view, &ctx.scope.plan, name).is_empty() {
-            end_instance(ctx, ctx.member(name), Vec::new(), Replacement::Decrement);
+            end_instance(ctx, member, Vec::new(), Replacement::Decrement { keep });
         } else {
             start::begin(ctx, name, ctx.now, ctx.now);
         }

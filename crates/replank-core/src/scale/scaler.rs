@@ -193,7 +193,8 @@ impl Scaler {
             Some(node) => Subject::Node(node.name.clone()),
             None => Subject::Instance(instance.clone()),
         };
-        let replacement = Replacement::Decrement;
+        let keep = given.view.groups().get(&group).map_or(0, |group| group.size.min);
+        let replacement = Replacement::Decrement { keep };
         let expected = match node {
             Some(node) => drained(given.view, node, &self.run, Vec::new()),
             None => Expected::Unregistered,

@@ -54,7 +54,7 @@ fn every_node_is_replaced_and_nothing_of_ours_is_left() {
             Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => None,
         })
         .collect();
-    assert_eq!(replacements, [Replacement::Launch, Replacement::Launch, Replacement::Decrement]);
+    assert_eq!(replacements, [Replacement::Launch, Replacement::Launch, Replacement::Decrement { keep: 3 }]);
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn evictions(stage: &Stage) -> usize {
 fn ended_in(stage: &Stage) -> Vec<&str> {
     let ended = stage.done.iter().filter_map(|(_, command, _)| match &command.effect {
         Effect::Group(GroupEffect::Terminate { group, replacement, .. }) => {
-            assert_eq!(*replacement, Replacement::Decrement);
+            assert!(matches!(replacement, Replacement::Decrement { .. }));
             Some(group.as_str())
         }
         Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => None,

@@ -913,9 +913,10 @@ impl Stage {
                 assert!(is_daemon || pod.is_terminal(), "an instance is ended empty: {}", pod.meta.name);
             }
         }
-        if replacement == Replacement::Decrement {
+        if let Replacement::Decrement { keep } = replacement {
             let size = self.truth.groups()[group].size;
             assert!(size.desired > size.min);
+            assert!(size.desired > keep, "the size that this was decided on is out of date");
             self.group(group, |group| group.size.desired -= 1);
         }
         let stopping = Instance {

@@ -106,7 +106,7 @@ impl Cloud for Calls<'_, '_> {
         // Whether a second call lowers the size once more is not documented. Here it does: the caller reads first.
         match replacement {
             Replacement::Launch => {}
-            Replacement::Decrement => self.change(&instance.group, |group| {
+            Replacement::Decrement { .. } => self.change(&instance.group, |group| {
                 if group.size.desired <= group.size.min {
                     let message = format!("group {} is at its minimum: {}", group.name, group.size);
                     return Err(Refusal::Failed { code: 400, message: Text::from(message) });

@@ -16,8 +16,8 @@ use replank_protocol::{mark, proof};
 
 use super::bug::DriverBug;
 use super::groups::{
-    act_on_group, act_on_queue, check_hook, check_size, check_tag, check_template, check_update, known_group,
-    known_instance,
+    act_on_group, act_on_queue, check_hook, check_size, check_tag, check_template, check_termination,
+    check_update, known_group, known_instance,
 };
 use super::refusal::{conflict, refusal};
 use crate::cloud::{Calls, DescribeCloud, SimulatedCloud};
@@ -80,9 +80,10 @@ fn check_command(ctx: &Ctx<'_>, command: &Command, bug: Option<DriverBug>) -> Re
                 Some(expected) => prove(ctx, &action.instance, expected, bug),
                 None => Ok(()),
             },
-            GroupEffect::Terminate { instance, group, expected, .. } => {
+            GroupEffect::Terminate { instance, group, expected, replacement } => {
                 prove(ctx, instance, expected, bug)?;
-                check_instance(ctx, (instance, group), expected.node())
+                check_instance(ctx, (instance, group), expected.node())?;
+                check_termination(ctx.view(), (instance, group), *replacement)
             }
             GroupEffect::Heartbeat { .. } => Ok(()),
             GroupEffect::UpdateNodegroupVersion { group, from, .. } => {

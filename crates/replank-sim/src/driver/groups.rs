@@ -144,3 +144,21 @@ pub(super) fn known_instance(cloud: &dyn DescribeCloud, id: &InstanceId) -> Resu
     let known = cloud.describe_instance(id);
     known.ok_or_else(|| Refusal::Gone { message: Text::from(format!("instance {id} not found")) })
 }
+
+/// The instance is not terminating already, and the group wants more than it is to keep. Whether a second call lowers the size once more is not documented, so
+/// none is made.
+pub(super) fn check_termination(
+    cloud: &dyn DescribeCloud,
+    (id, name): (&InstanceId, &GroupName),
+    replacement: Replacement,
+) -> Result<(), Refusal> {
+    let Replacement::Decrement { keep } = replacement else { return Ok(()) };
+    if !known_instance(cloud, id)?.is_counted() {
+        return Err(Refusal::Gone { message: Text::from(format!("instance {id} is terminating already")) });
+    }
+    let size = known_group(cloud, name)?.size;
+    if size.desired > keep {
+        return Ok(());
+    }
+    Err(mismatch(format!("size of group {name}"), &format!("more than {keep}"), &size.to_string()))
+}

@@ -24,6 +24,8 @@ const DELIVERY_LATE: Range = Range { low: Span::from_secs(2), high: LATE_DELIVER
 pub const LATE_DELIVERY_MAX: Span = Span::from_secs(15);
 /// First wait of a driver that is throttled; it doubles with every attempt (the SDK's standard mode).
 const BACKOFF: Span = Span::from_secs(1);
+/// How long a process takes to start and to list what is there. What the one before has sent has arrived by then.
+const STARTS_WITHIN: Span = Span::from_secs(2);
 /// Attempts of a throttled call that fail, at most. The last ones are beyond any command's deadline.
 const THROTTLED_MAX: u64 = 7;
 
@@ -126,6 +128,11 @@ pub(super) struct Line {
 impl Line {
     pub(super) fn new(network: Network) -> Self {
         Self { network, ..Self::default() }
+    }
+
+    /// How long another process takes to start at least.
+    pub(super) fn start(&self) -> Span {
+        if self.network == Network::default() { Span::ZERO } else { STARTS_WITHIN }
     }
 
     /// How a command travels that is sent now.

@@ -78,7 +78,7 @@ impl Buggy {
     }
 
     fn shrink(&self, command: &mut Command) {
-        let Effect::Group(GroupEffect::Terminate { group, replacement: Replacement::Decrement, .. }) =
+        let Effect::Group(GroupEffect::Terminate { group, replacement: Replacement::Decrement { .. }, .. }) =
             &command.effect
         else {
             return;

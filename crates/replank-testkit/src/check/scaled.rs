@@ -67,7 +67,7 @@ impl Scaled {
                 sights.met.insert(Met::NodesTaken);
                 // One that is on its way out already takes no place with it.
                 let was_counted = truth.instances.get(instance).is_some_and(|one| one.is_counted());
-                if *replacement == Replacement::Decrement && was_counted {
+                if matches!(replacement, Replacement::Decrement { .. }) && was_counted {
                     promised.resized(found.at, group, -1);
                 }
                 if let Some(node) = expected.node() {

@@ -61,7 +61,7 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
         }
         Effect::Group(GroupEffect::Terminate { instance, replacement, .. }) => match replacement {
             Replacement::Launch => format!("terminates {}, to be replaced", names.instance(instance)),
-            Replacement::Decrement => format!("terminates {}", names.instance(instance)),
+            Replacement::Decrement { .. } => format!("terminates {}", names.instance(instance)),
         },
         Effect::Group(GroupEffect::Relieve { instance, .. }) => {
             format!("requests a replacement for {}", names.instance(instance))

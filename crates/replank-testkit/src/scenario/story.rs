@@ -280,7 +280,7 @@ impl Story {
             Effect::Group(GroupEffect::Terminate { instance, replacement, .. }) => {
                 let after = match replacement {
                     Replacement::Launch => ", to be replaced",
-                    Replacement::Decrement => ", without replacement",
+                    Replacement::Decrement { .. } => ", without replacement",
                 };
                 ("terminates ".into(), names.instance(instance), after.into())
             }

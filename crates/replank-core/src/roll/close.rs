@@ -224,8 +224,13 @@ pub(super) fn retire(
         left -= 1;
         is_busy = true;
     }
+    // One of which the cordon is on its way goes before all others, whatever it was when that was sent.
     let idle = roll.nodes.arriving.iter().chain(&roll.nodes.usable);
-    for name in idle {
+    let (sent, unsent): (Vec<&NodeName>, Vec<&NodeName>) = idle.partition(|name| {
+        let key = ctx.key("surplus", &ctx.member(name).uid);
+        ctx.sent.is_under_way(ctx.now, &key)
+    });
+    for name in sent.into_iter().chain(unsent) {
         if left == 0 {
             return is_busy;
         }

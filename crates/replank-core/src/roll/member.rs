@@ -222,7 +222,9 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
     // What was in the target group before is held to the same as a new node.
     let is_settled = state == NodeState::Bystander && scope.plan.target.group.as_ref() == Some(&group);
     let serves = !is_settled || !node.spec.unschedulable && daemon::missing(view, node) == 0;
-    let worth = match node.is_ready() && serves {
+    // Whatever the node's object still says: one that the cloud does not list is gone, or was not listed yet.
+    let is_listed = instance.is_some() || state != NodeState::Usable;
+    let worth = match node.is_ready() && serves && is_listed {
         false => Worth::Nothing,
         true if mark::is_depleted(node) => Worth::Depleted,
         true => Worth::Serves,

@@ -7,6 +7,7 @@ use replank_model::object::pod::Pod;
 use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 
+use super::promise::SEEN_WITHIN;
 use super::truth::is_over;
 use super::{Found, Promise, Promised};
 
@@ -17,6 +18,8 @@ const ROUNDING: Span = Span::from_millis(1_200);
 #[derive(Debug, Default)]
 pub(super) struct Batches {
     cordoned: BTreeMap<NodeName, Time>,
+    /// Nodes that were released: when that was, and when they had first been marked.
+    released: BTreeMap<NodeName, (Time, Time)>,
 }
 
 impl Batches {
@@ -24,8 +27,15 @@ impl Batches {
         if node.meta.annotations.contains_key("replank.dev/role") {
             self.cordoned.entry(node.name()).or_insert(at);
         } else {
-            self.cordoned.remove(&node.name());
+            let name = node.name();
+            self.released.extend(self.cordoned.remove(&name).map(|since| (name, (at, since))));
         }
+    }
+
+    /// When a node was first marked. Whoever has not seen that it was released a moment ago counts from there, too.
+    fn since(&self, node: &NodeName, within: Span, at: Time) -> Option<Time> {
+        let lately = self.released.get(node).filter(|(released, _)| *released + within >= at);
+        self.cordoned.get(node).copied().into_iter().chain(lately.map(|(_, since)| *since)).min()
     }
 
     /// An action of ours ends a pod.
@@ -64,7 +74,7 @@ impl Batches {
 
     fn waited(&self, promised: &Promised, pod: &Pod, held: Option<Time>, found: &mut Found<'_>) {
         let key = pod.meta.key();
-        let cordoned = pod.node.as_ref().and_then(|node| self.cordoned.get(node)).copied();
+        let cordoned = pod.node.as_ref().and_then(|node| self.since(node, SEEN_WITHIN + promised.held_within, found.at));
         let since = cordoned.into_iter().chain(held).min();
         let until = since.map(|since| since + asked(pod).unwrap_or(promised.batch_wait));
         if until.is_none_or(|until| found.at + ROUNDING + promised.held_within < until) {

@@ -70,7 +70,7 @@ fn no_random_cluster_breaks_a_promise() {
             }
         }
         Some(seed) if setting("REPLANK_ELASTIC").is_some() => {
-            show(&trial::run(&Cluster::elastic(seed)));
+            show(&trial::run(&Cluster::elastic(seed).disturbed()));
         }
         Some(seed) => show(&trial::run(&Cluster::of(seed).disturbed())),
         None => roll_all(setting("REPLANK_CLUSTERS").unwrap_or(CLUSTERS)),
@@ -124,7 +124,7 @@ fn roll_all(clusters: u64) {
                 }
             }
             if is_elastic_only || seed <= clusters / ELASTIC {
-                let trial = trial::run(&Cluster::elastic(seed));
+                let trial = trial::run(&Cluster::elastic(seed).disturbed());
                 elastic.lock().expect("a thread that panics ends the test").add(&trial);
                 if let Some(violation) = trial.violations.first() {
                     tell(format!("REPLANK_ELASTIC=1 {}: {violation}", reproduction(seed)));

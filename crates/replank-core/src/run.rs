@@ -115,7 +115,9 @@ impl Run {
     /// has to give back may be something else by then.
     pub(crate) fn came_to_end(&mut self, is_taken: bool) {
         self.is_over |= is_taken;
-        if !self.is_over {
+        if self.is_over {
+            self.current().rest();
+        } else {
             self.current().reopen();
         }
     }

@@ -183,6 +183,13 @@ impl Roll {
         self.over = None;
     }
 
+    /// The end has been told: nothing is waited for any more.
+    pub(crate) fn rest(&mut self) {
+        if let Some(over) = &mut self.over {
+            over.waiting.clear();
+        }
+    }
+
     pub(crate) fn decide(
         &mut self,
         view: &View,
@@ -217,7 +224,8 @@ impl Cache {
             self.vitals = Some(Vitals::of(view));
         }
         let is_absent = matches!(standing, Some(Standing::Absent));
-        let is_first = is_absent && !rolls.iter().all(close::is_over);
+        let is_over = rolls.iter().chain(&of_eks).all(close::is_over);
+        let is_first = is_absent && !is_over;
         // What is decided before the record is there is not sent, and nothing of it is to be remembered.
         let mut draft = is_first.then(|| account.sent.clone());
         let mut ctx = Context::new(
@@ -237,7 +245,7 @@ impl Cache {
             record::note(&mut ctx, &rolls, known, holder);
         }
         let verdict = if let Some(Standing::Taken(what, on)) = standing
-            && !rolls.iter().all(close::is_over)
+            && !is_over
         {
             // What is written on groups under the name of this run is another's.
             ctx.wait(what.clone(), on.clone());
@@ -251,7 +259,7 @@ impl Cache {
             stop(&mut ctx, &rolls, Halt::Hopeless)
         } else if let Some(why) = ended_by(intent) {
             nodegroup::leave(&mut ctx, &of_eks);
-            if of_eks.is_empty() && rolls.iter().all(close::is_over) {
+            if of_eks.is_empty() && is_over {
                 ctx.wait(Subject::Run, WaitingOn::RunEnd(RunEnd::Over));
                 Verdict::Done
             } else {

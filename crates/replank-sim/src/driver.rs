@@ -307,7 +307,17 @@ impl Driver {
         repeats
     }
 
-    pub(crate) fn answer(&mut self, agenda: &mut Agenda<Event>, number: u32) {
+    /// Whether the driver gives up waiting for an answer now, and can read what came of the command.
+    pub(crate) fn reads_back(&mut self, draws: &Draws, number: u32) -> bool {
+        let sent = &self.sent[number as usize];
+        match sent.fate {
+            Fate::Arrives | Fate::AnswerLate => false,
+            Fate::RequestLost | Fate::AnswerLost => self.line.reads(draws, &sent.command),
+        }
+    }
+
+    /// The answer to a command arrives, or what the driver makes of its absence.
+    pub(crate) fn answer(&mut self, agenda: &mut Agenda<Event>, number: u32, is_there: bool) {
         if number < self.own_from {
             return;
         }
@@ -317,6 +327,7 @@ impl Driver {
                 let (_, result) = sent.result.clone().expect("an answer follows an effect");
                 result.into()
             }
+            Fate::RequestLost | Fate::AnswerLost if is_there => Answer::Done,
             Fate::RequestLost | Fate::AnswerLost => Answer::Unknown { message: Text::from(NO_ANSWER) },
         };
         let outcome = Outcome { key: sent.command.key.clone(), at: agenda.now().floor_seconds(), answer };

@@ -530,13 +530,24 @@ impl World {
                 if driver.repeats(number) {
                     self.repeat(number);
                 }
+                let is_there = self.is_read_back(number);
                 if let Some(driver) = &mut self.driver {
-                    driver.answer(&mut self.agenda, number);
+                    driver.answer(&mut self.agenda, number, is_there);
                 }
             }
             DriverDue::Execute(number) => self.carry_out(number, Step::Check),
             DriverDue::Act(number) => self.carry_out(number, Step::Act),
         }
+    }
+
+    /// Whether a command of which no answer came is read back, and found done. A read may get no answer either.
+    fn is_read_back(&mut self, number: u32) -> bool {
+        let Some(driver) = &mut self.driver else { return false };
+        let is_read = driver.reads_back(&self.draws, number);
+        let ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        let command = &driver.sent[number as usize].command;
+        is_read && driver::check(&ctx, command, driver.bug) == Ok(Found::DoneAlready)
     }
 
     /// Checks a command and carries it out, at once or a moment later.

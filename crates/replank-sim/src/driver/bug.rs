@@ -1,5 +1,6 @@
 //! Bugs that can be planted in the driver: what careless drivers do. Tests plant them, to see that the checkers notice; nothing else does.
 
+use replank_model::object::cloud::{LaunchTemplateRef, NodeGroup};
 use replank_model::object::pod::Pod;
 use replank_model::time::{Span, Time};
 use replank_protocol::command::Effect;
@@ -20,6 +21,8 @@ pub enum DriverBug {
     StaleEmptiness,
     /// An instance that is not listed counts as terminated.
     AbsentIsTerminated,
+    /// A launch template's version is taken by its position among those that are there, as if none had ever been deleted.
+    TemplateByIndex,
 }
 
 impl DriverBug {
@@ -28,7 +31,10 @@ impl DriverBug {
         match self {
             Self::NoUid => matches!(effect, Effect::Kubernetes(_)),
             Self::ResendAfterTimeout => true,
-            Self::PartialPollIsDeletion | Self::StaleEmptiness | Self::AbsentIsTerminated => false,
+            Self::PartialPollIsDeletion
+            | Self::StaleEmptiness
+            | Self::AbsentIsTerminated
+            | Self::TemplateByIndex => false,
         }
     }
 
@@ -39,7 +45,24 @@ impl DriverBug {
             Self::NoUid
             | Self::ResendAfterTimeout
             | Self::PartialPollIsDeletion
-            | Self::AbsentIsTerminated => true,
+            | Self::AbsentIsTerminated
+            | Self::TemplateByIndex => true,
+        }
+    }
+
+    /// Which of the versions that are there is taken for the one of a number.
+    pub(super) fn version(self, group: &NodeGroup, meant: LaunchTemplateRef) -> LaunchTemplateRef {
+        match self {
+            Self::TemplateByIndex => {
+                let position = usize::try_from(meant.version - LaunchTemplateRef::FIRST).unwrap_or(usize::MAX);
+                let last = group.templates.len().saturating_sub(1);
+                group.templates.keys().nth(position.min(last)).cloned().unwrap_or(meant)
+            }
+            Self::NoUid
+            | Self::ResendAfterTimeout
+            | Self::PartialPollIsDeletion
+            | Self::StaleEmptiness
+            | Self::AbsentIsTerminated => meant,
         }
     }
 }

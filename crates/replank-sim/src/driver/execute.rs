@@ -110,7 +110,7 @@ pub(crate) fn act(
 ) -> Result<(), Refusal> {
     match &command.effect {
         Effect::Kubernetes(effect) => act_on_kubernetes(ctx, command, effect, bug),
-        Effect::Group(effect) => act_on_group(&mut Calls::new(cloud, ctx), &command.key.0, effect),
+        Effect::Group(effect) => act_on_group(&mut Calls::new(cloud, ctx), &command.key.0, effect, bug),
         Effect::Queue(effect) => act_on_queue(&mut Calls::new(cloud, ctx), effect),
     }
 }

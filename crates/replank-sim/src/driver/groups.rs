@@ -9,17 +9,23 @@ use replank_model::text::{GroupName, InstanceId, Text};
 use replank_protocol::command::{GroupEffect, QueueEffect, Refusal, Replacement};
 use replank_protocol::proof::mismatch;
 
+use super::bug::DriverBug;
 use super::refusal::conflict;
 use crate::cloud::{Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, not_within};
 
 /// Sends what an effect on a group stands for.
-pub(super) fn act_on_group(cloud: &mut dyn Cloud, token: &Text, effect: &GroupEffect) -> Result<(), Refusal> {
+pub(super) fn act_on_group(
+    cloud: &mut dyn Cloud,
+    token: &Text,
+    effect: &GroupEffect,
+    bug: Option<DriverBug>,
+) -> Result<(), Refusal> {
     match effect {
         GroupEffect::Tag { group, key, value, .. } => {
             cloud.create_or_update_tag(&group.node_group, key, value)
         }
         GroupEffect::Untag { group, key } => cloud.delete_tag(&group.node_group, key),
-        GroupEffect::SetTemplate { group, to, .. } => set_template(cloud, &group.node_group, to),
+        GroupEffect::SetTemplate { group, to, .. } => set_template(cloud, &group.node_group, to, bug),
         GroupEffect::Resize { group, from, to } => {
             cloud.update_auto_scaling_group(&group.node_group, &resize(*from, *to))
         }
@@ -49,8 +55,17 @@ pub(super) fn act_on_queue(cloud: &mut dyn Cloud, effect: &QueueEffect) -> Resul
 }
 
 /// CreateLaunchTemplateVersion with a token, then UpdateAutoScalingGroup.
-fn set_template(cloud: &mut dyn Cloud, group: &GroupName, to: &LaunchTemplate) -> Result<(), Refusal> {
-    let version = cloud.create_launch_template_version(group, to)?;
+fn set_template(
+    cloud: &mut dyn Cloud,
+    group: &GroupName,
+    to: &LaunchTemplate,
+    bug: Option<DriverBug>,
+) -> Result<(), Refusal> {
+    let made = cloud.create_launch_template_version(group, to)?;
+    let version = match bug {
+        Some(bug) => bug.version(&*known_group(cloud, group)?, made),
+        None => made,
+    };
     cloud.update_auto_scaling_group(group, &GroupUpdate { template: Some(version), ..GroupUpdate::default() })
 }
 

@@ -172,6 +172,12 @@ impl Line {
         Passage { fate, held, gap, silence }
     }
 
+    /// Whether what came of a command without an answer can be read: half of the time the network is as bad for the read.
+    pub(super) fn reads(&self, draws: &Draws, command: &Command) -> bool {
+        let first = self.sends.get(&command.key).map_or(0, |count| (count - 1) * 8);
+        draws.draw(&command.key.0, Purpose::Network, first + 5).0 & 1 == 0
+    }
+
     /// How long so many failed attempts and one more take.
     fn throttle(&mut self, more: u64) -> Span {
         self.mishaps.throttled += 1;

@@ -21,7 +21,7 @@
 //! | L1 | every run ends, and one that is blocked says by what | [`Checkers::finish`] |
 //! | L2 | when nothing befalls the cluster any more, there are no effects | [`rest`] |
 //! | L4 | nothing is left in a queue then | [`rest`] |
-//! | D1 | no instance that is there is shown as gone: the driver's promise | [`Checkers::shown`] |
+//! | D1, D2 | no instance that is there is shown as gone; what is called done was done: the driver's promises | [`driver`] |
 //!
 //! What is done in the name of interruptions is held to S1, S2, S3 and S5 as well, in the time that is left: [`interrupted`]; what the autoscaler does, to
 //! these and S4: [`scaled`].
@@ -34,6 +34,7 @@ mod back;
 mod batch;
 mod budget;
 mod capacity;
+mod driver;
 mod ending;
 mod gate;
 mod interrupted;
@@ -117,8 +118,8 @@ impl Observer for Watching {
         self.0.borrow_mut().decided(at, decision);
     }
 
-    fn executed(&mut self, at: Time, sent: &Sent, _view: &View) {
-        self.0.borrow_mut().executed(at, sent);
+    fn executed(&mut self, at: Time, sent: &Sent, view: &View) {
+        self.0.borrow_mut().executed(at, sent, view);
     }
 
     fn shown(&mut self, at: Time, delta: &Delta, view: &View) {
@@ -284,12 +285,7 @@ impl Checkers {
 
     /// The engine is shown a change. It may be late, but never untrue: an id is not given twice, so what is shown as gone must be gone.
     fn shown(&mut self, at: Time, delta: &Delta, view: &View) {
-        if let Delta::InstanceGone(id) = delta
-            && view.instances().contains_key(id)
-        {
-            let what = format!("instance {id} is shown as terminated, but exists");
-            Found { at, list: &mut self.found }.broken(Promise::D1, what);
-        }
+        driver::shown(delta, view, &mut Found { at, list: &mut self.found });
     }
 
     fn decided(&mut self, at: Time, decision: &Decision) {
@@ -360,7 +356,8 @@ impl Checkers {
         }
     }
 
-    fn executed(&mut self, at: Time, sent: &Sent) {
+    fn executed(&mut self, at: Time, sent: &Sent, view: &View) {
+        driver::done(view, sent, &mut Found { at, list: &mut self.found });
         // The decision was made some time ago: the command may have been delayed on its way.
         self.truth.seen_within = self.seen_within + (at - sent.at);
         self.found_executed(at, sent);

@@ -40,6 +40,8 @@ pub enum Promise {
     L4,
     /// What the driver shows is true.
     D1,
+    /// What the driver calls done was done as the command says.
+    D2,
 }
 
 /// A promise that was broken.

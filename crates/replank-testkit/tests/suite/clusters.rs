@@ -1,5 +1,7 @@
 //! A thousand random clusters are rolled, and every promise is checked on the truth after every event.
 //!
+//! In most of them calls and answers are lost or late, others write between a check and the act, and Replank is started anew from what is there alone.
+//!
 //! `REPLANK_SEED=7` rolls one and tells what happened; `REPLANK_CLUSTERS=20000` rolls more; `REPLANK_ELASTIC=1` rolls those alone that are under load
 //! while instances are taken away.
 
@@ -27,7 +29,7 @@ const FOUND: [u64; 20] = [
 /// Threads: rehearsals share nothing.
 const THREADS: usize = 2;
 /// What the clusters must be hard enough for.
-const FLOORS: [Floor; 16] = [
+const FLOORS: [Floor; 17] = [
     Floor { what: "a refused eviction of ours", percent: 30 },
     Floor { what: "a batch wait", percent: 30 },
     Floor { what: "a pending pod", percent: 30 },
@@ -44,10 +46,11 @@ const FLOORS: [Floor; 16] = [
     Floor { what: "a throttled command", percent: 20 },
     Floor { what: "a late delivery", percent: 30 },
     Floor { what: "a write between check and act", percent: 30 },
+    Floor { what: "a start from objects alone", percent: 30 },
 ];
 
 /// What the clusters under load must be hard enough for.
-const ELASTIC_FLOORS: [Floor; 11] = [
+const ELASTIC_FLOORS: [Floor; 16] = [
     Floor { what: "an instance that was taken away", percent: 40 },
     Floor { what: "one that was taken away after the run", percent: 20 },
     Floor { what: "a pod that was rescued", percent: 40 },
@@ -59,6 +62,11 @@ const ELASTIC_FLOORS: [Floor; 11] = [
     Floor { what: "a node that was released", percent: 3 },
     Floor { what: "nodes that the autoscaler added", percent: 8 },
     Floor { what: "nodes that the autoscaler took away", percent: 4 },
+    Floor { what: "a lost request", percent: 30 },
+    Floor { what: "a lost answer", percent: 30 },
+    Floor { what: "a late delivery", percent: 30 },
+    Floor { what: "a write between check and act", percent: 30 },
+    Floor { what: "a start from objects alone", percent: 30 },
 ];
 
 #[test]

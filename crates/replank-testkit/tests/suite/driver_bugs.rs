@@ -21,7 +21,9 @@ fn network(bug: DriverBug) -> Network {
             Network { lost_answers: 250, ..Network::default() }
         }
         DriverBug::PartialPollIsDeletion => Network { partial_polls: 250, ..Network::default() },
-        DriverBug::StaleEmptiness | DriverBug::AbsentIsTerminated => Network::default(),
+        DriverBug::StaleEmptiness | DriverBug::AbsentIsTerminated | DriverBug::TemplateByIndex => {
+            Network::default()
+        }
     }
 }
 
@@ -43,6 +45,8 @@ fn is_caught(bug: DriverBug, breaks: &[Promise], clusters: u64, at_least: usize)
     for seed in FIRST..FIRST + clusters {
         let mut cluster = match bug {
             DriverBug::AbsentIsTerminated => Bug::EarlyForce.cluster(seed),
+            // The way back is to the version that was current before the run, and others have been deleted since it was made.
+            DriverBug::TemplateByIndex => Bug::HalfBack.cluster(seed),
             DriverBug::NoUid
             | DriverBug::ResendAfterTimeout
             | DriverBug::PartialPollIsDeletion
@@ -93,4 +97,9 @@ fn emptiness_that_is_read_off_an_old_list_is_caught() {
 #[test]
 fn an_instance_that_is_not_listed_and_taken_for_terminated_is_caught() {
     is_caught(DriverBug::AbsentIsTerminated, &[Promise::S5], 12, 3);
+}
+
+#[test]
+fn a_template_version_that_is_taken_by_its_index_is_caught() {
+    is_caught(DriverBug::TemplateByIndex, &[Promise::D2], 12, 3);
 }

@@ -166,7 +166,7 @@ fn all_three_together_come_to_rest() {
         }
         let max = text.split(", max ").nth(1).and_then(|text| text.lines().next()).expect("it is declared");
         let wrongs = wrongs(&story, max);
-        interrupted += usize::from(story.contains("  gives up "));
+        interrupted += usize::from(story.contains(": spot-interruption"));
         if !wrongs.is_empty() {
             failures.push(format!("REPLANK_SEED={seed}: {}", wrongs.join("; ")));
         }

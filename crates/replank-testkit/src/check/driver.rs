@@ -20,7 +20,7 @@ pub(super) fn shown(delta: &Delta, view: &View, found: &mut Found<'_>) {
 pub(super) fn done(view: &View, sent: &Sent, found: &mut Found<'_>) {
     let Effect::Group(GroupEffect::SetTemplate { group, to, .. }) = &sent.command.effect else { return };
     let is_done = matches!(sent.result, Some((_, Ok(()))));
-    let Some(group) = view.groups().get(group).filter(|_| is_done) else { return };
+    let Some(group) = view.groups().get(&group.node_group).filter(|_| is_done) else { return };
     if group.templates.get(&group.current) != Some(&**to) {
         let what = format!("group {} was to launch {}, and launches {}", group.name, to.image, group.current);
         found.broken(Promise::D2, what);

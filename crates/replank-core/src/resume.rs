@@ -53,7 +53,9 @@ impl Core {
         let unreadable = |why| ResumeError::Record { holder: holder(found), why };
         let record = found.record.as_ref().map_err(|error| unreadable(error.to_string()))?;
         let told = told(record).map_err(|error| unreadable(error.to_string()))?;
-        Ok(Some(Self::new(told.plan, told.run, told.options, preflight).with_record()))
+        let mut core = Self::new(told.plan, told.run, told.options, preflight).with_record();
+        core.intend(told.intent);
+        Ok(Some(core))
     }
 }
 

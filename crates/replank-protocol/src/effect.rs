@@ -399,7 +399,9 @@ impl GroupEffect {
             Self::Resize { group, .. } | Self::UpdateNodegroupConfig { group, .. } => {
                 Claim::Size(group.node_group.clone())
             }
-            Self::Terminate { group, replacement: Replacement::Decrement { .. }, .. } => Claim::Size(group.clone()),
+            Self::Terminate { group, replacement: Replacement::Decrement { .. }, .. } => {
+                Claim::Size(group.clone())
+            }
             Self::Terminate { replacement: Replacement::Launch, .. }
             | Self::Tag { .. }
             | Self::Untag { .. }

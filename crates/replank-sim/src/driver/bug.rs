@@ -54,7 +54,8 @@ impl DriverBug {
     pub(super) fn version(self, group: &NodeGroup, meant: LaunchTemplateRef) -> LaunchTemplateRef {
         match self {
             Self::TemplateByIndex => {
-                let position = usize::try_from(meant.version - LaunchTemplateRef::FIRST).unwrap_or(usize::MAX);
+                let position =
+                    usize::try_from(meant.version - LaunchTemplateRef::FIRST).unwrap_or(usize::MAX);
                 let last = group.templates.len().saturating_sub(1);
                 group.templates.keys().nth(position.min(last)).cloned().unwrap_or(meant)
             }

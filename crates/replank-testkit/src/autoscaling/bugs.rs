@@ -78,8 +78,9 @@ impl Buggy {
     }
 
     fn shrink(&self, command: &mut Command) {
-        let Effect::Group(GroupEffect::Terminate { group, replacement: Replacement::Decrement { .. }, .. }) =
-            &command.effect
+        let Effect::Group(GroupEffect::Terminate {
+            group, replacement: Replacement::Decrement { .. }, ..
+        }) = &command.effect
         else {
             return;
         };

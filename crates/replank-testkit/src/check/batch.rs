@@ -74,7 +74,8 @@ impl Batches {
 
     fn waited(&self, promised: &Promised, pod: &Pod, held: Option<Time>, found: &mut Found<'_>) {
         let key = pod.meta.key();
-        let cordoned = pod.node.as_ref().and_then(|node| self.since(node, SEEN_WITHIN + promised.held_within, found.at));
+        let cordoned =
+            pod.node.as_ref().and_then(|node| self.since(node, SEEN_WITHIN + promised.held_within, found.at));
         let since = cordoned.into_iter().chain(held).min();
         let until = since.map(|since| since + asked(pod).unwrap_or(promised.batch_wait));
         if until.is_none_or(|until| found.at + ROUNDING + promised.held_within < until) {

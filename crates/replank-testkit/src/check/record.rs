@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use replank_model::object::{Kind, Object};
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
+use replank_model::object::{Kind, Object};
 use replank_protocol::command::{Effect, KubernetesEffect};
 use replank_protocol::decision::End;
 use replank_sim::Sent;
@@ -43,8 +43,9 @@ impl Records {
     pub(super) fn executed(&self, sent: &Sent, found: &mut Found<'_>) {
         let run = forward(sent.command.run.text());
         match &sent.command.effect {
-            Effect::Kubernetes(KubernetesEffect::Create { object } | KubernetesEffect::Replace { object })
-                if record(object).is_some() => {}
+            Effect::Kubernetes(
+                KubernetesEffect::Create { object } | KubernetesEffect::Replace { object },
+            ) if record(object).is_some() => {}
             Effect::Kubernetes(KubernetesEffect::Delete { object, .. }) if object.kind == Kind::Other => {}
             effect @ (Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_)) => {
                 if !self.has(run) {

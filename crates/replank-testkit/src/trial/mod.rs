@@ -97,7 +97,8 @@ impl Cores {
     pub fn resumed(&self, view: &View) -> Option<Core> {
         let found = Core::resume(view, Some(&RunId::from(RUN)), preflight::blocking);
         let core = found.unwrap_or_else(|error| panic!("{error}"))?;
-        let interruptions = self.interruptions.then(|| interrupt::Options::beside(core.plan().map(Arc::as_ref)));
+        let interruptions =
+            self.interruptions.then(|| interrupt::Options::beside(core.plan().map(Arc::as_ref)));
         Some(self.with_the_rest(core, interruptions))
     }
 

@@ -124,7 +124,10 @@ fn a_process_that_starts_anew_at_any_boundary_comes_to_the_same_effects() {
         }
     }
     let percent = from_objects * 100 / boundaries.max(1);
-    tell(format!("{boundaries} boundaries, {percent} % started from objects alone, {} differ", failures.len()));
+    tell(format!(
+        "{boundaries} boundaries, {percent} % started from objects alone, {} differ",
+        failures.len()
+    ));
     assert!(boundaries > 1_000 || !word.is_empty(), "too few to tell anything: {boundaries}");
     assert!(percent >= 90 || !word.is_empty(), "{percent} % of the processes found a record");
     assert!(failures.is_empty(), "{}", failures.join("\n"));

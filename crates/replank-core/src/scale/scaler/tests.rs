@@ -108,7 +108,9 @@ impl Stage {
                 format!("evicts {}", pod.key)
             }
             Effect::Group(GroupEffect::Terminate {
-                instance, replacement: Replacement::Decrement { .. }, ..
+                instance,
+                replacement: Replacement::Decrement { .. },
+                ..
             }) => {
                 self.desired -= 1;
                 format!("ends {instance}")

@@ -25,21 +25,20 @@ pub struct Options {
     pub plan: Arc<Plan>,
 }
 
-/// Which lifecycle hooks are ours to complete. EKS's own never are, not even if they are named.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Hooks {
-    /// All others.
-    All,
-    /// Those of these names, EKS' own aside.
-    Named(BTreeSet<Text>),
+/// Which lifecycle hooks are ours to complete: those that are named, and our own. All others are their owners': whoever completes an action ends somebody
+/// else's wait. EKS's own never are ours, not even if they are named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hooks {
+    /// Their names.
+    pub named: BTreeSet<Text>,
 }
+
+/// How the names of our own hooks begin.
+const OWN: &str = "replank";
 
 impl Hooks {
     pub(super) fn has(&self, name: &str) -> bool {
-        let is_asked = match self {
-            Self::All => true,
-            Self::Named(names) => names.contains(name),
-        };
+        let is_asked = self.named.contains(name) || name.starts_with(OWN);
         is_asked && !LifecycleHook::is_of_eks(name)
     }
 }
@@ -56,7 +55,7 @@ impl Options {
         let plan = Plan { bare_pods: BarePods::Evict, local_storage: LocalStorage::Allow, ..plan };
         Self {
             run: RunId::from("interruptions"),
-            hooks: Hooks::All,
+            hooks: Hooks { named: plan.lifecycle_hooks.clone() },
             patience: Span::from_minutes(60),
             plan: plan.into(),
         }

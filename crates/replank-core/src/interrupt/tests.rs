@@ -98,7 +98,7 @@ fn terminating(instance: &str, to: &str) -> String {
 impl Frame {
     fn new(objects: Vec<Value>) -> Self {
         let plan = json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "p"},
-            "spec": {"selector": {"matchLabels": {"of": "nobody"}}}});
+            "spec": {"selector": {"matchLabels": {"of": "nobody"}}, "lifecycleHooks": ["drain"]}});
         let plan = Plan::read(&plan).expect("a plan");
         let options = replank_facts::plan::RunOptions { started: at(0), group_by: GroupBy::default() };
         let interruptions = Options::beside(Some(&plan));

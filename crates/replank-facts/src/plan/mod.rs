@@ -28,6 +28,7 @@
 //!   blockingFindings: proceed       # or refuse: nothing is begun while something blocking is found
 //!   localStorage: allow             # pods with an emptyDir: allow | refuse
 //!   barePods: refuse                # pods that nobody would make again: refuse | evict
+//!   lifecycleHooks: [drain]         # hooks whose actions Replank completes, besides its own
 //!   onFailure: pause               # or rollback: the former launch template, and nodes as they were
 //!   progressDeadline: 1h            # without progress for so long, the run is blocked
 //!   deadline: 168h                  # the whole run

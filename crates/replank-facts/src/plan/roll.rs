@@ -1,5 +1,7 @@
 //! What a plan says of a roll.
 
+use std::collections::BTreeSet;
+
 use replank_model::int_or_string::{IntOrString, Rounding};
 use replank_model::object::affinity::Taint;
 use replank_model::object::node::Node;
@@ -43,6 +45,8 @@ pub struct Plan {
     pub local_storage: LocalStorage,
     /// What is done about pods that nobody would make again.
     pub bare_pods: BarePods,
+    /// Lifecycle hooks whose actions Replank completes, besides its own: all others are their owners'.
+    pub lifecycle_hooks: BTreeSet<Text>,
     /// How it is watched, paused and taken back.
     pub care: Care,
     /// What is done when it cannot go on.
@@ -254,6 +258,7 @@ impl Plan {
             batch: Batch { selector: None, wait: Span::from_minutes(6 * 60), on_deadline: OnDeadline::Pause },
             local_storage: LocalStorage::Allow,
             bare_pods: BarePods::Refuse,
+            lifecycle_hooks: BTreeSet::new(),
             care: Care::default(),
             on_failure: OnFailure::Pause,
             progress_deadline: Span::from_minutes(60),

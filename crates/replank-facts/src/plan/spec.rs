@@ -26,6 +26,7 @@ use scalar::{is_zero, nodes_or_percent, positive_span, span};
 const VERSION: &str = "a version such as \"1.36\" or \"1.36.2\"";
 const BOUND: &str = "a condition on a version, such as \"<1.36\"";
 const GROUPS: &str = "a list of node groups, such as [web, batch]";
+const HOOKS: &str = "a list of lifecycle hooks, such as [drain]";
 const SOAK: Span = Span::from_minutes(10);
 
 pub(super) fn plan(value: &Value) -> Result<Plan, PlanErrors> {
@@ -100,6 +101,9 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
     let bare_pods = fields.read("barePods", errors, |at, errors| {
         word(at, &[("refuse", BarePods::Refuse), ("evict", BarePods::Evict)], errors)
     });
+    let lifecycle_hooks = fields.read("lifecycleHooks", errors, |at, errors| {
+        items(at, HOOKS, errors, |at, errors| text(at, "the name of a lifecycle hook", errors))
+    });
     let care = care::care(&mut fields, errors);
     let node_groups = fields.read("nodeGroups", errors, node_groups::node_groups);
     let on_failure = fields.read("onFailure", errors, |at, errors| {
@@ -131,6 +135,7 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
         batch: batch.unwrap_or(default.batch),
         local_storage: local_storage.unwrap_or(default.local_storage),
         bare_pods: bare_pods.unwrap_or(default.bare_pods),
+        lifecycle_hooks: lifecycle_hooks.unwrap_or_default().into_iter().map(Text::from).collect(),
         care,
         on_failure: on_failure.unwrap_or(default.on_failure),
         progress_deadline: progress_deadline.unwrap_or(default.progress_deadline),

@@ -118,7 +118,7 @@ fn every_error_is_reported_at_once_with_path_and_remedy() {
          write \"30s\" if seconds are meant\n\
          spec.batch.onDeadline: found \"kill\", expected pause, evict or skip\n\
          spec.orders: found the unknown field \"orders\", expected bake, barePods, batch, blockingFindings, budget, canary, \
-         deadline, groups, health, kubeletVersion, loadBalancer, localStorage, nodeGroups, onFailure, order, pace, progressDeadline, \
+         deadline, groups, health, kubeletVersion, lifecycleHooks, loadBalancer, localStorage, nodeGroups, onFailure, order, pace, progressDeadline, \
          retain, selector, singletons, stuckTerminating, target, waves or windows; \
          did you mean \"order\"?"
     );
@@ -367,7 +367,7 @@ fn some() -> Vec<Value> {
         json!({"selector": {"matchLabels": {"a": "b"}, "matchExpressions": [
             {"key": "a", "operator": "NotIn", "values": ["c", "d"]}, {"key": "e", "operator": "Exists"},
             {"key": "f", "operator": "DoesNotExist"}, {"key": "a", "operator": "In", "values": ["b"]}]}}),
-        json!({"kubeletVersion": "<=1.35"}),
+        json!({"kubeletVersion": "<=1.35", "lifecycleHooks": ["drain", "backup"]}),
         json!({"groups": ["web"], "kubeletVersion": ">1.34.2", "target": {"group": "new", "kubernetesVersion": "1.36.2", "image": "ami-1",
             "labels": {"a": "b", "gone": null, "empty": ""}, "taints": ["x=y:NoSchedule", "z:NoExecute-", "q:PreferNoSchedule"]}}),
         json!({"groups": ["web"], "budget": {"surge": "25%", "maxUnavailable": 1, "minReadyPerZone": 2}, "order": "oldest",

@@ -98,6 +98,9 @@ impl Plan {
             ChosenBy::Selector(all) if all.is_empty() => {}
             ChosenBy::Selector(some) => spec["selector"] = selector_json(some),
         }
+        if !self.lifecycle_hooks.is_empty() {
+            spec["lifecycleHooks"] = self.lifecycle_hooks.iter().map(|name| &**name).collect();
+        }
         if let Some(bound) = &self.nodes.kubelet_version {
             spec["kubeletVersion"] = bound.to_string().into();
         }

@@ -52,6 +52,7 @@ impl Cluster {
                     vec![LifecycleHook { name: "drain".into(), at: Transition::Terminating, timeout }];
             }
         }
+        cluster.plan.lifecycle_hooks = ["drain".into()].into();
         manage(&mut cluster);
         let (autoscalers, curves) = autoscalers(random, &cluster.manifests);
         cluster.manifests.extend(autoscalers);

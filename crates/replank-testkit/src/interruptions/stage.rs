@@ -321,7 +321,9 @@ fn rolling() -> Plan {
 
 fn plan(spec: &Value) -> Plan {
     let plan = json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "plan"}, "spec": spec});
-    Plan::read(&plan).unwrap_or_else(|errors| panic!("{errors}"))
+    let mut plan = Plan::read(&plan).unwrap_or_else(|errors| panic!("{errors}"));
+    plan.lifecycle_hooks = ["drain".into()].into();
+    plan
 }
 
 /// Lets a script's words come true at once.

@@ -15,7 +15,7 @@ use replank_model::view::{Change, View};
 use crate::account::Account;
 use crate::builder::{DecisionBuilder, Wish};
 use crate::roll::record::{self, Reader, Standing};
-use crate::roll::{Roll, goes_back};
+use crate::roll::{RELEASE_WITHIN, Roll, goes_back};
 use crate::sent::COMMAND_LIFE;
 use replank_facts::plan::RunOptions;
 use replank_facts::plan::{Base, BlockingFindings, Care, Chosen, ChosenBy, OnFailure, Plan, Target, Windows};
@@ -45,6 +45,8 @@ pub(crate) struct Run {
     forward: Roll,
     back: Option<Back>,
     admission: Admission,
+    /// Since when its record is to be deleted.
+    over_since: Option<Time>,
     /// Whether an end that it came to was taken: it does nothing after that, unless somebody wants it taken back.
     is_over: bool,
 }
@@ -82,6 +84,7 @@ impl Run {
             forward,
             back: None,
             admission: Admission::Open,
+            over_since: None,
             is_over: false,
         }
     }
@@ -206,7 +209,7 @@ impl Run {
     /// The decision, with what it makes of the run's record besides what the roll makes of it: on the way back, what is wanted is written; at the end, the
     /// record goes, unless the run has halted and there may be something to be taken back. The end is told when it is gone.
     fn and_record(
-        &self,
+        &mut self,
         view: &View,
         now: Time,
         account: &mut Account,
@@ -232,6 +235,7 @@ impl Run {
         let mut builder = DecisionBuilder::new(now, self.id.clone());
         let (meta, subject) = (&holder.meta, record::subject(&holder.meta.key()));
         let is_over = decision.end.as_ref().is_some_and(|end| !self.may_be_taken_back(view, end));
+        self.over_since = is_over.then(|| self.over_since.unwrap_or(now));
         if is_over {
             let effect = KubernetesEffect::Delete {
                 object: Object::Other(holder.clone()).reference(),
@@ -242,7 +246,8 @@ impl Run {
             let what = Text::from("record of the run to be deleted");
             match builder.send(&mut account.sent, (subject, what), key, Effect::Kubernetes(effect)) {
                 Wish::UnderWay(_) => decision.end = None,
-                // Whatever keeps it: the run is over.
+                // What is refused for longer than some minutes is refused for a reason that only a person can take away: the run is over.
+                Wish::Refused if now < self.over_since.unwrap_or(now) + RELEASE_WITHIN => decision.end = None,
                 Wish::Refused => {}
             }
         } else if self.back.is_some() && known.intent != self.intent {

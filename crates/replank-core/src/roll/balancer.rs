@@ -1,9 +1,9 @@
-//! NodePods balancers that send to nodes (target type `instance`): a node that is drained is taken out of them first.
+//! Load balancers that send to nodes (target type `instance`): a node that is drained is taken out of them first.
 //!
 //! The order is: cordon, the label `node.kubernetes.io/exclude-from-external-load-balancers` when the drain begins, evictions, and
 //! the end of the instance no sooner than `deregistrationDelay` after the label. A node forwards what load balancers send to it
 //! for others after its own pods have left, so that an instance that is ended while it is a target cuts connections
-//! (aws/aws-node-termination-handler#316). A cordon alone takes no node out: KEP-3458, AWS NodePods Balancer Controller v2.
+//! (aws/aws-node-termination-handler#316). A cordon alone takes no node out: KEP-3458, AWS Load Balancer Controller v2.
 //!
 //! The label is taken off when the node is released. Where somebody else says already what the node is to load balancers, or takes
 //! our label off again, that stands; the delay is kept all the same.

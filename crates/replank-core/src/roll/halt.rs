@@ -44,7 +44,7 @@ use replank_protocol::waiting::{PodEnd, PodWait, RollEnd, RollWait, RunEnd, RunW
 
 /// How long after a halt what is refused is tried again. What is refused for longer than some minutes is refused for a reason
 /// that only a person can take away.
-const RELEASE_WITHIN: Span = Span::from_minutes(10);
+pub(crate) const RELEASE_WITHIN: Span = Span::from_minutes(10);
 
 /// Writes down that the run halts; `false` if there is nothing to write it on, for nothing was begun.
 pub(super) fn halt(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], why: Halt) -> bool {

@@ -96,7 +96,7 @@ use crate::account::Account;
 use context::{Context, GroupRoll, Watched};
 use evict::{Spare, Works};
 use fleet::{Fleet, Refreshed};
-pub(crate) use halt::goes_back;
+pub(crate) use halt::{RELEASE_WITHIN, goes_back};
 use health::Vitals;
 use member::Scope;
 use prepare::Readiness;

@@ -19,17 +19,17 @@ pub enum Path {
         /// `deregistration_delay.timeout_seconds`.
         delay: Span,
     },
-    /// Through an Application NodePods Balancer whose targets are pods.
+    /// Through an Application Load Balancer whose targets are pods.
     AlbIp {
         /// `deregistration_delay.timeout_seconds`.
         delay: Span,
     },
-    /// Through a Network NodePods Balancer whose targets are pods.
+    /// Through a Network Load Balancer whose targets are pods.
     NlbIp {
         /// `deregistration_delay.timeout_seconds`.
         delay: Span,
     },
-    /// Through a Network NodePods Balancer that finds the nodes with pods by its health checks (`externalTrafficPolicy: Local`).
+    /// Through a Network Load Balancer that finds the nodes with pods by its health checks (`externalTrafficPolicy: Local`).
     Local {
         /// Between two checks.
         interval: Span,
@@ -41,9 +41,9 @@ pub enum Path {
 /// Kinds of load balancers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Balancer {
-    /// Application NodePods Balancer.
+    /// Application Load Balancer.
     Alb,
-    /// Network NodePods Balancer.
+    /// Network Load Balancer.
     Nlb,
 }
 

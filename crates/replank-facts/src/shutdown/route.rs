@@ -1,4 +1,4 @@
-//! By which ways clients reach a pod, read off the Services, Ingresses and target group bindings that are known (AWS NodePods Balancer
+//! By which ways clients reach a pod, read off the Services, Ingresses and target group bindings that are known (AWS Load Balancer
 //! Controller's annotations).
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{Balancer, Path};
 
-/// Health checks of the AWS NodePods Balancer Controller for a Network NodePods Balancer: every 10 s, three failures.
+/// Health checks of the AWS Load Balancer Controller for a Network Load Balancer: every 10 s, three failures.
 const CHECK: (Span, u32) = (Span::from_secs(10), 3);
 
 /// Whom a load balancer sends to.

@@ -121,7 +121,7 @@ fn act_on_kubernetes(
     effect: &KubernetesEffect,
     bug: Option<DriverBug>,
 ) -> Result<(), Refusal> {
-    let run = &command.run;
+    let (run, written) = (&command.run, ctx.api.now().floor_seconds());
     let uid = |pod: &PodTarget| (bug != Some(DriverBug::NoUid)).then(|| pod.uid.clone());
     match effect {
         KubernetesEffect::Cordon { node, version, mark } => change_node(ctx, node, *version, |object| {
@@ -135,7 +135,8 @@ fn act_on_kubernetes(
         // The machine first: what the API releases while its containers may run is not gone, only out of sight.
         KubernetesEffect::ForceDelete { pod, .. } => delete(ctx, pod, uid(pod), Some(0)),
         KubernetesEffect::Exclude { node, version, at } => change_node(ctx, node, *version, |object| {
-            *object = mark::excluded(object, run, *at);
+            // What was held on its way is written with the moment at which it is written: the delay counts from there.
+            *object = mark::excluded(object, run, written.max(*at));
         }),
         KubernetesEffect::RestartWorkload { workload, version, at } => {
             restart(ctx, workload, *version, &|template| mark::restarted(template, run, *at))

@@ -22,7 +22,7 @@ const fn by_second(scenario: &'static str, after: Option<usize>, why: &'static s
     BySecond { scenario, after, why }
 }
 
-const BY_SECOND: [BySecond; 7] = [
+const BY_SECOND: [BySecond; 9] = [
     by_second(
         "interrupt-after-the-run",
         None,
@@ -52,6 +52,16 @@ const BY_SECOND: [BySecond; 7] = [
         "interrupt-restart",
         Some(3),
         "the nodes are cordoned in the second in which an instance is lost: where its pod goes depends on what comes first",
+    ),
+    by_second(
+        "az-rebalance-no-terminate",
+        Some(2),
+        "Terminate is resumed in the second in which the group takes its choice: which node that is depends on what comes first",
+    ),
+    by_second(
+        "az-rebalance-no-terminate",
+        Some(3),
+        "Terminate is resumed in the second in which the group takes its choice: which node that is depends on what comes first",
     ),
     by_second(
         "undo-target-group",

@@ -28,16 +28,17 @@ pub struct Starts {
 }
 
 /// How a process comes by its core.
-pub struct Origin {
+pub trait Origin {
     /// From a plan.
-    pub fresh: Box<dyn Fn() -> Core>,
+    fn fresh(&self) -> Core;
+
     /// From what is observed, if there is a record of a run.
-    pub resumed: Box<dyn Fn(&View) -> Option<Core>>,
+    fn resumed(&self, view: &View) -> Option<Core>;
 }
 
 /// See the module's page.
 pub struct Successor {
-    origin: Origin,
+    origin: Box<dyn Origin>,
     process: Process,
     /// What the operator has asked for and the record does not say yet: whoever asked was not told that it is taken, and asks again.
     asked: Option<Intent>,
@@ -54,21 +55,21 @@ enum Process {
 impl Successor {
     /// The first process has the plan.
     #[must_use]
-    pub fn new(origin: Origin, starts: Rc<RefCell<Starts>>) -> Self {
-        let process = Process::Running(Box::new((origin.fresh)()));
+    pub fn new(origin: Box<dyn Origin>, starts: Rc<RefCell<Starts>>) -> Self {
+        let process = Process::Running(Box::new(origin.fresh()));
         Self { origin, process, asked: None, starts }
     }
 
     fn start(&self, view: &View) -> Core {
         let mut starts = self.starts.borrow_mut();
-        match (self.origin.resumed)(view) {
+        match self.origin.resumed(view) {
             Some(core) => {
                 starts.from_objects += 1;
                 core
             }
             None => {
                 starts.from_plan += 1;
-                (self.origin.fresh)()
+                self.origin.fresh()
             }
         }
     }

@@ -53,7 +53,7 @@ pub(super) fn draw(seed: u64, plan: &mut Plan) {
     }
     // Nobody could have written one whose deadline is shorter than what it watches and retains.
     while Plan::read(&plan.to_json()).is_err() {
-        plan.deadline = plan.deadline + Span::from_minutes(60);
+        plan.deadline += Span::from_minutes(60);
         assert!(
             plan.deadline < DEADLINE_MAX,
             "no deadline makes it valid: {:?}",

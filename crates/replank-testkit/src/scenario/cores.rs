@@ -51,14 +51,13 @@ impl Cores {
     }
 }
 
-impl From<Cores> for Origin {
-    fn from(cores: Cores) -> Self {
-        let cores = Arc::new(cores);
-        let again = cores.clone();
-        Self {
-            fresh: Box::new(move || cores.fresh().with_record()),
-            resumed: Box::new(move |view| again.resumed(view)),
-        }
+impl Origin for Cores {
+    fn fresh(&self) -> Core {
+        self.fresh().with_record()
+    }
+
+    fn resumed(&self, view: &View) -> Option<Core> {
+        self.resumed(view)
     }
 }
 

@@ -232,7 +232,9 @@ impl Show {
         };
         let (engine, restart_after): (Box<dyn Engine>, Option<usize>) = match processes {
             Processes::One => (Box::new(cores.fresh()), None),
-            Processes::Several { after, starts } => (Box::new(Successor::new(cores.into(), starts)), after),
+            Processes::Several { after, starts } => {
+                (Box::new(Successor::new(Box::new(cores), starts)), after)
+            }
         };
         let mut rehearsal = Rehearsal::new(setup, engine);
         rehearsal.narrow_to(chosen.unwrap_or_default());

@@ -54,7 +54,7 @@ const ENOUGH: usize = 200;
 pub fn run(cluster: &Cluster) -> Trial {
     let starts = Rc::<RefCell<Starts>>::default();
     let counted = starts.clone();
-    let trial = run_with(cluster, |cores, _| Box::new(Successor::new(cores.into(), counted)));
+    let trial = run_with(cluster, |cores, _| Box::new(Successor::new(Box::new(cores), counted)));
     Trial { starts: *starts.borrow(), ..trial }
 }
 
@@ -114,10 +114,13 @@ impl Cores {
     }
 }
 
-impl From<Cores> for Origin {
-    fn from(cores: Cores) -> Self {
-        let again = cores.clone();
-        Self { fresh: Box::new(move || cores.fresh()), resumed: Box::new(move |view| again.resumed(view)) }
+impl Origin for Cores {
+    fn fresh(&self) -> Core {
+        self.fresh()
+    }
+
+    fn resumed(&self, view: &View) -> Option<Core> {
+        self.resumed(view)
     }
 }
 

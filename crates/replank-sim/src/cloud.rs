@@ -42,6 +42,7 @@ use std::sync::Arc;
 
 use crate::timing::{CloudTimings, Range};
 pub use api::{Cloud, DescribeCloud, GroupUpdate, NodegroupRequest};
+pub(crate) use api::{known_group, known_instance};
 pub(crate) use calls::{Calls, not_within};
 pub use eks::TERMINATION_HOOK;
 pub use events::Told;

@@ -6,8 +6,10 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use replank_core::Core;
+use replank_core::scale::Autoscaler;
+use replank_core::{Core, interrupt};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::time::Time;
@@ -17,6 +19,28 @@ use replank_protocol::decision::Decision;
 use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
 use replank_protocol::record::RunRecord;
+
+/// What every process is given besides the run: it is in no record.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// Whether interruptions are handled, too.
+    pub interruptions: bool,
+    /// Whether the number of nodes is kept to what is needed, too.
+    pub autoscaler: Option<Autoscaler>,
+}
+
+impl Beside {
+    /// The core with it.
+    #[must_use]
+    pub fn given_to(&self, core: Core) -> Core {
+        let options = interrupt::Options::beside(core.plan().map(Arc::as_ref));
+        let core = if self.interruptions { core.with_interruptions(options) } else { core };
+        match &self.autoscaler {
+            Some(settings) => core.with_autoscaler(settings.clone()),
+            None => core,
+        }
+    }
+}
 
 /// From what the processes of a run were started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -54,6 +54,8 @@ pub(super) enum Watched {
     Leaving,
     /// It is to give something back of what it has yet to launch.
     Surplus,
+    /// It has more instances than it wants.
+    Unwanted,
 }
 
 /// A group of the run.

@@ -303,7 +303,7 @@ fn stuck_pods(node_pods: &NodePods) -> Vec<PodTarget> {
 }
 
 /// The minimum of the group that a node leaves.
-fn minimum(roll: &GroupRoll<'_>, member: &Member) -> u32 {
+pub(super) fn minimum(roll: &GroupRoll<'_>, member: &Member) -> u32 {
     let source = roll.sources.iter().find(|source| *source.name == member.group);
     source.and_then(|source| source.group).map_or(0, |group| group.size.min)
 }

@@ -201,8 +201,8 @@ impl Roll {
             return Decision { end: Some(end), waiting, ..Decision::default() };
         }
         let decision = self.cache.decide(&self.scope, view, (now, intent), standing, account);
-        let waiting = || decision.waiting.clone();
-        self.over = decision.end.clone().map(|end| Over { end, waiting: waiting() });
+        let end = decision.end.clone();
+        self.over = end.map(|end| Over { end, waiting: decision.waiting.clone() });
         decision
     }
 }

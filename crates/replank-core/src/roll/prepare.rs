@@ -35,7 +35,7 @@ use replank_model::text::{GroupName, NodeName, Text};
 use replank_model::time::Span;
 
 use super::clear;
-use super::context::{Context, GroupRoll};
+use super::context::{Context, GroupRoll, Watched};
 use super::health;
 use super::member::NodeState;
 use super::retain;
@@ -111,6 +111,9 @@ pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness 
     }
     if !has_template {
         set_template(ctx, roll, group, target::template(&ctx.scope.plan.target, group));
+        return Readiness::Preparing;
+    }
+    if awaits_termination(ctx, roll, group) {
         return Readiness::Preparing;
     }
     let (nodes, surge) = (roll.nodes.old_left(), roll.allowance(ctx.scope).surge);
@@ -308,6 +311,18 @@ fn left_to_move(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> u32 {
 fn free(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> u32 {
     let free = roll.nodes.queued() + start::late(ctx, roll).count();
     u32::try_from(free).unwrap_or(u32::MAX)
+}
+
+/// Whether a group has more instances than it wants and has yet to terminate them, which is said. Were it raised before that, it would keep an old one in the place of
+/// the surge, and launch nothing. What comes too late is not waited for.
+fn awaits_termination(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -> bool {
+    let instances = roll.nodes.alive(roll.name).saturating_sub(group.size.desired);
+    let since = ctx.watch(roll, Watched::Unwanted, instances > 0);
+    if since.is_none_or(|since| ctx.now > since + LATE_AFTER) {
+        return false;
+    }
+    ctx.wait(roll.subject(), WaitingOn::Roll(RollWait::Leaving { instances }));
+    true
 }
 
 fn begin(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup, begun: &Begun) {

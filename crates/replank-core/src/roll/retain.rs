@@ -9,7 +9,7 @@
 
 use super::beyond::floor;
 use super::context::{Context, GroupRoll};
-use super::evict::end_instance;
+use super::evict::{end_instance, minimum};
 use super::prepare::{tag, untag};
 use super::start;
 use replank_facts::node_pods::NodePods;
@@ -49,8 +49,8 @@ pub(super) fn is_over(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
 pub(super) fn end(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
     for name in &roll.nodes.retained {
         let member = ctx.member(name);
-        // One of another group moves no more than itself.
-        let keep = if member.group == *roll.name { floor(roll, roll.retained()) } else { 0 };
+        let is_own = member.group == *roll.name;
+        let keep = if is_own { floor(roll, roll.retained()) } else { minimum(roll, member) };
         if NodePods::of(ctx.view, &ctx.scope.plan, name).is_empty() {
             end_instance(ctx, member, Vec::new(), Replacement::Decrement { keep });
         } else {

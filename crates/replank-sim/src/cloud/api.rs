@@ -139,3 +139,15 @@ impl DescribeCloud for View {
         self.instances().get(instance).cloned()
     }
 }
+
+/// A group that has to be there.
+pub(crate) fn known_group(cloud: &dyn DescribeCloud, name: &GroupName) -> Result<Arc<NodeGroup>, Refusal> {
+    let known = cloud.describe_group(name);
+    known.ok_or_else(|| Refusal::Gone { message: Text::from(format!("node group {name} not found")) })
+}
+
+/// An instance that has to be listed.
+pub(crate) fn known_instance(cloud: &dyn DescribeCloud, id: &InstanceId) -> Result<Arc<Instance>, Refusal> {
+    let known = cloud.describe_instance(id);
+    known.ok_or_else(|| Refusal::Gone { message: Text::from(format!("instance {id} not found")) })
+}

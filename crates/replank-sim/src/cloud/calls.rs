@@ -9,7 +9,7 @@ use replank_model::time::Time;
 use replank_protocol::command::{Refusal, Replacement};
 use replank_protocol::lifecycle::Action;
 
-use super::api::{Cloud, DescribeCloud, GroupUpdate, NodegroupRequest};
+use super::api::{Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, known_group, known_instance};
 use super::state::SimulatedCloud;
 use crate::context::Ctx;
 
@@ -24,18 +24,13 @@ impl<'c, 'a> Calls<'c, 'a> {
         Self { cloud, ctx }
     }
 
-    fn known(&self, name: &GroupName) -> Result<Arc<NodeGroup>, Refusal> {
-        let gone = || Refusal::Gone { message: Text::from(format!("node group {name} not found")) };
-        self.describe_group(name).ok_or_else(gone)
-    }
-
     /// As a call that names what it writes: everything else stays what others have made of it.
     fn change(
         &mut self,
         name: &GroupName,
         change: impl FnOnce(&mut NodeGroup) -> Result<(), Refusal>,
     ) -> Result<(), Refusal> {
-        let known = self.known(name)?;
+        let known = known_group(self, name)?;
         let mut group = NodeGroup::clone(&known);
         change(&mut group)?;
         if group != *known {
@@ -75,7 +70,7 @@ impl Cloud for Calls<'_, '_> {
         group: &GroupName,
         template: &LaunchTemplate,
     ) -> Result<LaunchTemplateRef, Refusal> {
-        let version = self.known(group)?.version_of(template);
+        let version = known_group(self, group)?.version_of(template);
         self.change(group, |group| {
             group.templates.entry(version.clone()).or_insert_with(|| template.clone());
             Ok(())
@@ -101,8 +96,7 @@ impl Cloud for Calls<'_, '_> {
     }
 
     fn terminate_instance(&mut self, id: &InstanceId, replacement: Replacement) -> Result<(), Refusal> {
-        let gone = || Refusal::Gone { message: Text::from(format!("instance {id} not found")) };
-        let instance = self.describe_instance(id).ok_or_else(gone)?;
+        let instance = known_instance(self, id)?;
         // Whether a second call lowers the size once more is not documented. Here it does: the caller reads first.
         match replacement {
             Replacement::Launch => {}

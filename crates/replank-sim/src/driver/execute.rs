@@ -17,10 +17,10 @@ use replank_protocol::{mark, proof};
 use super::bug::DriverBug;
 use super::groups::{
     act_on_group, act_on_queue, check_hook, check_size, check_tag, check_template, check_termination,
-    check_update, known_group, known_instance,
+    check_update,
 };
 use super::refusal::{conflict, refusal};
-use crate::cloud::{Calls, DescribeCloud, SimulatedCloud};
+use crate::cloud::{Calls, DescribeCloud, SimulatedCloud, known_group, known_instance};
 use crate::context::Ctx;
 use replank_apiserver::json::Address;
 use replank_apiserver::{ApiError, DeleteOptions, Eviction, Propagation};

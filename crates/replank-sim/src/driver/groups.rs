@@ -1,17 +1,15 @@
 //! Commands to the cloud, carried out: the checks before the calls, and the calls. Only the cloud's API is named here, whoever implements it.
 
-use std::sync::Arc;
-
-use replank_model::object::cloud::{
-    GroupSize, Instance, LaunchTemplate, LaunchTemplateRef, NodeGroup, Transition,
-};
+use replank_model::object::cloud::{GroupSize, LaunchTemplate, LaunchTemplateRef, Transition};
 use replank_model::text::{GroupName, InstanceId, Text};
 use replank_protocol::command::{GroupEffect, QueueEffect, Refusal, Replacement};
 use replank_protocol::proof::mismatch;
 
 use super::bug::DriverBug;
 use super::refusal::conflict;
-use crate::cloud::{Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, not_within};
+use crate::cloud::{
+    Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, known_group, known_instance, not_within,
+};
 
 /// Sends what an effect on a group stands for.
 pub(super) fn act_on_group(
@@ -78,11 +76,6 @@ fn resize(from: GroupSize, to: GroupSize) -> GroupUpdate {
         max: changed(from.max, to.max),
         desired: changed(from.desired, to.desired),
     }
-}
-
-pub(super) fn known_group(cloud: &dyn DescribeCloud, name: &GroupName) -> Result<Arc<NodeGroup>, Refusal> {
-    let known = cloud.describe_group(name);
-    known.ok_or_else(|| Refusal::Gone { message: Text::from(format!("node group {name} not found")) })
 }
 
 pub(super) fn check_tag(
@@ -153,11 +146,6 @@ pub(super) fn check_hook(cloud: &dyn DescribeCloud, group: &GroupName, hook: &st
         return Ok(());
     }
     Err(conflict(format!("group {group} has no termination hook {hook}")))
-}
-
-pub(super) fn known_instance(cloud: &dyn DescribeCloud, id: &InstanceId) -> Result<Arc<Instance>, Refusal> {
-    let known = cloud.describe_instance(id);
-    known.ok_or_else(|| Refusal::Gone { message: Text::from(format!("instance {id} not found")) })
 }
 
 /// The instance is not terminating already, and the group wants more than it is to keep. Whether a second call lowers the size once more is not documented, so

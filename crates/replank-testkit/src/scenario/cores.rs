@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use anyhow::ensure;
 use replank_advice::preflight;
+use replank_core::Core;
 use replank_core::scale::{Autoscaler, Priorities, priorities_text};
-use replank_core::{Core, interrupt};
 use replank_facts::plan::{Plan, RunOptions};
 use replank_model::text::RunId;
 use replank_model::view::View;
 
-use crate::successor::Origin;
+use crate::successor::{Beside, Origin};
 
 /// The run's name.
 const RUN: &str = "run";
@@ -20,7 +20,7 @@ pub(super) struct Cores {
     /// The plan; `None` where nothing is rolled.
     pub(super) plan: Option<Arc<Plan>>,
     pub(super) options: RunOptions,
-    pub(super) autoscaler: Option<Autoscaler>,
+    pub(super) beside: Beside,
 }
 
 impl Cores {
@@ -32,22 +32,7 @@ impl Cores {
             }
             None => Core::without_run(),
         };
-        self.with_the_rest(core)
-    }
-
-    /// One that knows what the record of the run says, and what every process is given.
-    fn resumed(&self, view: &View) -> Option<Core> {
-        let found = Core::resume(view, None, preflight::blocking);
-        Some(self.with_the_rest(found.unwrap_or_else(|error| panic!("{error}"))?))
-    }
-
-    fn with_the_rest(&self, core: Core) -> Core {
-        let options = interrupt::Options::beside(core.plan().map(Arc::as_ref));
-        let core = core.with_interruptions(options);
-        match &self.autoscaler {
-            Some(settings) => core.with_autoscaler(settings.clone()),
-            None => core,
-        }
+        self.beside.given_to(core)
     }
 }
 
@@ -57,7 +42,8 @@ impl Origin for Cores {
     }
 
     fn resumed(&self, view: &View) -> Option<Core> {
-        self.resumed(view)
+        let found = Core::resume(view, None, preflight::blocking);
+        Some(self.beside.given_to(found.unwrap_or_else(|error| panic!("{error}"))?))
     }
 }
 

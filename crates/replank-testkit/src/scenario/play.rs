@@ -37,7 +37,7 @@ use super::file::Scenario;
 use super::stage::{self, Stage};
 use super::story::Story;
 use super::summary;
-use crate::successor::{Starts, Successor};
+use crate::successor::{Beside, Starts, Successor};
 
 /// Plays a scenario and tells its story.
 ///
@@ -228,7 +228,10 @@ impl Show {
         let cores = Cores {
             plan,
             options,
-            autoscaler: flags.map(|flags| autoscaler(flags, &setup.view)).transpose()?,
+            beside: Beside {
+                interruptions: true,
+                autoscaler: flags.map(|flags| autoscaler(flags, &setup.view)).transpose()?,
+            },
         };
         let (engine, restart_after): (Box<dyn Engine>, Option<usize>) = match processes {
             Processes::One => (Box::new(cores.fresh()), None),

@@ -74,6 +74,13 @@ pub enum Bug {
     BehindEks,
 }
 
+/// The part of core that has a bug.
+enum Part {
+    Roll,
+    Interruptions,
+    Autoscaler,
+}
+
 impl Bug {
     /// All of them.
     pub const ALL: [Self; 28] = [
@@ -110,35 +117,10 @@ impl Bug {
     /// The cluster of a seed that gives the bug a chance.
     #[must_use]
     pub fn cluster(self, seed: u64) -> Cluster {
-        let mut cluster = match self {
-            Self::EarlyRelease
-            | Self::ForeignHook
-            | Self::EarlyRescue
-            | Self::EarlyUncordon
-            | Self::KeptMarks
-            | Self::Meddler
-            | Self::Thrift => Cluster::elastic(seed),
-            Self::PlainDelete
-            | Self::EarlyEnd
-            | Self::EarlyBatch
-            | Self::EarlyDrain
-            | Self::OpenNodes
-            | Self::EarlyForce
-            | Self::EarlyStuck
-            | Self::EarlyTarget
-            | Self::OverSurge
-            | Self::LostSize
-            | Self::WantsLess
-            | Self::WrongInstance
-            | Self::NoExpiry
-            | Self::Twice
-            | Self::Heedless
-            | Self::HalfBack
-            | Self::Meddling
-            | Self::Rash
-            | Self::Endless
-            | Self::KeptTags => Cluster::of(seed),
-            Self::BehindEks => Cluster::managed(seed),
+        let mut cluster = match (self, self.part()) {
+            (Self::BehindEks, _) => Cluster::managed(seed),
+            (_, Part::Roll) => Cluster::of(seed),
+            (_, Part::Interruptions | Part::Autoscaler) => Cluster::elastic(seed),
         };
         self.make_room(&mut cluster);
         cluster
@@ -146,13 +128,21 @@ impl Bug {
 
     /// The run that issues the bug's commands.
     pub(super) fn run(self) -> RunId {
+        RunId::from(match self.part() {
+            Part::Roll => "trial",
+            Part::Interruptions => "interruptions",
+            Part::Autoscaler => "autoscaler",
+        })
+    }
+
+    fn part(self) -> Part {
         match self {
             Self::EarlyRelease
             | Self::ForeignHook
             | Self::EarlyRescue
             | Self::EarlyUncordon
-            | Self::KeptMarks => RunId::from("interruptions"),
-            Self::Meddler | Self::Thrift => RunId::from("autoscaler"),
+            | Self::KeptMarks => Part::Interruptions,
+            Self::Meddler | Self::Thrift => Part::Autoscaler,
             Self::PlainDelete
             | Self::EarlyEnd
             | Self::EarlyBatch
@@ -173,7 +163,7 @@ impl Bug {
             | Self::Rash
             | Self::Endless
             | Self::KeptTags
-            | Self::BehindEks => RunId::from("trial"),
+            | Self::BehindEks => Part::Roll,
         }
     }
 

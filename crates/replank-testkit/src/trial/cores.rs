@@ -1,6 +1,5 @@
 //! Which cores are tried, and the outcome of a trial.
 
-use replank_core::scale::Autoscaler;
 use replank_facts::plan::{OnFailure, Plan, RunOptions};
 use replank_model::delta::Delta;
 use replank_model::time::{Span, Time};
@@ -12,7 +11,7 @@ use replank_sim::{Mishaps, TraceHash};
 
 use crate::check::{Sights, Violation};
 use crate::clusters::Neighbour;
-use crate::successor::Starts;
+use crate::successor::{Beside, Starts};
 
 /// The outcome of a run.
 #[derive(Clone, Debug)]
@@ -62,10 +61,7 @@ pub(super) fn everything(view: &View) -> Vec<Delta> {
 pub struct Cores {
     pub(super) plan: Plan,
     pub(super) options: RunOptions,
-    /// Whether interruptions are handled, too.
-    pub(super) interruptions: bool,
-    /// Whether the number of nodes is kept to what is needed, too.
-    pub(super) autoscaler: Option<Autoscaler>,
+    pub(super) beside: Beside,
 }
 
 impl Cores {

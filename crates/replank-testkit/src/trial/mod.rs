@@ -12,11 +12,10 @@ mod table;
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use replank_advice::preflight;
+use replank_core::Core;
 use replank_core::scale::Autoscaler;
-use replank_core::{Core, interrupt};
 use replank_facts::plan::RunOptions;
 use replank_facts::plan::{OnFailure, Plan};
 use replank_model::delta::Delta;
@@ -34,7 +33,7 @@ use crate::clusters::{BEGIN, Cluster, SETTLED};
 use neighbour::Acts;
 use racer::{Intruder, Racer};
 
-use crate::successor::{Origin, Starts, Successor};
+use crate::successor::{Beside, Origin, Starts, Successor};
 use cores::everything;
 pub use cores::{Cores, Trial};
 
@@ -84,33 +83,8 @@ impl Cores {
     pub fn with(&self, change: impl FnOnce(&mut Plan)) -> Core {
         let mut plan = self.plan.clone();
         change(&mut plan);
-        let interruptions = self.interruptions.then(|| interrupt::Options::beside(Some(&plan)));
         let core = Core::new(plan, RunId::from(RUN), self.options.clone(), preflight::blocking);
-        self.with_the_rest(core.with_record(), interruptions)
-    }
-
-    /// One that goes on with the run whose record is there.
-    ///
-    /// # Panics
-    /// Where the record cannot be read: nobody but the run writes it.
-    #[must_use]
-    pub fn resumed(&self, view: &View) -> Option<Core> {
-        let found = Core::resume(view, Some(&RunId::from(RUN)), preflight::blocking);
-        let core = found.unwrap_or_else(|error| panic!("{error}"))?;
-        let interruptions =
-            self.interruptions.then(|| interrupt::Options::beside(core.plan().map(Arc::as_ref)));
-        Some(self.with_the_rest(core, interruptions))
-    }
-
-    fn with_the_rest(&self, core: Core, interruptions: Option<interrupt::Options>) -> Core {
-        let core = match interruptions {
-            Some(options) => core.with_interruptions(options),
-            None => core,
-        };
-        match &self.autoscaler {
-            Some(settings) => core.with_autoscaler(settings.clone()),
-            None => core,
-        }
+        self.beside.given_to(core.with_record())
     }
 }
 
@@ -119,8 +93,10 @@ impl Origin for Cores {
         self.fresh()
     }
 
+    /// Whoever cannot read the record panics: nobody but the run writes it.
     fn resumed(&self, view: &View) -> Option<Core> {
-        self.resumed(view)
+        let found = Core::resume(view, Some(&RunId::from(RUN)), preflight::blocking);
+        Some(self.beside.given_to(found.unwrap_or_else(|error| panic!("{error}"))?))
     }
 }
 
@@ -169,7 +145,8 @@ fn roll(cluster: &Cluster, mut world: World, engine: impl FnOnce(Cores, Core) ->
         checkers.borrow_mut().scaled();
     }
     let interruptions = cluster.elastic.is_some();
-    let cores = Cores { plan: cluster.plan.clone(), options, interruptions, autoscaler };
+    let beside = Beside { interruptions, autoscaler };
+    let cores = Cores { plan: cluster.plan.clone(), options, beside };
     let core = cores.fresh();
     world.put_in_charge(engine(cores, core));
     if let Some(bug) = cluster.driver_bug {

@@ -22,7 +22,7 @@ const fn by_second(scenario: &'static str, after: Option<usize>, why: &'static s
     BySecond { scenario, after, why }
 }
 
-const BY_SECOND: [BySecond; 10] = [
+const BY_SECOND: [BySecond; 8] = [
     by_second(
         "interrupt-after-the-run",
         None,
@@ -53,12 +53,6 @@ const BY_SECOND: [BySecond; 10] = [
         Some(3),
         "the nodes are cordoned in the second in which an instance is lost: where its pod goes depends on what comes first",
     ),
-    by_second(
-        "az-rebalance-no-terminate",
-        Some(2),
-        "Terminate is resumed in the second in which the group also launches: a run that begins then halts for want of a way, which is yet to be understood",
-    ),
-    by_second("az-rebalance-no-terminate", Some(3), "as after command 2"),
     by_second(
         "interrupt-hook-of-others",
         None,

@@ -58,6 +58,8 @@ pub enum Purpose {
     Interruption = 22,
     /// What the network does to a command or a delivery.
     Network = 23,
+    /// When a group finds out that an instance fails its health checks.
+    HealthCheck = 24,
 }
 
 /// The source of all draws of one run.

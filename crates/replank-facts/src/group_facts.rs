@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::affinity::{Taint, TaintEffect};
 use replank_model::object::cloud::{
-    AmiType, GroupKind, GroupSize, LaunchTemplateRef, ScalingProcess, TerminationPolicy,
+    AmiType, GroupKind, GroupSize, HealthStatus, LaunchTemplateRef, ScalingProcess, TerminationPolicy,
 };
 use replank_model::text::{GroupName, InstanceId, Text, Zone};
 use serde_json::Value;
@@ -63,6 +63,8 @@ pub struct InstanceFacts {
     pub is_protected: bool,
     /// The launch template version that it was made from, where the answer has a number.
     pub template: Option<LaunchTemplateRef>,
+    /// What its group takes it for.
+    pub health: HealthStatus,
 }
 
 /// A file of groups that cannot be read.
@@ -231,6 +233,10 @@ fn auto_scaling(at: usize, group: &Value) -> Result<Facts, FactsError> {
             zone: text(one, "AvailabilityZone")?.into(),
             is_protected: one["ProtectedFromScaleIn"].as_bool().unwrap_or(false),
             template: template_of(&one["LaunchTemplate"], "LaunchTemplateId", "Version"),
+            health: match text(one, "HealthStatus") {
+                Some("Unhealthy") => HealthStatus::Unhealthy,
+                Some(_) | None => HealthStatus::Healthy,
+            },
         };
         Some((text(one, "InstanceId")?.into(), facts))
     });
@@ -358,7 +364,7 @@ mod tests {
             "taints": [{"key": "role", "value": "web", "effect": "NO_SCHEDULE"}], "tags": {"team": "a"},
             "resources": {"autoScalingGroups": [{"name": "eks-web-1234"}]}}});
         let asg = json!({"AutoScalingGroups": [{"AutoScalingGroupName": "eks-web-1234", "MinSize": 1, "MaxSize": 9, "DesiredCapacity": 3,
-            "AvailabilityZones": ["b", "a"], "Instances": [{"InstanceId": "i-1", "AvailabilityZone": "a", "InstanceType": "m5.large", "ProtectedFromScaleIn": true,
+            "AvailabilityZones": ["b", "a"], "Instances": [{"InstanceId": "i-1", "AvailabilityZone": "a", "InstanceType": "m5.large", "ProtectedFromScaleIn": true, "HealthStatus": "Unhealthy",
                 "LaunchTemplate": {"LaunchTemplateId": "lt-1", "LaunchTemplateName": "eks-1", "Version": "6"}}],
             "LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": "7"}, "NewInstancesProtectedFromScaleIn": true, "TerminationPolicies": ["OldestInstance", "arn:aws:lambda:x"],
             "Tags": [{"Key": "eks:nodegroup-name", "Value": "web"}, {"Key": "k8s.io/cluster-autoscaler/enabled", "Value": "true"}],
@@ -377,6 +383,7 @@ mod tests {
             assert_eq!((&web.template, web.ami_type.as_str()), (&Some(version(7)), "AL2023_x86_64_STANDARD"));
             let one = &web.instances[&InstanceId::from("i-1")];
             assert_eq!((one.zone.as_str(), one.is_protected, &one.template), ("a", true, &Some(version(6))));
+            assert_eq!(one.health, HealthStatus::Unhealthy);
             assert_eq!((web.protects_new, &web.policies), (true, &vec![TerminationPolicy::OldestInstance]));
         }
     }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use replank_model::object::affinity::Taint;
 use replank_model::object::cloud::{
-    AmiType, GroupSize, Instance, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle, Market,
-    NodeGroup, NodeProfile, NodeShape, instance_of,
+    AmiType, GroupSize, HealthStatus, Instance, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle,
+    Market, NodeGroup, NodeProfile, NodeShape, instance_of,
 };
 use replank_model::object::meta::Key;
 use replank_model::object::node::{self, Node};
@@ -180,6 +180,7 @@ fn learn(view: &View, name: GroupName, nodes: &[&Arc<Node>]) -> LearntGroup {
             lifecycle: Lifecycle::InService,
             market: Market::of(&node.meta.labels),
             is_protected: false,
+            health: HealthStatus::Healthy,
         })
         .collect();
     let size = GroupSize { min: 0, max: count, desired: count };

@@ -9,6 +9,7 @@ mod calls;
 mod eks;
 mod events;
 mod group;
+mod health;
 mod hooks;
 mod market;
 mod name;
@@ -25,7 +26,8 @@ use queue::Queue;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{
-    Instance, InstanceState, Lifecycle, LifecycleHook, NodeProfile, NodeShape, ScalingProcess, Transition,
+    Instance, InstanceState, Lifecycle, LifecycleHook, NodeGroup, NodeProfile, NodeShape, ScalingProcess,
+    Transition,
 };
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
@@ -46,6 +48,8 @@ pub(crate) use api::{known_group, known_instance};
 pub(crate) use calls::{Calls, not_within};
 pub use eks::TERMINATION_HOOK;
 pub use events::Told;
+pub use health::StatusCheck;
+pub(crate) use health::mark;
 pub use market::{Capacity, Hazard, Rate, SpotEvent};
 pub use queue::Delivery;
 
@@ -82,15 +86,20 @@ impl SimulatedCloud {
             doomed: BTreeSet::new(),
             drained_since: BTreeMap::new(),
             nodegroups: Nodegroups::default(),
+            impaired: BTreeSet::new(),
         }
     }
 
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
         match change {
-            Change::Group { new: Some(group), .. } => {
+            Change::Group { old, new: Some(group) } => {
                 // Groups with hooks have a queue for them; EKS has its own.
                 self.has_queue |= group.hooks.iter().any(|hook| !LifecycleHook::is_of_eks(&hook.name));
                 self.reconcile_soon(ctx, &group.name);
+                let is_checked = |group: &NodeGroup| group.ways.is_active(ScalingProcess::HealthCheck);
+                if is_checked(group) && old.as_ref().is_some_and(|old| !is_checked(old)) {
+                    self.checks_are_resumed(ctx, group);
+                }
             }
             Change::Instance { old, new } => {
                 let alive = |instance: &Option<Arc<Instance>>| {
@@ -105,6 +114,10 @@ impl SimulatedCloud {
                 }
                 if let Some(new) = new {
                     self.serves(ctx, new);
+                    let was = old.as_ref().map(|old| old.health).unwrap_or_default();
+                    if new.health != was {
+                        self.reconcile_soon(ctx, &new.group);
+                    }
                 }
                 if let (Some(was), None) = (was, is) {
                     self.reconcile_soon(ctx, &was.group);
@@ -138,6 +151,7 @@ impl SimulatedCloud {
             CloudDue::Hazard(number) => self.strike(ctx, number),
             CloudDue::Eks(number) => self.eks_drains(ctx, number),
             CloudDue::Nodegroup(number) => self.nodegroup(ctx, number),
+            CloudDue::HealthCheck(number) => self.check_health(ctx, number),
             CloudDue::Receive(number) => self.queue.receive(ctx, number),
             CloudDue::Visible(number) => self.queue.visible(ctx, number),
         }
@@ -448,6 +462,7 @@ impl SimulatedCloud {
     /// The cloud controller manager deletes nodes whose instance is gone (cloud-provider `node_lifecycle_controller`).
     fn node_gone(&mut self, ctx: &mut Ctx<'_>, number: u32) {
         let Some(instance) = self.known(ctx.view(), number) else { return };
+        self.impaired.remove(&instance.id);
         ctx.api.apply_cloud(Delta::InstanceGone(instance.id.clone()));
         let Some(name) = &instance.node else { return };
         let is_same = ctx.view().node(name).is_some_and(|node| instance_of_node(node) == instance.id);

@@ -236,6 +236,8 @@ pub(crate) enum CloudDue {
     Hazard(u32),
     /// An update of a managed node group goes on.
     Nodegroup(u32),
+    /// A group looks at the health of an instance.
+    HealthCheck(u32),
 }
 
 /// One thing that the driver is to do.

@@ -40,6 +40,8 @@ pub struct CloudTimings {
     pub shut_down: Range,
     /// Machine off until the cloud controller manager has deleted the node: it looks at nodes that stopped being Ready.
     pub node_gone: Range,
+    /// A status check that fails until the group marks the instance Unhealthy. EC2 checks every minute; Auto Scaling does not say how often it looks.
+    pub health_check: Range,
     /// A claim until the storage driver has made its volume.
     pub provision: Range,
     /// The order to attach a volume until it is attached. Block storage takes seconds.
@@ -56,6 +58,7 @@ impl Default for CloudTimings {
             ready: Range::secs(10, 25),
             shut_down: Range::secs(5, 30),
             node_gone: Range::secs(5, 45),
+            health_check: Range::secs(60, 180),
             provision: Range::secs(1, 4),
             attach: Range::secs(1, 6),
             detach: Range::secs(1, 10),

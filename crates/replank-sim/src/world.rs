@@ -6,7 +6,7 @@ use replank_facts::groups::instance_id_of;
 use replank_hpa::{Rival, Scale, ScaleError};
 use replank_model::delta::Delta;
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
-use replank_model::object::cloud::{Instance, Market};
+use replank_model::object::cloud::{HealthStatus, Instance, Market};
 use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -17,7 +17,7 @@ use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
 
 use crate::agenda::Agenda;
-use crate::cloud::{Capacity, Delivery, Hazard, SimulatedCloud, Told};
+use crate::cloud::{self, Capacity, Delivery, Hazard, SimulatedCloud, StatusCheck, Told};
 use crate::context::{Ctx, WorkQueue};
 use crate::controllers::Workloads;
 use crate::controllers::autoscaling;
@@ -342,6 +342,29 @@ impl World {
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.cloud.terminate(&mut ctx, &instance);
+        self.settle();
+        true
+    }
+
+    /// EC2's status checks of the instance behind a node fail, and its kubelet does not report; or both are well again. Whether there is one that is alive.
+    pub(crate) fn check_status(&mut self, node: &NodeName, status: StatusCheck) -> bool {
+        let Some(instance) = self.living(node) else { return false };
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        match status {
+            StatusCheck::Fails => self.cloud.impair(&mut ctx, &instance),
+            StatusCheck::Passes => self.cloud.recover(&instance),
+        }
+        self.settle();
+        true
+    }
+
+    /// SetInstanceHealth of the instance behind a node; whether there is one that is alive.
+    pub(crate) fn set_instance_health(&mut self, node: &NodeName, health: HealthStatus) -> bool {
+        let Some(instance) = self.living(node) else { return false };
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        cloud::mark(&mut ctx, &instance, health);
         self.settle();
         true
     }

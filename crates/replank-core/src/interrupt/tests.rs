@@ -1,7 +1,7 @@
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle, LifecycleHook, Market,
-    Message, NodeGroup, Transition,
+    GroupSize, HealthStatus, Instance, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle,
+    LifecycleHook, Market, Message, NodeGroup, Transition,
 };
 use replank_model::object::node::Node;
 use replank_model::object::{Object, ObjectRef};
@@ -132,6 +132,7 @@ impl Frame {
             lifecycle,
             market: Market::Spot,
             is_protected: false,
+            health: HealthStatus::Healthy,
         };
         self.core.observe(Delta::Instance(instance.into()));
     }

@@ -1,6 +1,6 @@
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    GroupId, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle, Market,
+    GroupId, HealthStatus, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle, Market,
 };
 use replank_model::time::Time;
 use serde_json::{Value, json};
@@ -69,6 +69,7 @@ impl Stage {
             lifecycle: Lifecycle::InService,
             market: Market::OnDemand,
             is_protected: false,
+            health: HealthStatus::Healthy,
         };
         self.put(Delta::Instance(instance.into()));
     }

@@ -101,6 +101,7 @@ fn numbered(learnt: &mut LearntGroup, view: &View, told: &Facts) {
         let instance = &mut learnt.instances[at];
         let Some(told) = told.instances.get(&instance.id) else { continue };
         instance.is_protected = told.is_protected;
+        instance.health = told.health;
         let node = instance.node.as_ref().and_then(|name| view.node(name));
         if let Some(version) = told.template.as_ref().filter(|version| **version != learnt.group.current) {
             learnt.set_version(at, version.clone(), node.map(|node| &**node));

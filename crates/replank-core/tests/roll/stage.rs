@@ -14,7 +14,7 @@ use replank_facts::plan::RunOptions;
 use replank_facts::plan::{Plan, Retained};
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup,
+    GroupSize, HealthStatus, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup,
 };
 use replank_model::object::cluster::Other;
 use replank_model::object::condition::{Condition, ConditionStatus};
@@ -669,6 +669,7 @@ impl Stage {
                     lifecycle: Lifecycle::InService,
                     market: Market::OnDemand,
                     is_protected: false,
+                    health: HealthStatus::Healthy,
                 };
                 self.change(Delta::Instance(instance.into()));
             }

@@ -280,6 +280,8 @@ pub struct Instance {
     pub market: Market,
     /// Whether its group leaves it alone when it wants fewer (scale-in protection). It protects against nothing else.
     pub is_protected: bool,
+    /// What its group takes it for.
+    pub health: HealthStatus,
 }
 
 impl Instance {
@@ -287,6 +289,26 @@ impl Instance {
     #[must_use]
     pub fn is_counted(&self) -> bool {
         self.state.is_alive() && self.lifecycle.is_counted()
+    }
+}
+
+/// What an Auto Scaling group takes an instance for (Auto Scaling HealthStatus). One that is unhealthy is replaced, unless that is suspended; it hardly ever becomes
+/// healthy again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HealthStatus {
+    /// Nothing else is known.
+    #[default]
+    Healthy,
+    /// It has failed a health check, or somebody has said so.
+    Unhealthy,
+}
+
+impl fmt::Display for HealthStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Healthy => "Healthy",
+            Self::Unhealthy => "Unhealthy",
+        })
     }
 }
 

@@ -55,6 +55,7 @@ impl Rehearsal {
             | What::Pods(..)
             | What::Silence(_)
             | What::Wake(_)
+            | What::Status(..)
             | What::Cloud(..)
             | What::Some(..)
             | What::Post(_)

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    Instance, InstanceState, LaunchFailure, Lifecycle, Market, NodeGroup, NodeProfile, NodeShape,
-    ScalingProcess, Transition,
+    HealthStatus, Instance, InstanceState, LaunchFailure, Lifecycle, Market, NodeGroup, NodeProfile,
+    NodeShape, ScalingProcess, Transition,
 };
 use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::{Span, Time};
@@ -59,6 +59,10 @@ impl SimulatedCloud {
         let number = number as usize;
         self.is_due[number] = false;
         let Some(group) = ctx.view().groups().get(&self.groups[number]).cloned() else { return };
+        if self.replace_unhealthy(ctx, &group) {
+            // What takes their place is launched when they are out of the group.
+            return;
+        }
         let extra = self.extra.get(&group.name).map_or(0, std::collections::BTreeSet::len);
         let wanted = group.size.desired as usize + extra;
         let nothing = Alive::default();
@@ -182,6 +186,7 @@ impl SimulatedCloud {
             lifecycle: Lifecycle::Pending,
             market: Market::of(&group.profile().labels),
             is_protected: group.ways.protects_new,
+            health: HealthStatus::Healthy,
         };
         let draw = ctx.draws.draw(id.as_str(), Purpose::Shape, 0);
         let is_open =

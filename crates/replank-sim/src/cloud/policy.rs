@@ -71,7 +71,7 @@ fn to_next_hour(instance: &Instance, now: Time) -> Option<Span> {
 #[cfg(test)]
 mod tests {
     use replank_model::object::cloud::{
-        GroupSize, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle, Market, Ways,
+        GroupSize, HealthStatus, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle, Market, Ways,
     };
 
     use super::*;
@@ -92,6 +92,7 @@ mod tests {
             lifecycle: Lifecycle::InService,
             market: Market::OnDemand,
             is_protected: false,
+            health: HealthStatus::Healthy,
         })
     }
 

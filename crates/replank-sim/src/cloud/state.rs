@@ -48,6 +48,8 @@ pub(crate) struct SimulatedCloud {
     /// Since when EKS drains the nodes of instances that its hook holds.
     pub(super) drained_since: BTreeMap<InstanceId, Time>,
     pub(super) nodegroups: Nodegroups,
+    /// Instances whose status checks fail.
+    pub(super) impaired: BTreeSet<InstanceId>,
 }
 
 /// Instances of a group that are alive.

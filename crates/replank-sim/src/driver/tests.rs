@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use replank_model::delta::Delta;
-use replank_model::object::cloud::{Instance, InstanceState, Lifecycle, Market};
+use replank_model::object::cloud::{HealthStatus, Instance, InstanceState, Lifecycle, Market};
 use replank_model::object::meta::Key;
 use replank_model::object::workload::Deployment;
 use replank_model::object::{Kind, Object};
@@ -107,6 +107,7 @@ impl Stage {
             lifecycle: Lifecycle::InService,
             market: Market::OnDemand,
             is_protected: false,
+            health: HealthStatus::Healthy,
         };
         self.world.request(|api| api.apply_cloud(Delta::Instance(instance.into())));
     }

@@ -2,7 +2,8 @@
 
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeProfile, NodeShape,
+    GroupSize, HealthStatus, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup,
+    NodeProfile, NodeShape,
 };
 use replank_model::object::pod::Pod;
 use replank_model::object::{Kind, Object};
@@ -49,6 +50,7 @@ fn stage() -> World {
             lifecycle: Lifecycle::InService,
             market: Market::OnDemand,
             is_protected: false,
+            health: HealthStatus::Healthy,
         };
         world.request(|api| api.apply_cloud(Delta::Instance(instance.into())));
     }

@@ -9,8 +9,8 @@ use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::Span;
 use serde_json::Value;
 
-use super::what::Process;
 use crate::cloud::{Capacity, Rate};
+use replank_model::object::cloud::ScalingProcess;
 
 /// Why taking an argument cannot fail.
 const AS_THE_FORM_SAYS: &str = "a form takes what its pattern has, in order";
@@ -32,7 +32,7 @@ pub(super) enum Arg {
     Objects(Vec<Value>),
     Market(Option<Market>),
     Rate(Rate),
-    Process(Process),
+    Process(ScalingProcess),
     Policies(Vec<TerminationPolicy>),
 }
 
@@ -132,7 +132,7 @@ impl Args {
         }
     }
 
-    pub(super) fn process(&mut self) -> Process {
+    pub(super) fn process(&mut self) -> ScalingProcess {
         match self.0.pop_front() {
             Some(Arg::Process(process)) => process,
             other => panic!("{AS_THE_FORM_SAYS}: {other:?}"),

@@ -1,11 +1,11 @@
 //! The forms that a line can have, each once: what is read, what a wrong line is told, and what docs/script.md explains.
 
-use replank_model::object::cloud::Transition;
+use replank_model::object::cloud::{HealthStatus, Transition};
 use replank_protocol::intent::Intent;
 
 use super::read::Args;
 use super::what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Protection, Supply, Way, What, after};
-use crate::cloud::{Delivery, Hazard, SpotEvent};
+use crate::cloud::{Delivery, Hazard, SpotEvent, StatusCheck};
 use crate::kubelet::{ImageFault, ImageName};
 
 /// One form of a line. Words in capitals stand for something; all others stand for themselves.
@@ -203,12 +203,24 @@ static FAULTS: &[Form] = &[
             What::Queue(Delivery::Late(count, args.span()))
         },
     ),
-    form("node NODE falls silent", "its instance powers off: its kubelet stops reporting", |args| {
-        What::Silence(args.word())
-    }),
-    form("node NODE speaks again", "its instance powers on, and its kubelet resumes its pods", |args| {
+    form(
+        "node NODE falls silent",
+        "its kubelet stops reporting, and its pods stop; EC2's status checks pass, so its group keeps the instance",
+        |args| What::Silence(args.word()),
+    ),
+    form("node NODE speaks again", "its kubelet reports again, and resumes its pods", |args| {
         What::Wake(args.word())
     }),
+    form(
+        "instance NODE fails its status checks",
+        "its machine does not respond, and its kubelet stops reporting. One to three minutes later its group marks it `Unhealthy` (process `HealthCheck`), terminates it and launches another (`ReplaceUnhealthy`)",
+        |args| What::Status(args.word(), StatusCheck::Fails),
+    ),
+    form(
+        "instance NODE passes its status checks",
+        "it responds again, and its kubelet resumes its pods; if its group has marked it `Unhealthy`, it stays so",
+        |args| What::Status(args.word(), StatusCheck::Passes),
+    ),
 ];
 
 /// What others do.
@@ -242,10 +254,14 @@ static HANDS: &[Form] = &[
             hand(Hand::Hook(group, Transition::Launching, hook, args.span()))
         },
     ),
-    form("somebody suspends PROCESS of group GROUP", "`Launch`, `Terminate` or `AZRebalance`", |args| {
-        let process = args.process();
-        hand(Hand::Ways(args.group(), Way::Suspend(process)))
-    }),
+    form(
+        "somebody suspends PROCESS of group GROUP",
+        "a process of its Auto Scaling group, such as `Launch`, `Terminate`, `AZRebalance`, `HealthCheck` or `ReplaceUnhealthy`; [simulation.md](simulation.md) says what each does in a rehearsal",
+        |args| {
+            let process = args.process();
+            hand(Hand::Ways(args.group(), Way::Suspend(process)))
+        },
+    ),
     form(
         "somebody resumes PROCESS of group GROUP",
         "the process resumes. A snapshot does not show a group's processes: `AZRebalance` is assumed suspended until then. A group that balances its zones launches where it has few instances before it terminates where it has many, up to a tenth (at least one) above its maximum",
@@ -277,6 +293,14 @@ static HANDS: &[Form] = &[
     ),
     form("somebody unprotects instance NODE", "ends the protection", |args| {
         hand(Hand::Protect(args.word(), Protection::Off))
+    }),
+    form(
+        "somebody marks instance NODE unhealthy",
+        "`aws autoscaling set-instance-health --health-status Unhealthy`: works while `HealthCheck` is suspended, too",
+        |args| hand(Hand::Health(args.word(), HealthStatus::Unhealthy)),
+    ),
+    form("somebody marks instance NODE healthy", "the same with `Healthy`", |args| {
+        hand(Hand::Health(args.word(), HealthStatus::Healthy))
     }),
     form("somebody scales KIND OBJECT to COUNT", "`kubectl scale`", |args| {
         hand(Hand::Scale(args.kind(), args.key(), args.count()))

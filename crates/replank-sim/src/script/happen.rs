@@ -1,7 +1,7 @@
 //! Lets something happen in a world.
 
 use replank_model::object::Kind;
-use replank_model::object::cloud::{LifecycleHook, Market, NodeGroup, ScalingProcess, Ways};
+use replank_model::object::cloud::{LifecycleHook, Market, NodeGroup, Ways};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName, Zone};
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::names::Names;
 use super::send::{NotPossible, send};
-use super::what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Process, Protection, Supply, Way, What};
-use crate::cloud::Told;
+use super::what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Protection, Supply, Way, What};
+use crate::cloud::{StatusCheck, Told};
 use crate::durations::workload_of;
 use crate::kubelet::{PodAct, STUCK};
 use crate::world::World;
@@ -44,6 +44,16 @@ pub fn happen(world: &mut World, names: &dyn Names, what: &What) -> Result<(), N
         What::Wake(node) => {
             let node = there(world, names, node)?;
             wake(world, &node)?;
+        }
+        What::Status(alias, status) => {
+            let node = there(world, names, alias)?;
+            if !world.check_status(&node, *status) {
+                return Err(NotPossible(format!("node {alias} has no running instance")));
+            }
+            match status {
+                StatusCheck::Fails => world.silence(&node),
+                StatusCheck::Passes => wake(world, &node)?,
+            }
         }
         What::Cloud(nodes, says) => {
             let found = nodes.iter().map(|node| there(world, names, node)).collect::<Result<Vec<_>, _>>()?;
@@ -137,6 +147,11 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
             let is_done = world.protect(&name, *protection == Protection::On);
             is_done.then_some(()).ok_or_else(|| NotPossible(format!("node {node} has no running instance")))
         }
+        Hand::Health(node, health) => {
+            let name = there(world, names, node)?;
+            let is_done = world.set_instance_health(&name, *health);
+            is_done.then_some(()).ok_or_else(|| NotPossible(format!("node {node} has no running instance")))
+        }
         Hand::Scale(kind, key, count) => {
             send(world, Method::Patch, *kind, key, "/scale", json!({"spec": {"replicas": count}}))
         }
@@ -179,18 +194,9 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
 }
 
 fn change_ways(ways: &mut Ways, way: &Way) {
-    let write = |ways: &mut Ways, process: ScalingProcess, is_active: bool| {
-        let _was_there =
-            if is_active { ways.suspended.remove(&process) } else { ways.suspended.insert(process) };
-    };
-    let set = |ways: &mut Ways, process: Process, is_active: bool| match process {
-        Process::Launch => write(ways, ScalingProcess::Launch, is_active),
-        Process::Terminate => write(ways, ScalingProcess::Terminate, is_active),
-        Process::AzRebalance => write(ways, ScalingProcess::AzRebalance, is_active),
-    };
     match way {
-        Way::Suspend(process) => set(ways, *process, false),
-        Way::Resume(process) => set(ways, *process, true),
+        Way::Suspend(process) => drop(ways.suspended.insert(*process)),
+        Way::Resume(process) => drop(ways.suspended.remove(process)),
         Way::Policies(policies) => ways.policies.clone_from(policies),
         Way::ProtectNew(protection) => ways.protects_new = *protection == Protection::On,
     }

@@ -33,7 +33,7 @@ pub use rates::{RateError, rates};
 pub use read::{moment_and_words, what_of};
 pub use send::{NotPossible, send};
 pub use time::{When, span};
-pub use what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Process, Protection, Side, Supply, Way, What};
+pub use what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Protection, Side, Supply, Way, What};
 
 pub use event::{Flaw, Origin, Script, ScriptEvent};
 

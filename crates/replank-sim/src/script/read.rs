@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use super::Flaw;
 use super::form::{Form, forms};
 use super::time::{When, span};
-use super::what::{Process, What};
+use super::what::What;
 use crate::cloud::Rate;
+use replank_model::object::cloud::ScalingProcess;
 
 use super::args::Arg;
 pub(super) use super::args::Args;
@@ -136,7 +137,7 @@ fn wanted(part: &str, kind: Option<Kind>) -> String {
         "TYPE" => "an instance type or `any`".to_owned(),
         "ZONE" => "a zone or `any`".to_owned(),
         "RATE" => "a share such as 5% or 0.5%".to_owned(),
-        "PROCESS" => "`Launch`, `Terminate` or `AZRebalance`".to_owned(),
+        "PROCESS" => "a process such as `Launch`, `Terminate` or `ReplaceUnhealthy`".to_owned(),
         "POLICIES" => "termination policies such as OldestInstance or NewestInstance,Default".to_owned(),
         "HOOK" => "the name of a lifecycle hook".to_owned(),
         "POD" => "NAMESPACE/NAME of a pod".to_owned(),
@@ -166,7 +167,7 @@ fn placeholder(part: &str, word: &str, kind: Option<Kind>) -> Option<Arg> {
         "CODE" => word.parse().ok().map(Arg::Code),
         "MARKET" => market(word).map(Arg::Market),
         "RATE" => Rate::read(word).map(Arg::Rate),
-        "PROCESS" => Process::of(word).map(Arg::Process),
+        "PROCESS" => ScalingProcess::of(word).map(Arg::Process),
         "POLICIES" => word.split(',').map(TerminationPolicy::of).collect::<Option<_>>().map(Arg::Policies),
         "DURATION" => span(word).filter(|span| *span >= Span::ZERO).map(Arg::Span),
         "KIND" => known_kind(word).map(Arg::Kind),

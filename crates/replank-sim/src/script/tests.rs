@@ -1,14 +1,12 @@
 //! Lines and what they come to, and what wrong ones are told.
 
 use replank_model::object::Kind;
-use replank_model::object::cloud::{Market, TerminationPolicy};
+use replank_model::object::cloud::{Market, ScalingProcess, TerminationPolicy};
 use replank_model::object::meta::Key;
 use replank_model::time::{Span, Time};
 use replank_protocol::intent::Intent;
 
-use super::{
-    Act, Capacity, Hand, Hazard, Meta, PodDoes, Process, Rate, Script, Supply, Way, What, When, forms,
-};
+use super::{Act, Capacity, Hand, Hazard, Meta, PodDoes, Rate, Script, Supply, Way, What, When, forms};
 use crate::kubelet::{ImageFault, ImageName};
 
 fn what(line: &str) -> What {
@@ -70,7 +68,7 @@ fn words_become_what_they_say() {
         ),
         (
             "at 1m: somebody suspends AZRebalance of group web",
-            What::Hand(Hand::Ways("web".into(), Way::Suspend(Process::AzRebalance))),
+            What::Hand(Hand::Ways("web".into(), Way::Suspend(ScalingProcess::AzRebalance))),
         ),
         (
             "at 1m: somebody gives group web termination policies OldestInstance,Default",

@@ -1,14 +1,14 @@
 //! What can happen.
 
 use replank_model::object::Kind;
-use replank_model::object::cloud::{TerminationPolicy, Transition};
+use replank_model::object::cloud::{HealthStatus, ScalingProcess, TerminationPolicy, Transition};
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::Span;
 use replank_protocol::intent::Intent;
 use serde_json::Value;
 
-use crate::cloud::{Capacity, Delivery, Hazard};
+use crate::cloud::{Capacity, Delivery, Hazard, StatusCheck};
 use crate::kubelet::{ImageFault, ImageName};
 
 /// Whose doing something is.
@@ -40,6 +40,8 @@ pub enum What {
     Silence(String),
     /// It is on again.
     Wake(String),
+    /// EC2's status checks of an instance fail, or pass again.
+    Status(String, StatusCheck),
     /// The cloud says something about the instances behind nodes, in one event.
     Cloud(Vec<String>, CloudSays),
     /// So many instances of a group, of one zone or any, meet with something; which ones is drawn.
@@ -69,6 +71,7 @@ impl What {
             | Self::Pods(..)
             | Self::Silence(_)
             | Self::Wake(_)
+            | Self::Status(..)
             | Self::Cloud(..)
             | Self::Some(..)
             | Self::Post(_)
@@ -105,37 +108,13 @@ pub enum Supply {
     Back,
 }
 
-/// A process of an Auto Scaling group that can be suspended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Process {
-    /// It launches.
-    Launch,
-    /// It ends.
-    Terminate,
-    /// It balances its zones.
-    AzRebalance,
-}
-
-impl Process {
-    /// From Auto Scaling's word.
-    #[must_use]
-    pub fn of(word: &str) -> Option<Self> {
-        match word {
-            "Launch" => Some(Self::Launch),
-            "Terminate" => Some(Self::Terminate),
-            "AZRebalance" => Some(Self::AzRebalance),
-            _ => None,
-        }
-    }
-}
-
 /// What is changed of the way in which a group goes about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
     /// A process is suspended.
-    Suspend(Process),
+    Suspend(ScalingProcess),
     /// A process is resumed.
-    Resume(Process),
+    Resume(ScalingProcess),
     /// Which instances go first.
     Policies(Vec<TerminationPolicy>),
     /// New instances are protected from scale-in; or are not.
@@ -190,6 +169,8 @@ pub enum Hand {
     Ways(GroupName, Way),
     /// Protects the instance behind a node from scale-in, or does so no longer.
     Protect(String, Protection),
+    /// Says what the group of the instance behind a node is to take it for.
+    Health(String, HealthStatus),
     /// Changes how many pods a workload has.
     Scale(Kind, Key, u32),
     /// `kubectl rollout restart`.

@@ -157,6 +157,7 @@ fn timings() -> CloudTimings {
         ready: secs(15),
         shut_down: secs(20),
         node_gone: secs(20),
+        health_check: secs(90),
         provision: secs(2),
         attach: secs(3),
         detach: secs(3),

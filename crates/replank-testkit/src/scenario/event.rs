@@ -36,7 +36,12 @@ pub(super) fn is_of_the_roll(what: &What) -> bool {
         | What::Capacity(..)
         | What::Hazard(_)
         | What::Hand(Hand::Hook(..) | Hand::Ways(..) | Hand::Protect(..)) => true,
-        What::Pod(..) | What::Pods(..) | What::Silence(_) | What::Wake(_) | What::Hand(_) => false,
+        What::Pod(..)
+        | What::Pods(..)
+        | What::Silence(_)
+        | What::Wake(_)
+        | What::Status(..)
+        | What::Hand(_) => false,
     }
 }
 

@@ -155,8 +155,14 @@ impl Story {
     }
 
     fn instance(&mut self, at: Time, old: Option<&Instance>, new: Option<&Instance>) {
-        let Some(instance) = new.filter(|_| old.is_none()) else { return };
+        let Some(instance) = new else { return };
         let name = self.names.instance(&instance.id);
+        if let Some(old) = old {
+            if old.health != instance.health {
+                self.tell(at, "", name, &format!(" marked {} by its group", instance.health));
+            }
+            return;
+        }
         if instance.state == InstanceState::Pending {
             self.tell(at, "", name, &format!(" launched in {}", instance.zone));
         }

@@ -4,7 +4,8 @@ use replank_facts::shutdown::Path;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{
-    GroupSize, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup, NodeProfile, NodeShape,
+    GroupSize, HealthStatus, Instance, InstanceState, LaunchTemplate, Lifecycle, Market, NodeGroup,
+    NodeProfile, NodeShape,
 };
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -109,6 +110,7 @@ fn a_node_that_is_ended_as_a_target_takes_with_it_what_passes_through() {
             lifecycle: Lifecycle::InService,
             market: Market::OnDemand,
             is_protected: false,
+            health: HealthStatus::Healthy,
         };
         world.request(|api| api.apply_cloud(Delta::Instance(instance.into())));
         if let Some(before) = excluded {

@@ -20,7 +20,9 @@ use replank_model::text::{GroupName, InstanceId, RunId, Text, Uid};
 use replank_model::view::{Change, View};
 
 use replank_facts::groups;
-use replank_protocol::command::{Command, Effect, GroupEffect, KubernetesEffect, QueueEffect, Replacement};
+use replank_protocol::command::{
+    Command, Effect, GroupEffect, KubernetesEffect, QueueEffect, Replacement, zero,
+};
 use replank_protocol::mark::{self, Begun};
 use replank_protocol::noticed::Noticed;
 
@@ -82,6 +84,10 @@ impl ExternalChanges {
                     | GroupEffect::UpdateNodegroupConfig { group, to, .. },
                 ) => {
                     self.resized.push((group.node_group.clone(), *to));
+                }
+                Effect::Group(GroupEffect::ScaleNodegroupToZero { group, from, instances }) => {
+                    self.ended.extend(instances.iter().map(|one| one.instance.clone()));
+                    self.resized.push((group.node_group.clone(), zero(*from)));
                 }
                 Effect::Group(GroupEffect::Untag { group, key }) => {
                     self.untagged.insert((group.node_group.clone(), key.clone()));

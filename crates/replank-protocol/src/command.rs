@@ -8,7 +8,8 @@ use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
 
 pub use crate::effect::{
-    Claim, Dependents, Effect, Expected, GroupEffect, KubernetesEffect, QueueEffect, Replacement,
+    Claim, Dependents, Effect, EmptyInstance, Expected, GroupEffect, KubernetesEffect, QueueEffect,
+    Replacement, zero,
 };
 pub use crate::outcome::{Answer, Outcome, Refusal};
 pub use crate::role::{Mark, NodeRole};

@@ -214,6 +214,33 @@ pub enum GroupEffect {
         /// Size that it gets.
         to: GroupSize,
     },
+    /// Has EKS terminate all instances of a managed node group (UpdateNodegroupConfig with a minimum and a desired size of 0). EKS picks the instances that it
+    /// terminates, and asks no disruption budget: so it is sent only where every instance of the group is empty. The driver proves each of them as for
+    /// [`GroupEffect::Terminate`], and that the group has no other.
+    ScaleNodegroupToZero {
+        /// The group.
+        group: GroupId,
+        /// Size that the group must have.
+        from: GroupSize,
+        /// All of its instances.
+        instances: Vec<EmptyInstance>,
+    },
+}
+
+/// An instance of a managed node group that is terminated with all others of the group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EmptyInstance {
+    /// The instance.
+    pub instance: InstanceId,
+    /// What it must be.
+    pub expected: Expected,
+}
+
+/// The size of a group that is to have no instances: its maximum stays, since EKS allows none of 0.
+#[must_use]
+pub fn zero(size: GroupSize) -> GroupSize {
+    GroupSize { min: 0, desired: 0, ..size }
 }
 
 /// An effect on messages of a queue.
@@ -359,7 +386,8 @@ impl Effect {
                 | GroupEffect::Relieve { .. }
                 | GroupEffect::Terminate { .. }
                 | GroupEffect::UpdateNodegroupVersion { .. }
-                | GroupEffect::UpdateNodegroupConfig { .. } => true,
+                | GroupEffect::UpdateNodegroupConfig { .. }
+                | GroupEffect::ScaleNodegroupToZero { .. } => true,
                 // The call is atomic; the proof that goes with it is a read.
                 GroupEffect::CompleteAction { expected, .. } => expected.is_some(),
                 GroupEffect::Heartbeat { .. } => false,
@@ -396,9 +424,9 @@ impl KubernetesEffect {
 impl GroupEffect {
     fn claim(&self) -> Claim {
         match self {
-            Self::Resize { group, .. } | Self::UpdateNodegroupConfig { group, .. } => {
-                Claim::Size(group.node_group.clone())
-            }
+            Self::Resize { group, .. }
+            | Self::UpdateNodegroupConfig { group, .. }
+            | Self::ScaleNodegroupToZero { group, .. } => Claim::Size(group.node_group.clone()),
             Self::Terminate { group, replacement: Replacement::Decrement { .. }, .. } => {
                 Claim::Size(group.clone())
             }
@@ -427,7 +455,8 @@ impl GroupEffect {
             | Self::CompleteAction { .. }
             | Self::Heartbeat { .. }
             | Self::UpdateNodegroupVersion { .. }
-            | Self::UpdateNodegroupConfig { .. } => None,
+            | Self::UpdateNodegroupConfig { .. }
+            | Self::ScaleNodegroupToZero { .. } => None,
         }
     }
 }

@@ -13,8 +13,9 @@ use replank_model::object::{Kind, Object, ObjectRef};
 use replank_model::time::{Span, Time};
 use replank_protocol::cause::Cause;
 use replank_protocol::command::{
-    Answer, Command, CommandKey, Dependents, Effect, Expected, GroupEffect, KubernetesEffect, Mark, NodeRole,
-    NodeTarget, Outcome, PodTarget, QueueEffect, Refusal, Replacement, Restartable, WorkloadTarget,
+    Answer, Command, CommandKey, Dependents, Effect, EmptyInstance, Expected, GroupEffect, KubernetesEffect,
+    Mark, NodeRole, NodeTarget, Outcome, PodTarget, QueueEffect, Refusal, Replacement, Restartable,
+    WorkloadTarget,
 };
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
@@ -134,6 +135,7 @@ fn managed() -> GroupId {
 fn group() -> Vec<Effect> {
     let size = |desired| GroupSize { min: 0, max: 4, desired };
     let drained = Expected::Drained { node: node(), marked_by: "run".into(), remaining: vec![pod()] };
+    let emptied = drained.clone();
     let effects = [
         GroupEffect::Tag { group: web(), key: "k".into(), from: None, value: "v".into() },
         GroupEffect::Untag { group: web(), key: "k".into() },
@@ -170,6 +172,14 @@ fn group() -> Vec<Effect> {
             force: false,
         },
         GroupEffect::UpdateNodegroupConfig { group: managed(), from: size(3), to: size(4) },
+        GroupEffect::ScaleNodegroupToZero {
+            group: managed(),
+            from: size(2),
+            instances: vec![
+                EmptyInstance { instance: "i-1".into(), expected: emptied },
+                EmptyInstance { instance: "i-2".into(), expected: Expected::Unregistered },
+            ],
+        },
     ];
     let number = |effect: &GroupEffect| match effect {
         GroupEffect::Tag { .. } => 0,
@@ -182,8 +192,9 @@ fn group() -> Vec<Effect> {
         GroupEffect::Terminate { .. } => 7,
         GroupEffect::UpdateNodegroupVersion { .. } => 8,
         GroupEffect::UpdateNodegroupConfig { .. } => 9,
+        GroupEffect::ScaleNodegroupToZero { .. } => 10,
     };
-    assert_eq!(effects.iter().map(number).collect::<BTreeSet<_>>().len(), 10, "every effect has a sample");
+    assert_eq!(effects.iter().map(number).collect::<BTreeSet<_>>().len(), 11, "every effect has a sample");
     effects.into_iter().map(Effect::from).collect()
 }
 

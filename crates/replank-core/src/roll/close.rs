@@ -6,13 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use replank_model::object::cloud::GroupSize;
+use replank_model::object::cloud::{GroupKind, GroupSize};
 use replank_model::text::{NodeName, Text, Zone};
 use replank_model::time::Time;
 
 use super::balancer;
 use super::clear;
-use super::context::{Context, GroupRoll, Watched};
+use super::context::{Context, GroupRoll, Source, Watched};
 use super::evict::{Spare, end_instance};
 use super::member::{NodeState, Scope};
 use super::prepare::{LATE_AFTER, MARK_LIFE, arrivals, last_failure, resize, untag};
@@ -188,7 +188,9 @@ pub(super) fn retire(
     but_in: &BTreeSet<&Zone>,
     spare: &mut Spare,
 ) -> bool {
-    let mut left = count;
+    // EKS picks what it terminates in a managed group: what is too much there stays, and is said.
+    let mut left =
+        if roll.group.is_some_and(|group| group.kind == GroupKind::EksManaged) { 0 } else { count };
     let mut is_busy = false;
     let replacement = Replacement::Decrement { keep: floor(roll, 0) };
     // News of an instance that is on its way out may come before news of what its group wants, and the other way round.
@@ -289,7 +291,8 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
             ctx.wait_until(roll.subject(), on, ctx.now + COMMAND_LIFE);
             return false;
         }
-        let kept_most = if ctx.scope.plan.care.retain.capacity == Retained::Cordoned {
+        let keeps = ctx.scope.plan.care.retain.capacity == Retained::Cordoned;
+        let kept_most = if keeps || roll.sources.iter().any(Source::is_managed) {
             roll.begun.as_ref().map_or(0, |begun| begun.nodes)
         } else {
             0

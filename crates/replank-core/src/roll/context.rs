@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use replank_model::object::cloud::{GroupSize, NodeGroup};
+use replank_model::object::cloud::{GroupKind, GroupSize, NodeGroup};
 use replank_model::text::{GroupName, NodeName, RunId, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
@@ -96,6 +96,11 @@ impl Source<'_> {
     /// What it wants.
     fn wanted(&self) -> u32 {
         self.group.map_or(0, |group| group.size.desired)
+    }
+
+    /// Whether EKS owns its Auto Scaling group.
+    pub(super) fn is_managed(&self) -> bool {
+        self.group.is_some_and(|group| group.kind == GroupKind::EksManaged)
     }
 }
 

@@ -30,6 +30,7 @@ use replank_model::time::{Span, Time};
 use super::balancer;
 use super::close::{beyond, floor};
 use super::context::{Context, GroupRoll};
+use super::departure;
 use super::member::{Member, NodeState, Scope};
 use super::prepare::MARK_LIFE;
 use super::retain;
@@ -268,6 +269,10 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
             continue;
         }
         let roll = &rolls[drain.roll];
+        if departure::is_from_managed(roll, drain.member) {
+            retain::keep(ctx, drain.member, drain.since);
+            continue;
+        }
         // One with stuck pods on it is of no use for going back.
         if retain::keeps_nodes(ctx.scope) && drain.node_pods.is_empty() {
             retain::keep(ctx, drain.member, drain.since);
@@ -297,7 +302,7 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
 }
 
 /// The pods that may still be on a node when its instance is terminated: those that do not end.
-fn stuck_pods(node_pods: &NodePods) -> Vec<PodTarget> {
+pub(super) fn stuck_pods(node_pods: &NodePods) -> Vec<PodTarget> {
     let target = |pod: &Pod| PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() };
     node_pods.leaving.iter().map(|leaving| target(&leaving.pod)).collect()
 }

@@ -28,6 +28,7 @@ use replank_model::time::{Span, Time};
 use super::clear;
 use super::close::{awaits_launch, beyond, hand_over, release, restore, retire, say_leaving, surplus};
 use super::context::{Context, GroupRoll};
+use super::departure;
 use super::evict::{Spare, Works, came_back};
 use super::member::NodeState;
 use super::prepare::{arrivals, set_template};
@@ -181,9 +182,15 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
         say_leaving(ctx, roll);
         if let Some(at) = halted_at(roll) {
             if goes_back {
-                roll.nodes.retained.iter().for_each(|name| release(ctx, name));
+                departure::release(ctx, roll);
+                for name in &roll.nodes.retained {
+                    if !departure::is_from_managed(roll, ctx.member(name)) {
+                        release(ctx, name);
+                    }
+                }
             } else if why == Halt::Cancelled {
                 retain::end(ctx, roll);
+                departure::release(ctx, roll);
             } else {
                 hand_over(ctx, roll.nodes.retained.iter(), at);
             }

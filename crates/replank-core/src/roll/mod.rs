@@ -37,7 +37,7 @@
 //! # Managed node groups
 //!
 //! Their nodes are EKS' to replace: [`nodegroup`] starts an update, or follows one. All other modules are given the groups that are
-//! self-managed.
+//! self-managed. Nodes that leave a managed group for another one are drained like any others; [`departure`] ends their instances.
 //!
 //! # What ends a run
 //!
@@ -58,6 +58,7 @@ mod beyond;
 mod clear;
 mod close;
 mod context;
+mod departure;
 mod drain;
 mod evict;
 mod fleet;

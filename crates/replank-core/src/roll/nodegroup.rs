@@ -11,9 +11,8 @@
 //! An update cannot be paused or cancelled. So a run that rests begins none, and follows the one that it has begun.
 
 use replank_model::object::cloud::{GroupKind, NodeGroup, NodegroupChange, NodegroupUpdate, UpdateStatus};
-use replank_model::text::Text;
 use replank_protocol::command::{Effect, GroupEffect};
-use replank_protocol::waiting::{RollEnd, RollWait, RunEnd};
+use replank_protocol::waiting::{RollEnd, RollWait};
 
 use super::context::{Context, GroupRoll};
 use super::prepare::{is_suspended, other_kubelet};
@@ -28,10 +27,9 @@ pub(super) enum Followed {
     Open,
 }
 
-/// Whether EKS owns a group of a roll, or one whose nodes move into it.
+/// Whether EKS replaces the nodes of a group: those that move into another one are drained here ([`super::departure`]).
 pub(super) fn is_managed(roll: &GroupRoll<'_>) -> bool {
-    let sources = roll.sources.iter().filter_map(|source| source.group);
-    roll.group.into_iter().chain(sources).any(|group| group.kind == GroupKind::EksManaged)
+    !roll.is_moved_into() && roll.group.is_some_and(|group| group.kind == GroupKind::EksManaged)
 }
 
 /// Looks after the managed node groups of a run; `may_begin` unless the run rests.
@@ -56,11 +54,6 @@ pub(super) fn leave(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) {
 
 fn follow_one(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, may_begin: bool) -> Followed {
     let Some(group) = roll.group else { return Followed::Open };
-    if roll.is_moved_into() {
-        // Its instances could be ended one by one in its Auto Scaling group only.
-        ctx.wait(roll.subject(), RunEnd::OwnedByEks { what: Text::from("move into another group") }.into());
-        return Followed::Open;
-    }
     if let Some(update) = group.update_in_progress() {
         if leads_there(ctx, group, update) {
             say(ctx, roll, update);

@@ -36,6 +36,7 @@ use replank_model::time::Span;
 
 use super::clear;
 use super::context::{Context, GroupRoll, Watched};
+use super::departure;
 use super::health;
 use super::member::NodeState;
 use super::retain;
@@ -51,7 +52,7 @@ use replank_protocol::waiting::{RollEnd, RollWait, RunEnd, RunWait, Subject, Wai
 
 pub(super) use super::terms::{LATE_AFTER, MARK_LIFE};
 
-pub(super) use super::tags::{resize, set_template, tag, untag};
+pub(super) use super::tags::{resize, set_template, tag, untag, wait_for_update};
 
 pub(super) use super::arrivals::{arrivals, last_failure};
 /// How long before its expiry a mark is renewed.
@@ -98,6 +99,9 @@ pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness 
     }
     let Some(group) = roll.group else { return Readiness::Preparing };
     if is_other_runs(ctx, roll) || is_clearing || cannot_shrink(ctx, roll) || is_suspended(ctx, roll) {
+        return Readiness::Preparing;
+    }
+    if departure::is_refused(ctx, roll) {
         return Readiness::Preparing;
     }
     let has_template = target::meets_template(&ctx.scope.plan.target, group, group.template());
@@ -204,7 +208,8 @@ fn is_other_runs(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
 fn cannot_shrink(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let mut is_stuck = false;
     for source in &roll.sources {
-        let Some(group) = source.group else { continue };
+        // EKS lowers the minimum of a managed group together with its size.
+        let Some(group) = source.group.filter(|_| !source.is_managed()) else { continue };
         let members = ctx.fleet.members.values();
         let old = members.filter(|member| member.group == *source.name && member.is_old()).count();
         let left = group.size.desired.saturating_sub(u32::try_from(old).unwrap_or(u32::MAX));
@@ -275,7 +280,9 @@ fn raise(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup, wanted:
 fn raise_again(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
     let nodes = roll.nodes;
     let (Some(group), Some(_)) = (roll.group, roll.original) else { return };
-    let (before, surge) = (roll.wanted_before() + roll.retained(), roll.allowance(ctx.scope).surge);
+    // What is kept until EKS terminates it with all others of its group may be wanted no more, and still be there.
+    let kept = roll.retained().saturating_sub(roll.unwanted());
+    let (before, surge) = (roll.wanted_before() + kept, roll.allowance(ctx.scope).surge);
     let is_by_hand = roll.is_moved_into() || retain::keeps_nodes(ctx.scope);
     let mut wanted = if is_by_hand { before + left_to_move(ctx, roll) } else { 0 };
     if nodes.leaving.is_empty() && nodes.loose_leaving.is_empty() {

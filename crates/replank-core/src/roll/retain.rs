@@ -9,6 +9,7 @@
 
 use super::beyond::floor;
 use super::context::{Context, GroupRoll};
+use super::departure;
 use super::evict::{end_instance, minimum};
 use super::prepare::{tag, untag};
 use super::start;
@@ -23,6 +24,9 @@ pub(super) use super::kept::{keep, keeps_nodes};
 
 /// Whether nothing is kept any more.
 pub(super) fn is_over(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    if !keeps_nodes(ctx.scope) && !departure::end(ctx, roll) {
+        return false;
+    }
     if kept(ctx.scope) == Retained::None || roll.begun.is_none() {
         return true;
     }
@@ -47,8 +51,12 @@ pub(super) fn is_over(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
 
 /// Ends the nodes that were kept. One that has got pods since then is drained once more.
 pub(super) fn end(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
+    departure::end(ctx, roll);
     for name in &roll.nodes.retained {
         let member = ctx.member(name);
+        if departure::is_from_managed(roll, member) {
+            continue;
+        }
         let is_own = member.group == *roll.name;
         let keep = if is_own { floor(roll, roll.retained()) } else { minimum(roll, member) };
         if NodePods::of(ctx.view, &ctx.scope.plan, name).is_empty() {

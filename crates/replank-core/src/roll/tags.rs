@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup};
+use replank_model::object::cloud::{
+    GroupKind, GroupSize, LaunchTemplate, NodeGroup, NodegroupChange, NodegroupUpdate,
+};
 use replank_model::text::{GroupName, Text};
 use replank_protocol::command::{Effect, GroupEffect};
 use replank_protocol::mark::size_text;
-use replank_protocol::waiting::Subject;
+use replank_protocol::waiting::{RollWait, RunWait, Subject, WaitingOn};
 
 use super::context::{Context, GroupRoll};
 
@@ -34,6 +36,7 @@ pub(super) fn set_template(
     ctx.send(roll.subject(), "update of the launch template", key, effect);
 }
 
+/// Changes the size of a group: through EKS where it is a managed one, once no other update of it is in progress.
 pub(super) fn resize(
     ctx: &mut Context<'_>,
     roll: &GroupRoll<'_>,
@@ -41,10 +44,32 @@ pub(super) fn resize(
     to: GroupSize,
     what: &str,
 ) {
+    if let Some(update) = roll.group.and_then(NodeGroup::update_in_progress) {
+        wait_for_update(ctx, roll.name, update);
+        return;
+    }
     let id = format!("{}/{}-{}", roll.name, size_text(from), size_text(to));
-    let effect = Effect::Group(GroupEffect::Resize { group: ctx.view.group_id(roll.name), from, to });
+    let group = ctx.view.group_id(roll.name);
+    let effect = Effect::Group(match group.kind {
+        GroupKind::SelfManaged => GroupEffect::Resize { group, from, to },
+        GroupKind::EksManaged => GroupEffect::UpdateNodegroupConfig { group, from, to },
+    });
     let key = ctx.key("resize", id);
     ctx.send(roll.subject(), what, key, effect);
+}
+
+/// Says that an update of a managed node group is waited for: a change of its size takes seconds, a new version takes hours.
+pub(super) fn wait_for_update(ctx: &mut Context<'_>, group: &GroupName, update: &NodegroupUpdate) {
+    let (id, since) = (update.id.clone(), update.created);
+    let on = match update.change {
+        NodegroupChange::Config { .. } => {
+            ctx.is_moving = true;
+            let what = Text::from(format!("EKS update {id} of its size, in progress since {since},"));
+            WaitingOn::Run(RunWait::Effect { what })
+        }
+        NodegroupChange::Version { .. } => RollWait::OtherUpdate { id, since }.into(),
+    };
+    ctx.wait(Subject::Group(group.clone()), on);
 }
 
 pub(super) fn untag(ctx: &mut Context<'_>, group: &GroupName, key: &str) {

@@ -778,7 +778,9 @@ impl Stage {
                 Ok(())
             }
             Effect::Group(
-                GroupEffect::UpdateNodegroupVersion { .. } | GroupEffect::UpdateNodegroupConfig { .. },
+                GroupEffect::UpdateNodegroupVersion { .. }
+                | GroupEffect::UpdateNodegroupConfig { .. }
+                | GroupEffect::ScaleNodegroupToZero { .. },
             ) => panic!("no group here is managed by EKS"),
             Effect::Group(GroupEffect::Resize { group, from, to }) => {
                 assert!(to.desired >= from.desired, "a desired number is never lowered");

@@ -234,6 +234,11 @@ pub enum RollEnd {
         /// How many it would want.
         left: u32,
     },
+    /// Nodes are to leave a managed node group, and not all of them do: EKS picks the instances that it terminates.
+    PartOfManaged {
+        /// Nodes of the group that stay.
+        nodes: u32,
+    },
     /// A node of the run was uncordoned by another actor, and is left to it.
     Reopened,
     /// A new node was cordoned by another actor.
@@ -279,6 +284,7 @@ impl RollEnd {
     pub(super) fn names(&self) -> (&'static str, &'static str) {
         match self {
             Self::GroupMinimum { .. } => ("groupMinimum", "node group at its minimum size"),
+            Self::PartOfManaged { .. } => ("partOfManaged", "not all nodes of a managed node group"),
             Self::Reopened => ("reopened", "uncordoned by another actor"),
             Self::ForeignCordon => ("foreignCordon", "new node cordoned by another actor"),
             Self::ManagedBy { .. } => ("managedBy", "externally managed nodes"),
@@ -294,6 +300,7 @@ impl RollEnd {
         match self {
             Self::ManagedBy { .. } | Self::Skipped => Finality::Kept,
             Self::GroupMinimum { .. }
+            | Self::PartOfManaged { .. }
             | Self::Reopened
             | Self::ForeignCordon
             | Self::Missing { .. }
@@ -311,6 +318,13 @@ impl fmt::Display for RollEnd {
                 write!(
                     f,
                     "its group would shrink to {left}, below its minimum size of {min}: lower the minimum"
+                )
+            }
+            Self::PartOfManaged { nodes } => {
+                write!(
+                    f,
+                    "EKS picks the instances of a managed node group that it terminates, and {} of the group would stay: move all of its nodes, or none",
+                    counted(*nodes, "node")
                 )
             }
             Self::Reopened => f.write_str("uncordoned by another actor"),

@@ -124,6 +124,7 @@ fn roll() -> Vec<WaitingOn> {
         }
         .into(),
         RollEnd::GroupMinimum { min: 2, left: 1 }.into(),
+        RollEnd::PartOfManaged { nodes: 2 }.into(),
         RollEnd::Reopened.into(),
         RollEnd::ForeignCordon.into(),
         RollEnd::ManagedBy { provisioner: Provisioner::AutoMode }.into(),
@@ -182,7 +183,7 @@ fn every_reason_has_words_and_its_json_is_read_back() {
         let reason = Waiting { what: Subject::Object("X".into()), on: on.clone() };
         text += &format!("{:<16} {:<48} {reason}\n", on.kind(), on.label());
     }
-    assert_eq!(labels.len(), 70, "every kind has a sample: {:?}", labels.keys());
+    assert_eq!(labels.len(), 71, "every kind has a sample: {:?}", labels.keys());
     assert_eq!(labels.values().collect::<BTreeSet<_>>().len(), labels.len(), "no two kinds have one label");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/waiting.golden");
     if std::env::var("UPDATE_GOLDEN").is_ok() {

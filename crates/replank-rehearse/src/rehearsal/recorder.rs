@@ -277,6 +277,7 @@ impl Observer for Recorder {
             | Effect::Group(GroupEffect::Resize { .. })
             | Effect::Group(GroupEffect::UpdateNodegroupVersion { .. })
             | Effect::Group(GroupEffect::UpdateNodegroupConfig { .. })
+            | Effect::Group(GroupEffect::ScaleNodegroupToZero { .. })
             | Effect::Group(GroupEffect::Relieve { .. })
             | Effect::Group(GroupEffect::CompleteAction { .. })
             | Effect::Group(GroupEffect::Heartbeat { .. })

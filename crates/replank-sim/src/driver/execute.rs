@@ -8,16 +8,16 @@ use replank_model::object::workload::{DaemonSet, Deployment, StatefulSet};
 use replank_model::object::{Kind, Object, ObjectRef, render};
 use replank_model::text::{GroupName, InstanceId, Text, Uid};
 use replank_protocol::command::{
-    Command, Dependents, Effect, Expected, GroupEffect, KubernetesEffect, NodeTarget, PodTarget, QueueEffect,
-    Refusal, Restartable, WorkloadTarget,
+    Command, Dependents, Effect, EmptyInstance, Expected, GroupEffect, KubernetesEffect, NodeTarget,
+    PodTarget, QueueEffect, Refusal, Restartable, WorkloadTarget, zero,
 };
 use replank_protocol::proof::mismatch;
 use replank_protocol::{mark, proof};
 
 use super::bug::DriverBug;
 use super::groups::{
-    act_on_group, act_on_queue, check_hook, check_size, check_tag, check_template, check_termination,
-    check_update,
+    act_on_group, act_on_queue, check_hook, check_owner, check_size, check_tag, check_template,
+    check_termination, check_update,
 };
 use super::refusal::{conflict, refusal};
 use crate::cloud::{Calls, DescribeCloud, SimulatedCloud, known_group, known_instance};
@@ -63,7 +63,7 @@ fn check_command(ctx: &Ctx<'_>, command: &Command, bug: Option<DriverBug>) -> Re
             | KubernetesEffect::Replace { .. }
             | KubernetesEffect::Delete { .. } => Ok(()),
         },
-        Effect::Group(effect) => match effect {
+        Effect::Group(effect) => check_owner(ctx.view(), effect).and_then(|()| match effect {
             GroupEffect::Tag { group, key, from, value } => {
                 check_tag(ctx.view(), (&group.node_group, key), from.as_ref(), value)
             }
@@ -96,7 +96,13 @@ fn check_command(ctx: &Ctx<'_>, command: &Command, bug: Option<DriverBug>) -> Re
                     check_size(cloud, &group.node_group, *from, *to)
                 })
             }
-        },
+            GroupEffect::ScaleNodegroupToZero { group, from, instances } => {
+                check_update(ctx.view(), &group.node_group, &command.key.0, |cloud| {
+                    check_size(cloud, &group.node_group, *from, zero(*from))?;
+                    prove_all(ctx, &group.node_group, instances, bug)
+                })
+            }
+        }),
         Effect::Queue(QueueEffect::HoldMessage { .. } | QueueEffect::DeleteMessage { .. }) => Ok(()),
     }
 }
@@ -271,6 +277,29 @@ fn restart(
             written.map(drop).map_err(refusal)
         }
     }
+}
+
+/// Every instance of a group is one that is named, and is what it is to be.
+fn prove_all(
+    ctx: &Ctx<'_>,
+    group: &GroupName,
+    instances: &[EmptyInstance],
+    bug: Option<DriverBug>,
+) -> Result<(), Refusal> {
+    let others = ctx.view().instances().values();
+    let mut others = others.filter(|one| one.group == *group && one.is_counted());
+    if let Some(other) = others.find(|one| instances.iter().all(|known| known.instance != one.id)) {
+        let expected = format!("{} known ones", instances.len());
+        return Err(mismatch(format!("instances of group {group}"), &expected, other.id.as_str()));
+    }
+    for EmptyInstance { instance, expected } in instances {
+        // What is gone already is no obstacle.
+        if known_instance(ctx.view(), instance).is_ok_and(|known| known.is_counted()) {
+            prove(ctx, instance, expected, bug)?;
+            check_instance(ctx, (instance, group), expected.node())?;
+        }
+    }
+    Ok(())
 }
 
 /// The instance is the one that the decision was about.

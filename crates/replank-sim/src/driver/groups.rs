@@ -1,8 +1,8 @@
 //! Commands to the cloud, carried out: the checks before the calls, and the calls. Only the cloud's API is named here, whoever implements it.
 
-use replank_model::object::cloud::{GroupSize, LaunchTemplate, LaunchTemplateRef, Transition};
+use replank_model::object::cloud::{GroupKind, GroupSize, LaunchTemplate, LaunchTemplateRef, Transition};
 use replank_model::text::{GroupName, InstanceId, Text};
-use replank_protocol::command::{GroupEffect, QueueEffect, Refusal, Replacement};
+use replank_protocol::command::{GroupEffect, QueueEffect, Refusal, Replacement, zero};
 use replank_protocol::proof::mismatch;
 
 use super::bug::DriverBug;
@@ -35,6 +35,10 @@ pub(super) fn act_on_group(
         }
         GroupEffect::UpdateNodegroupConfig { group, to, .. } => {
             cloud.update_nodegroup_config(&NodegroupRequest { group: &group.node_group, token }, *to)
+        }
+        GroupEffect::ScaleNodegroupToZero { group, from, .. } => {
+            let to = zero(*from);
+            cloud.update_nodegroup_config(&NodegroupRequest { group: &group.node_group, token }, to)
         }
         GroupEffect::Terminate { instance, replacement, .. } => {
             cloud.terminate_instance(instance, *replacement)
@@ -136,6 +140,20 @@ pub(super) fn check_size(
     }
     let (expected, found) = (from.to_string(), group.size.to_string());
     Err(mismatch(format!("size of group {name}"), &expected, &found))
+}
+
+/// Nothing goes through the Auto Scaling group of a managed node group: EKS sets the node group to DEGRADED for a template that is changed there, and undoes
+/// nothing.
+pub(super) fn check_owner(cloud: &dyn DescribeCloud, effect: &GroupEffect) -> Result<(), Refusal> {
+    let Some(name) = effect.changes_auto_scaling_group() else { return Ok(()) };
+    let known = cloud.describe_group(name);
+    match known.map(|group| group.kind) {
+        Some(GroupKind::EksManaged) => {
+            let message = format!("EKS owns the Auto Scaling group of managed node group {name}");
+            Err(Refusal::Failed { code: 403, message: Text::from(message) })
+        }
+        Some(GroupKind::SelfManaged) | None => Ok(()),
+    }
 }
 
 /// Without the hook the instance would be gone at once, with everything on it.

@@ -58,11 +58,13 @@ use std::rc::Rc;
 
 use replank_model::delta::Delta;
 use replank_model::object::Object;
-use replank_model::object::cloud::{LaunchTemplate, NodeGroup};
-use replank_model::text::{InstanceId, RunId, Uid};
+use replank_model::object::cloud::{Instance, LaunchTemplate, NodeGroup};
+use replank_model::text::{GroupName, InstanceId, RunId, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, PodTarget, QueueEffect};
+use replank_protocol::command::{
+    Effect, EmptyInstance, GroupEffect, KubernetesEffect, PodTarget, QueueEffect,
+};
 use replank_protocol::decision::{Decision, End};
 use replank_sim::{Observer, Sent, World};
 
@@ -373,6 +375,25 @@ impl Checkers {
         }
     }
 
+    /// EKS is to terminate all instances of a managed node group: each of them is one that is named, and is empty.
+    fn emptied(&mut self, at: Time, group: &GroupName, instances: &[EmptyInstance]) {
+        let mut found = Found { at, list: &mut self.found };
+        let is_named = |one: &Instance| instances.iter().any(|named| named.instance == one.id);
+        let others = self.truth.instances.values().filter(|one| one.group == *group && one.is_counted());
+        for other in others.filter(|one| !is_named(one)) {
+            let what = format!("{} is terminated with all of group {group}, without a look at it", other.id);
+            found.broken(Promise::S5, what);
+        }
+        for EmptyInstance { instance, expected } in instances {
+            let end = ending::End { id: instance, target: expected.node(), by: ending::By::Run };
+            self.ending.ended(&self.promised, &self.truth, &end, &mut self.sights, &mut found);
+            for pod in self.truth.pods_of_instance(instance) {
+                self.batch.ended(&self.promised, pod, &mut found);
+            }
+            self.capacity.ended(&self.promised, &self.truth, instance, &mut self.sights, &mut found);
+        }
+    }
+
     fn found_executed(&mut self, at: Time, sent: &Sent) {
         self.sights.executed(sent);
         owned::sent(&self.truth, sent, &mut Found { at, list: &mut self.found });
@@ -429,6 +450,9 @@ impl Checkers {
                 }
                 self.capacity.ended(&self.promised, &self.truth, instance, &mut self.sights, &mut found);
             }
+            Effect::Group(GroupEffect::ScaleNodegroupToZero { group, instances, .. }) => {
+                self.emptied(at, &group.node_group, instances);
+            }
             Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => {
                 self.marks.cordoned(&self.truth, &node.name, mark, at, &mut found);
                 self.capacity.cordoned(
@@ -448,7 +472,10 @@ impl Checkers {
                     found.broken(Promise::S6, format!("{} is restarted twice", workload.key));
                 }
             }
-            Effect::Group(GroupEffect::Resize { group, from, to }) if to.desired < from.desired => {
+            Effect::Group(
+                GroupEffect::Resize { group, from, to }
+                | GroupEffect::UpdateNodegroupConfig { group, from, to },
+            ) if to.desired < from.desired => {
                 found.broken(Promise::S5, format!("group {group} is shrunk from {from} to {to}"));
             }
             Effect::Kubernetes(KubernetesEffect::ForceDelete { pod, .. }) => {

@@ -37,7 +37,8 @@ fn asked_of(effect: &Effect) -> Option<(&GroupName, &'static str)> {
             | GroupEffect::Tag { .. }
             | GroupEffect::Untag { .. }
             | GroupEffect::UpdateNodegroupVersion { .. }
-            | GroupEffect::UpdateNodegroupConfig { .. },
+            | GroupEffect::UpdateNodegroupConfig { .. }
+            | GroupEffect::ScaleNodegroupToZero { .. },
         )
         | Effect::Kubernetes(_)
         | Effect::Queue(_) => None,

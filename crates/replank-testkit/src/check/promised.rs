@@ -93,13 +93,15 @@ impl Family {
         let before: BTreeMap<_, _> =
             names.filter_map(|name| Some((name.clone(), view.groups().get(name)?.size))).collect();
         let wanted = sources.iter().filter_map(|name| before.get(name)).map(|size| size.desired).sum();
+        let mut limits = Limits::of(plan, GroupSize { min: 0, max: wanted, desired: wanted });
+        // What leaves a managed node group is kept until all of it is empty.
+        let is_managed = |name: &&GroupName| {
+            view.groups().get(*name).is_some_and(|group| group.kind == GroupKind::EksManaged)
+        };
+        let of_eks = sources.iter().filter(is_managed).filter_map(|name| before.get(name));
+        limits.kept = limits.kept.max(of_eks.map(|size| size.desired).sum());
         let settled = view.instances().values().filter(|one| one.group == landing);
-        Some(Self {
-            settled: settled.map(|one| one.id.clone()).collect(),
-            limits: Limits::of(plan, GroupSize { min: 0, max: wanted, desired: wanted }),
-            before,
-            landing,
-        })
+        Some(Self { settled: settled.map(|one| one.id.clone()).collect(), limits, before, landing })
     }
 }
 

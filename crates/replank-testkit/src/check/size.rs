@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use replank_model::object::cloud::NodeGroup;
+use replank_model::object::cloud::{GroupKind, NodeGroup};
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName};
 use replank_protocol::decision::{Decision, End};
@@ -108,7 +108,10 @@ fn finish_family(family: &Family, truth: &Truth, end: Option<&End>, last: &Decis
         let size = group.size;
         let wanted = if name == landing { before.desired + moved } else { size.desired.min(before.desired) };
         let max = before.max.max(wanted);
-        let is_right = size.min == before.min && size.max == max && size.desired == wanted;
+        // EKS lowers the minimum of a managed group that is to have no nodes.
+        let is_emptied = group.kind == GroupKind::EksManaged && size.desired == 0 && name != landing;
+        let min = if is_emptied { 0 } else { before.min };
+        let is_right = size.min == min && size.max == max && size.desired == wanted;
         let is_excused = is_said && (name != landing || size.desired > wanted);
         if !is_right && !is_excused {
             let what = format!("group {name} ends as {size}, was {before}, with {moved} moved");

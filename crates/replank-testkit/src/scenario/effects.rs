@@ -63,6 +63,9 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
             Replacement::Launch => format!("terminates {}, to be replaced", names.instance(instance)),
             Replacement::Decrement { .. } => format!("terminates {}", names.instance(instance)),
         },
+        Effect::Group(GroupEffect::ScaleNodegroupToZero { group, .. }) => {
+            format!("has EKS terminate all instances of {group}")
+        }
         Effect::Group(GroupEffect::Relieve { instance, .. }) => {
             format!("requests a replacement for {}", names.instance(instance))
         }

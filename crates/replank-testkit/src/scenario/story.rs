@@ -12,7 +12,7 @@ use replank_model::text::Uid;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::command::{
-    Command, Dependents, Effect, GroupEffect, KubernetesEffect, NodeRole, QueueEffect, Replacement,
+    Command, Dependents, Effect, GroupEffect, KubernetesEffect, NodeRole, QueueEffect, Replacement, zero,
 };
 use replank_protocol::decision::Decision;
 use replank_protocol::mark;
@@ -251,6 +251,11 @@ impl Story {
                 | GroupEffect::UpdateNodegroupConfig { group, from, to },
             ) => {
                 let after = format!(" from {} to {}", size(*from), size(*to));
+                ("resizes ".into(), format!("group {group}"), after)
+            }
+            Effect::Group(GroupEffect::ScaleNodegroupToZero { group, from, .. }) => {
+                let after =
+                    format!(" from {} to {}, all of its nodes are empty", size(*from), size(zero(*from)));
                 ("resizes ".into(), format!("group {group}"), after)
             }
             Effect::Group(GroupEffect::Relieve { instance, .. }) => {

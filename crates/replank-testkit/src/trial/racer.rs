@@ -148,7 +148,8 @@ fn group_of(world: &World, effect: &Effect) -> Option<GroupName> {
             | GroupEffect::SetTemplate { group, .. }
             | GroupEffect::Resize { group, .. }
             | GroupEffect::UpdateNodegroupVersion { group, .. }
-            | GroupEffect::UpdateNodegroupConfig { group, .. },
+            | GroupEffect::UpdateNodegroupConfig { group, .. }
+            | GroupEffect::ScaleNodegroupToZero { group, .. },
         ) => return Some(group.node_group.clone()),
         Effect::Group(GroupEffect::Relieve { group, .. } | GroupEffect::Terminate { group, .. }) => {
             return Some(group.clone());

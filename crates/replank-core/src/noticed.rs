@@ -106,6 +106,7 @@ impl ExternalChanges {
                 | Effect::Kubernetes(KubernetesEffect::Create { .. })
                 | Effect::Kubernetes(KubernetesEffect::Replace { .. })
                 | Effect::Kubernetes(KubernetesEffect::Delete { .. })
+                | Effect::Kubernetes(KubernetesEffect::DeleteNodeClaim { .. })
                 | Effect::Queue(QueueEffect::DeleteMessage { .. })
                 | Effect::Group(GroupEffect::SetTemplate { .. })
                 | Effect::Group(GroupEffect::UpdateNodegroupVersion { .. }) => {}

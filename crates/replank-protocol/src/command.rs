@@ -13,7 +13,7 @@ pub use crate::effect::{
 };
 pub use crate::outcome::{Answer, Outcome, Refusal};
 pub use crate::role::{Mark, NodeRole};
-pub use crate::target::{NodeTarget, PodTarget, Restartable, WorkloadTarget};
+pub use crate::target::{ClaimTarget, NodeTarget, PodTarget, Restartable, WorkloadTarget};
 
 pub use super::key::CommandKey;
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::lifecycle::Action;
 use crate::role::{Mark, NodeRole};
-use crate::target::{NodeTarget, PodTarget, WorkloadTarget};
+use crate::target::{ClaimTarget, NodeTarget, PodTarget, WorkloadTarget};
 
 /// What a command does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,6 +111,14 @@ pub enum KubernetesEffect {
         version: ResourceVersion,
         /// What becomes of what it owns.
         dependents: Dependents,
+    },
+    /// Deletes a NodeClaim, so that Karpenter drains its node, terminates the machine, and launches another where pods need one. Fails if the claim changed
+    /// since `version`, or is another incarnation. Karpenter drains by the eviction API and by rules of its own, and nothing takes it back.
+    DeleteNodeClaim {
+        /// The claim.
+        claim: ClaimTarget,
+        /// State that the decision was taken on.
+        version: ResourceVersion,
     },
 }
 
@@ -376,7 +384,8 @@ impl Effect {
                 | KubernetesEffect::RestartWorkload { .. }
                 | KubernetesEffect::Create { .. }
                 | KubernetesEffect::Replace { .. }
-                | KubernetesEffect::Delete { .. } => false,
+                | KubernetesEffect::Delete { .. }
+                | KubernetesEffect::DeleteNodeClaim { .. } => false,
             },
             Self::Group(effect) => match effect {
                 GroupEffect::Tag { .. }
@@ -416,7 +425,8 @@ impl KubernetesEffect {
             | Self::RestartWorkload { .. }
             | Self::Create { .. }
             | Self::Replace { .. }
-            | Self::Delete { .. } => Claim::Nothing,
+            | Self::Delete { .. }
+            | Self::DeleteNodeClaim { .. } => Claim::Nothing,
         }
     }
 }

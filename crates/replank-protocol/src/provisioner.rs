@@ -9,6 +9,7 @@
 
 use std::fmt;
 
+pub use replank_model::object::karpenter::LABEL_NODE_POOL;
 use replank_model::object::node::{self, Node};
 use replank_model::text::Text;
 use serde::{Deserialize, Serialize};
@@ -16,8 +17,6 @@ use serde::{Deserialize, Serialize};
 /// Label by which EKS says who runs a node: `fargate`, `auto` (Auto Mode) or `hybrid` (EKS user guide "Fargate pod
 /// configuration", "Use Amazon EKS Auto Mode", "Hybrid nodes").
 pub const LABEL_COMPUTE_TYPE: &str = "eks.amazonaws.com/compute-type";
-/// Label of Karpenter, also in EKS Auto Mode: the node pool (Karpenter "Scheduling", well-known labels).
-pub const LABEL_NODE_POOL: &str = "karpenter.sh/nodepool";
 /// How Fargate names its nodes (EKS user guide "Fargate pod configuration").
 const FARGATE_NAME: &str = "fargate-ip-";
 /// API group of Karpenter's NodeClaims, which own the nodes made for them.

@@ -2,7 +2,7 @@
 
 use replank_model::object::Kind;
 use replank_model::object::meta::Key;
-use replank_model::text::{NodeName, Uid};
+use replank_model::text::{Name, NodeName, Uid};
 use serde::{Deserialize, Serialize};
 
 /// A node's incarnation.
@@ -12,6 +12,16 @@ pub struct NodeTarget {
     /// Name.
     pub name: NodeName,
     /// Uid: a node that came back under the same name is another one.
+    pub uid: Uid,
+}
+
+/// A NodeClaim's incarnation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimTarget {
+    /// Name.
+    pub name: Name,
+    /// Uid.
     pub uid: Uid,
 }
 

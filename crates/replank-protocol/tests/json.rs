@@ -13,9 +13,9 @@ use replank_model::object::{Kind, Object, ObjectRef};
 use replank_model::time::{Span, Time};
 use replank_protocol::cause::Cause;
 use replank_protocol::command::{
-    Answer, Command, CommandKey, Dependents, Effect, EmptyInstance, Expected, GroupEffect, KubernetesEffect,
-    Mark, NodeRole, NodeTarget, Outcome, PodTarget, QueueEffect, Refusal, Replacement, Restartable,
-    WorkloadTarget,
+    Answer, ClaimTarget, Command, CommandKey, Dependents, Effect, EmptyInstance, Expected, GroupEffect,
+    KubernetesEffect, Mark, NodeRole, NodeTarget, Outcome, PodTarget, QueueEffect, Refusal, Replacement,
+    Restartable, WorkloadTarget,
 };
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
@@ -85,6 +85,7 @@ fn kubernetes() -> Vec<Effect> {
         .map(|role| KubernetesEffect::Cordon { node: node(), version, mark: mark(role) })
         .collect();
     let object_ref = ObjectRef { kind: Kind::Deployment, key: Key::new("shop", "web"), uid: "uid".into() };
+    let claim = ClaimTarget { name: "general-7xkq2".into(), uid: "uid".into() };
     effects.extend([
         KubernetesEffect::Uncordon { node: node(), version },
         KubernetesEffect::Evict { pod: pod(), grace_seconds: None },
@@ -103,6 +104,7 @@ fn kubernetes() -> Vec<Effect> {
         KubernetesEffect::Create { object: object() },
         KubernetesEffect::Replace { object: object() },
         KubernetesEffect::Delete { object: object_ref, version, dependents: Dependents::Orphaned },
+        KubernetesEffect::DeleteNodeClaim { claim, version },
     ]);
     let number = |effect: &KubernetesEffect| match effect {
         KubernetesEffect::Cordon { .. } => 0,
@@ -115,8 +117,9 @@ fn kubernetes() -> Vec<Effect> {
         KubernetesEffect::Create { .. } => 7,
         KubernetesEffect::Replace { .. } => 8,
         KubernetesEffect::Delete { .. } => 9,
+        KubernetesEffect::DeleteNodeClaim { .. } => 10,
     };
-    assert_eq!(effects.iter().map(number).collect::<BTreeSet<_>>().len(), 10, "every effect has a sample");
+    assert_eq!(effects.iter().map(number).collect::<BTreeSet<_>>().len(), 11, "every effect has a sample");
     effects.into_iter().map(Effect::from).collect()
 }
 

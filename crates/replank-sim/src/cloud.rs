@@ -51,6 +51,7 @@ pub use events::Told;
 pub use health::StatusCheck;
 pub(crate) use health::mark;
 pub use market::{Capacity, Hazard, Rate, SpotEvent};
+pub(crate) use name::{free_name, instance_id};
 pub use queue::Delivery;
 
 use crate::context::Ctx;

@@ -77,6 +77,8 @@ pub(crate) enum ControlDue {
     Workflow(WorkflowDue),
     /// A Rollout.
     Rollout(RolloutDue),
+    /// Karpenter's nodes.
+    Karpenter(KarpenterDue),
 }
 
 /// What the disruption controller is to do.
@@ -163,6 +165,21 @@ pub(crate) enum WorkflowDue {
 /// A Rollout, by its number, is to be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RolloutDue(pub(crate) u64);
+
+/// What Karpenter is to do. Machines are numbered, claims are known by their slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KarpenterDue {
+    /// Look at a claim.
+    Claim(u32),
+    /// Look at the pods that need room.
+    Provision,
+    /// The kubelet of a machine registers.
+    Register(u32),
+    /// The node of a machine becomes Ready.
+    Ready(u32),
+    /// The machine of a claim is off.
+    Off(u32),
+}
 
 /// One thing that a kubelet is to do for a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -494,7 +494,12 @@ impl World {
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         match event {
-            Event::Control(due) => self.control.handle(&mut ctx, due),
+            Event::Control(due) => {
+                for node in self.control.handle(&mut ctx, due) {
+                    self.kubelets.fall_silent(&node);
+                    self.control.node_fell_silent(&mut ctx, &node);
+                }
+            }
             Event::Sync(controller, slot) => self.workloads.sync(&mut ctx, controller, slot),
             Event::Resume(controller, slot) => self.workloads.resume(&mut ctx, controller, slot),
             Event::SyncLater(controller, slot) => {

@@ -39,6 +39,7 @@ pub(super) fn served(object: &Object) -> Value {
         | Object::StorageClass(_)
         | Object::CsiDriver(_)
         | Object::CsiNode(_)
+        | Object::NodeClaim(_)
         | Object::CsiStorageCapacity(_)
         | Object::VolumeAttachment(_)
         | Object::PersistentVolume(_)

@@ -99,6 +99,7 @@ fn content(kind: Kind, value: &Value) -> Vec<Cause> {
         | Kind::StorageClass
         | Kind::CsiDriver
         | Kind::CsiNode
+        | Kind::NodeClaim
         | Kind::CsiStorageCapacity
         | Kind::VolumeAttachment
         | Kind::PersistentVolume
@@ -138,6 +139,7 @@ fn unchangeable(kind: Kind, old: &Value, new: &Value) -> Vec<Cause> {
         | Kind::StorageClass
         | Kind::CsiDriver
         | Kind::CsiNode
+        | Kind::NodeClaim
         | Kind::CsiStorageCapacity
         | Kind::VolumeAttachment
         | Kind::PersistentVolume

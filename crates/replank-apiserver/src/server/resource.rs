@@ -215,6 +215,7 @@ fn has_status(kind: Kind) -> bool {
     match kind {
         Kind::Namespace
         | Kind::Node
+        | Kind::NodeClaim
         | Kind::VolumeAttachment
         | Kind::PersistentVolume
         | Kind::CustomResourceDefinition

@@ -820,7 +820,8 @@ impl Stage {
                 self.remove(Object::Other(other));
                 Ok(())
             }
-            Effect::Kubernetes(KubernetesEffect::Evict { .. })
+            Effect::Kubernetes(KubernetesEffect::DeleteNodeClaim { .. })
+            | Effect::Kubernetes(KubernetesEffect::Evict { .. })
             | Effect::Kubernetes(KubernetesEffect::DeletePod { .. })
             | Effect::Kubernetes(KubernetesEffect::ForceDelete { .. })
             | Effect::Kubernetes(KubernetesEffect::Exclude { .. })

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::meta::{Key, Meta};
-use super::{autoscaling, batch, cluster, network, node, pod, policy, volume, workload};
+use super::{autoscaling, batch, cluster, karpenter, network, node, pod, policy, volume, workload};
 use crate::text::Uid;
 
 /// A typed kind: what its objects are called on the wire.
@@ -158,6 +158,7 @@ kinds! {
     CsiStorageCapacity, volume::CsiStorageCapacity, "storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities", Namespaced, Uncounted;
     VolumeAttachment, volume::VolumeAttachment, "storage.k8s.io/v1", "VolumeAttachment", "volumeattachments", Cluster, Uncounted;
     PersistentVolume, volume::PersistentVolume, "v1", "PersistentVolume", "persistentvolumes", Cluster, Uncounted;
+    NodeClaim, karpenter::NodeClaim, "karpenter.sh/v1", "NodeClaim", "nodeclaims", Cluster, Counted;
     CustomResourceDefinition, cluster::CustomResourceDefinition, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", Cluster, Counted;
     PersistentVolumeClaim, volume::PersistentVolumeClaim, "v1", "PersistentVolumeClaim", "persistentvolumeclaims", Namespaced, Uncounted;
     ResourceQuota, policy::ResourceQuota, "v1", "ResourceQuota", "resourcequotas", Namespaced, Uncounted;

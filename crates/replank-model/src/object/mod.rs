@@ -10,6 +10,7 @@ pub mod cloud;
 pub mod cluster;
 pub mod condition;
 mod difference;
+pub mod karpenter;
 mod kinds;
 pub mod meta;
 pub mod metrics;

@@ -72,6 +72,7 @@ impl Projector {
             Some(Kind::PriorityClass) => self.typed::<crate::object::policy::PriorityClass>(&head, members),
             Some(Kind::StorageClass) => self.typed::<crate::object::volume::StorageClass>(&head, members),
             Some(Kind::CsiDriver) => self.typed::<crate::object::volume::CsiDriver>(&head, members),
+            Some(Kind::NodeClaim) => self.typed::<crate::object::karpenter::NodeClaim>(&head, members),
             Some(Kind::CsiNode) => self.typed::<crate::object::volume::CsiNode>(&head, members),
             Some(Kind::CsiStorageCapacity) => {
                 self.typed::<crate::object::volume::CsiStorageCapacity>(&head, members)

@@ -45,6 +45,7 @@ pub(super) fn typed_value(object: &Object) -> Option<Value> {
         Object::PriorityClass(o) => typed(&**o)?,
         Object::StorageClass(o) => typed(&**o)?,
         Object::CsiDriver(o) => typed(&**o)?,
+        Object::NodeClaim(o) => typed(&**o)?,
         Object::CsiNode(o) => typed(&**o)?,
         Object::CsiStorageCapacity(o) => typed(&**o)?,
         Object::VolumeAttachment(o) => typed(&**o)?,

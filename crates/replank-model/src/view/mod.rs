@@ -22,6 +22,7 @@ use crate::delta::{Delta, Unread};
 use crate::object::autoscaling::HorizontalPodAutoscaler;
 use crate::object::cloud::{GroupId, Instance, Message, NodeGroup};
 use crate::object::cluster::{CustomResourceDefinition, NamespaceObject, Other};
+use crate::object::karpenter::NodeClaim;
 use crate::object::meta::{Key, Meta, ResourceVersion};
 use crate::object::node::Node;
 use crate::object::pod::Pod;
@@ -105,6 +106,7 @@ macro_rules! view {
             topology: Topology,
             pods_on: FxHashMap<NodeName, Vec<Ix<Pod>>>,
             pods_of: FxHashMap<Uid, Vec<Ix<Pod>>>,
+            claims: FxHashMap<Text, Vec<Ix<NodeClaim>>>,
         }
 
         $(
@@ -235,6 +237,7 @@ view! {
     csi_storage_capacities: CsiStorageCapacity, CsiStorageCapacity;
     volume_attachments: VolumeAttachment, VolumeAttachment;
     persistent_volumes: PersistentVolume, PersistentVolume;
+    node_claims: NodeClaim, NodeClaim;
     custom_resource_definitions: CustomResourceDefinition, CustomResourceDefinition;
     persistent_volume_claims: PersistentVolumeClaim, PersistentVolumeClaim;
     resource_quotas: ResourceQuota, ResourceQuota;
@@ -300,6 +303,15 @@ impl View {
     /// Objects that are there and cannot be read, by kind, namespace and name.
     pub fn unread(&self) -> impl Iterator<Item = &Unread> {
         self.unread.values()
+    }
+
+    /// The NodeClaim of a node, by their machine (Karpenter `NodeClaimForNode`); of several none, as Karpenter has it.
+    #[must_use]
+    pub fn claim_of(&self, node: &Node) -> Option<&Arc<NodeClaim>> {
+        match self.claims.get(&node.spec.provider_id)?.as_slice() {
+            [only] => self.node_claims.get(*only),
+            [] | [_, _, ..] => None,
+        }
     }
 
     /// Pods that cannot be read and are on a node, or on nobody knows which: any node may have those.
@@ -451,6 +463,16 @@ impl View {
                 self.reindex_pod(Ix::new(slot), old, Some(pod));
             }
             (Some(Object::Pod(pod)), _) => self.reindex_pod(Ix::new(slot), Some(pod), None),
+            (_, Some(Object::NodeClaim(claim))) => {
+                let old = match old {
+                    Some(Object::NodeClaim(old)) => machine(old),
+                    _ => None,
+                };
+                move_in(&mut self.claims, Ix::new(slot), old, machine(claim));
+            }
+            (Some(Object::NodeClaim(claim)), None) => {
+                move_in(&mut self.claims, Ix::new(slot), machine(claim), None);
+            }
             (_, Some(Object::Node(node))) => self.topology.put(Ix::new(slot), &node.meta.labels),
             (Some(Object::Node(_)), None) => self.topology.remove(Ix::new(slot)),
             // The status changes with every pod; the pods that the budget covers do not.
@@ -493,10 +515,15 @@ fn other_key(object: &Other) -> OtherKey {
     (Text::from(object.group()), object.kind.clone(), object.meta.key())
 }
 
-/// Moves a pod from one list of an index to another.
-fn move_in<K: std::hash::Hash + Eq>(
-    index: &mut FxHashMap<K, Vec<Ix<Pod>>>,
-    pod: Ix<Pod>,
+/// The machine of a claim, once it is launched.
+fn machine(claim: &NodeClaim) -> Option<Text> {
+    Some(claim.status.provider_id.clone()).filter(|id| !id.is_empty())
+}
+
+/// Moves an object from one list of an index to another.
+fn move_in<K: std::hash::Hash + Eq, T>(
+    index: &mut FxHashMap<K, Vec<Ix<T>>>,
+    object: Ix<T>,
     from: Option<K>,
     to: Option<K>,
 ) {
@@ -506,7 +533,7 @@ fn move_in<K: std::hash::Hash + Eq>(
     if let Some(from) = from
         && let Some(list) = index.get_mut(&from)
     {
-        if let Some(at) = list.iter().position(|entry| *entry == pod) {
+        if let Some(at) = list.iter().position(|entry| *entry == object) {
             list.swap_remove(at);
         }
         if list.is_empty() {
@@ -514,7 +541,7 @@ fn move_in<K: std::hash::Hash + Eq>(
         }
     }
     if let Some(to) = to {
-        index.entry(to).or_default().push(pod);
+        index.entry(to).or_default().push(object);
     }
 }
 

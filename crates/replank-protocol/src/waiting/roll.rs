@@ -109,6 +109,15 @@ pub enum RollWait {
         /// Nodes that are still to be replaced.
         nodes: u32,
     },
+    /// A NodeClaim is on its way out: Karpenter drains its node and terminates the machine.
+    ClaimLeaving {
+        /// Since when.
+        since: Time,
+        /// Pods that are still to leave.
+        pods: u32,
+        /// From when on Karpenter deletes what is left, if the claim limits its drain.
+        by: Option<Time>,
+    },
     /// EKS updates a managed node group to something else than the plan's target.
     OtherUpdate {
         /// The update's id.
@@ -143,6 +152,7 @@ impl RollWait {
             Self::NoInstance => ("noInstance", "the cloud to list an instance"),
             Self::Leaving { .. } => ("leaving", "instances to terminate"),
             Self::NodegroupUpdate { .. } => ("nodegroupUpdate", "the EKS update of a managed node group"),
+            Self::ClaimLeaving { .. } => ("claimLeaving", "Karpenter to terminate a node"),
             Self::OtherUpdate { .. } => ("otherUpdate", "another EKS update to finish"),
             Self::Suspended { .. } => ("suspended", "a suspended process of an Auto Scaling group"),
         }
@@ -164,6 +174,7 @@ impl RollWait {
             | Self::Available { .. }
             | Self::ZoneMinimum { .. }
             | Self::OtherUpdate { .. }
+            | Self::ClaimLeaving { .. }
             | Self::Suspended { .. }
             | Self::NoInstance => Hope::Possible,
             // What keeps it from being removed has a reason of its own.
@@ -210,6 +221,14 @@ impl fmt::Display for RollWait {
                     counted(*nodes, "node")
                 )
             }
+            Self::ClaimLeaving { since, pods, by } => {
+                write!(
+                    f,
+                    "Karpenter to drain and terminate its node, since {since}: {} left",
+                    counted(*pods, "pod")
+                )?;
+                by.map_or(Ok(()), |by| write!(f, ", deleted by {by} at the latest"))
+            }
             Self::OtherUpdate { id, since } => {
                 write!(f, "EKS update {id} to another target, in progress since {since}")
             }
@@ -248,6 +267,8 @@ pub enum RollEnd {
         /// The provisioner.
         provisioner: Provisioner,
     },
+    /// A node or its NodeClaim is annotated `karpenter.sh/do-not-disrupt`, and is left as it is.
+    DoNotDisrupt,
     /// A node was skipped because of a pod on it: a batch pod that outlived its deadline, a singleton.
     Skipped,
     /// Something that the plan names does not exist.
@@ -288,6 +309,7 @@ impl RollEnd {
             Self::Reopened => ("reopened", "uncordoned by another actor"),
             Self::ForeignCordon => ("foreignCordon", "new node cordoned by another actor"),
             Self::ManagedBy { .. } => ("managedBy", "externally managed nodes"),
+            Self::DoNotDisrupt => ("doNotDisrupt", "annotated not to be disrupted"),
             Self::Skipped => ("skipped", "skipped nodes"),
             Self::Missing { .. } => ("missing", "not found"),
             Self::Bounds { .. } => ("bounds", "group sizes not restored"),
@@ -298,7 +320,7 @@ impl RollEnd {
 
     pub(super) fn finality(&self) -> Finality {
         match self {
-            Self::ManagedBy { .. } | Self::Skipped => Finality::Kept,
+            Self::ManagedBy { .. } | Self::DoNotDisrupt | Self::Skipped => Finality::Kept,
             Self::GroupMinimum { .. }
             | Self::PartOfManaged { .. }
             | Self::Reopened
@@ -332,6 +354,9 @@ impl fmt::Display for RollEnd {
             Self::ManagedBy { provisioner } => {
                 write!(f, "externally managed by {provisioner}: {}", provisioner.way())
             }
+            Self::DoNotDisrupt => f.write_str(
+                "annotated karpenter.sh/do-not-disrupt: \"true\": remove the annotation to have the node replaced",
+            ),
             Self::Skipped => f.write_str("skipped because of a pod on it, as the plan says"),
             Self::Missing { what } => write!(f, "{what} does not exist"),
             Self::UpdateFailed { id, errors } => {

@@ -112,6 +112,8 @@ fn roll() -> Vec<WaitingOn> {
             .into(),
         RollWait::NodegroupUpdate { id: "u-1".into(), since: at(1), nodes: 2 }.into(),
         RollWait::OtherUpdate { id: "u-1".into(), since: at(1) }.into(),
+        RollWait::ClaimLeaving { since: at(1), pods: 2, by: None }.into(),
+        RollWait::ClaimLeaving { since: at(1), pods: 1, by: Some(at(60)) }.into(),
         RollEnd::OtherKubelet { image: "ami-1".into(), kubelet: "v1.34.2".into(), wanted: "1.36".into() }
             .into(),
         RollEnd::UpdateFailed {
@@ -125,6 +127,7 @@ fn roll() -> Vec<WaitingOn> {
         .into(),
         RollEnd::GroupMinimum { min: 2, left: 1 }.into(),
         RollEnd::PartOfManaged { nodes: 2 }.into(),
+        RollEnd::DoNotDisrupt.into(),
         RollEnd::Reopened.into(),
         RollEnd::ForeignCordon.into(),
         RollEnd::ManagedBy { provisioner: Provisioner::AutoMode }.into(),
@@ -183,7 +186,7 @@ fn every_reason_has_words_and_its_json_is_read_back() {
         let reason = Waiting { what: Subject::Object("X".into()), on: on.clone() };
         text += &format!("{:<16} {:<48} {reason}\n", on.kind(), on.label());
     }
-    assert_eq!(labels.len(), 71, "every kind has a sample: {:?}", labels.keys());
+    assert_eq!(labels.len(), 73, "every kind has a sample: {:?}", labels.keys());
     assert_eq!(labels.values().collect::<BTreeSet<_>>().len(), labels.len(), "no two kinds have one label");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/waiting.golden");
     if std::env::var("UPDATE_GOLDEN").is_ok() {

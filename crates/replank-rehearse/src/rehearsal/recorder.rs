@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use replank_model::object::Object;
 use replank_model::object::cloud::Instance;
 use replank_model::object::condition::{self, ConditionStatus};
+use replank_model::object::karpenter::LABEL_NODE_POOL;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::PodDisruptionBudget;
@@ -44,6 +45,8 @@ pub(super) struct Recorder {
     groups: BTreeSet<GroupName>,
     /// The nodes to be replaced, where they are not all of their groups.
     pub(super) chosen: Option<BTreeSet<NodeName>>,
+    /// Nodes of Karpenter that are gone: no group lists their instances.
+    claimed_gone: BTreeSet<NodeName>,
     instances_before: usize,
     instances: usize,
     /// Pods that cannot be placed at present, less those that could not before.
@@ -223,7 +226,10 @@ impl Recorder {
                 .sum::<usize>()
         };
         match &self.chosen {
-            Some(chosen) => (chosen.iter().map(|name| gone(Some(name))).sum(), chosen.len()),
+            Some(chosen) => {
+                let is_gone = |name| gone(Some(name)).max(usize::from(self.claimed_gone.contains(name)));
+                (chosen.iter().map(is_gone).sum(), chosen.len())
+            }
             None => (gone(None), self.instances_before),
         }
     }
@@ -242,6 +248,9 @@ impl Observer for Recorder {
                 (Some(Object::Pod(old)), None) => self.pod(view, Some(old), None),
                 (None, Some(Object::Pod(new))) => self.pod(view, None, Some(new)),
                 (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(budget),
+                (Some(Object::Node(node)), None) if node.meta.labels.contains_key(LABEL_NODE_POOL) => {
+                    self.claimed_gone.insert(node.name());
+                }
                 (_, _) => {}
             },
             Change::Instance { old, new } => {
@@ -285,6 +294,7 @@ impl Observer for Recorder {
             | Effect::Kubernetes(KubernetesEffect::Create { .. })
             | Effect::Kubernetes(KubernetesEffect::Replace { .. })
             | Effect::Kubernetes(KubernetesEffect::Delete { .. })
+            | Effect::Kubernetes(KubernetesEffect::DeleteNodeClaim { .. })
             | Effect::Queue(QueueEffect::DeleteMessage { .. })
             | Effect::Group(GroupEffect::Terminate { .. }) => {}
         }

@@ -9,7 +9,7 @@ use crate::context::Ctx;
 use replank_apiserver::draw::{Draw, Purpose};
 
 /// An EC2 instance id.
-pub(super) fn instance_id(draw: Draw) -> InstanceId {
+pub(crate) fn instance_id(draw: Draw) -> InstanceId {
     InstanceId::from(format!("i-0{:016x}", draw.0))
 }
 
@@ -17,13 +17,18 @@ pub(super) fn instance_id(draw: Draw) -> InstanceId {
 /// a suffix.
 pub(super) fn node_name(ctx: &Ctx<'_>, instance: &Instance) -> NodeName {
     let sibling = sibling_name(ctx.view(), instance);
-    let style = sibling.as_deref().and_then(DnsStyle::of);
+    free_name(ctx, sibling.as_deref(), instance.group.as_str(), &instance.id)
+}
+
+/// A free node name in the style of a sibling's, else of a prefix.
+pub(crate) fn free_name(ctx: &Ctx<'_>, sibling: Option<&str>, prefix: &str, id: &InstanceId) -> NodeName {
+    let style = sibling.and_then(DnsStyle::of);
     let mut attempt = 0;
     loop {
-        let drawn = ctx.draws.draw(instance.id.as_str(), Purpose::Name, attempt).0;
+        let drawn = ctx.draws.draw(id.as_str(), Purpose::Name, attempt).0;
         let name = match &style {
             Some(style) => style.name(drawn),
-            None => format!("{}-{:05x}", instance.group, drawn & 0xf_ffff),
+            None => format!("{prefix}-{:05x}", drawn & 0xf_ffff),
         };
         if ctx.view().nodes.find(&Key::cluster(name.as_str())).is_none() {
             return NodeName::from(name);

@@ -7,6 +7,7 @@ use super::Ctx;
 use super::autoscaling::Autoscaling;
 use super::disruption::Disruption;
 use super::garbage::GarbageCollector;
+use super::karpenter::Karpenter;
 use super::namespaces::Namespaces;
 use super::nodes::NodeLifecycle;
 use super::operators::Operators;
@@ -36,6 +37,7 @@ pub(crate) struct Control {
     volumes: Volumes,
     workflows: Workflows,
     rollouts: Rollouts,
+    karpenter: Karpenter,
 }
 
 impl Control {
@@ -53,6 +55,7 @@ impl Control {
             volumes: Volumes::new(timings),
             workflows: Workflows::default(),
             rollouts: Rollouts::default(),
+            karpenter: Karpenter::new(timings),
         }
     }
 
@@ -93,6 +96,7 @@ impl Control {
         self.volumes.watch(ctx, change);
         self.workflows.watch(ctx, change);
         self.rollouts.watch(ctx, change);
+        self.karpenter.watch(ctx, change);
     }
 
     /// A kubelet has renewed its lease for the last time.
@@ -107,8 +111,8 @@ impl Control {
         self.volumes.node_speaks_again(ctx, node);
     }
 
-    /// Lets one do what is due.
-    pub(crate) fn handle(&mut self, ctx: &mut Ctx<'_>, due: ControlDue) {
+    /// Lets one do what is due; the nodes whose kubelets are not heard of again.
+    pub(crate) fn handle(&mut self, ctx: &mut Ctx<'_>, due: ControlDue) -> Vec<NodeName> {
         match due {
             ControlDue::Disruption(due) => self.disruption.handle(ctx, due),
             ControlDue::Nodes(due) => self.nodes.handle(ctx, due),
@@ -122,6 +126,11 @@ impl Control {
             ControlDue::Volumes(due) => self.volumes.handle(ctx, due),
             ControlDue::Workflow(due) => self.workflows.handle(ctx, due),
             ControlDue::Rollout(due) => self.rollouts.handle(ctx, due),
+            ControlDue::Karpenter(due) => {
+                self.karpenter.handle(ctx, due);
+                return self.karpenter.take_silent();
+            }
         }
+        Vec::new()
     }
 }

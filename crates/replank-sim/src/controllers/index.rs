@@ -53,6 +53,7 @@ fn indexed(kind: Kind) -> Indexed {
         | Kind::StorageClass
         | Kind::CsiDriver
         | Kind::CsiNode
+        | Kind::NodeClaim
         | Kind::CsiStorageCapacity
         | Kind::VolumeAttachment
         | Kind::PersistentVolume

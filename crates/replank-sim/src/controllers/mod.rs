@@ -18,6 +18,7 @@ mod hash;
 pub(crate) mod history;
 mod index;
 mod job;
+mod karpenter;
 pub(crate) mod namespaces;
 pub(crate) mod nodes;
 pub(crate) mod operators;

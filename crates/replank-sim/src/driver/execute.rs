@@ -61,7 +61,8 @@ fn check_command(ctx: &Ctx<'_>, command: &Command, bug: Option<DriverBug>) -> Re
             | KubernetesEffect::RestartWorkload { .. }
             | KubernetesEffect::Create { .. }
             | KubernetesEffect::Replace { .. }
-            | KubernetesEffect::Delete { .. } => Ok(()),
+            | KubernetesEffect::Delete { .. }
+            | KubernetesEffect::DeleteNodeClaim { .. } => Ok(()),
         },
         Effect::Group(effect) => check_owner(ctx.view(), effect).and_then(|()| match effect {
             GroupEffect::Tag { group, key, from, value } => {
@@ -149,6 +150,15 @@ fn act_on_kubernetes(
         }
         KubernetesEffect::Create { object } => ctx.api.apply_json(render(object)).map(drop).map_err(refusal),
         KubernetesEffect::Replace { object } => replace(ctx, object),
+        KubernetesEffect::DeleteNodeClaim { claim, version } => {
+            let options = DeleteOptions {
+                uid: Some(claim.uid.clone()),
+                version: Some(*version),
+                ..DeleteOptions::default()
+            };
+            let key = Key::cluster(claim.name.clone());
+            ctx.api.delete(Kind::NodeClaim, &key, &options).map(drop).map_err(refusal)
+        }
         KubernetesEffect::Delete { object, version, dependents } => {
             let options = DeleteOptions {
                 propagation: Some(match dependents {

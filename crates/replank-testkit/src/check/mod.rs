@@ -503,6 +503,8 @@ impl Checkers {
             | Effect::Kubernetes(KubernetesEffect::Create { .. })
             | Effect::Kubernetes(KubernetesEffect::Replace { .. })
             | Effect::Kubernetes(KubernetesEffect::Delete { .. })
+            // What follows is Karpenter's.
+            | Effect::Kubernetes(KubernetesEffect::DeleteNodeClaim { .. })
             | Effect::Queue(QueueEffect::DeleteMessage { .. })
             | Effect::Group(GroupEffect::Tag { .. })
             | Effect::Group(GroupEffect::Untag { .. })

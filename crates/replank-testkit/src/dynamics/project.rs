@@ -144,6 +144,7 @@ pub(super) fn state(object: &Object, symbols: &Symbols, origin_s: i64) -> State 
         | Object::StorageClass(_)
         | Object::CsiDriver(_)
         | Object::CsiNode(_)
+        | Object::NodeClaim(_)
         | Object::CsiStorageCapacity(_)
         | Object::VolumeAttachment(_)
         | Object::CustomResourceDefinition(_)

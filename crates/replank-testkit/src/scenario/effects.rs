@@ -78,6 +78,9 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
         Effect::Kubernetes(KubernetesEffect::Create { object }) => format!("creates {}", object.reference()),
         Effect::Kubernetes(KubernetesEffect::Replace { object }) => format!("updates {}", object.reference()),
         Effect::Kubernetes(KubernetesEffect::Delete { object, .. }) => format!("deletes {object}"),
+        Effect::Kubernetes(KubernetesEffect::DeleteNodeClaim { claim, .. }) => {
+            format!("deletes NodeClaim {}", claim.name)
+        }
         Effect::Kubernetes(KubernetesEffect::Uncordon { .. })
         | Effect::Kubernetes(KubernetesEffect::Exclude { .. })
         | Effect::Group(GroupEffect::Tag { .. })

@@ -116,7 +116,7 @@ fn documents(scenario: &Scenario) -> anyhow::Result<(Vec<Value>, Vec<Value>)> {
     let is_given = |value: &Value| {
         let text = |member: &str| value[member].as_str().unwrap_or_default();
         let kind = Kind::of(text("apiVersion"), text("kind"));
-        kind.is_none() || kind == Some(Kind::Node) || kind == Some(Kind::Namespace)
+        kind.is_none_or(|kind| matches!(kind, Kind::Node | Kind::NodeClaim | Kind::Namespace))
     };
     Ok(values.into_iter().partition(is_given))
 }

@@ -281,6 +281,9 @@ impl Story {
             Effect::Kubernetes(KubernetesEffect::Replace { object }) => {
                 ("updates ".into(), object.reference().to_string(), String::new())
             }
+            Effect::Kubernetes(KubernetesEffect::DeleteNodeClaim { claim, .. }) => {
+                ("deletes ".into(), format!("NodeClaim {}", claim.name), String::new())
+            }
             Effect::Kubernetes(KubernetesEffect::Delete { object, dependents, .. }) => {
                 let after = match dependents {
                     Dependents::Orphaned => ", orphans its dependents",

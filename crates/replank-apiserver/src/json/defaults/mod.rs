@@ -39,6 +39,7 @@ pub(super) fn at_creation(kind: Kind, value: &mut Value, now: Time) {
         | Kind::StorageClass
         | Kind::CsiDriver
         | Kind::CsiNode
+        | Kind::NodeClaim
         | Kind::CsiStorageCapacity
         | Kind::VolumeAttachment
         | Kind::CustomResourceDefinition
@@ -84,6 +85,7 @@ pub(super) fn fill(kind: Kind, value: &mut Value) {
         | Kind::Node
         | Kind::CsiDriver
         | Kind::CsiNode
+        | Kind::NodeClaim
         | Kind::CsiStorageCapacity
         | Kind::VolumeAttachment
         | Kind::CustomResourceDefinition

@@ -15,9 +15,9 @@ use replank_facts::batch::starts::{self, Series, Unread};
 use replank_facts::drain::{self, Fate};
 use replank_facts::groups;
 use replank_facts::plan::RunOptions;
-use replank_facts::plan::{Plan, Target};
+use replank_facts::plan::{ChosenBy, Plan, Target};
 use replank_facts::workload::{Workload, workload_of};
-use replank_protocol::provisioner::Provisioner;
+use replank_protocol::provisioner::{LABEL_NODE_POOL, Provisioner};
 
 use replank_facts::group_facts::Facts;
 use replank_protocol::policy::BatchKind;
@@ -174,6 +174,17 @@ impl<'a> Survey<'a> {
     /// Groups whose nodes are looked at.
     pub(super) fn groups_touched(&self) -> BTreeSet<GroupName> {
         self.node_objects().filter_map(|node| self.group_of(node)).collect()
+    }
+
+    /// The Karpenter pools that the plan names, as their nodes show them.
+    pub(super) fn pools_renewed(&self) -> Vec<Arc<NodeGroup>> {
+        let names = match self.plan.map(|plan| &plan.nodes.by) {
+            Some(ChosenBy::Groups(names)) => names.as_slice(),
+            Some(ChosenBy::Selector(_)) | None => &[],
+        };
+        let is_pool = |name: &GroupName| names.contains(name) && !self.groups.contains_key(name);
+        let learnt = groups::from_nodes(self.view, &groups::GroupBy::Label(LABEL_NODE_POOL.into()));
+        learnt.into_iter().map(|one| Arc::new(one.group)).filter(|group| is_pool(&group.name)).collect()
     }
 
     /// The groups in which new nodes come up.

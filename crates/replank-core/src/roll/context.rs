@@ -167,6 +167,11 @@ impl<'a> GroupRoll<'a> {
         u32::try_from(self.nodes.retained.len()).unwrap_or(u32::MAX)
     }
 
+    /// Whether a node leaves a managed node group.
+    pub(super) fn is_from_managed(&self, member: &Member) -> bool {
+        self.sources.iter().any(|source| *source.name == member.group && source.is_managed())
+    }
+
     /// Whether the nodes of other groups move into this one.
     pub(super) fn is_moved_into(&self) -> bool {
         !self.sources.is_empty()

@@ -7,59 +7,19 @@
 //! one of the group is empty, the group's minimum and desired size are set to 0. Until then all of it can be taken back: the nodes are uncordoned. Where a node
 //! of the group does not move, nothing is begun; where one is left out half way, the others stay as they are, and it is said why.
 
-use std::collections::BTreeMap;
-
 use replank_facts::node_pods::NodePods;
-use replank_facts::target;
-use replank_model::object::cloud::{
-    GroupKind, Instance, NodeGroup, NodegroupChange, UpdateError, UpdateStatus,
-};
+use replank_model::object::cloud::{NodeGroup, NodegroupChange, UpdateError, UpdateStatus};
 use replank_model::text::{InstanceId, Text};
 use replank_protocol::command::{Effect, EmptyInstance, Expected, GroupEffect};
 use replank_protocol::mark::size_text;
-use replank_protocol::waiting::{RollEnd, RollWait, RunEnd, Subject};
+use replank_protocol::waiting::{RollEnd, RollWait, Subject};
 
-use super::close;
 use super::context::{Context, GroupRoll, Source, Watched};
-use super::evict::stuck_pods;
+use super::managed_source::instances;
 use super::member::{Member, NodeState};
-use super::prepare::wait_for_update;
+use super::tags::wait_for_update;
 use super::{start, stuck};
 use crate::proof::drained;
-
-/// Whether a node leaves a managed node group.
-pub(super) fn is_from_managed(roll: &GroupRoll<'_>, member: &Member) -> bool {
-    roll.sources.iter().any(|source| *source.name == member.group && source.is_managed())
-}
-
-/// Whether a move out of a managed node group, or into one, cannot begin, which is said.
-pub(super) fn is_refused(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
-    if !roll.is_moved_into() {
-        return false;
-    }
-    let mut is_refused = false;
-    for source in roll.sources.iter().filter(|source| source.is_managed()) {
-        let (left, _) = instances(ctx, source);
-        if left > 0 {
-            ctx.wait(Subject::Group(source.name.clone()), RollEnd::PartOfManaged { nodes: left }.into());
-            is_refused = true;
-        }
-    }
-    let sources = roll.sources.iter().filter_map(|source| source.group);
-    for group in roll.group.into_iter().chain(sources) {
-        if let Some(update) = group.update_in_progress() {
-            wait_for_update(ctx, &group.name, update);
-            is_refused = true;
-        }
-    }
-    let landing = roll.group.filter(|group| group.kind == GroupKind::EksManaged);
-    if landing.is_some_and(|group| !target::meets_template(&ctx.scope.plan.target, group, group.template())) {
-        let what = Text::from("other launch template for a move into the group");
-        ctx.wait(roll.subject(), RunEnd::OwnedByEks { what }.into());
-        is_refused = true;
-    }
-    is_refused
-}
 
 /// Has EKS terminate what is left of managed node groups, all of whose nodes are empty; whether nothing is left.
 pub(super) fn end(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
@@ -124,7 +84,7 @@ fn proofs(ctx: &mut Context<'_>, empty: &[(InstanceId, Option<&Member>)]) -> Opt
         };
         let pods = NodePods::of(ctx.view, &ctx.scope.plan, &member.name);
         if stuck::may_end(ctx, &pods) {
-            let expected = drained(ctx.view, member.target(), &ctx.scope.run, stuck_pods(&pods));
+            let expected = drained(ctx.view, member.target(), &ctx.scope.run, stuck::stuck_pods(&pods));
             all.push(EmptyInstance { instance: instance.clone(), expected });
         } else {
             start::begin(ctx, &member.name, ctx.now, ctx.now);
@@ -134,57 +94,9 @@ fn proofs(ctx: &mut Context<'_>, empty: &[(InstanceId, Option<&Member>)]) -> Opt
     is_ready.then_some(all)
 }
 
-/// How many nodes of a group stay where they are; and its instances that can go, or will be able to.
-fn instances<'a>(ctx: &Context<'a>, source: &Source<'_>) -> (u32, Vec<(InstanceId, Option<&'a Member>)>) {
-    let members = ctx.fleet.members.values().filter(|member| member.group == *source.name);
-    let members: BTreeMap<&InstanceId, &Member> = members.map(|member| (&member.instance, member)).collect();
-    let of_group = |one: &&Instance| one.group == *source.name && one.is_counted();
-    let mut left = 0;
-    let mut empty = Vec::new();
-    for instance in ctx.view.instances().values().map(|one| &**one).filter(of_group) {
-        let member = members.get(&instance.id).copied();
-        match member.map(|member| &member.state) {
-            None
-            | Some(
-                NodeState::Found { .. }
-                | NodeState::Queued { .. }
-                | NodeState::Draining { .. }
-                | NodeState::Retained { .. }
-                | NodeState::OtherRun { .. },
-            ) => empty.push((instance.id.clone(), member)),
-            Some(
-                NodeState::Bystander
-                | NodeState::Usable
-                | NodeState::Arriving { .. }
-                | NodeState::Closed
-                | NodeState::Surplus { .. }
-                | NodeState::Skipped { .. }
-                | NodeState::Reopened
-                | NodeState::Newer { .. }
-                | NodeState::NoInstance
-                | NodeState::Kept { .. },
-            ) => left += 1,
-            // It goes without anybody's doing.
-            Some(NodeState::Leaving) => {}
-        }
-    }
-    (left, empty)
-}
-
-/// Uncordons the empty nodes of managed groups that the run has not ended, as it ends without being done.
-pub(super) fn release(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
-    for source in roll.sources.iter().filter(|source| source.is_managed()) {
-        let Some(group) = source.group else { continue };
-        let key = ctx.key("scale-to-zero", format!("{}/{}", source.name, size_text(group.size)));
-        let is_ending = group.update_in_progress().is_some() || group.size.desired == 0;
-        if is_ending || ctx.sent.is_under_way(ctx.now, &key) {
-            ctx.is_moving |= group.size.desired > 0;
-            continue;
-        }
-        for name in &roll.nodes.retained {
-            if ctx.member(name).group == *source.name {
-                close::release(ctx, name);
-            }
-        }
-    }
+/// Whether EKS terminates a source, or has been asked to: then its nodes are not uncordoned any more.
+pub(super) fn is_ending(ctx: &Context<'_>, source: &Source<'_>) -> bool {
+    let Some(group) = source.group else { return true };
+    let key = ctx.key("scale-to-zero", format!("{}/{}", source.name, size_text(group.size)));
+    group.update_in_progress().is_some() || group.size.desired == 0 || ctx.sent.is_under_way(ctx.now, &key)
 }

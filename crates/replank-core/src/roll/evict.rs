@@ -30,7 +30,6 @@ use replank_model::time::{Span, Time};
 use super::balancer;
 use super::close::{beyond, floor};
 use super::context::{Context, GroupRoll};
-use super::departure;
 use super::member::{Member, NodeState, Scope};
 use super::prepare::MARK_LIFE;
 use super::retain;
@@ -269,7 +268,7 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
             continue;
         }
         let roll = &rolls[drain.roll];
-        if departure::is_from_managed(roll, drain.member) {
+        if roll.is_from_managed(drain.member) {
             retain::keep(ctx, drain.member, drain.since);
             continue;
         }
@@ -286,7 +285,7 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
                 *leaving += 1;
                 let keep = minimum(roll, drain.member);
                 let replacement = Replacement::Decrement { keep };
-                end_instance(ctx, drain.member, stuck_pods(drain.node_pods), replacement);
+                end_instance(ctx, drain.member, stuck::stuck_pods(drain.node_pods), replacement);
             }
             continue;
         }
@@ -297,14 +296,8 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
         let raised = beyond(roll).min(roll.allowance(ctx.scope).surge);
         let old = roll.nodes.old_left().saturating_sub(ending[drain.roll] - 1);
         let replacement = replacement(ctx.scope, roll, old, left, raised);
-        end_instance(ctx, drain.member, stuck_pods(drain.node_pods), replacement);
+        end_instance(ctx, drain.member, stuck::stuck_pods(drain.node_pods), replacement);
     }
-}
-
-/// The pods that may still be on a node when its instance is terminated: those that do not end.
-pub(super) fn stuck_pods(node_pods: &NodePods) -> Vec<PodTarget> {
-    let target = |pod: &Pod| PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() };
-    node_pods.leaving.iter().map(|leaving| target(&leaving.pod)).collect()
 }
 
 /// The minimum of the group that a node leaves.

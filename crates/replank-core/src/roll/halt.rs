@@ -182,15 +182,15 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
         say_leaving(ctx, roll);
         if let Some(at) = halted_at(roll) {
             if goes_back {
-                departure::release(ctx, roll);
+                release_managed(ctx, roll);
                 for name in &roll.nodes.retained {
-                    if !departure::is_from_managed(roll, ctx.member(name)) {
+                    if !roll.is_from_managed(ctx.member(name)) {
                         release(ctx, name);
                     }
                 }
             } else if why == Halt::Cancelled {
                 retain::end(ctx, roll);
-                departure::release(ctx, roll);
+                release_managed(ctx, roll);
             } else {
                 hand_over(ctx, roll.nodes.retained.iter(), at);
             }
@@ -208,6 +208,21 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
         }
     }
     why
+}
+
+/// Uncordons the empty nodes of managed groups that EKS was not asked to terminate.
+fn release_managed(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
+    for source in roll.sources.iter().filter(|source| source.is_managed()) {
+        if departure::is_ending(ctx, source) {
+            ctx.is_moving |= source.group.is_some_and(|group| group.size.desired > 0);
+            continue;
+        }
+        for name in &roll.nodes.retained {
+            if ctx.member(name).group == *source.name {
+                release(ctx, name);
+            }
+        }
+    }
 }
 
 /// Has nothing more made of what failed.

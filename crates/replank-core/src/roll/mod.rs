@@ -37,7 +37,7 @@
 //! # Managed node groups
 //!
 //! Their nodes are EKS' to replace: [`nodegroup`] starts an update, or follows one. All other modules are given the groups that are
-//! self-managed. Nodes that leave a managed group for another one are drained like any others; [`departure`] ends their instances.
+//! self-managed. [`pool`] does the same for node pools of Karpenter. Nodes that leave a managed group for another one are drained like any others; [`departure`] ends their instances.
 //!
 //! # What ends a run
 //!
@@ -68,8 +68,10 @@ mod held;
 mod kept;
 mod late;
 mod managed;
+mod managed_source;
 mod member;
 mod nodegroup;
+mod pool;
 mod prepare;
 mod progress;
 pub(crate) mod record;
@@ -221,11 +223,13 @@ impl Cache {
         self.refresh(scope, view);
         let rolls = rolls(view, scope, &self.fleet, &account.owed);
         let (of_eks, rolls): (Vec<_>, Vec<_>) = rolls.into_iter().partition(nodegroup::is_managed);
+        let (pools, rolls): (Vec<_>, Vec<_>) = rolls.into_iter().partition(|roll| pool::is_pool(view, roll));
         if scope.plan.stage_health().is_some() && self.vitals.is_none() {
             self.vitals = Some(Vitals::of(view));
         }
         let is_absent = matches!(standing, Some(Standing::Absent));
-        let is_over = rolls.iter().chain(&of_eks).all(close::is_over);
+        let is_over = rolls.iter().chain(&of_eks).all(close::is_over)
+            && pools.iter().all(|roll| pool::is_over(view, scope, roll.name));
         let is_first = is_absent && !is_over;
         // What is decided before the record is there is not sent, and nothing of it is to be remembered.
         let mut draft = is_first.then(|| account.sent.clone());
@@ -260,6 +264,7 @@ impl Cache {
             stop(&mut ctx, &rolls, Halt::Hopeless)
         } else if let Some(why) = ended_by(intent) {
             nodegroup::leave(&mut ctx, &of_eks);
+            pool::leave(&mut ctx, &pools);
             if of_eks.is_empty() && is_over {
                 ctx.wait(Subject::Run, WaitingOn::RunEnd(RunEnd::Over));
                 Verdict::Done
@@ -267,7 +272,7 @@ impl Cache {
                 stop(&mut ctx, &rolls, why)
             }
         } else {
-            advance(&mut ctx, &rolls, &of_eks, &mut gear)
+            advance(&mut ctx, &rolls, (&of_eks, &pools), &mut gear)
         };
         let rested = ctx.rested;
         let (rolled, marked) = (std::mem::take(&mut ctx.rolled), std::mem::take(&mut ctx.marked));
@@ -398,7 +403,7 @@ fn rolls<'a>(
 fn advance<'a>(
     ctx: &mut Context<'a>,
     rolls: &[GroupRoll<'a>],
-    of_eks: &[GroupRoll<'a>],
+    (of_eks, pools): (&[GroupRoll<'a>], &[GroupRoll<'a>]),
     gear: &mut Gear<'_>,
 ) -> Verdict {
     let deadline = ctx.scope.options.started + ctx.scope.plan.deadline;
@@ -416,7 +421,10 @@ fn advance<'a>(
     }
     let rest = rest::of(ctx, rolls);
     rest::note(ctx, rolls, rest);
-    let followed = nodegroup::follow(ctx, of_eks, rest.is_none());
+    let followed = [
+        nodegroup::follow(ctx, of_eks, rest.is_none()),
+        pool::follow(ctx, pools, rest.is_none(), &mut Ledger::new(ctx.view, gear.healths)),
+    ];
     if let Some(rest) = rest {
         ctx.rested = Some(ctx.now);
         let is_begun = rolls.iter().any(GroupRoll::is_touched);
@@ -460,7 +468,7 @@ fn advance<'a>(
     let closed: Vec<bool> =
         rolls.iter().enumerate().map(|(number, roll)| close::close(ctx, roll, number, &mut spare)).collect();
     let is_open = |ready: &Readiness| *ready == Readiness::Open;
-    if closed.iter().all(|closed| *closed) && followed == nodegroup::Followed::Done {
+    if closed.iter().all(|closed| *closed) && followed == [nodegroup::Followed::Done; 2] {
         let restored: Vec<bool> = rolls.iter().map(|roll| close::restore(ctx, roll)).collect();
         if restored.iter().all(|restored| *restored) && ready.iter().all(is_open) {
             return Verdict::Done;
@@ -469,13 +477,15 @@ fn advance<'a>(
     if ctx.is_moving {
         return Verdict::Open;
     }
-    match progress::outlook(ctx, rolls, &drains) {
+    let of_pools = pool::last(ctx, pools).map(|last| last + ctx.scope.plan.progress_deadline);
+    match progress::outlook(ctx, rolls, &drains).not_before(of_pools) {
         Outlook::Until(at) if ctx.now < at => {
             ctx.wake_at(at);
             Verdict::Open
         }
         Outlook::Until(_) => {
             let since = progress::last(ctx, rolls, &drains);
+            let since = pool::last(ctx, pools).map_or(since, |last| since.max(last));
             stop(ctx, rolls, Halt::Stalled { since })
         }
         Outlook::Hopeless => stop(ctx, rolls, Halt::Hopeless),
@@ -556,7 +566,13 @@ fn settle(
 pub(crate) fn old_nodes(view: &View, plan: &Plan, options: &RunOptions) -> BTreeSet<NodeName> {
     let scope = Scope { plan: Arc::new(plan.clone()), run: RunId::default(), options: options.clone() };
     let members = view.nodes.unordered().filter_map(|(_, node)| member::member(view, &scope, node, false));
-    members.filter(member::Member::is_old).map(|member| member.name).collect()
+    let members = members.filter(member::Member::is_old).map(|member| member.name);
+    let names = match &plan.nodes.by {
+        ChosenBy::Groups(names) => names.as_slice(),
+        ChosenBy::Selector(_) => &[],
+    };
+    let pools = names.iter().filter(|name| !view.groups().contains_key(*name));
+    members.chain(pools.flat_map(|name| pool::old_nodes(view, &scope, name))).collect()
 }
 
 /// Of all that waits, what blocks.

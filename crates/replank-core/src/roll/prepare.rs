@@ -36,8 +36,8 @@ use replank_model::time::Span;
 
 use super::clear;
 use super::context::{Context, GroupRoll, Watched};
-use super::departure;
 use super::health;
+use super::managed_source;
 use super::member::NodeState;
 use super::retain;
 use super::start;
@@ -52,7 +52,7 @@ use replank_protocol::waiting::{RollEnd, RollWait, RunEnd, RunWait, Subject, Wai
 
 pub(super) use super::terms::{LATE_AFTER, MARK_LIFE};
 
-pub(super) use super::tags::{resize, set_template, tag, untag, wait_for_update};
+pub(super) use super::tags::{resize, set_template, tag, untag};
 
 pub(super) use super::arrivals::{arrivals, last_failure};
 /// How long before its expiry a mark is renewed.
@@ -101,7 +101,7 @@ pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness 
     if is_other_runs(ctx, roll) || is_clearing || cannot_shrink(ctx, roll) || is_suspended(ctx, roll) {
         return Readiness::Preparing;
     }
-    if departure::is_refused(ctx, roll) {
+    if managed_source::is_refused(ctx, roll) {
         return Readiness::Preparing;
     }
     let has_template = target::meets_template(&ctx.scope.plan.target, group, group.template());

@@ -25,6 +25,16 @@ pub(super) enum Outlook {
     Hopeless,
 }
 
+impl Outlook {
+    /// Something else has moved, and may help until then.
+    pub(super) fn not_before(self, at: Option<Time>) -> Self {
+        match (self, at) {
+            (Self::Until(until), Some(at)) => Self::Until(until.max(at)),
+            (Self::Until(_) | Self::Hopeless, _) => self,
+        }
+    }
+}
+
 pub(super) fn outlook(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], drains: &[Drain<'_>]) -> Outlook {
     let may_end = |on: &WaitingOn| match on.hope() {
         Hope::Moving | Hope::Possible => true,

@@ -54,7 +54,7 @@ pub(super) fn end(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
     departure::end(ctx, roll);
     for name in &roll.nodes.retained {
         let member = ctx.member(name);
-        if departure::is_from_managed(roll, member) {
+        if roll.is_from_managed(member) {
             continue;
         }
         let is_own = member.group == *roll.name;

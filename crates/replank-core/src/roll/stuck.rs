@@ -14,6 +14,7 @@
 //! reported, or the run could not go back from an image whose kubelet cannot stop pods.
 
 use replank_model::object::cloud::InstanceState;
+use replank_model::object::pod::Pod;
 
 use super::context::{Context, GroupRoll};
 use super::evict::Drain;
@@ -107,4 +108,10 @@ pub(super) fn force_delete(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) {
             }
         }
     }
+}
+
+/// The pods that may still be on a node when its instance is terminated: those that do not end.
+pub(super) fn stuck_pods(node_pods: &NodePods) -> Vec<PodTarget> {
+    let target = |pod: &Pod| PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() };
+    node_pods.leaving.iter().map(|leaving| target(&leaving.pod)).collect()
 }

@@ -56,7 +56,12 @@ fn choose_shown(view: &View, plan: &Plan, label: &Text) -> Result<Grouped, Failu
     let by = GroupBy::Label(label.clone());
     match &plan.nodes.by {
         ChosenBy::Groups(wanted) => {
-            let unknown = wanted.iter().find(|name| known.iter().all(|group| group.group.name != **name));
+            let is_pool = |name: &GroupName| {
+                let mut claims = view.node_claims.unordered().map(|(_, claim)| claim);
+                claims.any(|claim| claim.pool().is_some_and(|pool| pool == name.text()))
+            };
+            let is_known = |name: &GroupName| known.iter().any(|group| group.group.name == *name);
+            let unknown = wanted.iter().find(|name| !is_known(name) && !is_pool(name));
             unknown.map_or(Ok(()), |name| Err(no_such(name, &known, label)))?;
             Ok(Grouped { groups: known, by, assumption: None })
         }

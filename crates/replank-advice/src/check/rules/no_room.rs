@@ -1,7 +1,7 @@
 //! Pods that fit on no node that stays and on no new one, by the scheduler's judgement.
 //!
 //! Old nodes are taken as full; of every group that is rolled, or that nodes move into, one empty new node of each zone and
-//! shape is added. A pod that
+//! shape is added, and of every Karpenter pool that the plan names. A pod that
 //! finds no place then, with everything else where it is, will find none in the roll either.
 //!
 //! Where a plan allows no surge, a new node comes only when an old one is gone. Then one old node at least has to be emptied onto the nodes
@@ -23,7 +23,9 @@ use replank_facts::plan::Target;
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let nothing = Target::default();
     let target = survey.plan.map_or(&nothing, |plan| &plan.target);
-    let groups = survey.groups_renewed();
+    let mut groups = survey.groups_renewed();
+    let pools = survey.pools_renewed();
+    groups.extend(&pools);
     let mut places = Places::with_groups(survey.view, groups.into_iter(), target, survey.nodes.clone());
     let mut known = BTreeMap::new();
     let mut findings: BTreeMap<ObjectName, (Finding, usize)> = BTreeMap::new();

@@ -144,6 +144,8 @@ struct Cache {
     watched: BTreeMap<(GroupName, Watched), Time>,
     /// Pods without a node; `None` until they are first asked for.
     loose: Option<BTreeSet<Key>>,
+    /// Names of the plan that were those of pools: what the run's record says, too.
+    pools: BTreeSet<GroupName>,
     /// What waited when the run was halted: until it is over, what blocks is told from it.
     blockers: Vec<Waiting>,
 }
@@ -223,7 +225,14 @@ impl Cache {
         self.refresh(scope, view);
         let rolls = rolls(view, scope, &self.fleet, &account.owed);
         let (of_eks, rolls): (Vec<_>, Vec<_>) = rolls.into_iter().partition(nodegroup::is_managed);
-        let (pools, rolls): (Vec<_>, Vec<_>) = rolls.into_iter().partition(|roll| pool::is_pool(view, roll));
+        let written = match standing {
+            Some(Standing::Written(record, _)) => Some(&**record),
+            Some(Standing::Absent | Standing::Taken(..)) | None => None,
+        };
+        let known = &self.pools;
+        let (pools, rolls): (Vec<_>, Vec<_>) =
+            rolls.into_iter().partition(|roll| pool::is_pool(view, roll, (known, written)));
+        self.pools = pools.iter().map(|roll| roll.name.clone()).collect();
         if scope.plan.stage_health().is_some() && self.vitals.is_none() {
             self.vitals = Some(Vitals::of(view));
         }

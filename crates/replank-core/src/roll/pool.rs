@@ -12,6 +12,7 @@
 //!
 //! What Karpenter disrupts of itself, and what others delete, counts as what the run has deleted. Nothing is written on nodes of a pool.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use replank_facts::batch::wait;
@@ -21,8 +22,8 @@ use replank_facts::node_pods::NodePods;
 use replank_facts::plan::{OnDeadline, Order};
 use replank_facts::target;
 use replank_model::object::condition;
-use replank_model::object::karpenter::{DISRUPTED_TAINT, DO_NOT_DISRUPT, NodeClaim};
-use replank_model::object::meta::Meta;
+use replank_model::object::karpenter::{DISRUPTED_TAINT, DO_NOT_DISRUPT, LABEL_NODE_POOL, NodeClaim};
+use replank_model::object::meta::{Key, Meta};
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, NodeName, Text, Zone};
@@ -30,6 +31,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_protocol::command::{ClaimTarget, Effect, KubernetesEffect};
 use replank_protocol::provisioner::Provisioner;
+use replank_protocol::record::RunRecord;
 use replank_protocol::waiting::{PodEnd, PodWait, RollEnd, RollWait, Subject};
 
 use super::arrivals::is_on_time;
@@ -60,9 +62,24 @@ struct Candidate<'a> {
     pods: NodePods,
 }
 
-/// Whether a name of the plan is that of a pool whose claims are known.
-pub(super) fn is_pool(view: &View, roll: &GroupRoll<'_>) -> bool {
-    roll.group.is_none() && !roll.is_moved_into() && claims(view, roll.name).next().is_some()
+/// Whether a name of the plan is that of a pool: claims are known of it, or were when the run began, for it may need no node in the end.
+pub(super) fn is_pool(
+    view: &View,
+    roll: &GroupRoll<'_>,
+    (known, record): (&BTreeSet<GroupName>, Option<&RunRecord>),
+) -> bool {
+    let is_of_record = || record.is_some_and(|record| !record.groups.contains_key(roll.name));
+    let was_pool = || known.contains(roll.name) || is_of_record() || has_no_nodes(view, roll.name);
+    let is_named = !roll.name.is_empty() && !roll.is_moved_into();
+    roll.group.is_none() && is_named && (claims(view, roll.name).next().is_some() || was_pool())
+}
+
+/// Whether there is a NodePool of a name, and no node of it.
+fn has_no_nodes(view: &View, name: &GroupName) -> bool {
+    let key = Key::cluster(name.text().clone());
+    let is_of_pool = |node: &Node| node.meta.labels.value(LABEL_NODE_POOL) == Some(name.as_str());
+    view.other("karpenter.sh", "NodePool", &key).is_some()
+        && !view.nodes.unordered().any(|(_, node)| is_of_pool(node))
 }
 
 /// Whether a pool has nothing left to be replaced, and nothing on its way.

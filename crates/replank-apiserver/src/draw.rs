@@ -60,6 +60,8 @@ pub enum Purpose {
     Network = 23,
     /// When a group finds out that an instance fails its health checks.
     HealthCheck = 24,
+    /// When a target of a load balancer is registered, checked or deregistered.
+    Target = 25,
 }
 
 /// The source of all draws of one run.

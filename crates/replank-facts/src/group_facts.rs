@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use replank_model::object::affinity::{Taint, TaintEffect};
 use replank_model::object::cloud::{
     AmiType, GroupKind, GroupSize, HealthStatus, LaunchTemplateRef, ScalingProcess, TerminationPolicy,
+    VersionWord,
 };
 use replank_model::text::{GroupName, InstanceId, Text, Zone};
 use serde_json::Value;
@@ -50,8 +51,12 @@ pub struct Facts {
     pub policies: Vec<TerminationPolicy>,
     /// The launch template version that new instances get, where the answer has a number.
     pub template: Option<LaunchTemplateRef>,
+    /// The word by which it names that version, and the launch template's id.
+    pub follows: Option<(Text, VersionWord)>,
     /// The kind of its machine image.
     pub ami_type: AmiType,
+    /// ARNs of the target groups that are attached to it, sorted.
+    pub target_groups: Vec<Text>,
 }
 
 /// What is said of an instance.
@@ -179,8 +184,12 @@ impl Facts {
             self.policies = more.policies;
         }
         self.template = self.template.take().or(more.template);
+        self.follows = self.follows.take().or(more.follows);
         if self.ami_type.is_empty() {
             self.ami_type = more.ami_type;
+        }
+        if self.target_groups.is_empty() {
+            self.target_groups = more.target_groups;
         }
     }
 
@@ -275,14 +284,33 @@ fn auto_scaling(at: usize, group: &Value) -> Result<Facts, FactsError> {
         suspended,
         protects_new: group["NewInstancesProtectedFromScaleIn"].as_bool().unwrap_or(false),
         policies: texts(&group["TerminationPolicies"]).filter_map(TerminationPolicy::of).collect(),
+        follows: template.into_iter().find_map(followed),
         template: template.into_iter().find_map(|one| template_of(one, "LaunchTemplateId", "Version")),
         ami_type: AmiType::default(),
+        target_groups: target_groups_of(group),
     })
+}
+
+/// The target groups that are attached to a group: `TargetGroupARNs`, and `TrafficSources` of the type `elbv2`, which replaces it.
+fn target_groups_of(group: &Value) -> Vec<Text> {
+    let sources = group["TrafficSources"].as_array().into_iter().flatten();
+    let sources = sources.filter(|source| text(source, "Type").is_none_or(|kind| kind == "elbv2"));
+    let sources =
+        sources.filter_map(|source| text(source, "Identifier")).filter(|arn| arn.contains(":targetgroup/"));
+    let mut all: Vec<Text> = texts(&group["TargetGroupARNs"]).chain(sources).map(Text::from).collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 /// A launch template's id and version. `$Latest` and `$Default` are no numbers: which version they are, the answer does not say.
 fn template_of(value: &Value, id: &str, version: &str) -> Option<LaunchTemplateRef> {
     Some(LaunchTemplateRef { id: text(value, id)?.into(), version: text(value, version)?.parse().ok()? })
+}
+
+/// The launch template's id and the word by which its version is named.
+fn followed(value: &Value) -> Option<(Text, VersionWord)> {
+    Some((text(value, "LaunchTemplateId")?.into(), VersionWord::of(text(value, "Version")?)?))
 }
 
 /// A policy that buys everything above nothing on the spot market is one of spot instances.
@@ -344,10 +372,12 @@ fn nodegroup(group: &Value) -> Result<Facts, FactsError> {
         protects_new: false,
         policies: Vec::new(),
         template: template_of(&group["launchTemplate"], "id", "version"),
+        follows: None,
         ami_type: text(group, "amiType")
             .filter(|kind| *kind != "CUSTOM")
             .map(AmiType::new)
             .unwrap_or_default(),
+        target_groups: Vec::new(),
     })
 }
 
@@ -401,7 +431,15 @@ mod tests {
         let old = json!({"SuspendedProcesses": [{"ProcessName": "RemoveFromLoadBalancerLowPriority"}, {"ProcessName": "Launch"}]});
         assert_eq!(read(old).suspended, Some([ScalingProcess::Launch].into()));
         let latest = json!({"LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": "$Latest"}});
-        assert_eq!(read(latest).template, None, "it is some version, and nobody says which");
+        let latest = read(latest);
+        assert_eq!(latest.template, None, "it is some version, and nobody says which");
+        assert_eq!(latest.follows, Some(("lt-1".into(), VersionWord::Latest)));
+        let arn =
+            |name: &str| format!("arn:aws:elasticloadbalancing:eu-west-1:111122223333:targetgroup/{name}/1");
+        let attached = json!({"TargetGroupARNs": [arn("b"), arn("a")], "TrafficSources": [{"Identifier": arn("a"), "Type": "elbv2"},
+            {"Identifier": arn("c"), "Type": "elbv2"}, {"Identifier": "classic", "Type": "elb"}]});
+        assert_eq!(read(attached).target_groups, ["a", "b", "c"].map(|name| Text::from(arn(name))));
+        assert!(read(json!({})).target_groups.is_empty());
         let mixed = json!({"MixedInstancesPolicy": {"LaunchTemplate": {"LaunchTemplateSpecification": {"LaunchTemplateId": "lt-1", "Version": "3"}}}});
         assert_eq!(read(mixed).template.map(|known| known.version), Some(3));
     }

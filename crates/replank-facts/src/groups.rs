@@ -11,7 +11,7 @@ use std::sync::Arc;
 use replank_model::object::affinity::Taint;
 use replank_model::object::cloud::{
     AmiType, GroupSize, HealthStatus, Instance, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle,
-    Market, NodeGroup, NodeProfile, NodeShape, instance_of,
+    Market, NodeGroup, NodeProfile, NodeShape, TargetGroup, instance_of,
 };
 use replank_model::object::meta::Key;
 use replank_model::object::node::{self, Node};
@@ -20,6 +20,7 @@ use replank_model::text::{GroupName, InstanceId, Text, Zone};
 use replank_model::view::View;
 
 use crate::plan::{ChosenBy, Plan};
+use crate::target_groups;
 
 /// The label by which eksctl names a node's group, beside EKS' own (eksctl, pkg/apis/eksctl.io `NodeGroupNameLabel`).
 const LABEL_EKSCTL_NODEGROUP: &str = "alpha.eksctl.io/nodegroup-name";
@@ -59,6 +60,21 @@ impl LearntGroup {
         self.group.current = version;
     }
 
+    /// Registers its instances in target groups, as their nodes are.
+    pub fn register(&mut self, more: Vec<TargetGroup>, view: &View) {
+        for target_group in more {
+            for instance in &mut self.instances {
+                let node = instance.node.as_ref().and_then(|name| view.node(name)).cloned();
+                target_groups::begin(instance, node.as_deref(), &target_group);
+            }
+            let is_known = self.group.target_groups.iter().any(|known| known.arn == target_group.arn);
+            if !is_known {
+                self.group.target_groups.push(target_group);
+            }
+        }
+        self.group.target_groups.sort_by(|a, b| a.arn.cmp(&b.arn));
+    }
+
     /// Says of an instance from which version it was made. What that version makes its node shows.
     pub fn set_version(&mut self, at: usize, version: LaunchTemplateRef, node: Option<&Node>) {
         let from = self.group.template();
@@ -91,7 +107,13 @@ pub fn from_nodes(view: &View, by: &GroupBy) -> Vec<LearntGroup> {
             members.entry(group).or_default().push(node);
         }
     }
-    members.into_iter().map(|(name, nodes)| learn(view, name, &nodes)).collect()
+    let bound = target_groups::bound(view);
+    let learnt = members.into_iter().map(|(name, nodes)| {
+        let mut learnt = learn(view, name, &nodes);
+        learnt.register(target_groups::of_nodes(&bound, &nodes), view);
+        learnt
+    });
+    learnt.collect()
 }
 
 /// The group that a plan moves nodes into, where no node shows it: a dump says nothing of a group without nodes. It is taken
@@ -181,6 +203,7 @@ fn learn(view: &View, name: GroupName, nodes: &[&Arc<Node>]) -> LearntGroup {
             market: Market::of(&node.meta.labels),
             is_protected: false,
             health: HealthStatus::Healthy,
+            targets: Vec::new(),
         })
         .collect();
     let size = GroupSize { min: 0, max: count, desired: count };

@@ -25,6 +25,7 @@ pub mod singleton;
 pub mod stuck;
 pub mod taints;
 pub mod target;
+pub mod target_groups;
 #[cfg(test)]
 mod testing;
 pub mod why;

@@ -302,7 +302,7 @@ mod tests {
         let mut group = group();
         let (old, new) = (old_template(), LaunchTemplate::default());
         assert!(meets_template(&back, &group, &new), "nothing was written down");
-        group.tags = group.tags.with(mark::ORIGINAL_TEMPLATE, mark::template_tag(&version(3)));
+        group.tags = group.tags.with(mark::ORIGINAL_TEMPLATE, mark::template_tag(&version(3), None));
         assert!(!meets_template(&back, &group, &new) && meets_template(&back, &group, &old));
         assert_eq!(*template(&back, &group), old);
         let meets = |made_from| {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use replank_model::object::cloud::{GroupId, GroupSize, LaunchTemplate, LaunchTemplateRef};
+use replank_model::object::cloud::{GroupId, GroupSize, LaunchTemplate, LaunchTemplateRef, VersionWord};
 use replank_model::object::meta::ResourceVersion;
 use replank_model::object::{Object, ObjectRef};
 use replank_model::text::{GroupName, InstanceId, MessageId, RunId, Text};
@@ -154,6 +154,9 @@ pub enum GroupEffect {
         from: LaunchTemplateRef,
         /// What new instances are to be made from.
         to: Arc<LaunchTemplate>,
+        /// The word that the group is to name the version by, where it is not its number. The version is made such that the word means it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        follow: Option<VersionWord>,
     },
     /// Changes a group's bounds and raises what it wants. `to.desired` is never below `from.desired`: groups shrink by
     /// [`GroupEffect::Terminate`] only. Where the group is larger by then, it is raised by what is missing, never written back.

@@ -22,7 +22,7 @@ use crate::command::{Mark, NodeRole};
 use crate::owner::Owner;
 
 pub use tags::{Ailment, Before, Begun, Halt, Halted, Illness, Moment, Until, Whose};
-pub use tags::{read_size, read_template, size_tag, size_text, template_tag};
+pub use tags::{read_followed, read_size, read_template, size_tag, size_text, template_tag};
 pub use version::{OURS, VERSION, newer_on_group, newer_on_node};
 
 /// Annotation on a node: which part of Replank has it, as an [`Owner`].

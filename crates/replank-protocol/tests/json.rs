@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::path::Path;
 
-use replank_model::object::cloud::{GroupId, GroupKind, GroupSize, LaunchTemplate, LaunchTemplateRef};
+use replank_model::object::cloud::{
+    GroupId, GroupKind, GroupSize, LaunchTemplate, LaunchTemplateRef, VersionWord,
+};
 use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::object::{Kind, Object, ObjectRef};
 use replank_model::time::{Span, Time};
@@ -146,6 +148,13 @@ fn group() -> Vec<Effect> {
             group: web(),
             from: LaunchTemplateRef { id: "lt-0123456789abcdef0".into(), version: 3 },
             to: LaunchTemplate { image: "ami-1".into(), ..LaunchTemplate::default() }.into(),
+            follow: None,
+        },
+        GroupEffect::SetTemplate {
+            group: web(),
+            from: LaunchTemplateRef { id: "lt-0123456789abcdef0".into(), version: 3 },
+            to: LaunchTemplate { image: "ami-1".into(), ..LaunchTemplate::default() }.into(),
+            follow: Some(VersionWord::Latest),
         },
         GroupEffect::Resize { group: web(), from: size(3), to: size(4) },
         GroupEffect::Relieve {

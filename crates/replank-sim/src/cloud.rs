@@ -18,13 +18,13 @@ mod policy;
 mod queue;
 mod retry;
 mod state;
+mod targets;
 mod updates;
 
 use hooks::{Holds, Released};
 use market::{Blow, Markets, Threatened};
 use queue::Queue;
 use replank_model::delta::Delta;
-use replank_model::object::Kind;
 use replank_model::object::cloud::{
     Instance, InstanceState, Lifecycle, LifecycleHook, NodeGroup, NodeProfile, NodeShape, ScalingProcess,
     Transition,
@@ -33,6 +33,7 @@ use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::volume::{CsiNode, CsiNodeSpec};
+use replank_model::object::{Kind, Object};
 use replank_model::text::{GroupName, InstanceId, MessageId, Name, NodeName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
@@ -43,7 +44,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::timing::{CloudTimings, Range};
-pub use api::{Cloud, DescribeCloud, GroupUpdate, NodegroupRequest};
+pub use api::{Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, Place, VersionNamed};
 pub(crate) use api::{known_group, known_instance};
 pub(crate) use calls::{Calls, not_within};
 pub use eks::TERMINATION_HOOK;
@@ -53,6 +54,7 @@ pub(crate) use health::mark;
 pub use market::{Capacity, Hazard, Rate, SpotEvent};
 pub(crate) use name::{free_name, instance_id};
 pub use queue::Delivery;
+pub use targets::TargetChecks;
 
 use crate::context::Ctx;
 use crate::event::{CloudDue, Event};
@@ -61,6 +63,7 @@ use replank_apiserver::draw::Purpose;
 
 use state::Alive;
 pub(crate) use state::SimulatedCloud;
+use targets::Targets;
 use updates::Nodegroups;
 
 /// From the warning to the end of a spot instance.
@@ -88,6 +91,7 @@ impl SimulatedCloud {
             drained_since: BTreeMap::new(),
             nodegroups: Nodegroups::default(),
             impaired: BTreeSet::new(),
+            targets: Targets::default(),
         }
     }
 
@@ -124,11 +128,10 @@ impl SimulatedCloud {
                     self.reconcile_soon(ctx, &was.group);
                 }
             }
-            Change::Group { new: None, .. }
-            | Change::Object { .. }
-            | Change::Message { .. }
-            | Change::Unread(_)
-            | Change::Stale => {}
+            Change::Object { old, new, .. } => {
+                self.watch_node(ctx, node_of(old.as_ref()), node_of(new.as_ref()));
+            }
+            Change::Group { new: None, .. } | Change::Message { .. } | Change::Unread(_) | Change::Stale => {}
         }
     }
 
@@ -152,6 +155,7 @@ impl SimulatedCloud {
             CloudDue::Hazard(number) => self.strike(ctx, number),
             CloudDue::Eks(number) => self.eks_drains(ctx, number),
             CloudDue::Nodegroup(number) => self.nodegroup(ctx, number),
+            CloudDue::Targets(number) => self.targets_due(ctx, number),
             CloudDue::HealthCheck(number) => self.check_health(ctx, number),
             CloudDue::Receive(number) => self.queue.receive(ctx, number),
             CloudDue::Visible(number) => self.queue.visible(ctx, number),
@@ -173,6 +177,13 @@ impl SimulatedCloud {
             | Lifecycle::Detached
             | Lifecycle::Warmed => {}
         }
+        if !self.drains_first(ctx, instance) {
+            self.terminate_drained(ctx, instance);
+        }
+    }
+
+    /// Ends an instance that no load balancer of its group sends to.
+    fn terminate_drained(&mut self, ctx: &mut Ctx<'_>, instance: &Instance) {
         let held = Instance { lifecycle: Lifecycle::TerminatingWait, ..instance.clone() };
         if !self.hold(ctx, held, Transition::Terminating) {
             self.shut_down(ctx, instance);
@@ -238,7 +249,10 @@ impl SimulatedCloud {
                         Lifecycle::PendingProceed
                     }
                 };
-                let served = Instance { lifecycle, ..Instance::clone(&instance) };
+                let mut served = Instance { lifecycle, ..Instance::clone(&instance) };
+                if lifecycle == Lifecycle::InService {
+                    self.add_to_load_balancers(ctx, &mut served);
+                }
                 ctx.api.apply_cloud(Delta::Instance(Arc::new(served)));
             }
         }
@@ -392,6 +406,7 @@ impl SimulatedCloud {
     /// An instance shuts down, and its node goes away later.
     fn shut_down(&mut self, ctx: &mut Ctx<'_>, instance: &Instance) {
         self.holds.drop(&instance.id);
+        self.targets.leaving.remove(&instance.id);
         let number = self.instance_number(&instance.id);
         let stopping = Instance {
             state: InstanceState::ShuttingDown,
@@ -422,12 +437,15 @@ impl SimulatedCloud {
             });
             debug_assert!(created.is_ok(), "the node is new");
         }
-        let running = Instance {
+        let mut running = Instance {
             state: InstanceState::Running,
             lifecycle: if self.holds.holds(&instance.id) { instance.lifecycle } else { Lifecycle::InService },
             node: Some(name),
             ..Instance::clone(&instance)
         };
+        if running.lifecycle == Lifecycle::InService {
+            self.add_to_load_balancers(ctx, &mut running);
+        }
         ctx.api.apply_cloud(Delta::Instance(Arc::new(running)));
         let span = self.timings.ready.draw(ctx.draws.draw(instance.id.as_str(), Purpose::NodeReady, 0));
         ctx.agenda.after(span, Event::Cloud(CloudDue::Ready(number)));
@@ -452,6 +470,7 @@ impl SimulatedCloud {
         let gone = Instance {
             state: InstanceState::Terminated,
             lifecycle: Lifecycle::Terminated,
+            targets: Vec::new(),
             ..Instance::clone(&instance)
         };
         ctx.api.apply_cloud(Delta::Instance(Arc::new(gone)));
@@ -527,6 +546,10 @@ fn ready_condition(status: ConditionStatus, reason: &str, now: Time) -> Conditio
         last_heartbeat_time: Some(now),
         ..Condition::default()
     }
+}
+
+fn node_of(object: Option<&Object>) -> Option<&Node> {
+    if let Some(Object::Node(node)) = object { Some(node) } else { None }
 }
 
 fn instance_of_node(node: &Node) -> InstanceId {

@@ -255,6 +255,8 @@ pub(crate) enum CloudDue {
     Nodegroup(u32),
     /// A group looks at the health of an instance.
     HealthCheck(u32),
+    /// Something is due of the targets that an instance is.
+    Targets(u32),
 }
 
 /// One thing that the driver is to do.

@@ -42,6 +42,10 @@ pub struct CloudTimings {
     pub node_gone: Range,
     /// A status check that fails until the group marks the instance Unhealthy. EC2 checks every minute; Auto Scaling does not say how often it looks.
     pub health_check: Range,
+    /// A target that is registered until its first health check is over: load balancers check every 30 s where nobody has changed it.
+    pub target_check: Range,
+    /// A change of a node until a controller registers or deregisters it.
+    pub controller: Range,
     /// A claim until the storage driver has made its volume.
     pub provision: Range,
     /// The order to attach a volume until it is attached. Block storage takes seconds.
@@ -59,6 +63,8 @@ impl Default for CloudTimings {
             shut_down: Range::secs(5, 30),
             node_gone: Range::secs(5, 45),
             health_check: Range::secs(60, 180),
+            target_check: Range::secs(5, 35),
+            controller: Range::secs(1, 5),
             provision: Range::secs(1, 4),
             attach: Range::secs(1, 6),
             detach: Range::secs(1, 10),

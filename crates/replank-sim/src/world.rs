@@ -17,7 +17,7 @@ use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
 
 use crate::agenda::Agenda;
-use crate::cloud::{self, Capacity, Delivery, Hazard, SimulatedCloud, StatusCheck, Told};
+use crate::cloud::{self, Capacity, Delivery, Hazard, SimulatedCloud, StatusCheck, TargetChecks, Told};
 use crate::context::{Ctx, WorkQueue};
 use crate::controllers::Workloads;
 use crate::controllers::autoscaling;
@@ -355,6 +355,34 @@ impl World {
             StatusCheck::Fails => self.cloud.impair(&mut ctx, &instance),
             StatusCheck::Passes => self.cloud.recover(&instance),
         }
+        self.settle();
+        true
+    }
+
+    /// Health checks of the targets that a group registers from now on fail; or all pass.
+    pub(crate) fn set_target_checks(&mut self, group: &GroupName, checks: TargetChecks) {
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.cloud.set_target_checks(&mut ctx, group, checks);
+        self.settle();
+    }
+
+    /// The instance behind a node fails the health checks of its target groups from now on; whether there is one that is alive.
+    pub(crate) fn fail_target_checks(&mut self, node: &NodeName) -> bool {
+        let Some(instance) = self.living(node) else { return false };
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.cloud.fail_target_checks(&mut ctx, &instance);
+        self.settle();
+        true
+    }
+
+    /// RegisterTargets of the instance behind a node; whether there is one that is alive.
+    pub(crate) fn register_targets(&mut self, node: &NodeName) -> bool {
+        let Some(instance) = self.living(node) else { return false };
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.cloud.register_targets(&mut ctx, &instance);
         self.settle();
         true
     }

@@ -51,6 +51,7 @@ rules! {
     GroupParity = "group-parity", "differences between the old node group and the one that nodes move into";
     SuspendedProcess = "suspended-process", "a suspended process of an Auto Scaling group that a roll needs";
     ImageVersion = "image-version", "an image with another kubelet version than the plan requires";
+    TemplateVersion = "template-version", "a launch template version named `$Latest` or `$Default`, which a roll replaces by a number";
     OldImage = "old-image", "nodes of Amazon Linux 2, for which there are no new images";
     LeftToProvisioner = "left-to-provisioner", "externally managed nodes, left to their provisioner: Karpenter, EKS Auto Mode, Fargate";
     VersionSkew = "version-skew", "kubelets that are too new or too old for the control plane";

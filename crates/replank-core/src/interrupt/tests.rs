@@ -133,6 +133,7 @@ impl Frame {
             market: Market::Spot,
             is_protected: false,
             health: HealthStatus::Healthy,
+            targets: Vec::new(),
         };
         self.core.observe(Delta::Instance(instance.into()));
     }

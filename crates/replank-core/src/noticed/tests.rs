@@ -70,6 +70,7 @@ impl Stage {
             market: Market::OnDemand,
             is_protected: false,
             health: HealthStatus::Healthy,
+            targets: Vec::new(),
         };
         self.put(Delta::Instance(instance.into()));
     }

@@ -12,6 +12,7 @@ use replank_protocol::waiting::{CapacityWait, RollEnd, RollWait, RunEnd, Subject
 
 use super::context::{Context, GroupRoll, Watched};
 use super::member::{Member, NodeState, last_step};
+use super::targets::NotHealthy;
 use super::terms::LATE_AFTER;
 
 /// Why a group that has fewer instances than it wants could not launch the last.
@@ -71,7 +72,7 @@ pub(super) fn is_on_time(
     member: Option<&Member>,
 ) -> bool {
     let since = since.unwrap_or(ctx.scope.options.started);
-    let daemon_pods_missing = match member.map(|member| &member.state) {
+    let (daemon_pods_missing, target) = match member.map(|member| &member.state) {
         Some(NodeState::Closed) => {
             let node = member.and_then(|member| ctx.view.node(&member.name));
             let newer = node.and_then(|node| mark::newer_on_node(node));
@@ -81,9 +82,25 @@ pub(super) fn is_on_time(
             ctx.wait(subject, on);
             return false;
         }
-        Some(NodeState::Arriving { daemon_pods_missing }) => *daemon_pods_missing,
-        Some(_) | None => 0,
+        Some(NodeState::Arriving { daemon_pods_missing, target }) => (*daemon_pods_missing, target.clone()),
+        Some(_) | None => (0, None),
     };
+    if let Some(NotHealthy { target_group, health, registrar, suspended }) = target {
+        let on = match suspended {
+            Some(auto_scaling_group) => {
+                RollWait::Suspended { process: ScalingProcess::AddToLoadBalancer, auto_scaling_group }.into()
+            }
+            None => {
+                WaitingOn::Capacity(CapacityWait::TargetHealth { target_group, health, registrar, since })
+            }
+        };
+        if ctx.now > since + LATE_AFTER {
+            ctx.wait(subject, on);
+            return false;
+        }
+        ctx.wait_until(subject, on, since + LATE_AFTER);
+        return true;
+    }
     if ctx.now > since + LATE_AFTER {
         ctx.wait(subject, WaitingOn::Capacity(CapacityWait::InstanceLate { since, daemon_pods_missing }));
         return false;

@@ -32,6 +32,8 @@ pub(super) struct Fleet {
     released: BTreeSet<NodeName>,
     dirty_nodes: BTreeSet<NodeName>,
     dirty_instances: BTreeSet<InstanceId>,
+    /// Whether a group's target groups are known.
+    has_targets: bool,
     is_stale: bool,
 }
 
@@ -134,6 +136,9 @@ impl Fleet {
         match change {
             Change::Object { old, new, .. } => self.observe_object(old.as_ref(), new.as_ref()),
             Change::Instance { old, new } => {
+                if old.iter().chain(new).any(|instance| !instance.targets.is_empty()) {
+                    self.look_at_new_nodes();
+                }
                 for instance in old.iter().chain(new) {
                     self.dirty_instances.insert(instance.id.clone());
                     self.dirty_nodes.extend(instance.node.clone());
@@ -144,6 +149,12 @@ impl Fleet {
                 let templates = [old, new].map(|group| group.as_ref().map(|group| &group.templates));
                 if templates[0] != templates[1] {
                     self.is_stale = true;
+                }
+                let load_balancers = [old, new]
+                    .map(|group| group.as_ref().map(|group| (&group.target_groups, &group.ways.suspended)));
+                if load_balancers[0] != load_balancers[1] {
+                    self.has_targets |= new.as_ref().is_some_and(|group| !group.target_groups.is_empty());
+                    self.look_at_new_nodes();
                 }
                 if let (Some(group), ChosenBy::Groups(names)) = (new, &scope.plan.nodes.by)
                     && scope.has(names, &group.name)
@@ -173,6 +184,12 @@ impl Fleet {
             }
             (Some(Object::Node(node)), _) | (_, Some(Object::Node(node))) => {
                 self.dirty_nodes.insert(node.name());
+                let is_ready = |object: Option<&Object>| {
+                    if let Some(Object::Node(node)) = object { node.is_ready() } else { false }
+                };
+                if is_ready(old) != is_ready(new) {
+                    self.look_at_new_nodes();
+                }
             }
             (Some(Object::DaemonSet(old)), Some(Object::DaemonSet(new))) => {
                 let was_broken = old.status.number_ready == 0;
@@ -194,6 +211,15 @@ impl Fleet {
             }
             (Some(_) | None, Some(_) | None) => {}
         }
+    }
+
+    /// Whether new nodes have to be healthy in a target group is read off the others that are in it.
+    fn look_at_new_nodes(&mut self) {
+        if !self.has_targets {
+            return;
+        }
+        let new = self.groups.values().flat_map(|group| group.usable.iter().chain(&group.arriving));
+        self.dirty_nodes.extend(new.cloned());
     }
 
     /// Makes everything be looked at anew.
@@ -233,6 +259,7 @@ impl Fleet {
     fn rebuild(&mut self, view: &View, scope: &Scope) {
         self.forget();
         self.is_stale = false;
+        self.has_targets = view.groups().values().any(|group| !group.target_groups.is_empty());
         if let ChosenBy::Groups(names) = &scope.plan.nodes.by {
             let groups = names.iter().map(|name| scope.lane_of(name).clone());
             self.groups = groups.map(|name| (name, GroupNodes::default())).collect();

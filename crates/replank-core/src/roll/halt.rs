@@ -34,6 +34,7 @@ use super::member::NodeState;
 use super::prepare::{arrivals, set_template};
 use super::retain;
 use super::stuck;
+use super::tags::followed;
 use replank_facts::node_pods::{Bound, NodePods};
 use replank_facts::places::Places;
 use replank_facts::plan::OnFailure;
@@ -229,7 +230,8 @@ fn release_managed(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
 fn former_template(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
     let Some(group) = roll.group else { return };
     if let Some(former) = target::original(group).filter(|former| *former != group.template()) {
-        set_template(ctx, roll, group, Arc::new(former.clone()));
+        let word = followed(group, former);
+        set_template(ctx, roll, group, (Arc::new(former.clone()), word));
     }
 }
 

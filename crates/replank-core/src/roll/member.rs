@@ -22,6 +22,7 @@ use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Uid, Zone};
 use replank_model::time::Time;
 use replank_model::view::View;
 
+use super::targets::{self, NotHealthy};
 use replank_facts::groups;
 use replank_facts::node_pods::NodePods;
 use replank_facts::plan::RunOptions;
@@ -91,12 +92,14 @@ pub(super) enum Worth {
 pub(super) enum NodeState {
     /// Neither old nor new: a node that the plan does not choose.
     Bystander,
-    /// New, and it counts: Ready, with its DaemonSet pods Ready.
+    /// New, and it counts: Ready, with its DaemonSet pods Ready, and healthy in its target groups.
     Usable,
     /// New, and it does not count yet.
     Arriving {
         /// DaemonSet pods that are missing or not Ready.
         daemon_pods_missing: u32,
+        /// Why load balancers do not send to it, where nothing else is missing.
+        target: Option<NotHealthy>,
     },
     /// New, and cordoned by somebody else, or marked by a newer Replank.
     Closed,
@@ -270,7 +273,7 @@ fn node_state(
     if target::is_landing_node(&scope.plan.target, scope.options.started, group, launched)
         && target::meets_node(&scope.plan.target, scope.options.started, node, of, template)
     {
-        return new_state(view, scope, node, found);
+        return new_state(view, scope, (node, instance), found);
     }
     if !is_chosen {
         return NodeState::Bystander;
@@ -293,7 +296,12 @@ fn is_ended(scope: &Scope, found: Option<&mark::Found>) -> bool {
     })
 }
 
-fn new_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> NodeState {
+fn new_state(
+    view: &View,
+    scope: &Scope,
+    (node, instance): (&Node, Option<&Arc<Instance>>),
+    found: Option<mark::Found>,
+) -> NodeState {
     if let Some(found) = found
         && found.is_of_run(&scope.run)
         && found.mark.role == NodeRole::Surplus
@@ -306,11 +314,15 @@ fn new_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>
         return NodeState::Closed;
     }
     if !node.is_ready() {
-        return NodeState::Arriving { daemon_pods_missing: 0 };
+        return NodeState::Arriving { daemon_pods_missing: 0, target: None };
     }
     match daemon::missing(view, node) {
-        0 => NodeState::Usable,
-        daemon_pods_missing => NodeState::Arriving { daemon_pods_missing },
+        0 => {}
+        daemon_pods_missing => return NodeState::Arriving { daemon_pods_missing, target: None },
+    }
+    match instance.and_then(|instance| targets::not_healthy(view, scope, instance)) {
+        None => NodeState::Usable,
+        target => NodeState::Arriving { daemon_pods_missing: 0, target },
     }
 }
 

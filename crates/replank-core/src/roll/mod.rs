@@ -82,6 +82,7 @@ mod stage;
 mod start;
 mod stuck;
 mod tags;
+mod targets;
 mod terms;
 mod vitals;
 mod zones;

@@ -46,12 +46,13 @@ use crate::sent::COMMAND_LIFE;
 use replank_facts::plan::Base;
 use replank_facts::target;
 use replank_protocol::command::{Mark, NodeRole};
-use replank_protocol::mark::{self, Begun, read_template, size_tag, template_tag};
+use replank_protocol::mark::{self, Begun, read_followed, read_template, size_tag, template_tag};
 use replank_protocol::owner::Owner;
 use replank_protocol::waiting::{RollEnd, RollWait, RunEnd, RunWait, Subject, WaitingOn};
 
 pub(super) use super::terms::{LATE_AFTER, MARK_LIFE};
 
+use super::tags::followed;
 pub(super) use super::tags::{resize, set_template, tag, untag};
 
 pub(super) use super::arrivals::{arrivals, last_failure};
@@ -114,7 +115,9 @@ pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness 
         return Readiness::Preparing;
     }
     if !has_template {
-        set_template(ctx, roll, group, target::template(&ctx.scope.plan.target, group));
+        let to = target::template(&ctx.scope.plan.target, group);
+        let word = if ctx.scope.is_way_back() { followed(group, &to) } else { None };
+        set_template(ctx, roll, group, (to, word));
         return Readiness::Preparing;
     }
     if awaits_termination(ctx, roll, group) {
@@ -138,14 +141,17 @@ pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness 
     Readiness::Preparing
 }
 
-/// Whether a process is suspended that the roll needs: Launch where new nodes come up, Terminate where old ones go. Then it does not begin, and waits
+/// Whether a process is suspended that the roll needs: Launch where new nodes come up, AddToLoadBalancer where they are to be registered, Terminate where old ones go. Then it does not begin, and waits
 /// until somebody resumes it.
 pub(super) fn is_suspended(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let leaving = match roll.is_moved_into() {
         true => roll.sources.iter().filter_map(|source| source.group).collect(),
         false => Vec::from_iter(roll.group),
     };
-    let launching = roll.group.into_iter().map(|group| (group, ScalingProcess::Launch));
+    let launching = roll.group.into_iter().flat_map(|group| {
+        let registers = group.registers_instances().then_some((group, ScalingProcess::AddToLoadBalancer));
+        [(group, ScalingProcess::Launch)].into_iter().chain(registers)
+    });
     let leaving = leaving.into_iter().map(|group| (group, ScalingProcess::Terminate));
     let mut is_any = false;
     for (group, process) in
@@ -245,11 +251,16 @@ fn write_sizes(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -
 /// Writes down which launch template is current before it is changed; whether that is still to be written.
 fn write_template(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -> bool {
     match group.tags.value(mark::ORIGINAL_TEMPLATE) {
-        Some(written) if read_template(written).as_ref() == Some(&group.current) => return false,
+        Some(written)
+            if read_template(written).as_ref() == Some(&group.current)
+                && read_followed(written) == group.follows =>
+        {
+            return false;
+        }
         // A run that is over has left it, and the template is another since then.
         Some(_) => untag(ctx, roll.name, mark::ORIGINAL_TEMPLATE),
         None => {
-            let value = template_tag(&group.current);
+            let value = template_tag(&group.current, group.follows);
             tag(
                 ctx,
                 roll.name,

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use replank_model::object::cloud::{
-    GroupKind, GroupSize, LaunchTemplate, NodeGroup, NodegroupChange, NodegroupUpdate,
+    GroupKind, GroupSize, LaunchTemplate, NodeGroup, NodegroupChange, NodegroupUpdate, VersionWord,
 };
 use replank_model::text::{GroupName, Text};
 use replank_protocol::command::{Effect, GroupEffect};
-use replank_protocol::mark::size_text;
+use replank_protocol::mark::{self, read_followed, size_text};
 use replank_protocol::waiting::{RollWait, RunWait, Subject, WaitingOn};
 
 use super::context::{Context, GroupRoll};
@@ -27,11 +27,15 @@ pub(super) fn set_template(
     ctx: &mut Context<'_>,
     roll: &GroupRoll<'_>,
     group: &NodeGroup,
-    to: Arc<LaunchTemplate>,
+    (to, follow): (Arc<LaunchTemplate>, Option<VersionWord>),
 ) {
     let id = format!("{}/{}", roll.name, group.current);
-    let effect =
-        Effect::Group(GroupEffect::SetTemplate { group: group.id(), from: group.current.clone(), to });
+    let effect = Effect::Group(GroupEffect::SetTemplate {
+        group: group.id(),
+        from: group.current.clone(),
+        to,
+        follow,
+    });
     let key = ctx.key("template", id);
     ctx.send(roll.subject(), "update of the launch template", key, effect);
 }
@@ -76,4 +80,16 @@ pub(super) fn untag(ctx: &mut Context<'_>, group: &GroupName, key: &str) {
     let effect = Effect::Group(GroupEffect::Untag { group: ctx.view.group_id(group), key: key.into() });
     let id = ctx.key("untag", format!("{group}/{key}"));
     ctx.send(Subject::Group(group.clone()), "removal of the tag", id, effect);
+}
+
+/// The word by which the group named its version before the run, where it can mean that version again: the last one can be made, and what is the default is its owner's to say.
+pub(super) fn followed(group: &NodeGroup, to: &LaunchTemplate) -> Option<VersionWord> {
+    let word = read_followed(group.tags.value(mark::ORIGINAL_TEMPLATE)?)?;
+    match word {
+        VersionWord::Latest => Some(word),
+        VersionWord::Default => {
+            let default = group.templates.get(group.default_version.as_ref()?);
+            default.filter(|default| *default == to).map(|_| word)
+        }
+    }
 }

@@ -2,7 +2,9 @@
 //! no node, which no dump of Kubernetes objects shows.
 
 use replank_model::labels::TextMap;
-use replank_model::object::cloud::{GroupKind, GroupSize, NodeGroup, ScalingProcess, Ways};
+use replank_model::object::cloud::{
+    GroupKind, GroupSize, LaunchTemplateRef, NodeGroup, ScalingProcess, TargetGroup, VersionWord, Ways,
+};
 use replank_model::view::View;
 
 use super::group::{Assumed, Bounds, Group, Groups, Origin};
@@ -49,6 +51,7 @@ pub fn apply_facts(
             group.zones.dedup();
             owned(group, told);
             numbered(learnt, view, told);
+            learnt.register(told.target_groups.iter().cloned().map(TargetGroup::attached).collect(), view);
         }
         let group = &mut learnt.group;
         let size = known.get(&group.name).filter(|known| known.bounds != Bounds::Assumed);
@@ -94,9 +97,14 @@ fn numbered(learnt: &mut LearntGroup, view: &View, told: &Facts) {
             template.ami_type = told.ami_type.clone();
         }
     }
-    if let Some(version) = &told.template {
-        learnt.number_template(version.clone());
+    if let Some(version) = told.template.clone().or_else(|| followed(told)) {
+        learnt.number_template(version);
     }
+    learnt.group.follows = told.follows.as_ref().map(|(_, word)| *word);
+    learnt.group.default_version = match learnt.group.follows {
+        Some(VersionWord::Default) => Some(learnt.group.current.clone()),
+        Some(VersionWord::Latest) | None => None,
+    };
     for at in 0..learnt.instances.len() {
         let instance = &mut learnt.instances[at];
         let Some(told) = told.instances.get(&instance.id) else { continue };
@@ -109,6 +117,14 @@ fn numbered(learnt: &mut LearntGroup, view: &View, told: &Facts) {
     }
 }
 
+/// The version that a word means: the last one that an instance was made from, where the answer names a word and no number.
+fn followed(told: &Facts) -> Option<LaunchTemplateRef> {
+    let (id, _) = told.follows.as_ref()?;
+    let known = told.instances.values().filter_map(|one| one.template.as_ref());
+    let last = known.filter(|version| version.id == *id).max().cloned();
+    Some(last.unwrap_or_else(|| LaunchTemplateRef { id: id.clone(), version: LaunchTemplateRef::FIRST }))
+}
+
 /// A group without nodes.
 fn made(group: &Group, facts: &[Facts]) -> NodeGroup {
     let told = facts.iter().find(|facts| facts.name == group.name);
@@ -119,6 +135,7 @@ fn made(group: &Group, facts: &[Facts]) -> NodeGroup {
         ..NodeGroup::new(group.name.clone(), size, group.zones.clone(), group.template.clone())
     };
     if let Some(told) = told {
+        made.target_groups = told.target_groups.iter().cloned().map(TargetGroup::attached).collect();
         owned(&mut made, told);
     }
     made
@@ -193,6 +210,19 @@ mod tests {
             .collect();
         assert_eq!(shown, ["i-n1 v5 v1.34.2 true", "i-n2 v7 v1.36.0 false"]);
         assert_eq!(LaunchTemplate::contradiction(&group.templates), None);
+    }
+
+    #[test]
+    fn a_word_means_the_last_version_that_is_known_of_the_launch_template() {
+        for (word, default) in [("$Latest", None), ("$Default", Some("lt-1 v7"))] {
+            let mut told = answer(&json!([]));
+            told["AutoScalingGroups"][0]["LaunchTemplate"]["Version"] = json!(word);
+            let group = web(&told).group;
+            assert_eq!(group.current.to_string(), "lt-1 v7");
+            assert_eq!(group.follows.map(VersionWord::as_str), Some(word));
+            assert_eq!(group.default_version.map(|version| version.to_string()).as_deref(), default);
+        }
+        assert_eq!(web(&answer(&json!([]))).group.follows, None);
     }
 
     #[test]

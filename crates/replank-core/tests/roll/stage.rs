@@ -670,6 +670,7 @@ impl Stage {
                     market: Market::OnDemand,
                     is_protected: false,
                     health: HealthStatus::Healthy,
+                    targets: Vec::new(),
                 };
                 self.change(Delta::Instance(instance.into()));
             }
@@ -762,7 +763,7 @@ impl Stage {
                 self.group(&group.node_group, |group| group.tags = group.tags.without(key));
                 Ok(())
             }
-            Effect::Group(GroupEffect::SetTemplate { group, from, to }) => {
+            Effect::Group(GroupEffect::SetTemplate { group, from, to, follow: _ }) => {
                 let known = &self.truth.groups()[&group.node_group];
                 if known.current != *from {
                     return Err(conflict("template"));

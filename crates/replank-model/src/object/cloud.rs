@@ -8,6 +8,7 @@ mod nodegroup;
 mod process;
 mod profile;
 mod size;
+mod target;
 mod template;
 
 use std::collections::BTreeSet;
@@ -21,7 +22,8 @@ pub use nodegroup::{GroupId, GroupKind, NodegroupChange, NodegroupUpdate, Update
 pub use process::ScalingProcess;
 pub use profile::{NodeProfile, NodeShape};
 pub use size::GroupSize;
-pub use template::{BadLaunchTemplateRef, LaunchTemplate, LaunchTemplateRef, LaunchTemplates};
+pub use target::{Registrar, Target, TargetGroup, TargetHealth};
+pub use template::{BadLaunchTemplateRef, LaunchTemplate, LaunchTemplateRef, LaunchTemplates, VersionWord};
 
 /// A group of interchangeable instances: an Auto Scaling group, or the one behind an EKS managed node group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +40,10 @@ pub struct NodeGroup {
     pub zones: Vec<Zone>,
     /// Launch template version that new instances get; one of `templates`.
     pub current: LaunchTemplateRef,
+    /// The word by which it names that version, if it does: then another version is current as soon as the word means another.
+    pub follows: Option<VersionWord>,
+    /// The version that is the launch template's default, where that is known.
+    pub default_version: Option<LaunchTemplateRef>,
     /// The launch template versions that are known: those of its instances, and those that it could go back to.
     pub templates: LaunchTemplates,
     /// Tags: where a run writes the original bounds before it raises them.
@@ -46,6 +52,8 @@ pub struct NodeGroup {
     pub hooks: Vec<LifecycleHook>,
     /// How it launches and ends instances.
     pub ways: Ways,
+    /// Target groups of load balancers in which its instances are registered, as far as they are known.
+    pub target_groups: Vec<TargetGroup>,
     /// What became of its last launches that failed.
     pub failures: Vec<LaunchFailure>,
     /// The last update of a managed node group that is known.
@@ -65,9 +73,12 @@ impl NodeGroup {
             zones,
             templates: [(current.clone(), template)].into(),
             current,
+            follows: None,
+            default_version: None,
             tags: TextMap::default(),
             hooks: Vec::new(),
             ways: Ways::default(),
+            target_groups: Vec::new(),
             failures: Vec::new(),
             update: None,
         }
@@ -105,6 +116,28 @@ impl NodeGroup {
         known.map_or_else(|| self.current.at(last + 1), |(version, _)| version.clone())
     }
 
+    /// The last version of its launch template, and the version that nodes like these are made from if it is to be the last: that one, or the next.
+    #[must_use]
+    pub fn last_version_of(&self, template: &LaunchTemplate) -> LaunchTemplateRef {
+        let own = || self.templates.iter().filter(|(version, _)| version.id == self.current.id);
+        match own().next_back() {
+            Some((last, known)) if known == template => last.clone(),
+            Some((last, _)) => self.current.at(last.version + 1),
+            None => self.current.clone(),
+        }
+    }
+
+    /// The version that a word means.
+    #[must_use]
+    pub fn version_called(&self, word: VersionWord) -> LaunchTemplateRef {
+        let last = || self.templates.keys().rfind(|version| version.id == self.current.id);
+        let called = match word {
+            VersionWord::Latest => last(),
+            VersionWord::Default => self.default_version.as_ref(),
+        };
+        called.unwrap_or(&self.current).clone()
+    }
+
     /// Under all of its names.
     #[must_use]
     pub fn id(&self) -> GroupId {
@@ -119,6 +152,12 @@ impl NodeGroup {
     #[must_use]
     pub fn update_in_progress(&self) -> Option<&NodegroupUpdate> {
         self.update.as_ref().filter(|update| update.status == UpdateStatus::InProgress)
+    }
+
+    /// Whether its Auto Scaling group registers instances in target groups.
+    #[must_use]
+    pub fn registers_instances(&self) -> bool {
+        self.target_groups.iter().any(|target_group| target_group.registrar == Registrar::AutoScaling)
     }
 
     /// The template that new instances get.
@@ -282,6 +321,8 @@ pub struct Instance {
     pub is_protected: bool,
     /// What its group takes it for.
     pub health: HealthStatus,
+    /// Target groups in which it is registered, sorted.
+    pub targets: Vec<Target>,
 }
 
 impl Instance {

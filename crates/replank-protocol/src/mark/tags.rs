@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use replank_model::object::cloud::{GroupSize, LaunchTemplateRef};
+use replank_model::object::cloud::{GroupSize, LaunchTemplateRef, VersionWord};
 use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
@@ -328,14 +328,34 @@ impl Moment {
 
 /// A launch template's version as [`super::ORIGINAL_TEMPLATE`] has it.
 #[must_use]
-pub fn template_tag(version: &LaunchTemplateRef) -> Text {
-    Text::from(written(&version.to_string()))
+pub fn template_tag(version: &LaunchTemplateRef, follows: Option<VersionWord>) -> Text {
+    // A tag's value may not contain a `$`.
+    let word = follows.map(|word| format!(" {}", word.as_str().trim_start_matches('$'))).unwrap_or_default();
+    Text::from(written(&format!("{version}{word}")))
 }
 
 /// What [`super::ORIGINAL_TEMPLATE`] says; `None` for anything else.
 #[must_use]
 pub fn read_template(text: &str) -> Option<LaunchTemplateRef> {
-    known(text)?.parse().ok()
+    version_and_word(text).map(|(version, _)| version)
+}
+
+/// The word by which the group named that version, if it did.
+#[must_use]
+pub fn read_followed(text: &str) -> Option<VersionWord> {
+    version_and_word(text)?.1
+}
+
+fn version_and_word(text: &str) -> Option<(LaunchTemplateRef, Option<VersionWord>)> {
+    let value = known(text)?;
+    let word = VersionWord::ALL.into_iter().find_map(|word| {
+        let version = value.strip_suffix(word.as_str().trim_start_matches('$'))?.strip_suffix(' ')?;
+        Some((version, word))
+    });
+    match word {
+        Some((version, word)) => Some((version.parse().ok()?, Some(word))),
+        None => Some((value.parse().ok()?, None)),
+    }
 }
 
 /// A size as [`super::ORIGINAL_SIZE`] has it.
@@ -396,8 +416,15 @@ mod tests {
         assert_eq!(&*size_tag(size), "v1 0/5/3");
         assert_eq!(read_size(&size_tag(size)), Some(size));
         let version = LaunchTemplateRef { id: "lt-0123456789abcdef0".into(), version: 7 };
-        assert_eq!(&*template_tag(&version), "v1 lt-0123456789abcdef0 v7");
-        assert_eq!(read_template(&template_tag(&version)), Some(version));
+        assert_eq!(&*template_tag(&version, None), "v1 lt-0123456789abcdef0 v7");
+        assert_eq!(read_template(&template_tag(&version, None)), Some(version.clone()));
+        let followed = template_tag(&version, Some(VersionWord::Latest));
+        assert_eq!(&*followed, "v1 lt-0123456789abcdef0 v7 Latest");
+        assert_eq!(
+            (read_template(&followed), read_followed(&followed)),
+            (Some(version), Some(VersionWord::Latest))
+        );
+        assert_eq!(read_template("v1 lt-0123456789abcdef0 v7 Other"), None);
     }
 
     #[test]
@@ -433,7 +460,10 @@ mod tests {
             Until { run: back.clone(), until: late }.to_text(),
             Moment { run: back.clone(), at: late }.to_text(),
             size_tag(GroupSize { min: most, max: most, desired: most }),
-            template_tag(&LaunchTemplateRef { id: "lt-0123456789abcdef0".into(), version: u64::MAX }),
+            template_tag(
+                &LaunchTemplateRef { id: "lt-0123456789abcdef0".into(), version: u64::MAX },
+                Some(VersionWord::Default),
+            ),
         ];
         let unhealthy = ILLNESSES.iter().map(|(illness, ..)| {
             Halt::Unhealthy(Ailment { illness: *illness, whose: Whose::New, found: most, max: most })

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use replank_model::object::cloud::{Registrar, TargetHealth};
 use replank_model::text::Text;
 use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,17 @@ pub enum CapacityWait {
         /// DaemonSet pods that are missing or not ready, if the node itself is Ready.
         daemon_pods_missing: u32,
     },
+    /// A new node is Ready, and load balancers do not send to it.
+    TargetHealth {
+        /// The target group's name.
+        target_group: Text,
+        /// What the node's instance is there.
+        health: TargetHealth,
+        /// Who registers it.
+        registrar: Registrar,
+        /// When the node became Ready.
+        since: Time,
+    },
 }
 
 impl CapacityWait {
@@ -42,13 +54,17 @@ impl CapacityWait {
             Self::Capacity { .. } => ("capacity", "new nodes"),
             Self::NodeReady { .. } => ("nodeReady", "a new node to become Ready"),
             Self::InstanceLate { .. } => ("instanceLate", "a late instance to become a Ready node"),
+            Self::TargetHealth { .. } => {
+                ("targetHealth", "a new node to become healthy in its target groups")
+            }
         }
     }
 
     pub(super) fn hope(&self) -> Hope {
         match self {
             Self::Capacity { .. } | Self::NodeReady { .. } => Hope::Moving,
-            Self::InstanceLate { .. } => Hope::Possible,
+            Self::TargetHealth { health: TargetHealth::Initial, .. } => Hope::Moving,
+            Self::InstanceLate { .. } | Self::TargetHealth { .. } => Hope::Possible,
         }
     }
 }
@@ -74,6 +90,23 @@ impl fmt::Display for CapacityWait {
             Self::InstanceLate { since, daemon_pods_missing } => {
                 let pods = counted(*daemon_pods_missing, "DaemonSet pod");
                 write!(f, "{pods} on the new node to become Ready; no progress since {since}")
+            }
+            Self::TargetHealth { target_group, health: TargetHealth::Unused, registrar, since } => {
+                let by_hand = match registrar {
+                    // It registers instances when it puts them into service, and never later.
+                    Registrar::AutoScaling => ": register its instance",
+                    Registrar::Controller => "",
+                };
+                write!(
+                    f,
+                    "the new node to be registered in target group {target_group}; Ready since {since}{by_hand}"
+                )
+            }
+            Self::TargetHealth { target_group, health, registrar: _, since } => {
+                write!(
+                    f,
+                    "the new node to become healthy in target group {target_group}: {health}; Ready since {since}"
+                )
             }
         }
     }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use replank_model::object::cloud::{GroupSize, ScalingProcess, UpdateError};
+use replank_model::object::cloud::{GroupSize, ScalingProcess, TargetHealth, UpdateError};
 use replank_model::text::{RunId, Text, Zone};
-use replank_model::time::Time;
+use replank_model::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 use super::finality::{Finality, counted};
@@ -19,6 +19,15 @@ pub enum RollWait {
     Deregistration {
         /// Until when.
         until: Time,
+    },
+    /// An instance is kept until it is seen deregistered from a target group.
+    Target {
+        /// The target group's name.
+        target_group: Text,
+        /// What the instance is there.
+        health: TargetHealth,
+        /// The target group's deregistration delay.
+        delay: Span,
     },
     /// A pause that the plan asks for.
     Pace {
@@ -138,6 +147,7 @@ impl RollWait {
     pub(super) fn names(&self) -> (&'static str, &'static str) {
         match self {
             Self::Deregistration { .. } => ("deregistration", "load balancer deregistration"),
+            Self::Target { .. } => ("target", "deregistration from target groups"),
             Self::Pace { .. } => ("pace", "the plan's pace"),
             Self::Soak { .. } => ("soak", "the canary's soak"),
             Self::Bake { .. } => ("bake", "a wave's bake"),
@@ -167,6 +177,7 @@ impl RollWait {
             | Self::Retained { .. }
             | Self::Cordon { .. }
             | Self::Leaving { .. }
+            | Self::Target { .. }
             | Self::NodegroupUpdate { .. } => Hope::Moving,
             Self::Wave { .. }
             | Self::Canary { .. }
@@ -187,6 +198,9 @@ impl fmt::Display for RollWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Deregistration { until } => write!(f, "load balancer deregistration, until {until}"),
+            Self::Target { target_group, health, delay } => {
+                write!(f, "target group {target_group}: {health}, deregistration delay {delay}")
+            }
             Self::Pace { until } => write!(f, "the plan's pace, until {until}"),
             Self::Soak { until } => write!(f, "the canary's soak, until {until}"),
             Self::Bake { wave, until } => write!(f, "the bake of wave {wave}, until {until}"),

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use replank_model::object::cloud::{GroupSize, ScalingProcess, UpdateError};
+use replank_model::object::cloud::{GroupSize, Registrar, ScalingProcess, TargetHealth, UpdateError};
 use replank_model::object::meta::Key;
 use replank_model::time::{Span, Time};
 
@@ -69,6 +69,20 @@ fn shared() -> Vec<WaitingOn> {
         CapacityWait::Capacity { ready: 1, wanted: 2, failure: Some("no capacity".into()) }.into(),
         CapacityWait::NodeReady { daemon_pods_missing: 1 }.into(),
         CapacityWait::InstanceLate { since: at(1), daemon_pods_missing: 0 }.into(),
+        CapacityWait::TargetHealth {
+            target_group: "web".into(),
+            health: TargetHealth::Initial,
+            registrar: Registrar::Controller,
+            since: at(1),
+        }
+        .into(),
+        CapacityWait::TargetHealth {
+            target_group: "web".into(),
+            health: TargetHealth::Unused,
+            registrar: Registrar::AutoScaling,
+            since: at(1),
+        }
+        .into(),
         RollEnd::Bounds { size: size(3), original: size(2) }.into(),
     ]
 }
@@ -95,6 +109,18 @@ fn pods() -> Vec<WaitingOn> {
 fn roll() -> Vec<WaitingOn> {
     vec![
         RollWait::Deregistration { until: at(1) }.into(),
+        RollWait::Target {
+            target_group: "web".into(),
+            health: TargetHealth::Draining,
+            delay: Span::from_secs(300),
+        }
+        .into(),
+        RollWait::Target {
+            target_group: "web".into(),
+            health: TargetHealth::Healthy,
+            delay: Span::from_secs(300),
+        }
+        .into(),
         RollWait::Pace { until: at(1) }.into(),
         RollWait::Soak { until: at(1) }.into(),
         RollWait::Bake { wave: 1, until: at(1) }.into(),
@@ -186,7 +212,7 @@ fn every_reason_has_words_and_its_json_is_read_back() {
         let reason = Waiting { what: Subject::Object("X".into()), on: on.clone() };
         text += &format!("{:<16} {:<48} {reason}\n", on.kind(), on.label());
     }
-    assert_eq!(labels.len(), 73, "every kind has a sample: {:?}", labels.keys());
+    assert_eq!(labels.len(), 75, "every kind has a sample: {:?}", labels.keys());
     assert_eq!(labels.values().collect::<BTreeSet<_>>().len(), labels.len(), "no two kinds have one label");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/waiting.golden");
     if std::env::var("UPDATE_GOLDEN").is_ok() {

@@ -56,6 +56,8 @@ impl Rehearsal {
             | What::Silence(_)
             | What::Wake(_)
             | What::Status(..)
+            | What::Targets(..)
+            | What::UnhealthyTarget(_)
             | What::Cloud(..)
             | What::Some(..)
             | What::Post(_)

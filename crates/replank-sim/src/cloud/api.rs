@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use replank_model::object::cloud::GroupSize;
-use replank_model::object::cloud::{Instance, LaunchTemplate, LaunchTemplateRef, NodeGroup};
+use replank_model::object::cloud::{Instance, LaunchTemplate, LaunchTemplateRef, NodeGroup, VersionWord};
 use replank_model::text::{GroupName, InstanceId, MessageId, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
@@ -37,7 +37,7 @@ pub trait Cloud: DescribeCloud {
     /// Gone.
     fn delete_tag(&mut self, group: &GroupName, key: &Text) -> Result<(), Refusal>;
 
-    /// Makes a version of a group's launch template (EC2 CreateLaunchTemplateVersion with a ClientToken): the equal one, where there is one.
+    /// Makes a version of a group's launch template (EC2 CreateLaunchTemplateVersion with a ClientToken): the equal one, where there is one at that place.
     ///
     /// # Errors
     /// Gone.
@@ -45,6 +45,7 @@ pub trait Cloud: DescribeCloud {
         &mut self,
         group: &GroupName,
         template: &LaunchTemplate,
+        place: Place,
     ) -> Result<LaunchTemplateRef, Refusal>;
 
     /// Changes what is named of a group (Auto Scaling UpdateAutoScalingGroup). Without a desired capacity, a bound that the group is beyond moves it.
@@ -111,13 +112,31 @@ pub trait Cloud: DescribeCloud {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupUpdate {
     /// The launch template version that new instances get.
-    pub template: Option<LaunchTemplateRef>,
+    pub template: Option<VersionNamed>,
     /// The minimum.
     pub min: Option<u32>,
     /// The maximum.
     pub max: Option<u32>,
     /// The desired capacity.
     pub desired: Option<u32>,
+}
+
+/// How an Auto Scaling group names a version of its launch template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VersionNamed {
+    /// By its number.
+    Number(LaunchTemplateRef),
+    /// By a word.
+    Word(VersionWord),
+}
+
+/// Where among the versions of its launch template a version is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Anywhere.
+    Any,
+    /// It is the last.
+    Last,
 }
 
 /// Which managed node group is meant, and the client request token: the same token is the same request.

@@ -9,7 +9,9 @@ use replank_model::time::Time;
 use replank_protocol::command::{Refusal, Replacement};
 use replank_protocol::lifecycle::Action;
 
-use super::api::{Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, known_group, known_instance};
+use super::api::{
+    Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, Place, VersionNamed, known_group, known_instance,
+};
 use super::state::SimulatedCloud;
 use crate::context::Ctx;
 
@@ -69,10 +71,19 @@ impl Cloud for Calls<'_, '_> {
         &mut self,
         group: &GroupName,
         template: &LaunchTemplate,
+        place: Place,
     ) -> Result<LaunchTemplateRef, Refusal> {
-        let version = known_group(self, group)?.version_of(template);
+        let known = known_group(self, group)?;
+        let version = match place {
+            Place::Any => known.version_of(template),
+            Place::Last => known.last_version_of(template),
+        };
         self.change(group, |group| {
             group.templates.entry(version.clone()).or_insert_with(|| template.clone());
+            // What follows the last version launches this one from now on.
+            if let Some(word) = group.follows {
+                group.current = group.version_called(word);
+            }
             Ok(())
         })?;
         Ok(version)
@@ -88,8 +99,16 @@ impl Cloud for Calls<'_, '_> {
                 return Err(not_within(&group.name, size));
             }
             group.size = size;
-            if let Some(version) = &update.template {
-                group.current = version.clone();
+            match &update.template {
+                Some(VersionNamed::Number(version)) => {
+                    group.current = version.clone();
+                    group.follows = None;
+                }
+                Some(VersionNamed::Word(word)) => {
+                    group.current = group.version_called(*word);
+                    group.follows = Some(*word);
+                }
+                None => {}
             }
             Ok(())
         })

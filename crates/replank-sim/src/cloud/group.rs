@@ -187,6 +187,7 @@ impl SimulatedCloud {
             market: Market::of(&group.profile().labels),
             is_protected: group.ways.protects_new,
             health: HealthStatus::Healthy,
+            targets: Vec::new(),
         };
         let draw = ctx.draws.draw(id.as_str(), Purpose::Shape, 0);
         let is_open =

@@ -93,6 +93,7 @@ mod tests {
             market: Market::OnDemand,
             is_protected: false,
             health: HealthStatus::Healthy,
+            targets: Vec::new(),
         })
     }
 

@@ -13,6 +13,7 @@ use super::group::Retry;
 use super::hooks::Holds;
 use super::market::Markets;
 use super::queue::Queue;
+use super::targets::Targets;
 use super::updates::Nodegroups;
 use crate::timing::CloudTimings;
 
@@ -50,6 +51,7 @@ pub(crate) struct SimulatedCloud {
     pub(super) nodegroups: Nodegroups,
     /// Instances whose status checks fail.
     pub(super) impaired: BTreeSet<InstanceId>,
+    pub(super) targets: Targets,
 }
 
 /// Instances of a group that are alive.

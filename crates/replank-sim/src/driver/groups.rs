@@ -1,6 +1,8 @@
 //! Commands to the cloud, carried out: the checks before the calls, and the calls. Only the cloud's API is named here, whoever implements it.
 
-use replank_model::object::cloud::{GroupKind, GroupSize, LaunchTemplate, LaunchTemplateRef, Transition};
+use replank_model::object::cloud::{
+    GroupKind, GroupSize, LaunchTemplate, LaunchTemplateRef, Transition, VersionWord,
+};
 use replank_model::text::{GroupName, InstanceId, Text};
 use replank_protocol::command::{GroupEffect, QueueEffect, Refusal, Replacement, zero};
 use replank_protocol::proof::mismatch;
@@ -8,7 +10,8 @@ use replank_protocol::proof::mismatch;
 use super::bug::DriverBug;
 use super::refusal::conflict;
 use crate::cloud::{
-    Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, known_group, known_instance, not_within,
+    Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, Place, VersionNamed, known_group, known_instance,
+    not_within,
 };
 
 /// Sends what an effect on a group stands for.
@@ -23,7 +26,9 @@ pub(super) fn act_on_group(
             cloud.create_or_update_tag(&group.node_group, key, value)
         }
         GroupEffect::Untag { group, key } => cloud.delete_tag(&group.node_group, key),
-        GroupEffect::SetTemplate { group, to, .. } => set_template(cloud, &group.node_group, to, bug),
+        GroupEffect::SetTemplate { group, to, follow, .. } => {
+            set_template(cloud, &group.node_group, (to, *follow), bug)
+        }
         GroupEffect::Resize { group, from, to } => {
             cloud.update_auto_scaling_group(&group.node_group, &resize(*from, *to))
         }
@@ -60,15 +65,20 @@ pub(super) fn act_on_queue(cloud: &mut dyn Cloud, effect: &QueueEffect) -> Resul
 fn set_template(
     cloud: &mut dyn Cloud,
     group: &GroupName,
-    to: &LaunchTemplate,
+    (to, follow): (&LaunchTemplate, Option<VersionWord>),
     bug: Option<DriverBug>,
 ) -> Result<(), Refusal> {
-    let made = cloud.create_launch_template_version(group, to)?;
+    let place = match follow {
+        Some(VersionWord::Latest) => Place::Last,
+        Some(VersionWord::Default) | None => Place::Any,
+    };
+    let made = cloud.create_launch_template_version(group, to, place)?;
     let version = match bug {
         Some(bug) => bug.version(&*known_group(cloud, group)?, made),
         None => made,
     };
-    cloud.update_auto_scaling_group(group, &GroupUpdate { template: Some(version), ..GroupUpdate::default() })
+    let named = follow.map_or(VersionNamed::Number(version), VersionNamed::Word);
+    cloud.update_auto_scaling_group(group, &GroupUpdate { template: Some(named), ..GroupUpdate::default() })
 }
 
 /// Those of the three numbers that are to change.

@@ -108,6 +108,7 @@ impl Stage {
             market: Market::OnDemand,
             is_protected: false,
             health: HealthStatus::Healthy,
+            targets: Vec::new(),
         };
         self.world.request(|api| api.apply_cloud(Delta::Instance(instance.into())));
     }

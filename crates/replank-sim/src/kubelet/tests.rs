@@ -51,6 +51,7 @@ fn stage() -> World {
             market: Market::OnDemand,
             is_protected: false,
             health: HealthStatus::Healthy,
+            targets: Vec::new(),
         };
         world.request(|api| api.apply_cloud(Delta::Instance(instance.into())));
     }

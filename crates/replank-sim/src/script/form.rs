@@ -1,11 +1,11 @@
 //! The forms that a line can have, each once: what is read, what a wrong line is told, and what docs/script.md explains.
 
-use replank_model::object::cloud::{HealthStatus, Transition};
+use replank_model::object::cloud::{HealthStatus, Transition, VersionWord};
 use replank_protocol::intent::Intent;
 
 use super::read::Args;
 use super::what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Protection, Supply, Way, What, after};
-use crate::cloud::{Delivery, Hazard, SpotEvent, StatusCheck};
+use crate::cloud::{Delivery, Hazard, SpotEvent, StatusCheck, TargetChecks};
 use crate::kubelet::{ImageFault, ImageName};
 
 /// One form of a line. Words in capitals stand for something; all others stand for themselves.
@@ -217,6 +217,19 @@ static FAULTS: &[Form] = &[
         |args| What::Status(args.word(), StatusCheck::Fails),
     ),
     form(
+        "new targets of group GROUP stay unhealthy",
+        "instances that the group launches from now on fail the health checks of its target groups",
+        |args| What::Targets(args.group(), TargetChecks::Fail),
+    ),
+    form(
+        "targets of instance NODE become unhealthy",
+        "the instance fails the health checks of its target groups while its node is Ready",
+        |args| What::UnhealthyTarget(args.word()),
+    ),
+    form("targets of group GROUP recover", "all instances of the group pass them, after a check", |args| {
+        What::Targets(args.group(), TargetChecks::Pass)
+    }),
+    form(
         "instance NODE passes its status checks",
         "it responds again, and its kubelet resumes its pods; if its group has marked it `Unhealthy`, it stays so",
         |args| What::Status(args.word(), StatusCheck::Passes),
@@ -271,6 +284,27 @@ static HANDS: &[Form] = &[
         },
     ),
     form(
+        "somebody makes a launch template version of group GROUP with IMAGE",
+        "`aws ec2 create-launch-template-version`: as the group's present version, with another image. A group whose version is `$Latest` launches it from then on",
+        |args| {
+            let (group, image) = (args.group(), args.text());
+            hand(Hand::NewVersion(group, image))
+        },
+    ),
+    form(
+        "somebody makes the last launch template version of group GROUP the default",
+        "`aws ec2 modify-launch-template`: a group whose version is `$Default` launches it from then on",
+        |args| hand(Hand::DefaultVersion(args.group())),
+    ),
+    form(
+        "somebody has group GROUP launch $Latest",
+        "`aws autoscaling update-auto-scaling-group`: the group's launch template version is this word, and no number",
+        |args| hand(Hand::Follow(args.group(), VersionWord::Latest)),
+    ),
+    form("somebody has group GROUP launch $Default", "likewise", |args| {
+        hand(Hand::Follow(args.group(), VersionWord::Default))
+    }),
+    form(
         "somebody gives group GROUP termination policies POLICIES",
         "such as `OldestInstance,Default`: which instance is terminated first on scale-in, within the zone that has most",
         |args| {
@@ -302,6 +336,11 @@ static HANDS: &[Form] = &[
     form("somebody marks instance NODE healthy", "the same with `Healthy`", |args| {
         hand(Hand::Health(args.word(), HealthStatus::Healthy))
     }),
+    form(
+        "somebody registers instance NODE",
+        "`aws elbv2 register-targets` with the target groups of its Auto Scaling group, as is necessary for instances that were launched while `AddToLoadBalancer` was suspended",
+        |args| hand(Hand::RegisterTargets(args.word())),
+    ),
     form("somebody scales KIND OBJECT to COUNT", "`kubectl scale`", |args| {
         hand(Hand::Scale(args.kind(), args.key(), args.count()))
     }),

@@ -1,10 +1,10 @@
 //! Lets something happen in a world.
 
 use replank_model::object::Kind;
-use replank_model::object::cloud::{LifecycleHook, Market, NodeGroup, Ways};
+use replank_model::object::cloud::{LaunchTemplate, LifecycleHook, Market, NodeGroup, VersionWord, Ways};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
-use replank_model::text::{GroupName, NodeName, Zone};
+use replank_model::text::{GroupName, NodeName, Text, Zone};
 use replank_protocol::mark;
 use serde_json::{Value, json};
 
@@ -44,6 +44,18 @@ pub fn happen(world: &mut World, names: &dyn Names, what: &What) -> Result<(), N
         What::Wake(node) => {
             let node = there(world, names, node)?;
             wake(world, &node)?;
+        }
+        What::Targets(group, checks) => {
+            if !world.view().groups().contains_key(group) {
+                return Err(NotPossible(format!("node group {group} not found")));
+            }
+            world.set_target_checks(group, *checks);
+        }
+        What::UnhealthyTarget(alias) => {
+            let node = there(world, names, alias)?;
+            if !world.fail_target_checks(&node) {
+                return Err(NotPossible(format!("node {alias} has no running instance")));
+            }
         }
         What::Status(alias, status) => {
             let node = there(world, names, alias)?;
@@ -141,6 +153,22 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
             group.hooks.push(LifecycleHook { name: hook.clone(), at: *at, timeout: *timeout });
             group.hooks.sort();
         }),
+        Hand::NewVersion(group, image) => change_group(world, group, |group| {
+            let version = new_version(group, image);
+            let last = group.last_version_of(&version);
+            group.templates.entry(last).or_insert(version);
+            follow(group);
+        }),
+        Hand::DefaultVersion(group) => change_group(world, group, |group| {
+            group.default_version = Some(group.version_called(VersionWord::Latest));
+            follow(group);
+        }),
+        Hand::Follow(group, word) => change_group(world, group, |group| {
+            // Where nobody knows the default, it is what the group launches.
+            group.default_version.get_or_insert_with(|| group.current.clone());
+            group.follows = Some(*word);
+            follow(group);
+        }),
         Hand::Ways(group, way) => change_group(world, group, |group| change_ways(&mut group.ways, way)),
         Hand::Protect(node, protection) => {
             let name = there(world, names, node)?;
@@ -150,6 +178,11 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
         Hand::Health(node, health) => {
             let name = there(world, names, node)?;
             let is_done = world.set_instance_health(&name, *health);
+            is_done.then_some(()).ok_or_else(|| NotPossible(format!("node {node} has no running instance")))
+        }
+        Hand::RegisterTargets(node) => {
+            let name = there(world, names, node)?;
+            let is_done = world.register_targets(&name);
             is_done.then_some(()).ok_or_else(|| NotPossible(format!("node {node} has no running instance")))
         }
         Hand::Scale(kind, key, count) => {
@@ -190,6 +223,24 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
             }
             Ok(())
         }
+    }
+}
+
+/// As the group's present version, with another image: with the kubelet that is known to come with it.
+fn new_version(group: &NodeGroup, image: &Text) -> LaunchTemplate {
+    let known = group.templates.values().find(|known| known.image == *image);
+    let mut version = group.template().clone();
+    version.image = image.clone();
+    if let Some(known) = known {
+        version.profile.kubelet_version = known.profile.kubelet_version.clone();
+    }
+    version
+}
+
+/// The word by which a group names its version may mean another by now.
+fn follow(group: &mut NodeGroup) {
+    if let Some(word) = group.follows {
+        group.current = group.version_called(word);
     }
 }
 

@@ -1,7 +1,9 @@
 //! What lines come to in a world.
 
+use replank_model::delta::Delta;
+use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup, NodeProfile, NodeShape};
 use replank_model::object::{Kind, Object};
-use replank_model::text::NodeName;
+use replank_model::text::{InstanceId, NodeName};
 use replank_model::time::Span;
 use serde_json::json;
 
@@ -100,4 +102,41 @@ fn what_is_not_there_cannot_happen_and_says_so() {
     }
     let refused = lets(&mut world, "somebody deletes deployment shop/web").expect_err("it is not there");
     assert!(refused.0.contains("404"), "{refused}");
+}
+
+#[test]
+fn a_group_launches_the_version_that_its_word_means_at_that_moment() {
+    let mut world = world(vec![node("n1", "a")]);
+    let template = LaunchTemplate {
+        image: "ami-old".into(),
+        profile: NodeProfile {
+            shapes: vec![NodeShape { weight: 1, ..NodeShape::default() }],
+            ..NodeProfile::default()
+        },
+        ..LaunchTemplate::default()
+    };
+    let size = GroupSize { min: 0, max: 9, desired: 0 };
+    let group = NodeGroup::new("web".into(), size, vec!["a".into()], template);
+    world.request(|api| api.apply_cloud(Delta::Group(group.into())));
+    let mut desired = 0;
+    // What each line makes the next instance of.
+    for (line, image) in [
+        ("somebody makes a launch template version of group web with ami-2", "ami-old"),
+        ("somebody has group web launch $Default", "ami-old"),
+        ("somebody makes a launch template version of group web with ami-3", "ami-old"),
+        ("somebody makes the last launch template version of group web the default", "ami-3"),
+        ("somebody makes a launch template version of group web with ami-4", "ami-3"),
+        ("somebody has group web launch $Latest", "ami-4"),
+        ("somebody makes a launch template version of group web with ami-2", "ami-2"),
+    ] {
+        assert_eq!(lets(&mut world, line), Ok(()), "{line}");
+        let known: Vec<InstanceId> = world.view().instances().keys().cloned().collect();
+        desired += 1;
+        assert_eq!(lets(&mut world, &format!("somebody scales group web to {desired}")), Ok(()));
+        world.pass(Span::from_minutes(5));
+        let new =
+            world.view().instances().values().find(|one| !known.contains(&one.id)).expect("it was launched");
+        let group = &world.view().groups()["web"];
+        assert_eq!(&*group.made_from(new).expect("its version").image, image, "{line}");
+    }
 }

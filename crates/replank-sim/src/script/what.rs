@@ -1,14 +1,16 @@
 //! What can happen.
 
 use replank_model::object::Kind;
-use replank_model::object::cloud::{HealthStatus, ScalingProcess, TerminationPolicy, Transition};
+use replank_model::object::cloud::{
+    HealthStatus, ScalingProcess, TerminationPolicy, Transition, VersionWord,
+};
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::Span;
 use replank_protocol::intent::Intent;
 use serde_json::Value;
 
-use crate::cloud::{Capacity, Delivery, Hazard, StatusCheck};
+use crate::cloud::{Capacity, Delivery, Hazard, StatusCheck, TargetChecks};
 use crate::kubelet::{ImageFault, ImageName};
 
 /// Whose doing something is.
@@ -40,6 +42,10 @@ pub enum What {
     Silence(String),
     /// It is on again.
     Wake(String),
+    /// The instance behind a node fails the health checks of its target groups.
+    UnhealthyTarget(String),
+    /// Health checks of the targets that a group registers from now on fail; or all pass.
+    Targets(GroupName, TargetChecks),
     /// EC2's status checks of an instance fail, or pass again.
     Status(String, StatusCheck),
     /// The cloud says something about the instances behind nodes, in one event.
@@ -72,6 +78,8 @@ impl What {
             | Self::Silence(_)
             | Self::Wake(_)
             | Self::Status(..)
+            | Self::Targets(..)
+            | Self::UnhealthyTarget(_)
             | Self::Cloud(..)
             | Self::Some(..)
             | Self::Post(_)
@@ -167,10 +175,18 @@ pub enum Hand {
     Hook(GroupName, Transition, Text, Span),
     /// Changes how a group goes about it.
     Ways(GroupName, Way),
+    /// Makes a version of a group's launch template with another image.
+    NewVersion(GroupName, Text),
+    /// Makes the last version of a group's launch template its default.
+    DefaultVersion(GroupName),
+    /// Has a group name the version of its launch template by a word.
+    Follow(GroupName, VersionWord),
     /// Protects the instance behind a node from scale-in, or does so no longer.
     Protect(String, Protection),
     /// Says what the group of the instance behind a node is to take it for.
     Health(String, HealthStatus),
+    /// Registers the instance behind a node in the target groups of its group.
+    RegisterTargets(String),
     /// Changes how many pods a workload has.
     Scale(Kind, Key, u32),
     /// `kubectl rollout restart`.

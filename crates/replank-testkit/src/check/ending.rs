@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_model::object::cloud::{Instance, InstanceState};
+use replank_model::object::cloud::{Instance, InstanceState, Registrar};
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
-use replank_model::text::{InstanceId, NodeName, Uid};
+use replank_model::text::{InstanceId, NodeName, Text, Uid};
 use replank_model::time::{Span, Time};
 use replank_protocol::command::NodeTarget;
 
@@ -100,7 +100,7 @@ impl Ending {
             found.broken(Promise::S5, format!("node {name} is terminated without a cordon"));
         }
         match by {
-            By::Run | By::WayBack => self.kept(promised, &name, found),
+            By::Run | By::WayBack => self.kept(promised, truth, (id, &node), found),
             By::Interruption | By::Autoscaler => {}
         }
         let ends_stuck = promised.ends_stuck || by == By::WayBack;
@@ -130,8 +130,35 @@ impl Ending {
     }
 
     /// An instance is kept for as long as load balancers may send to it.
-    fn kept(&self, promised: &Promised, name: &NodeName, found: &mut Found<'_>) {
+    ///
+    /// Where target groups are known that a controller of the cluster keeps by the label, that is until it is in none of them.
+    fn kept(
+        &self,
+        promised: &Promised,
+        truth: &Truth,
+        (id, node): (&InstanceId, &Node),
+        found: &mut Found<'_>,
+    ) {
         let Some(kept) = promised.kept else { return };
+        let name = &node.name();
+        let instance = truth.instances.get(id);
+        let group = instance.and_then(|instance| truth.groups.get(&instance.group));
+        let by_label = group.into_iter().flat_map(|group| &group.target_groups);
+        let by_label: BTreeSet<&Text> = by_label
+            .filter(|target_group| target_group.registrar == Registrar::Controller)
+            .map(|target_group| &target_group.arn)
+            .collect();
+        if !by_label.is_empty() && self.excluded.contains_key(name) {
+            let targets = instance.into_iter().flat_map(|instance| &instance.targets);
+            for target in targets.filter(|target| by_label.contains(&target.group)) {
+                let what = format!(
+                    "node {name} is terminated while {} in target group {}",
+                    target.health, target.group
+                );
+                found.broken(Promise::S5, what);
+            }
+            return;
+        }
         let since = self.excluded.get(name);
         if since.is_none_or(|since| found.at + ROUNDING < *since + kept) {
             let what =

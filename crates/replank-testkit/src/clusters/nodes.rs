@@ -3,7 +3,7 @@
 use replank_facts::groups;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
-use replank_model::object::cloud::{Instance, NodeGroup};
+use replank_model::object::cloud::{Instance, NodeGroup, Registrar, TargetGroup};
 use replank_model::text::NodeName;
 use replank_model::time::Span;
 use replank_model::view::View;
@@ -82,6 +82,18 @@ impl Fleet {
         for (number, mut learnt) in (3..).zip(groups::from_nodes(&view, &groups::GroupBy::default())) {
             // Versions before it were deleted: a number is not a position.
             learnt.number_template(learnt.group.current.at(number));
+            // A third of the groups is in a target group of a controller, a third in one of its own.
+            let registrar = match learnt.group.size.desired % 3 {
+                0 => None,
+                1 => Some(Registrar::Controller),
+                _ => Some(Registrar::AutoScaling),
+            };
+            let target_group = registrar.map(|registrar| TargetGroup {
+                registrar,
+                deregistration_delay: Span::from_secs(60),
+                ..TargetGroup::attached(learnt.group.name.text().clone())
+            });
+            learnt.register(target_group.into_iter().collect(), &view);
             let mut group = learnt.group;
             group.size.min = u32::try_from(random.below(u64::from(group.size.desired) + 1)).expect("few");
             group.size.max += random.one(&[0, 0, 1, 3]);

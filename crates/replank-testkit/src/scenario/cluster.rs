@@ -1,5 +1,6 @@
 //! The section `cluster`: node groups and workloads in shorthand, expanded to ordinary objects.
 
+use replank_model::object::cloud::{Registrar, TargetGroup};
 use replank_model::object::meta::Key;
 use replank_model::time::{Span, Time};
 use replank_sim::{CloudTimings, Range};
@@ -53,6 +54,8 @@ pub(super) struct Group {
     pub(super) tags: Vec<(String, String)>,
     /// Whether EKS owns it; else it is self-managed.
     pub(super) is_managed: bool,
+    /// Target groups that are attached to it, or in which a controller registers its nodes.
+    pub(super) target_groups: Vec<TargetGroup>,
 }
 
 /// Something that has pods.
@@ -158,6 +161,8 @@ fn timings() -> CloudTimings {
         shut_down: secs(20),
         node_gone: secs(20),
         health_check: secs(90),
+        target_check: secs(30),
+        controller: secs(3),
         provision: secs(2),
         attach: secs(3),
         detach: secs(3),
@@ -211,6 +216,7 @@ fn group(line: &Line<'_>) -> Result<Group, Flaw> {
         ages: Vec::new(),
         tags: Vec::new(),
         is_managed: false,
+        target_groups: Vec::new(),
     };
     for clause in &line.clauses {
         group.take(clause)?;
@@ -255,14 +261,21 @@ impl Group {
             self.taints.push(clause.taint(text)?);
         } else if clause.text == "managed by EKS" {
             self.is_managed = true;
+        } else if let Some(text) = clause.after("target group") {
+            let (name, registrar) = match text.split_once(" by ") {
+                None => (text, Registrar::AutoScaling),
+                Some((name, "controller")) => (name, Registrar::Controller),
+                Some(_) => return Err(clause.flaw("`target group web` or `target group web by controller`")),
+            };
+            self.target_groups.push(TargetGroup { registrar, ..TargetGroup::attached(name) });
         } else if let Some(text) = clause.after("aged") {
             let ages: Option<Vec<Span>> = text.split(',').map(span).collect();
             self.ages = ages.ok_or_else(|| clause.flaw("ages of the nodes, such as `aged 10d,30d,20d`"))?;
         } else {
             return Err(clause.flaw(
                 "`3 nodes in a,b,c`, `min 1`, `max 6`, `cpu 4`, `memory 16Gi`, `pods 58`, `version v1.34.2`, \
-                 `image ami-old`, `type m6i.xlarge`, `label k=v`, `tag k=v`, `taint k=v:NoSchedule`, `managed by EKS` or \
-                 `aged 10d,30d,20d`",
+                 `image ami-old`, `type m6i.xlarge`, `label k=v`, `tag k=v`, `taint k=v:NoSchedule`, `managed by EKS`, \
+                 `target group web`, `target group web by controller` or `aged 10d,30d,20d`",
             ));
         }
         Ok(())

@@ -28,20 +28,27 @@ pub(super) fn is_of_the_roll(what: &What) -> bool {
     match what {
         // Kubelets' faults and the run's intents are in no object that the roll could find.
         What::Image(..) | What::Intend(_) | What::Restart => true,
-        // Nor are a queue and its messages, or hooks: groups are learnt from nodes.
+        // Nor are a queue and its messages, hooks, or health: groups are learnt from nodes.
         What::Cloud(..)
         | What::Some(..)
         | What::Post(_)
         | What::Queue(_)
         | What::Capacity(..)
         | What::Hazard(_)
-        | What::Hand(Hand::Hook(..) | Hand::Ways(..) | Hand::Protect(..)) => true,
-        What::Pod(..)
-        | What::Pods(..)
-        | What::Silence(_)
-        | What::Wake(_)
         | What::Status(..)
-        | What::Hand(_) => false,
+        | What::Targets(..)
+        | What::UnhealthyTarget(_)
+        | What::Hand(
+            Hand::Hook(..)
+            | Hand::Ways(..)
+            | Hand::NewVersion(..)
+            | Hand::DefaultVersion(_)
+            | Hand::Follow(..)
+            | Hand::Protect(..)
+            | Hand::Health(..)
+            | Hand::RegisterTargets(_),
+        ) => true,
+        What::Pod(..) | What::Pods(..) | What::Silence(_) | What::Wake(_) | What::Hand(_) => false,
     }
 }
 

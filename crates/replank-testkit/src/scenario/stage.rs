@@ -228,6 +228,7 @@ fn groups(scenario: &Scenario, view: &View, names: &mut Names) -> anyhow::Result
             if given.is_managed {
                 learnt.group = learnt.group.clone().managed_by_eks();
             }
+            learnt.register(given.target_groups.clone(), view);
         }
         for instance in &learnt.instances {
             let node = instance.node.as_ref().context("an instance of a snapshot has a node")?;

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::Object;
-use replank_model::object::cloud::{GroupSize, Instance, InstanceState, LaunchTemplate, NodeGroup};
+use replank_model::object::cloud::{
+    GroupSize, Instance, InstanceState, LaunchTemplate, NodeGroup, Target, TargetGroup, TargetHealth,
+};
 use replank_model::object::cluster::Other;
 use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, PodPhase};
-use replank_model::text::Uid;
+use replank_model::text::{Text, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::command::{
@@ -159,12 +161,31 @@ impl Story {
         let name = self.names.instance(&instance.id);
         if let Some(old) = old {
             if old.health != instance.health {
-                self.tell(at, "", name, &format!(" marked {} by its group", instance.health));
+                self.tell(at, "", name.clone(), &format!(" marked {} by its group", instance.health));
             }
+            self.targets(at, &name, &old.targets, instance);
             return;
         }
         if instance.state == InstanceState::Pending {
             self.tell(at, "", name, &format!(" launched in {}", instance.zone));
+        }
+    }
+
+    /// What an instance has become in target groups, while it is there.
+    fn targets(&mut self, at: Time, name: &str, old: &[Target], instance: &Instance) {
+        let state = |of: &[Target], group: &Text| {
+            of.iter()
+                .find(|target| target.group == *group)
+                .map_or(TargetHealth::Unused, |target| target.health)
+        };
+        let groups: BTreeSet<&Text> =
+            old.iter().chain(&instance.targets).map(|target| &target.group).collect();
+        for group in groups {
+            let (from, to) = (state(old, group), state(&instance.targets, group));
+            if from != to && instance.state.is_alive() {
+                let target_group = TargetGroup::name_of(group);
+                self.tell(at, "", name.to_owned(), &format!(" {to} in target group {target_group}"));
+            }
         }
     }
 
@@ -240,8 +261,10 @@ impl Story {
             Effect::Group(GroupEffect::Untag { group, key }) => {
                 ("untags ".into(), format!("group {group}"), format!(": {}", short(key)))
             }
-            Effect::Group(GroupEffect::SetTemplate { group, to, .. }) => {
-                ("updates ".into(), format!("group {group}"), format!(" to launch template {}", template(to)))
+            Effect::Group(GroupEffect::SetTemplate { group, to, follow, .. }) => {
+                let word = follow.map(|word| format!(", version {word}")).unwrap_or_default();
+                let after = format!(" to launch template {}{word}", template(to));
+                ("updates ".into(), format!("group {group}"), after)
             }
             Effect::Group(GroupEffect::UpdateNodegroupVersion { group, to, .. }) => {
                 ("updates through EKS ".into(), format!("group {group}"), format!(" to {}", template(to)))

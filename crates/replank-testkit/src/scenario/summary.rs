@@ -155,7 +155,8 @@ pub(super) fn left(before: &View, after: &View, names: &Names) -> String {
         let made_from = if was.map(|was| &was.current) == Some(&group.current) {
             String::new()
         } else {
-            format!(", launches {}", template(group.template()))
+            let word = group.follows.map(|word| format!(", version {word}")).unwrap_or_default();
+            format!(", launches {}{word}", template(group.template()))
         };
         let mut tags: Vec<String> = group.tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
         tags.sort();

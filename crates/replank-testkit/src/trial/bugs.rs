@@ -92,7 +92,7 @@ impl Buggy {
             }
             Bug::EarlyTarget => {
                 self.end_waiting(decision, |on| {
-                    matches!(on, WaitingOn::Roll(RollWait::Deregistration { .. }))
+                    matches!(on, WaitingOn::Roll(RollWait::Deregistration { .. } | RollWait::Target { .. }))
                 });
             }
             Bug::OverSurge
@@ -172,7 +172,8 @@ impl Buggy {
                     Effect::Group(GroupEffect::UpdateNodegroupVersion { group, from, to, .. }),
                 ) => {
                     let (group, from, to) = (group.clone(), from.clone(), to.clone());
-                    command.effect = Effect::Group(GroupEffect::SetTemplate { group, from, to });
+                    let follow = None;
+                    command.effect = Effect::Group(GroupEffect::SetTemplate { group, from, to, follow });
                     true
                 }
                 (Bug::WantsLess, Effect::Group(GroupEffect::Terminate { group, .. })) => {

@@ -40,6 +40,7 @@ mod spot_only;
 mod stage;
 mod stuck_before;
 mod suspended_process;
+mod template_version;
 mod tolerates_everything;
 mod version_skew;
 mod waits_in_vain;
@@ -90,6 +91,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     group_parity::find,
     suspended_process::find,
     image_version::find,
+    template_version::find,
     old_image::find,
     left_to_provisioner::find,
     version_skew::find,

@@ -18,10 +18,12 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let needs = |process| match process {
             ScalingProcess::Launch => launching.contains(&&group.name),
             ScalingProcess::Terminate => leaving.contains(&group.name),
+            ScalingProcess::AddToLoadBalancer => {
+                group.registers_instances() && launching.contains(&&group.name)
+            }
             ScalingProcess::AzRebalance
             | ScalingProcess::ReplaceUnhealthy
             | ScalingProcess::HealthCheck
-            | ScalingProcess::AddToLoadBalancer
             | ScalingProcess::AlarmNotification
             | ScalingProcess::ScheduledActions
             | ScalingProcess::InstanceRefresh => false,
@@ -35,11 +37,11 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
 fn finding(group: &NodeGroup, process: ScalingProcess) -> Finding {
     let effect = match process {
         ScalingProcess::Launch => "no new node is launched",
+        ScalingProcess::AddToLoadBalancer => "no new node is registered in the group's target groups",
         ScalingProcess::Terminate
         | ScalingProcess::AzRebalance
         | ScalingProcess::ReplaceUnhealthy
         | ScalingProcess::HealthCheck
-        | ScalingProcess::AddToLoadBalancer
         | ScalingProcess::AlarmNotification
         | ScalingProcess::ScheduledActions
         | ScalingProcess::InstanceRefresh => "no old node is terminated",
@@ -63,6 +65,7 @@ mod tests {
     use replank_facts::groups::{GroupBy, from_nodes};
     use replank_facts::plan::{Plan, Target};
     use replank_model::delta::Delta;
+    use replank_model::object::cloud::{Registrar, TargetGroup};
 
     use super::super::super::run;
     use super::super::stage::{node, options, view};
@@ -97,6 +100,26 @@ mod tests {
         assert!(into.len() == 1 && into[0].contains("NodeGroup spare"), "{into:?}");
         let from = found(ScalingProcess::Terminate, Some("spare"));
         assert!(from.len() == 1 && from[0].contains("NodeGroup web"), "{from:?}");
+    }
+
+    #[test]
+    fn registration_is_needed_where_a_group_has_target_groups() {
+        let found = |target_groups: Vec<TargetGroup>| {
+            let mut view = view(vec![node("n", "a")]);
+            for learnt in from_nodes(&view.clone(), &GroupBy::default()) {
+                let ways = learnt.group.ways.clone().without(ScalingProcess::AddToLoadBalancer);
+                let group = NodeGroup { ways, target_groups: target_groups.clone(), ..learnt.group };
+                view.apply(Delta::Group(group.into()));
+                learnt.instances.into_iter().for_each(|one| drop(view.apply(Delta::Instance(one.into()))));
+            }
+            let plan = Plan::of_groups("p", vec!["web".into()], Target::default());
+            let findings = run(&view, Some(&plan), &options());
+            findings.iter().filter(|finding| finding.rule == Rule::SuspendedProcess).count()
+        };
+        assert_eq!(found(vec![TargetGroup::attached("tg")]), 1);
+        assert_eq!(found(Vec::new()), 0);
+        let by_controller = TargetGroup { registrar: Registrar::Controller, ..TargetGroup::attached("tg") };
+        assert_eq!(found(vec![by_controller]), 0, "a controller registers nodes whatever the group does");
     }
 
     #[test]

@@ -53,6 +53,43 @@ impl fmt::Display for LaunchTemplateRef {
     }
 }
 
+/// A version that is named by a word: Auto Scaling looks up which one it is whenever it launches (LaunchTemplateSpecification).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum VersionWord {
+    /// The version with the highest number.
+    #[serde(rename = "$Latest")]
+    Latest,
+    /// The version that the template's owner has made the default (ModifyLaunchTemplate).
+    #[serde(rename = "$Default")]
+    Default,
+}
+
+impl VersionWord {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Latest, Self::Default];
+
+    /// As Auto Scaling writes it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Latest => "$Latest",
+            Self::Default => "$Default",
+        }
+    }
+
+    /// The word that is written so.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == word)
+    }
+}
+
+impl fmt::Display for VersionWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
 /// A launch template's version that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a launch template's id and a version, such as `lt-0123456789abcdef0 v3`, and found `{0}`")]

@@ -111,6 +111,7 @@ fn a_node_that_is_ended_as_a_target_takes_with_it_what_passes_through() {
             market: Market::OnDemand,
             is_protected: false,
             health: HealthStatus::Healthy,
+            targets: Vec::new(),
         };
         world.request(|api| api.apply_cloud(Delta::Instance(instance.into())));
         if let Some(before) = excluded {

@@ -46,6 +46,7 @@ fn stage(suspended: &[ScalingProcess]) -> World {
             market: Market::OnDemand,
             is_protected: true,
             health: HealthStatus::Healthy,
+            targets: Vec::new(),
         };
         world.request(|api| api.apply_cloud(Delta::Instance(instance.into())));
     }

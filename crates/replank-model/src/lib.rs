@@ -8,6 +8,7 @@ pub mod cron;
 pub mod delta;
 pub mod labels;
 pub mod object;
+mod reader;
 pub mod text;
 pub mod validation;
 pub mod view;

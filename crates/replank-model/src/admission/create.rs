@@ -10,6 +10,7 @@ use crate::object::requests::{
 };
 use crate::object::resources::{CPU, MEMORY, ResourceRequirements, Resources};
 use crate::quantity::Quantity;
+use crate::reader;
 use crate::time::Time;
 
 type Members = Map<String, Value>;
@@ -63,12 +64,12 @@ fn host_port(port: &mut Members) {
 /// such a pod anyway.
 fn counted(spec: &Members) -> PodSpec {
     let containers = |key: &str| -> Vec<Container> {
-        member(spec, key).and_then(|list| serde_json::from_value(list.clone()).ok()).unwrap_or_default()
+        member(spec, key).and_then(|list| reader::read(list).ok()).unwrap_or_default()
     };
     PodSpec {
         containers: containers("containers"),
         init_containers: containers("initContainers"),
-        resources: member(spec, "resources").and_then(|own| serde_json::from_value(own.clone()).ok()),
+        resources: member(spec, "resources").and_then(|own| reader::read(own).ok()),
         ..Default::default()
     }
 }

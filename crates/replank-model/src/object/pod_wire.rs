@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::object::pod::PodSpec;
 use crate::object::render::{merge, subtract};
+use crate::reader::{self, Wrong};
 use crate::text::{NodeName, Text};
 
 /// What a pod has of its own in its spec.
@@ -48,11 +49,9 @@ pub(super) fn join(spec: &mut Map<String, Value>, own: &Own) {
 }
 
 /// A typed spec from JSON that has no parts of a pod's own.
-pub(super) fn spec_from_value(
-    mut value: Value,
-) -> Result<PodSpec, serde_path_to_error::Error<serde_json::Error>> {
+pub(super) fn spec_from_value(mut value: Value) -> Result<PodSpec, Wrong> {
     crate::wire::strip_nulls(&mut value);
-    let mut spec: PodSpec = serde_path_to_error::deserialize(&value)?;
+    let mut spec: PodSpec = reader::read(&value)?;
     if let Ok(typed) = serde_json::to_value(&spec) {
         subtract(&mut value, &typed);
     }

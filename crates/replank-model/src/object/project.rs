@@ -13,6 +13,7 @@ use crate::object::meta::{Meta, Raw};
 use crate::object::pod::{Pod, PodSpec, PodStatus};
 use crate::object::render::{subtract, typed_value};
 use crate::object::{Kind, Object, Resource, pod_wire};
+use crate::reader::{self, Wrong};
 use crate::text::{Namespace, NodeName, Text};
 
 /// Why JSON is not an object of the API.
@@ -179,7 +180,7 @@ impl Projector {
             return Ok(shared.clone());
         }
         let spec = pod_wire::spec_from_value(value)
-            .map_err(|error| head.member(&format!("spec.{}", error.path()), &error.inner().to_string()))?;
+.map_err(|wrong| head.wrong("spec", &wrong))?;
         let spec = Arc::new(spec);
         self.specs.insert(key, spec.clone());
         Ok(spec)
@@ -239,6 +240,15 @@ impl Head {
         Ok(Self { api_version: Text::from(api_version), kind: Text::from(kind), name: Text::from(full) })
     }
 
+    fn wrong(&self, under: &str, wrong: &Wrong) -> ProjectError {
+        let path = match (under, &*wrong.path()) {
+            ("", path) => path.to_owned(),
+            (under, "") => under.to_owned(),
+            (under, path) => format!("{under}.{path}"),
+        };
+        self.member(&path, wrong.message())
+    }
+
     fn member(&self, path: &str, message: &str) -> ProjectError {
         ProjectError::Member {
             kind: self.kind.clone(),
@@ -254,13 +264,7 @@ fn text_of(value: Option<&Value>) -> Option<&str> {
 }
 
 fn read<T: DeserializeOwned>(head: &Head, under: &str, value: &Value) -> Result<T, ProjectError> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let path = match (under, error.path().to_string()) {
-            ("", path) => path,
-            (under, path) => format!("{under}.{path}"),
-        };
-        head.member(&path, &error.inner().to_string())
-    })
+    reader::read(value).map_err(|wrong| head.wrong(under, &wrong))
 }
 
 /// What the typed part does not say.

@@ -10,6 +10,7 @@ use crate::object::requests::{
     Counting, HUGEPAGES_PREFIX, is_pod_level, limits_of_containers, of_containers,
 };
 use crate::quantity::Quantity;
+use crate::reader;
 use crate::selector::validate::label_key_problems;
 
 /// Whose requirements they are.
@@ -269,7 +270,7 @@ fn claimed(field: &Field<'_>, claims: &BTreeSet<&str>, causes: &mut Causes) {
 
 /// That the pod has as much as its containers together (`validatePodResourceConsistency`).
 fn consistency(spec: &Field<'_>, own: &Field<'_>, causes: &mut Causes) {
-    let part = |name: &str| serde_json::from_value(spec.child(name).value.clone()).unwrap_or_default();
+    let part = |name: &str| reader::read(spec.child(name).value).unwrap_or_default();
     let typed = PodSpec {
         containers: part("containers"),
         init_containers: part("initContainers"),

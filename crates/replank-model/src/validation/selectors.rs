@@ -5,11 +5,12 @@ use serde_json::Value;
 use super::error::{Causes, Shown};
 use super::field::Field;
 use super::show;
+use crate::reader;
 use crate::selector::{LabelSelector, Selector};
 
 /// A selector as the API has it; `None` if it is absent.
 fn read(field: &Field<'_>) -> Option<LabelSelector> {
-    field.is_set().then(|| serde_json::from_value(field.value.clone()).unwrap_or_default())
+    field.is_set().then(|| reader::read(field.value).unwrap_or_default())
 }
 
 /// What is wrong with a selector by itself (`ValidateLabelSelector`).

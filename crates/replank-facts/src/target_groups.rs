@@ -15,6 +15,7 @@ use replank_model::object::node::Node;
 use replank_model::selector::{LabelSelector, Selector};
 use replank_model::text::Text;
 use replank_model::view::View;
+use serde::Deserialize;
 use serde_json::Value;
 
 use replank_protocol::mark;
@@ -57,12 +58,10 @@ fn read(view: &View, other: &Other) -> Option<Bound> {
         return None;
     }
     let arn = ["targetGroupARN", "targetGroupName"].into_iter().find_map(|member| spec[member].as_str())?;
-    let nodes = match &spec["nodeSelector"] {
-        Value::Null => None,
-        selector => {
-            let selector: LabelSelector = serde_json::from_value(selector.clone()).ok()?;
-            Some(selector.compile().ok()?)
-        }
+    let selector = Some(&spec["nodeSelector"]).filter(|selector| !selector.is_null());
+    let nodes = match selector {
+        None => None,
+        Some(selector) => Some(LabelSelector::deserialize(selector).ok()?.compile().ok()?),
     };
     let registrar = Registrar::Controller;
     Some(Bound { target_group: TargetGroup { registrar, ..TargetGroup::attached(arn) }, nodes })

@@ -16,6 +16,7 @@ mod name;
 mod nodegroup;
 mod policy;
 mod queue;
+mod registrations;
 mod retry;
 mod state;
 mod targets;
@@ -61,9 +62,9 @@ use crate::event::{CloudDue, Event};
 use replank_apiserver::DeleteOptions;
 use replank_apiserver::draw::Purpose;
 
+use registrations::Targets;
 use state::Alive;
 pub(crate) use state::SimulatedCloud;
-use targets::Targets;
 use updates::Nodegroups;
 
 /// From the warning to the end of a spot instance.

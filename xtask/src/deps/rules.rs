@@ -56,14 +56,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "replank-model",
         ours: &[],
-        others: &[
-            "jiff",
-            "rustc-hash",
-            "serde",
-            "serde_json",
-            "smallvec",
-            "thiserror",
-        ],
+        others: &["jiff", "rustc-hash", "serde", "serde_json", "smallvec", "thiserror"],
         below: PURE_BELOW,
         dev: &["anyhow", "flate2", "proptest", "replank-oracle"],
         purity: Purity::Pure,

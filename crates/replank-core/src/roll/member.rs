@@ -320,7 +320,7 @@ fn new_state(
         0 => {}
         daemon_pods_missing => return NodeState::Arriving { daemon_pods_missing, target: None },
     }
-    match instance.and_then(|instance| targets::not_healthy(view, scope, instance)) {
+    match instance.and_then(|instance| targets::not_healthy(view, scope.options.started, instance)) {
         None => NodeState::Usable,
         target => NodeState::Arriving { daemon_pods_missing: 0, target },
     }

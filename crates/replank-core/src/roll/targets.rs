@@ -8,10 +8,8 @@ use replank_model::object::cloud::{
     Instance, NodeGroup, Registrar, ScalingProcess, Target, TargetGroup, TargetHealth,
 };
 use replank_model::text::Text;
-use replank_model::time::Span;
+use replank_model::time::{Span, Time};
 use replank_model::view::View;
-
-use super::member::Scope;
 
 /// A target group in which a new node is not healthy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +24,8 @@ pub(super) struct NotHealthy {
     pub(super) suspended: Option<Text>,
 }
 
-/// Why load balancers do not send to a new node yet; `None` where they do, and where that is not known.
-pub(super) fn not_healthy(view: &View, scope: &Scope, instance: &Instance) -> Option<NotHealthy> {
+/// Why load balancers do not send to a new node of a run that started then; `None` where they do, and where that is not known.
+pub(super) fn not_healthy(view: &View, started: Time, instance: &Instance) -> Option<NotHealthy> {
     let group = view.groups().get(&instance.group)?;
     group.target_groups.iter().find_map(|target_group| {
         let health = health_of(instance, target_group).unwrap_or(TargetHealth::Unused);
@@ -38,7 +36,7 @@ pub(super) fn not_healthy(view: &View, scope: &Scope, instance: &Instance) -> Op
             | TargetHealth::Draining
             | TargetHealth::Unused => false,
         };
-        (!is_well && is_asked(view, scope, target_group)).then(|| NotHealthy {
+        (!is_well && is_asked(view, started, target_group)).then(|| NotHealthy {
             target_group: Text::from(TargetGroup::name_of(&target_group.arn)),
             health,
             registrar: target_group.registrar,
@@ -48,9 +46,9 @@ pub(super) fn not_healthy(view: &View, scope: &Scope, instance: &Instance) -> Op
 }
 
 /// Whether new nodes have to be healthy in a target group: see the module's page.
-fn is_asked(view: &View, scope: &Scope, target_group: &TargetGroup) -> bool {
+fn is_asked(view: &View, started: Time, target_group: &TargetGroup) -> bool {
     let is_before = |instance: &&std::sync::Arc<Instance>| {
-        instance.is_counted() && instance.launched.is_none_or(|launched| launched <= scope.options.started)
+        instance.is_counted() && instance.launched.is_none_or(|launched| launched <= started)
     };
     let is_ready = |instance: &&std::sync::Arc<Instance>| {
         instance.node.as_ref().and_then(|name| view.node(name)).is_some_and(|node| node.is_ready())

@@ -179,8 +179,7 @@ impl Projector {
         if let Some(shared) = self.specs.get(&key) {
             return Ok(shared.clone());
         }
-        let spec = pod_wire::spec_from_value(value)
-.map_err(|wrong| head.wrong("spec", &wrong))?;
+        let spec = pod_wire::spec_from_value(value).map_err(|wrong| head.wrong("spec", &wrong))?;
         let spec = Arc::new(spec);
         self.specs.insert(key, spec.clone());
         Ok(spec)

@@ -13,7 +13,7 @@ use super::group::Retry;
 use super::hooks::Holds;
 use super::market::Markets;
 use super::queue::Queue;
-use super::targets::Targets;
+use super::registrations::Targets;
 use super::updates::Nodegroups;
 use crate::timing::CloudTimings;
 

@@ -8,9 +8,9 @@
 //! A target is `initial` until its first health check ("Health checks for Application Load Balancer target groups": one is enough for a new target), then `healthy`
 //! while its node is Ready. One that is deregistered is `draining` for the deregistration delay, with or without open connections, and is not listed any more then.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use replank_facts::groups::instance_id_of;
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
     Instance, Lifecycle, NodeGroup, Registrar, ScalingProcess, Target, TargetGroup, TargetHealth,
@@ -20,37 +20,11 @@ use replank_model::text::{GroupName, InstanceId, Text};
 use replank_model::time::{Span, Time};
 use replank_protocol::mark;
 
+use super::registrations::{Next, Step};
 use super::state::SimulatedCloud;
 use crate::context::Ctx;
 use crate::event::{CloudDue, Event};
 use replank_apiserver::draw::Purpose;
-
-/// What is remembered of targets.
-#[derive(Debug, Default)]
-pub(super) struct Targets {
-    /// What becomes of a target next.
-    next: BTreeMap<(InstanceId, Text), Next>,
-    /// Groups whose new targets fail their health checks, and since when.
-    failing: BTreeMap<GroupName, Time>,
-    /// Instances that fail them, whatever others of their group do.
-    unwell: BTreeSet<InstanceId>,
-    /// Instances that are terminated when they are drained.
-    pub(super) leaving: BTreeSet<InstanceId>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Next {
-    at: Time,
-    step: Step,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    /// Its health check comes out.
-    Checked,
-    /// It is drained.
-    Drained,
-}
 
 /// Whether new targets of a group pass their health checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +106,7 @@ impl SimulatedCloud {
             return;
         }
         let Some(node) = new.or(old) else { return };
-        let id = super::instance_of_node(node);
+        let id = instance_id_of(node);
         let has_targets = ctx.view().instances().get(&id).is_some_and(|instance| {
             ctx.view().groups().get(&instance.group).is_some_and(|group| !group.target_groups.is_empty())
         });
@@ -170,7 +144,7 @@ impl SimulatedCloud {
             match target.health {
                 TargetHealth::Healthy if !is_ready => target.health = TargetHealth::Unhealthy,
                 TargetHealth::Unhealthy if is_ready && !fails => {
-                    self.check_later_again(ctx, &id, &target.group)
+                    self.check_later_again(ctx, &id, &target.group);
                 }
                 TargetHealth::Healthy
                 | TargetHealth::Unhealthy

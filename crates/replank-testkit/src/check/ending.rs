@@ -100,7 +100,7 @@ impl Ending {
             found.broken(Promise::S5, format!("node {name} is terminated without a cordon"));
         }
         match by {
-            By::Run | By::WayBack => self.kept(promised, truth, (id, &node), found),
+            By::Run | By::WayBack => self.kept(promised, truth, (id, node), found),
             By::Interruption | By::Autoscaler => {}
         }
         let ends_stuck = promised.ends_stuck || by == By::WayBack;

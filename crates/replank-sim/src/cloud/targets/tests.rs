@@ -64,7 +64,7 @@ fn change(world: &mut World, change: impl FnOnce(&mut NodeGroup)) {
     world.request(|api| api.apply_cloud(Delta::Group(group.into())));
 }
 
-fn label(world: &mut World, value: serde_json::Value) {
+fn label(world: &mut World, value: &serde_json::Value) {
     let patch = json!({"metadata": {"labels": {mark::EXCLUDE: value}}});
     let answer = world.send(Method::Patch, "/api/v1/nodes/old", patch);
     assert_eq!(answer.code, 200, "{:?}", answer.body);
@@ -82,7 +82,7 @@ fn shown(world: &World, is_old: bool) -> String {
 #[test]
 fn an_auto_scaling_group_registers_before_service_and_drains_before_its_hook() {
     let mut world = stage(Registrar::AutoScaling);
-    label(&mut world, "true".into());
+    label(&mut world, &"true".into());
     world.pass(Span::from_minutes(10));
     assert_eq!(shown(&world, true), "InService healthy", "the label means nothing to it");
     change(&mut world, |group| group.size.desired = 2);
@@ -106,7 +106,9 @@ fn what_is_launched_while_add_to_load_balancer_is_suspended_is_registered_by_han
     });
     world.pass(Span::from_minutes(5));
     assert_eq!(shown(&world, false), "InService ");
-    change(&mut world, |group| drop(group.ways.suspended.remove(&ScalingProcess::AddToLoadBalancer)));
+    change(&mut world, |group| {
+        assert!(group.ways.suspended.remove(&ScalingProcess::AddToLoadBalancer));
+    });
     world.pass(Span::from_minutes(5));
     assert_eq!(shown(&world, false), "InService ", "resumption registers later ones only");
     let new = world
@@ -126,13 +128,13 @@ fn a_controller_keeps_ready_nodes_that_are_not_excluded() {
         group.ways = group.ways.clone().without(ScalingProcess::AddToLoadBalancer);
         group.size.desired = 2;
     });
-    label(&mut world, "true".into());
+    label(&mut world, &"true".into());
     world.pass(Span::from_secs(10));
     assert_eq!(shown(&world, true), "InService draining");
     world.pass(Span::from_minutes(5));
     assert_eq!(shown(&world, true), "InService ");
     assert_eq!(shown(&world, false), "InService healthy", "whatever processes of its group are suspended");
-    label(&mut world, serde_json::Value::Null);
+    label(&mut world, &serde_json::Value::Null);
     world.pass(Span::from_minutes(1));
     assert_eq!(shown(&world, true), "InService healthy", "it is registered again");
     assert!(world.end_instance(&NodeName::from("old")));

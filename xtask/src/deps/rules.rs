@@ -56,7 +56,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "replank-model",
         ours: &[],
-        others: &["jiff", "rustc-hash", "serde", "serde_json", "smallvec", "thiserror"],
+        others: &["jiff", "rustc-hash", "serde", "serde_core", "serde_json", "smallvec", "syn", "thiserror"],
         below: PURE_BELOW,
         dev: &["anyhow", "flate2", "proptest", "replank-oracle"],
         purity: Purity::Pure,
@@ -111,7 +111,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "replank-advice",
         ours: &["replank-core", "replank-facts", "replank-model", "replank-protocol", "replank-schedule"],
-        others: &["jiff", "rustc-hash", "serde", "serde_json", "smallvec", "thiserror"],
+        others: &["jiff", "rustc-hash", "serde", "serde_core", "serde_json", "smallvec", "syn", "thiserror"],
         below: PURE_BELOW,
         dev: &["anyhow", "flate2", "proptest", "replank-oracle"],
         purity: Purity::Pure,

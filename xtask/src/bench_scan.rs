@@ -253,6 +253,7 @@ mod tests {
                 let limits = replank_intake::limits::Limits::default();
                 replank_intake::read::read(vec![source], &limits, &mut |found| match found {
                     replank_intake::document::Found::Document(_) => documents += 1,
+                    replank_intake::document::Found::List { .. } => {}
                     replank_intake::document::Found::Problem(problem) => panic!("{problem}"),
                 })
                 .unwrap();

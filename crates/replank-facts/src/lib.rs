@@ -6,6 +6,7 @@
 pub mod amount;
 pub mod batch;
 pub mod budget;
+pub mod coverage;
 pub mod daemon;
 pub mod drain;
 pub mod finding;

@@ -46,6 +46,13 @@ impl Document {
 pub enum Found {
     /// A document or item.
     Document(Document),
+    /// A list that says of which kind its items are: there may be none.
+    List {
+        /// `policy/v1`
+        api_version: String,
+        /// `PodDisruptionBudgetList`
+        kind: String,
+    },
     /// Something that is not as it must be.
     Problem(Problem),
 }
@@ -126,6 +133,14 @@ impl Emit<'_> {
         self.value(Some(item), line, value);
     }
 
+    /// A list, apart from its items.
+    pub(crate) fn list(&mut self, head: &ListHead) {
+        if let Some(kind) = head.kind.as_ref().filter(|kind| head.is_typed_list() && *kind != "List") {
+            let api_version = head.api_version.clone().unwrap_or_default();
+            (self.each)(Found::List { api_version, kind: kind.clone() });
+        }
+    }
+
     fn value(&mut self, item: Option<u32>, line: u64, mut value: Value) {
         let Some((head, items)) = take_list(&mut value) else {
             let source = self.source.clone();
@@ -133,6 +148,7 @@ impl Emit<'_> {
             (self.each)(Found::Document(document));
             return;
         };
+        self.list(&head);
         for (position, mut inner) in (0..).zip(items) {
             head.fill(&mut inner);
             self.value(item.or(Some(position)), line, inner);

@@ -47,6 +47,7 @@ pub mod now;
 mod open;
 pub mod problem;
 pub mod read;
+mod refused;
 pub mod scalar;
 pub mod snapshot;
 pub mod source;

@@ -203,6 +203,14 @@ pub enum ProblemKind {
         /// Kind, name, path, and what was expected.
         message: String,
     },
+    /// An object that no API server stores.
+    #[error("{object} is invalid: {why}")]
+    Refused {
+        /// Kind, namespace and name.
+        object: String,
+        /// Path and reason, in the API server's words.
+        why: String,
+    },
     /// An object of an unsupported API version that could not be converted.
     #[error("{object} cannot be converted to a supported version: {why}")]
     OldVersion {
@@ -337,6 +345,7 @@ impl ProblemKind {
             ProblemKind::Projection { .. } => {
                 "correct the value, or save the object again with `kubectl get … -o yaml`"
             }
+            ProblemKind::Refused { .. } => "correct it: the API server would refuse it",
             ProblemKind::OldVersion { .. } => {
                 "correct it, or use the newer version (`replank scan` names it)"
             }

@@ -1,7 +1,7 @@
 //! A cluster's objects, from whatever they were saved in.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::meta::Key;
 use replank_model::object::{Kind, Object, Projector, render};
@@ -16,6 +16,7 @@ use crate::limits::Limits;
 use crate::now::{Basis, Now, NowFinder};
 use crate::problem::{Lost, Place, Problem, ProblemKind};
 use crate::read::{Report, read};
+use crate::refused::refusal;
 use crate::source::{Fatal, PassedOver, Source};
 
 /// Problems that are kept. More are counted: a thousand of them say that the input is something else.
@@ -58,6 +59,8 @@ pub struct Summary {
     pub empty_documents: u64,
     /// Objects by kind; a kind that is not typed has its group behind it, as in `Workflow.argoproj.io`.
     pub objects: BTreeMap<String, u64>,
+    /// Kinds of which there was a list that says so, perhaps an empty one: `PodDisruptionBudget`.
+    pub listed: BTreeSet<String>,
     /// Objects that were there again, the same or in another state.
     pub duplicates: u64,
     /// Objects that were written in older words than those in which they are read, mostly an older API version.
@@ -124,6 +127,7 @@ impl Snapshot {
         };
         let report = read(sources, &options.limits, &mut |found| match found {
             Found::Document(document) => loading.document(document),
+            Found::List { kind, .. } => loading.list(&kind),
             Found::Problem(problem) => loading.problem(problem),
         })?;
         loading.finish(report, options.now)
@@ -152,12 +156,22 @@ impl Loading<'_> {
         settle_namespace(&mut document.value);
         let value = std::mem::take(&mut document.value);
         match self.projector.object(value) {
-            Ok(object) => self.object(object, &document),
+            Ok(object) => match refusal(&object) {
+                None => self.object(object, &document),
+                Some(why) => {
+                    let object = format!("{} {}", object.kind_name(), object.meta().key());
+                    self.problem(document.problem(ProblemKind::Refused { object, why }));
+                }
+            },
             Err(error) => {
                 let kind = ProblemKind::Projection { message: error.to_string() };
                 self.problem(document.problem(kind));
             }
         }
+    }
+
+    fn list(&mut self, kind: &str) {
+        self.summary.listed.insert(kind.strip_suffix("List").unwrap_or(kind).to_owned());
     }
 
     /// Brings a document to the version in which its kind is read; whether it is to be read at all.

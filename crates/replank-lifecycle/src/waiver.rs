@@ -103,6 +103,7 @@ impl Waivers {
         let source = Source::bytes("exceptions", text.as_bytes());
         read::read(vec![source], &Limits::default(), &mut |found| match found {
             Found::Document(document) => values.push(document.value),
+            Found::List { .. } => {}
             Found::Problem(problem) => wrong.push(problem.to_string()),
         })
         .map_err(|fatal| WaiverError::Text(fatal.to_string()))?;

@@ -442,7 +442,7 @@ pub(crate) struct RehearseArgs {
     pub(crate) output: Format,
 
     /// Shows a timeline of every node.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "seeds")]
     pub(crate) timeline: bool,
 
     /// Compares start times within the next days instead of rehearsing: when would batch runs block the nodes for the shortest time? Such as

@@ -17,19 +17,22 @@ pub(crate) enum Exit {
     Blocked,
     /// A policy forbids it.
     Refused,
+    /// Parts of what it is about could not be seen.
+    Incomplete,
     /// Ctrl-C.
     Interrupted,
 }
 
 impl Exit {
     /// All, by code.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Passes,
         Self::Internal,
         Self::Usage,
         Self::Findings,
         Self::Blocked,
         Self::Refused,
+        Self::Incomplete,
         Self::Interrupted,
     ];
 
@@ -42,6 +45,7 @@ impl Exit {
             Self::Findings => 3,
             Self::Blocked => 4,
             Self::Refused => 5,
+            Self::Incomplete => 6,
             Self::Interrupted => 130,
         }
     }
@@ -65,6 +69,9 @@ impl Exit {
             Self::Refused => {
                 "refused by policy: a blocking finding exists and the plan sets blockingFindings: refuse; nothing was started"
             }
+            Self::Incomplete => {
+                "incomplete: parts of the input could not be read or are not in it, so that success is not known; --allow-incomplete accepts them by name"
+            }
             Self::Interrupted => "interrupted by Ctrl-C; partial results are printed",
         }
     }
@@ -74,6 +81,7 @@ impl Exit {
         match verdict {
             Verdict::Passes => Self::Passes,
             Verdict::Findings => Self::Findings,
+            Verdict::Incomplete => Self::Incomplete,
             Verdict::Blocked => Self::Blocked,
             Verdict::Refused => Self::Refused,
         }

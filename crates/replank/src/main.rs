@@ -4,6 +4,7 @@ mod args;
 mod autoscaler;
 mod check;
 mod cli;
+mod coverage;
 mod data;
 mod exit;
 mod explain;

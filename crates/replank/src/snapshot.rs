@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 use clap::Args;
+use replank_facts::coverage::{Allowed, Coverage, Question, Read, Skipped};
 use replank_intake::convert::Conversion;
 use replank_intake::now::Now;
 use replank_intake::problem::{Lost, Problem};
@@ -34,6 +35,11 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "KEY", default_value = replank_model::object::node::LABEL_EKS_NODEGROUP)]
     pub(crate) group_label: Text,
 
+    /// Accepts that something is missing: a resource of which the input has no object (poddisruptionbudgets), `read` for parts that cannot be
+    /// read, or `data` for versions beyond the built-in data. May be given several times.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) allow_incomplete: Vec<Allowed>,
+
     /// Ends with an error where any part of a snapshot cannot be read.
     #[arg(long)]
     pub(crate) strict: bool,
@@ -50,6 +56,15 @@ pub(crate) struct Cluster {
     pub(crate) now: Time,
     /// Objects that were written in older API versions than those in which they were read.
     pub(crate) older: Option<Assumption>,
+    /// What of the cluster can be seen.
+    pub(crate) coverage: Coverage,
+}
+
+impl ReadArgs {
+    /// Everything that is accepted.
+    pub(crate) fn allowed(&self) -> Allowed {
+        Allowed::all(&self.allow_incomplete)
+    }
 }
 
 /// Arguments as sources.
@@ -77,6 +92,7 @@ pub(crate) fn read_at(
     sources: Vec<Source>,
     args: &ReadArgs,
     given: Option<Time>,
+    question: Question,
     printer: &mut Printer,
 ) -> Result<Cluster, Failure> {
     let options = Options { now: given, ..Options::default() };
@@ -86,15 +102,21 @@ pub(crate) fn read_at(
             .next("pass the time: --now 2026-11-20T09:52:00Z"));
     };
     let older = older(&snapshot.summary);
-    Ok(Cluster { view: into_view(snapshot)?, now, older })
+    let (view, coverage) = into_view(snapshot, question, args)?;
+    Ok(Cluster { view, now, older, coverage })
 }
 
 /// Reads a cluster whose moment does not matter.
 ///
 /// # Errors
 /// Where the sources cannot be read, or there is no node in them.
-pub(crate) fn read(sources: Vec<Source>, args: &ReadArgs, printer: &mut Printer) -> Result<View, Failure> {
-    into_view(load(sources, &Options::default(), args, Moment::Left, printer)?)
+pub(crate) fn read(
+    sources: Vec<Source>,
+    args: &ReadArgs,
+    question: Question,
+    printer: &mut Printer,
+) -> Result<(View, Coverage), Failure> {
+    into_view(load(sources, &Options::default(), args, Moment::Left, printer)?, question, args)
 }
 
 /// Whether the story tells the snapshot time.
@@ -126,15 +148,33 @@ fn load(
     Ok(snapshot)
 }
 
-fn into_view(snapshot: Snapshot) -> Result<View, Failure> {
+fn into_view(snapshot: Snapshot, question: Question, args: &ReadArgs) -> Result<(View, Coverage), Failure> {
     let mut view = View::default();
+    let read = found(&snapshot);
     for object in snapshot.objects {
         view.apply(Delta::Put(object));
     }
     if view.nodes.is_empty() {
         return Err(Failure::usage_message("the snapshot contains no Node").next(HOW_TO_SNAPSHOT));
     }
-    Ok(view)
+    let coverage = Coverage::of(&view, question, read, &args.allowed());
+    Ok((view, coverage))
+}
+
+/// Parts that could not be read and are kept in words; the others are counted.
+const SKIPPED_MAX: usize = 10;
+
+/// What was read, and what was not.
+fn found(snapshot: &Snapshot) -> Read {
+    let lost = snapshot.problems.iter().filter(|problem| problem.lost != Lost::Nothing);
+    Read {
+        objects: snapshot.summary.objects.clone(),
+        listed: snapshot.summary.listed.clone(),
+        skipped: Skipped {
+            parts: snapshot.summary.losses,
+            first: lost.take(SKIPPED_MAX).map(ToString::to_string).collect(),
+        },
+    }
 }
 
 fn tell(snapshot: &Snapshot, moment: Moment, printer: &mut Printer) {

@@ -111,6 +111,7 @@ fn object(window: &mut Window, emit: &mut Emit<'_>, start: Place) -> Result<(), 
         return Ok(());
     };
     list.head = head;
+    emit.list(&list.head);
     list.finish(emit);
     for (member, name) in Member::NAMED {
         if seen.iter().filter(|&&seen| seen == member).count() > 1 {

@@ -410,6 +410,7 @@ impl Builder<'_, '_, '_> {
     fn finish_list(&mut self, map: &Map<String, Value>, start: Marker) {
         let Some(list) = self.list.take() else { return };
         let head = if map.contains_key("kind") { head_of(map) } else { list.head };
+        self.emit.list(&head);
         for (item, line, mut value) in list.deferred {
             head.fill(&mut value);
             self.emit.item(item, line, value);

@@ -15,6 +15,7 @@ fn all(source: Source, limits: &Limits) -> (Vec<Document>, Vec<Problem>) {
     let (mut documents, mut problems) = (Vec::new(), Vec::new());
     read(vec![source], limits, &mut |found| match found {
         Found::Document(document) => documents.push(document),
+        Found::List { .. } => {}
         Found::Problem(problem) => problems.push(problem),
     })
     .expect("bytes can be opened");

@@ -54,6 +54,9 @@ fn run(source: Source, seen: As) -> String {
                     writeln!(out, ">   {}", document.problem(kind)).expect("strings take all");
                 }
             }
+            Found::List { api_version, kind } => {
+                writeln!(out, "> list: {api_version} {kind}").expect("strings take all");
+            }
             Found::Problem(problem) => {
                 writeln!(out, "> problem: {problem}").expect("strings take all");
             }

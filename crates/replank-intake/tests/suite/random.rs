@@ -46,6 +46,7 @@ fn check_bytes(bytes: &[u8], at_most: usize) -> Vec<Found> {
     for found in &at_once {
         match found {
             Found::Problem(problem) => assert!(!problem.to_string().is_empty()),
+            Found::List { kind, .. } => assert!(kind.ends_with("List")),
             Found::Document(document) => assert!(document.line >= 1 && document.index >= 1),
         }
     }
@@ -228,7 +229,7 @@ fn write(value: &Value, how: u8) -> String {
 fn documents(found: &[Found]) -> Vec<&Value> {
     let values = found.iter().filter_map(|found| match found {
         Found::Document(document) => Some(&document.value),
-        Found::Problem(_) => None,
+        Found::List { .. } | Found::Problem(_) => None,
     });
     values.collect()
 }

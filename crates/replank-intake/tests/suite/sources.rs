@@ -67,6 +67,7 @@ fn everything(sources: Vec<Source>) -> Result<Everything, Fatal> {
     let (mut documents, mut problems) = (Vec::new(), Vec::new());
     let report = read(sources, &Limits::default(), &mut |found| match found {
         Found::Document(document) => documents.push(document),
+        Found::List { .. } => {}
         Found::Problem(problem) => problems.push(problem),
     })?;
     Ok(Everything { documents, problems, report })
@@ -235,6 +236,7 @@ fn directories_that_go_too_deep_are_told() {
     let mut told = Vec::new();
     read(paths(&[&dir.0]), &limits, &mut |found| match found {
         Found::Document(document) => values.push(document.value["a"].as_u64()),
+        Found::List { .. } => {}
         Found::Problem(problem) => told.push(problem.to_string()),
     })
     .expect("it can be read");

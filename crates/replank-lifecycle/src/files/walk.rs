@@ -39,7 +39,7 @@ pub struct Walk {
     pub charts: Vec<PathBuf>,
     /// Directories with a kustomization.
     pub kustomizations: Vec<PathBuf>,
-    /// Directories that cannot be read.
+    /// Directories that cannot be read, and what is no regular file.
     pub unread: Vec<Unread>,
 }
 
@@ -124,7 +124,8 @@ impl Walker {
         if has("kustomization.yaml") || has("kustomization.yml") || has("Kustomization") {
             self.walk.kustomizations.push(path.to_owned());
         }
-        for (name, is_directory) in entries {
+        for (name, entry_kind) in entries {
+            let is_directory = entry_kind == Entry::Directory;
             let entry = path.join(&name);
             if matches!(&*name, ".git" | ".hg" | ".svn") {
                 continue;
@@ -135,6 +136,10 @@ impl Walker {
             }
             if is_left_out(&rules, &real.join(&name), is_directory) {
                 self.walk.left_out += 1;
+            } else if entry_kind == Entry::Other {
+                // Whoever reads a pipe waits until somebody writes.
+                let place = Place { source: entry.to_string_lossy().into(), line: 1, column: 1 };
+                self.walk.unread.push(Unread { place, why: "it is not a regular file".to_owned() });
             } else if is_directory {
                 let in_chart = in_chart || (is_chart && name == "templates");
                 self.directory(&entry, &real.join(&name), &rules, in_chart, depth + 1);
@@ -148,14 +153,28 @@ impl Walker {
     }
 }
 
-/// Names in a directory, sorted, and whether each is a directory.
-fn entries(path: &Path) -> io::Result<Vec<(String, bool)>> {
+/// What a name in a directory stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Entry {
+    Directory,
+    File,
+    /// A pipe, socket or device.
+    Other,
+}
+
+/// Names in a directory, sorted, and what each is.
+fn entries(path: &Path) -> io::Result<Vec<(String, Entry)>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(path)? {
         let entry = entry?;
         // A link that leads nowhere is not a file.
         let Ok(metadata) = fs::metadata(entry.path()) else { continue };
-        entries.push((entry.file_name().to_string_lossy().into_owned(), metadata.is_dir()));
+        let kind = match (metadata.is_dir(), metadata.is_file()) {
+            (true, _) => Entry::Directory,
+            (false, true) => Entry::File,
+            (false, false) => Entry::Other,
+        };
+        entries.push((entry.file_name().to_string_lossy().into_owned(), kind));
     }
     entries.sort();
     Ok(entries)

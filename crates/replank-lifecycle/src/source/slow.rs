@@ -26,6 +26,7 @@ pub(super) fn read<'t>(name: &Arc<str>, text: &str, part: &Part, each: &mut dyn 
                 root: from_value(&document.value, at),
             }));
         }
+        Saved::List { .. } => {}
         Saved::Problem(problem) => match problem.lost {
             // A key that is there twice, say: kubectl takes it.
             Lost::Nothing => {}

@@ -20,6 +20,7 @@ fn by_intake(text: &str) -> (Seen, usize) {
     let (mut seen, mut problems) = (Seen::new(), 0);
     let source = Source::bytes("x", text.as_bytes());
     read::read(vec![source], &Limits::default(), &mut |found| match found {
+        replank_intake::document::Found::List { .. } => {}
         document::Found::Document(document) => {
             let text = |value: Option<&Value>| match value {
                 Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),

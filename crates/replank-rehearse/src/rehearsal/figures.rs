@@ -1,5 +1,6 @@
 //! From notes to the result.
 
+use replank_facts::coverage::Coverage;
 use replank_model::object::meta::Key;
 use replank_model::view::View;
 use replank_protocol::decision::End;
@@ -26,6 +27,7 @@ pub(super) fn result(
     RehearsalResult {
         version: RESULT_VERSION,
         verdict: verdict(world.end(), &findings, replaced == total),
+        coverage: Coverage::default(),
         seed: rehearsal.settings.seed,
         trace_hash: world.trace_hash().to_string(),
         start: rehearsal.settings.start,

@@ -3,6 +3,7 @@
 //! The form is versioned ([`RehearsalResult::version`]): members may be added within a version, none is taken away or given
 //! another meaning.
 
+use replank_facts::coverage::Coverage;
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_protocol::decision::End;
@@ -37,6 +38,8 @@ pub struct RehearsalResult {
     pub version: &'static str,
     /// What it comes to.
     pub verdict: Verdict,
+    /// What of the cluster the rehearsal could see.
+    pub coverage: Coverage,
     /// Seed of all randomness.
     pub seed: u64,
     /// Hash of everything that happened: equal for equal input, seed and program.
@@ -97,10 +100,23 @@ pub enum Verdict {
     Passes,
     /// The plan was carried out, and something was found or left out.
     Findings,
+    /// Parts of the cluster are not in the input, so that nobody knows what they would do.
+    Incomplete,
     /// Not everything could be replaced.
     Blocked,
     /// The plan refuses to begin with what was found.
     Refused,
+}
+
+impl RehearsalResult {
+    /// Notes what of the cluster the rehearsal could see: where something is missing, what ends well is not known to end well.
+    pub fn cover(&mut self, coverage: Coverage) {
+        let is_good = matches!(self.verdict, Verdict::Passes | Verdict::Findings);
+        if is_good && !coverage.complete {
+            self.verdict = Verdict::Incomplete;
+        }
+        self.coverage = coverage;
+    }
 }
 
 impl Verdict {
@@ -110,6 +126,7 @@ impl Verdict {
         match self {
             Self::Passes => "passes",
             Self::Findings => "findings",
+            Self::Incomplete => "incomplete",
             Self::Blocked => "blocked",
             Self::Refused => "refused",
         }

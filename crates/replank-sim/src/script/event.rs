@@ -42,6 +42,9 @@ pub struct ScriptEvent {
     pub what: What,
 }
 
+/// Characters of a message: it may quote a line without end.
+const MESSAGE_MAX: usize = 400;
+
 /// What is wrong in a line of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
@@ -55,7 +58,10 @@ pub struct Flaw {
 
 impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}: {}", self.line, self.column, self.message)
+        let whole = self.message.char_indices().nth(MESSAGE_MAX).is_none();
+        let message: String = self.message.chars().take(MESSAGE_MAX).collect();
+        let rest = if whole { "" } else { "…" };
+        write!(f, "line {}, column {}: {message}{rest}", self.line, self.column)
     }
 }
 

@@ -37,16 +37,22 @@ pub use what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Protection, Side, S
 
 pub use event::{Flaw, Origin, Script, ScriptEvent};
 
+/// Lines that a message names: a file of thousands of wrong lines is no script.
+const FLAWS_MAX: usize = 10;
+
 /// Everything that is wrong in a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaws(pub Vec<Flaw>);
 
 impl fmt::Display for Flaws {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, flaw) in self.0.iter().enumerate() {
+        for (at, flaw) in self.0.iter().take(FLAWS_MAX).enumerate() {
             write!(f, "{}{flaw}", if at == 0 { "" } else { "\n" })?;
         }
-        Ok(())
+        match self.0.len().saturating_sub(FLAWS_MAX) {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more lines like these"),
+        }
     }
 }
 

@@ -160,6 +160,7 @@ fn plan_value(scenario: &Scenario) -> anyhow::Result<Option<Value>> {
     let source = Source::bytes(scenario.name.as_str(), plan.as_str());
     read(vec![source], &Limits::default(), &mut |found| match found {
         Found::Document(document) => values.push(document.value),
+        Found::List { .. } => {}
         Found::Problem(problem) => problems.push(problem),
     })?;
     if let Some(problem) = problems.into_iter().next() {

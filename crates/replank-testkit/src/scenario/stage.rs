@@ -108,6 +108,7 @@ fn documents(scenario: &Scenario) -> anyhow::Result<(Vec<Value>, Vec<Value>)> {
     let mut problems = Vec::new();
     read(vec![source], &Limits::default(), &mut |found| match found {
         Found::Document(document) => values.push(document.value),
+        Found::List { .. } => {}
         Found::Problem(problem) => problems.push(problem),
     })?;
     if let Some(problem) = problems.into_iter().next() {

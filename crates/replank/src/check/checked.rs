@@ -1,5 +1,6 @@
 //! What a check found, whatever the form it is shown in.
 
+use replank_facts::coverage::Coverage;
 use replank_model::time::Time;
 use replank_rehearse::FindingEntry;
 
@@ -20,6 +21,8 @@ pub(super) struct Checked {
     pub(super) nodes: usize,
     /// The worst first.
     pub(super) findings: Vec<FindingEntry>,
+    /// What of the cluster could be seen.
+    pub(super) coverage: Coverage,
 }
 
 /// What the findings are for: the plan, or everything.

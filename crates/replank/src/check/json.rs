@@ -1,5 +1,6 @@
 //! Findings for a program.
 
+use replank_facts::coverage::Coverage;
 use replank_model::time::Time;
 use replank_rehearse::FindingEntry;
 use serde::Serialize;
@@ -18,6 +19,7 @@ struct Form<'a> {
     moment: Time,
     plan: Option<&'a str>,
     nodes: usize,
+    coverage: &'a Coverage,
     findings: &'a [FindingEntry],
 }
 
@@ -28,6 +30,7 @@ pub(super) fn json(checked: &Checked) -> Result<String, Failure> {
         moment: checked.now,
         plan: checked.plan.as_deref(),
         nodes: checked.nodes,
+        coverage: &checked.coverage,
         findings: &checked.findings,
     };
     let text = serde_json::to_string_pretty(&form).map_err(Failure::internal)?;

@@ -17,6 +17,7 @@ pub(super) fn markdown(checked: &Checked) -> String {
     for entry in findings::entries(&checked.findings) {
         text.push_str(&section(&entry));
     }
+    text.push_str(&crate::coverage::markdown(&checked.coverage));
     text
 }
 

@@ -13,6 +13,7 @@ mod tests;
 use replank_advice::check::{self, Finding};
 use replank_core::nodes_to_replace;
 use replank_core::scale::{self, Facts};
+use replank_facts::coverage::Question;
 use replank_facts::groups::{GroupBy, LearntGroup};
 use replank_facts::plan::Plan;
 use replank_facts::plan::RunOptions;
@@ -21,6 +22,7 @@ use replank_model::view::View;
 use replank_rehearse::{FindingEntry, count_budgets};
 
 use crate::cli::{CheckArgs, CheckFormat};
+use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -42,7 +44,8 @@ pub(crate) fn run(args: &CheckArgs, printer: &mut Printer) -> Result<Exit, Failu
         CheckFormat::Markdown => markdown::markdown(&checked),
     };
     printer.data(&text)?;
-    Ok(if checked.findings.is_empty() { Exit::Passes } else { Exit::Findings })
+    let exit = if checked.findings.is_empty() { Exit::Passes } else { Exit::Findings };
+    Ok(coverage::end(&checked.coverage, exit))
 }
 
 fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> {
@@ -57,7 +60,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
     let plan = plan::of(&args.what)?;
     let facts = input::groups(&args.groups)?;
     let sources = snapshot::sources(&args.snapshots);
-    let cluster = snapshot::read_at(sources, &args.read, args.now, printer)?;
+    let cluster = snapshot::read_at(sources, &args.read, args.now, Question::Roll, printer)?;
     let name = snapshot::name(&args.snapshots);
     let names: Vec<String> =
         args.snapshots.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
@@ -69,14 +72,14 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
         }
         None => {
             printer.story("no plan given: checked as if every node group were replaced by identical nodes");
-            let snapshot::Cluster { mut view, now, older: _ } = cluster;
+            let snapshot::Cluster { mut view, now, older: _, coverage } = cluster;
             count_budgets(&mut view, now);
             let learnt = groups::of_label(&view, &args.read.group_label);
             let options =
                 RunOptions { started: now, group_by: GroupBy::Label(args.read.group_label.clone()) };
             let findings = found(&view, &learnt, &facts, None, &options);
             let nodes = view.nodes.len();
-            Ok(Checked { name, sources: names, now, plan: None, nodes, findings })
+            Ok(Checked { name, sources: names, now, plan: None, nodes, findings, coverage })
         }
     }
 }
@@ -90,6 +93,7 @@ fn of_scene(scene: Scene, sources: Vec<String>) -> Checked {
         sources,
         now: scene.now,
         plan: Some(scene.plan.name.to_string()),
+        coverage: scene.coverage,
     }
 }
 
@@ -122,12 +126,14 @@ pub(crate) fn found(
 fn text(checked: &Checked, look: Look) -> String {
     let mut page = Page::new(look);
     let summary = match checked.findings.as_slice() {
-        [] => page.paint("nothing found", Tone::Good),
+        [] if checked.coverage.complete => page.paint("nothing found", Tone::Good),
+        [] => page.paint("incomplete: nothing found in what could be seen", Tone::Bad),
         some => findings::summary(some),
     };
     page.heading("Check", &summary);
     page.wrapped(2, &scope(checked), Tone::Faint);
     findings::write_all(&mut page, &checked.findings);
+    coverage::write(&mut page, &checked.coverage);
     page.gap();
     match checked.findings.first() {
         Some(worst) => page.wrapped(

@@ -27,6 +27,7 @@ fn sample(findings: Vec<FindingEntry>) -> Checked {
         plan: Some("web-to-1-36".to_owned()),
         nodes: 3,
         findings,
+        coverage: replank_facts::coverage::Coverage::default(),
     }
 }
 
@@ -98,6 +99,6 @@ fn markdown_names_every_object_and_escapes_what_is_no_markup() {
         shown,
         "# Check of cluster.json\n\nweb-to-1-36 replaces 3 nodes of cluster.json: **2 warnings**. Snapshot of 2026-01-01T12:00:00Z.\n\n\
          ## warning: 2 objects (`singleton`)\n\n- Deployment shop/a\n- Deployment shop/b\n\n1 replica of\\_it\n\n\
-         ```sh\nkubectl -n shop scale deployment/a --replicas=2\nkubectl -n shop scale deployment/b --replicas=2\n```\n"
+         ```sh\nkubectl -n shop scale deployment/a --replicas=2\nkubectl -n shop scale deployment/b --replicas=2\n```\n\n## Coverage\n\nComplete: everything in the input was read.\n"
     );
 }

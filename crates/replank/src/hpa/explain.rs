@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use replank_facts::coverage::Question;
 use replank_hpa::{Config, Given, Memory, Metrics, Rival, Scale, ScaleError};
 use replank_model::object::autoscaling::{HorizontalPodAutoscaler, MetricSpec, MetricStatus};
 use replank_model::object::meta::{Key, Meta};
@@ -23,6 +24,7 @@ use serde_json::Value;
 
 use super::args::{HpaExplainArgs, HpaExplainFormat};
 use super::{explained, input};
+use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -43,18 +45,22 @@ pub(super) fn run(args: &HpaExplainArgs, printer: &mut Printer) -> Result<Exit, 
     }
     let given = given_metrics(args)?;
     let sources = snapshot::sources(&args.snapshots);
-    let Cluster { view, now, .. } = snapshot::read_at(sources, &args.read, args.now, printer)?;
+    let Cluster { view, now, coverage, .. } =
+        snapshot::read_at(sources, &args.read, args.now, Question::PodAutoscaler, printer)?;
     let hpa = find(&view, &args.name, &args.namespace)?;
     let settings =
         Settings { start: now, seed: 1, kubelet: KubeletModel::Fake, cloud: CloudTimings::default() };
     let world = World::new(settings, view);
     let explained = explain(&world, &hpa, given, now);
     let data = match args.output {
-        HpaExplainFormat::Text => explained::text(&explained, printer.look()),
-        HpaExplainFormat::Json => explained::json(&explained)?,
+        HpaExplainFormat::Text => {
+            explained::text(&explained, printer.look()) + &coverage::section(&coverage, printer.look())
+        }
+        HpaExplainFormat::Json => explained::json(&explained, &coverage)?,
     };
     printer.data(&data)?;
-    Ok(if explained.outcome.error.is_none() { Exit::Passes } else { Exit::Findings })
+    let exit = if explained.outcome.error.is_none() { Exit::Passes } else { Exit::Findings };
+    Ok(coverage::end(&coverage, exit))
 }
 
 fn find(view: &View, asked: &str, namespace: &Namespace) -> Result<HorizontalPodAutoscaler, Failure> {

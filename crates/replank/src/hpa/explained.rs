@@ -1,5 +1,6 @@
 //! A sync in words and as JSON.
 
+use replank_facts::coverage::Coverage;
 use replank_hpa::{
     Counted, Fault, Groups, Limited, MetricStep, PolicyKind, Proposal, Stabilized, Start, Working,
 };
@@ -262,7 +263,7 @@ fn result(page: &mut Page, explained: &Explained) {
 }
 
 /// JSON for programs.
-pub(super) fn json(explained: &Explained) -> Result<String, Failure> {
+pub(super) fn json(explained: &Explained, coverage: &Coverage) -> Result<String, Failure> {
     let outcome = &explained.outcome;
     let steps = &outcome.steps;
     let metrics: Vec<Value> = steps.metrics.iter().map(of_metric).collect();
@@ -273,6 +274,7 @@ pub(super) fn json(explained: &Explained) -> Result<String, Failure> {
         "apiVersion": VERSION,
         "name": explained.hpa.meta.key().to_string(),
         "now": explained.now,
+        "coverage": coverage,
         "metricsFrom": explained.sources,
         "scale": steps.scale.as_ref().map(|scale| json!({"specReplicas": scale.spec_replicas,
             "statusReplicas": scale.status_replicas, "selector": scale.selector})),

@@ -138,6 +138,7 @@ pub(super) fn documents(path: &Path) -> Result<Vec<Document>, Failure> {
     let mut problems: Vec<Problem> = Vec::new();
     read(vec![Source::from_argument(path.as_os_str())], &Limits::default(), &mut |found| match found {
         Found::Document(document) => documents.push(document),
+        Found::List { .. } => {}
         Found::Problem(problem) => problems.push(problem),
     })
     .map_err(|error| cannot(anyhow::Error::new(error)))?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use replank_apiserver::json::{Address, Effect};
 use replank_apiserver::{Api, ApiError};
 use replank_core::scale::Autoscaler;
+use replank_facts::coverage::{Coverage, Question};
 use replank_facts::groups::GroupBy;
 
 use replank_model::delta::Delta;
@@ -46,6 +47,8 @@ pub(super) struct Stage {
     loads: Vec<Load>,
     /// Who keeps the number of nodes to what is needed, where somebody does.
     autoscaler: Option<Autoscaler>,
+    /// What of the cluster could be seen.
+    pub(super) coverage: Coverage,
     /// What had to be assumed.
     pub(super) assumed: Vec<String>,
 }
@@ -130,6 +133,7 @@ impl Stage {
             length: Span::ZERO,
             loads: Vec::new(),
             autoscaler: None,
+            coverage: Coverage::default(),
             assumed: Vec::new(),
         }
     }
@@ -137,7 +141,8 @@ impl Stage {
     /// The cluster of a snapshot.
     fn copy(args: &HpaSimulateArgs, printer: &mut Printer) -> Result<Self, Failure> {
         let sources = snapshot::sources(&args.snapshots);
-        let Cluster { mut view, now, older } = snapshot::read_at(sources, &args.read, args.now, printer)?;
+        let Cluster { mut view, now, older, coverage } =
+            snapshot::read_at(sources, &args.read, args.now, Question::PodAutoscaler, printer)?;
         let by = GroupBy::Label(args.read.group_label.clone());
         let mut learnt = groups::of_label(&view, &args.read.group_label);
         let scaled = args.scaled.apply((&view, &by), None, &mut learnt, !args.no_autoscaler, printer)?;
@@ -156,6 +161,7 @@ impl Stage {
             length: Span::ZERO,
             loads: Vec::new(),
             autoscaler: scaled.autoscaler,
+            coverage,
             assumed: older
                 .iter()
                 .chain(&scaled.assumptions)

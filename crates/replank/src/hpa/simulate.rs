@@ -13,6 +13,7 @@ use super::args::{HpaFormat, HpaSimulateArgs};
 use super::input;
 use super::replay::{STEP, Stage};
 use super::{svg, text};
+use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -60,14 +61,18 @@ pub(super) fn run(
         printer.story(&format!("written: {}", path.display()));
     }
     let data = match args.output {
-        HpaFormat::Text => text::text(&simulation, printer.look()),
+        HpaFormat::Text => {
+            let look = printer.look();
+            text::text(&simulation, look) + &coverage::section(&simulation.stage.coverage, look)
+        }
         HpaFormat::Csv => csv(&simulation),
         HpaFormat::Json => json(&simulation)?,
     };
     printer.data(&data)?;
     let mut statuses = simulation.variants.iter().flat_map(|variant| &variant.statuses);
     let is_failing = statuses.any(|status| !failing(&status.conditions).is_empty());
-    Ok(if is_failing { Exit::Findings } else { Exit::Passes })
+    let exit = if is_failing { Exit::Findings } else { Exit::Passes };
+    Ok(coverage::end(&simulation.stage.coverage, exit))
 }
 
 /// One row for each stretch, autoscaler and variant.
@@ -125,6 +130,7 @@ fn json(simulation: &Simulation) -> Result<String, Failure> {
         "cluster": simulation.stage.name,
         "load": simulation.load,
         "seed": simulation.seed,
+        "coverage": simulation.stage.coverage,
         "start": simulation.stage.start(),
         "lengthMs": simulation.stage.length.as_millis(),
         "rowMs": simulation.every.as_millis(),

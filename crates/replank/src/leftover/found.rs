@@ -1,5 +1,6 @@
 //! What is shown of one object that a run has left something on.
 
+use replank_facts::coverage::Coverage;
 use replank_facts::leftover::{Leftover, On};
 use replank_model::time::Time;
 
@@ -13,6 +14,8 @@ pub(super) struct Found {
     /// Whether groups' tags were read, too.
     pub(super) with_groups: bool,
     pub(super) left: Vec<Leftover>,
+    /// What of the cluster could be seen.
+    pub(super) coverage: Coverage,
 }
 
 pub(super) fn object(one: &Leftover) -> String {

@@ -1,5 +1,6 @@
 //! What was left, for a program.
 
+use replank_facts::coverage::Coverage;
 use replank_facts::leftover::{Leftover, State};
 use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
@@ -19,6 +20,7 @@ struct Form<'a> {
     snapshot: &'a str,
     moment: Time,
     groups_read: bool,
+    coverage: &'a Coverage,
     leftovers: Vec<Entry<'a>>,
 }
 
@@ -59,6 +61,7 @@ pub(super) fn json(found: &Found) -> Result<String, Failure> {
         snapshot: &found.name,
         moment: found.now,
         groups_read: found.with_groups,
+        coverage: &found.coverage,
         leftovers: found.left.iter().map(entry).collect(),
     };
     let text = serde_json::to_string_pretty(&form).map_err(Failure::internal)?;

@@ -5,6 +5,7 @@ mod groups;
 mod json;
 
 use found::{Found, object};
+use replank_facts::coverage::Question;
 use replank_facts::leftover;
 use replank_facts::leftover::{Leftover, State};
 #[cfg(test)]
@@ -15,6 +16,7 @@ use replank_model::text::RunId;
 use std::collections::BTreeSet;
 
 use crate::cli::{LeftoverArgs, LeftoverFormat};
+use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -34,7 +36,8 @@ pub(crate) fn run(args: &LeftoverArgs, printer: &mut Printer) -> Result<Exit, Fa
     let groups = args.groups.as_deref().map(groups::read).transpose()?;
     let with_groups = groups.is_some();
     let sources = snapshot::sources(&args.snapshots);
-    let snapshot::Cluster { mut view, now, .. } = snapshot::read_at(sources, &args.read, args.now, printer)?;
+    let snapshot::Cluster { mut view, now, coverage, .. } =
+        snapshot::read_at(sources, &args.read, args.now, Question::Leftovers, printer)?;
     for group in groups.into_iter().flatten() {
         view.apply(Delta::Group(group.into()));
     }
@@ -45,13 +48,16 @@ pub(crate) fn run(args: &LeftoverArgs, printer: &mut Printer) -> Result<Exit, Fa
     if args.expired {
         left.retain(Leftover::is_expired);
     }
-    let found = Found { name: snapshot::name(&args.snapshots), now, with_groups, left };
+    let found = Found { name: snapshot::name(&args.snapshots), now, with_groups, left, coverage };
     let text = match args.output {
-        LeftoverFormat::Text => text(&found, printer.look()),
+        LeftoverFormat::Text => {
+            text(&found, printer.look()) + &coverage::section(&found.coverage, printer.look())
+        }
         LeftoverFormat::Json => json::json(&found)?,
     };
     printer.data(&text)?;
-    Ok(if found.left.is_empty() { Exit::Passes } else { Exit::Findings })
+    let exit = if found.left.is_empty() { Exit::Passes } else { Exit::Findings };
+    Ok(coverage::end(&found.coverage, exit))
 }
 
 fn text(found: &Found, look: Look) -> String {

@@ -47,7 +47,13 @@ fn found(with_groups: bool) -> Found {
             .into(),
         ));
     }
-    Found { name: "cluster.json".to_owned(), now, with_groups, left: leftover::find(&view, now) }
+    Found {
+        name: "cluster.json".to_owned(),
+        now,
+        with_groups,
+        left: leftover::find(&view, now),
+        coverage: replank_facts::coverage::Coverage::default(),
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The report, for a program.
 
 use replank_core::migrate::Path;
+use replank_facts::coverage::Coverage;
 use replank_model::text::Name;
 use replank_model::time::Time;
 use replank_protocol::decision::End;
@@ -22,6 +23,7 @@ struct Form<'a> {
     version: &'static str,
     snapshot: &'a str,
     moment: Time,
+    coverage: &'a Coverage,
     kind: &'static str,
     object: String,
     writers: &'a [Writer],
@@ -96,6 +98,7 @@ pub(super) fn json(report: &Report) -> Result<String, Failure> {
         version: VERSION,
         snapshot: &report.name,
         moment: report.now,
+        coverage: &report.coverage,
         kind: report.kind.kind().as_str(),
         object: report.key.to_string(),
         writers: &report.writers,

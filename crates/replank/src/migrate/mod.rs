@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use replank_core::migrate;
 use replank_core::migrate::{Goal, Migrated, Migration, Options, Request};
+use replank_facts::coverage::Question;
 use replank_model::object::Object;
 use replank_model::object::meta::Key;
 use replank_model::selector::LabelSelector;
@@ -21,6 +22,7 @@ use replank_protocol::limits::run_named;
 use replank_rehearse::{MigrationResult, rehearse_migration};
 use replank_sim::{Durations, KubeletModel, Settings};
 
+use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::place::input;
@@ -46,7 +48,8 @@ pub(crate) fn run(args: &MigrateArgs, printer: &mut Printer) -> Result<Exit, Fai
     }
     let goal = goal(args, (kind, &key), printer)?;
     let sources = snapshot::sources(&args.snapshots);
-    let snapshot::Cluster { view, now, older } = snapshot::read_at(sources, &args.read, args.now, printer)?;
+    let snapshot::Cluster { view, now, older, coverage } =
+        snapshot::read_at(sources, &args.read, args.now, Question::Migration, printer)?;
     let live = live(&view, kind, &key)?;
     let after = migrate::wanted(&live, &goal);
     let judgement = migrate::judged(&view, kind, &live, &goal);
@@ -72,13 +75,16 @@ pub(crate) fn run(args: &MigrateArgs, printer: &mut Printer) -> Result<Exit, Fai
         judgement,
         path,
         result,
+        coverage,
     };
     let text = match args.output {
-        Format::Text => text::text(&report, printer.look()),
+        Format::Text => {
+            text::text(&report, printer.look()) + &coverage::section(&report.coverage, printer.look())
+        }
         Format::Json => json::json(&report)?,
     };
     printer.data(&text)?;
-    Ok(exit(&report))
+    Ok(coverage::end(&report.coverage, exit(&report)))
 }
 
 fn exit(report: &Report) -> Exit {

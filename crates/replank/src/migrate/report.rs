@@ -1,6 +1,7 @@
 //! What a migration has to say before it begins.
 
 use replank_core::migrate::{Judgement, Migrated, Path};
+use replank_facts::coverage::Coverage;
 use replank_model::object::meta::Key;
 use replank_model::time::Time;
 use replank_protocol::hindrance::Hindrance;
@@ -28,6 +29,8 @@ pub(super) struct Report {
     pub(super) path: Result<Path, Vec<Hindrance>>,
     /// The outcome; `None` if no path is possible.
     pub(super) result: Option<MigrationResult>,
+    /// What of the cluster could be seen.
+    pub(super) coverage: Coverage,
 }
 
 /// Whether there is nothing to move: the object has the selector already, and is one under every version.

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_advice::audit::{self, Finding, Options, Rule, Severity};
+use replank_facts::coverage::Coverage;
 use replank_model::view::View;
 use serde_json::{Value, json};
 
 use super::PlaceArgs;
 use crate::cli::PlaceFormat;
+use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -23,7 +25,12 @@ const OBJECTS_MAX: usize = 12;
 const ENTRIES_MAX: usize = 10;
 const BLOCKING_MAX: usize = 40;
 
-pub(super) fn run(args: &PlaceArgs, view: &View, printer: &mut Printer) -> Result<Exit, Failure> {
+pub(super) fn run(
+    args: &PlaceArgs,
+    view: &View,
+    coverage: &Coverage,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
     let options =
         Options { group_by: super::group_by(args), autoscaled: args.autoscaled.iter().cloned().collect() };
     let known = audit::groups(view, &options.group_by);
@@ -36,12 +43,14 @@ pub(super) fn run(args: &PlaceArgs, view: &View, printer: &mut Printer) -> Resul
     }
     let findings = audit::run(view, &options);
     let text = match args.output {
-        PlaceFormat::Text | PlaceFormat::Wide => text(&findings, view.nodes.len(), printer.look()),
-        PlaceFormat::Json => json(&findings, view.nodes.len())?,
+        PlaceFormat::Text | PlaceFormat::Wide => {
+            text(&findings, view.nodes.len(), printer.look()) + &coverage::section(coverage, printer.look())
+        }
+        PlaceFormat::Json => json(&findings, view.nodes.len(), coverage)?,
         PlaceFormat::Name => names(&findings),
     };
     printer.data(&text)?;
-    Ok(if findings.is_empty() { Exit::Passes } else { Exit::Findings })
+    Ok(coverage::end(coverage, if findings.is_empty() { Exit::Passes } else { Exit::Findings }))
 }
 
 /// Objects of findings, each once, the worst first.
@@ -51,7 +60,7 @@ fn names(findings: &[Finding]) -> String {
     once.map(|finding| format!("{}\n", finding.object)).collect()
 }
 
-fn json(findings: &[Finding], nodes: usize) -> Result<String, Failure> {
+fn json(findings: &[Finding], nodes: usize, coverage: &Coverage) -> Result<String, Failure> {
     let entries: Vec<Value> = findings
         .iter()
         .map(|finding| {
@@ -64,7 +73,7 @@ fn json(findings: &[Finding], nodes: usize) -> Result<String, Failure> {
             })
         })
         .collect();
-    let all = json!({"version": VERSION, "nodes": nodes, "findings": entries});
+    let all = json!({"version": VERSION, "nodes": nodes, "coverage": coverage, "findings": entries});
     let text = serde_json::to_string_pretty(&all).map_err(Failure::internal)?;
     Ok(text + "\n")
 }
@@ -230,7 +239,7 @@ mod tests {
 
     #[test]
     fn the_page_has_every_member_of_the_json_and_no_other() {
-        let text = json(&[finding(Severity::Info, "a", "why")], 3).expect("it is JSON");
+        let text = json(&[finding(Severity::Info, "a", "why")], 3, &Coverage::default()).expect("it is JSON");
         let value: Value = serde_json::from_str(&text).expect("it is JSON");
         let object = |value: &Value| -> Vec<String> {
             value.as_object().expect("an object").keys().cloned().collect()

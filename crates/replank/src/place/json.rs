@@ -4,6 +4,7 @@ use replank_advice::place::{
     Answer, Change, Copies, DaemonRow, Fate, Outcome, PlacementQuery, Queued, Remedy, Row, UnschedulablePod,
     Wanted,
 };
+use replank_facts::coverage::Coverage;
 use replank_model::object::pod::PodSpec;
 use replank_schedule::{Failure as Objection, Nomination, Verdict};
 use serde_json::{Map, Value, json};
@@ -21,9 +22,10 @@ pub(super) fn questions(
     args: &PlaceArgs,
     query: &PlacementQuery,
     questions: &[Question],
+    coverage: &Coverage,
 ) -> Result<String, Failure> {
     let questions: Vec<Value> = questions.iter().map(question).collect();
-    text(args, query, ("questions", Value::Array(questions)))
+    text(args, query, ("questions", Value::Array(questions)), coverage)
 }
 
 /// All pods that wait.
@@ -32,16 +34,22 @@ pub(super) fn pending(
     query: &PlacementQuery,
     queued: &[Queued],
     stuck: &[Stuck<'_>],
+    coverage: &Coverage,
 ) -> Result<String, Failure> {
     let remedy_of = |one: &Queued| {
         let found = stuck.iter().find(|stuck| std::ptr::eq(stuck.first, one));
         found.and_then(|stuck| stuck.remedy.as_ref())
     };
     let pods = queued.iter().map(|one| pending_pod(one, remedy_of(one)));
-    text(args, query, ("pending", pods.collect()))
+    text(args, query, ("pending", pods.collect()), coverage)
 }
 
-fn text(args: &PlaceArgs, query: &PlacementQuery, (key, answers): (&str, Value)) -> Result<String, Failure> {
+fn text(
+    args: &PlaceArgs,
+    query: &PlacementQuery,
+    (key, answers): (&str, Value),
+    coverage: &Coverage,
+) -> Result<String, Failure> {
     let picks =
         |picks: &[replank_advice::place::Pick]| picks.iter().map(ToString::to_string).collect::<Vec<_>>();
     let mut all = Map::new();
@@ -55,6 +63,7 @@ fn text(args: &PlaceArgs, query: &PlacementQuery, (key, answers): (&str, Value))
             "onlyGroup": args.only_group,
         }),
     );
+    all.insert("coverage".to_owned(), json!(coverage));
     all.insert(key.to_owned(), answers);
     let text = serde_json::to_string_pretty(&Value::Object(all)).map_err(Failure::internal)?;
     Ok(text + "\n")

@@ -17,11 +17,13 @@ use replank_advice::place::{Outcome, PlacementQuery, WhatIf, WhatIfError};
 #[cfg(test)]
 mod documented;
 
+use replank_facts::coverage::{Coverage, Question as About};
 use replank_facts::pod_factory::PodFactory;
 use replank_model::view::View;
 use std::ffi::{OsStr, OsString};
 
 use crate::cli::{PlaceArgs, PlaceFormat};
+use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -42,14 +44,15 @@ pub(crate) fn run(args: &PlaceArgs, printer: &mut Printer) -> Result<Exit, Failu
         Some(path) => Some(input::manifest(path, &args.namespace, printer)?),
         None => None,
     };
-    let view = snapshot::read(snapshot::sources(&snapshots), &args.read, printer)?;
+    let (view, coverage) =
+        snapshot::read(snapshot::sources(&snapshots), &args.read, About::Placement, printer)?;
     if args.audit {
-        return audit::run(args, &view, printer);
+        return audit::run(args, &view, &coverage, printer);
     }
     let mut query = query(args, view)?;
     if args.all_pending {
         let queued = query.place_all_pending();
-        return pending::report(args, &mut query, &queued, printer);
+        return pending::report(args, &mut query, &queued, &coverage, printer);
     }
     let asked = match (manifest, pod) {
         (Some(manifest), _) => subject::of_manifest(&mut query, manifest)?,
@@ -57,7 +60,7 @@ pub(crate) fn run(args: &PlaceArgs, printer: &mut Printer) -> Result<Exit, Failu
         (None, None) => Vec::new(),
     };
     let questions: Vec<Question> = asked.into_iter().map(|asked| answer(&mut query, asked, args)).collect();
-    report(args, &query, &questions, printer)
+    report(args, &query, &questions, &coverage, printer)
 }
 
 /// POD and the snapshots: the first positional argument is a snapshot where something else says what is asked about.
@@ -173,15 +176,18 @@ fn report(
     args: &PlaceArgs,
     query: &PlacementQuery,
     questions: &[Question],
+    coverage: &Coverage,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let look = printer.look();
     let data = match args.output {
-        PlaceFormat::Text | PlaceFormat::Wide => text::questions(args, questions, look),
-        PlaceFormat::Json => json::questions(args, query, questions)?,
+        PlaceFormat::Text | PlaceFormat::Wide => {
+            text::questions(args, questions, look) + &coverage::section(coverage, look)
+        }
+        PlaceFormat::Json => json::questions(args, query, questions, coverage)?,
         PlaceFormat::Name => text::names(questions),
     };
     printer.data(&data)?;
     let fits = questions.iter().all(|question| question.result.fits());
-    Ok(if fits { Exit::Passes } else { Exit::Findings })
+    Ok(coverage::end(coverage, if fits { Exit::Passes } else { Exit::Findings }))
 }

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use replank_advice::place::{Fate, PlacementQuery, Queued};
 
+use replank_facts::coverage::Coverage;
+
 use super::{PlaceArgs, json, table, text};
 use crate::cli::PlaceFormat;
+use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -22,12 +25,15 @@ pub(super) fn report(
     args: &PlaceArgs,
     query: &mut PlacementQuery,
     queued: &[Queued],
+    coverage: &Coverage,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let stuck = stuck(query, queued);
     let data = match args.output {
-        PlaceFormat::Text | PlaceFormat::Wide => page(queued, &stuck, printer.look()),
-        PlaceFormat::Json => json::pending(args, query, queued, &stuck)?,
+        PlaceFormat::Text | PlaceFormat::Wide => {
+            page(queued, &stuck, printer.look()) + &coverage::section(coverage, printer.look())
+        }
+        PlaceFormat::Json => json::pending(args, query, queued, &stuck, coverage)?,
         PlaceFormat::Name => names(queued),
     };
     printer.data(&data)?;
@@ -35,7 +41,8 @@ pub(super) fn report(
         Fate::Placed(_) => true,
         Fate::Gated(_) | Fate::DoesNotFit(_) | Fate::Lost => false,
     };
-    Ok(if queued.iter().all(is_placed) { Exit::Passes } else { Exit::Findings })
+    let exit = if queued.iter().all(is_placed) { Exit::Passes } else { Exit::Findings };
+    Ok(coverage::end(coverage, exit))
 }
 
 pub(super) fn stuck<'a>(query: &mut PlacementQuery, queued: &'a [Queued]) -> Vec<Stuck<'a>> {

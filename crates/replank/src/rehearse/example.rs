@@ -1,5 +1,6 @@
 //! The bundled example: what is rehearsed when nothing was named.
 
+use replank_facts::coverage::Question;
 use replank_intake::source::Source;
 use replank_model::time::Time;
 
@@ -17,7 +18,7 @@ const STORY: &str = include_str!("../../../../examples/job-site/story.txt");
 pub(crate) fn scene(now: Option<Time>, read: &ReadArgs, printer: &mut Printer) -> Result<Scene, Failure> {
     printer.story(STORY);
     let source = Source::bytes("examples/job-site/snapshot.yaml", SNAPSHOT);
-    let cluster = snapshot::read_at(vec![source], read, now, printer)?;
+    let cluster = snapshot::read_at(vec![source], read, now, Question::Roll, printer)?;
     let plan =
         plan::from_source(Source::bytes("examples/job-site/plan.yaml", PLAN), "examples/job-site/plan.yaml")?;
     printer.story("");

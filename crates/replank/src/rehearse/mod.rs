@@ -5,6 +5,7 @@ mod connections;
 
 use crate::snapshot;
 use crate::snapshot::HOW_TO_SNAPSHOT;
+use replank_facts::coverage::Question;
 use replank_rehearse::RehearsalResult;
 pub(crate) use scene::Scene;
 use scene::json;
@@ -90,7 +91,7 @@ fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<Scene, Failure> {
     // The plan first: its mistakes are found in no time, and a large snapshot takes a while.
     let plan = plan::of(&args.what)?;
     let sources = snapshot::sources(&args.snapshots);
-    let cluster = snapshot::read_at(sources, &args.read, args.now, printer)?;
+    let cluster = snapshot::read_at(sources, &args.read, args.now, Question::Roll, printer)?;
     let Some(plan) = plan else {
         let groups = groups::of_label(&cluster.view, &args.read.group_label);
         return Err(plan::missing(&cluster.view, &groups, &args.read.group_label));

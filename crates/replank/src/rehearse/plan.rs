@@ -49,6 +49,7 @@ pub(super) fn from_source(source: Source, name: &str) -> Result<Plan, Failure> {
     let mut problems: Vec<Problem> = Vec::new();
     read(vec![source], &Limits::default(), &mut |found| match found {
         Found::Document(document) => documents.push(document),
+        Found::List { .. } => {}
         Found::Problem(problem) => problems.push(problem),
     })
     .map_err(|error| Failure::usage(anyhow::Error::new(error).context("the plan cannot be read")))?;

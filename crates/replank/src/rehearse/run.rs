@@ -162,7 +162,8 @@ impl<'a> Prepared<'a> {
             if interrupt.is_pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let wall_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let result = rehearsal.result(self.findings.clone(), stop, wall_ms);
+        let mut result = rehearsal.result(self.findings.clone(), stop, wall_ms);
+        result.cover(self.scene.coverage.clone());
         (Rehearsed { result, stop }, rehearsal)
     }
 

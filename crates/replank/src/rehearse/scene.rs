@@ -1,6 +1,7 @@
 //! What a rehearsal begins with.
 
 use replank_core::scale::Autoscaler;
+use replank_facts::coverage::Coverage;
 use replank_facts::group_facts::Facts;
 use replank_facts::groups::{GroupBy, LearntGroup};
 use replank_facts::plan::Plan;
@@ -46,6 +47,8 @@ pub(crate) struct Scene {
     pub(crate) assumption: Option<Assumption>,
     /// Objects that were written in older API versions.
     pub(crate) older: Option<Assumption>,
+    /// What of the cluster can be seen.
+    pub(crate) coverage: Coverage,
     /// What had to be assumed of the autoscaler.
     pub(crate) assumptions: Vec<Assumption>,
     /// Who keeps the number of nodes to what is needed, where somebody does.
@@ -54,7 +57,7 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) fn new(name: String, cluster: Cluster, plan: Plan, label: &Text) -> Result<Self, Failure> {
-        let Cluster { mut view, now, older } = cluster;
+        let Cluster { mut view, now, older, coverage } = cluster;
         count_budgets(&mut view, now);
         let Grouped { groups, by, assumption } = groups::choose(&view, &plan, label, now)?;
         Ok(Self {
@@ -70,6 +73,7 @@ impl Scene {
             demands: Vec::new(),
             assumption,
             older,
+            coverage,
             assumptions: Vec::new(),
             autoscaler: None,
             facts: Vec::new(),

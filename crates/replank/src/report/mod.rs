@@ -23,6 +23,7 @@ mod verdict;
 mod waits;
 pub(crate) mod words;
 
+use crate::coverage;
 pub(crate) use about::{About, Timeline};
 use replank_rehearse::RehearsalResult;
 
@@ -54,6 +55,7 @@ pub(crate) fn text(result: &RehearsalResult, about: &About<'_>, look: Look) -> S
         Timeline::Left => {}
     }
     assumptions::write(&mut page, &result.assumptions);
+    coverage::write(&mut page, &result.coverage);
     verdict::write(&mut page, result, about);
     page.into_text()
 }

@@ -140,6 +140,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
         samples,
     };
     RehearsalResult {
+        coverage: replank_facts::coverage::Coverage::default(),
         version: RESULT_VERSION,
         verdict: Verdict::Findings,
         seed: 1,

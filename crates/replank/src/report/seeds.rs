@@ -48,6 +48,8 @@ pub(crate) struct Summary {
     pub(crate) passes: usize,
     /// How many came to an end with findings.
     pub(crate) findings: usize,
+    /// How many came to an end on a cluster of which parts were not seen.
+    pub(crate) incomplete: usize,
     /// How many were blocked.
     pub(crate) blocked: usize,
     /// Rehearsals that the plan refused to begin.
@@ -121,6 +123,7 @@ impl Summary {
             verdict: results.iter().map(|result| result.verdict).max().unwrap_or(Verdict::Passes),
             passes: number(Verdict::Passes),
             findings: number(Verdict::Findings),
+            incomplete: number(Verdict::Incomplete),
             blocked: number(Verdict::Blocked),
             refused: number(Verdict::Refused),
             virtual_duration_ms: Spread::of(
@@ -169,6 +172,7 @@ fn conclude(page: &mut Page, summary: &Summary) {
     let all = [
         (summary.passes, "passes"),
         (summary.findings, "findings"),
+        (summary.incomplete, "incomplete"),
         (summary.blocked, "blocked"),
         (summary.refused, "refused"),
     ];
@@ -222,6 +226,6 @@ fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Passes => Tone::Good,
         Verdict::Findings => Tone::Warning,
-        Verdict::Blocked | Verdict::Refused => Tone::Bad,
+        Verdict::Incomplete | Verdict::Blocked | Verdict::Refused => Tone::Bad,
     }
 }

@@ -61,6 +61,12 @@ fn verdict(result: &RehearsalResult) -> (Tone, String) {
         Verdict::Findings => {
             (Tone::Warning, format!("{done}; {} to look at.", count(result.findings.len(), "finding")))
         }
+        Verdict::Incomplete => (
+            Tone::Bad,
+            format!(
+                "{done}, but parts of the cluster were not seen: what they would do is not known (see Coverage)."
+            ),
+        ),
         Verdict::Blocked if result.ending == Ending::RolledBack => {
             let text = format!("Rolled back: after {time} every node is as before the roll. Blocked by:");
             (Tone::Bad, text)
@@ -103,6 +109,14 @@ fn next(result: &RehearsalResult, about: &About<'_>) -> Vec<String> {
             }
             steps.push("take a new snapshot and rehearse again".to_owned());
             steps.push(spread());
+        }
+        Verdict::Incomplete => {
+            steps.push(
+                "add what is missing to the snapshot, or accept it by name: --allow-incomplete".to_owned(),
+            );
+            if !result.findings.is_empty() {
+                steps.push("resolve the findings from the top; each has its remedy".to_owned());
+            }
         }
         Verdict::Blocked | Verdict::Refused => {
             if result.findings.is_empty() {

@@ -18,6 +18,7 @@ pub(super) fn json(simulated: &Simulated) -> Result<String, Failure> {
         "name": simulated.name,
         "now": simulated.now,
         "settings": simulated.settings,
+        "coverage": simulated.coverage,
         "scaleUp": {
             "rounds": up.rounds.iter().map(round).collect::<Vec<_>>(),
             "fits": up.fits.iter().map(|(pod, node)| json!({"pod": pod.to_string(), "node": node})).collect::<Vec<_>>(),

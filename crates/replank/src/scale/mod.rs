@@ -8,11 +8,13 @@ mod text;
 use replank_core::scale;
 use replank_core::scale::{Given, Groups, InFlight, State};
 use replank_facts::budget::{Healths, Ledger};
+use replank_facts::coverage::Question;
 use replank_facts::groups::GroupBy;
 use replank_rehearse::count_budgets;
 use replank_schedule::Scheduler;
 
 use crate::cli::{ScaleArgs, ScaleCommand, ScaleFormat, SimulateArgs};
+use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -34,15 +36,16 @@ pub(crate) fn run(args: &ScaleArgs, printer: &mut Printer) -> Result<Exit, Failu
 fn simulate(args: &SimulateArgs, printer: &mut Printer) -> Result<Exit, Failure> {
     // Small files first: their mistakes are found in no time, and a large snapshot takes a while.
     let facts = input::groups(&args.groups)?;
-    let (name, view, now) = match args.snapshots.as_slice() {
+    let (name, view, now, coverage) = match args.snapshots.as_slice() {
         [] => {
             let scene = example::scene(args.now, &args.read, printer)?;
-            (scene.name, scene.view, scene.now)
+            (scene.name, scene.view, scene.now, scene.coverage)
         }
         snapshots => {
-            let mut cluster = snapshot::read_at(snapshot::sources(snapshots), &args.read, args.now, printer)?;
+            let sources = snapshot::sources(snapshots);
+            let mut cluster = snapshot::read_at(sources, &args.read, args.now, Question::Scaling, printer)?;
             count_budgets(&mut cluster.view, cluster.now);
-            (snapshot::name(snapshots), cluster.view, cluster.now)
+            (snapshot::name(snapshots), cluster.view, cluster.now, cluster.coverage)
         }
     };
     let settings = input::settings(&args.flags, &view, printer)?;
@@ -67,11 +70,12 @@ fn simulate(args: &SimulateArgs, printer: &mut Printer) -> Result<Exit, Failure>
     let mut healths = Healths::default();
     let mut ledger = Ledger::new(&view, &mut healths);
     let down = scale::down(given, &mut scheduler, &mut ledger, &up);
-    let simulated = Simulated { name, now, settings: settings.origin, view, groups, up, down };
+    let simulated = Simulated { name, now, settings: settings.origin, view, groups, up, down, coverage };
     let data = match args.output {
         ScaleFormat::Text => text::page(&simulated, printer.look()),
         ScaleFormat::Json => json::json(&simulated)?,
     };
     printer.data(&data)?;
-    Ok(if simulated.up.stay_pending() == 0 { Exit::Passes } else { Exit::Findings })
+    let exit = if simulated.up.stay_pending() == 0 { Exit::Passes } else { Exit::Findings };
+    Ok(coverage::end(&simulated.coverage, exit))
 }

@@ -1,6 +1,7 @@
 //! What the autoscaler would do.
 
 use replank_core::scale::{Down, Groups, Up};
+use replank_facts::coverage::Coverage;
 use replank_model::time::Time;
 use replank_model::view::View;
 
@@ -21,4 +22,6 @@ pub(crate) struct Simulated {
     pub(crate) up: Up,
     /// What is taken away.
     pub(crate) down: Down,
+    /// What of the cluster could be seen.
+    pub(crate) coverage: Coverage,
 }

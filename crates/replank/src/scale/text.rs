@@ -9,6 +9,7 @@ use replank_model::text::{GroupName, Zone};
 use replank_protocol::scaling::GroupWhy;
 
 use super::Simulated;
+use crate::coverage;
 use crate::report::words::count;
 use crate::report::{Cell, Lean, Look, Page, Tone};
 
@@ -20,7 +21,7 @@ pub(super) fn page(simulated: &Simulated, look: Look) -> String {
     down(&mut page, simulated);
     groups(&mut page, simulated);
     assumptions(&mut page, simulated);
-    page.into_text()
+    page.into_text() + &coverage::section(&simulated.coverage, look)
 }
 
 fn up(page: &mut Page, simulated: &Simulated) {

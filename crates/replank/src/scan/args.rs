@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use replank_facts::coverage::Allowed;
 use replank_lifecycle::release::Release;
 use replank_model::time::Span;
 
@@ -33,6 +34,10 @@ pub(crate) struct ScanArgs {
     /// Which findings cause exit code 3; those of low confidence never do.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = FailOn::Removed)]
     pub(crate) fail_on: FailOn,
+
+    /// Accepts that something is missing: `read` for input that cannot be read, or `data` for a target beyond the built-in data.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) allow_incomplete: Vec<Allowed>,
 
     /// Findings to ignore: a file with reasons and expiry dates (docs/scan.md). By default .replank-ignore.yaml in
     /// the current directory, if it exists.

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use replank_facts::coverage::{Allowed, Coverage, Skipped};
 use replank_lifecycle::files::{Decoded, File, Ignore, Walk};
 use replank_lifecycle::finding::{Confidence, Finding, Range, Severity};
 use replank_lifecycle::scan::{Counts, Hint, Report, Unrendered};
@@ -12,6 +13,7 @@ use replank_lifecycle::{Measure, files};
 
 use super::args::{FailOn, ScanArgs};
 use super::render;
+use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::moment;
@@ -32,6 +34,8 @@ pub(super) struct Scanned {
     /// Paths that `.gitignore` left out.
     pub(super) left_out: u64,
     pub(super) fail_on: FailOn,
+    /// What could not be read, and where the data ends.
+    pub(super) coverage: Coverage,
 }
 
 impl Scanned {
@@ -48,7 +52,7 @@ impl Scanned {
     /// How the process ends.
     pub(super) fn exit(&self) -> Exit {
         let fails = self.findings.iter().any(|finding| self.fails(finding));
-        if fails { Exit::Findings } else { Exit::Passes }
+        coverage::end(&self.coverage, if fails { Exit::Findings } else { Exit::Passes })
     }
 
     /// `9 removed, 5 deprecated`
@@ -61,7 +65,13 @@ impl Scanned {
             .filter(|(number, _)| *number > 0)
             .map(|(number, word)| format!("{} {word}", grouped(number)))
             .collect();
-        if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") }
+        if parts.is_empty() && !self.coverage.complete {
+            "incomplete: nothing found in what could be read".to_owned()
+        } else if parts.is_empty() {
+            "nothing found".to_owned()
+        } else {
+            parts.join(", ")
+        }
     }
 
     /// What was looked at, and by which versions.
@@ -133,12 +143,26 @@ pub(super) fn scanned(
         range: measure.range,
         findings: left,
         waived,
+        coverage: coverage_of(args, measure, &unread),
         unread,
         unrendered,
         counts,
         left_out,
         fail_on: args.fail_on,
     })
+}
+
+/// Input that could not be read is named in words up to here; all of it is in the JSON.
+const UNREAD_MAX: usize = 10;
+
+fn coverage_of(args: &ScanArgs, measure: &Measure, unread: &[Unread]) -> Coverage {
+    let words = |unread: &Unread| format!("{}:{}: {}", unread.place.source, unread.place.line, unread.why);
+    let skipped = Skipped {
+        parts: u64::try_from(unread.len()).unwrap_or(u64::MAX),
+        first: unread.iter().take(UNREAD_MAX).map(words).collect(),
+    };
+    let beyond = coverage::data_end(measure.range.target).filter(|_| args.lifecycle.is_empty());
+    Coverage::of_files(skipped, beyond.into_iter().collect(), &Allowed::all(&args.allow_incomplete))
 }
 
 pub(super) fn stdin(measure: &Measure) -> Result<Report, Failure> {

@@ -15,6 +15,7 @@ pub(super) fn json(scanned: &Scanned) -> Result<String, Failure> {
         "version": VERSION,
         "current": scanned.range.current.map(|current| current.to_string()),
         "target": scanned.range.target.to_string(),
+        "coverage": scanned.coverage,
         "counts": {
             "files": counts.texts,
             "bytes": counts.bytes,

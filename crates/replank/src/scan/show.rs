@@ -6,6 +6,7 @@ use replank_lifecycle::waiver::Waivers;
 use super::args::{ScanArgs, ScanFormat};
 use super::found::{Scanned, scanned};
 use super::{csv, github, json, markdown, sarif, table};
+use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -21,7 +22,9 @@ pub(super) fn show(
     let scanned = scanned(args, measure, waivers, printer)?;
     tell(&scanned, printer);
     let text = match args.output {
-        ScanFormat::Table => table::table(&scanned, printer.look()),
+        ScanFormat::Table => {
+            table::table(&scanned, printer.look()) + &coverage::section(&scanned.coverage, printer.look())
+        }
         ScanFormat::Json => json::json(&scanned)?,
         ScanFormat::Csv => csv::csv(&scanned),
         ScanFormat::Markdown => markdown::markdown(&scanned),

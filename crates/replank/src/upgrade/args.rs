@@ -132,7 +132,7 @@ pub(crate) struct UpgradeRehearsalArgs {
     pub(crate) upgrade_to: Option<Release>,
 
     /// Continues past blocking findings as if they were resolved, and shows what would fail.
-    #[arg(long, requires = "upgrade_to")]
+    #[arg(long)]
     pub(crate) as_if_cleared: bool,
 
     /// Additional input and options.
@@ -145,6 +145,7 @@ impl UpgradeRehearsalArgs {
     pub(crate) fn stray(&self) -> Option<&'static str> {
         let WayArgs { from, eks, scan, kubelet, calendar, route, hop_takes, addon_takes, bake } = &self.way;
         let given = [
+            ("--as-if-cleared", self.as_if_cleared),
             ("--from", from.is_some()),
             ("--eks", !eks.is_empty()),
             ("--scan", !scan.is_empty()),

@@ -31,7 +31,9 @@ fn files_directories_standard_input_and_gzip_are_the_same_snapshot() {
 fn what_cannot_be_read_is_told_and_the_rest_is_rehearsed() {
     let file = scratch("broken.yaml", snapshot_text() + BROKEN);
     let ran = replank(&["rehearse", &file, "-f", PLAN, "-o", "json"]);
-    assert!(matches!(ran.code, Some(0 | 3)), "{ran:?}");
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    let accepted = replank(&["rehearse", &file, "-f", PLAN, "-o", "json", "--allow-incomplete", "read"]);
+    assert!(matches!(accepted.code, Some(0 | 3)), "{accepted:?}");
     assert!(
         ran.stderr.contains("warning: ") && ran.stderr.contains("broken.yaml: document "),
         "{}",
@@ -54,4 +56,31 @@ fn the_moment_can_be_given() {
     let ran = replank(&["rehearse", SNAPSHOT, "-f", PLAN, "--now", "2026-11-20T10:00:00Z", "-o", "json"]);
     assert_eq!(ran.json()["start"], "2026-11-20T10:00:00Z");
     assert!(ran.stderr.contains("2026-11-20T10:00:00Z: as given"), "{}", ran.stderr);
+}
+
+/// A Pod that asks for less than nothing, and a ReplicaSet that would not know its own pods.
+const REFUSED: &str = "---
+apiVersion: v1
+kind: Pod
+metadata: {name: negative, namespace: site}
+spec: {containers: [{name: c, image: c, resources: {requests: {cpu: \"-2\"}}}]}
+---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: endless, namespace: site}
+spec: {replicas: 3, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: b}}, spec: {containers: [{name: c, image: c}]}}}
+";
+
+#[test]
+fn what_no_api_server_stores_is_left_out_and_said() {
+    let file = scratch("refused.yaml", snapshot_text() + REFUSED);
+    let ran = replank(&["rehearse", &file, "-f", PLAN, "-o", "json"]);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        told.contains("spec.containers[0].resources.requests[cpu]: Invalid value: \"-2\": must be greater"),
+        "{told}"
+    );
+    assert!(told.contains("`selector` does not match template `labels`"), "{told}");
+    assert_eq!(ran.json()["coverage"]["skipped"]["parts"], 2);
 }

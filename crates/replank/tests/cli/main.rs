@@ -5,6 +5,7 @@ mod check;
 mod check_data;
 mod common;
 mod connections;
+mod coverage;
 mod documents;
 mod elastic;
 mod fix;

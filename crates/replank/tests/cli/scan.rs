@@ -3,6 +3,8 @@
 use std::io::{ErrorKind, Write};
 use std::process::{Command, Output, Stdio};
 
+use super::common::{replank, scratch};
+
 const MANIFEST: &str =
     "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: shop}\n";
 
@@ -119,4 +121,20 @@ fn rows_of_a_file_count() {
     std::fs::write(&path, "{}").unwrap();
     assert_eq!(code(&["--lifecycle", path.to_str().unwrap()], MANIFEST), 2);
     std::fs::remove_file(&path).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_a_directory_is_not_waited_for() {
+    let file =
+        scratch("with-a-pipe/web.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n");
+    let directory = file.strip_suffix("/web.yaml").expect("the file lies in the directory");
+    let pipe = format!("{directory}/pipe.yaml");
+    if !std::path::Path::new(&pipe).exists() {
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there");
+        assert!(made.success());
+    }
+    let ran = replank(&["scan", directory]);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    assert!(ran.stderr.contains("it is not a regular file"), "{}", ran.stderr);
 }

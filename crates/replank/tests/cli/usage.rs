@@ -155,3 +155,19 @@ fn a_version_without_groups() {
     let told = error(&["rehearse", SNAPSHOT, "--to-version", "1.36"]);
     assert!(told.contains("--roll"), "{told}");
 }
+
+#[test]
+fn options_that_would_have_no_effect_are_refused() {
+    let told = error(&["rehearse", SNAPSHOT, "-f", PLAN, "--as-if-cleared"]);
+    assert!(told.contains("--as-if-cleared requires --upgrade-to"), "{told}");
+    let told = error(&["rehearse", SNAPSHOT, "-f", PLAN, "--timeline", "--seeds", "2"]);
+    assert!(told.contains("'--timeline' cannot be used with '--seeds"), "{told}");
+}
+
+#[test]
+fn a_script_without_end_is_not_echoed() {
+    let line = format!("at 5m: {}\n", "somebody does what nobody knows ".repeat(500));
+    let script = scratch("endless.txt", line.repeat(300));
+    let told = error(&["rehearse", SNAPSHOT, "-f", PLAN, "--script", &script]);
+    assert!(told.len() < 8_000 && told.contains("and 290 more lines"), "{} characters: {told}", told.len());
+}

@@ -30,7 +30,7 @@ pub(crate) fn request(request: &Request<'_>) -> String {
         section("How to roll back", &steps::back(request.plan)),
         section("Evidence", &outcome::evidence(request)),
     ];
-    sections.concat()
+    sections.concat() + &crate::coverage::markdown(&request.result.coverage)
 }
 
 fn section(title: &str, text: &str) -> String {
@@ -64,6 +64,9 @@ fn head(request: &Request<'_>) -> String {
             result.nodes.replaced,
             span(result.virtual_duration)
         ),
+        (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Incomplete) => {
+            "**Do not approve: incomplete.** Parts of the cluster were not seen (see Coverage).".to_owned()
+        }
         (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Refused) => {
             "**Do not approve as is: refused.** The plan does not start with blocking findings.".to_owned()
         }

@@ -180,8 +180,10 @@ pub(super) fn stop(plan: &Plan) -> String {
             more_than(&health)
         )
     });
+    let version = env!("CARGO_PKG_VERSION");
     format!(
-        "- **pause**: no further node is started; started nodes are finished or wait. **resume** continues.\n\
+        "Replank {version} rehearses: commands that run a plan, and pause, resume, cancel or undo it, are not in this version. In a rehearsal a script does the same (docs/script.md).\n\n\
+         - **pause**: no further node is started; started nodes are finished or wait. **resume** continues.\n\
          - **cancel**: no further node is started, queued nodes are uncordoned, bounds are restored.\n\
          - **undo**: see below.\n\
          - By itself the run {itself}: when there is no progress for {}, or after {} in total{unwell}.\n\

@@ -2,6 +2,7 @@
 
 use replank_advice::upgrade::minor::Minor;
 use replank_advice::upgrade::plan::{ADDON, BAKE, HOP, Options};
+use replank_facts::coverage::{Coverage, Question};
 use replank_lifecycle::release::Release;
 use replank_model::text::Text;
 use replank_model::time::Time;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 
 use super::Taken;
 use super::user_data::user_data;
+use crate::coverage;
 use crate::failure::Failure;
 use crate::moment;
 use crate::printer::Printer;
@@ -41,20 +43,33 @@ pub(crate) fn take(
     let facts = facts(&way.eks)?;
     let kubelets = kubelets(&way.kubelet)?;
     let calendar = calendar::read(&way.calendar)?;
-    let (name, view, now, older) = match snapshots.is_empty() {
+    let (name, view, now, older, seen) = match snapshots.is_empty() {
         true => {
             let name = "EKS output without a snapshot".to_owned();
-            (name, View::default(), now.unwrap_or_else(moment::now), None)
+            (name, View::default(), now.unwrap_or_else(moment::now), None, Coverage::default())
         }
         false => {
-            let Cluster { mut view, now, older } =
-                snapshot::read_at(snapshot::sources(snapshots), read, now, printer)?;
+            let sources = snapshot::sources(snapshots);
+            let Cluster { mut view, now, older, coverage } =
+                snapshot::read_at(sources, read, now, Question::Roll, printer)?;
             count_budgets(&mut view, now);
-            (snapshot::name(snapshots), view, now, older)
+            (snapshot::name(snapshots), view, now, older, coverage)
         }
     };
     let label = read.group_label.clone();
-    Ok(Taken { name, view, now, older, label, facts, kubelets, calendar, options: options(to, way) })
+    let seen = seen.beyond(coverage::data_end(to), &read.allowed());
+    Ok(Taken {
+        name,
+        view,
+        now,
+        older,
+        coverage: seen,
+        label,
+        facts,
+        kubelets,
+        calendar,
+        options: options(to, way),
+    })
 }
 
 /// How it is to be done.

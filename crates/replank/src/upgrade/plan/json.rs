@@ -24,6 +24,7 @@ fn value(planned: &Planned) -> Value {
     json!({
         "version": UPGRADE_VERSION,
         "cluster": planned.cluster,
+        "coverage": planned.coverage,
         "now": planned.now,
         "from": plan.survey.control_plane.version.to_string(),
         "to": plan.to.to_string(),

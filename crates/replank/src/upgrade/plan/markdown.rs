@@ -7,6 +7,7 @@ use replank_advice::upgrade::plan::Step;
 use replank_lifecycle::calendar::Day;
 
 use super::{Planned, words};
+use crate::coverage;
 use crate::report::markdown::{escape, remedy};
 use crate::report::words::{count, span};
 
@@ -75,6 +76,7 @@ pub(super) fn markdown(planned: &Planned) -> String {
             line(&mut page, &format!("- {}", escape(one)));
         }
     }
+    page.push_str(&coverage::markdown(&planned.coverage));
     page
 }
 

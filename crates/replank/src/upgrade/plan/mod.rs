@@ -20,6 +20,7 @@ use replank_model::text::Text;
 use std::collections::BTreeMap;
 
 use super::args::{UpgradeFormat, UpgradePlanArgs};
+use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -49,7 +50,7 @@ pub(crate) fn run(
         UpgradeFormat::Markdown => markdown::markdown(&planned),
     };
     printer.data(&text)?;
-    Ok(exit(&planned.plan))
+    Ok(coverage::end(&planned.coverage, exit(&planned.plan)))
 }
 
 /// Blocked where a step may not begin, findings where something should be looked at before.
@@ -85,6 +86,7 @@ fn planned(
             .as_ref()
             .map_or("CLUSTER".to_owned(), |cluster| cluster.name.to_string()),
         plan,
+        coverage: taken.coverage.clone(),
         calendar: taken.calendar.clone(),
         now: taken.now,
     })

@@ -6,6 +6,7 @@ use replank_advice::upgrade::facts::Facts;
 use replank_advice::upgrade::minor::Minor;
 use replank_advice::upgrade::plan::{Options, UpgradePlan};
 use replank_advice::upgrade::survey::Platform;
+use replank_facts::coverage::Coverage;
 use replank_facts::groups::GroupBy;
 use replank_facts::plan::RunOptions;
 use replank_lifecycle::calendar::{Calendar, Day};
@@ -23,6 +24,8 @@ pub(crate) struct Planned {
     pub(crate) cluster: String,
     /// The plan.
     pub(crate) plan: UpgradePlan,
+    /// What of the cluster could be seen.
+    pub(crate) coverage: Coverage,
     /// Support of versions.
     pub(crate) calendar: Calendar,
     /// The moment.
@@ -39,6 +42,8 @@ pub(crate) struct Taken {
     pub(crate) now: Time,
     /// Objects that were written in older API versions.
     pub(crate) older: Option<Assumption>,
+    /// What of the cluster could be seen.
+    pub(crate) coverage: Coverage,
     /// What makes nodes a group.
     pub(crate) label: Text,
     /// What EKS says.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use replank_advice::upgrade::kubelet;
 use replank_advice::upgrade::minor::Minor;
 use replank_advice::upgrade::plan::{Rehearsed, UpgradePlan};
+use replank_facts::coverage::Coverage;
 use replank_facts::plan::{Plan, Target};
 use replank_model::text::{GroupName, Text};
 use replank_rehearse::{RehearsalResult, Verdict};
@@ -40,7 +41,12 @@ pub(super) fn rehearse(
             let target =
                 Target { kubernetes_version: draft.to.to_string().parse().ok(), ..Target::default() };
             let plan = Plan::of_groups(format!("upgrade-{}", roll.group), vec![name], target);
-            let cluster = Cluster { view: taken.view.clone(), now: taken.now, older: None };
+            let cluster = Cluster {
+                view: taken.view.clone(),
+                now: taken.now,
+                older: None,
+                coverage: Coverage::default(),
+            };
             let mut scene = Scene::new(taken.name.clone(), cluster, plan, &taken.label)?;
             drop(take_off_lost_labels(&mut scene, taken, &roll.group, roll.from, roll.to));
             let result = rehearse::once(&scene, seed, interrupt);
@@ -77,7 +83,7 @@ pub(crate) fn take_off_lost_labels(
 /// The outcome.
 fn of(result: &RehearsalResult) -> Rehearsed {
     let blockers = match result.verdict {
-        Verdict::Passes | Verdict::Findings => Vec::new(),
+        Verdict::Passes | Verdict::Findings | Verdict::Incomplete => Vec::new(),
         Verdict::Blocked | Verdict::Refused => blockers(result),
     };
     Rehearsed { takes: result.virtual_duration, blockers }

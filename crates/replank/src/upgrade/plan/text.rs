@@ -5,6 +5,7 @@ use replank_advice::upgrade::plan::{Step, What};
 use replank_lifecycle::calendar::Day;
 
 use super::{Planned, words};
+use crate::coverage;
 use crate::report::words::{count, span};
 use crate::report::{Cell, Lean, Look, Page, Tone};
 
@@ -15,6 +16,7 @@ pub(super) fn text(planned: &Planned, look: Look) -> String {
     steps(&mut page, planned);
     inventory(&mut page, planned);
     unknown(&mut page, planned);
+    coverage::write(&mut page, &planned.coverage);
     page.into_text()
 }
 

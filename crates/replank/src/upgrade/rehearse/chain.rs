@@ -8,6 +8,7 @@ use replank_advice::upgrade::plan::{Options, Step, What};
 use replank_advice::upgrade::skew;
 use replank_advice::upgrade::usage::{ApiUse, User};
 use replank_apiserver::ApiError;
+use replank_facts::coverage::Coverage;
 use replank_facts::groups::{GroupBy, group_of};
 use replank_facts::plan::{Plan, Target};
 use replank_model::delta::Delta;
@@ -255,7 +256,8 @@ impl<'a> Chain<'a> {
         }
         let target = Target { kubernetes_version: to.to_string().parse().ok(), ..Target::default() };
         let plan = Plan::of_groups(format!("upgrade-{group}-{to}"), vec![name], target);
-        let cluster = Cluster { view: self.view.clone(), now: self.now, older: None };
+        let cluster =
+            Cluster { view: self.view.clone(), now: self.now, older: None, coverage: Coverage::default() };
         let mut scene = Scene::new(self.taken.name.clone(), cluster, plan, &self.taken.label)?;
         for key in take_off_lost_labels(&mut scene, self.taken, group, from, to) {
             self.told.insert(format!(
@@ -266,7 +268,7 @@ impl<'a> Chain<'a> {
         self.now += result.virtual_duration;
         self.view = view_of(objects);
         let came = match result.verdict {
-            Verdict::Passes | Verdict::Findings => Came::Done,
+            Verdict::Passes | Verdict::Findings | Verdict::Incomplete => Came::Done,
             Verdict::Blocked | Verdict::Refused => Came::Blocked(blockers(&result)),
         };
         Ok(Passed {

@@ -28,6 +28,7 @@ pub(super) fn json(rehearsed: &Rehearsed) -> Result<String, Failure> {
     let value = json!({
         "version": VERSION,
         "verdict": rehearsed.verdict().as_str(),
+        "coverage": rehearsed.coverage,
         "from": plan.survey.control_plane.version.to_string(),
         "to": plan.to.to_string(),
         "seed": rehearsed.seed,

@@ -83,6 +83,7 @@ fn rehearse(
         start: taken.now,
         passed,
         assumptions: chain.assumptions(),
+        coverage: taken.coverage.clone(),
         plan,
     })
 }

@@ -1,6 +1,7 @@
 //! What a chain of rehearsals came to.
 
 use replank_advice::upgrade::plan::UpgradePlan;
+use replank_facts::coverage::Coverage;
 use replank_model::time::{Span, Time};
 use replank_rehearse::Verdict;
 
@@ -17,6 +18,8 @@ pub(in crate::upgrade) struct Rehearsed {
     pub(super) passed: Vec<Passed>,
     /// What was assumed.
     pub(super) assumptions: Vec<String>,
+    /// What of the cluster could be seen.
+    pub(super) coverage: Coverage,
 }
 
 impl Rehearsed {
@@ -38,6 +41,7 @@ impl Rehearsed {
             || self.passed.iter().any(|passed| !passed.fails.is_empty() || passed.violations > 0);
         match (blocked, noticed) {
             (true, _) => Verdict::Blocked,
+            (false, _) if !self.coverage.complete => Verdict::Incomplete,
             (false, true) => Verdict::Findings,
             (false, false) => Verdict::Passes,
         }

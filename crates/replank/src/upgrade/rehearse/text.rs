@@ -4,6 +4,7 @@ use replank_rehearse::Verdict;
 
 use super::Rehearsed;
 use super::chain::{Came, Passed};
+use crate::coverage;
 use crate::report::words::{count, span};
 use crate::report::{Look, Page, Tone};
 use crate::upgrade::plan::words;
@@ -14,7 +15,7 @@ pub(super) fn text(rehearsed: &Rehearsed, look: Look) -> String {
     let tone = match rehearsed.verdict() {
         Verdict::Passes => Tone::Good,
         Verdict::Findings => Tone::Warning,
-        Verdict::Blocked | Verdict::Refused => Tone::Bad,
+        Verdict::Incomplete | Verdict::Blocked | Verdict::Refused => Tone::Bad,
     };
     let verdict = page.paint(rehearsed.verdict().as_str(), tone);
     page.heading(
@@ -62,6 +63,7 @@ pub(super) fn text(rehearsed: &Rehearsed, look: Look) -> String {
             page.wrapped(2, one, Tone::Faint);
         }
     }
+    coverage::write(&mut page, &rehearsed.coverage);
     page.into_text()
 }
 

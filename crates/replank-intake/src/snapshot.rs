@@ -29,6 +29,8 @@ pub struct Options {
     pub limits: Limits,
     /// The snapshot's moment, where the caller knows it (`--now`).
     pub now: Option<Time>,
+    /// Whether it is kept where each object was read: code scanning wants to know.
+    pub with_places: bool,
     /// Times after this one are not used as the snapshot's time.
     pub not_after: Option<Time>,
 }
@@ -40,6 +42,8 @@ pub struct Snapshot {
     pub objects: Vec<Object>,
     /// The moment the snapshot was made at; `None` where no object tells any time.
     pub now: Option<Now>,
+    /// Where each object was read, in the order of the objects, if that was asked for.
+    pub places: Vec<Place>,
     /// What was read, in numbers.
     pub summary: Summary,
     /// What was not as it must be, in the order of the input; the first thousand.
@@ -130,7 +134,7 @@ impl Snapshot {
             Found::List { kind, .. } => loading.list(&kind),
             Found::Problem(problem) => loading.problem(problem),
         })?;
-        loading.finish(report, options.now)
+        loading.finish(report, options)
     }
 }
 
@@ -223,7 +227,7 @@ impl Loading<'_> {
         }
     }
 
-    fn finish(mut self, report: Report, now: Option<Time>) -> Result<Snapshot, Fatal> {
+    fn finish(mut self, report: Report, options: &Options) -> Result<Snapshot, Fatal> {
         self.summary.sources = report.sources.len();
         self.summary.empty_sources = report.empty_sources;
         self.summary.empty_documents = report.empty_documents;
@@ -231,6 +235,10 @@ impl Loading<'_> {
         if self.objects.is_empty() {
             return Err(Fatal::NoObject { sources: report.sources, problems: self.problems });
         }
+        let places = match options.with_places {
+            true => self.objects.values().map(|(_, place)| place.clone()).collect(),
+            false => Vec::new(),
+        };
         let objects: Vec<Object> = self.objects.into_values().map(|(object, _)| object).collect();
         for object in &objects {
             let name = match (object.kind(), group(object)) {
@@ -239,8 +247,8 @@ impl Loading<'_> {
             };
             *self.summary.objects.entry(name).or_default() += 1;
         }
-        let now = now.map(|time| Now { time, basis: Basis::Given }).or_else(|| self.now.now());
-        Ok(Snapshot { objects, now, summary: self.summary, problems: self.problems })
+        let now = options.now.map(|time| Now { time, basis: Basis::Given }).or_else(|| self.now.now());
+        Ok(Snapshot { objects, places, now, summary: self.summary, problems: self.problems })
     }
 }
 

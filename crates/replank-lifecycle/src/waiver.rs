@@ -150,6 +150,15 @@ impl Waivers {
     }
 }
 
+/// Whether a text is a day, such as 2026-12-31: days in this form are in order as texts.
+pub fn is_day(text: &str) -> bool {
+    text.len() == 10
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        })
+}
+
 impl Waiver {
     fn check(&self, number: usize) -> Result<(), WaiverError> {
         let fields = [&self.path, &self.kind, &self.namespace, &self.name, &self.version, &self.evidence];
@@ -159,12 +168,11 @@ impl Waiver {
         if fields.iter().all(|field| field.is_none()) {
             return Err(WaiverError::Everything { number, reason: self.reason.clone() });
         }
-        let is_day = self.expires.len() == 10
-            && self.expires.bytes().enumerate().all(|(at, byte)| match at {
-                4 | 7 => byte == b'-',
-                _ => byte.is_ascii_digit(),
-            });
-        if is_day { Ok(()) } else { Err(WaiverError::Day { number, day: self.expires.clone() }) }
+        if is_day(&self.expires) {
+            Ok(())
+        } else {
+            Err(WaiverError::Day { number, day: self.expires.clone() })
+        }
     }
 
     /// Days in this form are in order as texts.

@@ -11,6 +11,7 @@ use replank_model::text::{GroupName, Namespace, RunId, Text};
 use replank_model::time::{Span, Time};
 
 use crate::autoscaler::AutoscalerArgs;
+use crate::check::GateArgs;
 use crate::data::DataArgs;
 use crate::exit::Exit;
 use crate::hpa::HpaArgs;
@@ -183,6 +184,10 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
+    /// What counts.
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
+
     /// Output format; docs/check.md describes the JSON.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = CheckFormat::Text)]
     pub(crate) output: CheckFormat,
@@ -199,6 +204,8 @@ pub(crate) enum CheckFormat {
     Sarif,
     /// Markdown for a ticket or a pull request.
     Markdown,
+    /// Annotations of files and lines in the log of a GitHub workflow.
+    Github,
 }
 
 /// Arguments of `scale`.

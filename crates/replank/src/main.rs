@@ -9,6 +9,7 @@ mod data;
 mod exit;
 mod explain;
 mod failure;
+mod github;
 mod hpa;
 mod interrupt;
 mod leftover;

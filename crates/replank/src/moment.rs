@@ -9,3 +9,8 @@ pub(crate) fn now() -> Time {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Time::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
+
+/// The day, such as 2026-11-22.
+pub(crate) fn today() -> String {
+    now().to_string().chars().take(10).collect()
+}

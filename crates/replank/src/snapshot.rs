@@ -1,12 +1,13 @@
 //! From arguments to a cluster: everything that could be read, and a story of what could not.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use clap::Args;
 use replank_facts::coverage::{Allowed, Coverage, Question, Read, Skipped};
 use replank_intake::convert::Conversion;
 use replank_intake::now::Now;
-use replank_intake::problem::{Lost, Problem};
+use replank_intake::problem::{Lost, Place, Problem};
 use replank_intake::snapshot::{Options, Snapshot, Summary};
 use replank_intake::source::Source;
 use replank_lifecycle::reading::Reader;
@@ -95,15 +96,43 @@ pub(crate) fn read_at(
     question: Question,
     printer: &mut Printer,
 ) -> Result<Cluster, Failure> {
-    let options = Options { now: given, ..Options::default() };
+    read_with_places(sources, args, given, question, printer, Keep::Nothing).map(|(cluster, _)| cluster)
+}
+
+/// Where objects were read, by kind, namespace and name: `Deployment shop/web`.
+pub(crate) type Places = BTreeMap<String, Place>;
+
+/// Whether it is kept where objects were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    Places,
+    Nothing,
+}
+
+/// As [`read_at`], with the places of objects if they are asked for.
+///
+/// # Errors
+/// As there.
+pub(crate) fn read_with_places(
+    sources: Vec<Source>,
+    args: &ReadArgs,
+    given: Option<Time>,
+    question: Question,
+    printer: &mut Printer,
+    keep: Keep,
+) -> Result<(Cluster, Places), Failure> {
+    let options = Options { now: given, with_places: keep == Keep::Places, ..Options::default() };
     let snapshot = load(sources, &options, args, Moment::Told, printer)?;
+    let names =
+        snapshot.objects.iter().map(|object| format!("{} {}", object.kind_name(), object.meta().key()));
+    let places = names.zip(snapshot.places.iter().cloned()).collect();
     let Some(Now { time: now, .. }) = snapshot.now else {
         return Err(Failure::usage_message("the snapshot does not show when it was taken")
             .next("pass the time: --now 2026-11-20T09:52:00Z"));
     };
     let older = older(&snapshot.summary);
     let (view, coverage) = into_view(snapshot, question, args)?;
-    Ok(Cluster { view, now, older, coverage })
+    Ok((Cluster { view, now, older, coverage }, places))
 }
 
 /// Reads a cluster whose moment does not matter.

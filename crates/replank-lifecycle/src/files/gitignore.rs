@@ -91,7 +91,7 @@ fn matches_path(pattern: &[String], path: &[String]) -> bool {
 }
 
 /// A pattern without slashes: `*`, `?`, `[a-z]`, `[!a]`, `\x`.
-pub(crate) fn matches_name(pattern: &str, name: &str) -> bool {
+pub fn matches_name(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
     glob(&pattern, &name)

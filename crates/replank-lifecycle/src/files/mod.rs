@@ -12,7 +12,8 @@ mod walk;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-pub(crate) use gitignore::{is_below, matches_name as glob};
+pub(crate) use gitignore::is_below;
+pub use gitignore::matches_name as glob;
 pub use text::{Decoded, Wrong, from_bytes};
 pub use walk::{Ignore, Walk, WalkError, walk};
 

@@ -2,9 +2,10 @@
 
 use replank_facts::coverage::Coverage;
 use replank_model::time::Time;
-use replank_rehearse::FindingEntry;
 
+use super::gate::Gated;
 use crate::report::words::count;
+use crate::snapshot::Places;
 
 /// What was checked, and the outcome.
 #[derive(Debug)]
@@ -19,8 +20,10 @@ pub(super) struct Checked {
     pub(super) plan: Option<String>,
     /// Nodes that are replaced.
     pub(super) nodes: usize,
-    /// The worst first.
-    pub(super) findings: Vec<FindingEntry>,
+    /// What was found, the worst first, and what of it counts.
+    pub(super) gated: Gated,
+    /// Where objects were read, if that was asked for.
+    pub(super) places: Places,
     /// What of the cluster could be seen.
     pub(super) coverage: Coverage,
 }

@@ -6,13 +6,15 @@ use replank_rehearse::FindingEntry;
 use serde::Serialize;
 
 use super::Checked;
+use super::gate::Ignored;
 use crate::failure::Failure;
 
 /// The version of the form.
-const VERSION: &str = "replank.dev/check/v1alpha1";
+pub(super) const VERSION: &str = "replank.dev/check/v1alpha1";
 
 /// What `-o json` prints; docs/check.md describes it.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Form<'a> {
     version: &'static str,
     snapshot: &'a str,
@@ -21,6 +23,9 @@ struct Form<'a> {
     nodes: usize,
     coverage: &'a Coverage,
     findings: &'a [FindingEntry],
+    ignored: &'a [Ignored],
+    in_baseline: usize,
+    not_asked_for: usize,
 }
 
 pub(super) fn json(checked: &Checked) -> Result<String, Failure> {
@@ -31,7 +36,10 @@ pub(super) fn json(checked: &Checked) -> Result<String, Failure> {
         plan: checked.plan.as_deref(),
         nodes: checked.nodes,
         coverage: &checked.coverage,
-        findings: &checked.findings,
+        findings: &checked.gated.findings,
+        ignored: &checked.gated.ignored,
+        in_baseline: checked.gated.in_baseline,
+        not_asked_for: checked.gated.not_asked_for,
     };
     let text = serde_json::to_string_pretty(&form).map_err(Failure::internal)?;
     Ok(text + "\n")

@@ -9,12 +9,12 @@ use crate::report::words::grouped;
 
 pub(super) fn markdown(checked: &Checked) -> String {
     let mut text = format!("# Check of {}\n\n", escape(&checked.name));
-    let summary = match checked.findings.as_slice() {
+    let summary = match checked.gated.findings.as_slice() {
         [] => "nothing found".to_owned(),
         some => findings::summary(some),
     };
     text.push_str(&format!("{}: **{summary}**. Snapshot of {}.\n", escape(&scope(checked)), checked.now));
-    for entry in findings::entries(&checked.findings) {
+    for entry in findings::entries(&checked.gated.findings) {
         text.push_str(&section(&entry));
     }
     text.push_str(&crate::coverage::markdown(&checked.coverage));

@@ -12,7 +12,13 @@ use crate::sarif::{log, uri};
 pub(super) fn sarif(checked: &Checked) -> Result<String, Failure> {
     let rules: Vec<Value> = Rule::ALL.iter().map(|rule| described(*rule)).collect();
     let source = checked.sources.first().map_or("snapshot", String::as_str);
-    let results: Vec<Value> = checked.findings.iter().map(|finding| result(finding, source)).collect();
+    let place = |finding: &FindingEntry| match checked.places.get(&finding.object) {
+        Some(place) => (place.source.to_string(), place.line.unwrap_or(1)),
+        // What no single object is at fault for.
+        None => (source.to_owned(), 1),
+    };
+    let results: Vec<Value> =
+        checked.gated.findings.iter().map(|finding| result(finding, &place(finding))).collect();
     log(&rules, &results)
 }
 
@@ -24,7 +30,7 @@ fn described(rule: Rule) -> Value {
     described
 }
 
-fn result(finding: &FindingEntry, source: &str) -> Value {
+fn result(finding: &FindingEntry, (source, line): &(String, u64)) -> Value {
     let index = Rule::ALL.iter().position(|rule| rule.id() == finding.id);
     json!({
         "ruleId": finding.id,
@@ -32,7 +38,7 @@ fn result(finding: &FindingEntry, source: &str) -> Value {
         "level": level(finding.severity),
         "message": {"text": format!("{}: {}\n\nWhat to do:\n{}", finding.object, finding.reason, finding.remedy)},
         "locations": [{
-            "physicalLocation": {"artifactLocation": {"uri": uri(source)}, "region": {"startLine": 1}},
+            "physicalLocation": {"artifactLocation": {"uri": uri(source)}, "region": {"startLine": line}},
             "logicalLocations": [{"fullyQualifiedName": finding.object, "kind": "resource"}],
         }],
         // Reasons have numbers that change from day to day; the rule and its object are what makes it the same finding.

@@ -26,7 +26,8 @@ fn sample(findings: Vec<FindingEntry>) -> Checked {
         now: "2026-01-01T12:00:00Z".parse().expect("a time"),
         plan: Some("web-to-1-36".to_owned()),
         nodes: 3,
-        findings,
+        gated: Gated { fails: !findings.is_empty(), findings, ..Gated::default() },
+        places: Places::new(),
         coverage: replank_facts::coverage::Coverage::default(),
     }
 }
@@ -48,7 +49,7 @@ fn the_page_has_every_member_of_the_json_and_no_other() {
 #[test]
 fn text_tells_what_was_looked_at_and_where_to_go_on() {
     let look = Look { width: 100, color: Color::None };
-    let shown = text(&sample(vec![finding("blocking", "a")]), look);
+    let shown = text(&sample(vec![finding("blocking", "a")]), false, look);
     assert!(
         shown.starts_with("Check  1 blocking\n  web-to-1-36 replaces 3 nodes of cluster.json\n"),
         "{shown}"
@@ -57,12 +58,12 @@ fn text_tells_what_was_looked_at_and_where_to_go_on() {
         shown.ends_with("replank explain singleton explains them; replank rehearse shows the outcome\n"),
         "{shown}"
     );
-    let clean = text(&sample(vec![]), look);
+    let clean = text(&sample(vec![]), false, look);
     assert!(clean.starts_with("Check  nothing found\n"), "{clean}");
     let mut everything = sample(vec![]);
     everything.plan = None;
     assert!(
-        text(&everything, look)
+        text(&everything, false, look)
             .contains("all 3 nodes of cluster.json, as if every group were replaced by identical nodes")
     );
 }

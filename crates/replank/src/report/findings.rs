@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use replank_rehearse::FindingEntry;
 
-use super::page::{Page, Tone};
+use super::page::{Lean, Page, Tone};
 use super::words::{count, grouped};
 
 /// How a severity is shown, the worst first.
@@ -52,6 +52,43 @@ pub(crate) fn write_all(page: &mut Page, findings: &[FindingEntry]) {
             Tone::Faint,
         );
     }
+}
+
+/// Entries above which a person sees a table and the worst of them.
+const MANY: usize = 40;
+/// The worst of many.
+const WORST: usize = 10;
+
+/// The same; of many only the worst, with a table of all rules, unless all are asked for.
+pub(crate) fn write_worst(page: &mut Page, findings: &[FindingEntry], all: bool) {
+    let entries = entries(findings);
+    if all || entries.len() <= MANY {
+        write_all(page, findings);
+        return;
+    }
+    let mut rules: BTreeMap<(u8, &str, &str), (usize, usize)> = BTreeMap::new();
+    for entry in &entries {
+        let rule = rules.entry((rank(entry[0].severity).0, entry[0].severity, entry[0].id)).or_default();
+        *rule = (rule.0 + entry.len(), rule.1 + 1);
+    }
+    page.gap();
+    let titles = ["severity", "findings", "different", "rule"];
+    let mut rows = vec![titles.map(|title| (title.to_owned(), Tone::Faint)).to_vec()];
+    rows.extend(rules.into_iter().map(|((_, severity, id), (findings, different))| {
+        vec![
+            (severity.to_owned(), rank(severity).1),
+            (grouped(findings), Tone::Plain),
+            (grouped(different), Tone::Plain),
+            (id.to_owned(), Tone::Plain),
+        ]
+    }));
+    page.table(&[Lean::Left, Lean::Right, Lean::Right, Lean::Left], &rows);
+    for entry in entries.iter().take(WORST) {
+        write_entry(page, entry);
+    }
+    page.gap();
+    let more = format!("and {} more: --all shows them", grouped(entries.len() - WORST));
+    page.wrapped(2, &more, Tone::Faint);
 }
 
 /// Findings that differ in their objects only, in the order of the first of each.
@@ -178,6 +215,12 @@ mod tests {
         let text = shown(&alike);
         assert!(text.starts_with("Findings  8,000 warnings\n"), "{text}");
         assert!(text.contains("and 7,988 more") && text.lines().count() < 30, "{text}");
+        let mut page = Page::new(Look { width: 90, color: Color::None });
+        let many: Vec<_> = (0..100).map(|n| finding("warning", "w", &format!("{n} replicas"))).collect();
+        write_worst(&mut page, &many, false);
+        let text = page.into_text();
+        assert!(text.contains("warning        100        100  singleton"), "{text}");
+        assert!(text.contains("and 90 more: --all shows them"), "{text}");
         let unlike: Vec<_> = (0..100).map(|n| finding("info", "w", &format!("{n} replicas"))).collect();
         let text = shown(&unlike);
         assert!(text.contains("and 90 findings more of [singleton]"), "{text}");

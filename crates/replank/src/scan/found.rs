@@ -16,7 +16,7 @@ use super::render;
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::moment;
+use crate::moment::today;
 use crate::printer::Printer;
 use crate::report::words::{count, grouped};
 
@@ -179,9 +179,4 @@ pub(super) fn stdin_text() -> Result<Decoded, Failure> {
 
 pub(super) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-}
-
-/// The day, such as 2026-11-22.
-pub(super) fn today() -> String {
-    moment::now().to_string().chars().take(10).collect()
 }

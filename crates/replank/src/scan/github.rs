@@ -4,6 +4,7 @@ use replank_lifecycle::finding::{Confidence, Severity};
 
 use super::found::Scanned;
 use super::sarif::message;
+use crate::github::{data, property};
 
 pub(super) fn github(scanned: &Scanned) -> String {
     let mut text = String::new();
@@ -27,23 +28,4 @@ pub(super) fn github(scanned: &Scanned) -> String {
         data(&format!("{}; {}", scanned.summary(), scanned.scope()))
     ));
     text
-}
-
-fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
-}
-
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_would_end_a_command_is_escaped() {
-        assert_eq!(property("a:b,c%\n"), "a%3Ab%2Cc%25%0A");
-        assert_eq!(data("a:b,c\r\n"), "a:b,c%0D%0A");
-    }
 }

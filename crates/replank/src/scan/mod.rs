@@ -27,7 +27,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-use found::{Found, found, stdin_text, today};
+use crate::moment::today;
+use found::{Found, found, stdin_text};
 
 use show::show;
 

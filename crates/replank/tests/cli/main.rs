@@ -9,6 +9,7 @@ mod coverage;
 mod documents;
 mod elastic;
 mod fix;
+mod gate;
 mod hpa;
 mod input;
 mod interrupt;

@@ -13,8 +13,10 @@ use replank_lifecycle::waiver::is_day;
 use replank_rehearse::FindingEntry;
 use serde::{Deserialize, Serialize};
 
-use super::json::VERSION;
 use crate::failure::Failure;
+
+/// The version of the JSON form, which a baseline has too.
+pub(super) const VERSION: &str = "replank.dev/check/v1alpha1";
 
 /// What counts.
 #[derive(Args, Clone, Debug)]

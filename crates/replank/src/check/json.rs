@@ -6,11 +6,8 @@ use replank_rehearse::FindingEntry;
 use serde::Serialize;
 
 use super::Checked;
-use super::gate::Ignored;
+use super::gate::{Ignored, VERSION};
 use crate::failure::Failure;
-
-/// The version of the form.
-pub(super) const VERSION: &str = "replank.dev/check/v1alpha1";
 
 /// What `-o json` prints; docs/check.md describes it.
 #[derive(Serialize)]

@@ -1,12 +1,15 @@
 //! Several replicas and no budget: nothing keeps them from going together.
 
+use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
+use replank_model::selector::Selector;
+use replank_model::view::Ix;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
 use super::scale;
 use replank_facts::shutdown::services_of;
-use replank_facts::workload::Workload;
+use replank_facts::workload::{Workload, workload_of};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -49,15 +52,46 @@ fn remedy(survey: &Survey<'_>, workload: &Workload, replicas: i32) -> String {
     let Some(selector) = selector(survey, workload).or_else(|| common_labels(survey, workload)) else {
         return "add a label of their own to its pods, and a disruption budget that selects it".to_owned();
     };
+    let namespace = &workload.key.namespace;
+    let selected: Vec<Ix<Pod>> =
+        selector.trim_matches('\'').parse().map_or(Vec::new(), |selector: Selector| {
+            let pods = survey.view.select_pods(namespace, &selector);
+            pods.filter(|ix| !survey.view.pods[*ix].is_terminal()).collect()
+        });
+    if let Some(covered) = selected.iter().find_map(|ix| survey.view.budgets_of(*ix).first()) {
+        return format!(
+            "add a label of their own to its pods, and a disruption budget that selects it: {selector} also selects pods of disruption budget {}",
+            survey.view.pod_disruption_budgets[*covered].meta.name
+        );
+    }
     // Of other kinds the disruption controller may not know how many pods there should be: a share of them would block.
-    let allowance = match scale::is_built_in(workload) {
+    let is_counted = |ix: &Ix<Pod>| {
+        workload_of(survey.view, &survey.view.pods[*ix]).is_some_and(|of| scale::is_built_in(&of))
+    };
+    let allowance = match scale::is_built_in(workload) && selected.iter().all(is_counted) {
         true => "--max-unavailable=25%".to_owned(),
-        false => format!("--min-available={}", replicas - 1),
+        false => {
+            format!("--min-available={}", selected.len().max(usize::try_from(replicas).unwrap_or(0)) - 1)
+        }
     };
     format!(
-        "kubectl -n {} create pdb {} --selector={selector} {allowance}",
-        workload.key.namespace, workload.key.name
+        "kubectl -n {namespace} create pdb {} --selector={selector} {allowance}",
+        free_name(survey, workload)
     )
+}
+
+/// The workload's name, or one like it that no budget has.
+fn free_name(survey: &Survey<'_>, workload: &Workload) -> String {
+    let base = workload.key.name.to_string();
+    let names = std::iter::once(base.clone())
+        .chain(std::iter::once(format!("{base}-pdb")))
+        .chain((2..).map(|number| format!("{base}-pdb-{number}")));
+    let is_free = |name: &String| {
+        let key = Key::new(workload.key.namespace.clone(), name.as_str());
+        survey.view.pod_disruption_budgets.by_key(&key).is_none()
+    };
+    let mut free = names.filter(is_free);
+    free.next().unwrap_or(base)
 }
 
 /// Labels that all pods of a workload have with equal values, less those that change with every rollout.
@@ -145,5 +179,32 @@ mod tests {
             remedies(Rule::NoBudget, vec![node("n", "a"), own("k-0"), own("k-1"), own("k-2")]),
             ["kubectl -n shop create pdb k --selector='app=k' --min-available=2"]
         );
+    }
+
+    #[test]
+    fn the_budget_to_make_has_a_free_name_and_overlaps_no_other() {
+        let mut web = service("web", &["n", "n"], &json!({}));
+        web[0]["spec"]["selector"] = json!({"matchLabels": {"app": "web"}});
+        let of = |more: Vec<serde_json::Value>| {
+            remedies(Rule::NoBudget, [vec![node("n", "a")], web.clone(), more].concat())
+        };
+        let mut stray = budget("web", &json!({"minAvailable": 1}), (0, 1, 0));
+        stray["spec"]["selector"] = json!({"matchLabels": {"app": "nobody"}});
+        assert_eq!(
+            of(vec![stray]),
+            ["kubectl -n shop create pdb web-pdb --selector='app=web' --max-unavailable=25%"]
+        );
+        let bare = pod("alone", "n", None, json!({"metadata": {"labels": {"app": "web"}}}));
+        assert_eq!(
+            of(vec![bare.clone()]),
+            ["kubectl -n shop create pdb web --selector='app=web' --min-available=2"],
+            "a share of pods without a controller cannot be counted"
+        );
+        let mut labelled = bare;
+        labelled["metadata"]["labels"] = json!({"app": "web", "tier": "gold"});
+        let mut gold = budget("gold", &json!({"minAvailable": 1}), (1, 1, 1));
+        gold["spec"]["selector"] = json!({"matchLabels": {"tier": "gold"}});
+        let told = of(vec![labelled, gold]);
+        assert!(told[0].ends_with("'app=web' also selects pods of disruption budget gold"), "{told:?}");
     }
 }

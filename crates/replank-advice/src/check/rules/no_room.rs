@@ -105,7 +105,7 @@ fn finding(object: ObjectName, subject: &Subject, message: &str) -> Finding {
         ),
         remedy: format!(
             "kubectl -n {ns} get pod {pod} -o jsonpath='{{.spec.nodeSelector}} {{.spec.affinity}} {{.spec.tolerations}}'   # make \
-             them fit the new nodes, or raise requests that no node can meet",
+             them fit the new nodes, or lower requests that no node can meet",
             ns = subject.pod.meta.namespace,
             pod = subject.pod.meta.name
         ),

@@ -82,11 +82,14 @@ fn remedy(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[usize]) -> 
     let patch = format!(
         "kubectl -n {namespace} patch pdb {name} --type merge -p '{{\"spec\":{{\"minAvailable\":{least},\"maxUnavailable\":{most}}}}}'"
     );
-    let workload = survey.subjects_of(pods).find_map(|subject| subject.workload.as_ref());
+    let two = survey.subjects_of(pods).find_map(|subject| {
+        let workload = subject.workload.as_ref()?;
+        scale::runs_alone(survey, workload, &subject.pod).is_none().then(|| scale::up(survey, workload, 2))
+    });
     // One more replica helps only where a plain number must stay.
     let is_plain = matches!(budget.spec.min_available, Some(IntOrString::Int(1)));
-    match workload.filter(|_| budget.status.expected_pods == 1 && is_plain) {
-        Some(workload) => format!("{}\n{patch}   # or this, with a gap", scale::up(survey, workload, 2)),
+    match two.filter(|_| budget.status.expected_pods == 1 && is_plain) {
+        Some(two) => format!("{two}   # if it can run twice\n{patch}   # or this, with a gap"),
         None if budget.status.expected_pods == 1 => format!("{patch}   # with a gap: it is the only replica"),
         None => patch,
     }
@@ -136,7 +139,9 @@ mod tests {
         assert_eq!(of(&json!({"minAvailable": "100%"}), (3, 3, 3), web(3)), [patch]);
         assert_eq!(
             of(&json!({"minAvailable": 1}), (1, 1, 1), web(1)),
-            [format!("kubectl -n shop scale deployment/web --replicas=2\n{patch}   # or this, with a gap")]
+            [format!(
+                "kubectl -n shop scale deployment/web --replicas=2   # if it can run twice\n{patch}   # or this, with a gap"
+            )]
         );
         let only = of(&json!({"maxUnavailable": 0}), (1, 1, 1), web(1));
         assert_eq!(

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use replank_model::object::policy::PodDisruptionBudget;
+use replank_model::view::Ix;
+
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
-use super::super::survey::Survey;
+use super::super::survey::{Subject, Survey};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
@@ -31,22 +34,44 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 names.len(),
                 names.join(", ")
             ),
-            remedy: format!(
-                "kubectl -n {} delete pdb {}   # keep one, or narrow the selectors until they do not overlap",
-                subject.pod.meta.namespace,
-                names[1..].join(" ")
-            ),
+            remedy: remedy(survey, subject, budgets),
             object,
         });
     }
     findings
 }
 
+/// The budgets that can go while every pod of theirs stays under another one; what overlaps otherwise has to be told apart.
+fn remedy(survey: &Survey<'_>, subject: &Subject, budgets: &[Ix<PodDisruptionBudget>]) -> String {
+    let name = |ix: Ix<PodDisruptionBudget>| survey.view.pod_disruption_budgets[ix].meta.name.to_string();
+    let mut sorted = budgets.to_vec();
+    sorted.sort_by_key(|ix| name(*ix));
+    let namespace = &subject.pod.meta.namespace;
+    let is_kept = |kept: Ix<PodDisruptionBudget>| {
+        let others = || sorted.iter().filter(|ix| **ix != kept);
+        let mut pods = others().flat_map(|ix| survey.view.pods_of_budget(*ix));
+        pods.all(|pod| survey.view.budgets_of(pod).iter().any(|ix| *ix == kept || !sorted.contains(ix)))
+    };
+    if let Some(kept) = sorted.iter().copied().find(|ix| is_kept(*ix)) {
+        let gone: Vec<String> = sorted.iter().filter(|ix| **ix != kept).map(|ix| name(*ix)).collect();
+        return format!(
+            "kubectl -n {namespace} delete pdb {}   # {} covers all of their pods",
+            gone.join(" "),
+            name(kept)
+        );
+    }
+    let names: Vec<String> = sorted.iter().map(|ix| name(*ix)).collect();
+    format!(
+        "narrow the selectors of {} until each pod is under one of them: each also covers pods that no other one does, so none can be deleted",
+        names.join(", ")
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::stage::{budget, found, node, service};
+    use super::super::stage::{budget, found, node, remedies, service};
     use super::*;
 
     #[test]
@@ -63,5 +88,29 @@ mod tests {
         );
         let elsewhere = budget("elsewhere", &json!({"minAvailable": 1}), (2, 1, 2));
         assert_eq!(found(Rule::PdbSeveral, [vec![node("n", "a"), mine, elsewhere], pods].concat()), [""; 0]);
+    }
+
+    #[test]
+    fn the_only_budget_of_another_workload_is_not_deleted() {
+        let pods = [service("web", &["n", "n"], &json!({})), service("api", &["n"], &json!({}))].concat();
+        let mine = budget("web", &json!({"minAvailable": 1}), (2, 1, 2));
+        let mut all = budget("all", &json!({"minAvailable": 1}), (3, 1, 3));
+        all["spec"]["selector"] = json!({});
+        let objects =
+            |budgets: Vec<serde_json::Value>| [vec![node("n", "a")], budgets, pods.clone()].concat();
+        assert_eq!(
+            remedies(Rule::PdbSeveral, objects(vec![mine.clone(), all])),
+            ["kubectl -n shop delete pdb web   # all covers all of their pods"]
+        );
+        let crossing = |name: &str, app: &str| {
+            let mut budget = budget(name, &json!({"minAvailable": 1}), (3, 1, 3));
+            budget["spec"]["selector"] =
+                json!({"matchExpressions": [{"key": "app", "operator": "In", "values": ["web", app]}]});
+            budget
+        };
+        let db = service("db", &["n"], &json!({}));
+        let crossed = [objects(vec![crossing("one", "api"), crossing("two", "db")]), db].concat();
+        let told = remedies(Rule::PdbSeveral, crossed);
+        assert!(told[0].starts_with("narrow the selectors of one, two"), "{told:?}");
     }
 }

@@ -9,6 +9,7 @@ use replank_model::time::{Span, Time};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
+use super::scale;
 use replank_facts::budget::uncounted;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
@@ -44,11 +45,33 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let why = stuck.first().filter(|_| is_lasting).map_or(String::new(), |why| format!("; {why}"));
         let shown = unready.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
         let (namespace, name) = (&budget.meta.namespace, &budget.meta.name);
-        let policy = format!(
-            "kubectl -n {namespace} patch pdb {name} --type merge -p '{{\"spec\":{{\"unhealthyPodEvictionPolicy\":\"AlwaysAllow\"}}}}'"
-        );
-        let inspect =
-            format!("kubectl -n {namespace} describe pod {}", unready.first().map_or("", String::as_str));
+        let patch = |spec: &str| {
+            format!("kubectl -n {namespace} patch pdb {name} --type merge -p '{{\"spec\":{{{spec}}}}}'")
+        };
+        let allow = "\"unhealthyPodEvictionPolicy\":\"AlwaysAllow\"";
+        // What waiting does not mend takes a budget that gets by with one healthy pod less; the unready ones are evicted only where that is said.
+        let healthy = status.current_healthy;
+        let fewer = match scale::is_counted(survey.subjects_of(pods)) {
+            true => {
+                format!("\"minAvailable\":null,\"maxUnavailable\":{}", status.expected_pods - healthy + 1)
+            }
+            false => format!("\"minAvailable\":{},\"maxUnavailable\":null", healthy - 1),
+        };
+        let policy = match (is_lasting && healthy > 0, always) {
+            (true, _) => format!(
+                "mend it; until then, to let one healthy pod less do: {}",
+                patch(&format!("{fewer},{allow}"))
+            ),
+            (false, false) => format!(
+                "to evict the unready pods (the healthy ones stay until these are Ready): {}",
+                patch(allow)
+            ),
+            (false, true) => String::new(),
+        };
+        let inspect = match unready.first() {
+            Some(pod) => format!("kubectl -n {namespace} describe pod {pod}"),
+            None => format!("kubectl -n {namespace} describe pdb {name}"),
+        };
         findings.push(Finding {
             rule: Rule::PdbUnready,
             severity: if is_lasting { Severity::Blocking } else { Severity::Warning },
@@ -62,10 +85,9 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 if shown.is_empty() { "pods that are not created yet" } else { &shown },
                 if unready.len() > 3 { format!(" and {} more", unready.len() - 3) } else { String::new() },
             ),
-            remedy: if always {
-                inspect
-            } else {
-                format!("{inspect}   # or allow eviction of the unready pods: {policy}")
+            remedy: match policy.as_str() {
+                "" => inspect,
+                more => format!("{inspect}   # {more}"),
             },
         });
     }

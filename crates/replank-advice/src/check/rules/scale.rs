@@ -1,7 +1,11 @@
 //! How a person gives a workload more replicas.
 
-use replank_model::object::meta::{Meta, OwnerReference};
-use replank_model::object::workload::{ReplicaSet, ReplicationController, StatefulSet};
+use replank_model::object::meta::{Key, Meta, OwnerReference};
+use replank_model::object::pod::Pod;
+use replank_model::object::volume::AccessMode;
+use replank_model::object::workload::{
+    DeploymentStrategyType, ReplicaSet, ReplicationController, StatefulSet,
+};
 use replank_model::selector::LabelSelector;
 
 use super::super::survey::{Subject, Survey};
@@ -26,6 +30,27 @@ pub(super) fn up(survey: &Survey<'_>, workload: &Workload, replicas: i32) -> Str
         true => format!("kubectl -n {namespace} scale {} --replicas={replicas}", workload.argument()),
         false => format!("set {replicas} replicas in {workload}"),
     }
+}
+
+/// Why two pods of a workload cannot run at once, as far as its objects tell; an application may forbid it besides.
+pub(super) fn runs_alone(survey: &Survey<'_>, workload: &Workload, pod: &Pod) -> Option<String> {
+    if let Some(deployment) =
+        survey.view.deployments.by_key(&workload.key).filter(|_| &*workload.kind == "Deployment")
+        && deployment.spec.strategy.r#type == Some(DeploymentStrategyType::Recreate)
+    {
+        return Some("its strategy is Recreate".to_owned());
+    }
+    // Each pod of a StatefulSet has claims of its own.
+    let own = |name: &str| &*workload.kind == "StatefulSet" && name.ends_with(pod.meta.name.as_str());
+    let claims = pod.spec.volumes.iter().filter_map(|volume| volume.source.persistent_volume_claim.as_ref());
+    let mut alone = claims.filter(|source| !own(source.claim_name.as_str())).filter_map(|source| {
+        let key = Key { namespace: pod.meta.namespace.clone(), name: source.claim_name.clone() };
+        let modes = &survey.view.persistent_volume_claims.by_key(&key)?.spec.access_modes;
+        let is_shared =
+            |mode: &AccessMode| matches!(mode, AccessMode::ReadWriteMany | AccessMode::ReadOnlyMany);
+        (!modes.iter().any(is_shared)).then(|| format!("its volume {key} can be used by one node at a time"))
+    });
+    alone.next()
 }
 
 /// The selector of a workload whose pod template can be changed with `kubectl patch`.

@@ -43,7 +43,10 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "1 replica and {budget}: it is unavailable from its eviction (grace period up to {}s) until its replacement is Ready{data}{unsafe_to_evict}{surge}",
                 subject.pod.grace_seconds()
             ),
-            remedy: format!("{}   # if it can run twice", scale::up(survey, workload, 2)),
+            remedy: match scale::runs_alone(survey, workload, &subject.pod) {
+                None => format!("{}   # if it can run twice", scale::up(survey, workload, 2)),
+                Some(why) => format!("choose a window for the gap (windows in the plan): it cannot run twice, {why}"),
+            },
         });
     }
     findings
@@ -132,5 +135,23 @@ mod tests {
                 .starts_with("warning singleton Cache shop/c: 1 replica and no disruption budget")
         );
         assert_eq!(with(vec![own("c-0"), own("c-1")]), [""; 0]);
+    }
+
+    #[test]
+    fn what_cannot_run_twice_is_not_to_be_scaled() {
+        let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "shop"},
+            "spec": {"accessModes": ["ReadWriteOnce"]}});
+        let volume =
+            json!({"spec": {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]}});
+        let objects = [vec![node("n", "a"), claim], service("one", &["n"], &volume)].concat();
+        let told = &remedies(Rule::Singleton, objects)[0];
+        assert!(
+            told.ends_with("it cannot run twice, its volume shop/data can be used by one node at a time"),
+            "{told}"
+        );
+        let mut one = service("one", &["n"], &json!({}));
+        one[0]["spec"]["strategy"] = json!({"type": "Recreate"});
+        let told = &remedies(Rule::Singleton, [vec![node("n", "a")], one].concat())[0];
+        assert!(told.ends_with("it cannot run twice, its strategy is Recreate"), "{told}");
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Account {
     pub(crate) is_scaled: bool,
     /// What groups in the run's hands are to want in the end, where the autoscaler has added to them and has yet to write that down.
     pub(crate) owed: BTreeMap<GroupName, u32>,
+    /// Groups in the run's hands that the autoscaler may have raised: nobody knows yet. Their sizes are not changed meanwhile.
+    pub(crate) raising: BTreeSet<GroupName>,
     /// Groups that the run is rolling, as of this decision: their tags may not say so yet.
     pub(crate) rolled: BTreeSet<GroupName>,
 }

@@ -21,6 +21,8 @@ use replank_protocol::waiting::{RunWait, WaitingOn};
 pub(crate) const COMMAND_LIFE: Span = Span::from_secs(60);
 /// How long after the answer an effect may take to be seen before the command is sent again. Watches lag by seconds.
 const SEEN_WITHIN: Span = Span::from_secs(60);
+/// How long the effect of a command may take to be seen of which nobody knows whether it was carried out.
+pub(crate) const SETTLED_WITHIN: Span = Span::from_secs(120);
 /// First wait after a refusal by a budget: kubectl's (pkg/drain).
 const BUDGET_RETRY: Span = Span::from_secs(5);
 /// First wait after a failed precondition: until the View has caught up.
@@ -132,7 +134,7 @@ impl Sent {
             Answer::Done => State::Done { until: outcome.at + SEEN_WITHIN },
             // It keeps its claim for as long as it may still be carried out and come to be seen. What is then wanted is decided anew from what is
             // observed, and the driver checks before it repeats.
-            Answer::Unknown { .. } => State::Unknown { until: outcome.at + COMMAND_LIFE + SEEN_WITHIN },
+            Answer::Unknown { .. } => State::Unknown { until: outcome.at + SETTLED_WITHIN },
             Answer::Refused(refusal) => {
                 let wait = retry_after(refusal, entry.tries);
                 entry.tries += 1;

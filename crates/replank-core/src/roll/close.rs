@@ -222,7 +222,9 @@ pub(super) fn retire(
             replacement,
         });
         let key = ctx.key("terminate", id);
-        ctx.send(Subject::Instance(id.clone()), "termination", key, effect);
+        if !ctx.awaits_raise(Subject::Instance(id.clone()), roll.name) {
+            ctx.send(Subject::Instance(id.clone()), "termination", key, effect);
+        }
         left -= 1;
         is_busy = true;
     }
@@ -283,6 +285,9 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
         return true;
     }
     if let Some(original) = roll.original {
+        if ctx.awaits_raise(roll.subject(), roll.name) {
+            return false;
+        }
         let own = format!("{}/", ctx.scope.run);
         if roll.is_owed || ctx.sent.is_resized(ctx.now, roll.name, &own) {
             let on = WaitingOn::Run(RunWait::Effect {

@@ -13,13 +13,13 @@ use super::health::Vitals;
 use super::member::{Member, Scope};
 use super::prepare::LATE_AFTER;
 use crate::builder::{DecisionBuilder, Wish};
-use crate::sent::Sent;
+use crate::sent::{COMMAND_LIFE, Sent};
 use replank_facts::plan::{Allowance, ChosenBy};
 use replank_protocol::command::{CommandKey, Effect, KubernetesEffect, Mark};
 use replank_protocol::decision::Decision;
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::{self, Before, Begun, Halted, Moment, Until, read_size};
-use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{RunWait, Subject, Waiting, WaitingOn};
 
 /// See the module's page.
 pub(super) struct Context<'a> {
@@ -39,6 +39,8 @@ pub(super) struct Context<'a> {
     pub(super) is_moving: bool,
     /// Whether somebody keeps the number of nodes to what is needed.
     pub(super) is_scaled: bool,
+    /// Groups that an autoscaler may have raised: nobody knows yet.
+    pub(super) raising: BTreeSet<GroupName>,
     /// Groups that the run rolls.
     pub(super) rolled: BTreeSet<GroupName>,
     /// Nodes that are to bear its mark.
@@ -289,6 +291,7 @@ impl<'a> Context<'a> {
             builder: DecisionBuilder::new(now, scope.run.clone()),
             is_moving: false,
             is_scaled: false,
+            raising: BTreeSet::new(),
             rolled: BTreeSet::new(),
             marked: BTreeSet::new(),
         }
@@ -318,6 +321,16 @@ impl<'a> Context<'a> {
     /// Looks again then, if not earlier.
     pub(super) fn wake_at(&mut self, at: Time) {
         self.builder.wake_at(at);
+    }
+
+    /// Whether an autoscaler may have raised a group and nobody knows yet, which is said: until then what changes its size waits.
+    pub(super) fn awaits_raise(&mut self, subject: Subject, group: &GroupName) -> bool {
+        let is_raising = self.raising.contains(group);
+        if is_raising {
+            let what = Text::from("the group size that another actor requested");
+            self.wait_until(subject, WaitingOn::Run(RunWait::Effect { what }), self.now + COMMAND_LIFE);
+        }
+        is_raising
     }
 
     /// Sends a command, unless it is under way.

@@ -338,6 +338,10 @@ pub(super) fn end_instance(
     remaining: Vec<PodTarget>,
     replacement: Replacement,
 ) {
+    let takes_place = matches!(replacement, Replacement::Decrement { .. });
+    if takes_place && ctx.awaits_raise(Subject::Node(member.name.clone()), &member.group) {
+        return;
+    }
     let effect = Effect::Group(GroupEffect::Terminate {
         instance: member.instance.clone(),
         group: member.group.clone(),

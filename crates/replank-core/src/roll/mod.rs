@@ -253,6 +253,7 @@ impl Cache {
             &mut self.watched,
         );
         ctx.is_scaled = account.is_scaled;
+        ctx.raising.clone_from(&account.raising);
         let mut gear = Gear { healths: &mut self.healths, room: &mut self.room, loose: &mut self.loose };
         let is_halted = rolls.iter().any(|roll| roll.halted.is_some());
         let is_halting = !is_halted && halt::is_under_way(&ctx, &rolls);

@@ -52,6 +52,9 @@ pub(super) fn resize(
         wait_for_update(ctx, roll.name, update);
         return;
     }
+    if ctx.awaits_raise(roll.subject(), roll.name) {
+        return;
+    }
     let id = format!("{}/{}-{}", roll.name, size_text(from), size_text(to));
     let group = ctx.view.group_id(roll.name);
     let effect = Effect::Group(match group.kind {

@@ -24,14 +24,14 @@ use super::options::Options;
 use super::ownership::RollOwnership;
 use super::prices::Prices;
 use super::priorities::Priorities;
+use super::raises::Raises;
 use super::scaler::Scaler;
 use super::up::Given;
 use crate::account::Account;
 use replank_facts::budget::{Healths, Ledger};
 use replank_facts::group_facts::Facts;
 use replank_facts::groups::GroupBy;
-use replank_protocol::command::Answer;
-use replank_protocol::command::{CommandKey, Outcome};
+use replank_protocol::command::Outcome;
 use replank_protocol::decision::Decision;
 use replank_protocol::mark::{self, read_size};
 use replank_protocol::waiting::{PodWait, Subject, Waiting, WaitingOn};
@@ -71,8 +71,8 @@ struct Cache {
     healths: Healths,
     /// `None` before the first look.
     state: Option<State>,
-    /// Groups of a run that were scaled up, by the command that did so: their intended size after the run.
-    raised: BTreeMap<CommandKey, (GroupName, u32)>,
+    /// Raises of groups in a run's hands of which nobody knows what became of them.
+    raises: Raises,
     /// What the last look came to.
     waiting: Vec<Waiting>,
     /// When to look again though nothing changes; absent if never.
@@ -120,6 +120,10 @@ impl Scale {
     pub(crate) fn observe(&mut self, view: &View, change: &Change) {
         let cache = &mut self.cache;
         cache.healths.observe(change);
+        if let Change::Group { new: Some(group), .. } = change {
+            let debt = cache.raises.seen(group);
+            cache.owe(debt);
+        }
         if let Some(scheduler) = &mut cache.scheduler {
             scheduler.observe(view, change);
         }
@@ -129,13 +133,8 @@ impl Scale {
     /// Takes in what became of a command.
     pub(crate) fn outcome(&mut self, outcome: &Outcome) {
         let cache = &mut self.cache;
-        if let Some((group, desired)) = cache.raised.remove(&outcome.key)
-            // What nobody knows may have raised the group: it is told as raised, and read off the group once that is seen.
-            && matches!(outcome.answer, Answer::Done | Answer::Unknown { .. })
-            && let Some(state) = &mut cache.state
-        {
-            state.owed.insert(group, desired);
-        }
+        let debt = cache.raises.answered(outcome);
+        cache.owe(debt);
         if outcome.key.0.starts_with(&*prefix()) {
             cache.is_seen = false;
         }
@@ -151,6 +150,12 @@ impl Scale {
             original.is_some_and(|original| original.desired < **desired)
         });
         unwritten.map(|(name, desired)| (name.clone(), *desired)).collect()
+    }
+
+    /// Groups in a run's hands that may have been raised: nobody knows yet.
+    pub(crate) fn raising(&mut self, now: Time) -> BTreeSet<GroupName> {
+        self.cache.raises.forget_late(now);
+        self.cache.raises.groups()
     }
 
     /// What is done about the number of nodes now. `waiting` is what the others wait for in this decision.
@@ -182,7 +187,7 @@ impl Scale {
         let mut groups = Groups::of(view, group_by, facts, options);
         let mut state = cache.state.take().unwrap_or_else(|| State::found(view, &groups, now));
         state.settle_debts(&groups);
-        state.unanswered = cache.raised.values().map(|(group, _)| group.clone()).collect();
+        state.unanswered = cache.raises.groups();
         groups.take_hold(&account.rolled, &state.owed);
         let in_flight = InFlight::of(view, options, now, account, waiting);
         let scheduler = cache.scheduler.get_or_insert_with(|| Scheduler::load(view));
@@ -205,13 +210,23 @@ impl Scale {
             now,
         };
         let decision = self.scaler.decision(given, scheduler, &mut ledger, &mut account.sent);
-        cache.raised.extend(decision.raised);
+        cache.raises.sent(decision.raised);
         cache.state = Some(decision.state);
         let decision = decision.out.finish();
         cache.waiting.clone_from(&decision.waiting);
-        cache.due = decision.wake_at;
+        cache.due = decision.wake_at.into_iter().chain(cache.raises.until()).min();
         cache.is_seen = true;
-        Decision { wake_at: decision.wake_at.map(full), ..decision }
+        Decision { wake_at: cache.due.map(full), ..decision }
+    }
+}
+
+impl Cache {
+    /// Takes note of what a group in a run's hands is to want in the end.
+    fn owe(&mut self, debt: Option<(GroupName, u32)>) {
+        if let (Some((group, desired)), Some(state)) = (debt, &mut self.state) {
+            let owed = state.owed.entry(group).or_default();
+            *owed = desired.max(*owed);
+        }
     }
 }
 
@@ -236,3 +251,6 @@ fn full(at: Time) -> Time {
     let millis = LOOK.as_millis();
     Time::from_millis(-(-at.as_millis()).div_euclid(millis) * millis)
 }
+
+#[cfg(test)]
+mod tests;

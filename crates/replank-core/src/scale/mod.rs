@@ -29,6 +29,7 @@ mod pattern;
 mod pending;
 mod prices;
 mod priorities;
+mod raises;
 mod refuse;
 mod run;
 mod scale_decision;

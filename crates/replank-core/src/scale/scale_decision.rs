@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use replank_model::text::{GroupName, RunId};
+use replank_model::text::RunId;
 use replank_model::time::Time;
 use replank_protocol::command::CommandKey;
 use replank_protocol::waiting::{Subject, WaitingOn};
 
 use super::backoff::State;
 use super::down::Down;
+use super::raises::Raise;
 use super::up::Up;
 use crate::builder::DecisionBuilder;
 
@@ -19,8 +20,8 @@ pub(crate) struct ScaleDecision {
     pub(crate) out: DecisionBuilder,
     /// What is remembered from here on.
     pub(crate) state: State,
-    /// What groups in a run's hands are to want in the end once these commands have taken effect.
-    pub(crate) raised: BTreeMap<CommandKey, (GroupName, u32)>,
+    /// Raises of groups in a run's hands that are sent.
+    pub(crate) raised: BTreeMap<CommandKey, Raise>,
     /// What was decided about growing.
     pub(crate) up: Up,
     /// What was decided about shrinking.

@@ -22,6 +22,7 @@ use super::group::Group;
 use super::growth::{in_the_end, record_growth};
 use super::in_flight::is_emptied;
 use super::ownership::RollOwnership;
+use super::raises::Raise;
 use super::up::{Given, up};
 use super::wake::dues;
 use crate::proof::drained;
@@ -135,15 +136,18 @@ impl Scaler {
                 continue;
             }
             let key = format!("raise/{name}/{}-{desired}", from.desired);
-            if let Some(kept) = in_the_end(given, group) {
-                decision.raised.insert(self.key(&key), (name.clone(), kept + count));
-            }
             let id = given.view.group_id(&name);
             let effect = Effect::Group(match id.kind {
                 GroupKind::SelfManaged => GroupEffect::Resize { group: id, from, to },
                 GroupKind::EksManaged => GroupEffect::UpdateNodegroupConfig { group: id, from, to },
             });
+            let is_sent_before = sent.is_under_way(given.now, &self.key(&key));
             self.send((sent, decision), subject, &what, &key, effect);
+            let is_sent = !is_sent_before && sent.is_under_way(given.now, &self.key(&key));
+            if let Some(kept) = in_the_end(given, group).filter(|_| is_sent) {
+                let raise = Raise { group: name.clone(), to: desired, kept: kept + count, at: given.now };
+                decision.raised.insert(self.key(&key), raise);
+            }
             decision.state.requests.insert(name, Request { at: given.now, count });
             decision.state.added = Some(given.now);
         }

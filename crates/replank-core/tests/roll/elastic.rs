@@ -1,14 +1,14 @@
 //! Rolls of groups that somebody makes larger meanwhile, and says so where the run reads how large they are to be in the end.
 
 use replank_model::object::cloud::GroupSize;
-use replank_model::time::Span;
+use replank_model::time::{Span, Time};
 use replank_protocol::command::{Effect, GroupEffect};
 use replank_protocol::decision::End;
 use replank_protocol::mark;
 use serde_json::json;
 
 use crate::basics::shop;
-use crate::stage::{Stage, plan};
+use crate::stage::{Stage, object, plan, replica_set};
 
 const HOUR: Span = Span::from_minutes(60);
 const DAY: Span = Span::from_minutes(24 * 60);
@@ -64,4 +64,32 @@ fn the_surge_stays_what_it_was_when_the_run_began() {
     });
     assert!(raised.max().is_none_or(|most| most <= before + 17), "{}", stage.story());
     assert_eq!(stage.truth.groups()["web"].size.desired, 20);
+}
+
+/// What is added is left to whoever added it, and a raise that is lost is not known to be lost.
+#[test]
+fn the_size_is_not_given_back_while_nobody_knows_whether_somebody_has_raised_it() {
+    let mut stage = stage().with_autoscaler();
+    stage.loses = Some("autoscaler/raise/");
+    stage.run_until("the last drain", HOUR, |stage| stage.when("/drain/n2").is_some());
+    stage.put(object(replica_set("big", 2, "4")));
+    assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+    let raises: Vec<Time> = stage
+        .done
+        .iter()
+        .filter_map(|(at, command, _)| command.key.0.starts_with("autoscaler/raise/").then_some(*at))
+        .collect();
+    let settled = Span::from_minutes(2);
+    assert_eq!(raises.len(), 2, "{}", stage.story());
+    assert!(
+        stage.when("/terminate/i-n2") > Some(raises[0] + settled),
+        "without replacement: {}",
+        stage.story()
+    );
+    assert!(
+        stage.when("/untag/web/replank.dev/original-size") > Some(raises[1] + settled),
+        "{}",
+        stage.story()
+    );
+    assert_eq!(stage.truth.groups()["web"].size, GroupSize { min: 0, max: 6, desired: 3 });
 }

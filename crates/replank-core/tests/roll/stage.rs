@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use replank_advice::preflight;
+use replank_core::scale::Autoscaler;
 use replank_core::{Core, nodes_to_replace};
 use replank_facts::groups::{GroupBy, assumed_target, from_nodes};
 use replank_facts::plan::RunOptions;
@@ -28,7 +29,8 @@ use replank_model::text::{GroupName, InstanceId, NodeName, Text, Uid, Zone};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_protocol::command::{
-    Command, CommandKey, Effect, GroupEffect, KubernetesEffect, Outcome, QueueEffect, Refusal, Replacement,
+    Answer, Command, CommandKey, Effect, GroupEffect, KubernetesEffect, Outcome, QueueEffect, Refusal,
+    Replacement,
 };
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::mark;
@@ -143,6 +145,8 @@ pub(crate) struct Stage {
     pub(crate) broken_daemons: bool,
     /// Which of several emptiest zones is taken: the last in order of name, else the first.
     pub(crate) prefers_last_zone: bool,
+    /// Commands are lost of which the key begins so, and nobody knows it.
+    pub(crate) loses: Option<&'static str>,
     /// Pods of Jobs and when they end.
     pub(crate) jobs: Vec<(String, Time)>,
     /// Size of the group `web` before the run.
@@ -203,6 +207,7 @@ impl Stage {
             broken_nodes: BTreeSet::new(),
             broken_daemons: false,
             prefers_last_zone: false,
+            loses: None,
             jobs: Vec::new(),
             original,
             wanted_before,
@@ -251,6 +256,13 @@ impl Stage {
     fn core(&self, run: &str) -> Core {
         let core = Core::new(self.plan.clone(), run.into(), self.options.clone(), preflight::blocking);
         if self.keeps_record { core.with_record() } else { core }
+    }
+
+    /// With an autoscaler beside the run.
+    pub(crate) fn with_autoscaler(mut self) -> Self {
+        self.core = self.core("run").with_autoscaler(Autoscaler::default());
+        self.show_all();
+        self
     }
 
     /// Replaces core by one that is made of objects alone; whether there was a record to make it of.
@@ -313,6 +325,13 @@ impl Stage {
         self.last = self.core.decide(self.now);
         self.note_waits();
         for command in self.last.commands.clone() {
+            if self.loses.is_some_and(|lost| command.key.0.starts_with(lost)) {
+                let answer = Answer::Unknown { message: "no answer came".into() };
+                let at = self.now + Span::from_secs(15);
+                self.answers.push((at, Outcome { key: command.key.clone(), at, answer }));
+                self.done.push((self.now, command, Err(failed("lost"))));
+                continue;
+            }
             let result =
                 if self.now > command.deadline { Err(failed("too late")) } else { self.execute(&command) };
             let answer = Outcome {

@@ -26,6 +26,8 @@ pub(crate) struct Account {
     pub(crate) owed: BTreeMap<GroupName, u32>,
     /// Groups in the run's hands that the autoscaler may have raised: nobody knows yet. Their sizes are not changed meanwhile.
     pub(crate) raising: BTreeSet<GroupName>,
+    /// How many nodes more than before it groups may want for the run's sake, as far as it is by now.
+    pub(crate) extra: BTreeMap<GroupName, u32>,
     /// Groups that the run is rolling, as of this decision: their tags may not say so yet.
     pub(crate) rolled: BTreeSet<GroupName>,
 }

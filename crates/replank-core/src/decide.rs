@@ -129,6 +129,7 @@ impl Core {
         account.is_scaled = self.scale.is_some();
         account.raising = self.scale.as_mut().map(|scale| scale.raising(now)).unwrap_or_default();
         account.owed = self.scale.as_ref().map(|scale| scale.owed(&self.view)).unwrap_or_default();
+        account.extra.clear();
         let mut decision = match &mut self.interrupt {
             Some(interrupt) => interrupt.decide(&self.view, now, account),
             None => Decision::default(),

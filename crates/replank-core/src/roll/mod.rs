@@ -225,6 +225,9 @@ impl Cache {
         self.fleet.set_interrupted(&account.interrupted, &account.released);
         self.refresh(scope, view);
         let rolls = rolls(view, scope, &self.fleet, &account.owed);
+        let extra =
+            rolls.iter().filter_map(|roll| Some((roll.name.clone(), beyond::extra_by_now(scope, roll)?)));
+        account.extra = extra.collect();
         let (of_eks, rolls): (Vec<_>, Vec<_>) = rolls.into_iter().partition(nodegroup::is_managed);
         let written = match standing {
             Some(Standing::Written(record, _)) => Some(&**record),

@@ -69,7 +69,7 @@ struct Cache {
     /// Only once there was something to look at.
     scheduler: Option<Scheduler>,
     healths: Healths,
-    /// `None` before the first look.
+    /// `None` before the first decision.
     state: Option<State>,
     /// Raises of groups in a run's hands of which nobody knows what became of them.
     raises: Raises,
@@ -171,6 +171,9 @@ impl Scale {
             self.cache.others = others;
             self.cache.is_seen = false;
         }
+        if self.cache.state.is_none() {
+            self.cache.state = Some(self.found(view, now, account));
+        }
         let is_due = !self.cache.is_seen || self.cache.due.is_some_and(|due| due <= now);
         let is_time = now == full(now);
         if is_due && is_time {
@@ -181,14 +184,32 @@ impl Scale {
         Decision { waiting: self.cache.waiting.clone(), wake_at: next, ..Decision::default() }
     }
 
+    /// What a process finds that has just started. What an earlier one has added and not recorded is read off the groups before the run goes on: a node that is
+    /// retained a moment later would pass for the reason why its group is as large.
+    fn found(&self, view: &View, now: Time, account: &Account) -> State {
+        let Autoscaler { options, facts, group_by, .. } = &*self.settings;
+        let mut groups = Groups::of(view, group_by, facts, options);
+        groups.take_hold(&account.rolled, &account.extra, &BTreeMap::new());
+        let owed = groups.all.iter().filter_map(|group| match group.ownership {
+            RollOwnership::Run { original, wanted } if wanted > original.desired => {
+                Some((group.name.clone(), wanted))
+            }
+            RollOwnership::Run { .. }
+            | RollOwnership::Closed
+            | RollOwnership::Newer { .. }
+            | RollOwnership::Free => None,
+        });
+        State { owed: owed.collect(), ..State::found(view, &groups, now) }
+    }
+
     fn look(&mut self, view: &View, now: Time, account: &mut Account, waiting: &[Waiting]) -> Decision {
         let Autoscaler { options, facts, prices, priorities, group_by } = &*self.settings;
         let cache = &mut self.cache;
         let mut groups = Groups::of(view, group_by, facts, options);
-        let mut state = cache.state.take().unwrap_or_else(|| State::found(view, &groups, now));
+        let mut state = cache.state.take().unwrap_or_default();
         state.settle_debts(&groups);
         state.unanswered = cache.raises.groups();
-        groups.take_hold(&account.rolled, &state.owed);
+        groups.take_hold(&account.rolled, &account.extra, &state.owed);
         let in_flight = InFlight::of(view, options, now, account, waiting);
         let scheduler = cache.scheduler.get_or_insert_with(|| Scheduler::load(view));
         let mut ledger = Ledger::new(view, &mut cache.healths);

@@ -36,13 +36,20 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Takes it that a run takes hold of some groups though nothing on them says so yet, and that some are to want so many in the end.
-    pub(super) fn take_hold(&mut self, rolled: &BTreeSet<GroupName>, owed: &BTreeMap<GroupName, u32>) {
+    /// Takes it that a run takes hold of some groups though nothing on them says so yet, that it has made some want so many more by now at most, and that some
+    /// are to want so many in the end.
+    pub(super) fn take_hold(
+        &mut self,
+        rolled: &BTreeSet<GroupName>,
+        extra: &BTreeMap<GroupName, u32>,
+        owed: &BTreeMap<GroupName, u32>,
+    ) {
         for group in &mut self.all {
             if group.ownership == RollOwnership::Free && rolled.contains(&group.name) {
                 group.ownership = RollOwnership::Closed;
             }
-            if let Some(least) = owed.get(&group.name) {
+            let beside = extra.get(&group.name).map(|extra| group.size.desired.saturating_sub(*extra));
+            for least in beside.iter().chain(owed.get(&group.name)) {
                 group.ownership.at_least(*least);
             }
         }

@@ -8,8 +8,9 @@ use replank_protocol::command::{Answer, Command, Effect, GroupEffect, Outcome, R
 use replank_protocol::mark;
 use serde_json::{Value, json};
 
-use super::Autoscaler;
+use super::{Autoscaler, Scale};
 use crate::Core;
+use crate::account::Account;
 use replank_facts::groups::{GroupBy, from_nodes};
 
 fn at(seconds: i64) -> Time {
@@ -53,8 +54,12 @@ impl Stage {
     }
 
     fn group(&mut self, desired: u32) {
+        self.group_with(desired, "v1 run nodes=2 surge=1");
+    }
+
+    fn group_with(&mut self, desired: u32, begun: &str) {
         let learnt = from_nodes(self.0.view(), &GroupBy::default()).remove(0);
-        let tags = [(mark::ORIGINAL_SIZE, "v1 0/5/2"), (mark::BEGUN, "v1 run nodes=2 surge=1")];
+        let tags = [(mark::ORIGINAL_SIZE, "v1 0/5/2"), (mark::BEGUN, begun)];
         let tags = tags.iter().fold(learnt.group.tags.clone(), |tags, (key, value)| tags.with(*key, *value));
         let size = GroupSize { min: 0, max: 6, desired };
         self.0.observe(Delta::Group(NodeGroup { size, tags, ..learnt.group }.into()));
@@ -138,4 +143,19 @@ fn whoever_changes_the_size_is_told_of_a_raise_that_nobody_answers_for() {
     stage.decide(21);
     assert!(stage.0.account.raising.is_empty());
     assert_eq!(stage.0.account.owed.get("web"), Some(&3), "the run leaves the group as large");
+}
+
+#[test]
+fn what_an_earlier_process_added_and_did_not_record_is_found_before_anything_else_is_decided() {
+    let mut stage = Stage::new();
+    stage.group_with(4, "v1 run nodes=2 surge=1 extra=3");
+    let (mut account, view) = (Account::default(), stage.0.view().clone());
+    let owed = |account: &mut Account| {
+        let mut scale = Scale::new(Autoscaler::default());
+        assert!(scale.decide(&view, at(1), account, &[]).commands.is_empty());
+        scale.owed(&view)
+    };
+    assert!(owed(&mut account).is_empty(), "the run may come to want as many");
+    account.extra.insert("web".into(), 1);
+    assert_eq!(owed(&mut account), [("web".into(), 3)].into(), "and does not yet");
 }

@@ -27,10 +27,12 @@ pub(super) struct Drain<'a> {
 }
 
 /// Ready nodes that a group can spare.
+#[derive(Clone)]
 pub(super) struct Spare {
     pub(super) groups: Vec<GroupSpare>,
 }
 
+#[derive(Clone)]
 pub(super) struct GroupSpare {
     /// Ready nodes, those being drained among them.
     pub(super) ready: u32,
@@ -44,10 +46,9 @@ impl Spare {
     /// What there is before any drain has acted in this decision.
     pub(super) fn of(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> Self {
         let mut spare = Self::beside_drains(ctx, rolls);
-        for (group, roll) in spare.groups.iter_mut().zip(rolls) {
-            for member in roll.nodes.draining.iter().map(|name| ctx.member(name)).filter(|m| m.serves()) {
-                *group.zones.entry(member.zone.clone()).or_default() += 1;
-                group.ready += 1;
+        for (number, roll) in rolls.iter().enumerate() {
+            for name in &roll.nodes.draining {
+                spare.put_back(number, ctx.member(name));
             }
         }
         spare
@@ -93,6 +94,26 @@ impl Spare {
         self.check(roll, member)?;
         self.give_up(roll, member);
         Ok(())
+    }
+
+    /// As [`Spare::check`] of a node that counts no more.
+    ///
+    /// # Errors
+    /// As [`Spare::check`].
+    pub(super) fn check_beside(&mut self, roll: usize, member: &Member) -> Result<(), WaitingOn> {
+        self.put_back(roll, member);
+        let checked = self.check(roll, member);
+        self.give_up(roll, member);
+        checked
+    }
+
+    /// A node counts.
+    fn put_back(&mut self, roll: usize, member: &Member) {
+        if member.serves() {
+            let group = &mut self.groups[roll];
+            *group.zones.entry(member.zone.clone()).or_default() += 1;
+            group.ready += 1;
+        }
     }
 
     /// A node counts no more, whether its group can do without it or not.

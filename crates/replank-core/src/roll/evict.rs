@@ -2,7 +2,9 @@
 //!
 //! A node that is begun acts only while the budget of nodes allows it: of the nodes being drained, in the order in which they
 //! were begun, as many as the plan's `parallel`, and as many Ready ones as the group and the zone can spare. So if a new
-//! node stops being Ready half way, drains stand still instead of making it worse.
+//! node stops being Ready half way, or an instance is taken away, drains stand still instead of making it worse. One that
+//! has pods to move counts none of the others that are drained: those may have lost pods already, and what it moves may be the
+//! first that it loses, long after it was begun.
 //!
 //! A pod is evicted when the disruption budgets, taken together with everything under way, allow it, and when the
 //! scheduler has a place for it on a node that stays, after pods that wait for a node already and after what will be
@@ -77,6 +79,8 @@ pub(super) fn drains<'a>(ctx: &Context<'a>, rolls: &[GroupRoll<'a>]) -> Vec<Drai
 pub(super) fn acting<'a>(ctx: &mut Context<'a>, drains: &[Drain<'a>], spare: &mut Spare) -> Vec<Drain<'a>> {
     let limit = ctx.scope.plan.pace.parallel;
     let mut acting: Vec<Drain<'a>> = Vec::new();
+    let mut beside = spare.clone();
+    drains.iter().filter(|one| one.from <= ctx.now).for_each(|one| beside.give_up(one.roll, one.member));
     for drain in drains {
         let subject = Subject::Node(drain.member.name.clone());
         let active = u32::try_from(acting.len()).unwrap_or(u32::MAX);
@@ -85,12 +89,18 @@ pub(super) fn acting<'a>(ctx: &mut Context<'a>, drains: &[Drain<'a>], spare: &mu
             ctx.wait_until(subject, WaitingOn::Roll(RollWait::Pace { until }), until);
         } else if active >= limit {
             ctx.wait(subject, WaitingOn::Roll(RollWait::Turn { nodes: 1, active, limit }));
-        } else if let Err(on) = spare.take(drain.roll, drain.member) {
-            // Its drain is stalled, but it is not capacity either: it takes no pods, and has lost some.
-            spare.give_up(drain.roll, drain.member);
-            ctx.wait(subject, on);
         } else {
-            acting.push(*drain);
+            let checked = if due(ctx, drain).is_empty() {
+                spare.check(drain.roll, drain.member)
+            } else {
+                beside.check_beside(drain.roll, drain.member)
+            };
+            // Its drain may be stalled, but it is not capacity either: it takes no pods, and may have lost some.
+            spare.give_up(drain.roll, drain.member);
+            match checked {
+                Ok(()) => acting.push(*drain),
+                Err(on) => ctx.wait(subject, on),
+            }
         }
     }
     acting

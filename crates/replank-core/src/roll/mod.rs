@@ -241,8 +241,7 @@ impl Cache {
             self.vitals = Some(Vitals::of(view));
         }
         let is_absent = matches!(standing, Some(Standing::Absent));
-        let is_over = rolls.iter().chain(&of_eks).all(close::is_over)
-            && pools.iter().all(|roll| pool::is_over(view, scope, roll.name));
+        let is_over = is_over(view, scope, (&rolls, &of_eks, &pools));
         let is_first = is_absent && !is_over;
         // What is decided before the record is there is not sent, and nothing of it is to be remembered.
         let mut draft = is_first.then(|| account.sent.clone());
@@ -413,6 +412,17 @@ fn rolls<'a>(
     .collect()
 }
 
+/// Whether nothing is left to be replaced, and nothing of the run that could be taken back. A run that has come so far has met its deadline, however long its
+/// end has to wait for what others do.
+fn is_over(
+    view: &View,
+    scope: &Scope,
+    (rolls, of_eks, pools): (&[GroupRoll<'_>], &[GroupRoll<'_>], &[GroupRoll<'_>]),
+) -> bool {
+    rolls.iter().chain(of_eks).all(close::is_over)
+        && pools.iter().all(|roll| pool::is_over(view, scope, roll.name))
+}
+
 /// One decision of a run that goes on.
 fn advance<'a>(
     ctx: &mut Context<'a>,
@@ -421,10 +431,11 @@ fn advance<'a>(
     gear: &mut Gear<'_>,
 ) -> Verdict {
     let deadline = ctx.scope.options.started + ctx.scope.plan.deadline;
-    if ctx.now >= deadline {
+    if ctx.now < deadline {
+        ctx.wake_at(deadline);
+    } else if !is_over(ctx.view, ctx.scope, (rolls, of_eks, pools)) {
         return stop(ctx, rolls, Halt::Deadline);
     }
-    ctx.wake_at(deadline);
     let missing = rolls.iter().chain(of_eks).filter(|roll| prepare::is_missing(ctx, roll)).count();
     let newer = rolls.iter().chain(of_eks).filter(|roll| clear::is_newer(ctx, roll)).count();
     if missing + newer > 0 {

@@ -198,10 +198,14 @@ pub(super) fn retire(
     for name in &roll.nodes.surplus {
         let member = ctx.member(name);
         let NodeState::Surplus { since, is_empty } = member.state else { continue };
-        if !is_empty || left == 0 && is_settled {
+        let until = since + LATE_AFTER;
+        if !is_empty || left == 0 && (is_settled || ctx.now >= until) {
             release(ctx, name);
         } else if left == 0 {
+            // A run that halts does not end before the news is there, either: nobody would take the mark off.
             ctx.wait(roll.subject(), WaitingOn::Roll(RollWait::Leaving { instances: 1 }));
+            ctx.is_moving = true;
+            ctx.wake_at(until);
         } else if !balancer::is_held(ctx, member, since) {
             end_instance(ctx, member, Vec::new(), replacement);
         }

@@ -4,8 +4,8 @@ use replank_facts::finding;
 
 use crate::rule::rules;
 
-pub(super) use finding::pods;
 pub use finding::{ObjectName, Severity};
+pub(super) use finding::{counted, pods};
 
 /// One thing that was found before a roll.
 pub type Finding = finding::Finding<Rule>;
@@ -17,6 +17,9 @@ rules! {
     PdbUnready = "pdb-unready", "a disruption budget that allows no eviction now because pods are not ready";
     PdbWaitsForBatch = "pdb-waits-for-batch", "a disruption budget that blocks evictions until batch pods have finished";
     PdbWeak = "pdb-weak", "a disruption budget that allows most pods to be evicted at once";
+    PdbSelectsNothing = "pdb-selects-nothing", "a disruption budget whose selector matches no pod";
+    PdbSelectsAll = "pdb-selects-all", "a disruption budget that covers all pods of a namespace";
+    PdbDaemonPods = "pdb-daemon-pods", "a disruption budget over DaemonSet pods, which no drain evicts";
     NoBudget = "no-budget", "several replicas without a disruption budget";
     Singleton = "singleton", "one replica without a disruption budget: it is unavailable while it moves";
     WaitsInVain = "waits-in-vain", "pods treated as batch pods that never finish by themselves";
@@ -30,11 +33,14 @@ rules! {
     NoRoom = "no-room", "pods that fit neither on a remaining node nor on a new one";
     NodeNotReady = "node-not-ready", "nodes that are not Ready, so that pods on them may not terminate";
     PendingBefore = "pending-before", "pods that were pending before the roll";
+    Gated = "gated", "pods that wait for their scheduling gates";
+    OtherScheduler = "other-scheduler", "pods that another scheduler places";
     BarePod = "bare-pod", "pods that no controller would recreate";
     LocalStorage = "local-storage", "data in an emptyDir, which is lost when the pod moves";
     ZoneBound = "zone-bound", "volumes that can be attached in one zone, or to one node, only";
     PinnedToGroup = "pinned-to-group", "pods that select their node group by name";
     PlacedApart = "placed-apart", "replicas that must not share a zone or a node";
+    HostPort = "host-port", "host ports that leave no node free";
     SpotOnly = "spot-only", "pods that run on spot capacity only";
     HpaAtMaximum = "hpa-at-maximum", "an autoscaler at its maximum: no replica can be added";
     HpaBeyondNodes = "hpa-beyond-nodes", "an autoscaler whose maximum exceeds what all allowed nodes can hold";
@@ -47,6 +53,9 @@ rules! {
     WebhookBackend = "webhook-backend", "required admission webhooks whose only pods will be moved";
     StuckBefore = "stuck-before", "pods that were stuck in Terminating before the roll";
     CordonLeft = "cordon-left", "nodes cordoned by another actor";
+    KeptNode = "kept-node", "nodes that autoscalers were asked to keep";
+    OwnTaint = "own-taint", "taints of single nodes, which new nodes do not have";
+    DaemonOnDelete = "daemon-on-delete", "DaemonSets with OnDelete and pods of an older template";
     Leftover = "leftover", "leftovers of another run on nodes and groups";
     GroupParity = "group-parity", "differences between the old node group and the one that nodes move into";
     SuspendedProcess = "suspended-process", "a suspended process of an Auto Scaling group that a roll needs";

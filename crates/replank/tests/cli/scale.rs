@@ -33,7 +33,7 @@ fn the_elastic_cluster() {
     if let Some(snapshot) = snapshot("B-elastic") {
         let ran = simulate(&[&snapshot]);
         assert_eq!(ran.code, Some(3), "{ran:?}");
-        assert!(ran.stdout.starts_with("Scale up  no group helps: 6 pods go pending\n"), "{ran:?}");
+        assert!(ran.stdout.starts_with("Scale up  no group helps: 6 pods pending\n"), "{ran:?}");
         assert!(ran.stdout.contains("flags of Deployment"), "{ran:?}");
         assert!(
             ran.stdout.contains("scaler-od, scaler-spot-a: requests 1 nvidia.com/gpu, the node has 0"),

@@ -6,10 +6,14 @@ mod batch_wait_unread;
 mod cordon_left;
 mod cron_skips;
 mod cron_soon;
+mod daemon_on_delete;
+mod gated;
 mod group_parity;
+mod host_port;
 mod hpa_at_maximum;
 mod hpa_beyond_nodes;
 mod image_version;
+mod kept_node;
 mod left_to_provisioner;
 mod leftover;
 mod local_storage;
@@ -19,8 +23,11 @@ mod no_room;
 mod node_not_ready;
 mod old_image;
 mod one_place;
+mod other_scheduler;
+mod own_taint;
 mod pdb_never_allows;
 mod pdb_not_counted;
+mod pdb_selects;
 mod pdb_several;
 mod pdb_unready;
 mod pdb_waits_for_batch;
@@ -58,6 +65,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     pdb_unready::find,
     pdb_waits_for_batch::find,
     pdb_weak::find,
+    pdb_selects::find,
     no_budget::find,
     singleton::find,
     waits_in_vain::find,
@@ -71,11 +79,14 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     no_room::find,
     node_not_ready::find,
     pending_before::find,
+    gated::find,
+    other_scheduler::find,
     bare_pod::find,
     local_storage::find,
     zone_bound::find,
     pinned_to_group::find,
     placed_apart::find,
+    host_port::find,
     spot_only::find,
     hpa_at_maximum::find,
     hpa_beyond_nodes::find,
@@ -87,6 +98,9 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     webhook_backend::find,
     stuck_before::find,
     cordon_left::find,
+    kept_node::find,
+    own_taint::find,
+    daemon_on_delete::find,
     leftover::find,
     group_parity::find,
     suspended_process::find,

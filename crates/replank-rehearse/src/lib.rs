@@ -4,6 +4,7 @@
 //!
 //! Layers, each knows only those below it: `rehearsal` → `replay` → `complete`; `migration`, `quiet` → `complete`; `millis`.
 
+mod by_hand;
 mod complete;
 mod idle;
 mod migration;

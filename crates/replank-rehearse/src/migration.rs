@@ -18,7 +18,9 @@ use replank_protocol::command::{Command, Dependents, Effect, KubernetesEffect};
 use replank_protocol::decision::End;
 use replank_protocol::waiting::Waiting;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::by_hand;
 use crate::complete::{complete, supply_endpoint_slices};
 use replank_sim::Assumption;
 use replank_sim::Sent;
@@ -62,6 +64,10 @@ pub struct Step {
     pub what: String,
     /// Why it had no effect, where it had none.
     pub refused: Option<String>,
+    /// What does the same by hand; nothing for what only Replank needs.
+    pub command: Option<String>,
+    /// What the command reads, where it reads a manifest.
+    pub manifest: Option<Value>,
 }
 
 /// A Service, and what it had left.
@@ -249,6 +255,8 @@ impl Notes {
             at: at - self.start,
             what: words(&sent.command, self.kind, &self.of),
             refused,
+            command: by_hand::command(&sent.command, (self.kind, &self.of)),
+            manifest: by_hand::manifest(&sent.command, (self.kind, &self.of)),
         });
     }
 }

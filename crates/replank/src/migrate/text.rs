@@ -43,6 +43,7 @@ pub(super) fn text(report: &Report, look: Look) -> String {
         steps(&mut page, result);
         services(&mut page, &result.services);
         pods(&mut page, report, result);
+        by_hand(&mut page, result);
         assumptions(&mut page, result);
     }
     page.into_text()
@@ -164,6 +165,33 @@ fn pods(page: &mut Page, report: &Report, result: &MigrationResult) {
             Err(_) => continue,
         };
         page.labelled(BESIDE, "autoscaler", &format!("{autoscaler} {what}"));
+    }
+}
+
+/// The same as commands to be pasted, with the manifests that they read.
+fn by_hand(page: &mut Page, result: &MigrationResult) {
+    let steps: Vec<_> =
+        result.steps.iter().filter(|step| step.refused.is_none() && step.command.is_some()).collect();
+    if steps.is_empty() || result.end != Some(End::Done) {
+        return;
+    }
+    page.heading(
+        "By hand",
+        "the same with kubectl; before each step, wait for the state that the time above stands for",
+    );
+    for step in steps {
+        page.gap();
+        page.wrapped(2, &format!("at {}: {}", moment(step.at), step.what), Tone::Faint);
+        let command = step.command.as_deref().unwrap_or_default();
+        let Some(manifest) = &step.manifest else {
+            page.verbatim(2, command, Tone::Note);
+            continue;
+        };
+        page.verbatim(2, &format!("{command} <<'EOF'"), Tone::Note);
+        for line in format!("{manifest:#}").lines() {
+            page.verbatim(0, line, Tone::Note);
+        }
+        page.verbatim(0, "EOF", Tone::Note);
     }
 }
 

@@ -185,7 +185,8 @@ impl<'a> GroupRoll<'a> {
         } else {
             size_before(self.original, self.group).desired
         };
-        let allowance = scope.plan.budget.allowance(nodes);
+        let zones = self.group.map_or(0, |group| group.zones.len());
+        let allowance = scope.plan.budget.allowance(nodes, zones);
         match &self.begun {
             Some(begun) => Allowance { surge: begun.surge, ..allowance },
             None => allowance,

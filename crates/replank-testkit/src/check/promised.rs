@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::plan::{
     BarePods, BlockingFindings, Budget, ChosenBy, Health, LocalStorage, OnDeadline, Plan, Retained,
-    Singletons,
+    Singletons, Surge,
 };
 use replank_model::int_or_string::IntOrString;
 use replank_model::object::cloud::{GroupKind, GroupSize, Instance, LaunchTemplateRef, NodeGroup};
@@ -93,7 +93,8 @@ impl Family {
         let before: BTreeMap<_, _> =
             names.filter_map(|name| Some((name.clone(), view.groups().get(name)?.size))).collect();
         let wanted = sources.iter().filter_map(|name| before.get(name)).map(|size| size.desired).sum();
-        let mut limits = Limits::of(plan, GroupSize { min: 0, max: wanted, desired: wanted });
+        let zones = view.groups().get(&landing).map_or(0, |group| group.zones.len());
+        let mut limits = Limits::of(plan, GroupSize { min: 0, max: wanted, desired: wanted }, zones);
         // What leaves a managed node group is kept until all of it is empty.
         let is_managed = |name: &&GroupName| {
             view.groups().get(*name).is_some_and(|group| group.kind == GroupKind::EksManaged)
@@ -209,7 +210,7 @@ impl Promised {
         }
         self.lately.push((at, group.clone(), before));
         let desired = u32::try_from((i64::from(before.desired) + by).max(0)).expect("few");
-        let next = Limits::within(&self.budget, GroupSize { desired, ..before }, limits.kept);
+        let next = Limits::within(&self.budget, GroupSize { desired, ..before }, limits.zones, limits.kept);
         *limits = Limits {
             before: next.before,
             needed: next.needed.min(limits.needed),
@@ -263,6 +264,8 @@ impl Promised {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) before: GroupSize,
+    /// Zones in which the group launches.
+    zones: u32,
     pub(super) surge: u32,
     /// Old nodes that may be kept beside those in their places.
     pub(super) kept: u32,
@@ -291,7 +294,7 @@ impl Promised {
             // Capacity and sizes of a managed node group are EKS' to keep.
             let is_ours = group.kind == GroupKind::SelfManaged;
             if is_chosen && is_ours && plan.target.group.is_none() {
-                groups.insert(instance.group.clone(), Limits::of(plan, group.size));
+                groups.insert(instance.group.clone(), Limits::of(plan, group.size, group.zones.len()));
             }
         }
         Self {
@@ -333,19 +336,24 @@ fn stage_health(plan: &Plan) -> Option<Health> {
 }
 
 impl Limits {
-    fn of(plan: &Plan, before: GroupSize) -> Self {
+    fn of(plan: &Plan, before: GroupSize, zones: usize) -> Self {
         let kept = if plan.care.retain.capacity == Retained::Cordoned { before.desired } else { 0 };
-        Self::within(&plan.budget, before, kept)
+        let zones = u32::try_from(zones).expect("few");
+        Self::within(&plan.budget, before, zones, kept)
     }
 
-    fn within(budget: &Budget, before: GroupSize, kept: u32) -> Self {
-        let surge = of_nodes(&budget.surge, before.desired, true);
+    fn within(budget: &Budget, before: GroupSize, zones: u32, kept: u32) -> Self {
+        let surge = match &budget.surge {
+            Surge::PerZone => zones.max(1),
+            Surge::Nodes(value) => of_nodes(value, before.desired, true),
+        };
         let missing = match of_nodes(&budget.max_unavailable, before.desired, false) {
             0 if surge == 0 => 1,
             missing => missing,
         };
         Self {
             before,
+            zones,
             surge,
             kept,
             needed: before.desired.saturating_sub(missing),

@@ -260,6 +260,7 @@ pub(super) const CHECKERS_USE: &[&str] = &[
     "replank_facts::plan::BlockingFindings",
     "replank_facts::plan::Budget",
     "replank_facts::plan::ChosenBy",
+    "replank_facts::plan::DeadAction",
     "replank_facts::plan::Health",
     "replank_facts::plan::LocalStorage",
     "replank_facts::plan::OnDeadline",

@@ -30,6 +30,7 @@ use replank_model::time::{Span, Time};
 use super::balancer;
 use super::close::{beyond, floor};
 use super::context::{Context, GroupRoll};
+use super::dead;
 use super::member::{Member, NodeState, Scope};
 use super::prepare::MARK_LIFE;
 use super::retain;
@@ -77,19 +78,21 @@ pub(super) fn drains<'a>(ctx: &Context<'a>, rolls: &[GroupRoll<'a>]) -> Vec<Drai
 pub(super) fn acting<'a>(ctx: &mut Context<'a>, drains: &[Drain<'a>], spare: &mut Spare) -> Vec<Drain<'a>> {
     let limit = ctx.scope.plan.pace.parallel;
     let mut acting: Vec<Drain<'a>> = Vec::new();
+    let mut active = 0;
     for drain in drains {
         let subject = Subject::Node(drain.member.name.clone());
-        let active = u32::try_from(acting.len()).unwrap_or(u32::MAX);
+        let takes_place = !dead::is_dead(ctx, drain.member);
         if drain.from > ctx.now {
             let until = drain.from;
             ctx.wait_until(subject, WaitingOn::Roll(RollWait::Pace { until }), until);
-        } else if active >= limit {
+        } else if takes_place && active >= limit {
             ctx.wait(subject, WaitingOn::Roll(RollWait::Turn { nodes: 1, active, limit }));
         } else if let Err(on) = spare.take(drain.roll, drain.member) {
             // Its drain is stalled, but it is not capacity either: it takes no pods, and has lost some.
             spare.give_up(drain.roll, drain.member);
             ctx.wait(subject, on);
         } else {
+            active += u32::from(takes_place);
             acting.push(*drain);
         }
     }
@@ -260,7 +263,7 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
     let mut ending = vec![0_u32; rolls.len()];
     let mut leaving: BTreeMap<&GroupName, u32> = BTreeMap::new();
     for drain in acting {
-        if !stuck::may_end(ctx, drain.node_pods) {
+        if !stuck::may_end(ctx, drain.member, drain.node_pods) {
             continue;
         }
         let subject = Subject::Node(drain.member.name.clone());
@@ -272,8 +275,9 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
             retain::keep(ctx, drain.member, drain.since);
             continue;
         }
-        // One with stuck pods on it is of no use for going back.
-        if retain::keeps_nodes(ctx.scope) && drain.node_pods.is_empty() {
+        // A dead one, or one with stuck pods on it, is of no use for going back.
+        let is_of_use = drain.node_pods.is_empty() && !dead::is_dead(ctx, drain.member);
+        if retain::keeps_nodes(ctx.scope) && is_of_use {
             retain::keep(ctx, drain.member, drain.since);
             continue;
         }

@@ -71,6 +71,8 @@ pub(super) struct Member {
     pub(super) instance: InstanceId,
     pub(super) created: Option<Time>,
     pub(super) worth: Worth,
+    /// Since when it has not been Ready, if it is not.
+    pub(super) unready: Option<Time>,
     /// When its mark may be cleared by anybody, if it has one of ours.
     pub(super) expires: Option<Time>,
     pub(super) state: NodeState,
@@ -240,10 +242,17 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
         instance: id,
         created: node.meta.creation_timestamp,
         worth,
+        unready: unready_since(node),
         expires,
         state,
         group,
     })
+}
+
+/// Since when a node has not been Ready: since its condition says so, or else since it was registered.
+fn unready_since(node: &Node) -> Option<Time> {
+    let said = condition::find(&node.status.conditions, "Ready").and_then(|ready| ready.last_transition_time);
+    if node.is_ready() { None } else { said.or(node.meta.creation_timestamp) }
 }
 
 fn group_of(scope: &Scope, node: &Node, instance: Option<&Arc<Instance>>) -> Option<GroupName> {

@@ -58,6 +58,7 @@ mod beyond;
 mod clear;
 mod close;
 mod context;
+mod dead;
 mod departure;
 mod drain;
 mod evict;

@@ -36,6 +36,7 @@ use replank_model::time::Span;
 
 use super::clear;
 use super::context::{Context, GroupRoll, Watched};
+use super::dead;
 use super::health;
 use super::managed_source;
 use super::member::NodeState;
@@ -137,7 +138,8 @@ pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness 
     let beside = if retain::keeps_nodes(ctx.scope) || roll.is_moved_into() { nodes } else { 0 };
     let there = roll.original.map_or(0, |original| group.size.desired.saturating_sub(original.desired));
     let extra = there.max(surge + beside);
-    begin(ctx, roll, group, &Begun { run: ctx.scope.run.clone(), nodes, surge, extra });
+    let dead = dead::left(ctx, roll);
+    begin(ctx, roll, group, &Begun { run: ctx.scope.run.clone(), nodes, surge, extra, dead });
     Readiness::Preparing
 }
 

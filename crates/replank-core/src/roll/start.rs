@@ -24,6 +24,7 @@ use replank_model::time::{Span, Time};
 use rustc_hash::FxHashMap;
 
 use super::context::{Context, GroupRoll};
+use super::dead;
 use super::evict::{Drain, Spare, Works, batch_is_over, wait_for};
 use super::member::NodeState;
 use super::prepare::MARK_LIFE;
@@ -53,6 +54,10 @@ pub(super) fn start(
     let mut places = Places::of(ctx, rolls, drains, spare);
     for (number, roll) in rolls.iter().enumerate() {
         hold(ctx, roll);
+        for (name, since) in dead::due(ctx, roll) {
+            begin(ctx, &name, since, ctx.now);
+            places.starting.insert(name);
+        }
         while let Some(from) = places.next(ctx, rolls, number) {
             let Some(name) = choose(ctx, roll, number, &places.starting, spare, works) else { break };
             let NodeState::Queued { since, .. } = ctx.member(&name).state else { break };
@@ -80,11 +85,11 @@ impl Places {
     fn of(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], drains: &[Drain<'_>], spare: &mut Spare) -> Self {
         let mut places = Self {
             active: vec![0; rolls.len()],
-            last: drains.iter().map(|drain| drain.from).max(),
+            last: in_turn(ctx, drains).map(|drain| drain.from).max(),
             starting: BTreeSet::new(),
             has_begun: !drains.is_empty() || rolls.iter().any(|roll| roll.gone() > 0),
         };
-        for drain in drains {
+        for drain in in_turn(ctx, drains) {
             places.active[drain.roll] += 1;
         }
         for (name, from) in ctx.sent.drains(ctx.now) {
@@ -92,6 +97,10 @@ impl Places {
             let NodeState::Queued { since, .. } = member.state else { continue };
             let Some(number) = rolls.iter().position(|roll| ctx.is_in(member, roll)) else { continue };
             begin(ctx, &name, since, from);
+            if dead::is_dead(ctx, member) {
+                places.starting.insert(name);
+                continue;
+            }
             spare.give_up(number, member);
             places.take(number, name, from);
         }
@@ -130,6 +139,11 @@ impl Places {
         }
         stage::is_open(ctx, roll, self.active[number]).then_some(from)
     }
+}
+
+/// Drains that take a place: a dead node's does not.
+fn in_turn<'d, 'a>(ctx: &'d Context<'a>, drains: &'d [Drain<'a>]) -> impl Iterator<Item = &'d Drain<'a>> {
+    drains.iter().filter(|drain| !dead::is_dead(ctx, drain.member))
 }
 
 pub(super) fn begin(ctx: &mut Context<'_>, name: &NodeName, since: Time, from: Time) {
@@ -172,7 +186,8 @@ fn choose(
     spare: &mut Spare,
     works: &mut Works<'_>,
 ) -> Option<NodeName> {
-    let is_idle = roll.nodes.draining.is_empty() && starting.is_empty();
+    let is_apart = |name: &NodeName| dead::is_dead(ctx, ctx.member(name));
+    let is_idle = roll.nodes.draining.iter().chain(starting).all(is_apart);
     let is_round = ctx.now.as_millis() % LOOK_AROUND.as_millis() == 0;
     let depth = if is_idle && is_round { usize::MAX } else { LOOK_AHEAD };
     let mut hopeless = Hopeless::default();
@@ -183,7 +198,8 @@ fn choose(
         }
         let member = ctx.member(&name);
         let NodeState::Queued { since, node_pods } = &member.state else { continue };
-        if singleton::skip(ctx, member, node_pods) {
+        // It may be Ready again in a moment, or is replaced for that.
+        if member.unready.is_some() || singleton::skip(ctx, member, node_pods) {
             continue;
         }
         let point = works.point();
@@ -233,7 +249,9 @@ fn candidates(
     first.sort();
     if by_zone {
         // A later zone is not begun while an earlier one is being drained.
-        let drained = roll.nodes.draining.iter().map(|name| ctx.member(name).zone.as_str()).min();
+        let drained = roll.nodes.draining.iter().map(|name| ctx.member(name));
+        let drained =
+            drained.filter(|member| !dead::is_dead(ctx, member)).map(|member| member.zone.as_str()).min();
         first.retain(|(_, zone, _, _)| drained.is_none_or(|drained| *zone <= drained));
     }
     let late = late(ctx, roll).take(depth);

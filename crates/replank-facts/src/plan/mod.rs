@@ -23,6 +23,7 @@
 //!   windows: [{start: "Mon-Fri 01:00", duration: 4h, timeZone: Asia/Tokyo}]        # when pods may be moved
 //!   retain: {capacity: cordoned, for: 72h}             # cordoned | template | none: what `undo` goes back to
 //!   stuckTerminating: {after: 5m, action: report}      # report | replaceNode | forceDelete
+//!   deadNodes: {after: 10m, action: replace}           # nodes that are not Ready: replace | leave
 //!   singletons: evict               # surge | evict | skip
 //!   loadBalancer: {exclude: true, deregistrationDelay: 300s}
 //!   blockingFindings: proceed       # or refuse: nothing is begun while something blocking is found
@@ -70,8 +71,8 @@ use replank_model::int_or_string::Rounding;
 use replank_model::time::Span;
 
 pub use care::{
-    BlockingFindings, Care, Health, LoadBalancer, Retain, Retained, Singletons, Stage, StuckTerminating,
-    Waves,
+    BlockingFindings, Care, DeadAction, DeadNodes, Health, LoadBalancer, Retain, Retained, Singletons, Stage,
+    StuckTerminating, Waves,
 };
 pub use error::{PlanError, PlanErrors};
 pub use nodes::{VersionBound, VersionPrefix};

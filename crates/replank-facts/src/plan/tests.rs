@@ -18,6 +18,7 @@ fn whole() -> Value {
         "health": {"maxCrashLooping": 1, "maxNotReady": 3}, "retain": {"capacity": "cordoned", "for": "72h"},
         "windows": [{"start": "Mon-Fri 01:00", "duration": "4h", "timeZone": "Asia/Tokyo"}],
         "stuckTerminating": {"after": "10m", "action": "replaceNode"}, "singletons": "surge",
+        "deadNodes": {"after": "15m", "action": "leave"},
         "loadBalancer": {"exclude": true, "deregistrationDelay": "300s"}, "blockingFindings": "refuse",
         "localStorage": "refuse", "barePods": "evict", "onFailure": "pause",
         "progressDeadline": "30m", "deadline": "96h",
@@ -118,7 +119,7 @@ fn every_error_is_reported_at_once_with_path_and_remedy() {
          write \"30s\" if seconds are meant\n\
          spec.batch.onDeadline: found \"kill\", expected pause, evict or skip\n\
          spec.orders: found the unknown field \"orders\", expected bake, barePods, batch, blockingFindings, budget, canary, \
-         deadline, groups, health, kubeletVersion, lifecycleHooks, loadBalancer, localStorage, nodeGroups, onFailure, order, pace, progressDeadline, \
+         deadNodes, deadline, groups, health, kubeletVersion, lifecycleHooks, loadBalancer, localStorage, nodeGroups, onFailure, order, pace, progressDeadline, \
          retain, selector, singletons, stuckTerminating, target, waves or windows; \
          did you mean \"order\"?"
     );
@@ -308,6 +309,7 @@ fn what_is_wrong_with_waves_windows_and_the_like() {
         ("windows", json!([{"start": "01:00", "duration": "170h"}]), "a week at most"),
         ("windows", json!([{"start": "01:00", "duration": "1h", "timeZone": "Mars/Base"}]), "IANA"),
         ("stuckTerminating.action", json!("forceDelte"), "did you mean \"forceDelete\"?"),
+        ("deadNodes.action", json!("leaf"), "expected replace or leave"),
         ("singletons", json!("move"), "expected evict, surge or skip"),
         ("retain.capacity", json!("all"), "expected cordoned, template or none"),
         ("health.maxCrashLooping", json!(-1), "a whole number, 0 or more"),
@@ -375,6 +377,7 @@ fn some() -> Vec<Value> {
             "canary": {"nodes": "5%", "soak": "1h"}, "progressDeadline": "90m", "deadline": "240h"}),
         json!({"groups": ["web"], "waves": [1, "10%", "100%"], "bake": "36h", "retain": {"for": "5h"},
             "stuckTerminating": {"after": "7m", "action": "forceDelete"}, "singletons": "surge", "blockingFindings": "refuse",
+            "deadNodes": {"after": "20m", "action": "leave"},
             "loadBalancer": {"deregistrationDelay": "120s"}, "health": {"maxNotReady": 4},
             "batch": {"selector": {"matchLabels": {"tier": "batch"}}, "wait": "26h", "onDeadline": "skip"},
             "windows": [{"start": "Sat-Mon 23:30", "duration": "4h", "timeZone": "Asia/Tokyo"}, {"start": "02:00", "duration": "30m"}]}),

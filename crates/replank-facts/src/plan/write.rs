@@ -10,8 +10,8 @@ use replank_protocol::scaling::Market;
 use serde_json::{Map, Value, json};
 
 use super::{
-    API_VERSION, BarePods, BlockingFindings, ChosenBy, KIND, LocalStorage, OnDeadline, OnFailure, Order,
-    Plan, Retained, Singletons, Surge, TaintChange, Target, Window,
+    API_VERSION, BarePods, BlockingFindings, ChosenBy, DeadAction, KIND, LocalStorage, OnDeadline, OnFailure,
+    Order, Plan, Retained, Singletons, Surge, TaintChange, Target, Window,
 };
 use crate::group_facts::Facts;
 
@@ -68,6 +68,13 @@ impl Plan {
                     StuckAction::Report => "report",
                     StuckAction::ReplaceNode => "replaceNode",
                     StuckAction::ForceDelete => "forceDelete",
+                },
+            },
+            "deadNodes": {
+                "after": care.dead_nodes.after.to_string(),
+                "action": match care.dead_nodes.action {
+                    DeadAction::Replace => "replace",
+                    DeadAction::Leave => "leave",
                 },
             },
             "singletons": match care.singletons {

@@ -102,6 +102,13 @@ pub enum RollWait {
         /// The run.
         run: RunId,
     },
+    /// An old node is not Ready: it may become so again, or is replaced for that.
+    NotReady {
+        /// Since when.
+        since: Time,
+        /// When it is replaced, if the plan replaces such nodes.
+        until: Option<Time>,
+    },
     /// A node's instance is not known to the cloud, so that it can be neither terminated nor replaced.
     NoInstance,
     /// Instances are terminating.
@@ -159,6 +166,7 @@ impl RollWait {
             Self::Available { .. } => ("available", "more Ready nodes"),
             Self::ZoneMinimum { .. } => ("zoneMinimum", "more Ready nodes in a zone"),
             Self::Leftover { .. } => ("leftover", "leftovers of another run to be removed"),
+            Self::NotReady { .. } => ("notReady", "an old node to become Ready again"),
             Self::NoInstance => ("noInstance", "the cloud to list an instance"),
             Self::Leaving { .. } => ("leaving", "instances to terminate"),
             Self::NodegroupUpdate { .. } => ("nodegroupUpdate", "the EKS update of a managed node group"),
@@ -178,6 +186,7 @@ impl RollWait {
             | Self::Cordon { .. }
             | Self::Leaving { .. }
             | Self::Target { .. }
+            | Self::NotReady { until: Some(_), .. }
             | Self::NodegroupUpdate { .. } => Hope::Moving,
             Self::Wave { .. }
             | Self::Canary { .. }
@@ -187,6 +196,7 @@ impl RollWait {
             | Self::OtherUpdate { .. }
             | Self::ClaimLeaving { .. }
             | Self::Suspended { .. }
+            | Self::NotReady { until: None, .. }
             | Self::NoInstance => Hope::Possible,
             // What keeps it from being removed has a reason of its own.
             Self::Leftover { .. } => Hope::None,
@@ -226,6 +236,18 @@ impl fmt::Display for RollWait {
                 write!(f, "more Ready nodes in zone {zone}: {ready} Ready, {needed} must stay Ready")
             }
             Self::Leftover { run } => write!(f, "leftovers of run {run} to be removed"),
+            Self::NotReady { since, until: Some(until) } => {
+                write!(
+                    f,
+                    "the node to become Ready again, not Ready since {since}; replaced as dead from {until}"
+                )
+            }
+            Self::NotReady { since, until: None } => {
+                write!(
+                    f,
+                    "the node to become Ready again, not Ready since {since}; the plan leaves dead nodes as they are"
+                )
+            }
             Self::NoInstance => f.write_str("the cloud to list its instance"),
             Self::Leaving { instances } => write!(f, "{} to terminate", counted(*instances, "instance")),
             Self::NodegroupUpdate { id, since, nodes } => {

@@ -10,7 +10,7 @@ use replank_model::time::{Span, Time};
 use replank_protocol::command::NodeTarget;
 
 use super::moves::bears_cordons;
-use super::truth::{Truth, is_over, manager};
+use super::truth::{Truth, is_node_ready, is_over, manager};
 use super::{Found, Promise, Promised, Sights};
 
 /// The moment of an exclusion is told in whole seconds.
@@ -103,7 +103,7 @@ impl Ending {
             By::Run | By::WayBack => self.kept(promised, truth, (id, node), found),
             By::Interruption | By::Autoscaler => {}
         }
-        let ends_stuck = promised.ends_stuck || by == By::WayBack;
+        let ends_stuck = promised.ends_stuck || by == By::WayBack || is_dead(promised, truth, node, found.at);
         let mut has_stuck = false;
         for pod in truth.pods_on(&name).filter(|pod| !goes_with_its_node(truth, pod)) {
             let is_stuck =
@@ -218,6 +218,17 @@ impl Ending {
             found.broken(Promise::S5, format!("group {} terminates {} by its own choice", old.group, old.id));
         }
     }
+}
+
+/// Whether a node has not been Ready for so long that the plan has it replaced, or had not been until just now.
+fn is_dead(promised: &Promised, truth: &Truth, node: &Node, at: Time) -> bool {
+    let Some(after) = promised.dead_after else { return false };
+    let ready = node.status.conditions.iter().find(|condition| &*condition.r#type == "Ready");
+    let since = ready.and_then(|ready| ready.last_transition_time).or(node.meta.creation_timestamp);
+    since.is_some_and(|since| match is_node_ready(node) {
+        false => since + after <= at,
+        true => since + ROUNDING + truth.seen_within >= at,
+    })
 }
 
 /// The machine under a pod's node.

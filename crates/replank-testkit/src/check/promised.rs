@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::plan::{
-    BarePods, BlockingFindings, Budget, ChosenBy, Health, LocalStorage, OnDeadline, Plan, Retained,
-    Singletons, Surge,
+    BarePods, BlockingFindings, Budget, ChosenBy, DeadAction, Health, LocalStorage, OnDeadline, Plan,
+    Retained, Singletons, Surge,
 };
 use replank_model::int_or_string::IntOrString;
 use replank_model::object::cloud::{GroupKind, GroupSize, Instance, LaunchTemplateRef, NodeGroup};
@@ -41,6 +41,8 @@ pub struct Promised {
     pub(super) stuck_after: Span,
     /// Whether an instance may be ended with stuck pods.
     pub(super) ends_stuck: bool,
+    /// How long a node must not have been Ready so that its instance may be ended with stuck pods, whatever the plan says of these.
+    pub(super) dead_after: Option<Span>,
     /// Whether what is left of stuck pods may be deleted by force.
     pub(super) forces: bool,
     /// How much worse things may get, in the whole cluster and on new nodes while a stage is watched.
@@ -308,6 +310,10 @@ impl Promised {
             rests: !plan.care.windows.0.is_empty() || plan.care.waves.is_some(),
             stuck_after: plan.care.stuck.after,
             ends_stuck: plan.care.stuck.action != StuckAction::Report,
+            dead_after: match plan.care.dead_nodes.action {
+                DeadAction::Replace => Some(plan.care.dead_nodes.after),
+                DeadAction::Leave => None,
+            },
             forces: plan.care.stuck.action == StuckAction::ForceDelete,
             health: plan.care.health,
             stage_health: stage_health(plan),

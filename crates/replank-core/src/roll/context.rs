@@ -19,7 +19,7 @@ use replank_protocol::command::{CommandKey, Effect, KubernetesEffect, Mark};
 use replank_protocol::decision::Decision;
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::{self, Before, Begun, Halted, Moment, Until, read_size};
-use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{RunWait, Subject, Waiting, WaitingOn};
 
 /// See the module's page.
 pub(super) struct Context<'a> {
@@ -257,7 +257,7 @@ impl<'a> GroupRoll<'a> {
     pub(super) fn is_touched(&self) -> bool {
         let nodes = self.nodes;
         let of_old = nodes.queued() + nodes.held.len() + nodes.draining.len() + nodes.retained.len();
-        let has_marks = of_old + nodes.surplus.len() > 0;
+        let has_marks = of_old + nodes.surplus.len() + nodes.postponed.len() > 0;
         let is_written = self.sources.iter().any(|source| source.original.is_some());
         self.original.is_some() || is_written || self.begun.is_some() || has_marks
     }
@@ -343,6 +343,18 @@ impl<'a> Context<'a> {
             mark,
         });
         self.send(Subject::Node(member.name.clone()), what, key, effect);
+    }
+
+    /// Whether an eviction of a node's pods may still be on its way, which is said: one that arrives after the node is uncordoned would move a pod off a node that takes pods.
+    pub(super) fn awaits_evictions(&mut self, name: &NodeName) -> bool {
+        let pods = self.view.pods_on(name).iter().map(|ix| &self.view.pods[*ix]);
+        let left = pods.filter(|pod| pod.meta.deletion_timestamp.is_none());
+        let sent = left.filter_map(|pod| self.sent.may_be_evicted(self.now, &pod.meta.uid)).max();
+        if let Some(until) = sent {
+            let on = WaitingOn::Run(RunWait::Effect { what: Text::from("evictions already sent") });
+            self.wait_until(Subject::Node(name.clone()), on, until);
+        }
+        sent.is_some()
     }
 
     /// Since when something about a group has been so that is nowhere to be read. It is remembered; after a restart the

@@ -35,6 +35,7 @@ use super::member::{Member, NodeState, Scope};
 use super::prepare::MARK_LIFE;
 use super::retain;
 use super::singleton;
+use super::stalled;
 use super::start;
 use super::stuck;
 use crate::proof::drained;
@@ -81,7 +82,10 @@ pub(super) fn acting<'a>(ctx: &mut Context<'a>, drains: &[Drain<'a>], spare: &mu
     let mut active = 0;
     for drain in drains {
         let subject = Subject::Node(drain.member.name.clone());
-        let takes_place = !dead::is_dead(ctx, drain.member);
+        let stalls = stalled::until(ctx, drain.member);
+        stalls.filter(|until| *until > ctx.now).into_iter().for_each(|until| ctx.wake_at(until));
+        let is_stalled = stalls.is_some_and(|until| until <= ctx.now);
+        let takes_place = !dead::is_dead(ctx, drain.member) && !is_stalled;
         if drain.from > ctx.now {
             let until = drain.from;
             ctx.wait_until(subject, WaitingOn::Roll(RollWait::Pace { until }), until);
@@ -294,7 +298,7 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
             continue;
         }
         ending[drain.roll] += 1;
-        let held = roll.nodes.held.len() - start::late(ctx, roll).count();
+        let held = roll.nodes.held.len() - start::late(ctx, roll).count() + roll.nodes.postponed.len();
         let held = u32::try_from(held).unwrap_or(u32::MAX);
         let left = roll.nodes.old_left().saturating_sub(ending[drain.roll]).saturating_sub(held);
         let raised = beyond(roll).min(roll.allowance(ctx.scope).surge);

@@ -40,6 +40,7 @@ use super::dead;
 use super::health;
 use super::managed_source;
 use super::member::NodeState;
+use super::raise::raise;
 use super::retain;
 use super::start;
 use super::zones;
@@ -275,18 +276,6 @@ fn write_template(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup
     true
 }
 
-/// Raises a group until it wants so many nodes, with those whose nodes move into it; whether that is still to happen.
-fn raise(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup, wanted: u32) -> bool {
-    let from = group.size;
-    if roll.wanted() >= wanted {
-        return false;
-    }
-    let desired = from.desired + (wanted - roll.wanted());
-    let to = GroupSize { desired, max: from.max.max(desired), min: from.min };
-    resize(ctx, roll, from, to, "surge");
-    true
-}
-
 /// Raises a group whose surge was given up, or never taken, while only nodes were left that had to wait for batch pods, when
 /// one of them can be replaced. Drains that were begun beside the one that used the surge up wait for it, too; and so does
 /// a group whose new instances came up in other zones than where nodes are left.
@@ -322,7 +311,7 @@ fn raise_again(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
 /// of its own the same is one step, a termination without a decrement (see [`super::evict`]), unless the node is kept.
 fn left_to_move(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> u32 {
     let nodes = roll.nodes;
-    let held = nodes.held.len() - start::late(ctx, roll).count() + nodes.found.len();
+    let held = nodes.held.len() - start::late(ctx, roll).count() + nodes.found.len() + nodes.postponed.len();
     let held = u32::try_from(held).unwrap_or(u32::MAX) - nodes.found_free;
     nodes.old_left().saturating_sub(held).saturating_sub(roll.unwanted())
 }

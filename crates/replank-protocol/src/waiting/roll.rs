@@ -307,6 +307,11 @@ pub enum RollEnd {
     DoNotDisrupt,
     /// A node was skipped because of a pod on it: a batch pod that outlived its deadline, a singleton.
     Skipped,
+    /// A node could not be emptied, however often that was tried.
+    Postponed {
+        /// How often.
+        times: u32,
+    },
     /// Something that the plan names does not exist.
     Missing {
         /// What it is.
@@ -347,6 +352,7 @@ impl RollEnd {
             Self::ManagedBy { .. } => ("managedBy", "externally managed nodes"),
             Self::DoNotDisrupt => ("doNotDisrupt", "annotated not to be disrupted"),
             Self::Skipped => ("skipped", "skipped nodes"),
+            Self::Postponed { .. } => ("postponed", "nodes that could not be emptied"),
             Self::Missing { .. } => ("missing", "not found"),
             Self::Bounds { .. } => ("bounds", "group sizes not restored"),
             Self::UpdateFailed { .. } => ("updateFailed", "EKS update failed"),
@@ -361,6 +367,7 @@ impl RollEnd {
             | Self::PartOfManaged { .. }
             | Self::Reopened
             | Self::ForeignCordon
+            | Self::Postponed { .. }
             | Self::Missing { .. }
             | Self::Bounds { .. }
             | Self::UpdateFailed { .. }
@@ -394,6 +401,9 @@ impl fmt::Display for RollEnd {
                 "annotated karpenter.sh/do-not-disrupt: \"true\": remove the annotation to have the node replaced",
             ),
             Self::Skipped => f.write_str("skipped because of a pod on it, as the plan says"),
+            Self::Postponed { times } => {
+                write!(f, "its drain came to a standstill {times} times, and it is left as it is")
+            }
             Self::Missing { what } => write!(f, "{what} does not exist"),
             Self::UpdateFailed { id, errors } => {
                 write!(f, "EKS update {id} failed")?;

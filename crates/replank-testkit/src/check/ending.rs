@@ -10,7 +10,7 @@ use replank_model::time::{Span, Time};
 use replank_protocol::command::NodeTarget;
 
 use super::moves::bears_cordons;
-use super::truth::{Truth, is_node_ready, is_over, manager};
+use super::truth::{Truth, goes_with_its_node, is_node_ready, manager};
 use super::{Found, Promise, Promised, Sights};
 
 /// The moment of an exclusion is told in whole seconds.
@@ -235,12 +235,4 @@ fn is_dead(promised: &Promised, truth: &Truth, node: &Node, at: Time) -> bool {
 fn machine(truth: &Truth, pod: &Pod) -> Option<(Uid, InstanceId)> {
     let node = truth.nodes.get(pod.node.as_ref()?)?;
     Some((pod.meta.uid.clone(), truth.instance_of(node)?.id.clone()))
-}
-
-/// A DaemonSet's, a mirror of a static one, or over.
-pub(super) fn goes_with_its_node(truth: &Truth, pod: &Pod) -> bool {
-    let is_daemon = manager(pod).is_some_and(|(kind, _, uid)| {
-        kind == "DaemonSet" && truth.daemon_sets.values().any(|set| set.meta.uid == *uid)
-    });
-    is_over(pod) || is_daemon || pod.meta.annotations.contains_key("kubernetes.io/config.mirror")
 }

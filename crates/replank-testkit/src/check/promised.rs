@@ -43,6 +43,8 @@ pub struct Promised {
     pub(super) ends_stuck: bool,
     /// How long a node must not have been Ready so that its instance may be ended with stuck pods, whatever the plan says of these.
     pub(super) dead_after: Option<Span>,
+    /// How long the drain of a node must have been under way before the node may be given up.
+    pub(super) stalls_after: Span,
     /// Whether what is left of stuck pods may be deleted by force.
     pub(super) forces: bool,
     /// How much worse things may get, in the whole cluster and on new nodes while a stage is watched.
@@ -314,6 +316,8 @@ impl Promised {
                 DeadAction::Replace => Some(plan.care.dead_nodes.after),
                 DeadAction::Leave => None,
             },
+            stalls_after: Span::from_minutes(10)
+                .min(Span::from_millis(plan.progress_deadline.as_millis() / 2)),
             forces: plan.care.stuck.action == StuckAction::ForceDelete,
             health: plan.care.health,
             stage_health: stage_health(plan),

@@ -286,6 +286,15 @@ pub(crate) enum ExplainFormat {
     Markdown,
 }
 
+/// Which nodes must be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Require {
+    /// Those that can be emptied: what keeps the others is reported, with the verdict `partial`.
+    Possible,
+    /// All of them.
+    All,
+}
+
 /// What to do: a plan, or groups with the defaults of a plan.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlanArgs {
@@ -405,6 +414,10 @@ pub(crate) struct RehearseArgs {
     /// What to do.
     #[command(flatten)]
     pub(crate) what: PlanArgs,
+
+    /// Which nodes must be replaced for the rehearsal not to be `blocked`: those that can be emptied, or all of them.
+    #[arg(long, value_enum, value_name = "NODES", default_value_t = Require::Possible)]
+    pub(crate) require: Require,
 
     /// Events during the rehearsal: a file with one line per pause, fault or change by an external actor; docs/script.md lists them.
     #[arg(long, value_name = "FILE")]

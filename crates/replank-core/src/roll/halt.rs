@@ -282,7 +282,7 @@ pub(super) fn blockers(
                     && came_back(&bound.pod, from)
                 {
                     ctx.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::PodEnd(PodEnd::CameBack));
-                } else if let Err(on) = works.obstacle(bound) {
+                } else if let Err(on) = obstacle(ctx, works, name, bound) {
                     ctx.wait(Subject::Pod(bound.pod.meta.key()), on);
                     homeless(ctx, bound);
                 } else if let Some(message) = places.obstacle_of_kind(&mut known, &bound.pod) {
@@ -295,6 +295,22 @@ pub(super) fn blockers(
         aside(ctx, roll);
         arrivals(ctx, roll);
     }
+}
+
+/// What keeps a pod on its node. On a node that was never begun that is only what will not pass by itself: that its budget allows nothing at the moment keeps
+/// nobody from beginning it.
+fn obstacle(
+    ctx: &Context<'_>,
+    works: &mut Works<'_>,
+    name: &NodeName,
+    bound: &Bound,
+) -> Result<(), WaitingOn> {
+    let member = ctx.member(name);
+    let was_begun = member.postponed > 0 || matches!(member.state, NodeState::Draining { .. });
+    if was_begun {
+        return works.obstacle(bound);
+    }
+    works.ledger.hopeless(bound.ix, &bound.pod).map_or(Ok(()), Err)
 }
 
 /// Names the pods without a node that a pod's budgets are short of.

@@ -62,8 +62,10 @@ pub struct RehearsalResult {
     pub workloads: Vec<WorkloadFigures>,
     /// What was found before the start.
     pub findings: Vec<FindingEntry>,
-    /// What blocks, if the verdict is `blocked`.
+    /// What blocks, if the verdict is `partial` or `blocked`.
     pub blockers: Vec<Blocker>,
+    /// The same, grouped by what a person would have to change.
+    pub causes: Vec<Cause>,
     /// How the run itself ended.
     pub ending: Ending,
     /// What was waited for, the longest first.
@@ -97,6 +99,8 @@ pub enum Verdict {
     Passes,
     /// The plan was carried out, and something was found or left out.
     Findings,
+    /// Every node that can be emptied was replaced; what keeps the others is on them.
+    Partial,
     /// Not everything could be replaced.
     Blocked,
     /// The plan refuses to begin with what was found.
@@ -110,6 +114,7 @@ impl Verdict {
         match self {
             Self::Passes => "passes",
             Self::Findings => "findings",
+            Self::Partial => "partial",
             Self::Blocked => "blocked",
             Self::Refused => "refused",
         }
@@ -244,6 +249,33 @@ pub struct Blocker {
     pub what: String,
     /// Why, with its numbers.
     pub reason: String,
+}
+
+/// What keeps nodes from being replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cause {
+    /// What would have to be changed: kind, namespace and name.
+    pub object: String,
+    /// Why, with its numbers, as for the first that it keeps.
+    pub reason: String,
+    /// Nodes that it keeps, sorted.
+    pub nodes: Vec<String>,
+    /// Pods that it keeps on them.
+    pub pods: usize,
+    /// The finding about that object, where there is one.
+    pub finding: Option<&'static str>,
+    /// What that finding says to do.
+    pub remedy: Option<String>,
+}
+
+impl RehearsalResult {
+    /// As one has it who wants all nodes replaced, or none of it counts.
+    pub fn require_all(&mut self) {
+        if self.verdict == Verdict::Partial {
+            self.verdict = Verdict::Blocked;
+        }
+    }
 }
 
 /// One assumption.

@@ -48,6 +48,8 @@ pub(crate) struct Summary {
     pub(crate) passes: usize,
     /// How many came to an end with findings.
     pub(crate) findings: usize,
+    /// How many replaced every node that can be emptied, and left some.
+    pub(crate) partial: usize,
     /// How many were blocked.
     pub(crate) blocked: usize,
     /// Rehearsals that the plan refused to begin.
@@ -121,6 +123,7 @@ impl Summary {
             verdict: results.iter().map(|result| result.verdict).max().unwrap_or(Verdict::Passes),
             passes: number(Verdict::Passes),
             findings: number(Verdict::Findings),
+            partial: number(Verdict::Partial),
             blocked: number(Verdict::Blocked),
             refused: number(Verdict::Refused),
             virtual_duration_ms: Spread::of(
@@ -169,6 +172,7 @@ fn conclude(page: &mut Page, summary: &Summary) {
     let all = [
         (summary.passes, "passes"),
         (summary.findings, "findings"),
+        (summary.partial, "partial"),
         (summary.blocked, "blocked"),
         (summary.refused, "refused"),
     ];
@@ -221,7 +225,7 @@ fn promises(summary: &Summary) -> String {
 fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Passes => Tone::Good,
-        Verdict::Findings => Tone::Warning,
+        Verdict::Findings | Verdict::Partial => Tone::Warning,
         Verdict::Blocked | Verdict::Refused => Tone::Bad,
     }
 }

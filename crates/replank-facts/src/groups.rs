@@ -138,7 +138,7 @@ pub fn assumed_target(
     let model = sources.iter().find_map(of)?;
     let wanted = sources.iter().filter_map(of).map(|group| group.size.desired).sum();
     let moving = u32::try_from(moving).expect("fewer than 2^32 nodes fit in memory");
-    let max = moving + plan.budget.allowance(wanted).surge;
+    let max = moving + plan.budget.allowance(wanted, model.zones.len()).surge;
     let size = GroupSize { min: 0, max, desired: 0 };
     let template = renamed(model.template(), &model.name, name, by);
     let group = NodeGroup::new(name.clone(), size, model.zones.clone(), template);
@@ -408,7 +408,7 @@ mod tests {
         };
         assert_eq!(into("batch"), None, "its nodes show it");
         let LearntGroup { group, instances } = into("web-new").expect("no node shows it");
-        assert_eq!((group.size, instances.len()), (GroupSize { min: 0, max: 4, desired: 0 }, 0));
+        assert_eq!((group.size, instances.len()), (GroupSize { min: 0, max: 5, desired: 0 }, 0));
         assert_eq!(group.zones, known[1].group.zones);
         let (new, old) = (group.profile(), known[1].group.profile());
         assert_eq!(new.labels.value("eks.amazonaws.com/nodegroup"), Some("web-new"));

@@ -415,6 +415,7 @@ impl KubernetesEffect {
             Self::Cordon { node, mark, .. } => match mark.role {
                 NodeRole::Draining { from } => Claim::Drain(node.clone(), from),
                 NodeRole::Queued
+                | NodeRole::Postponed { .. }
                 | NodeRole::Skipped
                 | NodeRole::Surplus
                 | NodeRole::Retained

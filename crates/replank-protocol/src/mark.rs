@@ -42,6 +42,8 @@ pub const DEPLETED: &str = "replank.dev/depleted";
 pub const INTERRUPTED: &str = "replank.dev/interrupted";
 /// Annotation on a node that is interrupted: when it is gone for certain, where that is known.
 pub const INTERRUPTED_UNTIL: &str = "replank.dev/interrupted-until";
+/// Annotation on a node: how often the run has uncordoned it because it could not be emptied. While it is uncordoned, a taint of this key (`PreferNoSchedule`) says it, too. The annotation outlives the role, for as long as the run has the node.
+pub const POSTPONED: &str = "replank.dev/postponed";
 /// Annotation on a node: when the mark may be cleared by anybody.
 pub const EXPIRES: &str = "replank.dev/expires";
 /// Annotation on a node: [`FOREIGN`] if it was cordoned before the run came. Such a cordon stays when the mark goes.
@@ -111,6 +113,7 @@ pub fn of(node: &Node) -> Option<Found> {
     let role = match annotations.value(ROLE)? {
         "queued" => NodeRole::Queued,
         "draining" => NodeRole::Draining { from: time(DRAIN_FROM)? },
+        "postponed" => NodeRole::Postponed { times: postponed(node)? },
         "skipped" => NodeRole::Skipped,
         "surplus" => NodeRole::Surplus,
         "retained" => NodeRole::Retained,
@@ -138,10 +141,17 @@ fn owner_unsaid(run: &RunId, role: NodeRole) -> Owner {
         NodeRole::Draining { .. } if run.as_str() == Owner::Autoscaler.as_str() => Owner::Autoscaler,
         NodeRole::Queued
         | NodeRole::Draining { .. }
+        | NodeRole::Postponed { .. }
         | NodeRole::Skipped
         | NodeRole::Surplus
         | NodeRole::Retained => Owner::Run,
     }
+}
+
+/// How often a run has uncordoned a node because it could not be emptied, where that is written.
+#[must_use]
+pub fn postponed(node: &Node) -> Option<u32> {
+    node.meta.annotations.value(POSTPONED)?.parse().ok()
 }
 
 /// The node with a run's mark on it, cordoned if the mark says so.
@@ -152,6 +162,8 @@ pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
         Some(owner) => owner == FOREIGN,
         None => node.spec.unschedulable && of(&node).is_none(),
     };
+    let is_kept = of(&node).is_some_and(|found| found.is_of_run(run)) && mark.role.is_cordoned();
+    let times = postponed(&node).filter(|_| is_kept);
     let is_depleted = is_depleted(&node) && mark.role.is_cordoned() && !mark.role.depletes();
     untold(&mut node);
     let annotations = cleared(&node.meta.annotations)
@@ -170,7 +182,15 @@ pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
             let known = times.into_iter().filter_map(|(key, time)| Some((key, time?)));
             known.fold(annotations, |all, (key, time)| all.with(key, time.to_string()))
         }
+        NodeRole::Postponed { times } => {
+            node.spec.taints.push(avoided());
+            annotations.with(POSTPONED, times.to_string())
+        }
         NodeRole::Queued | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained => annotations,
+    };
+    let annotations = match times {
+        Some(times) => annotations.with(POSTPONED, times.to_string()),
+        None => annotations,
     };
     let annotations = if is_depleted { annotations.with(DEPLETED, "true") } else { annotations };
     node.meta.annotations = if is_foreign { annotations.with(CORDON, FOREIGN) } else { annotations };
@@ -257,14 +277,32 @@ fn told(by: Cause) -> Taint {
     }
 }
 
+/// What has pods go elsewhere if there is room: the node is to be emptied as soon as that is possible.
+fn avoided() -> Taint {
+    Taint::new(POSTPONED, TaintEffect::PreferNoSchedule)
+}
+
 fn untold(node: &mut Node) {
-    node.spec.taints.retain(|taint| &*taint.key != INTERRUPTED);
+    node.spec.taints.retain(|taint| &*taint.key != INTERRUPTED && &*taint.key != POSTPONED);
 }
 
 fn cleared(annotations: &Annotations) -> Annotations {
-    [VERSION, OWNER, RUN, ROLE, SINCE, DRAIN_FROM, DEPLETED, EXPIRES, CORDON, INTERRUPTED, INTERRUPTED_UNTIL]
-        .iter()
-        .fold(annotations.clone(), |all, key| all.without(key))
+    [
+        VERSION,
+        OWNER,
+        RUN,
+        ROLE,
+        SINCE,
+        DRAIN_FROM,
+        DEPLETED,
+        POSTPONED,
+        EXPIRES,
+        CORDON,
+        INTERRUPTED,
+        INTERRUPTED_UNTIL,
+    ]
+    .iter()
+    .fold(annotations.clone(), |all, key| all.without(key))
 }
 
 #[cfg(test)]
@@ -281,6 +319,7 @@ mod tests {
             NodeRole::Interrupted { .. } => Owner::Interruptions,
             NodeRole::Queued
             | NodeRole::Draining { .. }
+            | NodeRole::Postponed { .. }
             | NodeRole::Skipped
             | NodeRole::Surplus
             | NodeRole::Retained => Owner::Run,
@@ -294,6 +333,7 @@ mod tests {
         let roles = [
             NodeRole::Queued,
             NodeRole::Draining { from: time("2026-01-01T01:00:00Z") },
+            NodeRole::Postponed { times: 2 },
             NodeRole::Skipped,
             NodeRole::Surplus,
             NodeRole::Retained,
@@ -369,6 +409,7 @@ mod tests {
             SINCE,
             DRAIN_FROM,
             DEPLETED,
+            POSTPONED,
             INTERRUPTED,
             INTERRUPTED_UNTIL,
             EXPIRES,
@@ -413,6 +454,24 @@ mod tests {
             is_depleted(&queued(interrupted(Cause::Spot, None))),
             "there was no time to write anything down"
         );
+    }
+
+    #[test]
+    fn how_often_a_node_was_postponed_outlives_the_role_and_goes_with_the_run() {
+        let (run, other) = (RunId::from("run"), RunId::from("other"));
+        let from = time("2026-01-01T01:00:00Z");
+        let postponed_once = laid(&Node::default(), &run, &mark(NodeRole::Postponed { times: 1 }));
+        assert!(!postponed_once.spec.unschedulable, "it takes pods again");
+        let draining = laid(&postponed_once, &run, &mark(NodeRole::Draining { from }));
+        assert_eq!((postponed(&draining), draining.spec.unschedulable), (Some(1), true));
+        let twice = laid(&draining, &run, &mark(NodeRole::Postponed { times: 2 }));
+        assert_eq!(postponed(&twice), Some(2));
+        assert_eq!(
+            postponed(&laid(&twice, &other, &mark(NodeRole::Queued))),
+            None,
+            "another run's count is its own"
+        );
+        assert_eq!(lifted(&twice), Node::default());
     }
 
     #[test]

@@ -32,6 +32,11 @@ pub enum NodeRole {
         /// When the first pod may be moved.
         from: Time,
     },
+    /// Not drained any further for now, because what is left on it cannot be moved: not cordoned, until it is taken up again.
+    Postponed {
+        /// How often that has happened.
+        times: u32,
+    },
     /// Left out of the run, because a batch pod outlived its deadline: not cordoned.
     Skipped,
     /// A new node that is to go again, because the run ends before it was needed.
@@ -55,7 +60,12 @@ impl NodeRole {
     pub fn depletes(self) -> bool {
         match self {
             Self::Interrupted { by, from, .. } => from.is_some() || !by.may_pass(),
-            Self::Queued | Self::Draining { .. } | Self::Skipped | Self::Surplus | Self::Retained => false,
+            Self::Queued
+            | Self::Draining { .. }
+            | Self::Postponed { .. }
+            | Self::Skipped
+            | Self::Surplus
+            | Self::Retained => false,
         }
     }
 
@@ -65,6 +75,7 @@ impl NodeRole {
         match self {
             Self::Queued => "queued",
             Self::Draining { .. } => "draining",
+            Self::Postponed { .. } => "postponed",
             Self::Skipped => "skipped",
             Self::Surplus => "surplus",
             Self::Retained => "retained",
@@ -81,7 +92,7 @@ impl NodeRole {
             | Self::Surplus
             | Self::Retained
             | Self::Interrupted { .. } => true,
-            Self::Skipped => false,
+            Self::Postponed { .. } | Self::Skipped => false,
         }
     }
 }

@@ -62,6 +62,7 @@ fn roles() -> Vec<NodeRole> {
     let roles = [
         NodeRole::Queued,
         NodeRole::Draining { from: at(1) },
+        NodeRole::Postponed { times: 1 },
         NodeRole::Skipped,
         NodeRole::Surplus,
         NodeRole::Retained,
@@ -74,8 +75,9 @@ fn roles() -> Vec<NodeRole> {
         NodeRole::Surplus => 3,
         NodeRole::Retained => 4,
         NodeRole::Interrupted { .. } => 5,
+        NodeRole::Postponed { .. } => 6,
     };
-    assert_eq!(roles.iter().map(number).collect::<BTreeSet<_>>().len(), 6, "every role has a sample");
+    assert_eq!(roles.iter().map(number).collect::<BTreeSet<_>>().len(), 7, "every role has a sample");
     roles.to_vec()
 }
 

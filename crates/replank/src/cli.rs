@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use replank_advice::place::Pick;
-use replank_facts::plan::VersionPrefix;
+use replank_facts::plan::{Surge, VersionPrefix};
 use replank_model::text::{GroupName, Namespace, RunId, Text};
 use replank_model::time::{Span, Time};
 
@@ -293,11 +293,20 @@ pub(crate) enum ExplainFormat {
     Markdown,
 }
 
+/// Which nodes must be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Require {
+    /// Those that can be emptied: what keeps the others is reported, with the verdict `partial`.
+    Possible,
+    /// All of them.
+    All,
+}
+
 /// What to do: a plan, or groups with the defaults of a plan.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlanArgs {
     /// The plan: a file with a NodeRoll; docs/plan.md lists every field.
-    #[arg(short = 'f', long = "filename", value_name = "PLAN", conflicts_with_all = ["roll", "to_version", "image"])]
+    #[arg(short = 'f', long = "filename", value_name = "PLAN", conflicts_with_all = ["roll", "to_version", "image", "surge", "parallel"])]
     pub(crate) plan: Option<PathBuf>,
 
     /// Node groups to replace, with the defaults of a plan.
@@ -311,6 +320,14 @@ pub(crate) struct PlanArgs {
     /// Machine image of the new nodes.
     #[arg(long, value_name = "AMI", requires = "roll")]
     pub(crate) image: Option<Text>,
+
+    /// Nodes above each group's desired size during the roll: a number, a percentage, or perZone (the default), one in each zone of the group.
+    #[arg(long, value_name = "NODES", requires = "roll")]
+    pub(crate) surge: Option<Surge>,
+
+    /// Nodes that are drained at the same time, 1 by default.
+    #[arg(long, value_name = "NODES", requires = "roll", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) parallel: Option<u32>,
 }
 
 impl PlanArgs {
@@ -404,6 +421,10 @@ pub(crate) struct RehearseArgs {
     /// What to do.
     #[command(flatten)]
     pub(crate) what: PlanArgs,
+
+    /// Which nodes must be replaced for the rehearsal not to be `blocked`: those that can be emptied, or all of them.
+    #[arg(long, value_enum, value_name = "NODES", default_value_t = Require::Possible)]
+    pub(crate) require: Require,
 
     /// Events during the rehearsal: a file with one line per pause, fault or change by an external actor; docs/script.md lists them.
     #[arg(long, value_name = "FILE")]

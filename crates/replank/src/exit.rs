@@ -61,10 +61,10 @@ impl Exit {
                 "usage error: an argument, a file or a plan is invalid; nothing was rehearsed or placed"
             }
             Self::Findings => {
-                "completed with findings: every node was replaced, but something needs attention; a pod does not fit; the check or leftover found something; the scan found removed API versions; a version's support ends within the given time; an upgrade step needs attention; the explained autoscaler's sync fails, in part or as a whole, or a replayed one cannot scale at the end; a migration has downtime"
+                "completed with findings: every node that can be emptied was replaced, but something needs attention; a pod does not fit; the check or leftover found something; the scan found removed API versions; a version's support ends within the given time; an upgrade step needs attention; the explained autoscaler's sync fails, in part or as a whole, or a replayed one cannot scale at the end; a migration has downtime"
             }
             Self::Blocked => {
-                "blocked: not every node could be replaced, an upgrade step must not start, or a migration cannot be completed; the report names the cause"
+                "blocked: no node could be replaced, or not every one for want of capacity or time (with --require all, for any reason), an upgrade step must not start, or a migration cannot be completed; the report names the cause"
             }
             Self::Refused => {
                 "refused by policy: a blocking finding exists and the plan sets blockingFindings: refuse; nothing was started"
@@ -80,7 +80,7 @@ impl Exit {
     pub(crate) const fn of(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Passes => Self::Passes,
-            Verdict::Findings => Self::Findings,
+            Verdict::Findings | Verdict::Partial => Self::Findings,
             Verdict::Incomplete => Self::Incomplete,
             Verdict::Blocked => Self::Blocked,
             Verdict::Refused => Self::Refused,

@@ -487,7 +487,11 @@ fn begun_at(node: &Node, now: Time) -> Option<Time> {
     match mark::of(node)?.mark.role {
         NodeRole::Draining { from } => Some(from).filter(|from| *from <= now),
         NodeRole::Interrupted { from, .. } => from,
-        NodeRole::Queued | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained => None,
+        NodeRole::Queued
+        | NodeRole::Postponed { .. }
+        | NodeRole::Skipped
+        | NodeRole::Surplus
+        | NodeRole::Retained => None,
     }
 }
 

@@ -31,7 +31,7 @@ struct Stage {
 impl Stage {
     fn new() -> Self {
         let mut stage = Self { view: View::default(), external_changes: ExternalChanges::new(&run()) };
-        let begun = Begun { run: run(), nodes: 1, surge: 1, extra: 1 };
+        let begun = Begun { run: run(), nodes: 1, surge: 1, extra: 1, dead: 0 };
         let group = NodeGroup {
             tags: [(mark::BEGUN, &*begun.to_text())].into_iter().collect(),
             ..NodeGroup::new("web".into(), size(3), Vec::new(), LaunchTemplate::default())

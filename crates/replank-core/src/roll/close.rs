@@ -107,6 +107,7 @@ fn is_taken_away(ctx: &Context<'_>, name: &NodeName) -> bool {
         NodeRole::Interrupted { by, .. } => by != Cause::Down,
         NodeRole::Queued
         | NodeRole::Draining { .. }
+        | NodeRole::Postponed { .. }
         | NodeRole::Skipped
         | NodeRole::Surplus
         | NodeRole::Retained => false,
@@ -265,12 +266,7 @@ pub(super) fn retire(
 /// that stays.
 pub(super) fn release(ctx: &mut Context<'_>, name: &NodeName) {
     let member = ctx.member(name);
-    let pods = ctx.view.pods_on(name).iter().map(|ix| &ctx.view.pods[*ix]);
-    let left = pods.filter(|pod| pod.meta.deletion_timestamp.is_none());
-    let sent = left.filter_map(|pod| ctx.sent.may_be_evicted(ctx.now, &pod.meta.uid)).max();
-    if let Some(until) = sent {
-        let on = WaitingOn::Run(RunWait::Effect { what: Text::from("evictions already sent") });
-        ctx.wait_until(Subject::Node(name.clone()), on, until);
+    if ctx.awaits_evictions(name) {
         return;
     }
     let effect =

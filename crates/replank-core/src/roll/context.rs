@@ -187,7 +187,8 @@ impl<'a> GroupRoll<'a> {
         } else {
             size_before(self.original, self.group).desired
         };
-        let allowance = scope.plan.budget.allowance(nodes);
+        let zones = self.group.map_or(0, |group| group.zones.len());
+        let allowance = scope.plan.budget.allowance(nodes, zones);
         match &self.begun {
             Some(begun) => Allowance { surge: begun.surge, ..allowance },
             None => allowance,
@@ -258,7 +259,7 @@ impl<'a> GroupRoll<'a> {
     pub(super) fn is_touched(&self) -> bool {
         let nodes = self.nodes;
         let of_old = nodes.queued() + nodes.held.len() + nodes.draining.len() + nodes.retained.len();
-        let has_marks = of_old + nodes.surplus.len() > 0;
+        let has_marks = of_old + nodes.surplus.len() + nodes.postponed.len() > 0;
         let is_written = self.sources.iter().any(|source| source.original.is_some());
         self.original.is_some() || is_written || self.begun.is_some() || has_marks
     }
@@ -355,6 +356,18 @@ impl<'a> Context<'a> {
             mark,
         });
         self.send(Subject::Node(member.name.clone()), what, key, effect);
+    }
+
+    /// Whether an eviction of a node's pods may still be on its way, which is said: one that arrives after the node is uncordoned would move a pod off a node that takes pods.
+    pub(super) fn awaits_evictions(&mut self, name: &NodeName) -> bool {
+        let pods = self.view.pods_on(name).iter().map(|ix| &self.view.pods[*ix]);
+        let left = pods.filter(|pod| pod.meta.deletion_timestamp.is_none());
+        let sent = left.filter_map(|pod| self.sent.may_be_evicted(self.now, &pod.meta.uid)).max();
+        if let Some(until) = sent {
+            let on = WaitingOn::Run(RunWait::Effect { what: Text::from("evictions already sent") });
+            self.wait_until(Subject::Node(name.clone()), on, until);
+        }
+        sent.is_some()
     }
 
     /// Since when something about a group has been so that is nowhere to be read. It is remembered; after a restart the

@@ -83,7 +83,7 @@ fn proofs(ctx: &mut Context<'_>, empty: &[(InstanceId, Option<&Member>)]) -> Opt
             continue;
         };
         let pods = NodePods::of(ctx.view, &ctx.scope.plan, &member.name);
-        if stuck::may_end(ctx, &pods) {
+        if stuck::may_end(ctx, member, &pods) {
             let expected = drained(ctx.view, member.target(), &ctx.scope.run, stuck::stuck_pods(&pods));
             all.push(EmptyInstance { instance: instance.clone(), expected });
         } else {

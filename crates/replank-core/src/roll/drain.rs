@@ -86,6 +86,14 @@ impl Spare {
         Ok(())
     }
 
+    /// Whether a group could do without a node if another one that is being drained were of use again.
+    pub(super) fn would_help(&self, roll: usize, other: &Member, node: &Member) -> bool {
+        let group = &self.groups[roll];
+        let in_zone = group.zones.get(&node.zone).copied().unwrap_or(0);
+        let in_zone = in_zone + u32::from(other.zone == node.zone);
+        group.ready + 1 > group.needed && in_zone > group.needed_in_zone
+    }
+
     /// Takes a node away from its group and zone, if they can do without it.
     ///
     /// # Errors

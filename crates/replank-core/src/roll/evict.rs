@@ -32,10 +32,12 @@ use replank_model::time::{Span, Time};
 use super::balancer;
 use super::close::{beyond, floor};
 use super::context::{Context, GroupRoll};
+use super::dead;
 use super::member::{Member, NodeState, Scope};
 use super::prepare::MARK_LIFE;
 use super::retain;
 use super::singleton;
+use super::stalled;
 use super::start;
 use super::stuck;
 use crate::proof::drained;
@@ -81,13 +83,17 @@ pub(super) fn acting<'a>(ctx: &mut Context<'a>, drains: &[Drain<'a>], spare: &mu
     let mut acting: Vec<Drain<'a>> = Vec::new();
     let mut beside = spare.clone();
     drains.iter().filter(|one| one.from <= ctx.now).for_each(|one| beside.give_up(one.roll, one.member));
+    let mut active = 0;
     for drain in drains {
         let subject = Subject::Node(drain.member.name.clone());
-        let active = u32::try_from(acting.len()).unwrap_or(u32::MAX);
+        let stalls = stalled::until(ctx, drain.member);
+        stalls.filter(|until| *until > ctx.now).into_iter().for_each(|until| ctx.wake_at(until));
+        let is_stalled = stalls.is_some_and(|until| until <= ctx.now);
+        let takes_place = !dead::is_dead(ctx, drain.member) && !is_stalled;
         if drain.from > ctx.now {
             let until = drain.from;
             ctx.wait_until(subject, WaitingOn::Roll(RollWait::Pace { until }), until);
-        } else if active >= limit {
+        } else if takes_place && active >= limit {
             ctx.wait(subject, WaitingOn::Roll(RollWait::Turn { nodes: 1, active, limit }));
         } else {
             let checked = if due(ctx, drain).is_empty() {
@@ -98,7 +104,10 @@ pub(super) fn acting<'a>(ctx: &mut Context<'a>, drains: &[Drain<'a>], spare: &mu
             // Its drain may be stalled, but it is not capacity either: it takes no pods, and may have lost some.
             spare.give_up(drain.roll, drain.member);
             match checked {
-                Ok(()) => acting.push(*drain),
+                Ok(()) => {
+                    active += u32::from(takes_place);
+                    acting.push(*drain);
+                }
                 Err(on) => ctx.wait(subject, on),
             }
         }
@@ -270,7 +279,7 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
     let mut ending = vec![0_u32; rolls.len()];
     let mut leaving: BTreeMap<&GroupName, u32> = BTreeMap::new();
     for drain in acting {
-        if !stuck::may_end(ctx, drain.node_pods) {
+        if !stuck::may_end(ctx, drain.member, drain.node_pods) {
             continue;
         }
         let subject = Subject::Node(drain.member.name.clone());
@@ -282,8 +291,9 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
             retain::keep(ctx, drain.member, drain.since);
             continue;
         }
-        // One with stuck pods on it is of no use for going back.
-        if retain::keeps_nodes(ctx.scope) && drain.node_pods.is_empty() {
+        // A dead one, or one with stuck pods on it, is of no use for going back.
+        let is_of_use = drain.node_pods.is_empty() && !dead::is_dead(ctx, drain.member);
+        if retain::keeps_nodes(ctx.scope) && is_of_use {
             retain::keep(ctx, drain.member, drain.since);
             continue;
         }
@@ -300,7 +310,7 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
             continue;
         }
         ending[drain.roll] += 1;
-        let held = roll.nodes.held.len() - start::late(ctx, roll).count();
+        let held = roll.nodes.held.len() - start::late(ctx, roll).count() + roll.nodes.postponed.len();
         let held = u32::try_from(held).unwrap_or(u32::MAX);
         let left = roll.nodes.old_left().saturating_sub(ending[drain.roll]).saturating_sub(held);
         let raised = beyond(roll).min(roll.allowance(ctx.scope).surge);

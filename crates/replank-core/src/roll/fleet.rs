@@ -49,6 +49,8 @@ pub(super) struct GroupNodes {
     /// Queued nodes on which something has to be waited for beforehand.
     pub(super) held: BTreeSet<NodeName>,
     pub(super) draining: BTreeSet<NodeName>,
+    /// Nodes whose drain is postponed: they take pods again.
+    pub(super) postponed: BTreeSet<NodeName>,
     pub(super) skipped: BTreeSet<NodeName>,
     /// Old nodes that are replaced, empty, and kept for a while.
     pub(super) retained: BTreeSet<NodeName>,
@@ -111,6 +113,7 @@ impl GroupNodes {
             + self.queued()
             + self.held.len()
             + self.draining.len()
+            + self.postponed.len()
             + self.aside.len()
             + self.loose_old.len();
         narrow(count)
@@ -353,6 +356,10 @@ impl Fleet {
             NodeState::Draining { .. } => {
                 put(&mut nodes.draining, name, is_there);
                 (false, true, true)
+            }
+            NodeState::Postponed { .. } => {
+                put(&mut nodes.postponed, name, is_there);
+                (true, true, true)
             }
             NodeState::Skipped { .. } => {
                 put(&mut nodes.skipped, name, is_there);

@@ -32,6 +32,7 @@ use super::departure;
 use super::evict::{Spare, Works, came_back};
 use super::member::NodeState;
 use super::prepare::{arrivals, set_template};
+use super::raise::raise;
 use super::retain;
 use super::stuck;
 use super::tags::followed;
@@ -177,7 +178,7 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
         }
         let reopened = roll.nodes.aside.iter().filter(|name| ctx.member(name).state == NodeState::Reopened);
         let reopened: Vec<&NodeName> = reopened.collect();
-        for name in queue_of(roll).chain(&roll.nodes.held).chain(reopened) {
+        for name in queue_of(roll).chain(&roll.nodes.held).chain(&roll.nodes.postponed).chain(reopened) {
             release(ctx, name);
         }
         say_leaving(ctx, roll);
@@ -201,6 +202,14 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
             } else {
                 hand_over(ctx, roll.nodes.draining.iter().chain(&roll.nodes.skipped), at);
             }
+        }
+        // An instance that was ended in another group a moment before the halt is still to be wanted here: as long as the sizes from before are written on all of them,
+        // that is known.
+        let is_known = roll.original.is_some() && roll.sources.iter().all(|source| source.original.is_some());
+        if let Some(group) = roll.group.filter(|_| roll.is_moved_into() && is_known && !goes_back)
+            && raise(ctx, roll, group, roll.wanted_before())
+        {
+            continue;
         }
         let surplus = surplus(ctx, roll);
         let is_retiring = retire(ctx, roll, number, surplus, &BTreeSet::new(), &mut spare);
@@ -265,14 +274,15 @@ pub(super) fn blockers(
     let mut known = BTreeMap::new();
     for roll in rolls {
         let nodes = roll.nodes;
-        for name in nodes.draining.iter().chain(queue_of(roll)).chain(&nodes.held).chain(&nodes.found) {
+        let left = nodes.draining.iter().chain(&nodes.postponed).chain(queue_of(roll));
+        for name in left.chain(&nodes.held).chain(&nodes.found) {
             let node_pods = NodePods::of(ctx.view, &ctx.scope.plan, name);
             for bound in &node_pods.movers {
                 if let NodeState::Draining { from, .. } = ctx.member(name).state
                     && came_back(&bound.pod, from)
                 {
                     ctx.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::PodEnd(PodEnd::CameBack));
-                } else if let Err(on) = works.obstacle(bound) {
+                } else if let Err(on) = obstacle(ctx, works, name, bound) {
                     ctx.wait(Subject::Pod(bound.pod.meta.key()), on);
                     homeless(ctx, bound);
                 } else if let Some(message) = places.obstacle_of_kind(&mut known, &bound.pod) {
@@ -285,6 +295,22 @@ pub(super) fn blockers(
         aside(ctx, roll);
         arrivals(ctx, roll);
     }
+}
+
+/// What keeps a pod on its node. On a node that was never begun that is only what will not pass by itself: that its budget allows nothing at the moment keeps
+/// nobody from beginning it.
+fn obstacle(
+    ctx: &Context<'_>,
+    works: &mut Works<'_>,
+    name: &NodeName,
+    bound: &Bound,
+) -> Result<(), WaitingOn> {
+    let member = ctx.member(name);
+    let was_begun = member.postponed > 0 || matches!(member.state, NodeState::Draining { .. });
+    if was_begun {
+        return works.obstacle(bound);
+    }
+    works.ledger.hopeless(bound.ix, &bound.pod).map_or(Ok(()), Err)
 }
 
 /// Names the pods without a node that a pod's budgets are short of.
@@ -346,6 +372,7 @@ pub(super) fn aside(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
             | NodeState::Found { .. }
             | NodeState::Queued { .. }
             | NodeState::Draining { .. }
+            | NodeState::Postponed { .. }
             | NodeState::Skipped { .. }
             | NodeState::Retained { .. }
             | NodeState::Kept { .. }

@@ -58,6 +58,7 @@ pub(super) fn instances<'a>(
                 NodeState::Found { .. }
                 | NodeState::Queued { .. }
                 | NodeState::Draining { .. }
+                | NodeState::Postponed { .. }
                 | NodeState::Retained { .. }
                 | NodeState::OtherRun { .. },
             ) => empty.push((instance.id.clone(), member)),

@@ -10,6 +10,8 @@
 //!      marks lifted ◄──────┤  │ somebody else:         ▼
 //!                          │  └─ Reopened           Skipped
 //!                          └─ batch pod outlives its deadline, the plan says skip ──► Skipped
+//!
+//!   Draining ──► Postponed: nothing moves, and another node could have its share of the surge; ──► Draining: all of its pods can be moved
 //! ```
 
 use std::sync::Arc;
@@ -71,6 +73,10 @@ pub(super) struct Member {
     pub(super) instance: InstanceId,
     pub(super) created: Option<Time>,
     pub(super) worth: Worth,
+    /// Since when it has not been Ready, if it is not.
+    pub(super) unready: Option<Time>,
+    /// How often its drain was postponed.
+    pub(super) postponed: u32,
     /// When its mark may be cleared by anybody, if it has one of ours.
     pub(super) expires: Option<Time>,
     pub(super) state: NodeState,
@@ -114,6 +120,8 @@ pub(super) enum NodeState {
     Queued { since: Time, node_pods: NodePods },
     /// Old, being drained.
     Draining { since: Time, from: Time, node_pods: NodePods },
+    /// Old, uncordoned after its drain had come to a standstill.
+    Postponed { since: Time, node_pods: NodePods },
     /// Old, left out.
     Skipped { since: Time },
     /// Old, replaced and empty, and kept for a while.
@@ -159,6 +167,7 @@ impl Member {
             NodeState::Found { .. }
             | NodeState::Queued { .. }
             | NodeState::Draining { .. }
+            | NodeState::Postponed { .. }
             | NodeState::Skipped { .. }
             | NodeState::Retained { .. }
             | NodeState::Reopened
@@ -187,6 +196,7 @@ impl Member {
             | NodeState::Found { .. }
             | NodeState::Queued { .. }
             | NodeState::Draining { .. }
+            | NodeState::Postponed { .. }
             | NodeState::Retained { .. }
             | NodeState::Reopened
             | NodeState::OtherRun { .. }
@@ -223,11 +233,13 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
     let expires = found.as_ref().filter(|found| found.is_of_run(&scope.run)).map(|found| found.mark.expires);
     let state = node_state(view, scope, node, instance, &group, is_chosen, found);
     // What was in the target group before is held to the same as a new node.
+    // Somebody else's cordon outlives ours: with pods moved off it, it is no capacity again.
+    let is_shut = matches!(state, NodeState::Postponed { .. }) && node.spec.unschedulable;
     let is_settled = state == NodeState::Bystander && scope.plan.target.group.as_ref() == Some(&group);
     let serves = !is_settled || !node.spec.unschedulable && daemon::missing(view, node) == 0;
     // Whatever the node's object still says: one that the cloud does not list is gone, or was not listed yet.
     let is_listed = instance.is_some() || state != NodeState::Usable;
-    let worth = match node.is_ready() && serves && is_listed {
+    let worth = match node.is_ready() && serves && is_listed && !is_shut {
         false => Worth::Nothing,
         true if mark::is_depleted(node) => Worth::Depleted,
         true => Worth::Serves,
@@ -240,10 +252,18 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
         instance: id,
         created: node.meta.creation_timestamp,
         worth,
+        unready: unready_since(node),
+        postponed: mark::postponed(node).unwrap_or(0),
         expires,
         state,
         group,
     })
+}
+
+/// Since when a node has not been Ready: since its condition says so, or else since it was registered.
+fn unready_since(node: &Node) -> Option<Time> {
+    let said = condition::find(&node.status.conditions, "Ready").and_then(|ready| ready.last_transition_time);
+    if node.is_ready() { None } else { said.or(node.meta.creation_timestamp) }
 }
 
 fn group_of(scope: &Scope, node: &Node, instance: Option<&Arc<Instance>>) -> Option<GroupName> {
@@ -349,6 +369,7 @@ fn old_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>
         NodeRole::Draining { from } => {
             NodeState::Draining { since: mark.since, from, node_pods: node_pods() }
         }
+        NodeRole::Postponed { .. } => NodeState::Postponed { since: mark.since, node_pods: node_pods() },
         NodeRole::Skipped => NodeState::Skipped { since: mark.since },
         NodeRole::Retained => NodeState::Retained { since: mark.since },
         // A run marks no node so; a mark that says it all the same is of no more use to it than another run's.

@@ -58,6 +58,7 @@ mod beyond;
 mod clear;
 mod close;
 mod context;
+mod dead;
 mod departure;
 mod drain;
 mod evict;
@@ -72,13 +73,16 @@ mod managed_source;
 mod member;
 mod nodegroup;
 mod pool;
+mod postpone;
 mod prepare;
 mod progress;
+mod raise;
 pub(crate) mod record;
 mod rest;
 mod retain;
 mod singleton;
 mod stage;
+mod stalled;
 mod start;
 mod stuck;
 mod tags;
@@ -533,8 +537,10 @@ fn roll<'a>(
     spare: &mut Spare,
     gear: &mut Gear<'_>,
 ) {
-    let is_idle =
-        drains.is_empty() && rolls.iter().all(|roll| roll.nodes.queued() == 0 && roll.nodes.held.is_empty());
+    let has_none = |roll: &GroupRoll<'_>| {
+        roll.nodes.queued() == 0 && roll.nodes.held.is_empty() && roll.nodes.postponed.is_empty()
+    };
+    let is_idle = drains.is_empty() && rolls.iter().all(has_none);
     if is_idle {
         return;
     }

@@ -295,7 +295,8 @@ fn may_go_on(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, pool: &Pool<'_>) -> bo
     let active = u32::try_from(pool.leaving.len()).unwrap_or(u32::MAX);
     let new = u32::try_from(pool.ready.len()).unwrap_or(u32::MAX);
     let total = nodes + active + new;
-    let allowance = plan.budget.allowance(total);
+    let zones: BTreeSet<&Zone> = pool.zones.iter().collect();
+    let allowance = plan.budget.allowance(total, zones.len());
     let limit = plan.pace.parallel.min((allowance.surge + allowance.max_unavailable).max(1));
     if active >= limit {
         ctx.wait(roll.subject(), RollWait::Turn { nodes, active, limit }.into());

@@ -36,9 +36,11 @@ use replank_model::time::Span;
 
 use super::clear;
 use super::context::{Context, GroupRoll, Watched};
+use super::dead;
 use super::health;
 use super::managed_source;
 use super::member::NodeState;
+use super::raise::raise;
 use super::retain;
 use super::start;
 use super::zones;
@@ -137,7 +139,8 @@ pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness 
     let beside = if retain::keeps_nodes(ctx.scope) || roll.is_moved_into() { nodes } else { 0 };
     let there = roll.original.map_or(0, |original| group.size.desired.saturating_sub(original.desired));
     let extra = there.max(surge + beside);
-    begin(ctx, roll, group, &Begun { run: ctx.scope.run.clone(), nodes, surge, extra });
+    let dead = dead::left(ctx, roll);
+    begin(ctx, roll, group, &Begun { run: ctx.scope.run.clone(), nodes, surge, extra, dead });
     Readiness::Preparing
 }
 
@@ -273,18 +276,6 @@ fn write_template(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup
     true
 }
 
-/// Raises a group until it wants so many nodes, with those whose nodes move into it; whether that is still to happen.
-fn raise(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup, wanted: u32) -> bool {
-    let from = group.size;
-    if roll.wanted() >= wanted {
-        return false;
-    }
-    let desired = from.desired + (wanted - roll.wanted());
-    let to = GroupSize { desired, max: from.max.max(desired), min: from.min };
-    resize(ctx, roll, from, to, "surge");
-    true
-}
-
 /// Raises a group whose surge was given up, or never taken, while only nodes were left that had to wait for batch pods, when
 /// one of them can be replaced. Drains that were begun beside the one that used the surge up wait for it, too; and so does
 /// a group whose new instances came up in other zones than where nodes are left.
@@ -320,7 +311,7 @@ fn raise_again(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
 /// of its own the same is one step, a termination without a decrement (see [`super::evict`]), unless the node is kept.
 fn left_to_move(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> u32 {
     let nodes = roll.nodes;
-    let held = nodes.held.len() - start::late(ctx, roll).count() + nodes.found.len();
+    let held = nodes.held.len() - start::late(ctx, roll).count() + nodes.found.len() + nodes.postponed.len();
     let held = u32::try_from(held).unwrap_or(u32::MAX) - nodes.found_free;
     nodes.old_left().saturating_sub(held).saturating_sub(roll.unwanted())
 }

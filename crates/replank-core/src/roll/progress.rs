@@ -12,8 +12,7 @@ use replank_model::time::Time;
 use super::context::{Context, GroupRoll};
 use super::evict::{Drain, batch_deadline, batch_is_over};
 use super::member::{NodeState, last_step};
-use super::{rest, stage};
-use replank_facts::node_pods::NodePods;
+use super::{rest, stage, stalled};
 use replank_protocol::waiting::{Hope, WaitingOn};
 
 /// What is to be made of a decision in which nothing is in motion.
@@ -51,7 +50,7 @@ pub(super) fn outlook(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], drains: &[
 pub(super) fn last(ctx: &Context<'_>, rolls: &[GroupRoll<'_>], drains: &[Drain<'_>]) -> Time {
     let started = ctx.scope.options.started;
     let of_drains =
-        drains.iter().map(|drain| drain.from.max(drain.since).max(of_node_pods(ctx, drain.node_pods)));
+        drains.iter().map(|drain| drain.from.max(drain.since).max(stalled::last_step(ctx, drain.node_pods)));
     let of_tracks = rolls.iter().map(|roll| of_track(ctx, roll));
     let of_rests = ctx.rested.into_iter().chain(rest::over_since(ctx));
     of_drains.chain(of_tracks).chain(of_rests).fold(started, Time::max)
@@ -65,13 +64,16 @@ fn of_track(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Time {
     let of_instances = instances.filter_map(|id| ctx.view.instances().get(id)?.launched);
     let queued = nodes.queue.values().flatten().map(|(_, name)| name);
     let of_marks =
-        queued.chain(&nodes.held).chain(&nodes.skipped).filter_map(|name| match ctx.member(name).state {
+        queued.chain(&nodes.held).chain(&nodes.postponed).chain(&nodes.skipped).filter_map(|name| match ctx
+            .member(name)
+            .state
+        {
             // What was held by batch pods may move once their time is up.
             NodeState::Queued { since, ref node_pods } => {
                 let over = node_pods.batch.iter().filter(|batch| batch_is_over(ctx, since, batch));
                 Some(over.map(|batch| batch_deadline(ctx, since, batch)).fold(since, Time::max))
             }
-            NodeState::Skipped { since } => Some(since),
+            NodeState::Postponed { since, .. } | NodeState::Skipped { since } => Some(since),
             NodeState::Bystander
             | NodeState::Usable
             | NodeState::Arriving { .. }
@@ -89,16 +91,4 @@ fn of_track(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Time {
         });
     let of_rests = stage::last_end(ctx, roll).into_iter().chain(rest::resumed(ctx, roll));
     of_nodes.chain(of_instances).chain(of_marks).chain(of_rests).fold(ctx.scope.options.started, Time::max)
-}
-
-fn of_node_pods(ctx: &Context<'_>, node_pods: &NodePods) -> Time {
-    let due = node_pods.leaving.iter().map(|leaving| leaving.due);
-    let kin = node_pods.movers.iter().flat_map(|bound| {
-        let owner = bound.pod.meta.controller().map(|owner| &owner.uid);
-        let siblings = owner.map_or(&[][..], |owner| ctx.view.pods_of(owner)).iter().copied();
-        let budgets = ctx.view.budgets_of(bound.ix).iter();
-        siblings.chain(budgets.flat_map(|budget| ctx.view.pods_of_budget(*budget)))
-    });
-    let created = kin.filter_map(|ix| ctx.view.pods[ix].meta.creation_timestamp);
-    due.chain(created).fold(ctx.scope.options.started, Time::max)
 }

@@ -7,6 +7,7 @@ use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 
 use super::context::{Context, GroupRoll};
+use super::dead;
 use super::prepare::{tag, untag};
 use replank_facts::plan::Stage;
 use replank_protocol::mark::{self, Until};
@@ -28,8 +29,10 @@ pub(super) enum Standing {
 /// How far a group is with its stages.
 pub(super) fn standing(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Standing {
     let Some(begun) = &roll.begun else { return Standing::Over };
-    let replaced = roll.gone();
-    for (number, stage) in (1..).zip(ctx.scope.plan.stages(begun.nodes)) {
+    // A dead node's replacement tries nothing out.
+    let dead = begun.dead - begun.dead.min(dead::left(ctx, roll));
+    let replaced = roll.gone().saturating_sub(dead);
+    for (number, stage) in (1..).zip(ctx.scope.plan.stages(begun.nodes - begun.dead.min(begun.nodes))) {
         if replaced < stage.nodes {
             return Standing::Under { number, stage, replaced };
         }

@@ -12,7 +12,8 @@
 //!
 //! Of a group's nodes the first in this order is begun for which the group and the zone can spare a Ready node, none of
 //! whose pods is under a disruption budget that never lets one go, and for all of whose pods the scheduler finds room. So a node
-//! that cannot be emptied keeps nobody else from having a turn. [`LOOK_AHEAD`] nodes of each zone are considered, so that a decision stays
+//! that cannot be emptied keeps nobody else from having a turn. Nor does one whose drain has come to a standstill ([`super::stalled`]): it is taken up again when all of
+//! its pods can be moved. [`LOOK_AHEAD`] nodes of each zone are considered, so that a decision stays
 //! cheap; once a minute, while nothing is being drained, all are.
 
 use std::collections::BTreeSet;
@@ -24,16 +25,20 @@ use replank_model::time::{Span, Time};
 use rustc_hash::FxHashMap;
 
 use super::context::{Context, GroupRoll};
-use super::evict::{Drain, Spare, Works, batch_is_over, wait_for};
-use super::member::NodeState;
+use super::dead;
+use super::evict::{Drain, Spare, Works, batch_deadline, batch_is_over, wait_for};
+use super::member::{Member, NodeState};
+use super::postpone;
 use super::prepare::MARK_LIFE;
+use super::raise;
 use super::singleton;
 use super::stage;
+use super::stalled;
 use replank_facts::node_pods::NodePods;
 use replank_facts::plan::{Order, Standing};
 use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::owner::Owner;
-use replank_protocol::waiting::{RollWait, RunWait, Subject, WaitingOn};
+use replank_protocol::waiting::{PodEnd, PodWait, RollEnd, RollWait, RunWait, Subject, WaitingOn};
 
 pub(super) use super::late::late;
 
@@ -53,9 +58,13 @@ pub(super) fn start(
     let mut places = Places::of(ctx, rolls, drains, spare);
     for (number, roll) in rolls.iter().enumerate() {
         hold(ctx, roll);
+        for (name, since) in dead::due(ctx, roll) {
+            begin(ctx, &name, since, ctx.now);
+            places.starting.insert(name);
+        }
         while let Some(from) = places.next(ctx, rolls, number) {
             let Some(name) = choose(ctx, roll, number, &places.starting, spare, works) else { break };
-            let NodeState::Queued { since, .. } = ctx.member(&name).state else { break };
+            let since = cordoned_since(ctx.member(&name)).unwrap_or(ctx.now);
             begin(ctx, &name, since, from);
             places.take(number, name, from);
         }
@@ -80,18 +89,26 @@ impl Places {
     fn of(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], drains: &[Drain<'_>], spare: &mut Spare) -> Self {
         let mut places = Self {
             active: vec![0; rolls.len()],
-            last: drains.iter().map(|drain| drain.from).max(),
+            last: in_turn(ctx, drains).map(|drain| drain.from).max(),
             starting: BTreeSet::new(),
             has_begun: !drains.is_empty() || rolls.iter().any(|roll| roll.gone() > 0),
         };
-        for drain in drains {
+        for drain in in_turn(ctx, drains) {
             places.active[drain.roll] += 1;
         }
         for (name, from) in ctx.sent.drains(ctx.now) {
             let Some(member) = ctx.fleet.members.get(&name) else { continue };
-            let NodeState::Queued { since, .. } = member.state else { continue };
+            let is_begun = matches!(member.state, NodeState::Queued { .. } | NodeState::Postponed { .. });
+            if !is_begun {
+                continue;
+            }
+            let since = cordoned_since(member).unwrap_or(ctx.now);
             let Some(number) = rolls.iter().position(|roll| ctx.is_in(member, roll)) else { continue };
             begin(ctx, &name, since, from);
+            if dead::is_dead(ctx, member) {
+                places.starting.insert(name);
+                continue;
+            }
             spare.give_up(number, member);
             places.take(number, name, from);
         }
@@ -113,7 +130,8 @@ impl Places {
     fn next(&self, ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], number: usize) -> Option<Time> {
         let roll = &rolls[number];
         let limit = ctx.scope.plan.pace.parallel;
-        let has_candidate = roll.nodes.queued() > 0 || late(ctx, roll).next().is_some();
+        let has_postponed = !roll.nodes.postponed.is_empty();
+        let has_candidate = roll.nodes.queued() > 0 || has_postponed || late(ctx, roll).next().is_some();
         if self.total() >= limit || !has_candidate {
             return None;
         }
@@ -132,11 +150,30 @@ impl Places {
     }
 }
 
+/// Whether the drain of a node takes no place: it is dead, or stalled.
+fn is_apart(ctx: &Context<'_>, member: &Member) -> bool {
+    dead::is_dead(ctx, member) || stalled::is_stalled(ctx, member)
+}
+
+/// Drains that take a place.
+fn in_turn<'d, 'a>(ctx: &'d Context<'a>, drains: &'d [Drain<'a>]) -> impl Iterator<Item = &'d Drain<'a>> {
+    drains.iter().filter(|drain| !is_apart(ctx, drain.member))
+}
+
+/// Since when a node that is to be begun has been cordoned; `None` for one that takes pods and is cordoned anew.
+fn cordoned_since(member: &Member) -> Option<Time> {
+    if let NodeState::Queued { since, .. } = member.state { Some(since) } else { None }
+}
+
 pub(super) fn begin(ctx: &mut Context<'_>, name: &NodeName, since: Time, from: Time) {
     let member = ctx.member(name);
     let mark =
         Mark { owner: Owner::Run, role: NodeRole::Draining { from }, since, expires: ctx.now + MARK_LIFE };
-    let key = ctx.key("drain", &member.uid);
+    // One that was postponed is begun once more.
+    let key = match member.postponed {
+        0 => ctx.key("drain", &member.uid),
+        times => ctx.key("drain", format!("{}/{times}", member.uid)),
+    };
     ctx.mark(member, "start of the drain", key, mark);
 }
 
@@ -172,37 +209,57 @@ fn choose(
     spare: &mut Spare,
     works: &mut Works<'_>,
 ) -> Option<NodeName> {
-    let is_idle = roll.nodes.draining.is_empty() && starting.is_empty();
+    let is_idle = roll.nodes.draining.iter().chain(starting).all(|name| is_apart(ctx, ctx.member(name)));
     let is_round = ctx.now.as_millis() % LOOK_AROUND.as_millis() == 0;
     let depth = if is_idle && is_round { usize::MAX } else { LOOK_AHEAD };
     let mut hopeless = Hopeless::default();
     let mut first_reason = None;
+    let can_yield = roll.nodes.draining.iter().any(|name| stalled::is_stalled(ctx, ctx.member(name)));
+    let mut yields_to = None;
     for name in candidates(ctx, roll, starting, depth) {
         if starting.contains(&name) {
             continue;
         }
         let member = ctx.member(&name);
         let NodeState::Queued { since, node_pods } = &member.state else { continue };
-        if singleton::skip(ctx, member, node_pods) {
+        // It may be Ready again in a moment, or is replaced for that.
+        if member.unready.is_some() || singleton::skip(ctx, member, node_pods) {
             continue;
         }
         let point = works.point();
         let by_node = |on| (Subject::Node(name.clone()), on);
-        let fits = spare
-            .check(number, member)
-            .map_err(by_node)
-            .and_then(|()| works.can_be_emptied(ctx, node_pods))
-            .and_then(|()| has_room(ctx, works, &mut hopeless, *since, node_pods).map_err(by_node));
-        match fits {
-            Ok(()) => {
+        let spared = spare.check(number, member).map_err(by_node);
+        let could = match (&spared, can_yield) {
+            (Err(_), false) => Ok(()),
+            (Err(_), true) | (Ok(()), _) => works
+                .can_be_emptied(ctx, node_pods)
+                .and_then(|()| has_room(ctx, works, &mut hopeless, *since, node_pods).map_err(by_node)),
+        };
+        match (spared, could) {
+            (Ok(()), Ok(())) => {
                 spare.take(number, member).expect("it was just checked");
                 return Some(name);
             }
-            Err(reason) => {
+            (Err(reason), Ok(())) => {
+                works.rewind(point);
+                // One that would come to a standstill as well is no reason to give anything up: it waits for its turn.
+                if !can_yield {
+                    first_reason.get_or_insert(reason);
+                } else if yields_to.is_none() && movers_may_go(ctx, works, node_pods).is_ok() {
+                    first_reason.get_or_insert(reason);
+                    yields_to = Some(member);
+                }
+            }
+            (Ok(()) | Err(_), Err(reason)) => {
                 works.rewind(point);
                 first_reason.get_or_insert(reason);
             }
         }
+    }
+    if let Some(next) = yields_to {
+        postpone::postpone(ctx, roll, spare, number, next);
+    } else if let Some(name) = take_up(ctx, roll, number, starting, spare, works) {
+        return Some(name);
     }
     if let Some((what, on)) = first_reason {
         ctx.wait(what, on);
@@ -213,6 +270,95 @@ fn choose(
         }
     }
     None
+}
+
+/// A node whose drain was postponed and can go on, its pods put in place: nothing of what is left on it is in the way any more. Says what the others wait for.
+fn take_up(
+    ctx: &mut Context<'_>,
+    roll: &GroupRoll<'_>,
+    number: usize,
+    starting: &BTreeSet<NodeName>,
+    spare: &mut Spare,
+    works: &mut Works<'_>,
+) -> Option<NodeName> {
+    let mut taken = None;
+    for name in &roll.nodes.postponed {
+        let member = ctx.member(name);
+        let NodeState::Postponed { since, node_pods } = &member.state else { continue };
+        if starting.contains(name) {
+            continue;
+        }
+        let point = works.point();
+        let could = could_go_on(ctx, works, member, *since, node_pods);
+        let spared = spare.check(number, member).map_err(|on| (Subject::Node(name.clone()), on));
+        match could.and(spared) {
+            Ok(()) if taken.is_none() => {
+                spare.take(number, member).expect("it was just checked");
+                taken = Some(name.clone());
+                continue;
+            }
+            Ok(()) => {}
+            Err((what, on)) => {
+                // Its share of the surge was given back when everything else was replaced.
+                let is_short = matches!(on, WaitingOn::Roll(RollWait::Available { .. }));
+                if is_short && taken.is_none() {
+                    raise::raise_for_one(ctx, roll);
+                    postpone::postpone(ctx, roll, spare, number, member);
+                }
+                ctx.wait(what, on);
+            }
+        }
+        works.rewind(point);
+    }
+    taken
+}
+
+/// Whether all of a postponed node's pods can be moved as things are.
+fn could_go_on(
+    ctx: &Context<'_>,
+    works: &mut Works<'_>,
+    member: &Member,
+    since: Time,
+    node_pods: &NodePods,
+) -> Result<(), (Subject, WaitingOn)> {
+    if member.postponed >= stalled::TIMES_MAX {
+        let on = WaitingOn::RollEnd(RollEnd::Postponed { times: member.postponed });
+        return Err((Subject::Node(member.name.clone()), on));
+    }
+    if let Some((pod, reason)) = node_pods.refused.first() {
+        return Err((Subject::Pod(pod.clone()), WaitingOn::PodEnd(PodEnd::Refused { reason: *reason })));
+    }
+    if let Some(pod) = node_pods.unrecorded.first() {
+        return Err((Subject::Pod(pod.clone()), WaitingOn::Pod(PodWait::Unrecorded)));
+    }
+    if let Some(batch) = node_pods.batch.first() {
+        let pod = &batch.bound.pod;
+        let deadline = batch_deadline(ctx, since, batch);
+        let on = WaitingOn::Pod(PodWait::Batch { since: pod.status.start_time, deadline });
+        return Err((Subject::Pod(pod.meta.key()), on));
+    }
+    if let Some(leaving) = node_pods.leaving.first() {
+        let on = WaitingOn::Pod(PodWait::Terminating { pods: 1, grace_max: leaving.grace });
+        return Err((Subject::Pod(leaving.pod.meta.key()), on));
+    }
+    movers_may_go(ctx, works, node_pods)?;
+    has_room(ctx, works, &mut Hopeless::default(), since, node_pods)
+        .map_err(|on| (Subject::Node(member.name.clone()), on))
+}
+
+/// Whether each of a node's pods may be evicted as its budgets are now, or moves in another way.
+fn movers_may_go(
+    ctx: &Context<'_>,
+    works: &mut Works<'_>,
+    node_pods: &NodePods,
+) -> Result<(), (Subject, WaitingOn)> {
+    let mut rest = node_pods.movers.iter();
+    let refused = rest.find_map(|bound| {
+        let on = works.obstacle(bound).err()?;
+        let is_moved = singleton::moved_by(ctx.scope, ctx.view, bound).is_some();
+        (!is_moved).then(|| (Subject::Pod(bound.pod.meta.key()), on))
+    });
+    refused.map_or(Ok(()), Err)
 }
 
 /// The first nodes of each zone, in the plan's order; and nodes whose batch pods are over and are to be evicted, last.
@@ -233,7 +379,9 @@ fn candidates(
     first.sort();
     if by_zone {
         // A later zone is not begun while an earlier one is being drained.
-        let drained = roll.nodes.draining.iter().map(|name| ctx.member(name).zone.as_str()).min();
+        let drained = roll.nodes.draining.iter().map(|name| ctx.member(name));
+        let drained =
+            drained.filter(|member| !is_apart(ctx, member)).map(|member| member.zone.as_str()).min();
         first.retain(|(_, zone, _, _)| drained.is_none_or(|drained| *zone <= drained));
     }
     let late = late(ctx, roll).take(depth);

@@ -17,8 +17,9 @@ use replank_model::object::cloud::InstanceState;
 use replank_model::object::pod::Pod;
 
 use super::context::{Context, GroupRoll};
+use super::dead;
 use super::evict::Drain;
-use super::member::Scope;
+use super::member::{Member, Scope};
 use replank_facts::node_pods::{LeavingPod, NodePods};
 use replank_facts::plan::Base;
 use replank_facts::stuck::{self, Census};
@@ -35,15 +36,21 @@ pub(super) fn action(scope: &Scope) -> StuckAction {
     }
 }
 
+/// The same on a certain node: one that is dead is replaced at least.
+fn action_on(ctx: &Context<'_>, member: &Member) -> StuckAction {
+    let asked = action(ctx.scope);
+    if dead::is_dead(ctx, member) { asked.max(StuckAction::ReplaceNode) } else { asked }
+}
+
 fn is_stuck(ctx: &Context<'_>, leaving: &LeavingPod) -> bool {
     stuck::is_stuck(&ctx.scope.plan.care.stuck, &leaving.pod, ctx.now)
 }
 
 /// Whether a node may be ended as far as its pods are concerned: it is empty, or has stuck pods only and the plan says so.
-pub(super) fn may_end(ctx: &Context<'_>, node_pods: &NodePods) -> bool {
+pub(super) fn may_end(ctx: &Context<'_>, member: &Member, node_pods: &NodePods) -> bool {
     let is_left =
         || node_pods.is_left_to_leaving() && node_pods.leaving.iter().all(|leaving| is_stuck(ctx, leaving));
-    match action(ctx.scope) {
+    match action_on(ctx, member) {
         StuckAction::Report => node_pods.is_empty(),
         StuckAction::ReplaceNode | StuckAction::ForceDelete => node_pods.is_empty() || is_left(),
     }
@@ -77,7 +84,9 @@ pub(super) fn name(ctx: &mut Context<'_>, census: &mut Option<Census>, leaving: 
     });
     let on = match evidence.flatten() {
         Some(evidence) => {
-            WaitingOn::Pod(PodWait::Stuck { action: action(ctx.scope), evidence: Box::new(evidence) })
+            let member = leaving.pod.node.as_ref().and_then(|name| ctx.fleet.members.get(name));
+            let action = member.map_or(action(ctx.scope), |member| action_on(ctx, member));
+            WaitingOn::Pod(PodWait::Stuck { action, evidence: Box::new(evidence) })
         }
         None => WaitingOn::Pod(PodWait::Terminating { pods: 1, grace_max: leaving.grace }),
     };

@@ -45,6 +45,12 @@ pub(super) fn short<'a>(ctx: &'a Context<'_>, roll: &'a GroupRoll<'_>) -> BTreeS
 /// Zones in which old nodes are left.
 pub(super) fn unfinished<'a>(ctx: &Context<'a>, roll: &GroupRoll<'a>) -> BTreeSet<&'a Zone> {
     let nodes = roll.nodes;
-    let old = nodes.found.iter().chain(&nodes.held).chain(&nodes.draining).chain(&nodes.aside);
+    let old = nodes
+        .found
+        .iter()
+        .chain(&nodes.held)
+        .chain(&nodes.draining)
+        .chain(&nodes.postponed)
+        .chain(&nodes.aside);
     nodes.queue.keys().chain(old.map(|name| &ctx.member(name).zone)).collect()
 }

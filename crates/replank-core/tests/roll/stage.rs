@@ -115,7 +115,8 @@ pub(crate) fn merge(into: &mut Value, from: Value) {
 
 /// A plan for some groups, `spec` laid over `{groups}`.
 pub(crate) fn plan(groups: &[&str], spec: Value) -> Plan {
-    let mut all = json!({"groups": groups});
+    // One node at a time, unless a test wants more.
+    let mut all = json!({"groups": groups, "budget": {"surge": 1}});
     merge(&mut all, spec);
     let plan = json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "p"}, "spec": all});
     Plan::read(&plan).expect("a valid plan")
@@ -465,11 +466,8 @@ impl Stage {
         let Some(group) = self.truth.groups().get("web") else { return };
         let landing = self.plan.target.group.as_ref();
         let into = landing.and_then(|name| self.sizes.get(name)).map_or(0, |size| size.desired);
-        let allowance = self.plan.budget.allowance(if landing.is_some() {
-            self.wanted_before - into
-        } else {
-            self.original.desired
-        });
+        let wanted = if landing.is_some() { self.wanted_before - into } else { self.original.desired };
+        let allowance = self.plan.budget.allowance(wanted, group.zones.len());
         assert!(group.size.desired <= group.size.max, "{}", self.story());
         let surge = if landing.is_some() { 0 } else { allowance.surge };
         let kept = self.retained();

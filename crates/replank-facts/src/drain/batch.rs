@@ -5,6 +5,8 @@ use replank_model::selector::Selector;
 use replank_model::time::Span;
 use replank_protocol::policy::BatchKind;
 
+use crate::batch::wait::BATCH_WAIT;
+
 /// Cluster Autoscaler's annotation: `"false"` keeps a pod's node.
 pub const SAFE_TO_EVICT: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 /// Karpenter's annotation: `"true"`, or for how long.
@@ -26,7 +28,7 @@ pub fn batch_kind(pod: &Pod, selector: Option<&Selector>) -> Option<BatchKind> {
         Some(BatchKind::Job)
     } else if owned_by("argoproj.io", "Workflow") {
         Some(BatchKind::Workflow)
-    } else if annotation(SAFE_TO_EVICT) == Some("false") {
+    } else if annotation(SAFE_TO_EVICT) == Some("false") && (!is_kept_up(pod) || asks_for_time(pod)) {
         Some(BatchKind::NotSafeToEvict)
     } else if annotation(DO_NOT_DISRUPT).is_some_and(forbids_disruption) {
         Some(BatchKind::DoNotDisrupt)
@@ -37,6 +39,18 @@ pub fn batch_kind(pod: &Pod, selector: Option<&Selector>) -> Option<BatchKind> {
     } else {
         None
     }
+}
+
+/// Whether a pod belongs to a workload that always has as many: it never ends, so that there is nothing to wait for. Cluster Autoscaler's own pod is such a one: the
+/// annotation keeps its node from being scaled down, and is no reason to wait for it.
+fn is_kept_up(pod: &Pod) -> bool {
+    let owner = pod.meta.controller().map(|owner| (&*owner.api_version, &*owner.kind));
+    matches!(owner, Some(("apps/v1", "ReplicaSet" | "StatefulSet") | ("v1", "ReplicationController")))
+}
+
+/// Whether a pod's author says how long it is to be waited for.
+fn asks_for_time(pod: &Pod) -> bool {
+    pod.meta.annotations.contains_key(BATCH_WAIT)
 }
 
 /// Karpenter takes `true` and a duration; of a duration it is not looked at here how much of it is left.

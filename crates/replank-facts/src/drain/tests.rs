@@ -67,7 +67,12 @@ fn batch_pods_are_known_by_owner_annotation_or_selector() {
     assert_eq!(kind(&pod(Some(("batch/v1", "Job")), json!({}))), Some(BatchKind::Job));
     assert_eq!(kind(&pod(Some(("argoproj.io/v1alpha1", "Workflow")), json!({}))), Some(BatchKind::Workflow));
     assert_eq!(kind(&pod(Some(("example.com/v1", "Job")), json!({}))), None, "another group's Job");
-    assert_eq!(kind(&pod(REPLICA_SET, annotated(SAFE_TO_EVICT, "false"))), Some(BatchKind::NotSafeToEvict));
+    let runner = Some(("actions.github.com/v1alpha1", "EphemeralRunner"));
+    assert_eq!(kind(&pod(runner, annotated(SAFE_TO_EVICT, "false"))), Some(BatchKind::NotSafeToEvict));
+    assert_eq!(kind(&pod(REPLICA_SET, annotated(SAFE_TO_EVICT, "false"))), None, "it never ends");
+    let mut patient = annotated(SAFE_TO_EVICT, "false");
+    patient["metadata"]["annotations"]["replank.dev/batch-wait"] = "2h".into();
+    assert_eq!(kind(&pod(REPLICA_SET, patient)), Some(BatchKind::NotSafeToEvict), "its author says how long");
     assert_eq!(kind(&pod(REPLICA_SET, annotated(SAFE_TO_EVICT, "true"))), None);
     assert_eq!(kind(&pod(REPLICA_SET, annotated(DO_NOT_DISRUPT, "true"))), Some(BatchKind::DoNotDisrupt));
     assert_eq!(kind(&pod(REPLICA_SET, annotated(DO_NOT_DISRUPT, "4h"))), Some(BatchKind::DoNotDisrupt));

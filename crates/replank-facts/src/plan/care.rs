@@ -65,6 +65,24 @@ pub struct StuckTerminating {
     pub action: StuckAction,
 }
 
+/// What is done about old nodes that are not Ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadNodes {
+    /// How long one must not have been Ready to count as dead.
+    pub after: Span,
+    /// What is done then.
+    pub action: DeadAction,
+}
+
+/// What is done about a dead node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DeadAction {
+    /// Its instance is terminated when only pods are left on it that do not end, and replaced.
+    Replace,
+    /// It stays as it is, and is named.
+    Leave,
+}
+
 /// What is done about workloads of one replica, and those whose budget never lets one go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Singletons {
@@ -106,6 +124,8 @@ pub struct Care {
     pub retain: Retain,
     /// What is done about pods that do not end.
     pub stuck: StuckTerminating,
+    /// What is done about nodes that are not Ready.
+    pub dead_nodes: DeadNodes,
     /// What is done about workloads of one replica.
     pub singletons: Singletons,
     /// When pods may be moved.
@@ -123,6 +143,8 @@ impl Default for Care {
             waves: None,
             retain: Retain { capacity: Retained::None, span: Span::from_minutes(72 * 60) },
             stuck: StuckTerminating { after: Span::from_minutes(5), action: StuckAction::Report },
+            // Twice as long as the control plane waits until it deletes the pods of such a node.
+            dead_nodes: DeadNodes { after: Span::from_minutes(10), action: DeadAction::Replace },
             singletons: Singletons::Evict,
             windows: Windows::default(),
             load_balancer: LoadBalancer { exclude: false, deregistration_delay: Span::from_secs(300) },

@@ -23,6 +23,7 @@
 //!   windows: [{start: "Mon-Fri 01:00", duration: 4h, timeZone: Asia/Tokyo}]        # when pods may be moved
 //!   retain: {capacity: cordoned, for: 72h}             # cordoned | template | none: what `undo` goes back to
 //!   stuckTerminating: {after: 5m, action: report}      # report | replaceNode | forceDelete
+//!   deadNodes: {after: 10m, action: replace}           # nodes that are not Ready: replace | leave
 //!   singletons: evict               # surge | evict | skip
 //!   loadBalancer: {exclude: true, deregistrationDelay: 300s}
 //!   blockingFindings: proceed       # or refuse: nothing is begun while something blocking is found
@@ -39,9 +40,10 @@
 //! **Numbers.** `budget.surge`, `budget.maxUnavailable` and `canary.nodes` take a count or a percentage of the nodes that the
 //! group wanted before the run. As in a Deployment, a percentage of `surge` is rounded up, one of `maxUnavailable` down, and
 //! where both come out as 0, one node may be unavailable (pkg/controller/deployment/util `ResolveFenceposts`). Two
-//! plain zeros are an error, as there. `canary.nodes` is rounded up.
+//! plain zeros are an error, as there. `canary.nodes` is rounded up. `surge: perZone` is one node for each zone in which the group
+//! launches.
 //!
-//! **Defaults.** surge 1, maxUnavailable 0, minReadyPerZone 0, order leastDisruption, no canary, soak 10m, betweenNodes 0s,
+//! **Defaults.** surge perZone, maxUnavailable 0, minReadyPerZone 0, order leastDisruption, no canary, soak 10m, betweenNodes 0s,
 //! parallel 1, batch wait 6h, onDeadline pause, localStorage allow, barePods refuse, onFailure pause, progressDeadline 1h,
 //! deadline 168h.
 //!
@@ -69,8 +71,8 @@ use replank_model::int_or_string::Rounding;
 use replank_model::time::Span;
 
 pub use care::{
-    BlockingFindings, Care, Health, LoadBalancer, Retain, Retained, Singletons, Stage, StuckTerminating,
-    Waves,
+    BlockingFindings, Care, DeadAction, DeadNodes, Health, LoadBalancer, Retain, Retained, Singletons, Stage,
+    StuckTerminating, Waves,
 };
 pub use error::{PlanError, PlanErrors};
 pub use nodes::{VersionBound, VersionPrefix};
@@ -82,8 +84,8 @@ pub(crate) use write::selector_json;
 
 use roll::share;
 pub use roll::{
-    API_VERSION, BarePods, Base, Batch, Budget, Canary, Chosen, ChosenBy, KIND, LocalStorage, OnDeadline,
-    OnFailure, Order, Pace, Plan, TaintChange, Target,
+    API_VERSION, BarePods, Base, Batch, Budget, Canary, Chosen, ChosenBy, KIND, LocalStorage, NotSurge,
+    OnDeadline, OnFailure, Order, Pace, Plan, Surge, TaintChange, Target,
 };
 
 /// From when on a pod that is kept up counts as not Ready: an ordinary start is over by then.
@@ -99,10 +101,10 @@ pub struct Allowance {
 }
 
 impl Budget {
-    /// The budget of a group that wanted `nodes` nodes before the run.
+    /// The budget of a group that wanted `nodes` nodes before the run and launches in `zones` zones.
     #[must_use]
-    pub fn allowance(&self, nodes: u32) -> Allowance {
-        let surge = share(&self.surge, nodes, Rounding::Up);
+    pub fn allowance(&self, nodes: u32, zones: usize) -> Allowance {
+        let surge = self.surge.count(nodes, zones);
         let max_unavailable = share(&self.max_unavailable, nodes, Rounding::Down);
         match (surge, max_unavailable) {
             (0, 0) => Allowance { surge: 0, max_unavailable: 1 },

@@ -1,6 +1,8 @@
 //! What a plan says of a roll.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
 
 use replank_model::int_or_string::{IntOrString, Rounding};
 use replank_model::object::affinity::Taint;
@@ -140,12 +142,82 @@ impl Target {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Nodes beyond what the group wanted before the run.
-    pub surge: IntOrString,
+    pub surge: Surge,
     /// Nodes short of it.
     pub max_unavailable: IntOrString,
     /// Nodes of the group that stay Ready in each of its zones.
     pub min_ready_per_zone: u32,
 }
+
+/// Nodes beyond what a group wanted before the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Surge {
+    /// One in each zone in which the group launches. An Auto Scaling group launches where it has fewest instances: only with one
+    /// for each zone does every zone surely get a new node, for pods that are bound to theirs.
+    PerZone,
+    /// So many, or such a share.
+    Nodes(IntOrString),
+}
+
+impl Surge {
+    /// The word for one in each zone.
+    pub const PER_ZONE: &str = "perZone";
+
+    /// How many in a group that wanted `nodes` nodes before the run and launches in `zones` zones.
+    #[must_use]
+    pub fn count(&self, nodes: u32, zones: usize) -> u32 {
+        match self {
+            Self::PerZone => u32::try_from(zones.max(1)).unwrap_or(u32::MAX),
+            Self::Nodes(value) => share(value, nodes, Rounding::Up),
+        }
+    }
+
+    /// Whether it is none, whatever the group.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        match self {
+            Self::PerZone => false,
+            Self::Nodes(value) => value.scaled(i64::from(i32::MAX), Rounding::Up) == Ok(0),
+        }
+    }
+}
+
+impl From<i32> for Surge {
+    fn from(nodes: i32) -> Self {
+        Self::Nodes(nodes.into())
+    }
+}
+
+impl fmt::Display for Surge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PerZone => f.write_str(Self::PER_ZONE),
+            Self::Nodes(value) => value.fmt(f),
+        }
+    }
+}
+
+/// As a plan has it: `perZone`, a count, or a percentage.
+impl FromStr for Surge {
+    type Err = NotSurge;
+
+    fn from_str(text: &str) -> Result<Self, NotSurge> {
+        if text == Self::PER_ZONE {
+            return Ok(Self::PerZone);
+        }
+        if let Ok(count) = text.parse::<u16>() {
+            return Ok(Self::from(i32::from(count)));
+        }
+        let value = IntOrString::String(text.into());
+        let percent = value.scaled(100, Rounding::Up).map_err(|_| NotSurge)?;
+        if (0..=100).contains(&percent) { Ok(Self::Nodes(value)) } else { Err(NotSurge) }
+    }
+}
+
+/// Why a text is not a surge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a number of nodes, a percentage such as 25%, or perZone")]
+pub struct NotSurge;
 
 /// A count, or a percentage of `nodes`.
 pub(super) fn share(value: &IntOrString, nodes: u32, rounding: Rounding) -> u32 {
@@ -251,7 +323,7 @@ impl Plan {
             namespace: NAMESPACE.into(),
             nodes: Chosen { by: ChosenBy::Groups(groups), kubelet_version: None },
             target,
-            budget: Budget { surge: 1.into(), max_unavailable: 0.into(), min_ready_per_zone: 0 },
+            budget: Budget { surge: Surge::PerZone, max_unavailable: 0.into(), min_ready_per_zone: 0 },
             order: Order::LeastDisruption,
             canary: None,
             pace: Pace { between_nodes: Span::ZERO, parallel: 1 },

@@ -18,10 +18,10 @@ use super::nodes::{VersionBound, VersionPrefix};
 use super::read::{At, Errors, Fields, count, items, parsed, text, word};
 use super::{
     API_VERSION, BarePods, Base, Batch, Budget, Canary, Chosen, ChosenBy, KIND, LocalStorage, OnDeadline,
-    OnFailure, Order, Pace, Plan, TaintChange, Target,
+    OnFailure, Order, Pace, Plan, Surge, TaintChange, Target,
 };
 
-use scalar::{is_zero, nodes_or_percent, positive_span, span};
+use scalar::{is_zero, nodes_or_percent, positive_span, span, surge};
 
 const VERSION: &str = "a version such as \"1.36\" or \"1.36.2\"";
 const BOUND: &str = "a condition on a version, such as \"<1.36\"";
@@ -310,20 +310,20 @@ fn taint(at: At<'_>, errors: &mut Errors) -> Option<TaintChange> {
 
 fn budget(at: At<'_>, errors: &mut Errors) -> Option<Budget> {
     let mut fields = Fields::of(at, errors)?;
-    let surge = fields.read("surge", errors, nodes_or_percent);
+    let surge = fields.read("surge", errors, surge);
     let max_unavailable = fields.read("maxUnavailable", errors, nodes_or_percent);
     let min_ready = fields.read("minReadyPerZone", errors, |at, errors| count(at, 0, errors));
     let budget = Budget {
-        surge: surge.unwrap_or(IntOrString::Int(1)),
+        surge: surge.unwrap_or(Surge::PerZone),
         max_unavailable: max_unavailable.unwrap_or(IntOrString::Int(0)),
         min_ready_per_zone: min_ready.unwrap_or(0),
     };
-    if [&budget.surge, &budget.max_unavailable].iter().all(|value| is_zero(value)) {
+    if budget.surge.is_zero() && is_zero(&budget.max_unavailable) {
         errors.0.push(PlanError {
             path: fields.path_of("surge"),
             found: "0 together with a maxUnavailable of 0".to_owned(),
             expected: "at least one of them above 0: with both 0 no node could be replaced".to_owned(),
-            remedy: Some("set surge: 1".to_owned()),
+            remedy: Some("set surge: perZone".to_owned()),
         });
     }
     fields.finish(errors);

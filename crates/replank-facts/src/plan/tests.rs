@@ -1,4 +1,3 @@
-use replank_model::int_or_string::IntOrString;
 use replank_model::object::cloud::GroupSize;
 use replank_model::time::Span;
 use replank_protocol::policy::StuckAction;
@@ -19,6 +18,7 @@ fn whole() -> Value {
         "health": {"maxCrashLooping": 1, "maxNotReady": 3}, "retain": {"capacity": "cordoned", "for": "72h"},
         "windows": [{"start": "Mon-Fri 01:00", "duration": "4h", "timeZone": "Asia/Tokyo"}],
         "stuckTerminating": {"after": "10m", "action": "replaceNode"}, "singletons": "surge",
+        "deadNodes": {"after": "15m", "action": "leave"},
         "loadBalancer": {"exclude": true, "deregistrationDelay": "300s"}, "blockingFindings": "refuse",
         "localStorage": "refuse", "barePods": "evict", "onFailure": "pause",
         "progressDeadline": "30m", "deadline": "96h",
@@ -51,7 +51,7 @@ fn every_field_is_read() {
     assert_eq!(plan.nodes.by, ChosenBy::Groups(vec!["batch".into(), "web".into()]));
     assert_eq!(plan.target.labels, [("old".into(), None), ("tier".into(), Some("web".into()))]);
     assert!(matches!(plan.target.taints[1], TaintChange::Remove(_)));
-    assert_eq!(plan.budget.surge, IntOrString::Int(2));
+    assert_eq!(plan.budget.surge, Surge::from(2));
     assert_eq!(plan.order, Order::ZoneByZone);
     assert_eq!(plan.canary.map(|canary| canary.soak), Some(Span::from_minutes(10)));
     assert_eq!(plan.pace, Pace { between_nodes: Span::from_secs(30), parallel: 4 });
@@ -88,15 +88,16 @@ fn a_short_plan_has_defaults() {
 #[test]
 fn percentages_are_rounded_as_kubernetes_does() {
     let of = |surge: &str, max_unavailable: &str, nodes| {
-        let budget =
-            Budget { surge: surge.into(), max_unavailable: max_unavailable.into(), min_ready_per_zone: 0 };
-        let allowance = budget.allowance(nodes);
+        let surge = surge.parse().expect("a surge");
+        let budget = Budget { surge, max_unavailable: max_unavailable.into(), min_ready_per_zone: 0 };
+        let allowance = budget.allowance(nodes, 3);
         (allowance.surge, allowance.max_unavailable)
     };
     assert_eq!(of("25%", "25%", 10), (3, 2));
     assert_eq!(of("10%", "10%", 3), (1, 0));
     assert_eq!(of("0%", "10%", 3), (0, 1), "both come out as 0: one node may be unavailable");
     assert_eq!(of("2", "0", 3), (2, 0));
+    assert_eq!(of("perZone", "0", 16), (3, 0), "one in each zone");
     assert_eq!(Canary { nodes: "10%".into(), soak: Span::ZERO }.count(16), 2);
 }
 
@@ -118,7 +119,7 @@ fn every_error_is_reported_at_once_with_path_and_remedy() {
          write \"30s\" if seconds are meant\n\
          spec.batch.onDeadline: found \"kill\", expected pause, evict or skip\n\
          spec.orders: found the unknown field \"orders\", expected bake, barePods, batch, blockingFindings, budget, canary, \
-         deadline, groups, health, kubeletVersion, lifecycleHooks, loadBalancer, localStorage, nodeGroups, onFailure, order, pace, progressDeadline, \
+         deadNodes, deadline, groups, health, kubeletVersion, lifecycleHooks, loadBalancer, localStorage, nodeGroups, onFailure, order, pace, progressDeadline, \
          retain, selector, singletons, stuckTerminating, target, waves or windows; \
          did you mean \"order\"?"
     );
@@ -174,18 +175,18 @@ fn each_kind_of_mistake_is_named() {
         (
             "budget.surge",
             json!("2"),
-            "spec.budget.surge: found \"2\", expected a number of nodes or a percentage such as \"25%\"; remove the quotes",
+            "spec.budget.surge: found \"2\", expected a number of nodes, a percentage such as \"25%\", or perZone; remove the quotes",
         ),
         (
             "budget.surge",
             json!(-1),
-            "spec.budget.surge: found the number -1, expected a number of nodes or a percentage such as \"25%\"",
+            "spec.budget.surge: found the number -1, expected a number of nodes, a percentage such as \"25%\", or perZone",
         ),
         ("budget.surge", json!("120%"), "spec.budget.surge: found \"120%\", expected"),
         (
             "budget.surge",
             json!(0),
-            "spec.budget.surge: found 0 together with a maxUnavailable of 0, expected at least one of them above 0: with both 0 no node could be replaced; set surge: 1",
+            "spec.budget.surge: found 0 together with a maxUnavailable of 0, expected at least one of them above 0: with both 0 no node could be replaced; set surge: perZone",
         ),
         (
             "pace.parallel",
@@ -308,6 +309,7 @@ fn what_is_wrong_with_waves_windows_and_the_like() {
         ("windows", json!([{"start": "01:00", "duration": "170h"}]), "a week at most"),
         ("windows", json!([{"start": "01:00", "duration": "1h", "timeZone": "Mars/Base"}]), "IANA"),
         ("stuckTerminating.action", json!("forceDelte"), "did you mean \"forceDelete\"?"),
+        ("deadNodes.action", json!("leaf"), "expected replace or leave"),
         ("singletons", json!("move"), "expected evict, surge or skip"),
         ("retain.capacity", json!("all"), "expected cordoned, template or none"),
         ("health.maxCrashLooping", json!(-1), "a whole number, 0 or more"),
@@ -375,6 +377,7 @@ fn some() -> Vec<Value> {
             "canary": {"nodes": "5%", "soak": "1h"}, "progressDeadline": "90m", "deadline": "240h"}),
         json!({"groups": ["web"], "waves": [1, "10%", "100%"], "bake": "36h", "retain": {"for": "5h"},
             "stuckTerminating": {"after": "7m", "action": "forceDelete"}, "singletons": "surge", "blockingFindings": "refuse",
+            "deadNodes": {"after": "20m", "action": "leave"},
             "loadBalancer": {"deregistrationDelay": "120s"}, "health": {"maxNotReady": 4},
             "batch": {"selector": {"matchLabels": {"tier": "batch"}}, "wait": "26h", "onDeadline": "skip"},
             "windows": [{"start": "Sat-Mon 23:30", "duration": "4h", "timeZone": "Asia/Tokyo"}, {"start": "02:00", "duration": "30m"}]}),

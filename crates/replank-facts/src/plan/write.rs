@@ -10,8 +10,8 @@ use replank_protocol::scaling::Market;
 use serde_json::{Map, Value, json};
 
 use super::{
-    API_VERSION, BarePods, BlockingFindings, ChosenBy, KIND, LocalStorage, OnDeadline, OnFailure, Order,
-    Plan, Retained, Singletons, TaintChange, Target, Window,
+    API_VERSION, BarePods, BlockingFindings, ChosenBy, DeadAction, KIND, LocalStorage, OnDeadline, OnFailure,
+    Order, Plan, Retained, Singletons, Surge, TaintChange, Target, Window,
 };
 use crate::group_facts::Facts;
 
@@ -28,7 +28,7 @@ impl Plan {
         let mut spec = json!({
             "target": target(&self.target),
             "budget": {
-                "surge": number(&self.budget.surge),
+                "surge": surge(&self.budget.surge),
                 "maxUnavailable": number(&self.budget.max_unavailable),
                 "minReadyPerZone": self.budget.min_ready_per_zone,
             },
@@ -68,6 +68,13 @@ impl Plan {
                     StuckAction::Report => "report",
                     StuckAction::ReplaceNode => "replaceNode",
                     StuckAction::ForceDelete => "forceDelete",
+                },
+            },
+            "deadNodes": {
+                "after": care.dead_nodes.after.to_string(),
+                "action": match care.dead_nodes.action {
+                    DeadAction::Replace => "replace",
+                    DeadAction::Leave => "leave",
                 },
             },
             "singletons": match care.singletons {
@@ -160,6 +167,13 @@ fn words(taint: &Taint) -> String {
     let Taint { key, value, effect, .. } = taint;
     let value = if value.is_empty() { String::new() } else { format!("={value}") };
     format!("{key}{value}:{}", effect.as_str())
+}
+
+fn surge(surge: &Surge) -> Value {
+    match surge {
+        Surge::PerZone => Surge::PER_ZONE.into(),
+        Surge::Nodes(value) => number(value),
+    }
 }
 
 fn number(value: &IntOrString) -> Value {

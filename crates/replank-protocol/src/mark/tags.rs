@@ -45,24 +45,28 @@ pub struct Begun {
     /// How many more instances than before the group may want for the run's sake at any time: the surge, and nodes that are kept beside those in their
     /// places, or move in from other groups.
     pub extra: u32,
+    /// How many of the nodes were dead when it began: they are no part of its stages.
+    pub dead: u32,
 }
 
 impl Begun {
     /// As it is written.
     #[must_use]
     pub fn to_text(&self) -> Text {
-        let Self { run, nodes, surge, extra } = self;
+        let Self { run, nodes, surge, extra, dead } = self;
         let extra = if extra == surge { String::new() } else { format!(" extra={extra}") };
-        Text::from(written(&format!("{run} nodes={nodes} surge={surge}{extra}")))
+        let dead = if *dead == 0 { String::new() } else { format!(" dead={dead}") };
+        Text::from(written(&format!("{run} nodes={nodes} surge={surge}{extra}{dead}")))
     }
 
     /// As it is read; `None` for anything else.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        let (run, pairs) = pairs(text, &["nodes", "surge", "extra"])?;
+        let (run, pairs) = pairs(text, &["nodes", "surge", "extra", "dead"])?;
         let surge = number(&pairs, "surge")?;
         let extra = number(&pairs, "extra").unwrap_or(surge);
-        Some(Self { run, nodes: number(&pairs, "nodes")?, surge, extra })
+        let dead = number(&pairs, "dead").unwrap_or(0);
+        Some(Self { run, nodes: number(&pairs, "nodes")?, surge, extra, dead })
     }
 }
 
@@ -387,8 +391,8 @@ mod tests {
 
     #[test]
     fn tags_are_read_as_they_were_written() {
-        for extra in [2, 18] {
-            let begun = Begun { run: RunId::from("web to 1.36"), nodes: 16, surge: 2, extra };
+        for (extra, dead) in [(2, 0), (18, 0), (2, 3), (18, 1)] {
+            let begun = Begun { run: RunId::from("web to 1.36"), nodes: 16, surge: 2, extra, dead };
             assert_eq!(Begun::read(&begun.to_text()), Some(begun));
         }
         assert_eq!(Begun::read("something else"), None);
@@ -429,7 +433,7 @@ mod tests {
 
     #[test]
     fn a_tag_without_a_version_is_version_1_and_one_of_a_newer_replank_is_not_read() {
-        let begun = Begun { run: "web".into(), nodes: 3, surge: 1, extra: 1 };
+        let begun = Begun { run: "web".into(), nodes: 3, surge: 1, extra: 1, dead: 0 };
         assert_eq!(&*begun.to_text(), "v1 web nodes=3 surge=1");
         assert_eq!(Begun::read("web nodes=3 surge=1"), Some(begun));
         assert_eq!(Begun::read("v2 web nodes=3 surge=1"), None);
@@ -454,7 +458,7 @@ mod tests {
         let late = time("2026-12-31T23:59:59Z");
         let most = u32::MAX;
         let mut all = vec![
-            Begun { run: back.clone(), nodes: most, surge: most, extra: most - 1 }.to_text(),
+            Begun { run: back.clone(), nodes: most, surge: most, extra: most - 1, dead: most }.to_text(),
             Before { run: back.clone(), crash_looping: most, stuck_terminating: most, not_ready: most }
                 .to_text(),
             Until { run: back.clone(), until: late }.to_text(),

@@ -102,6 +102,13 @@ pub enum RollWait {
         /// The run.
         run: RunId,
     },
+    /// An old node is not Ready: it may become so again, or is replaced for that.
+    NotReady {
+        /// Since when.
+        since: Time,
+        /// When it is replaced, if the plan replaces such nodes.
+        until: Option<Time>,
+    },
     /// A node's instance is not known to the cloud, so that it can be neither terminated nor replaced.
     NoInstance,
     /// Instances are terminating.
@@ -159,6 +166,7 @@ impl RollWait {
             Self::Available { .. } => ("available", "more Ready nodes"),
             Self::ZoneMinimum { .. } => ("zoneMinimum", "more Ready nodes in a zone"),
             Self::Leftover { .. } => ("leftover", "leftovers of another run to be removed"),
+            Self::NotReady { .. } => ("notReady", "an old node to become Ready again"),
             Self::NoInstance => ("noInstance", "the cloud to list an instance"),
             Self::Leaving { .. } => ("leaving", "instances to terminate"),
             Self::NodegroupUpdate { .. } => ("nodegroupUpdate", "the EKS update of a managed node group"),
@@ -178,6 +186,7 @@ impl RollWait {
             | Self::Cordon { .. }
             | Self::Leaving { .. }
             | Self::Target { .. }
+            | Self::NotReady { until: Some(_), .. }
             | Self::NodegroupUpdate { .. } => Hope::Moving,
             Self::Wave { .. }
             | Self::Canary { .. }
@@ -187,6 +196,7 @@ impl RollWait {
             | Self::OtherUpdate { .. }
             | Self::ClaimLeaving { .. }
             | Self::Suspended { .. }
+            | Self::NotReady { until: None, .. }
             | Self::NoInstance => Hope::Possible,
             // What keeps it from being removed has a reason of its own.
             Self::Leftover { .. } => Hope::None,
@@ -226,6 +236,18 @@ impl fmt::Display for RollWait {
                 write!(f, "more Ready nodes in zone {zone}: {ready} Ready, {needed} must stay Ready")
             }
             Self::Leftover { run } => write!(f, "leftovers of run {run} to be removed"),
+            Self::NotReady { since, until: Some(until) } => {
+                write!(
+                    f,
+                    "the node to become Ready again, not Ready since {since}; replaced as dead from {until}"
+                )
+            }
+            Self::NotReady { since, until: None } => {
+                write!(
+                    f,
+                    "the node to become Ready again, not Ready since {since}; the plan leaves dead nodes as they are"
+                )
+            }
             Self::NoInstance => f.write_str("the cloud to list its instance"),
             Self::Leaving { instances } => write!(f, "{} to terminate", counted(*instances, "instance")),
             Self::NodegroupUpdate { id, since, nodes } => {
@@ -285,6 +307,11 @@ pub enum RollEnd {
     DoNotDisrupt,
     /// A node was skipped because of a pod on it: a batch pod that outlived its deadline, a singleton.
     Skipped,
+    /// A node could not be emptied, however often that was tried.
+    Postponed {
+        /// How often.
+        times: u32,
+    },
     /// Something that the plan names does not exist.
     Missing {
         /// What it is.
@@ -325,6 +352,7 @@ impl RollEnd {
             Self::ManagedBy { .. } => ("managedBy", "externally managed nodes"),
             Self::DoNotDisrupt => ("doNotDisrupt", "annotated not to be disrupted"),
             Self::Skipped => ("skipped", "skipped nodes"),
+            Self::Postponed { .. } => ("postponed", "nodes that could not be emptied"),
             Self::Missing { .. } => ("missing", "not found"),
             Self::Bounds { .. } => ("bounds", "group sizes not restored"),
             Self::UpdateFailed { .. } => ("updateFailed", "EKS update failed"),
@@ -339,6 +367,7 @@ impl RollEnd {
             | Self::PartOfManaged { .. }
             | Self::Reopened
             | Self::ForeignCordon
+            | Self::Postponed { .. }
             | Self::Missing { .. }
             | Self::Bounds { .. }
             | Self::UpdateFailed { .. }
@@ -372,6 +401,9 @@ impl fmt::Display for RollEnd {
                 "annotated karpenter.sh/do-not-disrupt: \"true\": remove the annotation to have the node replaced",
             ),
             Self::Skipped => f.write_str("skipped because of a pod on it, as the plan says"),
+            Self::Postponed { times } => {
+                write!(f, "its drain came to a standstill {times} times, and it is left as it is")
+            }
             Self::Missing { what } => write!(f, "{what} does not exist"),
             Self::UpdateFailed { id, errors } => {
                 write!(f, "EKS update {id} failed")?;

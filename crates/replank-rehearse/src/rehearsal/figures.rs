@@ -6,6 +6,7 @@ use replank_model::view::View;
 use replank_protocol::decision::End;
 use replank_protocol::waiting::{RunEnd, Waiting, WaitingOn};
 
+use super::causes;
 use super::recorder::Recorder;
 use super::result::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, RESULT_VERSION,
@@ -23,10 +24,11 @@ pub(super) fn result(
 ) -> RehearsalResult {
     let world = &rehearsal.world;
     let blockers = blockers(world.end(), stop, world.now());
+    let causes = causes::causes(world.view(), blocking(world.end()), &findings);
     let (replaced, total) = notes.replaced();
     RehearsalResult {
         version: RESULT_VERSION,
-        verdict: verdict(world.end(), &findings, replaced == total),
+        verdict: verdict(world.end(), &findings, (replaced, total)),
         coverage: Coverage::default(),
         seed: rehearsal.settings.seed,
         trace_hash: world.trace_hash().to_string(),
@@ -42,6 +44,7 @@ pub(super) fn result(
         findings,
         ending: Ending::of(rehearsal.end()),
         blockers,
+        causes,
         waits: notes.waits.all(),
         starts: notes.starts.entries(rehearsal.settings.start, world.now(), notes.chosen.as_ref()),
         noticed: notes.noticed.clone(),
@@ -62,8 +65,10 @@ pub(super) fn result(
 }
 
 /// A node that was left out is something to be looked at, though the plan asked for it; and so is a run that somebody ended.
-fn verdict(end: Option<&End>, findings: &[FindingEntry], all_replaced: bool) -> Verdict {
+fn verdict(end: Option<&End>, findings: &[FindingEntry], (replaced, total): (usize, usize)) -> Verdict {
+    let all_replaced = replaced == total;
     match end {
+        Some(End::Blocked(why)) if replaced > 0 && causes::went_as_far_as_it_goes(why) => Verdict::Partial,
         Some(End::Done) if findings.is_empty() && all_replaced => Verdict::Passes,
         Some(End::Done) => Verdict::Findings,
         Some(End::Cancelled(_)) => Verdict::Findings,
@@ -87,16 +92,20 @@ fn blockers(end: Option<&End>, stop: Stop, now: replank_model::time::Time) -> Ve
     };
     let mut all: Vec<Blocker> =
         why.into_iter().map(|reason| Blocker { what: "rehearsal".into(), reason }).collect();
-    let waiting = match end {
-        Some(End::Blocked(why) | End::RolledBack(why) | End::Cancelled(why) | End::Refused(why)) => &why[..],
-        Some(End::Done) | None => &[],
-    };
     all.extend(
-        waiting
+        blocking(end)
             .iter()
             .map(|entry| Blocker { what: entry.what.to_string(), reason: entry.on.reason().to_string() }),
     );
     all
+}
+
+/// What blocks, as the run says.
+fn blocking(end: Option<&End>) -> &[Waiting] {
+    match end {
+        Some(End::Blocked(why) | End::RolledBack(why) | End::Cancelled(why) | End::Refused(why)) => why,
+        Some(End::Done) | None => &[],
+    }
 }
 
 fn budgets(notes: &Recorder) -> Vec<BudgetFigures> {

@@ -1,5 +1,6 @@
 //! Rehearsals: a plan run on the simulated copy of a cluster, and the outcome.
 
+mod causes;
 mod connections;
 mod elasticity;
 mod figures;
@@ -30,8 +31,8 @@ pub use elasticity::{AutoscalerFigures, failing};
 pub use happened::ScriptEventEntry;
 pub use interruptions::{InterruptionFigures, InterruptionKind};
 pub use result::{
-    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, NoticedEntry,
-    PodFigures, RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
+    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Cause, Ending, FindingEntry, NodeFigures,
+    NoticedEntry, PodFigures, RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
 };
 pub use starts::StartEntry;
 pub use timeline::{NodePhase, NodeTimeline, PhaseStart, Timeline};

@@ -65,8 +65,10 @@ pub struct RehearsalResult {
     pub workloads: Vec<WorkloadFigures>,
     /// What was found before the start.
     pub findings: Vec<FindingEntry>,
-    /// What blocks, if the verdict is `blocked`.
+    /// What blocks, if the verdict is `partial` or `blocked`.
     pub blockers: Vec<Blocker>,
+    /// The same, grouped by what a person would have to change.
+    pub causes: Vec<Cause>,
     /// How the run itself ended.
     pub ending: Ending,
     /// What was waited for, the longest first.
@@ -100,6 +102,8 @@ pub enum Verdict {
     Passes,
     /// The plan was carried out, and something was found or left out.
     Findings,
+    /// Every node that can be emptied was replaced; what keeps the others is on them.
+    Partial,
     /// Parts of the cluster are not in the input, so that nobody knows what they would do.
     Incomplete,
     /// Not everything could be replaced.
@@ -111,7 +115,7 @@ pub enum Verdict {
 impl RehearsalResult {
     /// Notes what of the cluster the rehearsal could see: where something is missing, what ends well is not known to end well.
     pub fn cover(&mut self, coverage: Coverage) {
-        let is_good = matches!(self.verdict, Verdict::Passes | Verdict::Findings);
+        let is_good = matches!(self.verdict, Verdict::Passes | Verdict::Findings | Verdict::Partial);
         if is_good && !coverage.complete {
             self.verdict = Verdict::Incomplete;
         }
@@ -126,6 +130,7 @@ impl Verdict {
         match self {
             Self::Passes => "passes",
             Self::Findings => "findings",
+            Self::Partial => "partial",
             Self::Incomplete => "incomplete",
             Self::Blocked => "blocked",
             Self::Refused => "refused",
@@ -261,6 +266,33 @@ pub struct Blocker {
     pub what: String,
     /// Why, with its numbers.
     pub reason: String,
+}
+
+/// What keeps nodes from being replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cause {
+    /// What would have to be changed: kind, namespace and name.
+    pub object: String,
+    /// Why, with its numbers, as for the first that it keeps.
+    pub reason: String,
+    /// Nodes that it keeps, sorted.
+    pub nodes: Vec<String>,
+    /// Pods that it keeps on them.
+    pub pods: usize,
+    /// The finding about that object, where there is one.
+    pub finding: Option<&'static str>,
+    /// What that finding says to do.
+    pub remedy: Option<String>,
+}
+
+impl RehearsalResult {
+    /// As one has it who wants all nodes replaced, or none of it counts.
+    pub fn require_all(&mut self) {
+        if self.verdict == Verdict::Partial {
+            self.verdict = Verdict::Blocked;
+        }
+    }
 }
 
 /// One assumption.

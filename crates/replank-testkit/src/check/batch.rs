@@ -110,7 +110,16 @@ fn is_said_to_be_batch(pod: &Pod) -> bool {
             || (kind == "Workflow" && version.starts_with("argoproj.io/"))
     });
     let annotation = |key: &str| pod.meta.annotations.value(key);
+    // What a workload always has as many of never ends, unless it says for how long it is to be waited for.
+    let never_ends = ["ReplicaSet", "StatefulSet", "ReplicationController"];
+    let is_kept_up = pod
+        .meta
+        .owner_references
+        .iter()
+        .any(|owner| owner.controller == Some(true) && never_ends.contains(&&*owner.kind));
+    let is_awaited = !is_kept_up || annotation("replank.dev/batch-wait").is_some();
     let by_annotation = annotation("cluster-autoscaler.kubernetes.io/safe-to-evict") == Some("false")
+        && is_awaited
         || annotation("karpenter.sh/do-not-disrupt").is_some_and(|value| value != "false");
     by_owner || by_annotation
 }

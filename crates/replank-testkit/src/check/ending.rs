@@ -10,7 +10,7 @@ use replank_model::time::{Span, Time};
 use replank_protocol::command::NodeTarget;
 
 use super::moves::bears_cordons;
-use super::truth::{Truth, is_over, manager};
+use super::truth::{Truth, goes_with_its_node, is_node_ready, manager};
 use super::{Found, Promise, Promised, Sights};
 
 /// The moment of an exclusion is told in whole seconds.
@@ -103,7 +103,7 @@ impl Ending {
             By::Run | By::WayBack => self.kept(promised, truth, (id, node), found),
             By::Interruption | By::Autoscaler => {}
         }
-        let ends_stuck = promised.ends_stuck || by == By::WayBack;
+        let ends_stuck = promised.ends_stuck || by == By::WayBack || is_dead(promised, truth, node, found.at);
         let mut has_stuck = false;
         for pod in truth.pods_on(&name).filter(|pod| !goes_with_its_node(truth, pod)) {
             let is_stuck =
@@ -220,16 +220,19 @@ impl Ending {
     }
 }
 
+/// Whether a node has not been Ready for so long that the plan has it replaced, or had not been until just now.
+fn is_dead(promised: &Promised, truth: &Truth, node: &Node, at: Time) -> bool {
+    let Some(after) = promised.dead_after else { return false };
+    let ready = node.status.conditions.iter().find(|condition| &*condition.r#type == "Ready");
+    let since = ready.and_then(|ready| ready.last_transition_time).or(node.meta.creation_timestamp);
+    since.is_some_and(|since| match is_node_ready(node) {
+        false => since + after <= at,
+        true => since + ROUNDING + truth.seen_within >= at,
+    })
+}
+
 /// The machine under a pod's node.
 fn machine(truth: &Truth, pod: &Pod) -> Option<(Uid, InstanceId)> {
     let node = truth.nodes.get(pod.node.as_ref()?)?;
     Some((pod.meta.uid.clone(), truth.instance_of(node)?.id.clone()))
-}
-
-/// A DaemonSet's, a mirror of a static one, or over.
-pub(super) fn goes_with_its_node(truth: &Truth, pod: &Pod) -> bool {
-    let is_daemon = manager(pod).is_some_and(|(kind, _, uid)| {
-        kind == "DaemonSet" && truth.daemon_sets.values().any(|set| set.meta.uid == *uid)
-    });
-    is_over(pod) || is_daemon || pod.meta.annotations.contains_key("kubernetes.io/config.mirror")
 }

@@ -14,9 +14,9 @@ use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, NodeRole}
 use replank_protocol::lifecycle::Action;
 use replank_sim::Sent;
 
-use super::ending::{Ending, goes_with_its_node};
+use super::ending::Ending;
 use super::sights::{Met, Sights};
-use super::truth::Truth;
+use super::truth::{Truth, goes_with_its_node};
 use super::{Found, Promise};
 use crate::clusters::How;
 

@@ -63,7 +63,7 @@ use replank_model::text::{GroupName, InstanceId, RunId, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::command::{
-    Effect, EmptyInstance, GroupEffect, KubernetesEffect, PodTarget, QueueEffect,
+    Effect, EmptyInstance, GroupEffect, KubernetesEffect, NodeRole, PodTarget, QueueEffect,
 };
 use replank_protocol::decision::{Decision, End};
 use replank_sim::{Observer, Sent, World};
@@ -455,6 +455,8 @@ impl Checkers {
             }
             Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => {
                 self.marks.cordoned(&self.truth, &node.name, mark, at, &mut found);
+                self.moves.marked(&self.promised, &self.truth, &node.name, mark.role, &mut found);
+                self.sights.postponed += usize::from(matches!(mark.role, NodeRole::Postponed { .. }));
                 self.capacity.cordoned(
                     &self.promised,
                     &self.truth,

@@ -1,25 +1,67 @@
 //! S5, second half: pods are moved off old nodes, once.
+//!
+//! A node whose drain has come to a standstill may be uncordoned, so that another has its turn: what comes to it then is moved once more if it is taken up again. So
+//! that is held to its reason: the drain has had its time, and something is left on the node.
 
 use std::collections::BTreeMap;
 
 use replank_model::object::affinity::{TaintEffect, TolerationOperator};
 use replank_model::object::pod::Pod;
-use replank_model::text::Uid;
-use replank_model::time::Time;
+use replank_model::text::{NodeName, Uid};
+use replank_model::time::{Span, Time};
+use replank_protocol::command::NodeRole;
 
-use super::truth::{Truth, manager};
+use super::truth::{Truth, goes_with_its_node, manager};
 use super::{Found, Promise, Promised, Sights};
+
+/// How long a mark may be on its way.
+const ON_ITS_WAY: Span = Span::from_secs(90);
 
 /// Owners of pods that were moved, and since when.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
     moved: BTreeMap<Uid, Time>,
+    /// When the drains of nodes were begun.
+    begun: BTreeMap<NodeName, Time>,
 }
 
 impl Moves {
     /// What was moved before is where it is to be again.
     pub(super) fn turn_back(&mut self) {
         self.moved.clear();
+    }
+
+    /// A node of ours gets a mark.
+    pub(super) fn marked(
+        &mut self,
+        promised: &Promised,
+        truth: &Truth,
+        name: &NodeName,
+        role: NodeRole,
+        found: &mut Found<'_>,
+    ) {
+        match role {
+            NodeRole::Draining { .. } => {
+                self.begun.entry(name.clone()).or_insert(found.at);
+            }
+            NodeRole::Postponed { .. } => {
+                let begun = self.begun.remove(name);
+                let has_had_time = begun.is_none_or(|begun| {
+                    found.at + ON_ITS_WAY + promised.held_within >= begun + promised.stalls_after
+                });
+                let is_empty = truth.pods_on(name).all(|pod| goes_with_its_node(truth, pod));
+                if !has_had_time || is_empty {
+                    let what =
+                        format!("node {name}, drained since {begun:?}, is given up with nothing in the way");
+                    found.broken(Promise::S5, what);
+                }
+            }
+            NodeRole::Queued
+            | NodeRole::Skipped
+            | NodeRole::Surplus
+            | NodeRole::Retained
+            | NodeRole::Interrupted { .. } => {}
+        }
     }
 
     /// An eviction of ours moves a pod.
@@ -57,8 +99,8 @@ impl Moves {
         let Some(node) = truth.nodes.get(name).filter(|_| is_successor && promised.old.contains(name)) else {
             return;
         };
-        let is_left_out =
-            promised.skips && node.meta.annotations.value("replank.dev/role") == Some("skipped");
+        let role = node.meta.annotations.value("replank.dev/role");
+        let is_left_out = promised.skips && role == Some("skipped") || role == Some("postponed");
         let instance = truth.instance_of(node);
         // That a run has halted is written where the new nodes come up.
         let landing = promised.family.as_ref().map(|family| &family.landing);
@@ -68,7 +110,7 @@ impl Moves {
         let halted = group.and_then(|group| group.tags.value("replank.dev/halted"));
         let is_halted = halted.is_some_and(|halted| !promised.is_way_back || halted.contains("-back "));
         // While it rests, a run lets nodes take pods that it has not begun.
-        let is_released = promised.rests && node.meta.annotations.value("replank.dev/role").is_none();
+        let is_released = promised.rests && role.is_none();
         if bears_cordons(pod) || is_released {
             sights.unknowable += 1;
         } else if !is_left_out && !is_halted {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::plan::{
-    BarePods, BlockingFindings, Budget, ChosenBy, Health, LocalStorage, OnDeadline, Plan, Retained,
-    Singletons,
+    BarePods, BlockingFindings, Budget, ChosenBy, DeadAction, Health, LocalStorage, OnDeadline, Plan,
+    Retained, Singletons, Surge,
 };
 use replank_model::int_or_string::IntOrString;
 use replank_model::object::cloud::{GroupKind, GroupSize, Instance, LaunchTemplateRef, NodeGroup};
@@ -41,6 +41,10 @@ pub struct Promised {
     pub(super) stuck_after: Span,
     /// Whether an instance may be ended with stuck pods.
     pub(super) ends_stuck: bool,
+    /// How long a node must not have been Ready so that its instance may be ended with stuck pods, whatever the plan says of these.
+    pub(super) dead_after: Option<Span>,
+    /// How long the drain of a node must have been under way before the node may be given up.
+    pub(super) stalls_after: Span,
     /// Whether what is left of stuck pods may be deleted by force.
     pub(super) forces: bool,
     /// How much worse things may get, in the whole cluster and on new nodes while a stage is watched.
@@ -93,7 +97,8 @@ impl Family {
         let before: BTreeMap<_, _> =
             names.filter_map(|name| Some((name.clone(), view.groups().get(name)?.size))).collect();
         let wanted = sources.iter().filter_map(|name| before.get(name)).map(|size| size.desired).sum();
-        let mut limits = Limits::of(plan, GroupSize { min: 0, max: wanted, desired: wanted });
+        let zones = view.groups().get(&landing).map_or(0, |group| group.zones.len());
+        let mut limits = Limits::of(plan, GroupSize { min: 0, max: wanted, desired: wanted }, zones);
         // What leaves a managed node group is kept until all of it is empty.
         let is_managed = |name: &&GroupName| {
             view.groups().get(*name).is_some_and(|group| group.kind == GroupKind::EksManaged)
@@ -209,7 +214,7 @@ impl Promised {
         }
         self.lately.push((at, group.clone(), before));
         let desired = u32::try_from((i64::from(before.desired) + by).max(0)).expect("few");
-        let next = Limits::within(&self.budget, GroupSize { desired, ..before }, limits.kept);
+        let next = Limits::within(&self.budget, GroupSize { desired, ..before }, limits.zones, limits.kept);
         *limits = Limits {
             before: next.before,
             needed: next.needed.min(limits.needed),
@@ -263,6 +268,8 @@ impl Promised {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) before: GroupSize,
+    /// Zones in which the group launches.
+    zones: u32,
     pub(super) surge: u32,
     /// Old nodes that may be kept beside those in their places.
     pub(super) kept: u32,
@@ -291,7 +298,7 @@ impl Promised {
             // Capacity and sizes of a managed node group are EKS' to keep.
             let is_ours = group.kind == GroupKind::SelfManaged;
             if is_chosen && is_ours && plan.target.group.is_none() {
-                groups.insert(instance.group.clone(), Limits::of(plan, group.size));
+                groups.insert(instance.group.clone(), Limits::of(plan, group.size, group.zones.len()));
             }
         }
         Self {
@@ -305,6 +312,12 @@ impl Promised {
             rests: !plan.care.windows.0.is_empty() || plan.care.waves.is_some(),
             stuck_after: plan.care.stuck.after,
             ends_stuck: plan.care.stuck.action != StuckAction::Report,
+            dead_after: match plan.care.dead_nodes.action {
+                DeadAction::Replace => Some(plan.care.dead_nodes.after),
+                DeadAction::Leave => None,
+            },
+            stalls_after: Span::from_minutes(10)
+                .min(Span::from_millis(plan.progress_deadline.as_millis() / 2)),
             forces: plan.care.stuck.action == StuckAction::ForceDelete,
             health: plan.care.health,
             stage_health: stage_health(plan),
@@ -333,19 +346,24 @@ fn stage_health(plan: &Plan) -> Option<Health> {
 }
 
 impl Limits {
-    fn of(plan: &Plan, before: GroupSize) -> Self {
+    fn of(plan: &Plan, before: GroupSize, zones: usize) -> Self {
         let kept = if plan.care.retain.capacity == Retained::Cordoned { before.desired } else { 0 };
-        Self::within(&plan.budget, before, kept)
+        let zones = u32::try_from(zones).expect("few");
+        Self::within(&plan.budget, before, zones, kept)
     }
 
-    fn within(budget: &Budget, before: GroupSize, kept: u32) -> Self {
-        let surge = of_nodes(&budget.surge, before.desired, true);
+    fn within(budget: &Budget, before: GroupSize, zones: u32, kept: u32) -> Self {
+        let surge = match &budget.surge {
+            Surge::PerZone => zones.max(1),
+            Surge::Nodes(value) => of_nodes(value, before.desired, true),
+        };
         let missing = match of_nodes(&budget.max_unavailable, before.desired, false) {
             0 if surge == 0 => 1,
             missing => missing,
         };
         Self {
             before,
+            zones,
             surge,
             kept,
             needed: before.desired.saturating_sub(missing),

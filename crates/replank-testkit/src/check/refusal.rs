@@ -14,9 +14,8 @@ use replank_protocol::decision::End;
 use replank_protocol::waiting::{RunEnd, Subject, Waiting, WaitingOn};
 
 use super::budget::{covering, covers, desired_healthy, replicas};
-use super::ending::goes_with_its_node;
 use super::sights::{Met, Sights};
-use super::truth::{Truth, is_over, manager};
+use super::truth::{Truth, goes_with_its_node, is_over, manager};
 use super::{Found, Promise, Promised};
 
 /// What is known of the beginning.

@@ -72,6 +72,8 @@ pub struct Sights {
     pub waits: BTreeMap<&'static str, usize>,
     /// Instances that were ended by us with stuck pods on them.
     pub ended_stuck: usize,
+    /// Nodes that were given up for another one's sake.
+    pub postponed: usize,
     /// Deletions by force.
     pub forced: usize,
     /// What was met.

@@ -9,9 +9,8 @@ use replank_protocol::decision::{Decision, End};
 use replank_protocol::waiting::{RollEnd, Subject, WaitingOn};
 
 use super::capacity::Capacity;
-use super::ending::goes_with_its_node;
 use super::promised::Family;
-use super::truth::Truth;
+use super::truth::{Truth, goes_with_its_node};
 use super::{Found, Promise, Promised};
 
 /// How the value of a tag of ours begins.

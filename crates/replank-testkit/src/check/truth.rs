@@ -249,3 +249,11 @@ pub(super) fn manager(pod: &Pod) -> Option<(&str, &str, &Uid)> {
 pub(super) fn daemon_set(pod: &Pod) -> Option<&Uid> {
     manager(pod).filter(|(kind, _, _)| *kind == "DaemonSet").map(|(_, _, uid)| uid)
 }
+
+/// A DaemonSet's, a mirror of a static one, or over.
+pub(super) fn goes_with_its_node(truth: &Truth, pod: &Pod) -> bool {
+    let is_daemon = manager(pod).is_some_and(|(kind, _, uid)| {
+        kind == "DaemonSet" && truth.daemon_sets.values().any(|set| set.meta.uid == *uid)
+    });
+    is_over(pod) || is_daemon || pod.meta.annotations.contains_key("kubernetes.io/config.mirror")
+}

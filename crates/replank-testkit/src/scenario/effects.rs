@@ -35,6 +35,7 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
     Some(match effect {
         Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => match mark.role {
             NodeRole::Draining { .. } => format!("drains {}", names.node(&node.name)),
+            NodeRole::Postponed { .. } => format!("postpones {}", names.node(&node.name)),
             NodeRole::Skipped => format!("skips {}", names.node(&node.name)),
             NodeRole::Retained => format!("retains {}", names.node(&node.name)),
             NodeRole::Interrupted { by, from: Some(_), .. } if by.may_pass() => {

@@ -216,6 +216,7 @@ impl Story {
                     (_, false) if mark.expires <= at => "hands over the mark of ",
                     (NodeRole::Queued, false) => "cordons ",
                     (NodeRole::Draining { .. }, false) => "drains ",
+                    (NodeRole::Postponed { .. }, false) => "postpones ",
                     (NodeRole::Skipped, false) => "skips ",
                     (NodeRole::Surplus, false) => "cordons surplus ",
                     (NodeRole::Retained, false) => "retains ",
@@ -230,6 +231,7 @@ impl Story {
                     NodeRole::Interrupted { by, until: None, .. } => format!(": {by}"),
                     NodeRole::Draining { .. }
                     | NodeRole::Queued
+                    | NodeRole::Postponed { .. }
                     | NodeRole::Skipped
                     | NodeRole::Surplus
                     | NodeRole::Retained => String::new(),

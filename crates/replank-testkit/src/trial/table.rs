@@ -63,6 +63,7 @@ impl Table {
             ("an instance that was ended", sights.ended > 0),
             ("a stuck pod", sights.met.contains(&Met::StuckPod)),
             ("an instance that was ended with stuck pods", sights.ended_stuck > 0),
+            ("a node that was postponed", sights.postponed > 0),
             ("a forced deletion", sights.forced > 0),
             ("a crash loop", sights.met.contains(&Met::CrashLoop)),
             ("a gate that was passed", sights.met.contains(&Met::Gate)),

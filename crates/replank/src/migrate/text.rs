@@ -188,9 +188,7 @@ fn by_hand(page: &mut Page, result: &MigrationResult) {
             continue;
         };
         page.verbatim(2, &format!("{command} <<'EOF'"), Tone::Note);
-        for line in format!("{manifest:#}").lines() {
-            page.verbatim(0, line, Tone::Note);
-        }
+        page.verbatim(0, &manifest.to_string(), Tone::Note);
         page.verbatim(0, "EOF", Tone::Note);
     }
 }

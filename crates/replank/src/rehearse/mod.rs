@@ -65,7 +65,7 @@ pub(crate) fn run(
     let script = args.script.as_deref().map(script::from_file).transpose()?.unwrap_or_default();
     let demands = connections::read(&args.connections)?;
     let besides = Besides::read(args)?;
-    let mut scene = Scene { script, demands, ..scene(args, printer)? };
+    let mut scene = Scene { script, demands, require: args.require, ..scene(args, printer)? };
     let (view, by) = (&scene.view, &scene.group_by);
     let scaled = args.scaled.apply((view, by), Some(&scene.plan), &mut scene.groups, false, printer)?;
     (scene.autoscaler, scene.assumptions, scene.facts) =

@@ -84,7 +84,16 @@ fn from_flags(args: &PlanArgs) -> Plan {
         image: args.image.clone(),
         ..Target::default()
     };
-    Plan::of_groups(format!("roll of {}", names.join(",")), groups, target)
+    let mut plan = Plan::of_groups(format!("roll of {}", names.join(",")), groups, target);
+    if let Some(surge) = &args.surge {
+        plan.budget.surge = surge.clone();
+    }
+    plan.pace.parallel = args.parallel.unwrap_or(plan.pace.parallel);
+    if plan.budget.surge.is_zero() {
+        // As in a plan: with both 0 no node could be replaced.
+        plan.budget.max_unavailable = 1.into();
+    }
+    plan
 }
 
 /// That nothing says what to do, and what could be done.

@@ -22,6 +22,7 @@ use replank_sim::{Durations, KubeletModel, Settings};
 
 use super::Scene;
 use crate::check;
+use crate::cli::Require;
 use crate::interrupt::Interrupt;
 use crate::progress::Meter;
 
@@ -163,6 +164,10 @@ impl<'a> Prepared<'a> {
         });
         let wall_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let mut result = rehearsal.result(self.findings.clone(), stop, wall_ms);
+        match self.scene.require {
+            Require::Possible => {}
+            Require::All => result.require_all(),
+        }
         result.cover(self.scene.coverage.clone());
         (Rehearsed { result, stop }, rehearsal)
     }

@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::groups;
 use super::groups::Grouped;
+use crate::cli::Require;
 use crate::failure::Failure;
 use crate::snapshot::Cluster;
 
@@ -39,6 +40,8 @@ pub(crate) struct Scene {
     pub(crate) loads: Vec<Load>,
     /// Until when it goes on though the run is over, if at all.
     pub(crate) until: Option<Time>,
+    /// Which nodes must be replaced.
+    pub(crate) require: Require,
     /// What clients ask of workloads.
     pub(crate) demands: Vec<Demand>,
     /// What the cloud says of its groups.
@@ -70,6 +73,7 @@ impl Scene {
             script: Script::default(),
             loads: Vec::new(),
             until: None,
+            require: Require::Possible,
             demands: Vec::new(),
             assumption,
             older,

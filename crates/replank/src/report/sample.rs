@@ -5,10 +5,10 @@ use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_protocol::waiting::{PodWait, RollWait, WaitingOn};
 use replank_rehearse::{
-    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetFigures, ConnectionFigures, Ending,
-    FindingEntry, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase, NodeTimeline, NoticedEntry,
-    PhaseStart, PodFigures, RESULT_VERSION, RehearsalResult, ScriptEventEntry, StartEntry, Verdict, Wait,
-    WorkloadFigures,
+    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetFigures, Cause, ConnectionFigures,
+    Ending, FindingEntry, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase, NodeTimeline,
+    NoticedEntry, PhaseStart, PodFigures, RESULT_VERSION, RehearsalResult, ScriptEventEntry, StartEntry,
+    Verdict, Wait, WorkloadFigures,
 };
 use replank_sim::script::{Origin, Side};
 
@@ -165,6 +165,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
         ],
         findings: findings(),
         blockers: Vec::new(),
+        causes: Vec::new(),
         ending: Ending::Done,
         waits: vec![
             wait(
@@ -343,6 +344,14 @@ pub(crate) fn blocked() -> RehearsalResult {
         blockers: vec![Blocker {
             what: "pod shop/redis-0".to_owned(),
             reason: "disruption budget shop/redis: 1 healthy, 1 needed".to_owned(),
+        }],
+        causes: vec![Cause {
+            object: "PodDisruptionBudget shop/redis".to_owned(),
+            reason: "disruption budget shop/redis: 1 healthy, 1 needed".to_owned(),
+            nodes: vec!["web-1".to_owned()],
+            pods: 1,
+            finding: Some("pdb-never-allows"),
+            remedy: Some("kubectl -n shop scale deployment redis --replicas 2".to_owned()),
         }],
         ..whole
     }

@@ -48,6 +48,8 @@ pub(crate) struct Summary {
     pub(crate) passes: usize,
     /// How many came to an end with findings.
     pub(crate) findings: usize,
+    /// How many replaced every node that can be emptied, and left some.
+    pub(crate) partial: usize,
     /// How many came to an end on a cluster of which parts were not seen.
     pub(crate) incomplete: usize,
     /// How many were blocked.
@@ -123,6 +125,7 @@ impl Summary {
             verdict: results.iter().map(|result| result.verdict).max().unwrap_or(Verdict::Passes),
             passes: number(Verdict::Passes),
             findings: number(Verdict::Findings),
+            partial: number(Verdict::Partial),
             incomplete: number(Verdict::Incomplete),
             blocked: number(Verdict::Blocked),
             refused: number(Verdict::Refused),
@@ -172,6 +175,7 @@ fn conclude(page: &mut Page, summary: &Summary) {
     let all = [
         (summary.passes, "passes"),
         (summary.findings, "findings"),
+        (summary.partial, "partial"),
         (summary.incomplete, "incomplete"),
         (summary.blocked, "blocked"),
         (summary.refused, "refused"),
@@ -225,7 +229,7 @@ fn promises(summary: &Summary) -> String {
 fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Passes => Tone::Good,
-        Verdict::Findings => Tone::Warning,
+        Verdict::Findings | Verdict::Partial => Tone::Warning,
         Verdict::Incomplete | Verdict::Blocked | Verdict::Refused => Tone::Bad,
     }
 }

@@ -122,3 +122,22 @@ fn without_escapes(text: &str) -> String {
     }
     plain + rest
 }
+
+#[test]
+fn what_is_left_of_a_partial_roll_is_grouped_with_its_finding() {
+    let mut partial = blocked();
+    partial.verdict = Verdict::Partial;
+    partial.nodes.replaced = 26;
+    partial.nodes.total = 28;
+    let report = shown(&partial, 160, Color::None, Timeline::Left);
+    assert!(
+        report.contains("26 of 28 nodes were replaced in") && report.contains("2 are blocked by:"),
+        "{report}"
+    );
+    assert!(
+        report.contains("- node web-1: disruption budget shop/redis: 1 healthy, 1 needed (1 pod)"),
+        "{report}"
+    );
+    partial.require_all();
+    assert_eq!(partial.verdict, Verdict::Blocked);
+}

@@ -21,18 +21,51 @@ pub(super) fn write(page: &mut Page, result: &RehearsalResult, about: &About<'_>
     let word = page.paint(word, tone);
     page.heading("Verdict", &word);
     page.wrapped(2, &text, Tone::Plain);
-    for blocker in result.blockers.iter().take(BLOCKERS_MAX) {
-        page.labelled(4, "-", &format!("{}: {}", blocker.what, blocker.reason));
-    }
-    if result.blockers.len() > BLOCKERS_MAX {
-        let rest = result.blockers.len() - BLOCKERS_MAX;
-        page.wrapped(4, &format!("and {rest} more: -o json has them all"), Tone::Faint);
+    match result.verdict {
+        Verdict::Partial => causes(page, result),
+        Verdict::Incomplete if !result.causes.is_empty() => causes(page, result),
+        Verdict::Passes | Verdict::Findings | Verdict::Incomplete | Verdict::Blocked | Verdict::Refused => {
+            blockers(page, result);
+        }
     }
     let steps = next(result, about);
     page.line("");
     page.line("  Next:");
     for (number, step) in steps.iter().enumerate() {
         page.labelled(5, &format!("{}.", number + 1), step);
+    }
+}
+
+fn blockers(page: &mut Page, result: &RehearsalResult) {
+    for blocker in result.blockers.iter().take(BLOCKERS_MAX) {
+        page.labelled(4, "-", &format!("{}: {}", blocker.what, blocker.reason));
+    }
+    more(page, result.blockers.len());
+}
+
+/// What keeps nodes, grouped, the one that keeps most of them first.
+fn causes(page: &mut Page, result: &RehearsalResult) {
+    for cause in result.causes.iter().take(BLOCKERS_MAX) {
+        let nodes = match cause.nodes.as_slice() {
+            [] => format!("{}: ", cause.object),
+            [only] => format!("node {only}: "),
+            [first, ..] => format!("{}, {first} first: ", count(cause.nodes.len(), "node")),
+        };
+        let pods = match cause.pods {
+            0 => String::new(),
+            pods => format!(" ({})", count(pods, "pod")),
+        };
+        let finding =
+            cause.finding.map_or_else(String::new, |id| format!("; finding {id}, {}", cause.object));
+        page.labelled(4, "-", &format!("{nodes}{}{pods}{finding}", cause.reason));
+    }
+    more(page, result.causes.len());
+}
+
+fn more(page: &mut Page, number: usize) {
+    if number > BLOCKERS_MAX {
+        let rest = number - BLOCKERS_MAX;
+        page.wrapped(4, &format!("and {rest} more: -o json has them all"), Tone::Faint);
     }
 }
 
@@ -61,11 +94,24 @@ fn verdict(result: &RehearsalResult) -> (Tone, String) {
         Verdict::Findings => {
             (Tone::Warning, format!("{done}; {} to look at.", count(result.findings.len(), "finding")))
         }
+        Verdict::Partial => {
+            let left = result.nodes.total - result.nodes.replaced;
+            let are = if left == 1 { "is" } else { "are" };
+            (
+                Tone::Warning,
+                format!("{replaced} of {nodes} were replaced in {time}; {left} {are} blocked by:"),
+            )
+        }
         Verdict::Incomplete => (
             Tone::Bad,
-            format!(
-                "{done}, but parts of the cluster were not seen: what they would do is not known (see Coverage)."
-            ),
+            match result.causes.len() {
+                0 => format!(
+                    "{done}, but parts of the cluster were not seen: what they would do is not known (see Coverage)."
+                ),
+                _ => format!(
+                    "{replaced} of {nodes} were replaced in {time}, and parts of the cluster were not seen: what they would do is not known (see Coverage). Blocked by:"
+                ),
+            },
         ),
         Verdict::Blocked if result.ending == Ending::RolledBack => {
             let text = format!("Rolled back: after {time} every node is as before the roll. Blocked by:");
@@ -118,7 +164,7 @@ fn next(result: &RehearsalResult, about: &About<'_>) -> Vec<String> {
                 steps.push("resolve the findings from the top; each has its remedy".to_owned());
             }
         }
-        Verdict::Blocked | Verdict::Refused => {
+        Verdict::Partial | Verdict::Blocked | Verdict::Refused => {
             if result.findings.is_empty() {
                 steps.push("check the objects named above, or change the plan".to_owned());
             } else {

@@ -37,7 +37,6 @@ const BOUTIQUE: &[Row] = &[
     ("singleton", "Deployment argo/workflow-controller"),
     ("singleton", "Deployment argo/argo-server"),
     ("singleton", "Deployment kube-system/cluster-autoscaler"),
-    ("waits-in-vain", "Deployment kube-system/cluster-autoscaler"),
     ("hpa-at-maximum", "HorizontalPodAutoscaler boutique/recommendationservice"),
 ];
 
@@ -97,7 +96,6 @@ const ELASTIC: &[Row] = &[
     ("no-budget", "Deployment bookinfo/ratings-v1"),
     ("no-budget", "Deployment bookinfo/reviews-*"),
     ("singleton", "Deployment kube-system/cluster-autoscaler"),
-    ("waits-in-vain", "Deployment kube-system/cluster-autoscaler"),
     ("pending-before", "Deployment engine/analyst"),
     ("pending-before", "Deployment engine/gpu-infer"),
     ("pending-before", "Deployment engine/big-merge"),

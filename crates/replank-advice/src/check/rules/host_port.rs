@@ -18,10 +18,10 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         }
         findings.push(Finding {
             rule: Rule::HostPort,
-            severity: Severity::Warning,
+            severity: Severity::Info,
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!(
-                "{} with host port {port} on {} that they fit: one that moves has no free node until a new one is there",
+                "{} with host port {port} on {} that they fit: one that moves waits for a new node",
                 counted(replicas, "replica"),
                 counted(eligible, "node")
             ),
@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(
             with(&["n", "m"]),
             [
-                "warning host-port Deployment shop/edge: 2 replicas with host port 8443 on 2 nodes that they fit: one that moves has no free node until a new one is there"
+                "info host-port Deployment shop/edge: 2 replicas with host port 8443 on 2 nodes that they fit: one that moves waits for a new node"
             ]
         );
         assert_eq!(with(&["n", "m", "o"]), [""; 0]);

@@ -54,7 +54,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
 /// That no old node of groups without a surge can be emptied first, though all pods have a place once there are new nodes.
 fn without_surge(survey: &Survey<'_>, movers: &[&Subject]) -> Option<Finding> {
     let plan = survey.plan.filter(|plan| plan.target.group.is_none())?;
-    let has_surge = |group: &&Arc<NodeGroup>| plan.budget.allowance(group.size.desired).surge > 0;
+    let has_surge =
+        |group: &&Arc<NodeGroup>| plan.budget.allowance(group.size.desired, group.zones.len()).surge > 0;
     let (with, without): (Vec<_>, Vec<_>) = survey.groups_renewed().into_iter().partition(has_surge);
     let group = without.first()?;
     let mut places = Places::with_groups(survey.view, with.into_iter(), &plan.target, survey.nodes.clone());

@@ -102,6 +102,7 @@ fn apart(pod: &Pod) -> BTreeSet<Apart> {
 
 #[cfg(test)]
 mod tests {
+    use replank_facts::plan::Surge;
     use serde_json::json;
 
     use super::super::stage::{found, found_under, node, service};
@@ -125,13 +126,15 @@ mod tests {
             let nodes = vec![node("n", "a"), node("m", "b")];
             [nodes, service("web", &["n", "m"], &json!({"spec": anti(term("web"))}))].concat()
         };
-        let short = &found_under(Rule::PlacedApart, |_| {}, both())[0];
+        let short = &found_under(Rule::PlacedApart, |plan| plan.budget.surge = 1.into(), both())[0];
         assert!(
             short.starts_with("warning") && short.contains("group web has nodes in 2 zones and a surge of 1"),
             "{short}"
         );
-        let enough = found_under(Rule::PlacedApart, |plan| plan.budget.surge = 2.into(), both());
-        assert!(enough[0].starts_with("info"), "{enough:?}");
+        for surge in [Surge::from(2), Surge::PerZone] {
+            let enough = found_under(Rule::PlacedApart, |plan| plan.budget.surge = surge, both());
+            assert!(enough[0].starts_with("info"), "{enough:?}");
+        }
         assert_eq!(with(anti(term("other"))), [""; 0], "apart from others, not from each other");
         let spread = |action: &str| {
             json!({"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": action,

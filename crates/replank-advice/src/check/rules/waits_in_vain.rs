@@ -74,23 +74,25 @@ mod tests {
 
     #[test]
     fn annotated_services_are_waited_for_in_vain_and_jobs_are_not() {
-        let annotated =
-            json!({"metadata": {"annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}}});
+        let annotated = json!({"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": "true"}}});
         let objects = [vec![node("n", "a")], service("ca", &["n"], &annotated)].concat();
         assert_eq!(
             found_under(Rule::WaitsInVain, |_| {}, objects.clone()),
             [
-                "blocking waits-in-vain Deployment shop/ca: 1 pod treated as batch (safe-to-evict=false) that never finish by themselves: the run waits 6h0m0s, then the run is blocked"
+                "blocking waits-in-vain Deployment shop/ca: 1 pod treated as batch (do-not-disrupt) that never finish by themselves: the run waits 6h0m0s, then the run is blocked"
             ]
         );
         let remedy = &remedies(Rule::WaitsInVain, objects)[0];
         assert!(
-            remedy.starts_with(
-                "kubectl -n shop annotate pod ca-a cluster-autoscaler.kubernetes.io/safe-to-evict-   #"
-            ),
+            remedy.starts_with("kubectl -n shop annotate pod ca-a karpenter.sh/do-not-disrupt-   #"),
             "{remedy}"
         );
         let job = pod("j", "n", Some(("batch/v1", "Job", "j")), annotated);
         assert_eq!(found(Rule::WaitsInVain, vec![node("n", "a"), job]), [""; 0]);
+        // It is moved like any other: nothing waits for it.
+        let unsafe_to_evict =
+            json!({"metadata": {"annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}}});
+        let objects = [vec![node("n", "a")], service("ca", &["n"], &unsafe_to_evict)].concat();
+        assert_eq!(found(Rule::WaitsInVain, objects), [""; 0]);
     }
 }

@@ -145,7 +145,7 @@ pub(super) fn too_little_surge(survey: &Survey<'_>, workload: &Workload) -> Opti
         .collect();
     groups.into_iter().find_map(|name| {
         let group = survey.groups.get(&name)?;
-        let surge = plan.budget.allowance(group.size.desired).surge;
+        let surge = plan.budget.allowance(group.size.desired, group.zones.len()).surge;
         let zones = u32::try_from(group.zones.len()).unwrap_or(u32::MAX);
         (surge < zones).then(|| (name.text().clone(), surge, zones))
     })
@@ -153,6 +153,7 @@ pub(super) fn too_little_surge(survey: &Survey<'_>, workload: &Workload) -> Opti
 
 #[cfg(test)]
 mod tests {
+    use replank_facts::plan::Surge;
     use serde_json::{Value, json};
 
     use super::super::stage::{found, found_under, node, pod};
@@ -178,16 +179,16 @@ mod tests {
         let zonal = || with("topology.ebs.csi.aws.com/zone", "a");
         let head = "zone-bound StatefulSet shop/db: its volumes are bound to a: each pod needs a new node with room in its own zone";
         assert_eq!(found(Rule::ZoneBound, zonal()), [format!("info {head}")]);
-        let warned = found_under(Rule::ZoneBound, |_| {}, zonal());
+        let warned = found_under(Rule::ZoneBound, |plan| plan.budget.surge = 1.into(), zonal());
         assert!(
             warned[0]
                 .starts_with(&format!("warning {head}; group web has nodes in 2 zones and a surge of 1")),
             "{warned:?}"
         );
-        assert_eq!(
-            found_under(Rule::ZoneBound, |plan| plan.budget.surge = 2.into(), zonal()),
-            [format!("info {head}")]
-        );
+        for surge in [Surge::from(2), Surge::PerZone] {
+            let enough = found_under(Rule::ZoneBound, |plan| plan.budget.surge = surge, zonal());
+            assert_eq!(enough, [format!("info {head}")]);
+        }
     }
 
     #[test]

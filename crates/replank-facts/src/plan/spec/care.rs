@@ -5,7 +5,8 @@ use replank_model::time::Span;
 use replank_protocol::policy::StuckAction;
 
 use super::super::care::{
-    BlockingFindings, Care, Health, LoadBalancer, Retain, Retained, Singletons, StuckTerminating, Waves,
+    BlockingFindings, Care, DeadAction, DeadNodes, Health, LoadBalancer, Retain, Retained, Singletons,
+    StuckTerminating, Waves,
 };
 use super::super::error::PlanError;
 use super::super::read::{At, Errors, Fields, count, items, parsed, text, word};
@@ -27,6 +28,7 @@ pub(super) fn care(fields: &mut Fields<'_>, errors: &mut Errors) -> Care {
     let bake = fields.read("bake", errors, span);
     let retain = fields.read("retain", errors, retain);
     let stuck = fields.read("stuckTerminating", errors, stuck);
+    let dead_nodes = fields.read("deadNodes", errors, dead_nodes);
     let singletons = fields.read("singletons", errors, |at, errors| {
         let words = [("evict", Singletons::Evict), ("surge", Singletons::Surge), ("skip", Singletons::Skip)];
         word(at, &words, errors)
@@ -60,6 +62,7 @@ pub(super) fn care(fields: &mut Fields<'_>, errors: &mut Errors) -> Care {
         waves: waves.map(|nodes| Waves { nodes, bake: bake.unwrap_or(BAKE) }),
         retain: retain.unwrap_or(default.retain),
         stuck: stuck.unwrap_or(default.stuck),
+        dead_nodes: dead_nodes.unwrap_or(default.dead_nodes),
         singletons: singletons.unwrap_or(default.singletons),
         windows: windows.map_or(default.windows, Windows),
         load_balancer: load_balancer.unwrap_or(default.load_balancer),
@@ -129,6 +132,17 @@ fn retain(at: At<'_>, errors: &mut Errors) -> Option<Retain> {
     // A retention time implies that something is retained.
     let capacity = capacity.unwrap_or(Retained::Template);
     Some(Retain { capacity, span: span.unwrap_or(default.span) })
+}
+
+fn dead_nodes(at: At<'_>, errors: &mut Errors) -> Option<DeadNodes> {
+    let mut fields = Fields::of(at, errors)?;
+    let after = fields.read("after", errors, span);
+    let action = fields.read("action", errors, |at, errors| {
+        word(at, &[("replace", DeadAction::Replace), ("leave", DeadAction::Leave)], errors)
+    });
+    fields.finish(errors);
+    let default = Care::default().dead_nodes;
+    Some(DeadNodes { after: after.unwrap_or(default.after), action: action.unwrap_or(default.action) })
 }
 
 fn stuck(at: At<'_>, errors: &mut Errors) -> Option<StuckTerminating> {

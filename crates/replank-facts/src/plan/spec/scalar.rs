@@ -5,6 +5,7 @@ use replank_model::text::Text;
 use replank_model::time::Span;
 use serde_json::Value;
 
+use crate::plan::Surge;
 use crate::plan::read::{At, Errors, text};
 
 pub(super) const DURATION: &str = "a duration such as \"30s\", \"10m\" or \"6h\"";
@@ -15,7 +16,17 @@ pub(super) fn is_zero(value: &IntOrString) -> bool {
 }
 
 pub(super) fn nodes_or_percent(at: At<'_>, errors: &mut Errors) -> Option<IntOrString> {
-    const EXPECTED: &str = "a number of nodes or a percentage such as \"25%\"";
+    amount(at, "a number of nodes or a percentage such as \"25%\"", errors)
+}
+
+pub(super) fn surge(at: At<'_>, errors: &mut Errors) -> Option<Surge> {
+    if at.value.as_str() == Some(Surge::PER_ZONE) {
+        return Some(Surge::PerZone);
+    }
+    amount(at, "a number of nodes, a percentage such as \"25%\", or perZone", errors).map(Surge::Nodes)
+}
+
+fn amount(at: At<'_>, expected: &str, errors: &mut Errors) -> Option<IntOrString> {
     let value = match at.value {
         Value::Number(number) => {
             number.as_i64().and_then(|number| i32::try_from(number).ok()).map(IntOrString::Int)
@@ -29,7 +40,7 @@ pub(super) fn nodes_or_percent(at: At<'_>, errors: &mut Errors) -> Option<IntOrS
         (Some(value), Some(share)) if share >= 0 && (!is_percent || share <= 100) => Some(value),
         (Some(_) | None, Some(_) | None) => {
             let is_bare = at.value.as_str().is_some_and(|text| text.parse::<u32>().is_ok());
-            errors.add(at, EXPECTED, is_bare.then(|| "remove the quotes".to_owned()));
+            errors.add(at, expected, is_bare.then(|| "remove the quotes".to_owned()));
             None
         }
     }

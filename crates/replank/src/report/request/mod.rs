@@ -9,6 +9,11 @@ mod subject;
 use replank_facts::plan::{ChosenBy, TaintChange};
 use replank_rehearse::{Ending, Stop, Verdict};
 pub(crate) use subject::Request;
+/// `1 is`, `2 are`.
+fn are(number: usize) -> String {
+    format!("{number} {}", if number == 1 { "is" } else { "are" })
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -63,6 +68,12 @@ fn head(request: &Request<'_>) -> String {
             },
             result.nodes.replaced,
             span(result.virtual_duration)
+        ),
+        (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Partial) => format!(
+            "**Rehearsed: {} of {nodes} are replaced in {}; {} blocked.** Read what keeps them, and the risks, before you approve.",
+            result.nodes.replaced,
+            span(result.virtual_duration),
+            are(result.nodes.total - result.nodes.replaced)
         ),
         (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Incomplete) => {
             "**Do not approve: incomplete.** Parts of the cluster were not seen (see Coverage).".to_owned()

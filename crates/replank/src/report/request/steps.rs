@@ -1,7 +1,7 @@
 //! What the plan says will be done, how it is stopped and how it is taken back.
 
 use replank_facts::plan::{
-    BlockingFindings, Health, OnDeadline, OnFailure, Order, Plan, Retained, Singletons,
+    BlockingFindings, Health, OnDeadline, OnFailure, Order, Plan, Retained, Singletons, Surge,
 };
 use replank_model::int_or_string::{IntOrString, Rounding};
 use replank_model::time::Span;
@@ -28,8 +28,8 @@ fn surge(plan: &Plan) -> Option<String> {
         Retained::Template | Retained::None => "",
     };
     Some(format!(
-        "{refuse}Each group's size is recorded on the group; new nodes are launched{into}, up to {} more than before{kept}.",
-        plan.budget.surge
+        "{refuse}Each group's size is recorded on the group; new nodes are launched{into}, {}{kept}.",
+        surge_in_words(&plan.budget.surge)
     ))
 }
 
@@ -41,7 +41,7 @@ fn cordon(plan: &Plan) -> Option<String> {
     };
     let whose = if plan.target.group.is_some() { "do the groups together" } else { "does a group" };
     let missing = match &plan.budget.max_unavailable {
-        count if is_zero(count) && !is_zero(&plan.budget.surge) => {
+        count if is_zero(count) && !plan.budget.surge.is_zero() => {
             format!("At no time {whose} have fewer nodes in use than before.")
         }
         count => {
@@ -53,6 +53,13 @@ fn cordon(plan: &Plan) -> Option<String> {
     Some(format!(
         "When new nodes are Ready, with their DaemonSets' pods, all old nodes are cordoned: a pod moves once.{least} {missing}"
     ))
+}
+
+fn surge_in_words(surge: &Surge) -> String {
+    match surge {
+        Surge::PerZone => "up to one more than before for each of its zones".to_owned(),
+        Surge::Nodes(value) => format!("up to {value} more than before"),
+    }
 }
 
 /// Whether a number of nodes is none, whatever the group.

@@ -84,7 +84,7 @@ pub(crate) fn take_off_lost_labels(
 fn of(result: &RehearsalResult) -> Rehearsed {
     let blockers = match result.verdict {
         Verdict::Passes | Verdict::Findings | Verdict::Incomplete => Vec::new(),
-        Verdict::Blocked | Verdict::Refused => blockers(result),
+        Verdict::Partial | Verdict::Blocked | Verdict::Refused => blockers(result),
     };
     Rehearsed { takes: result.virtual_duration, blockers }
 }

@@ -269,7 +269,7 @@ impl<'a> Chain<'a> {
         self.view = view_of(objects);
         let came = match result.verdict {
             Verdict::Passes | Verdict::Findings | Verdict::Incomplete => Came::Done,
-            Verdict::Blocked | Verdict::Refused => Came::Blocked(blockers(&result)),
+            Verdict::Partial | Verdict::Blocked | Verdict::Refused => Came::Blocked(blockers(&result)),
         };
         Ok(Passed {
             moved: result.pods.moved,

@@ -14,7 +14,7 @@ pub(super) fn text(rehearsed: &Rehearsed, look: Look) -> String {
     let plan = &rehearsed.plan;
     let tone = match rehearsed.verdict() {
         Verdict::Passes => Tone::Good,
-        Verdict::Findings => Tone::Warning,
+        Verdict::Findings | Verdict::Partial => Tone::Warning,
         Verdict::Incomplete | Verdict::Blocked | Verdict::Refused => Tone::Bad,
     };
     let verdict = page.paint(rehearsed.verdict().as_str(), tone);

@@ -1,0 +1,61 @@
+//! Uncordoning a node whose drain is stalled ([`super::stalled`]), so that another node of its group can have its share of the surge.
+
+use replank_model::time::Time;
+use replank_protocol::command::{Mark, NodeRole};
+use replank_protocol::owner::Owner;
+
+use super::context::{Context, GroupRoll};
+use super::drain::Spare;
+use super::member::{Member, NodeState};
+use super::stalled;
+use super::terms::MARK_LIFE;
+
+/// Uncordons one node of a group whose drain is stalled, so that another can have its share.
+pub(super) fn postpone(
+    ctx: &mut Context<'_>,
+    roll: &GroupRoll<'_>,
+    spare: &Spare,
+    number: usize,
+    next: &Member,
+) {
+    let stalled = roll.nodes.draining.iter().map(|name| ctx.member(name));
+    let stalled = stalled.filter(|member| member.serves() && stalled::is_stalled(ctx, member));
+    // EKS takes the nodes of a managed group all at once.
+    let ours = stalled.filter(|member| !roll.is_from_managed(member));
+    let helps = ours.filter(|member| spare.would_help(number, member, next));
+    let Some(member) = helps.min_by_key(|member| (begun(member), &member.name)) else { return };
+    if ctx.awaits_evictions(&member.name) {
+        return;
+    }
+    let times = member.postponed + 1;
+    let mark = Mark {
+        owner: Owner::Run,
+        role: NodeRole::Postponed { times },
+        since: ctx.now,
+        expires: ctx.now + MARK_LIFE,
+    };
+    let key = ctx.key("postpone", format!("{}/{times}", member.uid));
+    ctx.mark(member, "uncordon of a node that cannot be emptied for now", key, mark);
+}
+
+fn begun(member: &Member) -> Option<Time> {
+    match member.state {
+        NodeState::Draining { from, .. } => Some(from),
+        NodeState::Bystander
+        | NodeState::Usable
+        | NodeState::Arriving { .. }
+        | NodeState::Closed
+        | NodeState::Surplus { .. }
+        | NodeState::Found { .. }
+        | NodeState::Queued { .. }
+        | NodeState::Postponed { .. }
+        | NodeState::Skipped { .. }
+        | NodeState::Retained { .. }
+        | NodeState::Reopened
+        | NodeState::OtherRun { .. }
+        | NodeState::Newer { .. }
+        | NodeState::NoInstance
+        | NodeState::Kept { .. }
+        | NodeState::Leaving => None,
+    }
+}

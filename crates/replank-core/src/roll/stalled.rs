@@ -1,0 +1,71 @@
+//! Drains that do not go on: what is left on the node waits for something that has no known end (a budget that allows nothing, room, a pod
+//! that does not terminate), and nothing has moved for [`PATIENCE`].
+//!
+//! Such a drain gives up what it holds. Its place of `pace.parallel` goes to the next node at once; it goes on trying meanwhile, and goes on when the
+//! reason is gone. Its share of the surge is another thing: a node off which pods were moved serves no more, for as long as it is cordoned. So where another
+//! node of the group could be begun but for that share, the drain is *postponed*: the node is uncordoned, takes pods
+//! again, and counts as Ready. That is done only then, for what comes to such a node is moved once more.
+//!
+//! A postponed node is taken up again when all of its pods can be evicted and have room ([`super::start`]). How often it was postponed is written on it: after
+//! [`TIMES_MAX`] times it is left alone, so that a run comes to its end whatever happens on the node.
+
+use replank_facts::node_pods::NodePods;
+use replank_model::time::{Span, Time};
+use replank_protocol::mark::{self, Moment};
+
+use super::context::Context;
+use super::dead;
+use super::member::{Member, NodeState};
+
+/// A drain that moves at all does so every few minutes: a pod has its grace, its successor has to become Ready.
+const PATIENCE: Span = Span::from_minutes(10);
+/// How often a node is postponed: each time the reason was gone, or seemed to be.
+pub(super) const TIMES_MAX: u32 = 3;
+
+/// Whether a node's drain does not go on; looks again when it may count as that.
+pub(super) fn is_stalled(ctx: &Context<'_>, member: &Member) -> bool {
+    until(ctx, member).is_some_and(|until| ctx.now >= until)
+}
+
+/// When a node's drain counts as stalled if nothing moves until then; `None` where something is about to move by itself.
+pub(super) fn until(ctx: &Context<'_>, member: &Member) -> Option<Time> {
+    let NodeState::Draining { since, from, node_pods } = &member.state else { return None };
+    let is_moving = || {
+        let due = node_pods.leaving.iter().map(|leaving| leaving.due);
+        due.max().is_some_and(|due| ctx.now < ctx.scope.plan.care.stuck_from(due))
+    };
+    let (paused, resumed) = (moment(ctx, member, mark::PAUSED), moment(ctx, member, mark::RESUMED));
+    let is_paused = paused.is_some() && resumed.is_none();
+    if node_pods.is_empty() || is_paused || dead::is_dead(ctx, member) || is_moving() {
+        return None;
+    }
+    // Where the plan's patience is shorter, so is this.
+    let patience = PATIENCE.min(Span::from_millis(ctx.scope.plan.progress_deadline.as_millis() / 2));
+    let rested = ctx.rested.into_iter().chain(resumed).chain(ctx.scope.plan.care.windows.opened(ctx.now));
+    let begun = rested.fold(*since.max(from), Time::max);
+    // What its pods' budgets and owners do is looked at only when it matters.
+    if ctx.now < begun + patience {
+        return Some(begun + patience);
+    }
+    Some(begun.max(last_step(ctx, node_pods)) + patience)
+}
+
+/// When a person's pause began or ended, as the group of a node says.
+fn moment(ctx: &Context<'_>, member: &Member, key: &str) -> Option<Time> {
+    let group = ctx.view.groups().get(ctx.scope.lane_of(&member.group))?;
+    let moment = Moment::read(group.tags.value(key)?)?;
+    (moment.run == ctx.scope.run).then_some(moment.at)
+}
+
+/// When something last happened to what pods on their way wait for: they are due, or their kin was made.
+pub(super) fn last_step(ctx: &Context<'_>, node_pods: &NodePods) -> Time {
+    let due = node_pods.leaving.iter().map(|leaving| leaving.due);
+    let kin = node_pods.movers.iter().flat_map(|bound| {
+        let owner = bound.pod.meta.controller().map(|owner| &owner.uid);
+        let siblings = owner.map_or(&[][..], |owner| ctx.view.pods_of(owner)).iter().copied();
+        let budgets = ctx.view.budgets_of(bound.ix).iter();
+        siblings.chain(budgets.flat_map(|budget| ctx.view.pods_of_budget(*budget)))
+    });
+    let created = kin.filter_map(|ix| ctx.view.pods[ix].meta.creation_timestamp);
+    due.chain(created).fold(ctx.scope.options.started, Time::max)
+}

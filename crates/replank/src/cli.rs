@@ -450,8 +450,9 @@ pub(crate) struct RehearseArgs {
     pub(crate) interruptions: Option<PathBuf>,
 
     /// Seed of all random draws: the same input and seed give the same rehearsal.
-    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "seeds")]
-    pub(crate) seed: u64,
+    /// By default 1, and the report of a short rehearsal says what the seeds 1 to 5 come to.
+    #[arg(long, value_name = "N", conflicts_with = "seeds")]
+    pub(crate) seed: Option<u64>,
 
     /// Rehearses with the seeds 1 to N and reports the spread.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX))]
@@ -490,6 +491,13 @@ pub(crate) struct RehearseArgs {
     /// A whole upgrade.
     #[command(flatten)]
     pub(crate) upgrade: UpgradeRehearsalArgs,
+}
+
+impl RehearseArgs {
+    /// The seed of the rehearsal that is shown.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
 }
 
 /// Copies of one call: more than a cluster of 5,000 nodes takes at 110 pods a node.

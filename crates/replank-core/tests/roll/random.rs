@@ -149,7 +149,7 @@ fn is_true_cause(on: &WaitingOn) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_run_ends_and_keeps_its_promises(scene in scene()) {

@@ -2,6 +2,8 @@
 
 use replank_rehearse::Stop;
 
+use super::seeds::Summary;
+
 /// What a report says beside the result itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About<'a> {
@@ -13,6 +15,8 @@ pub(crate) struct About<'a> {
     pub(crate) stop: Stop,
     /// Whether every node's timeline is shown.
     pub(crate) timeline: Timeline,
+    /// What other seeds come to, where that was looked at.
+    pub(crate) spread: Option<&'a Summary>,
 }
 
 /// Whether every node's timeline is shown.

@@ -1,9 +1,11 @@
 //! How the roll went: nodes, pods, batch, budgets, workloads.
 
+use replank_model::time::Span;
 use replank_rehearse::{BudgetFigures, RehearsalResult, WorkloadFigures};
 
 use super::About;
 use super::page::{Cell, Lean, Page, Tone};
+use super::seeds::Summary;
 use super::words::{count, grouped, span, wall};
 
 /// Rows of a table that a person reads; the others are counted, and are all in `-o json`.
@@ -15,8 +17,24 @@ pub(super) fn write(page: &mut Page, result: &RehearsalResult, about: &About<'_>
     let duration = page.paint(&span(result.virtual_duration), Tone::Strong);
     page.heading("The roll", &format!("{duration} of virtual time, {} on {}", about.plan, about.snapshot));
     figures(page, result);
+    if let Some(summary) = about.spread {
+        page.labelled(AT, "seeds", &spread(summary));
+    }
     budgets(page, &result.budgets);
     workloads(page, &result.workloads);
+}
+
+/// `1 to 5: 9m38s to 11m02s, median 9m51s; all pass`
+fn spread(summary: &Summary) -> String {
+    let duration = summary.virtual_duration_ms;
+    let text = |millis| span(Span::from_millis(millis));
+    let durations = match duration.min == duration.max {
+        true => text(duration.min),
+        false => {
+            format!("{} to {}, median {}", text(duration.min), text(duration.max), text(duration.median))
+        }
+    };
+    format!("1 to {}: {durations}; {}", summary.seeds, summary.verdicts())
 }
 
 fn figures(page: &mut Page, result: &RehearsalResult) {

@@ -108,6 +108,24 @@ impl Spread {
 }
 
 impl Summary {
+    /// `passes 3 of 5, findings 2 of 5`
+    pub(crate) fn verdicts(&self) -> String {
+        let all = [
+            (self.passes, "passes"),
+            (self.findings, "findings"),
+            (self.partial, "partial"),
+            (self.incomplete, "incomplete"),
+            (self.blocked, "blocked"),
+            (self.refused, "refused"),
+        ];
+        let verdicts: Vec<String> = all
+            .iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, word)| format!("{word} {number} of {}", self.seeds))
+            .collect();
+        verdicts.join(", ")
+    }
+
     /// Of at least one rehearsal.
     pub(crate) fn of(results: &[RehearsalResult]) -> Self {
         let number = |verdict| results.iter().filter(|result| result.verdict == verdict).count();
@@ -172,20 +190,7 @@ fn conclude(page: &mut Page, summary: &Summary) {
     page.gap();
     let spread = format!("{} / {} / {}", text(duration.min), text(duration.median), text(duration.max));
     page.labelled(14, "duration", &format!("{spread} (min / median / max)"));
-    let all = [
-        (summary.passes, "passes"),
-        (summary.findings, "findings"),
-        (summary.partial, "partial"),
-        (summary.incomplete, "incomplete"),
-        (summary.blocked, "blocked"),
-        (summary.refused, "refused"),
-    ];
-    let verdicts: Vec<String> = all
-        .iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, word)| format!("{word} {number} of {}", summary.seeds))
-        .collect();
-    page.labelled(14, "verdicts", &verdicts.join(", "));
+    page.labelled(14, "verdicts", &summary.verdicts());
     page.labelled(14, "promises", &promises(summary));
     let short: Vec<&WorkloadSpread> = summary
         .workloads

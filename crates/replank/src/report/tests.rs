@@ -4,7 +4,8 @@ use super::sample::{besides, blocked, passing, with_findings};
 use super::*;
 
 fn shown(result: &RehearsalResult, width: usize, color: Color, timeline: Timeline) -> String {
-    let about = About { plan: "web-to-1-36", snapshot: "cluster.json", stop: Stop::Ended, timeline };
+    let about =
+        About { plan: "web-to-1-36", snapshot: "cluster.json", stop: Stop::Ended, timeline, spread: None };
     text(result, &about, Look { width, color })
 }
 
@@ -47,6 +48,7 @@ fn an_interruption() {
         snapshot: "cluster.json",
         stop: Stop::Interrupted,
         timeline: Timeline::Left,
+        spread: None,
     };
     let text = text(&blocked(), &about, Look { width: 80, color: Color::None });
     let verdict = text.find("Verdict").expect("every report has a verdict");

@@ -10,7 +10,7 @@ use super::super::{Timeline, sample};
 use super::*;
 
 fn about(plan: &str) -> About<'_> {
-    About { plan, snapshot: "cluster.json", stop: Stop::Ended, timeline: Timeline::Left }
+    About { plan, snapshot: "cluster.json", stop: Stop::Ended, timeline: Timeline::Left, spread: None }
 }
 
 fn plan() -> Plan {

@@ -61,7 +61,7 @@ fn rehearse(
     looked: &Looked,
     interrupt: &Interrupt,
 ) -> Result<Rehearsed, Failure> {
-    let mut chain = chain::Chain::begin(taken, args.seed, args.upgrade.as_if_cleared, &looked.uses);
+    let mut chain = chain::Chain::begin(taken, args.seed(), args.upgrade.as_if_cleared, &looked.uses);
     let mut passed = Vec::new();
     for step in &plan.steps {
         if interrupt.is_pressed() {
@@ -79,7 +79,7 @@ fn rehearse(
     }
     Ok(Rehearsed {
         name: taken.name.clone(),
-        seed: args.seed,
+        seed: args.seed(),
         start: taken.now,
         passed,
         assumptions: chain.assumptions(),

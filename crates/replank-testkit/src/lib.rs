@@ -2,6 +2,7 @@
 
 pub mod autoscaling;
 pub mod big;
+pub mod bound;
 pub mod check;
 pub mod clusters;
 pub mod dynamics;

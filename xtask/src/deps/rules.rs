@@ -268,6 +268,7 @@ pub(super) const CHECKERS_USE: &[&str] = &[
     "replank_facts::plan::Retained",
     "replank_facts::plan::Singletons",
     "replank_facts::plan::Surge",
+    "replank_facts::plan::TaintChange",
     "replank_model",
     "replank_protocol",
     "replank_sim::Observer",

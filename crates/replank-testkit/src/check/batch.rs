@@ -94,7 +94,7 @@ fn asked(pod: &Pod) -> Option<Span> {
 }
 
 /// As docs/plan.md lists them.
-fn is_batch(promised: &Promised, pod: &Pod) -> bool {
+pub(super) fn is_batch(promised: &Promised, pod: &Pod) -> bool {
     let by_plan = promised
         .batch_selector
         .as_ref()

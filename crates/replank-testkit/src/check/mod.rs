@@ -32,6 +32,7 @@
 
 mod back;
 mod batch;
+pub mod bound;
 mod budget;
 mod capacity;
 mod driver;

@@ -5,6 +5,7 @@
 //!
 //! Each seed is a cluster; nothing else decides. What occurs, and about how often, is written where it is drawn.
 
+mod bounded;
 mod budgets;
 mod care;
 mod cluster;
@@ -18,6 +19,7 @@ mod trouble;
 mod troubles;
 mod workloads;
 
+pub use bounded::{Bounded, OTHER_SCHEDULER};
 pub use elastic::{Elastic, How, Strike};
 use replank_facts::groups::{LearntGroup, assumed_target};
 use replank_facts::plan::{ChosenBy, OnFailure};

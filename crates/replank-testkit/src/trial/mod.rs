@@ -112,7 +112,7 @@ fn settings(cluster: &Cluster, start: Time) -> Settings {
 }
 
 /// The cluster with everything applied, after a while.
-fn settled(cluster: &Cluster) -> World {
+pub(crate) fn settled(cluster: &Cluster) -> World {
     let objects = cluster.base.iter().cloned().map(|value| Object::from_json(value).expect("a valid object"));
     let mut view: View = objects.map(Delta::Put).collect();
     for group in &cluster.groups {

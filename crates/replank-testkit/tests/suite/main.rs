@@ -1,6 +1,7 @@
 //! The whole of Replank in simulated clusters: by story, by seed, with crashes and with planted bugs.
 
 mod autoscaler_bugs;
+mod bound;
 mod clusters;
 mod crash;
 mod driver_bugs;

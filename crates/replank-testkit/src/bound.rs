@@ -8,6 +8,7 @@ use replank_facts::plan::RunOptions;
 use replank_model::object::pod::Pod;
 use replank_model::text::{NodeName, RunId};
 use replank_model::time::{Span, Time};
+use replank_protocol::command::{Effect, KubernetesEffect, NodeRole};
 use replank_protocol::decision::End;
 use replank_protocol::waiting::Waiting;
 use replank_sim::{ImageName, World};
@@ -35,6 +36,8 @@ pub struct Reached {
     pub waiting: Vec<Waiting>,
     /// How long it took in the cluster's time.
     pub took: Span,
+    /// Pods that are to run and are not Ready, before and after.
+    pub unwell: [Vec<String>; 2],
     /// How it went: commands in order.
     pub commands: Vec<String>,
 }
@@ -71,22 +74,40 @@ pub fn run(bounded: &Bounded) -> Reached {
     let old = old_nodes(view, &cluster.plan, &Known { faulty: faulty(bounded, &world), well });
     let uid = |world: &World, name: &NodeName| world.view().node(name).map(|node| node.meta.uid.clone());
     let uids: BTreeMap<NodeName, _> = old.keys().map(|name| (name.clone(), uid(&world, name))).collect();
+    let before = unwell(&world);
     let start = world.now();
     let options = RunOptions { started: start.floor_seconds(), group_by: Cluster::group_by() };
     let core = Core::new(cluster.plan.clone(), RunId::from("bound"), options, preflight::blocking);
     world.put_in_charge(Box::new(core.with_record()));
     let limit = start + cluster.plan.deadline + Span::from_minutes(60);
     while world.end().is_none() && world.step_until(limit) {}
-    let replaced = uids.iter().filter(|(name, before)| uid(&world, name) != **before);
+    // A run that ends blocked keeps what it has retained.
+    let is_retained = |name: &NodeName| {
+        world.commands().iter().any(|sent| match &sent.command.effect {
+            Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => {
+                node.name == *name && mark.role == NodeRole::Retained
+            }
+            Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => false,
+        })
+    };
+    let replaced = uids.iter().filter(|(name, before)| uid(&world, name) != **before || is_retained(name));
     let command = |sent: &replank_sim::Sent| format!("{} {:?}", sent.at, sent.command.effect);
     Reached {
         replaced: replaced.map(|(name, _)| name.clone()).collect(),
         old,
         end: world.end().cloned(),
         waiting: world.decision().cloned().unwrap_or_default().waiting,
+        unwell: [before, unwell(&world)],
         took: world.now() - start,
         commands: world.commands().iter().map(command).collect(),
     }
+}
+
+/// Pods that are to run and are not Ready, with their nodes.
+fn unwell(world: &World) -> Vec<String> {
+    let pods = world.view().pods.sorted();
+    let unwell = pods.iter().map(|(_, pod)| pod).filter(|pod| pod.is_active() && !pod.is_ready());
+    unwell.map(|pod| format!("{} on {:?}", pod.meta.key(), pod.node)).collect()
 }
 
 fn advance(world: &mut World, by: Span) {

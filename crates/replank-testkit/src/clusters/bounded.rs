@@ -2,6 +2,8 @@
 //!
 //! Drawn from a stream of its own. Nothing happens but the roll, and there is time enough: whatever is not reached is the run's doing.
 
+use std::collections::BTreeMap;
+
 use replank_facts::plan::{BlockingFindings, DeadAction, Health, OnFailure, Surge};
 use replank_model::text::NodeName;
 use replank_model::time::Span;
@@ -22,6 +24,8 @@ const FULL: u64 = 50;
 const LEAVES_DEAD: u64 = 15;
 /// Longer than any Job takes with all of its retries.
 const WAIT: Span = Span::from_minutes(20 * 60);
+/// Of a hundred parts of a pool so many are asked for at most.
+const LOAD: u64 = 60;
 const DEADLINE: Span = Span::from_minutes(7 * 24 * 60);
 
 /// The scheduler that is not there.
@@ -85,6 +89,14 @@ fn calm(cluster: &mut Cluster) {
         object["kind"] == "Workflow" || object["metadata"]["ownerReferences"][0]["kind"] == "Workflow"
     };
     cluster.base.retain(|object| !is_of_workflow(object));
+    // What bears every cordon goes where the scheduler likes, onto old nodes, too.
+    for manifest in &mut cluster.manifests {
+        let spec = &mut manifest["spec"]["template"]["spec"];
+        if spec["tolerations"] == json!([{"operator": "Exists"}]) && manifest["kind"] != "DaemonSet" {
+            manifest["spec"]["template"]["spec"]["tolerations"] = json!([]);
+        }
+    }
+    thin(cluster);
     let plan = &mut cluster.plan;
     plan.batch.wait = WAIT;
     plan.deadline = DEADLINE;
@@ -96,6 +108,36 @@ fn calm(cluster: &mut Cluster) {
     // Pods that never become Ready are no reason to stop, new nodes under watch or not.
     plan.care.health =
         Some(Health { crash_looping_max: 1_000, stuck_terminating_max: 1_000, not_ready_max: 1_000 });
+}
+
+/// Takes away workloads until each pool has room to spare: whether pods fit in another order than the one they came in is another question.
+fn thin(cluster: &mut Cluster) {
+    let mut left: BTreeMap<String, u64> = BTreeMap::new();
+    for node in cluster.base.iter().filter(|object| object["kind"] == "Node") {
+        let pool = node["metadata"]["labels"]["pool"].as_str().expect("a pool").to_owned();
+        *left.entry(pool).or_default() += milli(&node["status"]["allocatable"]["cpu"]) * LOAD / 100;
+    }
+    cluster.manifests.retain(|manifest| {
+        let name = manifest["metadata"]["name"].as_str().expect("a name");
+        let pool = name.split('-').next().and_then(|pool| left.get_mut(pool));
+        let spec = &manifest["spec"];
+        let Some(pool) = pool
+            .filter(|_| ["Deployment", "StatefulSet", "Job"].iter().any(|kind| manifest["kind"] == *kind))
+        else {
+            return true;
+        };
+        let replicas = spec["replicas"].as_u64().or(spec["parallelism"].as_u64()).expect("replicas");
+        let wanted =
+            replicas * milli(&spec["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"]);
+        let has_room = wanted <= *pool;
+        *pool -= if has_room { wanted } else { 0 };
+        has_room
+    });
+}
+
+fn milli(amount: &Value) -> u64 {
+    let text = amount.as_str().and_then(|text| text.strip_suffix('m'));
+    text.and_then(|text| text.parse().ok()).expect("thousandths")
 }
 
 /// One or two budgets allow nothing.

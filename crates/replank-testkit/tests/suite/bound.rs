@@ -13,15 +13,16 @@ use replank_testkit::bound::{self, Reached};
 use replank_testkit::clusters::Bounded;
 
 /// Clusters that are rolled, unless REPLANK_BOUNDED says how many.
-const CLUSTERS: u64 = 100;
+const CLUSTERS: u64 = 150;
 /// Threads: rehearsals share nothing.
 const THREADS: usize = 2;
 /// Thousandths of the nodes that can be emptied which are replaced at the least.
-const FLOOR: usize = 800;
+const FLOOR: usize = 990;
 
 #[test]
 fn a_roll_replaces_every_node_that_can_be_emptied() {
     if let Some(seed) = setting("REPLANK_SEED") {
+        tell(Bounded::of(seed).cluster.plan.to_json());
         return show(seed, &bound::run(&Bounded::of(seed)));
     }
     let clusters = setting("REPLANK_BOUNDED").unwrap_or(CLUSTERS);
@@ -100,6 +101,9 @@ impl Tally {
 /// One run in full.
 fn show(seed: u64, reached: &Reached) {
     reached.commands.iter().for_each(tell);
+    for (when, pods) in ["before", "after"].iter().zip(&reached.unwell) {
+        pods.iter().for_each(|pod| tell(format!("not ready {when}: {pod}")));
+    }
     for (name, keeps) in &reached.old {
         let keeps = keeps.as_ref().map_or("can be emptied".to_owned(), ToString::to_string);
         tell(format!("{name}: {keeps}, replaced: {}", reached.replaced.contains(name)));

@@ -5,22 +5,36 @@
 
 use std::sync::Arc;
 
-use replank_facts::plan::{Plan, TaintChange};
+use replank_facts::plan::{DeadAction, Plan, TaintChange};
 use replank_model::object::affinity::{
     NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, Taint, TaintEffect,
 };
+use replank_model::object::cloud::{Instance, NodeGroup};
 use replank_model::object::meta::Key;
-use replank_model::object::node::Node;
+use replank_model::object::node::{LABEL_ZONE, Node};
 use replank_model::object::pod::Pod;
 use replank_model::object::requests;
 use replank_model::object::resources::Resources;
 use replank_model::object::volume::{PersistentVolume, PersistentVolumeClaim};
 use replank_model::quantity::Quantity;
-use replank_model::text::{GroupName, NodeName};
+use replank_model::text::{GroupName, NodeName, Zone};
 use replank_model::view::View;
 
 use super::super::Promised;
-use super::super::truth::{Truth, daemon_set, is_node_ready, is_over};
+use super::super::truth::{Truth, daemon_set, goes_with_its_node, is_node_ready, is_over};
+use super::pods::{ends, is_foreign, is_spread};
+
+/// What there is for a pod.
+pub(super) enum Room {
+    /// A node that nobody else waits for.
+    Free,
+    /// Only nodes in zones that may get none.
+    Unsure,
+    /// Only nodes that pods without a node wait for.
+    Contested,
+    /// Nothing.
+    None,
+}
 
 /// Nodes that will be there, and what is taken of each already.
 pub(super) struct Places(Vec<Place>);
@@ -30,6 +44,10 @@ struct Place {
     taken: Vec<Resources>,
     /// DaemonSet pods come to it with the node.
     is_new: bool,
+    /// Pods that have no node fit it, too.
+    is_contested: bool,
+    /// One surely comes up before an old node goes.
+    is_sure: bool,
 }
 
 impl Places {
@@ -42,7 +60,13 @@ impl Places {
                 let name = node.name();
                 let pods = truth.pods_on(&name).filter(|pod| !is_over(pod));
                 let taken = pods.map(|pod| requests::of_pod(pod)).collect();
-                all.push(Place { node: Node::clone(node), taken, is_new: false });
+                all.push(Place {
+                    node: Node::clone(node),
+                    taken,
+                    is_new: false,
+                    is_contested: false,
+                    is_sure: true,
+                });
             }
         }
         let old = view
@@ -60,29 +84,75 @@ impl Places {
             for (zone, shape) in
                 group.zones.iter().flat_map(|zone| profile.shapes.iter().map(move |shape| (zone, shape)))
             {
+                let is_sure = surely_launches(view, promised, group, zone);
                 let mut node = profile.node(&NodeName::from("new"), zone, shape);
                 alter(&mut node, plan);
-                all.push(Place { node, taken: Vec::new(), is_new: true });
+                all.push(Place { node, taken: Vec::new(), is_new: true, is_contested: false, is_sure });
             }
+        }
+        // What ran on a dead node that nobody replaces wants room like them.
+        let leaves = plan.care.dead_nodes.action == DeadAction::Leave;
+        let is_left_dead = |pod: &Arc<Pod>| {
+            let node = pod.node.as_ref().and_then(|name| truth.nodes.get(name));
+            let is_dead = node
+                .is_some_and(|node| !is_node_ready(node) && (leaves || !promised.old.contains(&node.name())));
+            is_dead && !goes_with_its_node(truth, pod) && !is_foreign(pod) && !ends(pod)
+        };
+        let waiting: Vec<_> = truth.pods.values().filter(|pod| waits(pod) || is_left_dead(pod)).collect();
+        for place in &mut all {
+            place.is_contested = place.is_new && waiting.iter().any(|pod| place.takes(view, pod, &[]));
         }
         Self(all)
     }
 
     /// Whether one of them takes the pod.
-    pub(super) fn take(&self, view: &View, truth: &Truth, pod: &Arc<Pod>) -> bool {
-        let agents: Vec<Resources> = pod
-            .node
-            .iter()
-            .flat_map(|node| truth.pods_on(node))
-            .filter(|one| daemon_set(one).is_some())
-            .map(|one| requests::of_pod(one))
-            .collect();
-        let own = requests::of_pod(pod);
-        self.0.iter().any(|place| {
-            let taken = if place.is_new { &agents } else { &place.taken };
-            place.has_room(&own, taken) && suits(&place.node, pod) && reaches(view, &place.node, pod)
-        })
+    pub(super) fn room(&self, view: &View, truth: &Truth, pod: &Arc<Pod>) -> Room {
+        let on_node = pod.node.iter().flat_map(|node| truth.pods_on(node));
+        let agents = on_node.filter(|one| daemon_set(one).is_some());
+        let agents: Vec<Resources> = agents.map(|one| requests::of_pod(one)).collect();
+        // One zone for another depends on where the rest of its like is by then.
+        let own = pod.node.as_ref().and_then(|node| truth.nodes.get(node)?.zone());
+        let keeps_zone = is_spread(pod, LABEL_ZONE);
+        let in_zone = |place: &&Place| !keeps_zone || place.node.zone() == own;
+        let fitting = self.0.iter().filter(in_zone).filter(|place| place.takes(view, pod, &agents));
+        let mut fitting = fitting.peekable();
+        if fitting.peek().is_none() {
+            return Room::None;
+        }
+        let mut sure = fitting.filter(|place| place.is_sure).peekable();
+        if sure.peek().is_none() {
+            return Room::Unsure;
+        }
+        if sure.all(|place| place.is_contested) { Room::Contested } else { Room::Free }
     }
+}
+
+/// Whether a pod has no node and wants one for good.
+fn waits(pod: &Pod) -> bool {
+    pod.node.is_none()
+        && pod.meta.deletion_timestamp.is_none()
+        && !is_over(pod)
+        && !is_foreign(pod)
+        && !ends(pod)
+}
+
+/// Whether the surge brings a node to a zone, however Auto Scaling decides between zones that have as few instances.
+fn surely_launches(view: &View, promised: &Promised, group: &NodeGroup, zone: &Zone) -> bool {
+    let Some(limits) = promised.limits_of(&group.name) else { return true };
+    let count = |zone: &Zone| {
+        let of_group =
+            |one: &&Arc<Instance>| one.group == group.name && one.zone == *zone && one.is_counted();
+        view.instances().values().filter(of_group).count()
+    };
+    // All others are brought up to as many first, and get one more each where they are level.
+    let own = count(zone);
+    let before: usize = group
+        .zones
+        .iter()
+        .filter(|other| *other != zone)
+        .map(|other| (own + 1).saturating_sub(count(other)))
+        .sum();
+    usize::try_from(limits.surge).expect("few") > before
 }
 
 /// What the plan changes of new nodes.
@@ -102,6 +172,13 @@ fn alter(node: &mut Node, plan: &Plan) {
 }
 
 impl Place {
+    fn takes(&self, view: &View, pod: &Pod, agents: &[Resources]) -> bool {
+        let taken = if self.is_new { agents } else { &self.taken };
+        self.has_room(&requests::of_pod(pod), taken)
+            && suits(&self.node, pod)
+            && reaches(view, &self.node, pod)
+    }
+
     fn has_room(&self, own: &Resources, taken: &[Resources]) -> bool {
         let offered = &self.node.status.allocatable;
         let of_pods = offered.get("pods").and_then(Quantity::as_i64);

@@ -7,6 +7,7 @@
 //! Time is no reason: Jobs end, and drains wait for each other.
 
 mod fit;
+mod pods;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,17 +16,18 @@ use std::sync::Arc;
 use replank_facts::plan::{BarePods, DeadAction, LocalStorage, OnDeadline, Plan, Singletons};
 use replank_model::object::affinity::{Taint, TaintEffect};
 use replank_model::object::meta::Key;
-use replank_model::object::node::Node;
-use replank_model::object::pod::{Pod, PodPhase, RestartPolicy};
+use replank_model::object::node::{LABEL_HOSTNAME, Node};
+use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::policy::{PodDisruptionBudget, UnhealthyPodEvictionPolicy};
 use replank_model::text::NodeName;
 use replank_model::view::View;
 use replank_protocol::policy::StuckAction;
 
 use super::budget::{covering, covers, desired_healthy, replicas};
-use super::truth::{Truth, goes_with_its_node, is_healthy, is_node_ready, manager};
+use super::truth::{Truth, goes_with_its_node, is_healthy, is_node_ready, is_over, manager};
 use super::{Promised, batch};
-use fit::Places;
+use fit::{Places, Room};
+use pods::{bears, bears_absence, ends, is_foreign, is_like, is_spread, runs_once};
 
 /// Why a node cannot be emptied.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,10 +48,21 @@ pub enum Keeps {
     Singleton(Key),
     /// A pod that fits no node that will be there.
     Room(Key),
+    /// A pod that fits only where pods want to go that have no node: these come first, and may leave no room.
+    Contested(Key),
+    /// A pod that fits only in a zone in which the group need not launch: where two zones have as few instances, Auto Scaling decides.
+    Zone(Key),
+    /// A pod that bears cordons: the scheduler may put it back where it was, or onto the next old node.
+    ComesBack(Key),
+    /// A pod whose like must be spread over nodes, with another of its like on the same node. An empty cordoned node counts as one
+    /// without such a pod (unless `nodeTaintsPolicy: Honor`), so that a new node takes one only until the old one is gone.
+    Spread(Key),
     /// A pod that does not terminate on this machine, and the plan only reports it.
     Stuck(Key),
     /// It is not Ready, and the plan leaves it.
     Dead,
+    /// Its group has as many dead nodes that are left as it may lack: none of its Ready nodes can be spared.
+    Capacity,
     /// It has another run's mark.
     OtherRun,
 }
@@ -67,8 +80,13 @@ impl Keeps {
             Self::Batch(_) => "batch work that never ends",
             Self::Singleton(_) => "singleton that is left",
             Self::Room(_) => "pod that fits nowhere",
+            Self::Contested(_) => "pod whose room is contested",
+            Self::Zone(_) => "pod in a zone that may get no node",
+            Self::ComesBack(_) => "pod that bears cordons",
+            Self::Spread(_) => "pods spread over nodes, two on one",
             Self::Stuck(_) => "pod that does not terminate",
             Self::Dead => "dead node that is left",
+            Self::Capacity => "group that can spare no node",
             Self::OtherRun => "another run's mark",
         }
     }
@@ -86,8 +104,12 @@ impl fmt::Display for Keeps {
             | Self::Batch(pod)
             | Self::Singleton(pod)
             | Self::Room(pod)
+            | Self::Contested(pod)
+            | Self::Zone(pod)
+            | Self::ComesBack(pod)
+            | Self::Spread(pod)
             | Self::Stuck(pod) => write!(f, " ({pod})"),
-            Self::Dead | Self::OtherRun => Ok(()),
+            Self::Dead | Self::Capacity | Self::OtherRun => Ok(()),
         }
     }
 }
@@ -130,10 +152,31 @@ impl Judge<'_> {
             return Some(Keeps::OtherRun);
         }
         let name = node.name();
+        if !is_dead && !self.can_be_spared(&name) {
+            return Some(Keeps::Capacity);
+        }
         let moving = self.truth.pods_on(&name).filter(|pod| !goes_with_its_node(self.truth, pod));
         // The control plane has the pods of a dead node deleted, past all budgets, and they go with the machine.
         let left = moving.filter(|pod| !is_dead || bears_absence(pod));
         left.filter(|pod| pod.meta.deletion_timestamp.is_none()).find_map(|pod| self.pod(&name, pod))
+    }
+
+    /// A dead node that is left is missing from its group's Ready nodes for good, and takes of the surge for good.
+    fn can_be_spared(&self, node: &NodeName) -> bool {
+        let group = |node: &NodeName| {
+            let mut all = self.view.instances().values();
+            all.find(|one| one.node.as_ref() == Some(node)).map(|one| &one.group)
+        };
+        let own = group(node);
+        let Some(limits) = own.and_then(|own| self.promised.limits_of(own)) else { return true };
+        let is_left = |one: &Node| {
+            self.plan.care.dead_nodes.action == DeadAction::Leave
+                && !is_node_ready(one)
+                && group(&one.name()) == own
+        };
+        let left = self.truth.nodes.values().filter(|one| is_left(one)).count();
+        let desired = limits.before.desired;
+        left < usize::try_from(desired.saturating_sub(limits.needed) + limits.surge).expect("few")
     }
 
     fn pod(&self, node: &NodeName, pod: &Arc<Pod>) -> Option<Keeps> {
@@ -143,6 +186,8 @@ impl Judge<'_> {
                 return None;
             }
             match self.plan.batch.on_deadline {
+                // Outside its windows a queued node takes pods again, and the wait begins anew with the next.
+                OnDeadline::Evict if !self.plan.care.windows.0.is_empty() => return Some(Keeps::Batch(key)),
                 OnDeadline::Evict => {}
                 OnDeadline::Pause | OnDeadline::Skip => return Some(Keeps::Batch(key)),
             }
@@ -151,6 +196,9 @@ impl Judge<'_> {
             && pod.spec.volumes.iter().any(|volume| volume.source.empty_dir.is_some())
         {
             return Some(Keeps::LocalStorage(key));
+        }
+        if bears(pod, &Taint::new("node.kubernetes.io/unschedulable", TaintEffect::NoSchedule)) {
+            return Some(Keeps::ComesBack(key));
         }
         let is_bare = manager(pod).is_none();
         if is_bare && self.plan.bare_pods == BarePods::Refuse {
@@ -163,12 +211,26 @@ impl Judge<'_> {
         if by_budget.is_some() {
             return by_budget;
         }
-        if self.plan.care.stuck.action == StuckAction::Report && self.known.faulty.contains(node) {
+        // Where two machines end no pod, each may hold the pod that a budget on the other waits for.
+        let is_reported = self.plan.care.stuck.action == StuckAction::Report;
+        if self.known.faulty.contains(node) && (is_reported || self.known.faulty.len() > 1) {
             return Some(Keeps::Stuck(key));
         }
         // Nothing comes in the place of a bare pod, and where a pod of another scheduler goes nobody here knows.
         let needs_room = !is_bare && !is_foreign(pod);
-        (needs_room && !self.places.take(self.view, self.truth, pod)).then_some(Keeps::Room(key))
+        if !needs_room {
+            return None;
+        }
+        let like = self.truth.pods_on(node).filter(|one| !is_over(one) && is_like(one, pod));
+        if is_spread(pod, LABEL_HOSTNAME) && like.count() > 1 {
+            return Some(Keeps::Spread(key));
+        }
+        match self.places.room(self.view, self.truth, pod) {
+            Room::Free => None,
+            Room::Unsure => Some(Keeps::Zone(key)),
+            Room::Contested => Some(Keeps::Contested(key)),
+            Room::None => Some(Keeps::Room(key)),
+        }
     }
 
     fn is_alone(&self, pod: &Arc<Pod>) -> bool {
@@ -230,27 +292,4 @@ impl Judge<'_> {
         is_healthy(pod)
             || (is_on_dead && was_well && !is_foreign(pod) && manager(pod).is_some() && !bears_absence(pod))
     }
-}
-
-/// A pod that the scheduler leaves to another one.
-fn is_foreign(pod: &Pod) -> bool {
-    !matches!(&*pod.spec.scheduler_name, "" | "default-scheduler")
-}
-
-fn runs_once(pod: &Pod) -> bool {
-    pod.spec.restart_policy.is_some_and(|policy| policy != RestartPolicy::Always)
-}
-
-/// It ends by itself.
-fn ends(pod: &Pod) -> bool {
-    runs_once(pod) || manager(pod).is_some_and(|(kind, _, _)| matches!(kind, "Job" | "Workflow"))
-}
-
-/// It stays on a node that does not answer, for ever.
-fn bears_absence(pod: &Pod) -> bool {
-    let taint = Taint::new("node.kubernetes.io/unreachable", TaintEffect::NoExecute);
-    let bears = |one: &replank_model::object::affinity::Toleration| {
-        one.toleration_seconds.is_none() && one.tolerates(&taint, false)
-    };
-    pod.spec.tolerations.iter().any(bears)
 }

@@ -96,7 +96,7 @@ pub(super) fn acting<'a>(ctx: &mut Context<'a>, drains: &[Drain<'a>], spare: &mu
         } else if takes_place && active >= limit {
             ctx.wait(subject, WaitingOn::Roll(RollWait::Turn { nodes: 1, active, limit }));
         } else {
-            let checked = if due(ctx, drain).is_empty() {
+            let checked = if due(ctx, drain.since, drain.node_pods).is_empty() {
                 spare.check(drain.roll, drain.member)
             } else {
                 beside.check_beside(drain.roll, drain.member)
@@ -134,7 +134,7 @@ impl<'r> Works<'r> {
             }
         }
         for drain in acting {
-            for bound in due(ctx, drain) {
+            for bound in due(ctx, drain.since, drain.node_pods) {
                 let key = ctx.key("evict", &bound.pod.meta.uid);
                 let is_granted = ledger.is_granted(ctx.now, bound.ix, &bound.pod);
                 if ctx.sent.claims(ctx.now, &key) || is_granted {
@@ -161,9 +161,10 @@ impl<'r> Works<'r> {
     pub(super) fn can_be_emptied(
         &mut self,
         ctx: &Context<'_>,
+        since: Time,
         node_pods: &NodePods,
     ) -> Result<(), (Subject, WaitingOn)> {
-        let hopeless = node_pods.movers.iter().find_map(|bound| {
+        let hopeless = due(ctx, since, node_pods).into_iter().find_map(|bound| {
             let on = self.ledger.hopeless(bound.ix, &bound.pod)?;
             let is_moved = singleton::moved_by(ctx.scope, ctx.view, bound).is_some();
             (!is_moved).then(|| (Subject::Pod(bound.pod.meta.key()), on))
@@ -173,11 +174,10 @@ impl<'r> Works<'r> {
 }
 
 /// The pods that are to be evicted from a node now: those that simply move, and batch pods past their deadline.
-fn due<'a>(ctx: &Context<'a>, drain: &Drain<'a>) -> Vec<&'a Bound> {
-    let node_pods: &'a NodePods = drain.node_pods;
+fn due<'p>(ctx: &Context<'_>, since: Time, node_pods: &'p NodePods) -> Vec<&'p Bound> {
     let is_evicted = ctx.scope.plan.batch.on_deadline == OnDeadline::Evict;
     let batch = node_pods.batch.iter().filter(|batch| {
-        is_evicted && batch.otherwise == Otherwise::Moves && batch_is_over(ctx, drain.since, batch)
+        is_evicted && batch.otherwise == Otherwise::Moves && batch_is_over(ctx, since, batch)
     });
     node_pods.movers.iter().chain(batch.map(|batch| &batch.bound)).collect()
 }
@@ -187,7 +187,7 @@ pub(super) fn evict(ctx: &mut Context<'_>, works: &mut Works<'_>, drain: &Drain<
     if singleton::skip(ctx, drain.member, drain.node_pods) || !balancer::is_out(ctx, drain.member) {
         return;
     }
-    for bound in due(ctx, drain) {
+    for bound in due(ctx, drain.since, drain.node_pods) {
         if came_back(&bound.pod, drain.from) {
             ctx.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::PodEnd(PodEnd::CameBack));
         } else if !singleton::surge(ctx, works, bound) {

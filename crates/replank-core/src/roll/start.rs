@@ -232,7 +232,7 @@ fn choose(
         let could = match (&spared, can_yield) {
             (Err(_), false) => Ok(()),
             (Err(_), true) | (Ok(()), _) => works
-                .can_be_emptied(ctx, node_pods)
+                .can_be_emptied(ctx, *since, node_pods)
                 .and_then(|()| has_room(ctx, works, &mut hopeless, *since, node_pods).map_err(by_node)),
         };
         match (spared, could) {

@@ -1,7 +1,7 @@
 //! A roll goes as far as it can: of the nodes that can be emptied in any order it is to replace all but a hundredth.
 //!
-//! It replaces 98.8% of them in the first 150 clusters, and 98.6% in 800: the floor is what is reached. What is missed is printed with its seed. In most cases pods that have moved
-//! are in the way of others on new nodes (spread over nodes, CPU, number of pods), which the bound does not see.
+//! It replaces 99.1% of them in 800 clusters. What is missed is printed with its seed: in most cases pods that have moved are in the way of others on new nodes (spread over nodes, CPU,
+//! number of pods), which the bound does not see.
 //!
 //! `REPLANK_SEED=7` rolls one and tells what happened; `REPLANK_BOUNDED=1000` rolls more.
 
@@ -16,11 +16,13 @@ use replank_testkit::bound::{self, Reached};
 use replank_testkit::clusters::Bounded;
 
 /// Clusters that are rolled, unless REPLANK_BOUNDED says how many.
-const CLUSTERS: u64 = 150;
+const CLUSTERS: u64 = 200;
+/// Beyond these, clusters in which a defect of core was found: a canary with a batch pod past its deadline, under several budgets.
+const FOUND: [u64; 1] = [620];
 /// Threads: rehearsals share nothing.
 const THREADS: usize = 2;
-/// Thousandths of the nodes that can be emptied which are replaced at the least. It is to be 990.
-const FLOOR: usize = 985;
+/// Thousandths of the nodes that can be emptied which are replaced at the least.
+const FLOOR: usize = 990;
 
 #[test]
 fn a_roll_replaces_every_node_that_can_be_emptied() {
@@ -34,10 +36,9 @@ fn a_roll_replaces_every_node_that_can_be_emptied() {
     let tally: Mutex<Tally> = Mutex::default();
     let work = || {
         loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed > clusters {
-                return;
-            }
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let found = number.checked_sub(clusters + 1).and_then(|at| usize::try_from(at).ok());
+            let Some(seed) = found.map_or(Some(number), |at| FOUND.get(at).copied()) else { return };
             let reached = bound::run(&Bounded::of(seed));
             tally.lock().expect("a thread that panics ends the test").add(seed, &reached);
         }

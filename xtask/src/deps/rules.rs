@@ -171,7 +171,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "replank-intake",
         ours: &["replank-model"],
-        others: &["flate2", "serde", "serde_json", "serde-saphyr", "thiserror"],
+        others: &["anstyle", "flate2", "granit-parser", "serde", "serde_json", "serde-saphyr", "thiserror"],
         below: &[],
         dev: &["proptest", "replank-oracle"],
         purity: Purity::Effects,
@@ -215,7 +215,7 @@ pub(super) const RULES: &[Rule] = &[
             "signal-hook",
         ],
         below: &[],
-        dev: &["flate2", "insta", "replank-oracle"],
+        dev: &["flate2", "getrandom", "insta", "replank-oracle"],
         purity: Purity::Effects,
         why: "the binary is to build within minutes on a fresh machine",
     },

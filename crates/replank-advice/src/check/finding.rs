@@ -1,11 +1,21 @@
 //! The list of all rules.
 
 use replank_facts::finding;
+use replank_facts::workload::Workload;
+use replank_model::object::pod::Pod;
 
 use crate::rule::rules;
 
 pub use finding::{ObjectName, Severity};
 pub(super) use finding::{counted, pods};
+
+/// What a finding about a pod names: its workload, which is where a person changes it, or the pod where it has none.
+pub(super) fn workload_or_pod(workload: Option<&Workload>, pod: &Pod) -> ObjectName {
+    match workload {
+        Some(workload) => ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
+        None => ObjectName::new("Pod", pod.meta.key()),
+    }
+}
 
 /// One thing that was found before a roll.
 pub type Finding = finding::Finding<Rule>;

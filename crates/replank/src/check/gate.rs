@@ -286,8 +286,10 @@ fn exceptions(path: &Path) -> Result<Vec<Exception>, Failure> {
 
 fn baseline(path: &Path) -> Result<BTreeSet<(String, String)>, Failure> {
     let wrong = |error: anyhow::Error| {
-        Failure::usage(error.context(format!("{} is no result of a check", path.display())))
-            .next("save one: replank check SNAPSHOT -o json > baseline.json")
+        Failure::usage(
+            error.context(format!("{} is not the output of replank check -o json", path.display())),
+        )
+        .next("save one: replank check SNAPSHOT -o json > baseline.json")
     };
     let earlier: Earlier =
         serde_json::from_str(&text(path)?).map_err(|error| wrong(anyhow::Error::new(error)))?;

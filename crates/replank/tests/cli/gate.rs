@@ -80,7 +80,7 @@ fn a_baseline_leaves_what_is_new() {
     let whole = scratch("gate/whole.json", check(&["-o", "json"]).stdout);
     assert_eq!(check(&["--baseline", &whole]).code, Some(0));
     let told = check(&["--baseline", &scratch("gate/none.json", "{}")]).usage_error();
-    assert!(told.contains("is no result of a check"), "{told}");
+    assert!(told.contains("is not the output of replank check -o json"), "{told}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
+use super::super::finding::{Finding, ObjectName, Rule, Severity, pods, workload_or_pod};
 use super::super::survey::Survey;
 use replank_facts::workload::workload_of;
 
@@ -13,10 +13,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         if gates.is_empty() || pod.node.is_some() || !pod.is_active() {
             continue;
         }
-        let object = match workload_of(survey.view, pod) {
-            Some(workload) => ObjectName { kind: workload.kind, key: workload.key },
-            None => ObjectName::new("Pod", pod.meta.key()),
-        };
+        let object = workload_or_pod(workload_of(survey.view, pod).as_ref(), pod);
         *found.entry((object, gates.join(", "))).or_default() += 1;
     }
     let findings = found.into_iter().map(|((object, gates), count)| Finding {

@@ -14,7 +14,7 @@ use replank_model::object::cloud::NodeGroup;
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, NodeName, Text};
 
-use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
+use super::super::finding::{Finding, ObjectName, Rule, Severity, pods, workload_or_pod};
 use super::super::survey::{Subject, Survey};
 use replank_facts::drain::{Fate, Otherwise};
 use replank_facts::places::Places;
@@ -35,10 +35,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             housed.push(subject);
             continue;
         };
-        let object = match &subject.workload {
-            Some(workload) => ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
-            None => ObjectName::new("Pod", subject.pod.meta.key()),
-        };
+        let object = workload_or_pod(subject.workload.as_ref(), &subject.pod);
         let known = findings.entry(object.clone()).or_insert_with(|| (finding(object, subject, &message), 0));
         known.1 += 1;
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use replank_model::text::Text;
 
-use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
+use super::super::finding::{Finding, ObjectName, Rule, Severity, pods, workload_or_pod};
 use super::super::survey::Survey;
 
 /// kube-scheduler's own name, which the API server fills in.
@@ -17,10 +17,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         if scheduler.is_empty() || &**scheduler == DEFAULT {
             continue;
         }
-        let object = match &subject.workload {
-            Some(workload) => ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
-            None => ObjectName::new("Pod", subject.pod.meta.key()),
-        };
+        let object = workload_or_pod(subject.workload.as_ref(), &subject.pod);
         *found.entry((object, scheduler.clone())).or_default() += 1;
     }
     let findings = found.into_iter().map(|((object, scheduler), count)| Finding {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::view::Ix;
 
-use super::super::finding::{Finding, ObjectName, Rule, Severity};
+use super::super::finding::{Finding, Rule, Severity, workload_or_pod};
 use super::super::survey::{Subject, Survey};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
@@ -19,10 +19,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let mut names: Vec<String> =
             budgets.iter().map(|ix| survey.view.pod_disruption_budgets[*ix].meta.name.to_string()).collect();
         names.sort();
-        let object = match &subject.workload {
-            Some(workload) => ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
-            None => ObjectName::new("Pod", subject.pod.meta.key()),
-        };
+        let object = workload_or_pod(subject.workload.as_ref(), &subject.pod);
         if !seen.insert((object.clone(), names.clone())) {
             continue;
         }

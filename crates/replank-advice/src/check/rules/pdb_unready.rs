@@ -59,7 +59,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         };
         let policy = match (is_lasting && healthy > 0, always) {
             (true, _) => format!(
-                "mend it; until then, to let one healthy pod less do: {}",
+                "fix the pods; until then, to require one pod fewer than are healthy: {}",
                 patch(&format!("{fewer},{allow}"))
             ),
             (false, false) => format!(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use replank_model::object::condition::{self, ConditionStatus};
 
-use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
+use super::super::finding::{Finding, ObjectName, Rule, Severity, pods, workload_or_pod};
 use super::super::survey::Survey;
 use replank_facts::places::Places;
 use replank_facts::plan::Target;
@@ -19,10 +19,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let refused =
             scheduled.filter(|c| c.status == ConditionStatus::False && &*c.reason == "Unschedulable");
         let Some(refused) = refused.filter(|_| pod.node.is_none() && pod.is_active()) else { continue };
-        let object = match workload_of(survey.view, pod) {
-            Some(workload) => ObjectName { kind: workload.kind, key: workload.key },
-            None => ObjectName::new("Pod", pod.meta.key()),
-        };
+        let object = workload_or_pod(workload_of(survey.view, pod).as_ref(), pod);
         let places = places.get_or_insert_with(|| new_nodes(survey));
         let fits = places.obstacle_of_kind(&mut known, pod).is_none();
         *found.entry((object, refused.message.to_string(), fits)).or_default() += 1;

@@ -5,8 +5,10 @@ use std::fmt;
 use replank_model::object::meta::Key;
 use replank_model::text::Text;
 
+use crate::remedy::Remedy;
+
 /// One thing that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Finding<R> {
     /// Which rule found it.
     pub rule: R,
@@ -16,8 +18,8 @@ pub struct Finding<R> {
     pub object: ObjectName,
     /// What is wrong, with its numbers.
     pub reason: String,
-    /// What to do: commands or YAML to be pasted.
-    pub remedy: String,
+    /// What to do.
+    pub remedy: Remedy,
 }
 
 impl<R: Ord> Finding<R> {

@@ -19,6 +19,7 @@ pub mod node_pods;
 pub mod places;
 pub mod plan;
 pub mod pod_factory;
+pub mod remedy;
 pub mod room;
 pub mod run_record;
 pub mod shutdown;

@@ -184,7 +184,7 @@ fn entry(finding: Finding) -> FindingEntry {
         severity: finding.severity.as_str(),
         object: finding.object.to_string(),
         reason: finding.reason,
-        remedy: finding.remedy,
+        remedy: finding.remedy.text(),
     }
 }
 

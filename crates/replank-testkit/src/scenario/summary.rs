@@ -57,7 +57,7 @@ pub(super) fn findings(findings: &[Finding], is_whole: bool, names: &Names) -> S
         line(&mut text, format_args!("  {} {}: {object}", finding.severity.as_str(), finding.rule.id()));
         if is_whole {
             line(&mut text, format_args!("      {}", names.readable(&finding.reason)));
-            for remedy in finding.remedy.lines() {
+            for remedy in finding.remedy.text().lines() {
                 line(&mut text, format_args!("      > {}", names.readable(remedy)));
             }
         }

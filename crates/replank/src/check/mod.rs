@@ -133,7 +133,7 @@ pub(crate) fn found(
         severity: finding.severity.as_str(),
         object: finding.object.to_string(),
         reason: finding.reason,
-        remedy: finding.remedy,
+        remedy: finding.remedy.text(),
     };
     check::run_beside(&view, plan, options, facts).into_iter().map(entry).collect()
 }

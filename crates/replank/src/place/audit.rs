@@ -69,7 +69,7 @@ fn json(findings: &[Finding], nodes: usize, coverage: &Coverage) -> Result<Strin
                 "severity": finding.severity.as_str(),
                 "object": finding.object.to_string(),
                 "reason": finding.reason,
-                "remedy": finding.remedy,
+                "remedy": finding.remedy.text(),
             })
         })
         .collect();
@@ -168,12 +168,8 @@ fn write_entry(page: &mut Page, entry: &[&Finding]) {
         page.wrapped(4, &format!("{}{more}", names.join(", ")), Tone::Strong);
     }
     page.wrapped(4, &first.reason, Tone::Plain);
-    let mut remedies: Vec<&str> = Vec::new();
-    for finding in entry {
-        if remedies.last() != Some(&&*finding.remedy) {
-            remedies.push(&finding.remedy);
-        }
-    }
+    let mut remedies: Vec<String> = entry.iter().map(|finding| finding.remedy.text()).collect();
+    remedies.dedup();
     page.line("    what to do:");
     for text in remedies.iter().take(OBJECTS_MAX) {
         write_remedy(page, text);
@@ -227,7 +223,7 @@ mod tests {
             severity,
             object: ObjectName { kind: "Deployment".into(), key: Key::new("shop", name) },
             reason: reason.to_owned(),
-            remedy: format!("do this:\nkubectl -n shop edit deployment/{name}\n  yaml: [1]"),
+            remedy: format!("do this:\nkubectl -n shop edit deployment/{name}\n  yaml: [1]").into(),
         }
     }
 

@@ -66,7 +66,13 @@ pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
 }
 
 fn finding(subject: &Subject, severity: Severity, reason: String, remedy: String) -> Finding {
-    Finding { rule: Rule::AddonPlacement, severity, object: subject.name.clone(), reason, remedy }
+    Finding {
+        rule: Rule::AddonPlacement,
+        severity,
+        object: subject.name.clone(),
+        reason,
+        remedy: remedy.into(),
+    }
 }
 
 fn name(subject: &Subject) -> &'static str {
@@ -273,7 +279,7 @@ fn startup(survey: &Survey<'_>) -> Vec<Finding> {
                 counted(nodes.len(), "node"),
                 first.meta.name
             ),
-            remedy: format!("kubectl get pods -A -o wide --field-selector spec.nodeName={} | grep {agent}", first.meta.name),
+            remedy: format!("kubectl get pods -A -o wide --field-selector spec.nodeName={} | grep {agent}", first.meta.name).into(),
         });
     }
     findings

@@ -43,9 +43,9 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
                 "kubectl -n {} get configmap cluster-autoscaler-status -o yaml   # add it to the snapshot, or name the groups: \
                  --autoscaled GROUP",
                 key.namespace
-            )
+            ).into()
         } else {
-            "name the node groups that it scales with --autoscaled GROUP, and the label that identifies groups with --group-label".to_owned()
+            "name the node groups that it scales with --autoscaled GROUP, and the label that identifies groups with --group-label".to_owned().into()
         },
     }]
 }

@@ -45,7 +45,8 @@ pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
             reason: format!("{who}: it does not fit even on empty nodes: {}", objections(survey, sample)),
             remedy: cause(subject, sample)
                 .or_else(|| change.map(|change| patch(subject, &change.to_json())))
-                .unwrap_or_else(|| sizes(survey, subject)),
+                .unwrap_or_else(|| sizes(survey, subject))
+                .into(),
         });
     }
     findings

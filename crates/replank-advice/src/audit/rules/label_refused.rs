@@ -120,7 +120,7 @@ fn finding(survey: &Survey<'_>, key: &str, found: &Use<'_>) -> Finding {
         severity: if users.is_empty() { Severity::Info } else { Severity::Warning },
         object: ObjectName::new(kind, Key::cluster(key)),
         reason: format!("{what}; {refusal}; {consequence}"),
-        remedy: remedy(key, found, !users.is_empty()),
+        remedy: remedy(key, found, !users.is_empty()).into(),
     }
 }
 

@@ -100,7 +100,7 @@ fn finding(survey: &Survey<'_>, subject: &Subject, key: &Text, is_per_revision: 
         severity: if is_warning { Severity::Warning } else { Severity::Info },
         object: subject.name.clone(),
         reason,
-        remedy,
+        remedy: remedy.into(),
     })
 }
 

@@ -69,7 +69,7 @@ fn finding(survey: &Survey<'_>, left: LeftOut, users: &BTreeSet<&ObjectName>) ->
             counted(users.len(), "workload"),
             named.join(", ")
         ),
-        remedy: remedy.to_owned(),
+        remedy: remedy.to_owned().into(),
     })
 }
 

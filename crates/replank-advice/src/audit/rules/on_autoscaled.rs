@@ -45,7 +45,7 @@ fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Findi
             one.told(survey, "autoscaled nodes"),
             scalers.join(" or ")
         ),
-        remedy,
+        remedy: remedy.into(),
     }
 }
 
@@ -137,7 +137,7 @@ mod tests {
             let options = Options { autoscaled: ["web".into()].into(), ..Options::default() };
             let findings = run(&view(objects), &options);
             let found = findings.iter().find(|one| one.rule == Rule::OnAutoscaled).expect("it is found");
-            found.remedy.clone()
+            found.remedy.text()
         };
         let single = remedies(&["n"], "cart");
         assert!(single.lines().next().is_some_and(|line| line.contains(SAFE_TO_EVICT)), "{single}");
@@ -156,6 +156,10 @@ mod tests {
         let options = Options { autoscaled: ["web".into()].into(), ..Options::default() };
         let findings = run(&view(objects.concat()), &options);
         let found = findings.iter().find(|one| one.rule == Rule::OnAutoscaled).expect("it is found");
-        assert!(found.remedy.contains(SAFE_TO_EVICT) && !found.remedy.contains("SPOT"), "{}", found.remedy);
+        assert!(
+            found.remedy.text().contains(SAFE_TO_EVICT) && !found.remedy.text().contains("SPOT"),
+            "{}",
+            found.remedy
+        );
     }
 }

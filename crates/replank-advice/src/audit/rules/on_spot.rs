@@ -34,7 +34,7 @@ fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Findi
             severity: Severity::Info,
             object: subject.name.clone(),
             reason: format!("{told}; it selects spot itself"),
-            remedy,
+            remedy: remedy.into(),
         };
     }
     let is_all_there = one.sits > 0 && one.sits == one.placed;
@@ -43,7 +43,7 @@ fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Findi
         severity: if is_all_there { Severity::Warning } else { Severity::Info },
         object: subject.name.clone(),
         reason: format!("{told}; {}", one.why(survey)),
-        remedy: one.away(survey, engine).unwrap_or_else(|| NO_OTHER.to_owned()),
+        remedy: one.away(survey, engine).unwrap_or_else(|| NO_OTHER.to_owned()).into(),
     }
 }
 

@@ -52,7 +52,7 @@ fn with_provisioner(found: Finding, provisioner: Provisioner) -> Finding {
             reason: format!("{}; Karpenter's node pool {pool} may create such a node", found.reason),
             remedy: format!(
                 "nothing to do if the pool may still grow: kubectl get nodepool {pool} -o yaml   # spec.limits, status"
-            ),
+            ).into(),
             ..found
         },
         Provisioner::Perhaps(why) => Finding {
@@ -82,7 +82,7 @@ fn of_spec(survey: &Survey<'_>, subject: &Subject, pod: &Pod) -> Vec<Finding> {
             severity: severity(subject),
             object: subject.name.clone(),
             reason: format!("{}: nodeSelector {key}={value} matches no node: {}", who(subject), guess.told),
-            remedy: guess.remedy(subject),
+            remedy: guess.remedy(subject).into(),
         });
     }
     if findings.is_empty() && met.len() > 1 && !pairs_match(survey, spec) && !subject.is_daemon() {
@@ -96,7 +96,7 @@ fn of_spec(survey: &Survey<'_>, subject: &Subject, pod: &Pod) -> Vec<Finding> {
                 who(subject),
                 all.join(", ")
             ),
-            remedy: edit(subject),
+            remedy: edit(subject).into(),
         });
     }
     findings.extend(of_terms(survey, subject, spec));
@@ -128,7 +128,7 @@ fn of_terms(survey: &Survey<'_>, subject: &Subject, spec: &PodSpec) -> Vec<Findi
             severity: if has_other_way { Severity::Info } else { severity(subject) },
             object: subject.name.clone(),
             reason: format!("{}: required node affinity matches no node: {}", who(subject), guess.told),
-            remedy: edit(subject),
+            remedy: edit(subject).into(),
         });
     }
     findings

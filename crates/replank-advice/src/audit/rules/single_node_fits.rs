@@ -32,7 +32,7 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
             severity: if is_info { Severity::Info } else { Severity::Warning },
             object: subject.name.clone(),
             reason: format!("it fits on node {} only: {cause}", node.meta.name),
-            remedy: remedy(subject, kind.group.as_ref(), &cause),
+            remedy: remedy(subject, kind.group.as_ref(), &cause).into(),
         });
     }
     findings

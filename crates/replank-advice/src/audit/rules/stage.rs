@@ -24,7 +24,7 @@ pub(super) fn found_with(rule: Rule, set: impl FnOnce(&mut Options), objects: Ve
 
 /// The remedies for what one rule finds.
 pub(super) fn remedies(rule: Rule, objects: Vec<Value>) -> Vec<String> {
-    findings(rule, |_| {}, objects).into_iter().map(|finding| finding.remedy).collect()
+    findings(rule, |_| {}, objects).into_iter().map(|finding| finding.remedy.text()).collect()
 }
 
 fn findings(rule: Rule, set: impl FnOnce(&mut Options), objects: Vec<Value>) -> Vec<Finding> {

@@ -39,7 +39,7 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
                 survey.ground.places(&kinds),
                 idle(survey, &kinds)
             ),
-            remedy: remedy(survey, taint, &kinds),
+            remedy: remedy(survey, taint, &kinds).into(),
         });
     }
     findings.extend(unreached(survey, &explained));
@@ -199,7 +199,8 @@ fn unreached(survey: &Survey<'_>, explained: &BTreeSet<KindId>) -> Vec<Finding> 
             idle(survey, &kinds)
         ),
         remedy: "make the selectors and tolerations of one workload match these nodes, or remove the nodes"
-            .to_owned(),
+            .to_owned()
+            .into(),
     };
     by_taints.into_iter().map(finding).collect()
 }

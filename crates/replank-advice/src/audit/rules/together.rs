@@ -61,7 +61,7 @@ fn on_one_node(survey: &Survey<'_>, anew: &mut Anew, subject: &Subject, node: &N
             kept_apart(subject, LABEL_HOSTNAME),
             anew.told(survey, subject)
         ),
-        remedy: patch(subject, &spread(survey, subject, &keys)),
+        remedy: patch(subject, &spread(survey, subject, &keys)).into(),
     })
 }
 
@@ -100,7 +100,7 @@ fn in_one_zone(
         severity,
         object: subject.name.clone(),
         reason: format!("all {count} are in zone {zone}, one of {zones}; {why}"),
-        remedy,
+        remedy: remedy.into(),
     })
 }
 

@@ -47,7 +47,7 @@ pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
             reason: format!(
                 "{who} {tolerate} {what}: a drain evicts them, and the scheduler may place them on the same node again{now}"
             ),
-            remedy: remedy(survey, engine, subject),
+            remedy: remedy(survey, engine, subject).into(),
         });
     }
     findings

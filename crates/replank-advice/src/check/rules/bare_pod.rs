@@ -30,7 +30,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             reason: format!("{what}: nothing would recreate it{then}"),
             remedy: format!(
                 "kubectl -n {namespace} delete pod {name}   # if it is not needed; else give it a Deployment, or plan barePods: evict"
-            ),
+            ).into(),
         });
     }
     findings

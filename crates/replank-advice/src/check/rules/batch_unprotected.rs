@@ -54,7 +54,7 @@ fn finding(survey: &Survey<'_>, workload: &Workload, stake: Stake) -> Finding {
         severity: stake.severity,
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
         reason: format!("{}{running}{past}{schedule}", stake.text),
-        remedy: stake.remedy,
+        remedy: stake.remedy.into(),
     }
 }
 

@@ -25,7 +25,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             remedy: format!(
                 "kubectl -n {} annotate --overwrite pod {} {BATCH_WAIT}=2h   # and in its pod template",
                 meta.namespace, meta.name
-            ),
+            )
+            .into(),
         });
     }
     findings

@@ -45,7 +45,7 @@ fn finding(survey: &Survey<'_>, node: &Node) -> Finding {
         severity: if is_replaced { Severity::Info } else { Severity::Warning },
         object: ObjectName::new("Node", node.meta.key()),
         reason: format!("cordoned by {by}{since}, with {} on it: {then}", pods(here)),
-        remedy: format!("kubectl uncordon {name}   # if its owner no longer needs the cordon"),
+        remedy: format!("kubectl uncordon {name}   # if its owner no longer needs the cordon").into(),
     }
 }
 

@@ -25,7 +25,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "kubectl -n {} edit {}",
                 unread.workload.key.namespace,
                 unread.workload.argument()
-            ),
+            )
+            .into(),
         })
         .collect();
     let mover = survey.subjects.iter().find(|subject| is_controller(subject));
@@ -58,7 +59,7 @@ fn too_long(survey: &Survey<'_>, series: &Series) -> Option<Finding> {
             "kubectl -n {} edit {}   # fewer starts, or concurrencyPolicy: Allow",
             series.workload.key.namespace,
             series.workload.argument()
-        ),
+        ).into(),
     })
 }
 
@@ -77,7 +78,8 @@ fn lost_tick(series: &Series, mover: &Subject) -> Option<Finding> {
             "kubectl -n {} patch {} --type merge -p '{{\"spec\":{{\"startingDeadlineSeconds\":600}}}}'",
             series.workload.key.namespace,
             series.workload.argument()
-        ),
+        )
+        .into(),
     })
 }
 

@@ -39,7 +39,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                  missed meanwhile may be lost",
                 workload.key.namespace,
                 workload.argument()
-            ),
+            ).into(),
         });
     }
     findings

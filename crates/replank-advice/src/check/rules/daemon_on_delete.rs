@@ -26,7 +26,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             remedy: format!(
                 "kubectl -n {} rollout history daemonset/{}   # test the current template on one node: delete its pod there",
                 set.meta.namespace, set.meta.name
-            ),
+            ).into(),
         });
     }
     findings

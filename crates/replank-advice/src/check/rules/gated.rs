@@ -26,7 +26,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         remedy: format!(
             "kubectl -n {} get pods --field-selector=status.phase=Pending   # ask the owner of the gates",
             object.key.namespace
-        ),
+        ).into(),
         object,
     });
     findings.collect()

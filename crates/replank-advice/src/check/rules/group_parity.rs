@@ -62,7 +62,7 @@ struct Parity<'a> {
 impl Parity<'_> {
     fn finding(&self, severity: Severity, reason: String, remedy: &str) -> Finding {
         let object = ObjectName::new("NodeGroup", Key::cluster(self.landing.as_str()));
-        Finding { rule: Rule::GroupParity, severity, object, reason, remedy: remedy.to_owned() }
+        Finding { rule: Rule::GroupParity, severity, object, reason, remedy: remedy.to_owned().into() }
     }
 
     /// The groups as their nodes show them.

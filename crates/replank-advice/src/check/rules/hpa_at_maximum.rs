@@ -34,7 +34,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 hpa.meta.namespace,
                 hpa.meta.name,
                 maximum + (maximum + 3) / 4
-            ),
+            )
+            .into(),
         });
     }
     findings

@@ -105,7 +105,7 @@ fn look(survey: &Survey<'_>, full: &Full, room: &mut Room, hpa: &HorizontalPodAu
             meta.namespace,
             meta.name,
             placed + fits
-        ),
+        ).into(),
     })
 }
 

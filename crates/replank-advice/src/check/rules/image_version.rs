@@ -20,7 +20,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             ),
             remedy: format!(
                 "target: {{kubernetesVersion: \"{wanted}\"}}   # without image: the one that AWS recommends for {wanted}"
-            ),
+            ).into(),
         })
         .collect()
 }

@@ -28,7 +28,8 @@ fn finding(node: &Node) -> Option<Finding> {
         remedy: format!(
             "kubectl annotate node {} {key}-   # if whoever set it agrees; its replacement does not have it",
             node.name()
-        ),
+        )
+        .into(),
     })
 }
 

@@ -40,7 +40,7 @@ fn finding(survey: &Survey<'_>, provisioner: &Provisioner, nodes: &[&Node]) -> F
             counted(nodes.len(), "node"),
             if is_meant { ", although the plan selects them" } else { "" }
         ),
-        remedy: provisioner.way().to_owned(),
+        remedy: provisioner.way().to_owned().into(),
     }
 }
 

@@ -32,7 +32,8 @@ fn finding(leftover: &Leftover) -> Finding {
         severity: Severity::Warning,
         object,
         reason: leftover.to_string(),
-        remedy: format!("{lines}{if_idle}{}", stays.map_or(String::new(), |stays| format!("{gap}{stays}"))),
+        remedy: format!("{lines}{if_idle}{}", stays.map_or(String::new(), |stays| format!("{gap}{stays}")))
+            .into(),
     }
 }
 

@@ -40,9 +40,9 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 if on_disk.is_empty() { "in memory".to_owned() } else { on_disk.join(", ") },
             ),
             remedy: if is_refused {
-                "set localStorage: allow in the plan if the data may be lost; otherwise use a PersistentVolumeClaim".to_owned()
+                "set localStorage: allow in the plan if the data may be lost; otherwise use a PersistentVolumeClaim".to_owned().into()
             } else {
-                "set localStorage: refuse in the plan if the data must not be lost; store permanent data in a PersistentVolumeClaim".to_owned()
+                "set localStorage: refuse in the plan if the data must not be lost; store permanent data in a PersistentVolumeClaim".to_owned().into()
             },
         });
     }
@@ -59,7 +59,7 @@ fn on_host(workload: &Workload, subject: &Subject, count: usize) -> Option<Findi
         severity: Severity::Info,
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
         reason: format!("{} use files on the node ({}): they are not on the next node", pods(count), paths.join(", ")),
-        remedy: "move permanent data into a PersistentVolumeClaim before the roll; sockets and devices need no action".to_owned(),
+        remedy: "move permanent data into a PersistentVolumeClaim before the roll; sockets and devices need no action".to_owned().into(),
     })
 }
 

@@ -37,7 +37,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                  than it needs",
                 workload.key.namespace,
                 workload.argument()
-            ),
+            ).into(),
         });
     }
     findings

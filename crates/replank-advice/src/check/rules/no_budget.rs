@@ -31,7 +31,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "{replicas} replicas{} and no disruption budget, {together}",
                 behind(survey, &subject.pod)
             ),
-            remedy: remedy(survey, workload, replicas),
+            remedy: remedy(survey, workload, replicas).into(),
         });
     }
     findings

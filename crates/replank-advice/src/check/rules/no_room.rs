@@ -80,7 +80,7 @@ fn without_surge(survey: &Survey<'_>, movers: &[&Subject]) -> Option<Finding> {
             "budget.surge is 0, so a new node is launched only after an old one is gone, and none of {} can be drained onto the remaining nodes: pod {pod}, for example, is unschedulable: {message}",
             names.len()
         ),
-        remedy: format!("set budget: {{surge: {zones}}} in the plan, one new node per zone"),
+        remedy: format!("set budget: {{surge: {zones}}} in the plan, one new node per zone").into(),
     })
 }
 
@@ -106,7 +106,7 @@ fn finding(object: ObjectName, subject: &Subject, message: &str) -> Finding {
              them fit the new nodes, or lower requests that no node can meet",
             ns = subject.pod.meta.namespace,
             pod = subject.pod.meta.name
-        ),
+        ).into(),
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "not Ready{since}{reason}; {} to move: they stay Terminating until its kubelet responds or the node is deleted",
                 pods(here)
             ),
-            remedy: format!("kubectl describe node {name}   # if its instance is dead, terminate it first: its pods are then recreated"),
+            remedy: format!("kubectl describe node {name}   # if its instance is dead, terminate it first: its pods are then recreated").into(),
         });
     }
     findings

@@ -87,7 +87,7 @@ fn finding(survey: &Survey<'_>, object: ObjectName, count: usize) -> Finding {
             ),
         )
     };
-    Finding { rule: Rule::OldImage, severity, object, reason, remedy }
+    Finding { rule: Rule::OldImage, severity, object, reason, remedy: remedy.into() }
 }
 
 #[cfg(test)]

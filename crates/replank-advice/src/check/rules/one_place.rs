@@ -73,7 +73,7 @@ fn on_one_node(
         severity: Severity::Warning,
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
         reason: format!("all {} are on node {node}: {drain}", counted(count)),
-        remedy: spread(survey, workload, subject, LABEL_HOSTNAME),
+        remedy: spread(survey, workload, subject, LABEL_HOSTNAME).into(),
     })
 }
 
@@ -100,7 +100,7 @@ fn in_one_zone(
             counted(count),
             reach.len()
         ),
-        remedy: spread(survey, workload, subject, LABEL_ZONE),
+        remedy: spread(survey, workload, subject, LABEL_ZONE).into(),
     })
 }
 

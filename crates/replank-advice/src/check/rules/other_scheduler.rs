@@ -30,7 +30,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         remedy: format!(
             "make sure that {scheduler} runs and has room on the new nodes: kubectl get events -n {} --field-selector=reason=FailedScheduling",
             object.key.namespace
-        ),
+        ).into(),
         object,
     });
     findings.collect()

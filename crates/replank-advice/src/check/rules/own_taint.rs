@@ -60,7 +60,7 @@ fn finding(group: &GroupName, nodes: &[&Arc<Node>], node: &Node, taint: &Taint) 
         remedy: format!(
             "kubectl taint node {} {shown}-   # if nobody needs it any more; else add it to the group's launch template",
             node.name()
-        ),
+        ).into(),
     })
 }
 

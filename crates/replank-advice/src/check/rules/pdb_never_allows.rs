@@ -39,7 +39,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: Severity::Blocking,
             object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
             reason: format!("{}{more}", reason(budget, pods.len())),
-            remedy: remedy(survey, budget, pods),
+            remedy: remedy(survey, budget, pods).into(),
         });
     }
     findings

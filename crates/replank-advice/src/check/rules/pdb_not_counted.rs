@@ -32,7 +32,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 written(budget),
                 count(pods.len())
             ),
-            remedy: if ends { wait(budget) } else { number(survey, *ix, budget) },
+            remedy: if ends { wait(budget).into() } else { number(survey, *ix, budget).into() },
         });
     }
     findings

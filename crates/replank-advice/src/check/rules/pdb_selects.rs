@@ -44,7 +44,7 @@ fn finding(
         severity,
         object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
         reason,
-        remedy,
+        remedy: remedy.into(),
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 names.len(),
                 names.join(", ")
             ),
-            remedy: remedy(survey, subject, budgets),
+            remedy: remedy(survey, subject, budgets).into(),
             object,
         });
     }

@@ -86,8 +86,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 if unready.len() > 3 { format!(" and {} more", unready.len() - 3) } else { String::new() },
             ),
             remedy: match policy.as_str() {
-                "" => inspect,
-                more => format!("{inspect}   # {more}"),
+                "" => inspect.into(),
+                more => format!("{inspect}   # {more}").into(),
             },
         });
     }

@@ -45,7 +45,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 status.expected_pods,
                 if is_longer { "; the plan does not wait that long" } else { "" },
             ),
-            remedy: format!("set in the plan: batch: {{wait: {wait}, onDeadline: pause}}"),
+            remedy: format!("set in the plan: batch: {{wait: {wait}, onDeadline: pause}}").into(),
         });
     }
     findings

@@ -26,7 +26,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             remedy: format!(
                 "kubectl -n {} patch pdb {} --type merge -p '{{\"spec\":{{\"minAvailable\":null,\"maxUnavailable\":\"25%\"}}}}'",
                 budget.meta.namespace, budget.meta.name
-            ),
+            ).into(),
         });
     }
     findings

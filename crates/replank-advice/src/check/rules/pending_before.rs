@@ -35,9 +35,9 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             false => format!("{} pending before the roll: {message}", pods(count)),
         },
         remedy: match fits {
-            true => "add surge for as many nodes as these pods fill; or make room for them or delete them first".to_owned(),
+            true => "add surge for as many nodes as these pods fill; or make room for them or delete them first".to_owned().into(),
             false => {
-                format!("kubectl -n {} get pods --field-selector=status.phase=Pending", object.key.namespace)
+                format!("kubectl -n {} get pods --field-selector=status.phase=Pending", object.key.namespace).into()
             }
         },
         object,

@@ -32,7 +32,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "kubectl -n {} edit {}   # select a label for the nodes' purpose, not their group's name",
                 workload.key.namespace,
                 workload.argument()
-            ),
+            )
+            .into(),
         });
     }
     findings

@@ -44,7 +44,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "{replicas} replicas, {}: while one moves, it needs such a place{more}",
                 told.join(" and ")
             ),
-            remedy,
+            remedy: remedy.into(),
         });
     }
     findings

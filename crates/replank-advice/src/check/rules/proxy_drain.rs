@@ -54,7 +54,7 @@ fn of(survey: &Survey<'_>, workload: &Workload, subject: &Subject, count: usize)
             proxy.name,
             leave.grace
         ),
-        remedy,
+        remedy: remedy.into(),
     })
 }
 

@@ -39,7 +39,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         remedy:
             "make the workflow controller keep pods until they are recorded, in its Deployment's env: {name: \
                  ARGO_POD_STATUS_CAPTURE_FINALIZER, value: \"true\"}"
-                .to_owned(),
+                .to_owned()
+                .into(),
     };
     bare.into_iter().map(finding).collect()
 }

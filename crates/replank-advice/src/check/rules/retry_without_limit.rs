@@ -58,7 +58,7 @@ fn finding(view: &View, object: ObjectName, workflow: &Value) -> Option<Finding>
             names.join(", ")
         ),
         remedy: "set a limit in the Workflow's spec: retryStrategy: {limit: 3, …}   # the backoff then takes effect"
-            .to_owned(),
+            .to_owned().into(),
     })
 }
 

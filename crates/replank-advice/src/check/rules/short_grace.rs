@@ -48,7 +48,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         ),
         remedy: "give them time for a checkpoint and its upload, in the template: podSpecPatch: \
                  '{\"terminationGracePeriodSeconds\": 300}'"
-            .to_owned(),
+            .to_owned()
+            .into(),
     };
     found.into_iter().map(finding).collect()
 }

@@ -59,7 +59,7 @@ fn of(survey: &Survey<'_>, workload: &Workload, subject: &Subject, count: usize)
         severity: severity(gap, path),
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
         reason: format!("{} behind {}: {}", pods(count), path.as_str(), reason(gap, &leave, path)),
-        remedy: remedy(survey, workload, subject, &leave, path),
+        remedy: remedy(survey, workload, subject, &leave, path).into(),
     })
 }
 

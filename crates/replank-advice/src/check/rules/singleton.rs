@@ -44,8 +44,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 subject.pod.grace_seconds()
             ),
             remedy: match scale::runs_alone(survey, workload, &subject.pod) {
-                None => format!("{}   # if it can run twice", scale::up(survey, workload, 2)),
-                Some(why) => format!("choose a window for the gap (windows in the plan): it cannot run twice, {why}"),
+                None => format!("{}   # if it can run twice", scale::up(survey, workload, 2)).into(),
+                Some(why) => format!("choose a window for the gap (windows in the plan): it cannot run twice, {why}").into(),
             },
         });
     }

@@ -28,7 +28,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "kubectl -n {} edit {}   # allow some replicas on on-demand nodes, or roll the spot groups one after the other",
                 workload.key.namespace,
                 workload.argument()
-            ),
+            ).into(),
         });
     }
     findings

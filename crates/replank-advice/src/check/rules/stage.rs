@@ -43,7 +43,7 @@ pub(super) fn found_beside(rule: Rule, facts: &[Facts], objects: Vec<Value>) -> 
 /// The remedies for what one rule finds.
 pub(super) fn remedies(rule: Rule, objects: Vec<Value>) -> Vec<String> {
     let findings = super::super::run(&view(objects), None, &options());
-    findings.into_iter().filter(|finding| finding.rule == rule).map(|finding| finding.remedy).collect()
+    findings.into_iter().filter(|finding| finding.rule == rule).map(|finding| finding.remedy.text()).collect()
 }
 
 fn texts(rule: Rule, findings: &[Finding]) -> Vec<String> {

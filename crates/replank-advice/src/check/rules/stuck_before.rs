@@ -63,7 +63,7 @@ fn finding(survey: &Survey<'_>, pod: &Pod, due: Time, late: Span, action: StuckA
         reason: format!(
             "stuck in Terminating, deletion was due at {due}, {late} ago: {why}; a drain waits for it"
         ),
-        remedy,
+        remedy: remedy.into(),
     }
 }
 

@@ -56,7 +56,8 @@ fn finding(group: &NodeGroup, process: ScalingProcess) -> Finding {
         ),
         remedy: format!(
             "aws autoscaling resume-processes --auto-scaling-group-name {name} --scaling-processes {process}"
-        ),
+        )
+        .into(),
     }
 }
 

@@ -35,7 +35,7 @@ fn finding(group: &NodeGroup, word: VersionWord) -> Finding {
         reason: format!(
             "Auto Scaling group {name} launches version {word} of launch template {id}: the roll writes a number in its place, and the group no longer follows the template"
         ),
-        remedy,
+        remedy: remedy.into(),
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "{} {verb} {what}: no cordon keeps {them} away, so the scheduler may place an evicted pod on the draining node again and again",
                 counted(count)
             ),
-            remedy: remedy(survey, workload),
+            remedy: remedy(survey, workload).into(),
         });
     }
     findings

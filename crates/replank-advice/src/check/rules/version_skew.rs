@@ -87,7 +87,7 @@ fn of_new_nodes(
         ),
         ControlPlane::Is(_) | ControlPlane::AtLeast(_) => return None,
     };
-    Some(Finding { rule: Rule::VersionSkew, severity, object, reason, remedy })
+    Some(Finding { rule: Rule::VersionSkew, severity, object, reason, remedy: remedy.into() })
 }
 
 /// Groups that stay, and that are too old for a control plane of the new version.
@@ -106,7 +106,7 @@ fn staying(survey: &Survey<'_>, wanted: u64) -> Vec<Finding> {
             "{} of 1.{minor} stay: more than {BEHIND_MAX} minor versions behind the control plane of 1.{wanted} that the new nodes need",
             counted(count, "node")
         ),
-        remedy: format!("roll them first, to 1.{} or later", wanted - BEHIND_MAX),
+        remedy: format!("roll them first, to 1.{} or later", wanted - BEHIND_MAX).into(),
     });
     findings.collect()
 }

@@ -34,7 +34,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "{} treated as batch ({kind}) that never finish by themselves: the run waits {wait}, {then}",
                 count(kinds.len())
             ),
-            remedy: remedy(survey, pods, *kind),
+            remedy: remedy(survey, pods, *kind).into(),
         });
     }
     findings

@@ -58,7 +58,7 @@ fn of_webhook(survey: &Survey<'_>, other: &Other, webhook: &Value) -> Option<Fin
             remedy: format!(
                 "kubectl -n {} get endpointslices -l kubernetes.io/service-name={}   # start its pods, or delete the webhook",
                 key.namespace, key.name
-            ),
+            ).into(),
         });
     }
     let nodes: BTreeSet<&NodeName> = pods.iter().filter_map(|pod| pod.node.as_ref()).collect();
@@ -85,7 +85,7 @@ fn of_webhook(survey: &Survey<'_>, other: &Other, webhook: &Value) -> Option<Fin
         severity,
         object,
         reason: format!("webhook {name} is required (failurePolicy Fail), and {who}: {then}"),
-        remedy: remedy(survey, workload_of(survey.view, pods[0]).as_ref(), &key, own),
+        remedy: remedy(survey, workload_of(survey.view, pods[0]).as_ref(), &key, own).into(),
     })
 }
 

@@ -103,7 +103,8 @@ fn on_one_node(workload: &Workload, subject: &Subject, volume: &PersistentVolume
             subject.pod.meta.name, volume.meta.name
         ),
         remedy: "move the data to another volume or replica first, then delete the claim and the pod"
-            .to_owned(),
+            .to_owned()
+            .into(),
     }
 }
 
@@ -131,7 +132,7 @@ fn in_zones(survey: &Survey<'_>, workload: &Workload, zones: &BTreeSet<Text>) ->
         reason: format!(
             "its volumes are bound to {listed}: each pod needs a new node with room in its own zone{more}"
         ),
-        remedy,
+        remedy: remedy.into(),
     }
 }
 

@@ -106,7 +106,7 @@ fn of_api(api: &str, uses: &[&ApiUse], hop: Hop) -> Option<Finding> {
         severity,
         object: object("API", api),
         reason: format!("{when}, and used at {}{writers}: {named}{more}", counted(places.len(), "place")),
-        remedy: instead,
+        remedy: instead.into(),
     })
 }
 
@@ -141,7 +141,7 @@ fn controller(one: &Controller, at: &AtHop<'_>) -> Option<Finding> {
         severity,
         object: ObjectName::new(kind, key.clone()),
         reason,
-        remedy,
+        remedy: remedy.into(),
     })
 }
 
@@ -178,7 +178,7 @@ fn webhooks(input: &Input<'_>) -> Vec<Finding> {
                 severity: Severity::Warning,
                 object: ObjectName::new(&other.kind, other.meta.key()),
                 reason: format!("webhook {name} has matchPolicy: Exact and matches {} only: requests at other versions bypass it", versions.join(", ")),
-                remedy: "set matchPolicy: Equivalent, or also name the versions that the next API server serves".to_owned(),
+                remedy: "set matchPolicy: Equivalent, or also name the versions that the next API server serves".to_owned().into(),
             });
         }
     }
@@ -193,7 +193,7 @@ fn newer(survey: &Survey) -> Option<Finding> {
         severity: Severity::Warning,
         object: object("NodeGroup", &nodes.name),
         reason: format!("its kubelets run {}, newer than the control plane ({server}), which the version skew policy never allows", nodes.newest),
-        remedy: "upgrade the control plane now, or roll these nodes back: until then they may fail in untested ways".to_owned(),
+        remedy: "upgrade the control plane now, or roll these nodes back: until then they may fail in untested ways".to_owned().into(),
     })
 }
 
@@ -208,7 +208,7 @@ fn guessed(survey: &Survey) -> Option<Finding> {
         severity: Severity::Warning,
         object: object("Cluster", "control plane"),
         reason: format!("its version is unknown; assuming {version}, the version of the newest kubelet"),
-        remedy: "aws eks describe-cluster --name CLUSTER > cluster-eks.json   # and pass it: --eks cluster-eks.json; or say it: --from VERSION".to_owned(),
+        remedy: "aws eks describe-cluster --name CLUSTER > cluster-eks.json   # and pass it: --eks cluster-eks.json; or say it: --from VERSION".to_owned().into(),
     })
 }
 
@@ -243,7 +243,8 @@ fn behind(survey: &Survey, at: &AtHop<'_>) -> Option<Finding> {
             hop.from,
             named.join(", ")
         ),
-        remedy: format!("if EKS refuses, roll them to {} first: --route {}", hop.from, Way::EveryStep.word()),
+        remedy: format!("if EKS refuses, roll them to {} first: --route {}", hop.from, Way::EveryStep.word())
+            .into(),
     })
 }
 
@@ -266,7 +267,7 @@ fn eks(input: &Input<'_>, at: &AtHop<'_>) -> Vec<Finding> {
             object: object("Insight", &insight.name),
             reason: format!("EKS says {}: {}", insight.status, insight.reason),
             remedy: "fix what it names; EKS checks again daily or on request: aws eks start-insights-refresh --cluster-name CLUSTER. API usage is counted for 30 days after it has stopped: override an error that is already resolved with --force"
-                .to_owned(),
+                .to_owned().into(),
         });
     }
     if input.not_offered.contains(&hop.to) {
@@ -276,7 +277,8 @@ fn eks(input: &Input<'_>, at: &AtHop<'_>) -> Vec<Finding> {
             object: object("Cluster", name),
             reason: format!("EKS does not offer {} yet", hop.to),
             remedy: "replank upgrade calendar   # shows the dates; pass current ones with --calendar"
-                .to_owned(),
+                .to_owned()
+                .into(),
         });
     }
     if at.is_first {
@@ -296,7 +298,7 @@ fn not_active(input: &Input<'_>) -> Option<Finding> {
         reason: format!(
             "its status is {status}: EKS accepts one update at a time, and only for an ACTIVE cluster"
         ),
-        remedy: format!("aws eks wait cluster-active --name {}", cluster.name),
+        remedy: format!("aws eks wait cluster-active --name {}", cluster.name).into(),
     })
 }
 
@@ -317,7 +319,7 @@ fn addresses(input: &Input<'_>) -> Option<Finding> {
             counted(usize::try_from(free).unwrap_or(usize::MAX), "address").replace("addresss", "addresses"),
             counted(known.len(), "subnet")
         ),
-        remedy: "free some, or set other subnets of the same zones for the cluster: aws eks update-cluster-config --name CLUSTER --resources-vpc-config subnetIds=…".to_owned(),
+        remedy: "free some, or set other subnets of the same zones for the cluster: aws eks update-cluster-config --name CLUSTER --resources-vpc-config subnetIds=…".to_owned().into(),
     })
 }
 
@@ -335,7 +337,7 @@ pub(super) fn nothing_goes(addon: &Addon, hop: Hop) -> Finding {
         remedy: format!(
             "aws eks describe-addon-versions --addon-name {} --kubernetes-version {}   # and wait for one, or remove the add-on",
             addon.name, hop.to
-        ),
+        ).into(),
     }
 }
 
@@ -364,7 +366,7 @@ pub(super) fn nobody_knows(addon: &Addon, hop: Hop, to: Minor) -> Finding {
         severity: Severity::Warning,
         object: object("Addon", &addon.name),
         reason: what,
-        remedy: command,
+        remedy: command.into(),
     }
 }
 
@@ -383,7 +385,8 @@ pub(super) fn proxy_beside(survey: &Survey, to: Minor) -> Vec<Finding> {
             remedy: format!(
                 "roll them first: replank rehearse SNAPSHOT --roll {} --to-version {to}",
                 nodes.name
-            ),
+            )
+            .into(),
         })
         .into_iter()
         .collect()

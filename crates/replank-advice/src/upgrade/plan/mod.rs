@@ -56,7 +56,7 @@ pub enum PlanError {
 }
 
 /// The plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct UpgradePlan {
     /// What there is.
     pub survey: Survey,
@@ -105,7 +105,7 @@ impl WayBack {
 }
 
 /// Why a step may not begin.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Blocked<'p> {
     /// The step before which it stands: this one, or one before it.
     pub step: usize,

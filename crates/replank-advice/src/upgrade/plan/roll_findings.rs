@@ -39,7 +39,8 @@ pub(super) fn find(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
             remedy: format!(
                 "replank rehearse SNAPSHOT --roll {} --to-version {}   # shows what each one waits for",
                 roll.group, roll.to
-            ),
+            )
+            .into(),
         });
     }
     findings
@@ -80,7 +81,7 @@ fn refusals(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
             severity: Severity::Blocking,
             object: group(roll),
             reason,
-            remedy,
+            remedy: remedy.into(),
         });
     };
     let label = |key: &str, by: &str| {
@@ -155,7 +156,7 @@ fn without_docker(input: &Input<'_>, roll: &Roll) -> Vec<Finding> {
                 roll.group
             ),
             remedy: "remove the mount: build images without Docker (BuildKit, kaniko), and query the kubelet or the container runtime's own socket (/run/containerd/containerd.sock)"
-                .to_owned(),
+                .to_owned().into(),
         })
         .collect()
 }
@@ -193,7 +194,7 @@ fn image(input: &Input<'_>, roll: &Roll) -> Option<Finding> {
         severity: Severity::Blocking,
         object: group(roll),
         reason: format!("its nodes run {image} (Amazon Linux 2), and EKS publishes no such image for {WITHOUT_AL2} and later"),
-        remedy: "create a group with Amazon Linux 2023 and move the nodes into it: target: {group: NAME}; replank explain old-image lists the differences".to_owned(),
+        remedy: "create a group with Amazon Linux 2023 and move the nodes into it: target: {group: NAME}; replank explain old-image lists the differences".to_owned().into(),
     })
 }
 
@@ -219,6 +220,6 @@ pub(super) fn of_others(nodes: &Nodes, from: Minor, to: Minor, next: Option<Hop>
             counted(nodes.nodes, "node"),
             hop.to
         ),
-        remedy,
+        remedy: remedy.into(),
     }]
 }

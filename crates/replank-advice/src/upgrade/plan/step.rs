@@ -17,7 +17,7 @@ use crate::upgrade::routes::Way;
 use crate::upgrade::usage::ApiUse;
 
 /// How it is to be done, and how long what nobody can rehearse is taken to take.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The version to go to.
     pub to: Minor,
@@ -34,7 +34,7 @@ pub struct Options {
 }
 
 /// The outcome of the rehearsal of a group's roll.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Rehearsed {
     /// How long it took.
     pub takes: Span,
@@ -77,7 +77,7 @@ pub enum Scanned {
 }
 
 /// One step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// What is done.
     pub what: What,
@@ -90,7 +90,7 @@ pub struct Step {
 }
 
 /// What is done in a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum What {
     /// The control plane goes to its next version.
     ControlPlane(Hop),

@@ -147,6 +147,6 @@ fn finding(finding: &Finding) -> Value {
         "severity": finding.severity.as_str(),
         "object": finding.object.to_string(),
         "reason": finding.reason,
-        "remedy": finding.remedy,
+        "remedy": finding.remedy.text(),
     })
 }

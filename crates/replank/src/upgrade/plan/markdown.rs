@@ -108,7 +108,7 @@ fn write_finding(page: &mut String, finding: &Finding) {
             escape(&finding.reason)
         ),
     );
-    page.push_str(&remedy(&finding.remedy));
+    page.push_str(&remedy(&finding.remedy.text()));
     page.push('\n');
 }
 

@@ -141,10 +141,11 @@ fn write_finding(page: &mut Page, finding: &Finding) {
         &[(finding.severity.as_str(), tone), (&finding.object.to_string(), Tone::Strong), (&id, Tone::Faint)],
     );
     page.wrapped(AT + 2, &finding.reason, Tone::Plain);
-    let is_command = ["kubectl ", "aws ", "replank "].iter().any(|start| finding.remedy.starts_with(start));
+    let remedy = finding.remedy.text();
+    let is_command = ["kubectl ", "aws ", "replank "].iter().any(|start| remedy.starts_with(start));
     match is_command {
-        true => page.verbatim(AT + 2, &finding.remedy, Tone::Note),
-        false => page.wrapped(AT + 2, &format!("→ {}", finding.remedy), Tone::Note),
+        true => page.verbatim(AT + 2, &remedy, Tone::Note),
+        false => page.wrapped(AT + 2, &format!("→ {remedy}"), Tone::Note),
     }
 }
 

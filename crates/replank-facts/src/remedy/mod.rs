@@ -1,0 +1,122 @@
+//! What to do about a finding: changes that a program can make, each also as the command that a person pastes, and what to look at where
+//! nothing can be proposed.
+//!
+//! A change is shown only when it has been proved: made on a copy, it mends what was found and breaks nothing else. Where it cannot be proved,
+//! a person sees what to look at.
+
+mod edit;
+mod flow;
+mod new_budget;
+mod target;
+#[cfg(test)]
+mod tests;
+
+pub use edit::{Edit, Verb, Write};
+pub use new_budget::BudgetBound;
+pub use target::{Target, TargetKind};
+
+/// What to do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Remedy {
+    /// For a person: what to look at or to decide. It stands before the changes, and alone where they are not shown.
+    pub look: String,
+    /// What a program can do: one of these, the first that is proved.
+    pub ways: Vec<Way>,
+}
+
+/// Changes that belong together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Way {
+    /// What is changed, in this order.
+    pub edits: Vec<Edit>,
+    /// When it is right, or what it costs: stands behind the last command. May be empty.
+    pub note: String,
+}
+
+impl Remedy {
+    /// Something that only a person can do.
+    #[must_use]
+    pub fn look(text: impl Into<String>) -> Self {
+        Self { look: text.into(), ways: Vec::new() }
+    }
+
+    /// One change.
+    #[must_use]
+    pub fn edit(edit: Edit) -> Self {
+        Self::default().or(edit)
+    }
+
+    /// One more change of the same way.
+    #[must_use]
+    pub fn then(mut self, edit: Edit) -> Self {
+        match self.ways.last_mut() {
+            Some(way) => way.edits.push(edit),
+            None => return self.or(edit),
+        }
+        self
+    }
+
+    /// Another way.
+    #[must_use]
+    pub fn or(mut self, edit: Edit) -> Self {
+        self.ways.push(Way { edits: vec![edit], note: String::new() });
+        self
+    }
+
+    /// What stands behind the way that was added last.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        if let Some(last) = self.ways.last_mut() {
+            last.note = note.into();
+        }
+        self
+    }
+
+    /// What to look at, before the changes and in place of them.
+    #[must_use]
+    pub fn or_look(mut self, text: impl Into<String>) -> Self {
+        self.look = text.into();
+        self
+    }
+
+    /// Whether nothing can be said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.look.is_empty() && self.ways.is_empty()
+    }
+
+    /// All of it, a line for each command.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let look = (!self.look.is_empty()).then(|| self.look.clone());
+        look.into_iter().chain(self.ways.iter().map(Way::text)).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Way {
+    /// A line for each command.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let commands: Vec<String> = self.edits.iter().map(ToString::to_string).collect();
+        let note = if self.note.is_empty() { String::new() } else { format!("   # {}", self.note) };
+        commands.join("\n") + &note
+    }
+}
+
+impl From<String> for Remedy {
+    fn from(text: String) -> Self {
+        Self::look(text)
+    }
+}
+
+impl From<&str> for Remedy {
+    fn from(text: &str) -> Self {
+        Self::look(text)
+    }
+}
+
+impl std::fmt::Display for Remedy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text())
+    }
+}

@@ -1,0 +1,83 @@
+use replank_model::object::meta::Key;
+use serde_json::json;
+
+use super::*;
+
+fn deployment() -> Target {
+    Target::new(TargetKind::Deployment, Key::new("shop", "web"))
+}
+
+fn budget(selector: &str) -> Edit {
+    let bound = BudgetBound::MaxUnavailable("25%".into());
+    Edit::CreateBudget { key: Key::new("shop", "web"), selector: selector.to_owned(), bound }
+}
+
+#[test]
+fn a_change_is_a_command_and_a_request() {
+    let told = |edit: &Edit| (edit.to_string(), edit.writes().remove(0));
+    let (text, write) = told(&Edit::Scale { of: deployment(), replicas: 2 });
+    assert_eq!(text, "kubectl -n shop scale deployment/web --replicas=2");
+    assert_eq!(write.path, "/apis/apps/v1/namespaces/shop/deployments/web/scale");
+    assert_eq!((write.verb, write.body), (Verb::MergePatch, json!({"spec": {"replicas": 2}})));
+    let (text, write) =
+        told(&Edit::Patch { of: deployment(), patch: json!({"metadata": {"annotations": {"a": "it's"}}}) });
+    assert_eq!(
+        text,
+        r#"kubectl -n shop patch deployment/web --type merge -p '{"metadata":{"annotations":{"a":"it'\''s"}}}'"#
+    );
+    assert_eq!(write.verb.method(), ("PATCH", "application/merge-patch+json"));
+    let (text, write) = told(&Edit::Uncordon { node: "n".into() });
+    assert_eq!((text.as_str(), write.path.as_str()), ("kubectl uncordon n", "/api/v1/nodes/n"));
+    let of = Target::new(TargetKind::PodDisruptionBudget, Key::new("shop", "web"));
+    let (text, write) = told(&Edit::Delete { of });
+    assert_eq!(text, "kubectl -n shop delete pdb web");
+    assert_eq!(write.path, "/apis/policy/v1/namespaces/shop/poddisruptionbudgets/web");
+}
+
+#[test]
+fn a_selector_on_one_line_is_the_label_selector_that_says_the_same() {
+    let write = budget("app=web,tier in (a,b),!old").writes().remove(0);
+    assert_eq!(
+        write.body["spec"],
+        json!({"maxUnavailable": "25%", "selector": {"matchLabels": {"app": "web"}, "matchExpressions": [
+            {"key": "old", "operator": "DoesNotExist", "values": []}, {"key": "tier", "operator": "In", "values": ["a", "b"]}]}})
+    );
+    let number = BudgetBound::MinAvailable("2".into());
+    let edit =
+        Edit::CreateBudget { key: Key::new("shop", "web"), selector: "app=web".to_owned(), bound: number };
+    assert_eq!(edit.to_string(), "kubectl -n shop create pdb web --selector='app=web' --min-available=2");
+    assert_eq!(edit.writes().remove(0).body["spec"]["minAvailable"], json!(2));
+}
+
+#[test]
+fn what_the_plan_needs_is_written_as_in_a_plan() {
+    let edit = Edit::Plan {
+        members: vec![
+            ("batch.wait", json!("6h")),
+            ("batch.onDeadline", json!("pause")),
+            ("localStorage", json!("allow")),
+            ("target.kubernetesVersion", json!("1.36")),
+        ],
+    };
+    assert_eq!(
+        edit.to_string(),
+        r#"set in the plan: batch: {wait: 6h, onDeadline: pause}, localStorage: allow, target: {kubernetesVersion: "1.36"}"#
+    );
+    assert_eq!(edit.of_plan().expect("of the plan")["batch"], json!({"onDeadline": "pause", "wait": "6h"}));
+    assert!(edit.writes().is_empty() && edit.targets().is_empty());
+}
+
+#[test]
+fn what_to_look_at_stands_before_what_to_do() {
+    let remedy = Remedy::edit(Edit::Scale { of: deployment(), replicas: 2 })
+        .then(budget("app=web"))
+        .note("if it can run twice")
+        .or(Edit::Uncordon { node: "n".into() })
+        .or_look("look at it");
+    assert_eq!(
+        remedy.text(),
+        "look at it\nkubectl -n shop scale deployment/web --replicas=2\nkubectl -n shop create pdb web --selector='app=web' --max-unavailable=25%   # if it can run twice\nkubectl uncordon n"
+    );
+    assert_eq!((remedy.ways.len(), Remedy::look("x").ways.len()), (2, 0));
+    assert!(Remedy::default().is_empty());
+}

@@ -2,24 +2,27 @@
 //!
 //! The simulated cluster is `replank-sim`'s and knows nothing of reports; what is counted, found and judged of it is here.
 //!
-//! Layers, each knows only those below it: `rehearsal` → `replay` → `complete`; `migration`, `quiet` → `complete`; `millis`.
+//! Layers, each knows only those below it: `rehearsal` → `replay`, `finding_entry` → `proof` → `complete`; `migration`, `idle` → `complete`; `millis`.
 
 mod by_hand;
 mod complete;
+mod finding_entry;
 mod idle;
 mod migration;
 mod millis;
+pub mod proof;
 mod rehearsal;
 pub mod replay;
 #[cfg(test)]
 mod testing;
 
 pub use complete::count_budgets;
+pub use finding_entry::{ChangeEntry, FindingEntry, Proof, RequestEntry};
 pub use idle::Idle;
 pub use migration::{MigrationResult, Served, Step, rehearse_migration};
 pub use rehearsal::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetFigures, Cause, ConnectionFigures,
-    Demand, DemandError, Ending, FindingEntry, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase,
-    NodeTimeline, NoticedEntry, PhaseStart, PodFigures, Progress, RESULT_VERSION, Rehearsal, RehearsalResult,
+    Demand, DemandError, Ending, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase, NodeTimeline,
+    NoticedEntry, PhaseStart, PodFigures, Progress, RESULT_VERSION, Rehearsal, RehearsalResult,
     ScriptEventEntry, Setup, StartEntry, Stop, Timeline, Verdict, Wait, WorkloadFigures, failing,
 };

@@ -188,6 +188,10 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) gate: GateArgs,
 
+    /// Shows what the proved changes do to each object, before and after, instead of the findings. With -o json, the whole objects.
+    #[arg(long)]
+    pub(crate) fix_preview: bool,
+
     /// Output format; docs/check.md describes the JSON.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = CheckFormat::Text)]
     pub(crate) output: CheckFormat,
@@ -421,6 +425,10 @@ pub(crate) struct RehearseArgs {
     /// What to do.
     #[command(flatten)]
     pub(crate) what: PlanArgs,
+
+    /// Makes the proved changes of these findings first, by the ids of their rules, such as pdb-never-allows,singleton, or all of them.
+    #[arg(long, value_name = "ID|all", value_delimiter = ',', conflicts_with = "upgrade_to")]
+    pub(crate) with_remedies: Vec<String>,
 
     /// Which nodes must be replaced for the rehearsal not to be `blocked`: those that can be emptied, or all of them.
     #[arg(long, value_enum, value_name = "NODES", default_value_t = Require::Possible)]

@@ -8,7 +8,7 @@ use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::text::{GroupName, NodeName};
-use replank_model::time::{Span, Time};
+use replank_model::time::Time;
 use replank_model::view::{Ix, View};
 
 use replank_facts::batch::starts::{self, Series, Unread};
@@ -199,11 +199,6 @@ impl<'a> Survey<'a> {
     /// What begins runs by itself that may land on the nodes that are looked at.
     pub(super) fn series_here(&self) -> impl Iterator<Item = &Series> {
         self.series.iter().filter(|series| self.node_objects().any(|node| series.may_land_on(node)))
-    }
-
-    /// How long the plan waits for batch pods.
-    pub(super) fn batch_wait(&self) -> Option<Span> {
-        self.plan.map(|plan| plan.batch.wait)
     }
 }
 

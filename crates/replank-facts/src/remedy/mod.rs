@@ -20,6 +20,8 @@ pub use target::{Target, TargetKind};
 pub struct Remedy {
     /// For a person: what to look at or to decide. It stands before the changes, and alone where they are not shown.
     pub look: String,
+    /// What to look at besides where the changes are not shown. May be empty.
+    pub otherwise: String,
     /// What a program can do: one of these, the first that is proved.
     pub ways: Vec<Way>,
 }
@@ -37,7 +39,7 @@ impl Remedy {
     /// Something that only a person can do.
     #[must_use]
     pub fn look(text: impl Into<String>) -> Self {
-        Self { look: text.into(), ways: Vec::new() }
+        Self { look: text.into(), ..Self::default() }
     }
 
     /// One change.
@@ -72,10 +74,17 @@ impl Remedy {
         self
     }
 
-    /// What to look at, before the changes and in place of them.
+    /// What to look at before the changes.
+    #[must_use]
+    pub fn look_first(mut self, text: impl Into<String>) -> Self {
+        self.look = text.into();
+        self
+    }
+
+    /// What to look at in place of the changes.
     #[must_use]
     pub fn or_look(mut self, text: impl Into<String>) -> Self {
-        self.look = text.into();
+        self.otherwise = text.into();
         self
     }
 

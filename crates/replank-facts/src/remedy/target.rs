@@ -17,7 +17,7 @@ pub struct Target {
 }
 
 /// The kinds of objects that remedies change. Of others Replank does not know what a change would do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TargetKind {
     /// apps/v1 Deployment.
     Deployment,

@@ -73,7 +73,8 @@ fn what_to_look_at_stands_before_what_to_do() {
         .then(budget("app=web"))
         .note("if it can run twice")
         .or(Edit::Uncordon { node: "n".into() })
-        .or_look("look at it");
+        .look_first("look at it")
+        .or_look("look elsewhere");
     assert_eq!(
         remedy.text(),
         "look at it\nkubectl -n shop scale deployment/web --replicas=2\nkubectl -n shop create pdb web --selector='app=web' --max-unavailable=25%   # if it can run twice\nkubectl uncordon n"

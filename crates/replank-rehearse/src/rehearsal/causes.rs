@@ -7,7 +7,8 @@ use replank_model::object::meta::Key;
 use replank_model::view::View;
 use replank_protocol::waiting::{PodEnd, PodWait, RollWait, RunEnd, Subject, Waiting, WaitingOn};
 
-use super::result::{Cause, FindingEntry};
+use super::result::Cause;
+use crate::finding_entry::FindingEntry;
 
 /// Groups what blocks; a finding about the same object is named with its remedy.
 pub(super) fn causes(view: &View, blocking: &[Waiting], findings: &[FindingEntry]) -> Vec<Cause> {
@@ -128,6 +129,7 @@ fn node_of(view: &View, pod: &Key) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use replank_facts::finding::{Finding, ObjectName, Severity};
     use replank_model::time::Time;
 
     use super::*;
@@ -143,13 +145,14 @@ mod tests {
 
     #[test]
     fn what_one_change_would_free_is_one_cause_with_its_finding() {
-        let findings = [FindingEntry {
-            id: "pdb-never-allows",
-            severity: "blocking",
-            object: "PodDisruptionBudget shop/web".to_owned(),
+        let finding = Finding {
+            rule: (),
+            severity: Severity::Blocking,
+            object: ObjectName::new("PodDisruptionBudget", Key::new("shop", "web")),
             reason: "it never allows an eviction".to_owned(),
-            remedy: "kubectl -n shop patch pdb web".to_owned(),
-        }];
+            remedy: "kubectl -n shop patch pdb web".into(),
+        };
+        let findings = [FindingEntry::untried("pdb-never-allows", &finding)];
         let halted = waiting(Subject::Run, RunEnd::Halted { at: Time::from_millis(0) });
         let all = [halted, by_budget("a"), by_budget("b")];
         let causes = causes(&View::default(), &all, &findings);

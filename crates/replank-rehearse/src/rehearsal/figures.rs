@@ -9,10 +9,11 @@ use replank_protocol::waiting::{RunEnd, Waiting, WaitingOn};
 use super::causes;
 use super::recorder::Recorder;
 use super::result::{
-    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, FindingEntry, NodeFigures, RESULT_VERSION,
+    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, NodeFigures, RESULT_VERSION,
     RehearsalResult, Verdict, WorkloadFigures,
 };
 use super::{Rehearsal, Stop};
+use crate::finding_entry::FindingEntry;
 use replank_sim::{Assumption, Source, Workload};
 
 pub(super) fn result(
@@ -42,6 +43,7 @@ pub(super) fn result(
         budgets: budgets(notes),
         workloads: workloads(world.view(), notes),
         findings,
+        remedies: Vec::new(),
         ending: Ending::of(rehearsal.end()),
         blockers,
         causes,

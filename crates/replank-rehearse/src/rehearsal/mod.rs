@@ -31,14 +31,15 @@ pub use elasticity::{AutoscalerFigures, failing};
 pub use happened::ScriptEventEntry;
 pub use interruptions::{InterruptionFigures, InterruptionKind};
 pub use result::{
-    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Cause, Ending, FindingEntry, NodeFigures,
-    NoticedEntry, PodFigures, RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
+    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Cause, Ending, NodeFigures, NoticedEntry,
+    PodFigures, RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
 };
 pub use starts::StartEntry;
 pub use timeline::{NodePhase, NodeTimeline, PhaseStart, Timeline};
 pub use waits::Wait;
 
 use crate::complete::complete;
+use crate::finding_entry::FindingEntry;
 use connections::Connections;
 use elasticity::Elasticity;
 use interruptions::Interruptions;

@@ -9,6 +9,8 @@ use replank_model::time::{Span, Time};
 use replank_protocol::decision::End;
 use serde::Serialize;
 
+use crate::finding_entry::FindingEntry;
+
 use super::connections::ConnectionFigures;
 use super::elasticity::AutoscalerFigures;
 use super::happened::ScriptEventEntry;
@@ -65,6 +67,8 @@ pub struct RehearsalResult {
     pub workloads: Vec<WorkloadFigures>,
     /// What was found before the start.
     pub findings: Vec<FindingEntry>,
+    /// Changes that were made first (`--with-remedies`), as a person pastes them.
+    pub remedies: Vec<String>,
     /// What blocks, if the verdict is `partial` or `blocked`.
     pub blockers: Vec<Blocker>,
     /// The same, grouped by what a person would have to change.
@@ -240,22 +244,6 @@ pub struct WorkloadFigures {
     pub desired: i32,
     /// Fewest ready pods at one moment.
     pub min_ready: i32,
-}
-
-/// One finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FindingEntry {
-    /// Stable id of the rule.
-    pub id: &'static str,
-    /// How bad it is.
-    pub severity: &'static str,
-    /// Kind, namespace and name of the object.
-    pub object: String,
-    /// What is wrong, with its numbers.
-    pub reason: String,
-    /// What to do, ready to be pasted.
-    pub remedy: String,
 }
 
 /// One thing that blocks.

@@ -117,7 +117,7 @@ fn tell(scenario: &Scenario, processes: Processes) -> anyhow::Result<(String, Op
         text += &summary::findings(found, scenario.cluster.findings_whole, &stage.names);
     }
     let mut show = Show::begin(plan.clone(), options, stage, scenario, processes)?;
-    let found: Vec<FindingEntry> = found.into_iter().flatten().map(entry).collect();
+    let found: Vec<FindingEntry> = found.iter().flatten().map(entry).collect();
     let (result, stop) = show.run(scenario, &found)?;
     let story = show.story.borrow();
     let after = show.rehearsal.world().view();
@@ -178,14 +178,8 @@ fn indented(text: &str) -> String {
     lines.join("\n")
 }
 
-fn entry(finding: Finding) -> FindingEntry {
-    FindingEntry {
-        id: finding.rule.id(),
-        severity: finding.severity.as_str(),
-        object: finding.object.to_string(),
-        reason: finding.reason,
-        remedy: finding.remedy.text(),
-    }
+fn entry(finding: &Finding) -> FindingEntry {
+    FindingEntry::untried(finding.rule.id(), finding)
 }
 
 /// A rehearsal that others interfere with.

@@ -4,6 +4,7 @@ use replank_facts::coverage::Coverage;
 use replank_model::time::Time;
 
 use super::gate::Gated;
+use super::preview::Fixed;
 use crate::report::words::count;
 use crate::snapshot::Places;
 
@@ -26,6 +27,8 @@ pub(super) struct Checked {
     pub(super) places: Places,
     /// What of the cluster could be seen.
     pub(super) coverage: Coverage,
+    /// What the proved changes do, if that was asked for.
+    pub(super) preview: Option<Vec<Fixed>>,
 }
 
 /// What the findings are for: the plan, or everything.

@@ -36,12 +36,8 @@ fn section(entry: &[&FindingEntry]) -> String {
         text.push('\n');
     }
     text.push_str(&format!("{}\n", escape(&first.reason)));
-    let mut remedies: Vec<&str> = Vec::new();
-    for finding in entry {
-        if remedies.last() != Some(&&*finding.remedy) {
-            remedies.push(&finding.remedy);
-        }
-    }
+    let mut remedies: Vec<String> = entry.iter().map(|finding| finding.to_do()).collect();
+    remedies.dedup();
     text.push_str(&remedy(&remedies.join("\n")));
     text
 }

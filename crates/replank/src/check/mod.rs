@@ -1,29 +1,30 @@
 //! `replank check`: findings without a rehearsal.
 
 mod checked;
+mod found;
 mod gate;
 mod github;
 mod json;
 mod markdown;
+mod preview;
 pub(crate) mod sarif;
 
 use crate::report::words::grouped;
 use checked::{Checked, scope};
+pub(crate) use found::{Found, find};
 pub(crate) use gate::GateArgs;
 use gate::{Gate, Gated};
 #[cfg(test)]
 mod tests;
 
-use replank_advice::check::{self, Finding};
+use replank_advice::check;
 use replank_core::nodes_to_replace;
-use replank_core::scale::{self, Facts};
+use replank_core::scale;
 use replank_facts::coverage::Question;
-use replank_facts::groups::{GroupBy, LearntGroup};
-use replank_facts::plan::Plan;
+use replank_facts::groups::GroupBy;
 use replank_facts::plan::RunOptions;
-use replank_model::delta::Delta;
-use replank_model::view::View;
-use replank_rehearse::{FindingEntry, count_budgets};
+use replank_rehearse::count_budgets;
+use replank_rehearse::proof::Ground;
 
 use crate::cli::{CheckArgs, CheckFormat};
 use crate::coverage;
@@ -31,7 +32,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::moment::today;
 use crate::printer::Printer;
-use crate::rehearse::{Scene, example, groups, plan};
+use crate::rehearse::{self, Scene, example, groups, plan};
 use crate::report::{Look, Page, Tone, findings};
 use crate::scale::input;
 use crate::snapshot::{self, HOW_TO_SNAPSHOT, Keep, Places};
@@ -43,6 +44,16 @@ use crate::snapshot::{self, HOW_TO_SNAPSHOT, Keep, Places};
 pub(crate) fn run(args: &CheckArgs, printer: &mut Printer) -> Result<Exit, Failure> {
     let checked = checked(args, printer)?;
     checked.gated.warnings.iter().for_each(|warning| printer.warning(warning));
+    if let Some(remedies) = &checked.preview {
+        let shown = match args.output {
+            CheckFormat::Json => preview::json(remedies)?,
+            CheckFormat::Text | CheckFormat::Sarif | CheckFormat::Markdown | CheckFormat::Github => {
+                preview::text(remedies, printer.look())
+            }
+        };
+        printer.data(&shown)?;
+        return Ok(checked.exit());
+    }
     let text = match args.output {
         CheckFormat::Text => text(&checked, args.gate.all, printer.look()),
         CheckFormat::Json => json::json(&checked)?,
@@ -51,15 +62,20 @@ pub(crate) fn run(args: &CheckArgs, printer: &mut Printer) -> Result<Exit, Failu
         CheckFormat::Github => github::github(&checked),
     };
     printer.data(&text)?;
-    let exit = if checked.gated.fails { Exit::Findings } else { Exit::Passes };
-    Ok(coverage::end(&checked.coverage, exit))
+    Ok(checked.exit())
 }
 
 fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> {
+    if args.fix_preview && !matches!(args.output, CheckFormat::Text | CheckFormat::Json) {
+        return Err(
+            Failure::usage_message("--fix-preview has no such output format").next("pass -o text or -o json")
+        );
+    }
     let gate = Gate::read(&args.gate)?;
     if args.snapshots.is_empty() && !args.what.is_given() {
         let scene = example::scene(args.now, &args.read, printer)?;
-        return Ok(of_scene(scene, vec!["examples/job-site/snapshot.yaml".to_owned()], Places::new(), &gate));
+        let sources = vec!["examples/job-site/snapshot.yaml".to_owned()];
+        return Ok(of_scene(args, scene, sources, Places::new(), &gate));
     }
     if args.snapshots.is_empty() {
         return Err(Failure::usage_message("no snapshot to check").next(HOW_TO_SNAPSHOT));
@@ -81,27 +97,38 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
         Some(plan) => {
             let facts = scale::completed(facts, &plan.node_groups);
             let scene = Scene::new(name, cluster, plan, &args.read.group_label)?;
-            Ok(of_scene(Scene { facts, ..scene }, names, places, &gate))
+            Ok(of_scene(args, Scene { facts, ..scene }, names, places, &gate))
         }
         None => {
             printer.story("no plan given: checked as if every node group were replaced by identical nodes");
             let snapshot::Cluster { mut view, now, older: _, coverage } = cluster;
             count_budgets(&mut view, now);
             let learnt = groups::of_label(&view, &args.read.group_label);
-            let options =
-                RunOptions { started: now, group_by: GroupBy::Label(args.read.group_label.clone()) };
-            let gated = gate.apply(found(&view, &learnt, &facts, None, &options), &today());
+            let by = GroupBy::Label(args.read.group_label.clone());
             let nodes = view.nodes.len();
-            Ok(Checked { name, sources: names, now, plan: None, nodes, gated, coverage, places })
+            let ground = Ground { view, groups: learnt, now, facts, plan: None };
+            let found = Found::proved(ground, &by, &|ground| rehearse::stops_of_all(ground, &by));
+            let gated = gate.apply(found.entries(), &today());
+            let preview = args.fix_preview.then(|| preview::fixed(&found, &gated.findings));
+            Ok(Checked { name, sources: names, now, plan: None, nodes, gated, coverage, places, preview })
         }
     }
 }
 
-fn of_scene(scene: Scene, sources: Vec<String>, places: Places, gate: &Gate<'_>) -> Checked {
+fn of_scene(
+    args: &CheckArgs,
+    scene: Scene,
+    sources: Vec<String>,
+    places: Places,
+    gate: &Gate<'_>,
+) -> Checked {
     let options = RunOptions { started: scene.now, group_by: scene.group_by.clone() };
+    let stops = |ground: &Ground| rehearse::stops(&scene, ground);
+    let found = Found::proved(scene.ground(), &scene.group_by, &stops);
+    let gated = gate.apply(found.entries(), &today());
     Checked {
-        gated: gate
-            .apply(found(&scene.view, &scene.groups, &scene.facts, Some(&scene.plan), &options), &today()),
+        preview: args.fix_preview.then(|| preview::fixed(&found, &gated.findings)),
+        gated,
         nodes: nodes_to_replace(&scene.view, &scene.plan, &options).len(),
         name: scene.name,
         sources,
@@ -112,30 +139,11 @@ fn of_scene(scene: Scene, sources: Vec<String>, places: Places, gate: &Gate<'_>)
     }
 }
 
-/// What is found in a cluster with its node groups, the worst first.
-pub(crate) fn found(
-    view: &View,
-    groups: &[LearntGroup],
-    facts: &[Facts],
-    plan: Option<&Plan>,
-    options: &RunOptions,
-) -> Vec<FindingEntry> {
-    let mut view = view.clone();
-    let mut groups = groups.to_vec();
-    if !facts.is_empty() {
-        scale::apply_facts(&mut groups, &view, &options.group_by, facts, &scale::Options::default(), false);
+impl Checked {
+    fn exit(&self) -> Exit {
+        let exit = if self.gated.fails { Exit::Findings } else { Exit::Passes };
+        coverage::end(&self.coverage, exit)
     }
-    for learnt in &groups {
-        view.apply(Delta::Group(learnt.group.clone().into()));
-    }
-    let entry = |finding: Finding| FindingEntry {
-        id: finding.rule.id(),
-        severity: finding.severity.as_str(),
-        object: finding.object.to_string(),
-        reason: finding.reason,
-        remedy: finding.remedy.text(),
-    };
-    check::run_beside(&view, plan, options, facts).into_iter().map(entry).collect()
 }
 
 fn text(checked: &Checked, all: bool, look: Look) -> String {

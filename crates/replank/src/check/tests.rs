@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use replank_rehearse::{FindingEntry, Proof};
 use serde_json::Value;
 
 use super::*;
@@ -16,6 +17,9 @@ fn finding(severity: &'static str, name: &str) -> FindingEntry {
         object: format!("Deployment shop/{name}"),
         reason: "1 replica of_it".to_owned(),
         remedy: format!("kubectl -n shop scale deployment/{name} --replicas=2"),
+        proof: Proof::Checked,
+        withheld: Some("why".to_owned()),
+        changes: Vec::new(),
     }
 }
 
@@ -29,6 +33,7 @@ fn sample(findings: Vec<FindingEntry>) -> Checked {
         gated: Gated { fails: !findings.is_empty(), findings, ..Gated::default() },
         places: Places::new(),
         coverage: replank_facts::coverage::Coverage::default(),
+        preview: None,
     }
 }
 
@@ -100,6 +105,6 @@ fn markdown_names_every_object_and_escapes_what_is_no_markup() {
         shown,
         "# Check of cluster.json\n\nweb-to-1-36 replaces 3 nodes of cluster.json: **2 warnings**. Snapshot of 2026-01-01T12:00:00Z.\n\n\
          ## warning: 2 objects (`singleton`)\n\n- Deployment shop/a\n- Deployment shop/b\n\n1 replica of\\_it\n\n\
-         ```sh\nkubectl -n shop scale deployment/a --replicas=2\nkubectl -n shop scale deployment/b --replicas=2\n```\n\n## Coverage\n\nComplete: everything in the input was read.\n"
+         ```sh\nkubectl -n shop scale deployment/a --replicas=2\n# no change is proposed: the usual one was tried on a copy, and why\nkubectl -n shop scale deployment/b --replicas=2\n# no change is proposed: the usual one was tried on a copy, and why\n```\n\n## Coverage\n\nComplete: everything in the input was read.\n"
     );
 }

@@ -15,6 +15,7 @@ pub(crate) mod example;
 pub(crate) mod groups;
 mod once;
 pub(crate) mod plan;
+pub(crate) mod remedies;
 mod run;
 mod scene;
 mod script;
@@ -33,6 +34,7 @@ use besides::Besides;
 use run::{Keep, Rehearsed};
 
 pub(crate) use once::once_and_after;
+pub(crate) use run::{stops, stops_of_all};
 
 /// The version of the form of many rehearsals.
 const SEEDS_VERSION: &str = "replank.dev/rehearsals/v1alpha1";
@@ -72,6 +74,7 @@ pub(crate) fn run(
         (scaled.autoscaler, scaled.assumptions, scaled.facts);
     connections::check(&scene)?;
     besides.join(&mut scene)?;
+    let scene = remedies::made(scene, &args.with_remedies, printer)?;
     if let Some(span) = args.start_sweep {
         return sweep::answer(&scene, span, args.output, printer);
     }

@@ -8,20 +8,21 @@ use std::time::Instant;
 
 use replank_advice::preflight;
 use replank_core::{Core, interrupt, nodes_to_replace};
-use replank_facts::groups::group_of;
-use replank_facts::plan::ChosenBy;
+use replank_facts::groups::{GroupBy, group_of};
 use replank_facts::plan::RunOptions;
+use replank_facts::plan::{BlockingFindings, ChosenBy, Plan, Target};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::text::GroupName;
 use replank_model::time::Span;
 use replank_model::view::View;
 use replank_protocol::limits::run_named;
+use replank_rehearse::proof::Ground;
 use replank_rehearse::{FindingEntry, Progress, Rehearsal, RehearsalResult, Setup, Stop};
 use replank_sim::{Durations, KubeletModel, Settings};
 
 use super::Scene;
-use crate::check;
+use crate::check::{self, Found};
 use crate::cli::Require;
 use crate::interrupt::Interrupt;
 use crate::progress::Meter;
@@ -46,6 +47,63 @@ struct Prepared<'a> {
     limit: Span,
 }
 
+/// What is done about the remedies of what is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Remedies {
+    /// They are proved: somebody reads them.
+    Proved,
+    /// They are left as they are.
+    Untried,
+    /// Nothing is looked for.
+    Unasked,
+}
+
+impl Remedies {
+    fn findings(self, scene: &Scene) -> Vec<FindingEntry> {
+        match self {
+            Self::Proved => {
+                Found::proved(scene.ground(), &scene.group_by, &|ground| stops(scene, ground)).entries()
+            }
+            Self::Untried => {
+                let found = check::find(&scene.ground(), &scene.group_by);
+                found.iter().map(|finding| FindingEntry::untried(finding.rule.id(), finding)).collect()
+            }
+            Self::Unasked => Vec::new(),
+        }
+    }
+}
+
+/// What stops the roll of a scene on another ground.
+pub(crate) fn stops(scene: &Scene, ground: &Ground) -> BTreeSet<String> {
+    let mut plan = ground.plan.clone().unwrap_or_else(|| scene.plan.clone());
+    // Whatever is found: it is the roll itself that is asked.
+    plan.care.blocking_findings = BlockingFindings::Proceed;
+    let scene = Scene {
+        view: ground.view.clone(),
+        groups: ground.groups.clone(),
+        facts: ground.facts.clone(),
+        now: ground.now,
+        plan,
+        loads: Vec::new(),
+        demands: Vec::new(),
+        until: None,
+        ..scene.clone()
+    };
+    let prepared = Prepared::of(&scene, None, Remedies::Unasked);
+    let mut rehearsal = prepared.stage(1);
+    let stop = rehearsal.play(&scene.script, prepared.limit, &mut |_| ControlFlow::Continue(()));
+    let result = rehearsal.result(Vec::new(), stop, 0);
+    result.causes.into_iter().map(|cause| cause.object).collect()
+}
+
+/// What stops a roll of all groups, as if they were replaced by identical nodes.
+pub(crate) fn stops_of_all(ground: &Ground, by: &GroupBy) -> BTreeSet<String> {
+    let names: Vec<GroupName> = ground.groups.iter().map(|learnt| learnt.group.name.clone()).collect();
+    let plan = Plan::of_groups("check", names, Target::default());
+    let scene = Scene::on(ground, plan, by.clone());
+    stops(&scene, ground)
+}
+
 /// How much of many results is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
@@ -59,7 +117,7 @@ pub(super) enum Keep {
 pub(super) fn one(scene: &Scene, seed: u64, limit: Option<Span>, interrupt: &Interrupt) -> Rehearsed {
     interrupt.hold();
     let meter = Meter::of_nodes();
-    let prepared = Prepared::of(scene, limit);
+    let prepared = Prepared::of(scene, limit, Remedies::Proved);
     prepared.rehearse(seed, interrupt, &mut |progress| meter.show(progress))
 }
 
@@ -71,7 +129,7 @@ pub(super) fn one_and_after(
 ) -> (RehearsalResult, Vec<Object>) {
     interrupt.hold();
     let meter = Meter::of_nodes();
-    let prepared = Prepared::of(scene, None);
+    let prepared = Prepared::of(scene, None, Remedies::Untried);
     let (rehearsed, rehearsal) = prepared.play(seed, interrupt, &mut |progress| meter.show(progress));
     (rehearsed.result, rehearsal.world().view().objects())
 }
@@ -86,7 +144,11 @@ pub(super) fn many(
 ) -> Vec<RehearsalResult> {
     interrupt.hold();
     let meter = Meter::of_seeds(seeds);
-    let prepared = Prepared::of(scene, limit);
+    let remedies = match keep {
+        Keep::Whole => Remedies::Proved,
+        Keep::Figures => Remedies::Untried,
+    };
+    let prepared = Prepared::of(scene, limit, remedies);
     let next = AtomicU64::new(1);
     let results: Mutex<Vec<RehearsalResult>> = Mutex::new(Vec::new());
     let work = || {
@@ -129,18 +191,12 @@ impl Keep {
 }
 
 impl<'a> Prepared<'a> {
-    fn of(scene: &'a Scene, limit: Option<Span>) -> Self {
+    fn of(scene: &'a Scene, limit: Option<Span>, remedies: Remedies) -> Self {
         Self {
             scene,
             rolled: rolled(scene),
             durations: Arc::new(Durations::learn(&scene.view, scene.now)),
-            findings: check::found(
-                &scene.view,
-                &scene.groups,
-                &scene.facts,
-                Some(&scene.plan),
-                &options(scene),
-            ),
+            findings: remedies.findings(scene),
             limit: limit.unwrap_or_else(|| usual_limit(scene)),
         }
     }
@@ -169,6 +225,7 @@ impl<'a> Prepared<'a> {
             Require::All => result.require_all(),
         }
         result.cover(self.scene.coverage.clone());
+        result.remedies.clone_from(&self.scene.remedies);
         (Rehearsed { result, stop }, rehearsal)
     }
 

@@ -8,6 +8,7 @@ use replank_facts::plan::Plan;
 use replank_model::text::Text;
 use replank_model::time::Time;
 use replank_model::view::View;
+use replank_rehearse::proof::Ground;
 use replank_rehearse::{Demand, count_budgets};
 use replank_sim::Assumption;
 use replank_sim::load::Load;
@@ -21,6 +22,7 @@ use crate::failure::Failure;
 use crate::snapshot::Cluster;
 
 /// What is rehearsed.
+#[derive(Clone)]
 pub(crate) struct Scene {
     /// What was read, in a few words.
     pub(crate) name: String,
@@ -56,6 +58,8 @@ pub(crate) struct Scene {
     pub(crate) assumptions: Vec<Assumption>,
     /// Who keeps the number of nodes to what is needed, where somebody does.
     pub(crate) autoscaler: Option<Autoscaler>,
+    /// Changes that were made first, as a person pastes them.
+    pub(crate) remedies: Vec<String>,
 }
 
 impl Scene {
@@ -80,8 +84,46 @@ impl Scene {
             coverage,
             assumptions: Vec::new(),
             autoscaler: None,
+            remedies: Vec::new(),
             facts: Vec::new(),
         })
+    }
+}
+
+impl Scene {
+    /// A plan on a ground, and nothing besides.
+    pub(crate) fn on(ground: &Ground, plan: Plan, by: GroupBy) -> Self {
+        Self {
+            name: String::new(),
+            view: ground.view.clone(),
+            groups: ground.groups.clone(),
+            group_by: by,
+            now: ground.now,
+            plan,
+            script: Script::default(),
+            loads: Vec::new(),
+            until: None,
+            require: Require::Possible,
+            demands: Vec::new(),
+            facts: ground.facts.clone(),
+            assumption: None,
+            older: None,
+            coverage: Coverage::default(),
+            assumptions: Vec::new(),
+            autoscaler: None,
+            remedies: Vec::new(),
+        }
+    }
+
+    /// What findings are found on.
+    pub(crate) fn ground(&self) -> Ground {
+        Ground {
+            view: self.view.clone(),
+            groups: self.groups.clone(),
+            now: self.now,
+            facts: self.facts.clone(),
+            plan: Some(self.plan.clone()),
+        }
     }
 }
 

@@ -96,9 +96,11 @@ pub(crate) fn entries(findings: &[FindingEntry]) -> Vec<Vec<&FindingEntry>> {
     let mut sorted: Vec<&FindingEntry> = findings.iter().collect();
     sorted.sort_by_key(|finding| rank(finding.severity).0);
     let mut entries: Vec<Vec<&FindingEntry>> = Vec::new();
-    let mut known: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
+    let mut known: BTreeMap<(&str, &str, &str, bool), usize> = BTreeMap::new();
     for finding in sorted {
-        let at = *known.entry((finding.severity, finding.id, &finding.reason)).or_insert(entries.len());
+        let at = *known
+            .entry((finding.severity, finding.id, &finding.reason, finding.withheld.is_some()))
+            .or_insert(entries.len());
         if at == entries.len() {
             entries.push(Vec::new());
         }
@@ -121,16 +123,13 @@ fn write_entry(page: &mut Page, entry: &[&FindingEntry]) {
         }
     }
     page.wrapped(4, &first.reason, Tone::Plain);
-    let mut remedies: Vec<&str> = Vec::new();
-    for finding in entry.iter().filter(|finding| !finding.remedy.is_empty()) {
-        if remedies.last() != Some(&&*finding.remedy) {
-            remedies.push(&finding.remedy);
-        }
-    }
+    let mut remedies: Vec<String> =
+        entry.iter().filter(|finding| !finding.remedy.is_empty()).map(|finding| finding.to_do()).collect();
+    remedies.dedup();
     if remedies.is_empty() {
         return;
     }
-    page.line("    what to do:");
+    page.line(if first.withheld.is_some() { "    what to look at:" } else { "    what to do:" });
     for text in remedies.iter().take(OBJECTS_MAX) {
         remedy(page, text);
     }
@@ -180,6 +179,8 @@ pub(crate) fn summary(findings: &[FindingEntry]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use replank_rehearse::Proof;
+
     use super::super::page::{Color, Look};
     use super::*;
 
@@ -190,6 +191,9 @@ mod tests {
             object: format!("Deployment shop/{object}"),
             reason: reason.to_owned(),
             remedy: format!("kubectl -n shop scale deployment/{object} --replicas=2"),
+            proof: Proof::Checked,
+            withheld: None,
+            changes: Vec::new(),
         }
     }
 

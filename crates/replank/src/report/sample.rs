@@ -7,8 +7,8 @@ use replank_protocol::waiting::{PodWait, RollWait, WaitingOn};
 use replank_rehearse::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetFigures, Cause, ConnectionFigures,
     Ending, FindingEntry, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase, NodeTimeline,
-    NoticedEntry, PhaseStart, PodFigures, RESULT_VERSION, RehearsalResult, ScriptEventEntry, StartEntry,
-    Verdict, Wait, WorkloadFigures,
+    NoticedEntry, PhaseStart, PodFigures, Proof, RESULT_VERSION, RehearsalResult, ScriptEventEntry,
+    StartEntry, Verdict, Wait, WorkloadFigures,
 };
 use replank_sim::script::{Origin, Side};
 
@@ -86,6 +86,9 @@ fn findings() -> Vec<FindingEntry> {
                      which took up to 41s"
                 .to_owned(),
             remedy: "kubectl -n monitoring scale deployment grafana --replicas 2".to_owned(),
+            proof: Proof::Checked,
+            withheld: None,
+            changes: Vec::new(),
         },
         FindingEntry {
             id: "budget-never-allows",
@@ -93,6 +96,9 @@ fn findings() -> Vec<FindingEntry> {
             object: "PodDisruptionBudget shop/redis".to_owned(),
             reason: "minAvailable 1 of 1 pod: no eviction is ever allowed".to_owned(),
             remedy: "spec:\n  minAvailable: 0".to_owned(),
+            proof: Proof::Checked,
+            withheld: None,
+            changes: Vec::new(),
         },
     ]
 }
@@ -164,6 +170,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
             workload("StatefulSet", "redis", 1, 0),
         ],
         findings: findings(),
+        remedies: Vec::new(),
         blockers: Vec::new(),
         causes: Vec::new(),
         ending: Ending::Done,
@@ -211,6 +218,7 @@ pub(crate) fn passing() -> RehearsalResult {
     RehearsalResult {
         verdict: Verdict::Passes,
         findings: Vec::new(),
+        remedies: Vec::new(),
         pods: PodFigures { moved: 9, ..PodFigures::default() },
         batch: BatchFigures::default(),
         budgets: Vec::new(),

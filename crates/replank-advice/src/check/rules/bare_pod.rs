@@ -4,6 +4,7 @@ use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
 use replank_facts::drain;
 use replank_facts::plan::BarePods;
+use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -28,9 +29,11 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity,
             object: ObjectName::new("Pod", subject.pod.meta.key()),
             reason: format!("{what}: nothing would recreate it{then}"),
-            remedy: format!(
-                "kubectl -n {namespace} delete pod {name}   # if it is not needed; else give it a Deployment, or plan barePods: evict"
-            ).into(),
+            remedy: Remedy::edit(Edit::Delete { of: Target::new(TargetKind::Pod, subject.pod.meta.key()) })
+                .note("if it is not needed; else give it a Deployment, or plan barePods: evict")
+                .or_look(format!(
+                    "kubectl -n {namespace} describe pod {name}   # who made it, and is it needed?"
+                )),
         });
     }
     findings

@@ -10,9 +10,11 @@ use replank_model::object::meta::Key;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
+use super::change::waited_for;
 use super::no_budget::common_labels;
 use replank_facts::batch::{past, retry};
 use replank_facts::budget::uncounted;
+use replank_facts::remedy::{BudgetBound, Edit, Remedy};
 use replank_facts::workload::Workload;
 use replank_protocol::policy::BatchKind;
 
@@ -40,7 +42,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
 struct Stake {
     severity: Severity,
     text: String,
-    remedy: String,
+    remedy: Remedy,
 }
 
 fn finding(survey: &Survey<'_>, workload: &Workload, stake: Stake) -> Finding {
@@ -54,7 +56,7 @@ fn finding(survey: &Survey<'_>, workload: &Workload, stake: Stake) -> Finding {
         severity: stake.severity,
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
         reason: format!("{}{running}{past}{schedule}", stake.text),
-        remedy: stake.remedy.into(),
+        remedy: stake.remedy,
     }
 }
 
@@ -83,10 +85,11 @@ fn job_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
         }
     };
     let remedy = match is_ignored {
-        true => "set in the plan: batch: {wait: 6h, onDeadline: pause}".to_owned(),
-        false => "ignore disruptions in the Job's spec: podFailurePolicy: {rules: [{action: Ignore, onPodConditions: \
-                  [{type: DisruptionTarget}]}]}"
-            .to_owned(),
+        true => waited_for(survey, "6h", false),
+        false => Remedy::look(
+            "ignore disruptions in the Job's spec: podFailurePolicy: {rules: [{action: Ignore, onPodConditions: \
+                  [{type: DisruptionTarget}]}]}",
+        ),
     };
     Some(Stake { severity: if fails { Severity::Warning } else { Severity::Info }, text, remedy })
 }
@@ -101,11 +104,13 @@ fn custom_stake(survey: &Survey<'_>, workload: &Workload, subject: &Subject) -> 
             "restartPolicy {policy} and no disruption budget protects it: an eviction kills its work"
         ),
         remedy: match selector {
-            Some(selector) => format!(
-                "kubectl -n {} create pdb {} --selector={selector} --min-available=9999   # a plain number: until the run is over",
-                workload.key.namespace, workload.key.name
-            ),
-            None => "set in the plan: batch: {wait: 6h, onDeadline: pause}".to_owned(),
+            Some(selector) => Remedy::edit(Edit::CreateBudget {
+                key: workload.key.clone(),
+                selector,
+                bound: BudgetBound::MinAvailable("9999".into()),
+            })
+            .note("a plain number: until the run is over"),
+            None => waited_for(survey, "6h", false),
         },
     }
 }
@@ -131,10 +136,11 @@ fn workflow_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
         severity: if stake.is_safe() { Severity::Info } else { Severity::Warning },
         text: format!("{budget}{}", stake.consequence()),
         remedy: match stake.is_safe() {
-            true => "set in the plan: batch: {wait: 6h, onDeadline: pause}".to_owned(),
-            false => "retry lost steps in the Workflow's spec: retryStrategy: {retryPolicy: Always, limit: 3, backoff: \
-                      {duration: 30s}}"
-                .to_owned(),
+            true => waited_for(survey, "6h", false),
+            false => Remedy::look(
+                "retry lost steps in the Workflow's spec: retryStrategy: {retryPolicy: Always, limit: 3, backoff: \
+                      {duration: 30s}}",
+            ),
         },
     })
 }

@@ -3,6 +3,7 @@
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
 use replank_facts::batch::wait::{self, BATCH_WAIT};
+use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -22,11 +23,12 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: Severity::Warning,
             object: ObjectName::new("Pod", meta.key()),
             reason: why,
-            remedy: format!(
-                "kubectl -n {} annotate --overwrite pod {} {BATCH_WAIT}=2h   # and in its pod template",
-                meta.namespace, meta.name
-            )
-            .into(),
+            remedy: Remedy::edit(Edit::Annotate {
+                of: vec![Target::new(TargetKind::Pod, meta.key())],
+                annotation: BATCH_WAIT.into(),
+                value: Some("2h".into()),
+            })
+            .note("and in its pod template"),
         });
     }
     findings

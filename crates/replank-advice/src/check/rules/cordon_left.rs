@@ -5,6 +5,7 @@ use replank_model::time::Time;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
 use super::super::survey::Survey;
+use replank_facts::remedy::{Edit, Remedy};
 use replank_protocol::mark;
 
 /// What others leave on a node that they have cordoned: a key of a taint, a label or an annotation begins so.
@@ -45,7 +46,7 @@ fn finding(survey: &Survey<'_>, node: &Node) -> Finding {
         severity: if is_replaced { Severity::Info } else { Severity::Warning },
         object: ObjectName::new("Node", node.meta.key()),
         reason: format!("cordoned by {by}{since}, with {} on it: {then}", pods(here)),
-        remedy: format!("kubectl uncordon {name}   # if its owner no longer needs the cordon").into(),
+        remedy: Remedy::edit(Edit::Uncordon { node: name }).note("if its owner no longer needs the cordon"),
     }
 }
 

@@ -7,7 +7,9 @@ use replank_model::time::Span;
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use replank_facts::batch::starts::Series;
+use replank_facts::remedy::{Edit, Remedy, Target};
 use replank_facts::workload::Workload;
+use serde_json::json;
 
 /// What Argo's installation calls its controller.
 const CONTROLLER: &str = "workflow-controller";
@@ -74,12 +76,12 @@ fn lost_tick(series: &Series, mover: &Subject) -> Option<Finding> {
             "startingDeadlineSeconds 0: a start is lost while the workflow controller ({}) moves",
             mover.pod.meta.key()
         ),
-        remedy: format!(
-            "kubectl -n {} patch {} --type merge -p '{{\"spec\":{{\"startingDeadlineSeconds\":600}}}}'",
-            series.workload.key.namespace,
-            series.workload.argument()
-        )
-        .into(),
+        remedy: match Target::workload(&series.workload) {
+            Some(of) => {
+                Remedy::edit(Edit::Patch { of, patch: json!({"spec": {"startingDeadlineSeconds": 600}}) })
+            }
+            None => Remedy::default(),
+        },
     })
 }
 

@@ -4,6 +4,8 @@ use replank_model::time::Span;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
+use replank_facts::remedy::{Edit, Remedy, Target};
+use serde_json::json;
 
 /// What it takes until old nodes are cordoned, with room to spare: an instance boots and joins, DaemonSet pods start.
 const UNTIL_CORDON: Span = Span::from_minutes(15);
@@ -33,13 +35,15 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 series.written,
                 next - now
             ),
-            remedy: format!(
-                "start after {clear}, or at a time that `replank rehearse --start-sweep 7d` recommends\n\
-                 kubectl -n {} patch {} --type merge -p '{{\"spec\":{{\"suspend\":true}}}}'   # until the nodes are cordoned; a start that is \
-                 missed meanwhile may be lost",
-                workload.key.namespace,
-                workload.argument()
-            ).into(),
+            remedy: {
+                let look = format!("start after {clear}, or at a time that `replank rehearse --start-sweep 7d` recommends");
+                match Target::workload(workload) {
+                    Some(of) => Remedy::edit(Edit::Patch { of, patch: json!({"spec": {"suspend": true}}) })
+                        .note("until the nodes are cordoned; a start that is missed meanwhile may be lost")
+                        .look_first(look),
+                    None => Remedy::look(look),
+                }
+            },
         });
     }
     findings

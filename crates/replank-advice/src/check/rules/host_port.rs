@@ -25,7 +25,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 counted(replicas, "replica"),
                 counted(eligible, "node")
             ),
-            remedy: "set a surge of at least one node (budget: {surge: 1}), or do without the host port: a Service of type LoadBalancer or NodePort".to_owned().into(),
+            remedy: "set a surge of at least one node (budget: {surge: 1}), or do without the host port: a Service of type LoadBalancer or NodePort".into(),
         });
     }
     findings

@@ -4,6 +4,8 @@ use replank_model::object::condition;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
+use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
+use serde_json::json;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -29,13 +31,11 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "{} {} is at its maximum of {maximum} replicas{more}: no headroom",
                 target.kind, target.name
             ),
-            remedy: format!(
-                "kubectl -n {} patch hpa {} --type merge -p '{{\"spec\":{{\"maxReplicas\":{}}}}}'",
-                hpa.meta.namespace,
-                hpa.meta.name,
-                maximum + (maximum + 3) / 4
-            )
-            .into(),
+            remedy: Remedy::edit(Edit::Patch {
+                of: Target::new(TargetKind::HorizontalPodAutoscaler, hpa.meta.key()),
+                patch: json!({"spec": {"maxReplicas": maximum + (maximum + 3) / 4}}),
+            })
+            .or_look(format!("kubectl -n {} describe hpa {}", hpa.meta.namespace, hpa.meta.name)),
         });
     }
     findings

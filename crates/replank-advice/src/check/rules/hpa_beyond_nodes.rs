@@ -17,8 +17,10 @@ use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
 use replank_core::scale::{Facts, Group, Groups, Options, Template};
 use replank_facts::fresh::DaemonFactories;
+use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
 use replank_facts::room::Room;
 use replank_facts::workload::workload_of;
+use serde_json::json;
 
 /// Nodes that are added at most: the largest cluster that Kubernetes is made for.
 const NODES_MAX: u32 = 5_000;
@@ -99,13 +101,11 @@ fn look(survey: &Survey<'_>, full: &Full, room: &mut Room, hpa: &HorizontalPodAu
             "{} {} may have {maximum} replicas, and {without} of them are unschedulable when every group is at its maximum ({}): {why}",
             target.kind, target.name, full.maxima
         ),
-        remedy: format!(
-            "# raise the maximum of a group that these pods may run in, or lower the autoscaler's maximum to what fits:\n\
-             kubectl -n {} patch hpa {} --type merge -p '{{\"spec\":{{\"maxReplicas\":{}}}}}'",
-            meta.namespace,
-            meta.name,
-            placed + fits
-        ).into(),
+        remedy: Remedy::edit(Edit::Patch {
+            of: Target::new(TargetKind::HorizontalPodAutoscaler, meta.key()),
+            patch: json!({"spec": {"maxReplicas": placed + fits}}),
+        })
+        .look_first("raise the maximum of a group that these pods may run in, or lower the autoscaler's maximum to what fits"),
     })
 }
 

@@ -4,6 +4,7 @@ use replank_model::object::node::Node;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
+use replank_facts::remedy::{Edit, Remedy, Target};
 
 /// Annotations with the value `true` that keep autoscalers from removing a node, and whose they are.
 const KEPT: [(&str, &str); 2] = [
@@ -25,11 +26,12 @@ fn finding(node: &Node) -> Option<Finding> {
         reason: format!(
             "annotated {key}=true: somebody asked {who} to keep this node, and the roll replaces it"
         ),
-        remedy: format!(
-            "kubectl annotate node {} {key}-   # if whoever set it agrees; its replacement does not have it",
-            node.name()
-        )
-        .into(),
+        remedy: Remedy::edit(Edit::Annotate {
+            of: vec![Target::node(&node.name())],
+            annotation: (*key).into(),
+            value: None,
+        })
+        .note("if whoever set it agrees; its replacement does not have it"),
     })
 }
 

@@ -16,24 +16,23 @@ fn finding(leftover: &Leftover) -> Finding {
         On::Group(name) => ObjectName::new("NodeGroup", Key::cluster(name.as_str())),
         On::Record(key) => ObjectName::new("ConfigMap", key.clone()),
     };
-    let lines = leftover.lines.join("\n");
-    let if_idle = match (&leftover.state, lines.is_empty()) {
-        (State::Newer { .. }, true) => "upgrade Replank",
-        (_, true) => "",
+    let clears = "replank leftover SNAPSHOT prints the commands that clear it";
+    let look = match (&leftover.state, leftover.lines.is_empty()) {
+        (State::Newer { .. }, true) => "upgrade Replank".to_owned(),
+        (_, true) => String::new(),
         (State::Running { .. } | State::Unreadable | State::Newer { .. }, false) => {
-            "   # only if no run is active"
+            format!("if no run is active: {clears}")
         }
-        (State::Expired { .. }, false) => "   # a later run also does this",
+        (State::Expired { .. }, false) => format!("{clears}; a later run also clears it"),
     };
-    let stays = leftover.stays.as_ref();
-    let gap = if lines.is_empty() { "" } else { "\n" };
+    let look: Vec<String> =
+        [look].into_iter().chain(leftover.stays.clone()).filter(|text| !text.is_empty()).collect();
     Finding {
         rule: Rule::Leftover,
         severity: Severity::Warning,
         object,
         reason: leftover.to_string(),
-        remedy: format!("{lines}{if_idle}{}", stays.map_or(String::new(), |stays| format!("{gap}{stays}")))
-            .into(),
+        remedy: look.join("\n").into(),
     }
 }
 
@@ -65,13 +64,14 @@ mod tests {
             found(Rule::Leftover, vec![marked("2026-01-08T00:00:00Z")])[0]
                 .ends_with("another run is active or has died")
         );
-        assert!(remedies(Rule::Leftover, vec![marked("2026-01-08T00:00:00Z")])[0].starts_with(
-            "kubectl uncordon n\nkubectl annotate node n replank.dev/expires- replank.dev/role-"
-        ));
+        assert_eq!(
+            remedies(Rule::Leftover, vec![marked("2026-01-08T00:00:00Z")]),
+            ["if no run is active: replank leftover SNAPSHOT prints the commands that clear it"]
+        );
         let mut broken = marked("soon");
         broken["spec"]["unschedulable"] = json!(false);
         assert!(found(Rule::Leftover, vec![broken.clone()])[0].contains("cannot be read"));
-        assert!(remedies(Rule::Leftover, vec![broken])[0].starts_with("kubectl annotate"));
+        assert!(remedies(Rule::Leftover, vec![broken])[0].starts_with("if no run is active"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod bare_pod;
 mod batch_unprotected;
 mod batch_wait_unread;
+mod change;
 mod cordon_left;
 mod cron_skips;
 mod cron_soon;

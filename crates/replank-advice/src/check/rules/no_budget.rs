@@ -8,6 +8,7 @@ use replank_model::view::Ix;
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
 use super::scale;
+use replank_facts::remedy::{BudgetBound, Edit, Remedy};
 use replank_facts::shutdown::services_of;
 use replank_facts::workload::{Workload, workload_of};
 
@@ -31,7 +32,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "{replicas} replicas{} and no disruption budget, {together}",
                 behind(survey, &subject.pod)
             ),
-            remedy: remedy(survey, workload, replicas).into(),
+            remedy: new_budget(survey, workload, replicas).map_or_else(Remedy::look, Remedy::edit),
         });
     }
     findings
@@ -48,36 +49,37 @@ fn behind(survey: &Survey<'_>, pod: &Pod) -> String {
     }
 }
 
-fn remedy(survey: &Survey<'_>, workload: &Workload, replicas: i32) -> String {
+/// A disruption budget for a workload, or in words why there can be none yet.
+pub(super) fn new_budget(survey: &Survey<'_>, workload: &Workload, replicas: i32) -> Result<Edit, String> {
     let Some(selector) = selector(survey, workload).or_else(|| common_labels(survey, workload)) else {
-        return "add a label of their own to its pods, and a disruption budget that selects it".to_owned();
+        return Err(
+            "add a label of their own to its pods, and a disruption budget that selects it".to_owned()
+        );
     };
     let namespace = &workload.key.namespace;
-    let selected: Vec<Ix<Pod>> =
-        selector.trim_matches('\'').parse().map_or(Vec::new(), |selector: Selector| {
-            let pods = survey.view.select_pods(namespace, &selector);
-            pods.filter(|ix| !survey.view.pods[*ix].is_terminal()).collect()
-        });
+    let selected: Vec<Ix<Pod>> = selector.parse().map_or(Vec::new(), |selector: Selector| {
+        let pods = survey.view.select_pods(namespace, &selector);
+        pods.filter(|ix| !survey.view.pods[*ix].is_terminal()).collect()
+    });
     if let Some(covered) = selected.iter().find_map(|ix| survey.view.budgets_of(*ix).first()) {
-        return format!(
+        return Err(format!(
             "add a label of their own to its pods, and a disruption budget that selects it: {selector} also selects pods of disruption budget {}",
             survey.view.pod_disruption_budgets[*covered].meta.name
-        );
+        ));
     }
     // Of other kinds the disruption controller may not know how many pods there should be: a share of them would block.
     let is_counted = |ix: &Ix<Pod>| {
         workload_of(survey.view, &survey.view.pods[*ix]).is_some_and(|of| scale::is_built_in(&of))
     };
-    let allowance = match scale::is_built_in(workload) && selected.iter().all(is_counted) {
-        true => "--max-unavailable=25%".to_owned(),
+    let bound = match scale::is_built_in(workload) && selected.iter().all(is_counted) {
+        true => BudgetBound::MaxUnavailable("25%".into()),
         false => {
-            format!("--min-available={}", selected.len().max(usize::try_from(replicas).unwrap_or(0)) - 1)
+            let stay = selected.len().max(usize::try_from(replicas).unwrap_or(0)) - 1;
+            BudgetBound::MinAvailable(stay.to_string().into())
         }
     };
-    format!(
-        "kubectl -n {namespace} create pdb {} --selector={selector} {allowance}",
-        free_name(survey, workload)
-    )
+    let key = Key::new(namespace.clone(), free_name(survey, workload));
+    Ok(Edit::CreateBudget { key, selector, bound })
 }
 
 /// The workload's name, or one like it that no budget has.
@@ -103,7 +105,7 @@ pub(super) fn common_labels(survey: &Survey<'_>, workload: &Workload) -> Option<
         !is_generated(key) && pods.iter().all(|pod| pod.meta.labels.value(key) == Some(&**value))
     });
     let labels: Vec<String> = labels.map(|(key, value)| format!("{key}={value}")).collect();
-    (!labels.is_empty()).then(|| format!("'{}'", labels.join(",")))
+    (!labels.is_empty()).then(|| labels.join(","))
 }
 
 /// Labels that controllers put on pods: they change with every rollout, or from pod to pod.
@@ -119,7 +121,7 @@ fn selector(survey: &Survey<'_>, workload: &Workload) -> Option<String> {
     if &*workload.kind == "ReplicationController" {
         let controller = survey.view.replication_controllers.by_key(&workload.key)?;
         let labels = controller.spec.selector.iter().map(|(key, value)| format!("{key}={value}"));
-        return Some(format!("'{}'", labels.collect::<Vec<_>>().join(",")));
+        return Some(labels.collect::<Vec<_>>().join(","));
     }
     let selector = match &*workload.kind {
         "Deployment" => survey.view.deployments.by_key(&workload.key)?.spec.selector.clone(),
@@ -127,7 +129,7 @@ fn selector(survey: &Survey<'_>, workload: &Workload) -> Option<String> {
         _ => None,
     }?;
     let text = selector.compile().ok()?.to_string();
-    (!text.is_empty()).then(|| format!("'{text}'"))
+    (!text.is_empty()).then_some(text)
 }
 
 #[cfg(test)]
@@ -205,6 +207,6 @@ mod tests {
         let mut gold = budget("gold", &json!({"minAvailable": 1}), (1, 1, 1));
         gold["spec"]["selector"] = json!({"matchLabels": {"tier": "gold"}});
         let told = of(vec![labelled, gold]);
-        assert!(told[0].ends_with("'app=web' also selects pods of disruption budget gold"), "{told:?}");
+        assert!(told[0].ends_with("app=web also selects pods of disruption budget gold"), "{told:?}");
     }
 }

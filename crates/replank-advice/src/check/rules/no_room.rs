@@ -16,6 +16,7 @@ use replank_model::text::{GroupName, NodeName, Text};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods, workload_or_pod};
 use super::super::survey::{Subject, Survey};
+use super::change::surge_per_zone;
 use replank_facts::drain::{Fate, Otherwise};
 use replank_facts::places::Places;
 use replank_facts::plan::Target;
@@ -80,7 +81,7 @@ fn without_surge(survey: &Survey<'_>, movers: &[&Subject]) -> Option<Finding> {
             "budget.surge is 0, so a new node is launched only after an old one is gone, and none of {} can be drained onto the remaining nodes: pod {pod}, for example, is unschedulable: {message}",
             names.len()
         ),
-        remedy: format!("set budget: {{surge: {zones}}} in the plan, one new node per zone").into(),
+        remedy: surge_per_zone(u32::try_from(zones).unwrap_or(u32::MAX)),
     })
 }
 

@@ -12,6 +12,7 @@ use super::super::survey::{Subject, Survey};
 use super::scale::selector_of;
 use super::zone_bound::zones_of;
 use replank_facts::daemon;
+use replank_facts::remedy::{Edit, Remedy, Target};
 use replank_facts::workload::Workload;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
@@ -73,7 +74,7 @@ fn on_one_node(
         severity: Severity::Warning,
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
         reason: format!("all {} are on node {node}: {drain}", counted(count)),
-        remedy: spread(survey, workload, subject, LABEL_HOSTNAME).into(),
+        remedy: spread(survey, workload, subject, LABEL_HOSTNAME),
     })
 }
 
@@ -100,25 +101,22 @@ fn in_one_zone(
             counted(count),
             reach.len()
         ),
-        remedy: spread(survey, workload, subject, LABEL_ZONE).into(),
+        remedy: spread(survey, workload, subject, LABEL_ZONE),
     })
 }
 
 /// A constraint over a label, beside those that the pods have over others. A merge patch replaces lists as a whole.
-fn spread(survey: &Survey<'_>, workload: &Workload, subject: &Subject, key: &str) -> String {
+fn spread(survey: &Survey<'_>, workload: &Workload, subject: &Subject, key: &str) -> Remedy {
     let known = &subject.pod.spec.topology_spread_constraints;
     let kept = known.iter().filter(|one| &*one.topology_key != key).map(|one| json!(one));
-    let Some(selector) = selector_of(survey, workload) else {
-        return format!("add a topologySpreadConstraint over {key} to the pods of {workload}");
+    let target = Target::workload(workload);
+    let Some((selector, of)) = selector_of(survey, workload).zip(target) else {
+        return format!("add a topologySpreadConstraint over {key} to the pods of {workload}").into();
     };
     let own = json!({"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": selector});
     let all: Vec<Value> = kept.chain([own]).collect();
     let patch = json!({"spec": {"template": {"spec": {"topologySpreadConstraints": all}}}});
-    format!(
-        "kubectl -n {} patch {} --type merge -p '{patch}'   # a rollout: its pods are recreated",
-        workload.key.namespace,
-        workload.argument()
-    )
+    Remedy::edit(Edit::Patch { of, patch }).note("a rollout: its pods are recreated")
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use replank_model::text::GroupName;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
+use replank_facts::remedy::{Edit, Remedy};
+use serde_json::json;
 
 /// Taints that components put on single nodes and take off again; other rules tell of those that matter.
 const PASSING: [&str; 9] = [
@@ -57,10 +59,13 @@ fn finding(group: &GroupName, nodes: &[&Arc<Node>], node: &Node, taint: &Taint) 
             "tainted {shown}, as {with} of {} nodes of group {group}: somebody put it on the node, and its replacement does not have it",
             nodes.len()
         ),
-        remedy: format!(
-            "kubectl taint node {} {shown}-   # if nobody needs it any more; else add it to the group's launch template",
-            node.name()
-        ).into(),
+        remedy: Remedy::edit(Edit::Untaint {
+            node: node.name(),
+            key: taint.key.clone(),
+            effect: taint.effect.as_str().into(),
+            kept: node.spec.taints.iter().filter(|one| !is_same(one)).map(|one| json!(one)).collect(),
+        })
+        .note("if nobody needs it any more; else add it to the group's launch template"),
     })
 }
 

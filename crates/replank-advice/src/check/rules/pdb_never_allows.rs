@@ -9,7 +9,9 @@ use super::scale;
 use replank_facts::budget::{asks_for_scale, uncounted};
 use replank_facts::drain;
 use replank_facts::plan::Singletons;
+use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
 use replank_facts::singleton::surge_under;
+use serde_json::{Value, json};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -39,7 +41,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: Severity::Blocking,
             object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
             reason: format!("{}{more}", reason(budget, pods.len())),
-            remedy: remedy(survey, budget, pods).into(),
+            remedy: remedy(survey, budget, pods),
         });
     }
     findings
@@ -70,28 +72,30 @@ fn reason(budget: &PodDisruptionBudget, here: usize) -> String {
 
 /// What gives the budget slack. A number of pods that may be missing is never without it, but takes a controller to count by;
 /// elsewhere it has to be a number of pods that stay.
-fn remedy(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[usize]) -> String {
-    let (namespace, name) = (&budget.meta.namespace, &budget.meta.name);
+fn remedy(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[usize]) -> Remedy {
     let (most, least) = match scale::is_counted(survey.subjects_of(pods)) {
-        true => ("1".to_owned(), "null".to_owned()),
+        true => (json!(1), Value::Null),
         false => {
             let counted = usize::try_from(budget.status.expected_pods).unwrap_or(0).max(pods.len());
-            ("null".to_owned(), counted.saturating_sub(1).to_string())
+            (Value::Null, json!(counted.saturating_sub(1)))
         }
     };
-    let patch = format!(
-        "kubectl -n {namespace} patch pdb {name} --type merge -p '{{\"spec\":{{\"minAvailable\":{least},\"maxUnavailable\":{most}}}}}'"
-    );
+    let patch = json!({"spec": {"minAvailable": least, "maxUnavailable": most}});
+    let of = Target::new(TargetKind::PodDisruptionBudget, budget.meta.key());
+    let patch = Edit::Patch { of, patch };
     let two = survey.subjects_of(pods).find_map(|subject| {
         let workload = subject.workload.as_ref()?;
-        scale::runs_alone(survey, workload, &subject.pod).is_none().then(|| scale::up(survey, workload, 2))
+        let runs_alone = scale::runs_alone(survey, workload, &subject.pod);
+        scale::up(survey, workload, 2).ok().filter(|_| runs_alone.is_none())
     });
     // One more replica helps only where a plain number must stay.
     let is_plain = matches!(budget.spec.min_available, Some(IntOrString::Int(1)));
     match two.filter(|_| budget.status.expected_pods == 1 && is_plain) {
-        Some(two) => format!("{two}   # if it can run twice\n{patch}   # or this, with a gap"),
-        None if budget.status.expected_pods == 1 => format!("{patch}   # with a gap: it is the only replica"),
-        None => patch,
+        Some(two) => Remedy::edit(two).note("if it can run twice").or(patch).note("or this, with a gap"),
+        None if budget.status.expected_pods == 1 => {
+            Remedy::edit(patch).note("with a gap: it is the only replica")
+        }
+        None => Remedy::edit(patch),
     }
 }
 
@@ -135,7 +139,7 @@ mod tests {
             remedies(Rule::PdbNeverAllows, [vec![node("n", "a"), budget("web", spec, counts)], pods].concat())
         };
         let web = |count: usize| service("web", &["n", "n", "n"][..count], &json!({}));
-        let patch = "kubectl -n shop patch pdb web --type merge -p '{\"spec\":{\"minAvailable\":null,\"maxUnavailable\":1}}'";
+        let patch = "kubectl -n shop patch pdb web --type merge -p '{\"spec\":{\"maxUnavailable\":1,\"minAvailable\":null}}'";
         assert_eq!(of(&json!({"minAvailable": "100%"}), (3, 3, 3), web(3)), [patch]);
         assert_eq!(
             of(&json!({"minAvailable": 1}), (1, 1, 1), web(1)),
@@ -156,7 +160,7 @@ mod tests {
         assert_eq!(
             of(&json!({"minAvailable": 2}), (2, 2, 2), vec![own("b-0"), own("b-1")]),
             [
-                "kubectl -n shop patch pdb web --type merge -p '{\"spec\":{\"minAvailable\":1,\"maxUnavailable\":null}}'"
+                "kubectl -n shop patch pdb web --type merge -p '{\"spec\":{\"maxUnavailable\":null,\"minAvailable\":1}}'"
             ]
         );
     }

@@ -7,8 +7,11 @@ use replank_model::view::{Ix, View};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods as count};
 use super::super::survey::{Subject, Survey};
+use super::change::waited_for;
 use replank_facts::batch::{past, retry};
 use replank_facts::budget::{asks_for_scale, failed_sync};
+use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
+use serde_json::json;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -32,34 +35,35 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 written(budget),
                 count(pods.len())
             ),
-            remedy: if ends { wait(budget).into() } else { number(survey, *ix, budget).into() },
+            remedy: if ends { wait(survey, budget) } else { number(survey, *ix, budget) },
         });
     }
     findings
 }
 
 /// What runs to an end is what such a budget is there to keep.
-fn wait(budget: &PodDisruptionBudget) -> String {
-    format!(
-        "set in the plan: batch: {{wait: 6h, onDeadline: pause}}\nkubectl -n {} delete pdb {}   # only if the run may be lost",
-        budget.meta.namespace, budget.meta.name
-    )
+fn wait(survey: &Survey<'_>, budget: &PodDisruptionBudget) -> Remedy {
+    waited_for(survey, "6h", false)
+        .or(Edit::Delete { of: target(budget) })
+        .note("only if the run may be lost")
+}
+
+fn target(budget: &PodDisruptionBudget) -> Target {
+    Target::new(TargetKind::PodDisruptionBudget, budget.meta.key())
 }
 
 /// A plain number of pods that stay needs no scale.
-fn number(survey: &Survey<'_>, ix: Ix<PodDisruptionBudget>, budget: &PodDisruptionBudget) -> String {
+fn number(survey: &Survey<'_>, ix: Ix<PodDisruptionBudget>, budget: &PodDisruptionBudget) -> Remedy {
     let (namespace, name) = (&budget.meta.namespace, &budget.meta.name);
     if !asks_for_scale(budget) {
         return format!(
             "kubectl -n {namespace} describe pdb {name}   # shows why its controller cannot count them"
-        );
+        )
+        .into();
     }
     let pods = survey.view.pods_of_budget(ix).filter(|ix| survey.view.pods[*ix].is_active()).count();
-    format!(
-        "kubectl -n {namespace} patch pdb {name} --type merge -p '{{\"spec\":{{\"maxUnavailable\":null,\"minAvailable\":{}}}}}'   # a \
-         plain number needs no scale",
-        pods.saturating_sub(1)
-    )
+    let patch = json!({"spec": {"maxUnavailable": null, "minAvailable": pods.saturating_sub(1)}});
+    Remedy::edit(Edit::Patch { of: target(budget), patch }).note("a plain number needs no scale")
 }
 
 fn written(budget: &PodDisruptionBudget) -> String {

@@ -10,6 +10,7 @@ use replank_model::view::{Ix, View};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, counted, pods};
 use super::super::survey::Survey;
+use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
 use replank_facts::workload::workload_of;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
@@ -37,14 +38,14 @@ fn finding(
     rule: Rule,
     severity: Severity,
     reason: String,
-    remedy: String,
+    remedy: Remedy,
 ) -> Finding {
     Finding {
         rule,
         severity,
         object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
         reason,
-        remedy: remedy.into(),
+        remedy,
     }
 }
 
@@ -52,15 +53,15 @@ fn nothing(view: &View, ix: Ix<PodDisruptionBudget>, budget: &PodDisruptionBudge
     if view.pods_of_budget(ix).next().is_some() || waits_for_pods(view, budget) {
         return None;
     }
-    let (namespace, name) = (&budget.meta.namespace, &budget.meta.name);
+    let namespace = &budget.meta.namespace;
     Some(finding(
         budget,
         Rule::PdbSelectsNothing,
         Severity::Info,
         "its selector matches no pod: it protects nothing".to_owned(),
-        format!(
-            "kubectl -n {namespace} get pods --show-labels   # correct the selector, or delete it: kubectl -n {namespace} delete pdb {name}"
-        ),
+        Remedy::edit(Edit::Delete { of: Target::new(TargetKind::PodDisruptionBudget, budget.meta.key()) })
+            .note("if it is not needed")
+            .look_first(format!("kubectl -n {namespace} get pods --show-labels   # correct the selector")),
     ))
 }
 
@@ -101,9 +102,10 @@ fn everything(view: &View, ix: Ix<PodDisruptionBudget>, budget: &PodDisruptionBu
             counted(workloads.len(), "workload")
         ),
         format!(
-            "give each workload a budget of its own, then: kubectl -n {} delete pdb {}",
-            budget.meta.namespace, budget.meta.name
-        ),
+            "give each workload of namespace {} a budget of its own, and delete this one",
+            budget.meta.namespace
+        )
+        .into(),
     ))
 }
 
@@ -126,7 +128,8 @@ fn daemons(view: &View, ix: Ix<PodDisruptionBudget>, budget: &PodDisruptionBudge
         format!(
             "kubectl -n {} edit pdb {}   # leave DaemonSet pods out of its selector",
             budget.meta.namespace, budget.meta.name
-        ),
+        )
+        .into(),
     ))
 }
 

@@ -6,7 +6,8 @@ use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::view::Ix;
 
 use super::super::finding::{Finding, Rule, Severity, workload_or_pod};
-use super::super::survey::{Subject, Survey};
+use super::super::survey::Survey;
+use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
@@ -31,7 +32,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 names.len(),
                 names.join(", ")
             ),
-            remedy: remedy(survey, subject, budgets).into(),
+            remedy: remedy(survey, budgets),
             object,
         });
     }
@@ -39,29 +40,29 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
 }
 
 /// The budgets that can go while every pod of theirs stays under another one; what overlaps otherwise has to be told apart.
-fn remedy(survey: &Survey<'_>, subject: &Subject, budgets: &[Ix<PodDisruptionBudget>]) -> String {
+fn remedy(survey: &Survey<'_>, budgets: &[Ix<PodDisruptionBudget>]) -> Remedy {
     let name = |ix: Ix<PodDisruptionBudget>| survey.view.pod_disruption_budgets[ix].meta.name.to_string();
     let mut sorted = budgets.to_vec();
     sorted.sort_by_key(|ix| name(*ix));
-    let namespace = &subject.pod.meta.namespace;
     let is_kept = |kept: Ix<PodDisruptionBudget>| {
         let others = || sorted.iter().filter(|ix| **ix != kept);
         let mut pods = others().flat_map(|ix| survey.view.pods_of_budget(*ix));
         pods.all(|pod| survey.view.budgets_of(pod).iter().any(|ix| *ix == kept || !sorted.contains(ix)))
     };
     if let Some(kept) = sorted.iter().copied().find(|ix| is_kept(*ix)) {
-        let gone: Vec<String> = sorted.iter().filter(|ix| **ix != kept).map(|ix| name(*ix)).collect();
-        return format!(
-            "kubectl -n {namespace} delete pdb {}   # {} covers all of their pods",
-            gone.join(" "),
-            name(kept)
-        );
+        let gone = sorted.iter().filter(|ix| **ix != kept);
+        let key = |ix: &Ix<PodDisruptionBudget>| survey.view.pod_disruption_budgets[*ix].meta.key();
+        let edits = gone.map(|ix| Edit::Delete { of: Target::new(TargetKind::PodDisruptionBudget, key(ix)) });
+        return edits
+            .fold(Remedy::default(), Remedy::then)
+            .note(format!("{} covers all of their pods", name(kept)));
     }
     let names: Vec<String> = sorted.iter().map(|ix| name(*ix)).collect();
     format!(
         "narrow the selectors of {} until each pod is under one of them: each also covers pods that no other one does, so none can be deleted",
         names.join(", ")
     )
+    .into()
 }
 
 #[cfg(test)]

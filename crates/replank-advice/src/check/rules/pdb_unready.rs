@@ -11,6 +11,8 @@ use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
 use super::scale;
 use replank_facts::budget::uncounted;
+use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
+use serde_json::{Value, json};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -45,32 +47,30 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let why = stuck.first().filter(|_| is_lasting).map_or(String::new(), |why| format!("; {why}"));
         let shown = unready.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
         let (namespace, name) = (&budget.meta.namespace, &budget.meta.name);
-        let patch = |spec: &str| {
-            format!("kubectl -n {namespace} patch pdb {name} --type merge -p '{{\"spec\":{{{spec}}}}}'")
+        let patch = |spec: Value| Edit::Patch {
+            of: Target::new(TargetKind::PodDisruptionBudget, budget.meta.key()),
+            patch: json!({"spec": spec}),
         };
-        let allow = "\"unhealthyPodEvictionPolicy\":\"AlwaysAllow\"";
+        let allow = json!({"unhealthyPodEvictionPolicy": "AlwaysAllow"});
         // What waiting does not mend takes a budget that gets by with one healthy pod less; the unready ones are evicted only where that is said.
         let healthy = status.current_healthy;
-        let fewer = match scale::is_counted(survey.subjects_of(pods)) {
-            true => {
-                format!("\"minAvailable\":null,\"maxUnavailable\":{}", status.expected_pods - healthy + 1)
-            }
-            false => format!("\"minAvailable\":{},\"maxUnavailable\":null", healthy - 1),
-        };
-        let policy = match (is_lasting && healthy > 0, always) {
-            (true, _) => format!(
-                "fix the pods; until then, to require one pod fewer than are healthy: {}",
-                patch(&format!("{fewer},{allow}"))
-            ),
-            (false, false) => format!(
-                "to evict the unready pods (the healthy ones stay until these are Ready): {}",
-                patch(allow)
-            ),
-            (false, true) => String::new(),
+        let mut fewer = allow.clone();
+        (fewer["minAvailable"], fewer["maxUnavailable"]) = match scale::is_counted(survey.subjects_of(pods)) {
+            true => (Value::Null, json!(status.expected_pods - healthy + 1)),
+            false => (json!(healthy - 1), Value::Null),
         };
         let inspect = match unready.first() {
             Some(pod) => format!("kubectl -n {namespace} describe pod {pod}"),
             None => format!("kubectl -n {namespace} describe pdb {name}"),
+        };
+        let remedy = match (is_lasting && healthy > 0, always) {
+            (true, _) => Remedy::edit(patch(fewer))
+                .note("until they are mended: requires one pod fewer than are healthy")
+                .look_first(format!("{inspect}   # mend the pods")),
+            (false, false) => Remedy::edit(patch(allow))
+                .note("evicts the unready pods; the healthy ones stay until these are Ready")
+                .look_first(inspect),
+            (false, true) => Remedy::look(inspect),
         };
         findings.push(Finding {
             rule: Rule::PdbUnready,
@@ -85,10 +85,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 if shown.is_empty() { "pods that are not created yet" } else { &shown },
                 if unready.len() > 3 { format!(" and {} more", unready.len() - 3) } else { String::new() },
             ),
-            remedy: match policy.as_str() {
-                "" => inspect.into(),
-                more => format!("{inspect}   # {more}").into(),
-            },
+            remedy,
         });
     }
     findings

@@ -4,8 +4,13 @@ use replank_model::time::{Span, Time};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
+use super::change::waited_for;
 use replank_facts::batch::past;
 use replank_facts::budget::uncounted;
+use replank_facts::plan::OnDeadline;
+
+/// Nothing tells how long it takes.
+const UNKNOWN: Span = Span::from_minutes(6 * 60);
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -33,19 +38,20 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             Some(bound) => format!("; its own deadline ends it at {bound}"),
             None => "; it has no deadline of its own (activeDeadlineSeconds)".to_owned(),
         };
-        let is_longer = left.zip(survey.batch_wait()).is_some_and(|(left, wait)| left > wait);
-        let wait = left.map_or("6h".to_owned(), |left| past::rounded_up(left).to_string());
+        let wait = left.map_or(UNKNOWN, past::rounded_up);
+        let short = survey.plan.filter(|plan| plan.batch.wait < left.unwrap_or(Span::ZERO));
+        let blocks = short.is_some_and(|plan| plan.batch.on_deadline == OnDeadline::Pause);
         findings.push(Finding {
             rule: Rule::PdbWaitsForBatch,
-            severity: Severity::Warning,
+            severity: if blocks { Severity::Blocking } else { Severity::Warning },
             object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
             reason: format!(
                 "minAvailable {} of {} blocks every eviction until {workload} finishes{running}{expected}{over}{bound}{}; a managed node group's own update gives up after 15m",
                 status.desired_healthy,
                 status.expected_pods,
-                if is_longer { "; the plan does not wait that long" } else { "" },
+                if short.is_some() { "; the plan does not wait that long" } else { "" },
             ),
-            remedy: format!("set in the plan: batch: {{wait: {wait}, onDeadline: pause}}").into(),
+            remedy: waited_for(survey, &wait.to_string(), short.is_some()),
         });
     }
     findings

@@ -2,6 +2,8 @@
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
+use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
+use serde_json::json;
 
 /// Fewer pods than this are not worth a word.
 const PODS_MIN: i32 = 3;
@@ -23,10 +25,10 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "only {} of {} pods must stay, so {slack} may be evicted at once",
                 status.desired_healthy, status.expected_pods
             ),
-            remedy: format!(
-                "kubectl -n {} patch pdb {} --type merge -p '{{\"spec\":{{\"minAvailable\":null,\"maxUnavailable\":\"25%\"}}}}'",
-                budget.meta.namespace, budget.meta.name
-            ).into(),
+            remedy: Remedy::edit(Edit::Patch {
+                of: Target::new(TargetKind::PodDisruptionBudget, budget.meta.key()),
+                patch: json!({"spec": {"minAvailable": null, "maxUnavailable": "25%"}}),
+            }),
         });
     }
     findings

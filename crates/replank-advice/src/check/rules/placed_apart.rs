@@ -9,8 +9,10 @@ use replank_model::text::Text;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
+use super::change::surge_per_zone;
 use super::zone_bound::too_little_surge;
 use replank_facts::daemon;
+use replank_facts::remedy::Remedy;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -28,12 +30,12 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 format!(
                     "; group {group} has nodes in {zones} zones and a surge of {surge}: a new node may start in a zone other than the drained one, and the roll would be blocked"
                 ),
-                format!("set budget: {{surge: {zones}}} in the plan, one new node per zone"),
+                surge_per_zone(zones),
             ),
             None => (
                 Severity::Info,
                 String::new(),
-                "set a surge of one node per zone, and pace.parallel: 1 for a small group".to_owned(),
+                Remedy::look("set a surge of one node per zone, and pace.parallel: 1 for a small group"),
             ),
         };
         findings.push(Finding {
@@ -44,7 +46,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "{replicas} replicas, {}: while one moves, it needs such a place{more}",
                 told.join(" and ")
             ),
-            remedy: remedy.into(),
+            remedy,
         });
     }
     findings

@@ -41,7 +41,7 @@ fn of(survey: &Survey<'_>, workload: &Workload, subject: &Subject, count: usize)
     let enough = unused + drains - SPARE;
     let text = format!("\"terminationDrainDuration\":\"{}s\"", enough.as_secs_f64());
     let remedy = match pod.meta.annotations.value(CONFIG) {
-        Some(_) => format!("add {text} to the annotation {CONFIG} of the pods of {workload}"),
+        Some(_) => format!("add {text} to the annotation {CONFIG} of the pods of {workload}").into(),
         None => patch(workload, &json!({"metadata": {"annotations": {CONFIG: format!("{{{text}}}")}}})),
     };
     Some(Finding {
@@ -54,7 +54,7 @@ fn of(survey: &Survey<'_>, workload: &Workload, subject: &Subject, count: usize)
             proxy.name,
             leave.grace
         ),
-        remedy: remedy.into(),
+        remedy,
     })
 }
 

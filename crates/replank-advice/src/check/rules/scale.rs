@@ -9,26 +9,31 @@ use replank_model::object::workload::{
 use replank_model::selector::LabelSelector;
 
 use super::super::survey::{Subject, Survey};
+use replank_facts::remedy::{Edit, Target, TargetKind};
 use replank_facts::workload::Workload;
+use serde_json::json;
 
-/// What to paste, or to do where there is nothing to paste: an autoscaler or an operator would undo a plain scale.
-pub(super) fn up(survey: &Survey<'_>, workload: &Workload, replicas: i32) -> String {
+/// The change that gives a workload more replicas, or in words what to do where a program cannot: an autoscaler or an operator would undo a plain
+/// scale.
+pub(super) fn up(survey: &Survey<'_>, workload: &Workload, replicas: i32) -> Result<Edit, String> {
     let namespace = &workload.key.namespace;
-    if let Some((name, maximum)) = autoscaler(survey, workload) {
-        let more = if maximum < replicas { format!(",\"maxReplicas\":{replicas}") } else { String::new() };
-        return format!(
-            "kubectl -n {namespace} patch hpa {name} --type merge -p '{{\"spec\":{{\"minReplicas\":{replicas}{more}}}}}'"
-        );
+    if let Some((key, maximum)) = autoscaler(survey, workload) {
+        let mut spec = json!({"minReplicas": replicas});
+        if maximum < replicas {
+            spec["maxReplicas"] = json!(replicas);
+        }
+        let of = Target::new(TargetKind::HorizontalPodAutoscaler, key);
+        return Ok(Edit::Patch { of, patch: json!({"spec": spec}) });
     }
     if let Some(operator) = operator(survey, workload) {
-        return format!(
+        return Err(format!(
             "set {replicas} replicas in {} {namespace}/{}, which owns {workload}",
             operator.kind, operator.name
-        );
+        ));
     }
-    match is_built_in(workload) {
-        true => format!("kubectl -n {namespace} scale {} --replicas={replicas}", workload.argument()),
-        false => format!("set {replicas} replicas in {workload}"),
+    match Target::workload(workload).filter(|_| is_built_in(workload)) {
+        Some(of) => Ok(Edit::Scale { of, replicas }),
+        None => Err(format!("set {replicas} replicas in {workload}")),
     }
 }
 
@@ -72,14 +77,14 @@ pub(super) fn is_counted<'a>(subjects: impl IntoIterator<Item = &'a Subject>) ->
     subjects.into_iter().all(|subject| subject.workload.as_ref().is_some_and(is_built_in))
 }
 
-fn autoscaler(survey: &Survey<'_>, workload: &Workload) -> Option<(String, i32)> {
+fn autoscaler(survey: &Survey<'_>, workload: &Workload) -> Option<(Key, i32)> {
     let mut scalers = survey.view.horizontal_pod_autoscalers.sorted().into_iter();
     scalers.find_map(|(_, hpa)| {
         let target = &hpa.spec.scale_target_ref;
         let is_its = target.kind == workload.kind
             && target.name == workload.key.name
             && hpa.meta.namespace == workload.key.namespace;
-        is_its.then(|| (hpa.meta.name.to_string(), hpa.spec.max_replicas))
+        is_its.then(|| (hpa.meta.key(), hpa.spec.max_replicas))
     })
 }
 

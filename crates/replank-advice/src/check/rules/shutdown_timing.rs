@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
 use super::super::survey::{Subject, Survey};
+use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
 use replank_facts::shutdown::{Leave, Path, Serving, Timing, has_untold_hook, paths_of, proxy_of, timing};
 use replank_facts::workload::Workload;
 
@@ -59,7 +60,7 @@ fn of(survey: &Survey<'_>, workload: &Workload, subject: &Subject, count: usize)
         severity: severity(gap, path),
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
         reason: format!("{} behind {}: {}", pods(count), path.as_str(), reason(gap, &leave, path)),
-        remedy: remedy(survey, workload, subject, &leave, path).into(),
+        remedy: remedy(survey, workload, subject, &leave, path),
     })
 }
 
@@ -125,7 +126,7 @@ fn reason(gap: Gap, leave: &Leave, path: Path) -> String {
     }
 }
 
-fn remedy(survey: &Survey<'_>, workload: &Workload, subject: &Subject, leave: &Leave, path: Path) -> String {
+fn remedy(survey: &Survey<'_>, workload: &Workload, subject: &Subject, leave: &Leave, path: Path) -> Remedy {
     let hook = leave.pre_stop.max(path.routed_until());
     let left = leave.grace - leave.pre_stop;
     let left = if left > Span::ZERO { left } else { DEFAULT_GRACE };
@@ -153,7 +154,7 @@ fn remedy(survey: &Survey<'_>, workload: &Workload, subject: &Subject, leave: &L
             Some(_) => more = format!("; and add {text} to the annotation {CONFIG}"),
         }
     }
-    format!("{}   # preStop sleep: Kubernetes 1.30{more}", patch(workload, &template))
+    patch(workload, &template).note(format!("preStop sleep: Kubernetes 1.30{more}"))
 }
 
 /// Containers of a pod that stand in its workload's template: others were injected.
@@ -173,13 +174,13 @@ fn own_containers(survey: &Survey<'_>, workload: &Workload, subject: &Subject) -
 }
 
 /// A change of a workload's pods, to be pasted where `kubectl patch` merges containers by name, to be made by hand elsewhere.
-pub(super) fn patch(workload: &Workload, template: &Value) -> String {
-    let body = json!({"spec": {"template": template}});
-    match &*workload.kind {
-        "Deployment" | "StatefulSet" => {
-            format!("kubectl -n {} patch {} -p '{body}'", workload.key.namespace, workload.argument())
+pub(super) fn patch(workload: &Workload, template: &Value) -> Remedy {
+    let patch = json!({"spec": {"template": template}});
+    match Target::workload(workload) {
+        Some(of) if matches!(of.kind, TargetKind::Deployment | TargetKind::StatefulSet) => {
+            Remedy::edit(Edit::Merge { of, patch })
         }
-        _ => format!("in {workload}: {body}"),
+        Some(_) | None => format!("in {workload}: {patch}").into(),
     }
 }
 

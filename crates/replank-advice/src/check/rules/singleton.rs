@@ -1,11 +1,14 @@
 //! One replica and no budget: it moves with a gap.
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
-use super::super::survey::Survey;
+use super::super::survey::{Subject, Survey};
+use super::change::twice;
 use super::scale;
 use replank_facts::budget::uncounted;
 use replank_facts::drain;
+use replank_facts::remedy::Remedy;
 use replank_facts::singleton::surge_under;
+use replank_facts::workload::Workload;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -43,13 +46,22 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "1 replica and {budget}: it is unavailable from its eviction (grace period up to {}s) until its replacement is Ready{data}{unsafe_to_evict}{surge}",
                 subject.pod.grace_seconds()
             ),
-            remedy: match scale::runs_alone(survey, workload, &subject.pod) {
-                None => format!("{}   # if it can run twice", scale::up(survey, workload, 2)).into(),
-                Some(why) => format!("choose a window for the gap (windows in the plan): it cannot run twice, {why}").into(),
-            },
+            remedy: remedy(survey, workload, subject),
         });
     }
     findings
+}
+
+fn remedy(survey: &Survey<'_>, workload: &Workload, subject: &Subject) -> Remedy {
+    if let Some(why) = scale::runs_alone(survey, workload, &subject.pod) {
+        return format!("choose a window for the gap (windows in the plan): it cannot run twice, {why}")
+            .into();
+    }
+    let look = "choose a window for the gap (windows in the plan)";
+    match twice(survey, workload) {
+        Ok(remedy) => remedy.note("if it can run twice"),
+        Err(words) => Remedy::look(format!("{words}, if it can run twice; else {look}")),
+    }
 }
 
 #[cfg(test)]
@@ -84,7 +96,9 @@ mod tests {
         );
         assert_eq!(
             remedies(Rule::Singleton, [vec![node("n", "a")], service("one", &["n"], &json!({}))].concat()),
-            ["kubectl -n shop scale deployment/one --replicas=2   # if it can run twice"]
+            [
+                "kubectl -n shop scale deployment/one --replicas=2\nkubectl -n shop create pdb one --selector='app=one' --max-unavailable=25%   # if it can run twice"
+            ]
         );
         let two = [vec![node("n", "a")], service("two", &["n", "n"], &json!({}))].concat();
         assert_eq!(found(Rule::Singleton, two), [""; 0]);
@@ -114,7 +128,7 @@ mod tests {
             "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "one"}, "minReplicas": 1, "maxReplicas": 1}});
         let scaled = [vec![node("n", "a"), hpa], service("one", &["n"], &json!({}))].concat();
         assert!(remedies(Rule::Singleton, scaled)[0].starts_with(
-            "kubectl -n shop patch hpa auto --type merge -p '{\"spec\":{\"minReplicas\":2,\"maxReplicas\":2}}'"
+            "kubectl -n shop patch hpa auto --type merge -p '{\"spec\":{\"maxReplicas\":2,\"minReplicas\":2}}'"
         ));
         let mut made = service("one", &["n"], &json!({}));
         made[0]["metadata"]["ownerReferences"] = json!([{"apiVersion": "example.com/v1", "kind": "Shop", "name": "main", "uid": "s", "controller": true}]);

@@ -6,6 +6,7 @@ use replank_model::text::GroupName;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
+use replank_facts::remedy::{Edit, Remedy};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     if survey.plan.is_none() {
@@ -54,10 +55,8 @@ fn finding(group: &NodeGroup, process: ScalingProcess) -> Finding {
         reason: format!(
             "process {process} of Auto Scaling group {name} is suspended: {effect} until it is resumed"
         ),
-        remedy: format!(
-            "aws autoscaling resume-processes --auto-scaling-group-name {name} --scaling-processes {process}"
-        )
-        .into(),
+        remedy: Remedy::edit(Edit::ResumeProcess { group: name.clone(), process: process.as_str().into() })
+            .or_look("ask who suspended it, and why"),
     }
 }
 

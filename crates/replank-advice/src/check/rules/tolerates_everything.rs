@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods as counted};
 use super::super::survey::Survey;
+use replank_facts::remedy::{Edit, Remedy, Target};
 use replank_facts::workload::Workload;
 use replank_schedule::predicate;
 
@@ -30,7 +31,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "{} {verb} {what}: no cordon keeps {them} away, so the scheduler may place an evicted pod on the draining node again and again",
                 counted(count)
             ),
-            remedy: remedy(survey, workload).into(),
+            remedy: remedy(survey, workload),
         });
     }
     findings
@@ -43,7 +44,7 @@ fn is_for_everything(toleration: &Toleration) -> bool {
 }
 
 /// Tolerations of the taints that its nodes have, and no other.
-fn remedy(survey: &Survey<'_>, workload: &Workload) -> String {
+fn remedy(survey: &Survey<'_>, workload: &Workload) -> Remedy {
     let pods = survey.workloads.get(workload).map_or(&[][..], Vec::as_slice);
     let nodes = survey.subjects_of(pods).filter_map(|subject| survey.view.node(subject.pod.node.as_ref()?));
     let own = |taint: &&Taint| !taint.key.starts_with("node.kubernetes.io/");
@@ -58,11 +59,10 @@ fn remedy(survey: &Survey<'_>, workload: &Workload) -> String {
         )
         .collect();
     let patch = json!({"spec": {"template": {"spec": {"tolerations": tolerations}}}});
-    format!(
-        "kubectl -n {} patch {} --type merge -p '{patch}'   # the taints of its nodes only; a rollout",
-        workload.key.namespace,
-        workload.argument()
-    )
+    match Target::workload(workload) {
+        Some(of) => Remedy::edit(Edit::Patch { of, patch }).note("the taints of its nodes only; a rollout"),
+        None => format!("in {workload}, tolerate only the taints of its nodes: {patch}").into(),
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
 //! Pods that count as batch pods by annotation or selector, and belong to something that keeps them running.
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods as count};
-use super::super::survey::{Subject, Survey};
+use super::super::survey::Survey;
 use replank_facts::drain;
 use replank_facts::plan::OnDeadline;
+use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
 use replank_protocol::policy::BatchKind;
-
-/// Pods that a command names.
-const PODS_SHOWN: usize = 10;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -34,7 +32,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "{} treated as batch ({kind}) that never finish by themselves: the run waits {wait}, {then}",
                 count(kinds.len())
             ),
-            remedy: remedy(survey, pods, *kind).into(),
+            remedy: remedy(survey, pods, *kind),
         });
     }
     findings
@@ -42,27 +40,18 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
 
 /// Taken off the pods that run, an annotation is still on those that are made in their place: nothing is rolled out, and the
 /// next roll meets it again.
-fn remedy(survey: &Survey<'_>, pods: &[usize], kind: BatchKind) -> String {
+fn remedy(survey: &Survey<'_>, pods: &[usize], kind: BatchKind) -> Remedy {
     let annotation = match kind {
         BatchKind::NotSafeToEvict => drain::SAFE_TO_EVICT,
         BatchKind::DoNotDisrupt => drain::DO_NOT_DISRUPT,
         BatchKind::Selected | BatchKind::Job | BatchKind::Workflow | BatchKind::RunsOnce => {
-            return "exclude them from batch.selector in the plan, or set batch: {wait: 0s, onDeadline: evict}".to_owned();
+            return "exclude them from batch.selector in the plan, or set batch: {wait: 0s, onDeadline: evict}".into();
         }
     };
     let of_kind = survey.subjects_of(pods).filter(|subject| subject.batch_kind() == Some(kind));
-    let of_kind: Vec<&Subject> = of_kind.collect();
-    let namespace = of_kind.first().map_or("", |subject| subject.pod.meta.namespace.as_str());
-    let names: Vec<&str> =
-        of_kind.iter().take(PODS_SHOWN).map(|subject| subject.pod.meta.name.as_str()).collect();
-    let more = match of_kind.len().saturating_sub(PODS_SHOWN) {
-        0 => String::new(),
-        more => format!(", and {more} more"),
-    };
-    format!(
-        "kubectl -n {namespace} annotate pod {} {annotation}-   # if they may move{more}; otherwise move them by hand",
-        names.join(" ")
-    )
+    let of = of_kind.map(|subject| Target::new(TargetKind::Pod, subject.pod.meta.key())).collect();
+    Remedy::edit(Edit::Annotate { of, annotation: annotation.into(), value: None })
+        .note("if they may move; otherwise move them by hand")
 }
 
 #[cfg(test)]

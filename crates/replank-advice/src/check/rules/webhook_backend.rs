@@ -17,7 +17,8 @@ use serde_json::Value;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
-use super::scale;
+use super::change::twice;
+use replank_facts::remedy::Remedy;
 use replank_facts::workload::{Workload, workload_of};
 
 const KINDS: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
@@ -85,7 +86,7 @@ fn of_webhook(survey: &Survey<'_>, other: &Other, webhook: &Value) -> Option<Fin
         severity,
         object,
         reason: format!("webhook {name} is required (failurePolicy Fail), and {who}: {then}"),
-        remedy: remedy(survey, workload_of(survey.view, pods[0]).as_ref(), &key, own).into(),
+        remedy: remedy(survey, workload_of(survey.view, pods[0]).as_ref(), &key, own),
     })
 }
 
@@ -149,20 +150,25 @@ fn covers(view: &View, webhook: &Value, pod: &Pod) -> bool {
         && of_object.compile().is_ok_and(|selector| selector.matches(|key| pod.meta.labels.value(key)))
 }
 
-fn remedy(survey: &Survey<'_>, workload: Option<&Workload>, service: &Key, own: bool) -> String {
-    let more = match workload {
-        Some(workload) => {
-            format!("{}   # on several nodes, under a disruption budget", scale::up(survey, workload, 2))
-        }
-        None => format!("run two pods behind Service {service}, on several nodes, under a disruption budget"),
+fn remedy(survey: &Survey<'_>, workload: Option<&Workload>, service: &Key, own: bool) -> Remedy {
+    let scaled = workload.map(|workload| twice(survey, workload));
+    let remedy = match scaled {
+        Some(Ok(remedy)) => remedy.note("on several nodes"),
+        Some(Err(words)) => Remedy::look(format!("{words}, on several nodes, under a disruption budget")),
+        None => Remedy::look(format!(
+            "run two pods behind Service {service}, on several nodes, under a disruption budget"
+        )),
     };
-    match own {
-        true => format!(
-            "{more}\nand exclude namespace {} in the webhook's namespaceSelector (kubernetes.io/metadata.name NotIn)",
-            service.namespace
-        ),
-        false => more,
+    if !own {
+        return remedy;
     }
+    let exclude = format!(
+        "exclude namespace {} in the webhook's namespaceSelector (kubernetes.io/metadata.name NotIn)",
+        service.namespace
+    );
+    let look = [remedy.look.clone(), exclude].into_iter().filter(|text| !text.is_empty());
+    let look = look.collect::<Vec<_>>().join("\n");
+    remedy.look_first(look)
 }
 
 #[cfg(test)]

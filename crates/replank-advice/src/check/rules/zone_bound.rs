@@ -12,6 +12,8 @@ use replank_model::view::View;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
+use super::change::surge_per_zone;
+use replank_facts::remedy::Remedy;
 use replank_facts::workload::Workload;
 
 /// Labels by which drivers say in which zone a volume is.
@@ -117,12 +119,15 @@ fn in_zones(survey: &Survey<'_>, workload: &Workload, zones: &BTreeSet<Text>) ->
             format!(
                 "; group {group} has nodes in {needed} zones and a surge of {surge}: a new node may start in a zone that they cannot use, and the roll would be blocked"
             ),
-            format!("set budget: {{surge: {needed}}} in the plan, one new node per zone"),
+            surge_per_zone(needed),
         ),
         None => (
             Severity::Info,
             String::new(),
-            format!("set a surge of one node per zone: budget: {{surge: {}}}", zones.len().max(1)),
+            Remedy::look(format!(
+                "set a surge of one node per zone: budget: {{surge: {}}}",
+                zones.len().max(1)
+            )),
         ),
     };
     Finding {
@@ -132,7 +137,7 @@ fn in_zones(survey: &Survey<'_>, workload: &Workload, zones: &BTreeSet<Text>) ->
         reason: format!(
             "its volumes are bound to {listed}: each pod needs a new node with room in its own zone{more}"
         ),
-        remedy: remedy.into(),
+        remedy,
     }
 }
 

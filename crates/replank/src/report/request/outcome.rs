@@ -219,7 +219,7 @@ pub(super) fn before(result: &RehearsalResult) -> String {
     for entry in entries.iter().filter(|entry| is_serious(entry[0])) {
         let must = if entry[0].severity == "blocking" { "must" } else { "should" };
         text.push_str(&format!("- [ ] {must}: {} (`{}`)\n", objects(entry), entry[0].id));
-        let mut remedies: Vec<&str> = entry.iter().map(|finding| &*finding.remedy).collect();
+        let mut remedies: Vec<String> = entry.iter().map(|finding| finding.to_do()).collect();
         remedies.dedup();
         text.push_str(&remedy(&remedies.join("\n")));
         text.push('\n');

@@ -1,0 +1,41 @@
+//! Changes that several rules propose.
+
+use replank_facts::plan::OnDeadline;
+use replank_facts::remedy::{Edit, Remedy};
+use replank_facts::workload::Workload;
+use serde_json::json;
+
+use super::super::survey::Survey;
+use super::no_budget::new_budget;
+use super::scale;
+
+/// A plan that waits for batch pods.
+pub(super) fn wait_for_batch(wait: &str) -> Edit {
+    Edit::Plan { members: vec![("batch.wait", json!(wait)), ("batch.onDeadline", json!("pause"))] }
+}
+
+/// The same for what takes as long, where the plan does not wait already.
+pub(super) fn waited_for(survey: &Survey<'_>, wait: &str, short: bool) -> Remedy {
+    match survey.plan.map(|plan| plan.batch.on_deadline) {
+        None => Remedy::edit(wait_for_batch(wait)),
+        Some(OnDeadline::Pause) if short => Remedy::edit(wait_for_batch(wait)),
+        Some(OnDeadline::Pause) => Remedy::look("nothing to change for this roll: the plan waits for it"),
+        Some(OnDeadline::Evict | OnDeadline::Skip) => {
+            Remedy::look(format!("to have the roll wait for it, {}", wait_for_batch(wait)))
+        }
+    }
+}
+
+/// A plan that launches a node in each zone before it drains one.
+pub(super) fn surge_per_zone(zones: impl Into<u64>) -> Remedy {
+    Remedy::edit(Edit::plan("budget.surge", zones.into())).note("one new node per zone")
+}
+
+/// A second replica, and where no budget speaks for the pods one that lets them go one at a time; or in words what to do where a program cannot.
+pub(super) fn twice(survey: &Survey<'_>, workload: &Workload) -> Result<Remedy, String> {
+    let remedy = Remedy::edit(scale::up(survey, workload, 2)?);
+    Ok(match new_budget(survey, workload, 2) {
+        Ok(budget) => remedy.then(budget),
+        Err(_) => remedy,
+    })
+}

@@ -1,0 +1,161 @@
+//! A finding as reports show it and `-o json` prints it.
+
+use replank_facts::finding::Finding;
+use replank_facts::remedy::{Edit, Way};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::proof::{Proofs, Verdict};
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingEntry {
+    /// Stable id of the rule.
+    pub id: &'static str,
+    /// How bad it is.
+    pub severity: &'static str,
+    /// Kind, namespace and name of the object.
+    pub object: String,
+    /// What is wrong, with its numbers.
+    pub reason: String,
+    /// What to do: changes only if they were proved.
+    pub remedy: String,
+    /// How far the remedy was proved.
+    pub proof: Proof,
+    /// Why no change is shown, where one was tried.
+    pub withheld: Option<String>,
+    /// The changes that the remedy shows, for a program.
+    pub changes: Vec<ChangeEntry>,
+}
+
+/// How far a remedy was proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Proof {
+    /// Made on a copy, nothing is found any more, and the roll does not stop at it in a rehearsal.
+    Rehearsed,
+    /// Made on a copy, it is no longer found, and nothing as bad has come.
+    Checked,
+    /// It has no changes that a program could make: a person has to look.
+    Advice,
+    /// It has changes, and they could not be proved: they are not shown.
+    Withheld,
+    /// It was not tried.
+    Untried,
+}
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeEntry {
+    /// As a person pastes it.
+    pub command: String,
+    /// As requests to the API.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RequestEntry>,
+    /// What the plan's `spec` is merged with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Value>,
+}
+
+/// One request.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestEntry {
+    /// `POST`, `PATCH` or `DELETE`.
+    pub method: &'static str,
+    /// Where.
+    pub path: String,
+    /// Type of the body.
+    pub content_type: &'static str,
+    /// The body.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub body: Value,
+}
+
+impl FindingEntry {
+    /// A finding whose remedy was not tried.
+    pub fn untried<R>(id: &'static str, finding: &Finding<R>) -> Self {
+        let remedy = &finding.remedy;
+        let proof = if remedy.ways.is_empty() { Proof::Advice } else { Proof::Untried };
+        Self::new(id, finding, remedy.text(), proof)
+    }
+
+    /// A finding with what was proved of its remedy.
+    pub fn proved<R>(id: &'static str, finding: &Finding<R>, proofs: &Proofs) -> Self {
+        let remedy = &finding.remedy;
+        if remedy.ways.is_empty() {
+            return Self::new(id, finding, remedy.text(), Proof::Advice);
+        }
+        let of = |wanted: &dyn Fn(&Verdict) -> bool| -> Vec<&Way> {
+            let ways = remedy.ways.iter().zip(&proofs.ways);
+            ways.filter(|(_, verdict)| wanted(verdict)).map(|(way, _)| way).collect()
+        };
+        let proved = of(&|verdict| *verdict == Verdict::Proved);
+        let shown = of(&|verdict| matches!(verdict, Verdict::Proved | Verdict::ForAPlan));
+        let look = (!remedy.look.is_empty()).then(|| remedy.look.clone());
+        if shown.is_empty() {
+            let otherwise = (!remedy.otherwise.is_empty()).then(|| remedy.otherwise.clone());
+            let lines: Vec<String> = look.into_iter().chain(otherwise).collect();
+            let text = if lines.is_empty() { inspect(finding) } else { lines.join("\n") };
+            let why = proofs.ways.iter().find_map(|verdict| match verdict {
+                Verdict::Withheld(why) => Some(why.clone()),
+                Verdict::Proved | Verdict::ForAPlan => None,
+            });
+            return Self { withheld: why, ..Self::new(id, finding, text, Proof::Withheld) };
+        }
+        let text: Vec<String> = look.into_iter().chain(shown.iter().map(|way| way.text())).collect();
+        let proof = match (proved.is_empty(), proofs.rehearsed) {
+            (true, _) => Proof::Advice,
+            (false, true) => Proof::Rehearsed,
+            (false, false) => Proof::Checked,
+        };
+        let changes = proved.iter().take(1).flat_map(|way| &way.edits).map(ChangeEntry::of).collect();
+        Self { changes, ..Self::new(id, finding, text.join("\n"), proof) }
+    }
+
+    /// What to do, or to look at, with the reason why no change is shown where one was tried.
+    #[must_use]
+    pub fn to_do(&self) -> String {
+        match &self.withheld {
+            Some(why) => format!(
+                "{}\n# no change is proposed: the usual one was tried on a copy, and {why}",
+                self.remedy
+            ),
+            None => self.remedy.clone(),
+        }
+    }
+
+    fn new<R>(id: &'static str, finding: &Finding<R>, remedy: String, proof: Proof) -> Self {
+        Self {
+            id,
+            severity: finding.severity.as_str(),
+            object: finding.object.to_string(),
+            reason: finding.reason.clone(),
+            remedy,
+            proof,
+            withheld: None,
+            changes: Vec::new(),
+        }
+    }
+}
+
+/// Where to look if nothing better is known.
+fn inspect<R>(finding: &Finding<R>) -> String {
+    let (kind, key) = (finding.object.kind.to_lowercase(), &finding.object.key);
+    match key.namespace.as_str() {
+        "" => format!("kubectl get {kind} {} -o yaml", key.name),
+        namespace => format!("kubectl -n {namespace} get {kind} {} -o yaml", key.name),
+    }
+}
+
+impl ChangeEntry {
+    fn of(edit: &Edit) -> Self {
+        let requests = edit.writes().into_iter().map(|write| {
+            let (method, content_type) = write.verb.method();
+            RequestEntry { method, path: write.path, content_type, body: write.body }
+        });
+        Self { command: edit.to_string(), requests: requests.collect(), plan: edit.of_plan() }
+    }
+}

@@ -1,0 +1,203 @@
+//! Who judges trials: alone or together, and what is to blame where something is amiss.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use replank_facts::finding::{Finding, ObjectName, Severity};
+use replank_facts::remedy::Way;
+use replank_model::object::meta::Key;
+use replank_model::time::Span;
+
+use super::batch::{Candidate, Touched, go_together, touched};
+use super::form::{Stops, Verdict};
+use super::ground::Ground;
+use super::trial::{Find, Found, Outcome, found, make, untouched};
+
+/// How many copies may be made: a copy of a large cluster takes time.
+#[derive(Clone, Copy, Debug)]
+pub struct Trials(pub usize);
+
+impl Trials {
+    /// Pods of all copies together that take a few seconds.
+    const PODS: usize = 60_000;
+
+    /// As many as take a few seconds; three at least: all changes, none, and one more look.
+    #[must_use]
+    pub fn of(ground: &Ground) -> Self {
+        Self((Self::PODS / ground.view.pods.len().max(1)).clamp(3, 200))
+    }
+}
+
+/// What a candidate is judged by.
+pub(super) struct Judge<'a, R> {
+    ground: &'a Ground,
+    findings: &'a [Finding<R>],
+    find: Find<'a, R>,
+    before: Found<R>,
+    untouched: BTreeMap<Span, Rc<Outcome<R>>>,
+    trials: usize,
+}
+
+type Verdicts<'a> = Vec<(Candidate<'a>, Verdict)>;
+
+impl<'a, R: Ord + Clone> Judge<'a, R> {
+    pub(super) fn new(
+        ground: &'a Ground,
+        findings: &'a [Finding<R>],
+        find: Find<'a, R>,
+        trials: Trials,
+    ) -> Self {
+        let before = found(findings);
+        Self { ground, findings, find, before, untouched: BTreeMap::new(), trials: trials.0 }
+    }
+
+    /// Tries ways together, and where something is amiss in halves.
+    pub(super) fn try_all(&mut self, batch: Vec<Candidate<'a>>) -> Verdicts<'a> {
+        if batch.is_empty() {
+            return Vec::new();
+        }
+        if self.trials == 0 {
+            let why = "the cluster is too large to try every change alone";
+            return batch.into_iter().map(|one| (one, Verdict::Withheld(why.to_owned()))).collect();
+        }
+        self.trials -= 1;
+        let ways: Vec<&Way> = batch.iter().map(|one| one.way).collect();
+        let outcome = match make(self.ground, &ways, self.find) {
+            Ok(outcome) => outcome,
+            Err((at, why)) => {
+                let mut rest = batch;
+                let refused = rest.remove(at);
+                let mut verdicts = self.try_all(rest);
+                verdicts.push((refused, Verdict::Withheld(format!("it is refused: {why}"))));
+                return verdicts;
+            }
+        };
+        let amiss = self.amiss(&batch, &outcome);
+        if let [only] = batch.as_slice() {
+            return vec![(
+                *only,
+                amiss.of(only.finding, self.findings).map_or(Verdict::Proved, Verdict::Withheld),
+            )];
+        }
+        let (suspects, clear): (Vec<_>, Vec<_>) =
+            batch.iter().copied().partition(|one| amiss.of(one.finding, self.findings).is_some());
+        let mut verdicts: Verdicts<'a> = clear.into_iter().map(|one| (one, Verdict::Proved)).collect();
+        if suspects.len() < batch.len() {
+            verdicts.extend(self.try_all(suspects));
+        } else {
+            let mut suspects = suspects;
+            let other = suspects.split_off(suspects.len() / 2);
+            verdicts.extend(self.try_all(suspects));
+            verdicts.extend(self.try_all(other));
+        }
+        verdicts
+    }
+
+    fn amiss(&mut self, batch: &[Candidate<'a>], outcome: &Outcome<R>) -> Amiss<R> {
+        let by_itself = self.by_itself(outcome);
+        let worst = |all: &Found<R>, key: &(R, ObjectName)| {
+            all.get(key).and_then(|severities| severities.iter().min().copied())
+        };
+        let known = |key: &(R, ObjectName)| {
+            let then = by_itself.as_ref().and_then(|one| worst(&one.found, key));
+            worst(&self.before, key).into_iter().chain(then).min()
+        };
+        let come = outcome.found.iter().filter_map(|(key, severities)| {
+            let now = *severities.iter().min()?;
+            known(key).is_none_or(|known| now < known).then(|| (key.clone(), now))
+        });
+        let placeless = by_itself.as_ref().map(|one| &one.pending);
+        let waits = |pod: &&Key| placeless.is_none_or(|placeless| !placeless.contains(*pod));
+        let left = batch.iter().filter(|one| !self.is_gone(batch, **one, outcome));
+        Amiss {
+            left: left.map(|one| one.finding).collect(),
+            come: come.collect(),
+            pending: by_itself.as_ref().and_then(|_| outcome.pending.iter().find(waits).cloned()),
+        }
+    }
+
+    /// What is found after as much time with nothing changed; none where no time has passed.
+    fn by_itself(&mut self, outcome: &Outcome<R>) -> Option<Rc<Outcome<R>>> {
+        let span = outcome.ground.now - self.ground.now;
+        if span == Span::ZERO {
+            return None;
+        }
+        if let Some(known) = self.untouched.get(&span) {
+            return Some(known.clone());
+        }
+        let fresh = Rc::new(untouched(self.ground, &outcome.ground, self.find));
+        self.untouched.insert(span, fresh.clone());
+        Some(fresh)
+    }
+
+    /// Whether a finding is gone, or weaker; where several are of one rule and object, as many fewer as are to go.
+    fn is_gone(&self, batch: &[Candidate<'a>], one: Candidate<'a>, outcome: &Outcome<R>) -> bool {
+        let finding = &self.findings[one.finding];
+        let key = (finding.rule.clone(), finding.object.clone());
+        let as_bad = |all: &Found<R>| {
+            all.get(&key)
+                .map_or(0, |all| all.iter().filter(|severity| **severity <= finding.severity).count())
+        };
+        let is_alike = |other: &&Candidate<'a>| {
+            let other = &self.findings[other.finding];
+            (&other.rule, &other.object) == (&finding.rule, &finding.object)
+        };
+        let to_go = batch.iter().filter(is_alike).count();
+        as_bad(&outcome.found) + to_go <= as_bad(&self.before)
+    }
+
+    /// Rehearses with the proved ways of what blocks; which of them let the roll go on, and why others do not.
+    pub(super) fn rehearse(&mut self, blocking: &[Candidate<'_>], stops: Stops<'_>) -> Vec<(usize, Verdict)> {
+        if blocking.is_empty() {
+            return Vec::new();
+        }
+        let mut taken = Touched::new();
+        let mut together = Vec::new();
+        for one in blocking {
+            let touched = touched(one.way);
+            if go_together(&taken, &touched) {
+                together.push(one.way);
+                taken.extend(touched);
+            }
+        }
+        let Ok(outcome) = make(self.ground, &together, self.find) else { return Vec::new() };
+        let left = stops(&outcome.ground);
+        let proof = |one: &Candidate<'_>| {
+            let object = self.findings[one.finding].object.to_string();
+            let touched = touched(one.way);
+            let is_left = left.contains(&object) || touched.keys().any(|target| left.contains(target));
+            match is_left {
+                true => Verdict::Withheld("with it, the rehearsed roll still stops there".to_owned()),
+                false => Verdict::Proved,
+            }
+        };
+        blocking.iter().map(|one| (one.finding, proof(one))).collect()
+    }
+}
+
+/// What is not as it should be after a trial.
+struct Amiss<R> {
+    /// Findings that are still there.
+    left: BTreeSet<usize>,
+    /// Findings that have come.
+    come: Vec<((R, ObjectName), Severity)>,
+    /// A pod that has no place any more.
+    pending: Option<Key>,
+}
+
+impl<R: Ord + Clone> Amiss<R> {
+    /// Why a way is not proposed, if it may be to blame.
+    fn of(&self, finding: usize, findings: &[Finding<R>]) -> Option<String> {
+        if self.left.contains(&finding) {
+            return Some("with it, the same is found".to_owned());
+        }
+        if let Some(pod) = &self.pending {
+            return Some(format!("with it, pod {pod} would be Pending: no node can take it"));
+        }
+        let severity = findings[finding].severity;
+        let heavy = self.come.iter().find(|(_, come)| *come <= severity);
+        heavy.map(|((_, object), come)| {
+            format!("with it, there would be another finding ({come}) about {object}")
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! Proof of remedies: each is made on a copy of the cluster, and what is found then is compared with what was found before.
+//!
+//! A way is proved if the API server takes its changes, its finding is gone or weaker, no other finding of equal or greater weight has come,
+//! and every pod has a place that had one. Where something stops a roll, the roll is rehearsed on the copy too.
+//!
+//! Ways that touch different objects are tried together, so that most reports take two copies: one with the changes and one without, since some
+//! things come and go by themselves. Only where something is amiss are they tried in halves, and at last one by one.
+
+mod batch;
+mod change;
+mod copy;
+mod form;
+mod ground;
+mod judge;
+mod preview;
+#[cfg(test)]
+mod tests;
+mod trial;
+
+use replank_facts::finding::{Finding, Severity};
+
+pub use change::{Changed, apply};
+pub use form::{Proofs, Stops, Verdict};
+pub use ground::Ground;
+pub use judge::Trials;
+pub use preview::{Preview, preview};
+pub use trial::Find;
+
+use batch::{Candidate, batches};
+use judge::Judge;
+
+/// Proves the remedies of findings; for each finding what was proved of its ways.
+pub fn prove<R: Ord + Clone>(
+    ground: &Ground,
+    findings: &[Finding<R>],
+    find: Find<'_, R>,
+    stops: Option<Stops<'_>>,
+    trials: Trials,
+) -> Vec<Proofs> {
+    let mut proofs: Vec<Proofs> = findings
+        .iter()
+        .map(|finding| Proofs { ways: vec![Verdict::ForAPlan; finding.remedy.ways.len()], rehearsed: false })
+        .collect();
+    let mut judge = Judge::new(ground, findings, find, trials);
+    let most = findings.iter().map(|finding| finding.remedy.ways.len()).max().unwrap_or(0);
+    for number in 0..most {
+        for batch in batches(ground, findings, number) {
+            for (candidate, proof) in judge.try_all(batch) {
+                proofs[candidate.finding].ways[number] = proof;
+            }
+        }
+    }
+    if let Some(stops) = stops {
+        let blocking: Vec<Candidate<'_>> = findings
+            .iter()
+            .enumerate()
+            .filter(|(_, finding)| finding.severity == Severity::Blocking)
+            .filter_map(|(at, finding)| {
+                Some(Candidate { finding: at, way: proofs[at].way(&finding.remedy)? })
+            })
+            .collect();
+        for (at, proof) in judge.rehearse(&blocking, stops) {
+            match proof {
+                Verdict::Withheld(why) => proofs[at].ways.fill(Verdict::Withheld(why)),
+                Verdict::Proved | Verdict::ForAPlan => proofs[at].rehearsed = true,
+            }
+        }
+    }
+    proofs
+}

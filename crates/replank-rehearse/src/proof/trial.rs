@@ -1,0 +1,90 @@
+//! One trial: changes made on a copy, and what is found then.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use replank_facts::finding::{Finding, ObjectName, Severity};
+use replank_facts::remedy::{Edit, Way};
+use replank_model::object::meta::Key;
+use replank_model::view::View;
+
+use super::copy::Copy;
+use super::ground::Ground;
+
+/// How findings are found.
+pub type Find<'f, R> = &'f dyn Fn(&Ground) -> Vec<Finding<R>>;
+
+/// What a trial shows.
+pub(super) struct Outcome<R> {
+    /// The cluster after the changes.
+    pub(super) ground: Ground,
+    /// What is found then.
+    pub(super) found: Found<R>,
+    /// Pods that no node has taken.
+    pub(super) pending: BTreeSet<Key>,
+}
+
+/// Findings by what they are of, with how bad they are.
+pub(super) type Found<R> = BTreeMap<(R, ObjectName), Vec<Severity>>;
+
+/// Makes changes on a copy and looks at what is found then.
+///
+/// # Errors
+/// Which way is refused, and with what words.
+pub(super) fn make<R: Ord + Clone>(
+    ground: &Ground,
+    ways: &[&Way],
+    find: Find<'_, R>,
+) -> Result<Outcome<R>, (usize, String)> {
+    let mut edits: Vec<(usize, &Edit)> = Vec::new();
+    for (at, edit) in
+        ways.iter().enumerate().flat_map(|(at, way)| way.edits.iter().map(move |edit| (at, edit)))
+    {
+        // Two findings may be mended by one change.
+        if !edits.iter().any(|(_, known)| *known == edit) {
+            edits.push((at, edit));
+        }
+    }
+    let edits = || edits.iter().copied();
+    let after = if edits().all(|(_, edit)| edit.writes().is_empty()) {
+        // Nothing moves where only the plan, or what the cloud does, is changed.
+        let mut after = ground.clone();
+        for (at, edit) in edits() {
+            after.apply(edit).map_err(|why| (at, why))?;
+        }
+        after
+    } else {
+        let mut copy = Copy::of(ground);
+        for (at, edit) in edits() {
+            copy.make(edit).map_err(|why| (at, why))?;
+        }
+        let targets = edits().flat_map(|(_, edit)| edit.targets());
+        copy.settle(&targets.map(|target| (target.kind, target.key)).collect());
+        copy.ground()
+    };
+    let found = found(&find(&after));
+    Ok(Outcome { found, pending: pending(&after.view), ground: after })
+}
+
+/// What is found where nothing is changed but the time: what comes or goes by itself is nobody's work.
+pub(super) fn untouched<R: Ord + Clone>(ground: &Ground, after: &Ground, find: Find<'_, R>) -> Outcome<R> {
+    let mut copy = Copy::of(ground);
+    copy.pass(after.now - ground.now);
+    let ground = copy.ground();
+    Outcome { found: found(&find(&ground)), pending: pending(&ground.view), ground }
+}
+
+pub(super) fn found<R: Ord + Clone>(findings: &[Finding<R>]) -> Found<R> {
+    let mut found: Found<R> = BTreeMap::new();
+    for finding in findings {
+        found.entry((finding.rule.clone(), finding.object.clone())).or_default().push(finding.severity);
+    }
+    found
+}
+
+/// Pods that no node has taken, and that would run if one did.
+fn pending(view: &View) -> BTreeSet<Key> {
+    let pods = view.pods.unordered().map(|(_, pod)| pod);
+    let without =
+        pods.filter(|pod| pod.is_active() && pod.node.is_none() && pod.spec.scheduling_gates.is_empty());
+    without.map(|pod| pod.meta.key()).collect()
+}

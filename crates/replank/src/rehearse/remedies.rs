@@ -1,0 +1,49 @@
+//! `rehearse --with-remedies`: the proved changes of findings are made first, and what comes of them is rehearsed.
+
+use replank_advice::check::Rule;
+use replank_facts::remedy::Way;
+use replank_rehearse::proof::{Changed, Ground, apply};
+
+use super::run::stops;
+use super::scene::Scene;
+use crate::check::Found;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// The scene after the changes that were asked for.
+///
+/// # Errors
+/// Where a name is no rule's, or nothing of it was proved.
+pub(super) fn made(scene: Scene, asked: &[String], printer: &mut Printer) -> Result<Scene, Failure> {
+    if asked.is_empty() {
+        return Ok(scene);
+    }
+    let is_all = asked.iter().any(|id| id == "all");
+    if let Some(unknown) =
+        asked.iter().find(|id| *id != "all" && !Rule::ALL.iter().any(|rule| rule.id() == **id))
+    {
+        return Err(Failure::usage_message(format!("--with-remedies {unknown}: no finding has this id"))
+            .next("replank explain lists the ids; `all` makes every proved change"));
+    }
+    let is_asked = |id: &str| is_all || asked.iter().any(|one| one == id);
+    let found = Found::proved(scene.ground(), &scene.group_by, &|ground: &Ground| stops(&scene, ground));
+    let pairs =
+        || found.findings.iter().zip(&found.proofs).filter(|(finding, _)| is_asked(finding.rule.id()));
+    let ways: Vec<&Way> = pairs().filter_map(|(finding, proofs)| proofs.way(&finding.remedy)).collect();
+    if ways.is_empty() {
+        let number = pairs().count();
+        let why = if number == 0 { "nothing was found of it" } else { "no change of it could be proved" };
+        return Err(Failure::usage_message(format!("--with-remedies {}: {why}", asked.join(",")))
+            .next("replank check shows the findings, and which of them have proved changes"));
+    }
+    let Changed { ground, made, refused } = apply(&found.ground, &ways);
+    for edit in &made {
+        printer.story(&format!("changed first: {edit}"));
+    }
+    for (edit, why) in &refused {
+        printer.warning(&format!("not changed after those before it: {edit}: {why}"));
+    }
+    let plan = ground.plan.unwrap_or_else(|| scene.plan.clone());
+    let remedies = made.iter().map(ToString::to_string).collect();
+    Ok(Scene { view: ground.view, now: ground.now, facts: ground.facts, plan, remedies, ..scene })
+}

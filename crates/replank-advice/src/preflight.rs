@@ -1,17 +1,20 @@
-//! What keeps a run from beginning where its plan refuses to begin with blocking findings (promise S9).
+//! What keeps a run from beginning: what no run can do, and where its plan refuses to begin with blocking findings all of them (promise S9).
 
 use replank_facts::finding::Severity;
-use replank_facts::plan::{Plan, RunOptions};
+use replank_facts::plan::{BlockingFindings, Plan, RunOptions};
 use replank_model::text::Text;
 use replank_model::view::View;
 use replank_protocol::waiting::{RunEnd, Subject, Waiting, WaitingOn};
 
 use crate::check;
 
-/// The blocking findings, one for each object, in order.
+/// The blocking findings that keep the run from beginning, one for each object, in order.
 #[must_use]
 pub fn blocking(view: &View, plan: &Plan, options: &RunOptions) -> Vec<Waiting> {
-    let findings = check::run(view, Some(plan), options);
+    let findings = match plan.care.blocking_findings {
+        BlockingFindings::Refuse => check::run(view, Some(plan), options),
+        BlockingFindings::Proceed => check::impossible(view, plan, options),
+    };
     let blocking = findings.iter().filter(|finding| finding.severity == Severity::Blocking);
     let mut waiting: Vec<Waiting> = blocking
         .map(|finding| {

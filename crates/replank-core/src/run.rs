@@ -281,8 +281,8 @@ impl Run {
         halted(group).is_some_and(|halted| halted.run == self.id || halted.run == self.id_back())
     }
 
-    /// What was found that keeps the run from beginning, where the plan refuses to begin with it (promise S9). A run that has
-    /// begun is not stopped by it: it was looked at then.
+    /// What was found that keeps the run from beginning: what no run can do, and where the plan refuses to begin with it, all that blocks (promise
+    /// S9). A run that has begun is not stopped by it: it was looked at then.
     fn refused_for(&self, view: &View, standing: Option<&Standing>) -> Vec<Waiting> {
         let has_begun = view.groups().values().any(|group| {
             let begun = group.tags.value(mark::BEGUN).and_then(Begun::read).map(|begun| begun.run);
@@ -291,7 +291,7 @@ impl Run {
         });
         // What is written first says that it was admitted.
         let has_begun = has_begun || matches!(standing, Some(Standing::Written(..)));
-        if self.plan.care.blocking_findings == BlockingFindings::Proceed || has_begun {
+        if has_begun {
             return Vec::new();
         }
         (self.preflight)(view, &self.plan, &self.options)

@@ -1,7 +1,8 @@
 //! A finding as reports show it and `-o json` prints it.
 
-use replank_facts::finding::Finding;
-use replank_facts::remedy::{Edit, Way};
+use replank_facts::finding::{Finding, ObjectName, Severity};
+use replank_facts::remedy::{Edit, Remedy, Way};
+use replank_model::object::meta::Key;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -113,6 +114,23 @@ impl FindingEntry {
         };
         let changes = proved.iter().take(1).flat_map(|way| &way.edits).map(ChangeEntry::of).collect();
         Self { changes, ..Self::new(id, finding, text.join("\n"), proof) }
+    }
+
+    /// What only a rehearsal finds: an object, by kind, namespace and name, that stopped the roll.
+    pub(crate) fn of_rehearsal(id: &'static str, object: &str, reason: &str) -> Self {
+        let (kind, key) = object.split_once(' ').unwrap_or((object, ""));
+        let key = key
+            .split_once('/')
+            .map_or_else(|| Key::cluster(key), |(namespace, name)| Key::new(namespace, name));
+        let finding = Finding {
+            rule: (),
+            severity: Severity::Blocking,
+            object: ObjectName::new(kind, key),
+            reason: reason.to_owned(),
+            remedy: Remedy::default(),
+        };
+        let look = inspect(&finding);
+        Self::new(id, &finding, look, Proof::Advice)
     }
 
     /// What to do, or to look at, with the reason why no change is shown where one was tried.

@@ -60,13 +60,10 @@ impl Reached {
 #[must_use]
 pub fn run(bounded: &Bounded) -> Reached {
     let cluster = &bounded.cluster;
-    let mut world = trial::settled(cluster);
-    place_others(&mut world, &bounded.others);
-    advance(&mut world, SETTLES);
+    let mut world = settled(bounded);
     let pods = world.view().pods.sorted();
     let well = pods.iter().filter(|(_, pod)| pod.is_ready()).map(|(_, pod)| pod.meta.key()).collect();
-    bounded.dead.iter().for_each(|name| world.silence(name));
-    advance(&mut world, NOTICED);
+    kill(&mut world, bounded);
     for (whose, fault) in &cluster.troubles {
         world.image_fault(whose, Some(*fault));
     }
@@ -101,6 +98,20 @@ pub fn run(bounded: &Bounded) -> Reached {
         took: world.now() - start,
         commands: world.commands().iter().map(command).collect(),
     }
+}
+
+/// The cluster with everything in its place.
+pub(crate) fn settled(bounded: &Bounded) -> World {
+    let mut world = trial::settled(&bounded.cluster);
+    place_others(&mut world, &bounded.others);
+    advance(&mut world, SETTLES);
+    world
+}
+
+/// Machines go off, and that is noticed.
+pub(crate) fn kill(world: &mut World, bounded: &Bounded) {
+    bounded.dead.iter().for_each(|name| world.silence(name));
+    advance(world, NOTICED);
 }
 
 /// Pods that are to run and are not Ready, with their nodes.

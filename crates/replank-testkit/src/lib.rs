@@ -13,5 +13,6 @@ pub mod on_core;
 pub mod requests;
 pub mod scale;
 pub mod scenario;
+pub mod severity;
 pub mod successor;
 pub mod trial;

@@ -23,6 +23,16 @@ pub fn run(view: &View, plan: Option<&Plan>, options: &RunOptions) -> Vec<Findin
     run_beside(view, plan, options, &[])
 }
 
+/// What no run can do, whatever is on the nodes: new nodes of a version that the control plane or AWS does not have. Nothing of it shows in a
+/// simulation.
+#[must_use]
+pub fn impossible(view: &View, plan: &Plan, options: &RunOptions) -> Vec<Finding> {
+    let survey = Survey::of(view, Some(plan), options);
+    let mut findings: Vec<Finding> = rules::IMPOSSIBLE.iter().flat_map(|rule| rule(&survey)).collect();
+    Finding::sort(&mut findings);
+    findings
+}
+
 /// The same where it is known what the cloud says of node groups.
 #[must_use]
 pub fn run_beside(view: &View, plan: Option<&Plan>, options: &RunOptions, facts: &[Facts]) -> Vec<Finding> {

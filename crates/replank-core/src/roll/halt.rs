@@ -36,9 +36,10 @@ use super::raise::raise;
 use super::retain;
 use super::stuck;
 use super::tags::followed;
+use replank_facts::drain::Otherwise;
 use replank_facts::node_pods::{Bound, NodePods};
 use replank_facts::places::Places;
-use replank_facts::plan::OnFailure;
+use replank_facts::plan::{OnDeadline, OnFailure, Plan};
 use replank_facts::target;
 use replank_protocol::command::{CommandKey, Effect, GroupEffect};
 use replank_protocol::intent::Intent;
@@ -272,12 +273,13 @@ pub(super) fn blockers(
     places: &mut Places,
 ) {
     let mut known = BTreeMap::new();
+    let plan = ctx.scope.plan.clone();
     for roll in rolls {
         let nodes = roll.nodes;
         let left = nodes.draining.iter().chain(&nodes.postponed).chain(queue_of(roll));
         for name in left.chain(&nodes.held).chain(&nodes.found) {
             let node_pods = NodePods::of(ctx.view, &ctx.scope.plan, name);
-            for bound in &node_pods.movers {
+            for bound in node_pods.movers.iter().chain(evicted_at_deadline(&plan, &node_pods)) {
                 if let NodeState::Draining { from, .. } = ctx.member(name).state
                     && came_back(&bound.pod, from)
                 {
@@ -295,6 +297,13 @@ pub(super) fn blockers(
         aside(ctx, roll);
         arrivals(ctx, roll);
     }
+}
+
+/// Batch pods that the plan would have evicted at their deadline.
+fn evicted_at_deadline<'p>(plan: &Plan, node_pods: &'p NodePods) -> impl Iterator<Item = &'p Bound> {
+    let evicts = plan.batch.on_deadline == OnDeadline::Evict;
+    let batch = node_pods.batch.iter().filter(move |batch| evicts && batch.otherwise == Otherwise::Moves);
+    batch.map(|batch| &batch.bound)
 }
 
 /// What keeps a pod on its node. On a node that was never begun that is only what will not pass by itself: that its budget allows nothing at the moment keeps
@@ -342,7 +351,15 @@ fn held(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, node_pods: &NodePods) {
     let deadline = halted_at(roll).unwrap_or(ctx.now);
     for batch in &node_pods.batch {
         let pod = &batch.bound.pod;
-        let on = WaitingOn::PodEnd(PodEnd::BatchOver { since: pod.status.start_time, deadline });
+        let on = match (ctx.scope.plan.batch.on_deadline, batch.otherwise) {
+            // What would keep them is what keeps any other.
+            (OnDeadline::Evict, Otherwise::Moves) => continue,
+            (OnDeadline::Evict, Otherwise::Refused(reason)) => PodEnd::Refused { reason },
+            (OnDeadline::Pause | OnDeadline::Skip, _) => {
+                PodEnd::BatchOver { since: pod.status.start_time, deadline }
+            }
+        };
+        let on = WaitingOn::PodEnd(on);
         ctx.wait(Subject::Pod(pod.meta.key()), on);
     }
     let mut census = None;

@@ -30,6 +30,9 @@ impl Ground {
             return self.patch_plan(&patch);
         }
         if let Edit::ResumeProcess { group, process } = edit {
+            for learnt in self.groups.iter_mut().filter(|one| one.group.auto_scaling_group == *group) {
+                learnt.group.ways.suspended.retain(|one| one.as_str() != &**process);
+            }
             let is_it = |facts: &Facts| match &facts.auto_scaling {
                 Some(name) => name == group,
                 None => facts.name.as_str() == &**group,

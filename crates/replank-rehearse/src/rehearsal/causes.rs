@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use replank_facts::finding::Severity;
 use replank_facts::workload::workload_of;
 use replank_model::object::meta::Key;
-use replank_model::view::View;
-use replank_protocol::waiting::{PodEnd, PodWait, RollWait, RunEnd, Subject, Waiting, WaitingOn};
+use replank_model::object::policy::PodDisruptionBudget;
+use replank_model::text::NodeName;
+use replank_model::view::{Ix, View};
+use replank_protocol::waiting::{PodWait, RollWait, RunEnd, Subject, Waiting, WaitingOn};
 
 use super::result::Cause;
 use crate::finding_entry::FindingEntry;
@@ -13,7 +16,7 @@ use crate::finding_entry::FindingEntry;
 /// Groups what blocks; a finding about the same object is named with its remedy.
 pub(super) fn causes(view: &View, blocking: &[Waiting], findings: &[FindingEntry]) -> Vec<Cause> {
     let mut grouped: BTreeMap<(&'static str, String), Grouped> = BTreeMap::new();
-    for waiting in blocking.iter().filter(|waiting| !is_the_end(&waiting.on)) {
+    for waiting in blocking.iter().filter(|waiting| keeps_something(waiting)) {
         let object = object_of(view, waiting);
         let group = grouped.entry((waiting.on.kind(), object)).or_insert_with(|| Grouped {
             reason: waiting.on.reason().to_string(),
@@ -38,14 +41,15 @@ pub(super) fn causes(view: &View, blocking: &[Waiting], findings: &[FindingEntry
     }
     let mut causes: Vec<Cause> = grouped
         .into_iter()
-        .map(|((_, object), group)| {
-            // The gravest is first in the list.
-            let finding = findings.iter().find(|finding| finding.object == object);
+        .map(|((kind, object), group)| {
+            let finding = explaining(findings, kind, &names(view, &object, &group));
             Cause {
                 nodes: group.nodes.into_iter().collect(),
                 pods: group.pods.len(),
+                kind,
                 reason: group.reason,
                 finding: finding.map(|finding| finding.id),
+                finding_object: finding.map(|finding| finding.object.clone()),
                 remedy: finding.map(|finding| finding.remedy.clone()),
                 object,
             }
@@ -80,15 +84,138 @@ pub(super) fn went_as_far_as_it_goes(blocking: &[Waiting]) -> bool {
     blocking.iter().all(is_kept)
 }
 
+/// The finding that tells of a reason, about one of the objects that it has to do with; the gravest first.
+fn explaining<'f>(
+    findings: &'f [FindingEntry],
+    kind: &str,
+    objects: &BTreeSet<String>,
+) -> Option<&'f FindingEntry> {
+    findings.iter().find(|finding| objects.contains(&finding.object) && tells_of(kind).contains(&finding.id))
+}
+
+/// What a reason has to do with: what would have to be changed, the pods and their budgets.
+fn names(view: &View, object: &str, group: &Grouped) -> BTreeSet<String> {
+    let pods = group.pods.iter().filter_map(|pod| view.pods.find(pod));
+    let budgets = pods.flat_map(|pod| view.budgets_of(pod));
+    let budgets = budgets
+        .map(|budget| format!("PodDisruptionBudget {}", view.pod_disruption_budgets[*budget].meta.key()));
+    let owners = group.pods.iter().filter_map(|pod| workload_of(view, view.pods.by_key(pod)?));
+    let owners = owners.map(|workload| workload.to_string());
+    let pods = group.pods.iter().map(|pod| format!("Pod {pod}"));
+    let nodes = group.nodes.iter().map(|node| format!("Node {node}"));
+    budgets.chain(owners).chain(pods).chain(nodes).chain([object.to_owned()]).collect()
+}
+
+/// The rules whose findings tell of a reason, by its kind.
+fn tells_of(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "budget" => &[
+            "pdb-never-allows",
+            "pdb-unready",
+            "pdb-waits-for-batch",
+            "pdb-selects-all",
+            "pdb-daemon-pods",
+            "other-scheduler",
+        ],
+        "budgetUncounted" => &["pdb-not-counted", "pdb-never-allows"],
+        "budgets" => &["pdb-several"],
+        "batch" | "batchOver" => &["waits-in-vain", "pdb-waits-for-batch", "batch-unprotected", "cron-soon"],
+        "unrecorded" => &["result-unrecorded"],
+        "room" => {
+            &["no-room", "zone-bound", "placed-apart", "host-port", "pinned-to-group", "hpa-beyond-nodes"]
+        }
+        "terminating" | "stuck" => &["stuck-before", "long-grace", "node-not-ready"],
+        "restart" | "skipped" => &["singleton", "pdb-never-allows", "waits-in-vain", "batch-unprotected"],
+        "refused" => &["bare-pod", "local-storage"],
+        "cameBack" => &["tolerates-everything"],
+        "notReady" | "noInstance" => &["node-not-ready"],
+        "suspended" => &["suspended-process"],
+        "leftover" => &["leftover"],
+        "managedBy" => &["left-to-provisioner"],
+        "doNotDisrupt" => &["kept-node"],
+        "capacity" | "instanceLate" => &["image-version", "suspended-process"],
+        _ => &[],
+    }
+}
+
+/// Rules that a simulation does not judge: nothing in it refuses what they tell of.
+const NOT_SIMULATED: [&str; 4] = ["version-skew", "old-image", "webhook-backend", "group-parity"];
+
+/// Finds what stopped the roll and no finding tells of. What the plan skips, and what others replace, is as it should be.
+pub(super) fn find(causes: &mut [Cause], findings: &mut Vec<FindingEntry>) {
+    const MEANT: [&str; 3] = ["skipped", "managedBy", "doNotDisrupt"];
+    for cause in causes.iter_mut() {
+        if cause.finding.is_some() || cause.nodes.is_empty() || MEANT.contains(&cause.kind) {
+            continue;
+        }
+        let entry = FindingEntry::of_rehearsal(STOPS, &cause.object, &cause.reason);
+        cause.finding = Some(STOPS);
+        cause.finding_object = Some(cause.object.clone());
+        cause.remedy = Some(entry.remedy.clone());
+        findings.push(entry);
+    }
+}
+
+/// The rule of what only a rehearsal finds.
+const STOPS: &str = "stops-the-roll";
+
+/// Has the severity of findings agree with what the roll did: what stopped it is blocking, and what it got past is not. A finding about pods on
+/// nodes that are left may be right though something else stopped the roll first.
+pub(super) fn agree(
+    view: &View,
+    findings: &mut [FindingEntry],
+    causes: &[Cause],
+    left: Option<&BTreeSet<NodeName>>,
+) {
+    let on_left = left.map(|left| on_nodes(view, left));
+    for finding in findings.iter_mut() {
+        let is_cause = causes.iter().any(|cause| {
+            cause.finding == Some(finding.id) && cause.finding_object.as_ref() == Some(&finding.object)
+        });
+        let is_blocking = finding.severity == Severity::Blocking.as_str();
+        let is_passed = on_left.as_ref().is_some_and(|objects| !objects.contains(&finding.object));
+        if is_cause && !is_blocking {
+            finding.severity = Severity::Blocking.as_str();
+            finding.reason.push_str("; the rehearsed roll stops at it");
+        } else if !is_cause && is_blocking && is_passed && !NOT_SIMULATED.contains(&finding.id) {
+            finding.severity = Severity::Warning.as_str();
+            finding.reason.push_str("; the rehearsed roll gets past it");
+        }
+    }
+    let rank = |finding: &FindingEntry| match finding.severity {
+        "blocking" => 0,
+        "warning" => 1,
+        _ => 2,
+    };
+    findings.sort_by_key(rank);
+}
+
+/// What has to do with nodes: they themselves, their groups, the pods on them, their workloads and budgets.
+fn on_nodes(view: &View, nodes: &BTreeSet<NodeName>) -> BTreeSet<String> {
+    let mut objects: BTreeSet<String> = nodes.iter().map(|node| format!("Node {node}")).collect();
+    if !nodes.is_empty() {
+        objects.extend(view.groups().keys().map(|group| format!("NodeGroup {group}")));
+    }
+    for pod in nodes.iter().flat_map(|node| view.sorted_pods_on(node)) {
+        objects.insert(format!("Pod {}", pod.meta.key()));
+        objects.extend(workload_of(view, pod).map(|workload| workload.to_string()));
+        let budgets = view.pods.find(&pod.meta.key()).map_or(&[][..], |ix| view.budgets_of(ix));
+        let key = |budget: &Ix<PodDisruptionBudget>| view.pod_disruption_budgets[*budget].meta.key();
+        objects.extend(budgets.iter().map(|budget| format!("PodDisruptionBudget {}", key(budget))));
+    }
+    objects
+}
+
 struct Grouped {
     reason: String,
     nodes: BTreeSet<String>,
     pods: BTreeSet<Key>,
 }
 
-/// That the run has ended says nothing of why nodes are left.
-fn is_the_end(on: &WaitingOn) -> bool {
-    matches!(on, WaitingOn::RunEnd(RunEnd::Halted { .. } | RunEnd::Stalled { .. }))
+/// That the run has ended says nothing of why nodes are left, and neither does what it leaves behind.
+fn keeps_something(waiting: &Waiting) -> bool {
+    let is_the_end = matches!(waiting.on, WaitingOn::RunEnd(RunEnd::Halted { .. } | RunEnd::Stalled { .. }));
+    !is_the_end && !matches!(waiting.what, Subject::Bounds(_))
 }
 
 /// What would have to be changed: the budget, the workload, or what waits.
@@ -106,20 +233,13 @@ fn object_of(view: &View, waiting: &Waiting) -> String {
                 PodWait::Budget { budget: key, .. } | PodWait::BudgetUncounted { budget: key, .. },
             ),
         ) => budget(key),
-        (_, WaitingOn::PodEnd(PodEnd::Budgets { budgets })) => {
-            budgets.first().map_or_else(String::new, budget)
-        }
         (_, WaitingOn::Pod(PodWait::Room { pod, .. })) | (Subject::Pod(pod), _) => workload(pod),
-        (
-            what @ (Subject::Run
-            | Subject::Group(_)
-            | Subject::Bounds(_)
-            | Subject::Instance(_)
-            | Subject::Node(_)
-            | Subject::Object(_)
-            | Subject::Message(_)),
-            _,
-        ) => what.to_string(),
+        // As findings name them.
+        (Subject::Group(name) | Subject::Bounds(name), _) => format!("NodeGroup {name}"),
+        (Subject::Node(name), _) => format!("Node {name}"),
+        (what @ (Subject::Run | Subject::Instance(_) | Subject::Object(_) | Subject::Message(_)), _) => {
+            what.to_string()
+        }
     }
 }
 
@@ -129,7 +249,7 @@ fn node_of(view: &View, pod: &Key) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use replank_facts::finding::{Finding, ObjectName, Severity};
+    use replank_facts::finding::{Finding, ObjectName};
     use replank_model::time::Time;
 
     use super::*;

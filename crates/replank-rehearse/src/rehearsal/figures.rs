@@ -19,17 +19,20 @@ use replank_sim::{Assumption, Source, Workload};
 pub(super) fn result(
     rehearsal: &Rehearsal,
     notes: &Recorder,
-    findings: Vec<FindingEntry>,
+    mut findings: Vec<FindingEntry>,
     stop: Stop,
     wall_ms: u64,
 ) -> RehearsalResult {
     let world = &rehearsal.world;
     let blockers = blockers(world.end(), stop, world.now());
-    let causes = causes::causes(world.view(), blocking(world.end()), &findings);
+    let mut causes = causes::causes(world.view(), blocking(world.end()), &findings);
     let (replaced, total) = notes.replaced();
+    let verdict = verdict(world.end(), &findings, (replaced, total));
+    causes::find(&mut causes, &mut findings);
+    causes::agree(world.view(), &mut findings, &causes, notes.left().as_ref());
     RehearsalResult {
         version: RESULT_VERSION,
-        verdict: verdict(world.end(), &findings, (replaced, total)),
+        verdict,
         coverage: Coverage::default(),
         seed: rehearsal.settings.seed,
         trace_hash: world.trace_hash().to_string(),

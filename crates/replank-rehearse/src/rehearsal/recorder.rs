@@ -217,6 +217,16 @@ impl Recorder {
         count.moved = true;
     }
 
+    /// Nodes that were to be replaced and are not, where it is known which were.
+    pub(super) fn left(&self) -> Option<BTreeSet<NodeName>> {
+        let is_gone = |name: &NodeName| {
+            let phases = [NodePhase::Gone, NodePhase::Terminating];
+            phases.into_iter().any(|phase| self.timeline.count_of(Some(name), phase) > 0)
+                || self.claimed_gone.contains(name)
+        };
+        Some(self.chosen.as_ref()?.iter().filter(|name| !is_gone(name)).cloned().collect())
+    }
+
     /// How far the roll is: nodes replaced, nodes to be replaced in all.
     pub(super) fn replaced(&self) -> (usize, usize) {
         let gone = |name: Option<&NodeName>| {

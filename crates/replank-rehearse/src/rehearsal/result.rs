@@ -262,14 +262,18 @@ pub struct Blocker {
 pub struct Cause {
     /// What would have to be changed: kind, namespace and name.
     pub object: String,
+    /// The kind of reason, one word, as of waits.
+    pub kind: &'static str,
     /// Why, with its numbers, as for the first that it keeps.
     pub reason: String,
     /// Nodes that it keeps, sorted.
     pub nodes: Vec<String>,
     /// Pods that it keeps on them.
     pub pods: usize,
-    /// The finding about that object, where there is one.
+    /// The finding that tells of it, where there is one.
     pub finding: Option<&'static str>,
+    /// What that finding is about.
+    pub finding_object: Option<String>,
     /// What that finding says to do.
     pub remedy: Option<String>,
 }

@@ -12,4 +12,5 @@ mod migrate;
 mod migrate_meddled;
 mod planted;
 mod scale_settles;
+mod severity;
 mod stories;

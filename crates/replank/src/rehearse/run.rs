@@ -18,7 +18,7 @@ use replank_model::time::Span;
 use replank_model::view::View;
 use replank_protocol::limits::run_named;
 use replank_rehearse::proof::Ground;
-use replank_rehearse::{FindingEntry, Progress, Rehearsal, RehearsalResult, Setup, Stop};
+use replank_rehearse::{FindingEntry, Progress, Rehearsal, RehearsalResult, Setup, Stop, Verdict};
 use replank_sim::{Durations, KubeletModel, Settings};
 
 use super::Scene;
@@ -93,7 +93,13 @@ pub(crate) fn stops(scene: &Scene, ground: &Ground) -> BTreeSet<String> {
     let mut rehearsal = prepared.stage(1);
     let stop = rehearsal.play(&scene.script, prepared.limit, &mut |_| ControlFlow::Continue(()));
     let result = rehearsal.result(Vec::new(), stop, 0);
-    result.causes.into_iter().map(|cause| cause.object).collect()
+    match result.verdict {
+        // Causes are of runs that have begun.
+        Verdict::Refused => result.blockers.into_iter().map(|blocker| blocker.what).collect(),
+        Verdict::Passes | Verdict::Findings | Verdict::Partial | Verdict::Incomplete | Verdict::Blocked => {
+            result.causes.into_iter().map(|cause| cause.object).collect()
+        }
+    }
 }
 
 /// What stops a roll of all groups, as if they were replaced by identical nodes.

@@ -358,7 +358,9 @@ pub(crate) fn blocked() -> RehearsalResult {
             reason: "disruption budget shop/redis: 1 healthy, 1 needed".to_owned(),
             nodes: vec!["web-1".to_owned()],
             pods: 1,
+            kind: "budget",
             finding: Some("pdb-never-allows"),
+            finding_object: Some("PodDisruptionBudget shop/cart".to_owned()),
             remedy: Some("kubectl -n shop scale deployment redis --replicas 2".to_owned()),
         }],
         ..whole

@@ -55,8 +55,10 @@ fn causes(page: &mut Page, result: &RehearsalResult) {
             0 => String::new(),
             pods => format!(" ({})", count(pods, "pod")),
         };
-        let finding =
-            cause.finding.map_or_else(String::new, |id| format!("; finding {id}, {}", cause.object));
+        let finding = cause
+            .finding
+            .zip(cause.finding_object.as_ref())
+            .map_or_else(String::new, |(id, object)| format!("; finding {id}, {object}"));
         page.labelled(4, "-", &format!("{nodes}{}{pods}{finding}", cause.reason));
     }
     more(page, result.causes.len());
@@ -120,11 +122,7 @@ fn verdict(result: &RehearsalResult) -> (Tone, String) {
         Verdict::Blocked => {
             (Tone::Bad, format!("{replaced} of {nodes} were replaced in {time}. Blocked by:"))
         }
-        Verdict::Refused => (
-            Tone::Bad,
-            "Not started: the plan refuses to start with these findings (blockingFindings: refuse):"
-                .to_owned(),
-        ),
+        Verdict::Refused => (Tone::Bad, "Not started, because of these findings:".to_owned()),
     }
 }
 

@@ -16,6 +16,8 @@ use super::super::survey::Survey;
 use replank_facts::finding::counted;
 use replank_facts::groups::GroupBy;
 use replank_facts::instance_types::instance_type;
+use replank_facts::remedy::{Edit, Remedy};
+use serde_json::json;
 
 const ARCH: &str = "kubernetes.io/arch";
 /// Labels that belong to a node, its type, its place, or name the group itself.
@@ -60,9 +62,9 @@ struct Parity<'a> {
 }
 
 impl Parity<'_> {
-    fn finding(&self, severity: Severity, reason: String, remedy: &str) -> Finding {
+    fn finding(&self, severity: Severity, reason: String, remedy: impl Into<Remedy>) -> Finding {
         let object = ObjectName::new("NodeGroup", Key::cluster(self.landing.as_str()));
-        Finding { rule: Rule::GroupParity, severity, object, reason, remedy: remedy.to_owned().into() }
+        Finding { rule: Rule::GroupParity, severity, object, reason, remedy: remedy.into() }
     }
 
     /// The groups as their nodes show them.
@@ -114,11 +116,8 @@ impl Parity<'_> {
             users => (Severity::Warning, format!("selected by {}", counted(users, "workload"))),
         };
         let reason = format!("lacks labels of group {source}: {} ({who})", listed.join(", "));
-        let remedy = format!(
-            "target: {{labels: {{{}}}}}",
-            missing.iter().map(|(key, value)| format!("{key}: {value:?}")).collect::<Vec<_>>().join(", ")
-        );
-        Some(self.finding(severity, reason, &remedy))
+        let remedy = Remedy::edit(Edit::plan("target.labels", json!(missing)));
+        Some(self.finding(severity, reason, remedy))
     }
 
     fn taints(&self, source: &GroupName, from: &NodeProfile, to: &NodeProfile) -> Vec<Finding> {
@@ -151,7 +150,7 @@ impl Parity<'_> {
                 told(taint)
             );
             let remedy = format!("target: {{taints: [{:?}]}}", told(taint));
-            findings.push(self.finding(Severity::Info, reason, &remedy));
+            findings.push(self.finding(Severity::Info, reason, remedy));
         }
         findings
     }

@@ -58,6 +58,9 @@ mod zone_bound;
 use super::finding::Finding;
 use super::survey::Survey;
 
+/// The rules about what no run can do.
+pub(super) const IMPOSSIBLE: &[fn(&Survey<'_>) -> Vec<Finding>] = &[version_skew::find, old_image::find];
+
 /// Every rule, as a function from what is looked at to what is found.
 pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     pdb_never_allows::find,

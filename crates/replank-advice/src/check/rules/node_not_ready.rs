@@ -4,8 +4,10 @@ use replank_model::object::condition::{self, ConditionStatus};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
 use super::super::survey::Survey;
+use replank_facts::plan::DeadAction;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let is_left = survey.plan.is_some_and(|plan| plan.care.dead_nodes.action == DeadAction::Leave);
     let mut findings = Vec::new();
     for node in survey.node_objects() {
         // A node that says nothing of itself was written by hand.
@@ -19,11 +21,12 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let reason = if ready.reason.is_empty() { String::new() } else { format!(" ({})", ready.reason) };
         findings.push(Finding {
             rule: Rule::NodeNotReady,
-            severity: Severity::Warning,
+            severity: if is_left { Severity::Blocking } else { Severity::Warning },
             object: ObjectName::new("Node", node.meta.key()),
             reason: format!(
-                "not Ready{since}{reason}; {} to move: they stay Terminating until its kubelet responds or the node is deleted",
-                pods(here)
+                "not Ready{since}{reason}; {} to move: they stay Terminating until its kubelet responds or the node is deleted{}",
+                pods(here),
+                if is_left { "; the plan leaves dead nodes as they are" } else { "" },
             ),
             remedy: format!("kubectl describe node {name}   # if its instance is dead, terminate it first: its pods are then recreated").into(),
         });

@@ -14,6 +14,7 @@ use replank_model::view::View;
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
 use replank_facts::finding::counted;
+use replank_facts::remedy::{Edit, Remedy};
 
 /// How many minor versions a kubelet may be behind.
 const BEHIND_MAX: u64 = 3;
@@ -65,7 +66,7 @@ fn of_new_nodes(
         ControlPlane::Is(minor) if wanted > minor => (
             Severity::Blocking,
             format!("new nodes of 1.{wanted} would be newer than the API server: {exact}"),
-            first,
+            Remedy::look(first),
         ),
         // Nodes may be left behind on purpose, and skip as many: more than that, and the nodes that there are would be too old.
         ControlPlane::AtLeast(minor) if wanted > minor + BEHIND_MAX => (
@@ -73,21 +74,21 @@ fn of_new_nodes(
             format!(
                 "{exact}, {steps} less than 1.{wanted}: a control plane of that version does not support nodes that old, so it is not upgraded yet"
             ),
-            format!("aws eks describe-cluster --name CLUSTER --query cluster.version\n{first}"),
+            Remedy::look(format!("aws eks describe-cluster --name CLUSTER --query cluster.version\n{first}")),
         ),
         ControlPlane::Is(_) | ControlPlane::AtLeast(_) if known > wanted + BEHIND_MAX => (
             Severity::Blocking,
             format!("new nodes of 1.{wanted} would be more than {BEHIND_MAX} minor versions behind: {exact}"),
-            format!("target: {{kubernetesVersion: \"1.{known}\"}}"),
+            Remedy::edit(Edit::plan("target.kubernetesVersion", format!("1.{known}"))),
         ),
         ControlPlane::Is(_) | ControlPlane::AtLeast(_) if old.is_some_and(|old| wanted < old) => (
             Severity::Warning,
             format!("rolls back from 1.{} to 1.{wanted}", old.unwrap_or_default()),
-            "check that this is intended: pods that need the newer version do not run".to_owned(),
+            "check that this is intended: pods that need the newer version do not run".into(),
         ),
         ControlPlane::Is(_) | ControlPlane::AtLeast(_) => return None,
     };
-    Some(Finding { rule: Rule::VersionSkew, severity, object, reason, remedy: remedy.into() })
+    Some(Finding { rule: Rule::VersionSkew, severity, object, reason, remedy })
 }
 
 /// Groups that stay, and that are too old for a control plane of the new version.

@@ -92,7 +92,7 @@ fn everything_that_the_boutiques_description_lists_is_found() {
                 &[
                     "maxUnavailable 0",
                     "jobs.batch does not implement the scale subresource",
-                    "until they are done",
+                    "until they have finished",
                 ],
             ),
             ("info batch-unprotected Job batch/embedding-train", &["running for 2h36m"]),
@@ -105,7 +105,10 @@ fn everything_that_the_boutiques_description_lists_is_found() {
                 "warning batch-unprotected Workflow pipelines/metrics-rollup-1795166100",
                 &["no disruption budget and no retryStrategy", "fails the run"],
             ),
-            ("info batch-unprotected Workflow pipelines/feature-store-1795165200", &["Always", "time only"]),
+            (
+                "info batch-unprotected Workflow pipelines/feature-store-1795165200",
+                &["Always", "only the step's time"],
+            ),
             (
                 "info batch-unprotected Job batch/data-export-q4",
                 &["ignores disruptions", "running for 3h58m"],
@@ -139,7 +142,7 @@ fn everything_that_the_boutiques_description_lists_is_found() {
             ("info result-unrecorded Workflow pipelines/adhoc-backfill-x7k2p", &["2 pods", "the run fails"]),
             (
                 "info result-unrecorded Workflow pipelines/nightly-etl-1795158000",
-                &["4 pods", "the step is done once more"],
+                &["4 pods", "the step is repeated"],
             ),
             (
                 "warning hpa-at-maximum HorizontalPodAutoscaler boutique/recommendationservice",

@@ -135,7 +135,7 @@ pub(crate) fn read_with_places(
     Ok((Cluster { view, now, older, coverage }, places))
 }
 
-/// Reads a cluster whose moment does not matter.
+/// Reads a cluster whose moment does not matter, and tells it where it shows.
 ///
 /// # Errors
 /// Where the sources cannot be read, or there is no node in them.
@@ -144,8 +144,11 @@ pub(crate) fn read(
     args: &ReadArgs,
     question: Question,
     printer: &mut Printer,
-) -> Result<(View, Coverage), Failure> {
-    into_view(load(sources, &Options::default(), args, Moment::Left, printer)?, question, args)
+) -> Result<(View, Coverage, Option<Time>), Failure> {
+    let snapshot = load(sources, &Options::default(), args, Moment::Left, printer)?;
+    let now = snapshot.now.as_ref().map(|now| now.time);
+    let (view, coverage) = into_view(snapshot, question, args)?;
+    Ok((view, coverage, now))
 }
 
 /// Whether the story tells the snapshot time.

@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use replank_model::object::affinity::{Taint, TaintEffect, Toleration, TolerationOperator};
-use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::Text;
 use serde_json::{Map, Value, json};
@@ -15,6 +14,7 @@ use super::addon::Managed;
 use super::engine::{Answer, Engine};
 use super::ground::KindId;
 use super::survey::{Subject, Survey};
+use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
 use replank_schedule::Plugin;
 
 /// A changed placement.
@@ -177,7 +177,7 @@ fn behind_taints(survey: &Survey<'_>, subject: &Subject, avoid: &BTreeSet<KindId
 }
 
 /// Labels that tell good kinds of nodes from bad ones, the best first: what says how the node was bought, then whatever is on
-/// the most nodes, the group's name before what people call their nodes.
+/// the most nodes. Not the group's name: pods that select it cannot move into another group.
 ///
 /// Nodes of one kind may differ in labels that no pod mentions, so every node is looked at: none of a bad kind has the label,
 /// and all nodes of each good kind that counts.
@@ -221,12 +221,8 @@ struct Rank {
 fn rank(key: &str) -> Option<Rank> {
     let known = |tier| Some(Rank { tier, tie: 0 });
     const BOUGHT: [&str; 2] = ["eks.amazonaws.com/capacityType", "karpenter.sh/capacity-type"];
-    const GROUP: [&str; 2] = ["eks.amazonaws.com/nodegroup", "karpenter.sh/nodepool"];
     if BOUGHT.contains(&key) {
         return known(0);
-    }
-    if GROUP.contains(&key) {
-        return known(2);
     }
     let segment = key.rsplit('/').next().unwrap_or(key);
     let domain = key.rsplit_once('/').map_or("", |(domain, _)| domain);
@@ -242,36 +238,27 @@ fn rank(key: &str) -> Option<Rank> {
     (key == "kubernetes.io/role").then_some(Rank { tier: 3, tie: 1 })
 }
 
-/// How a change to the pods of a workload is made: commands where there are any, else YAML and where it goes.
-pub(super) fn patch(subject: &Subject, spec: &Value) -> String {
-    let by_kubectl = match &subject.workload {
-        Some(workload) => {
-            let body = |spec: &Value| match &*workload.kind {
-                "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Rollout" => {
-                    Some(json!({"spec": {"template": {"spec": spec}}}))
-                }
-                "CronJob" => Some(json!({"spec": {"jobTemplate": {"spec": {"template": {"spec": spec}}}}})),
-                _ => None,
-            };
-            body(spec).map(|body| {
-                format!(
-                    "kubectl -n {} patch {} --type=merge -p '{body}'",
-                    subject.namespace(),
-                    workload.argument().replacen('/', " ", 1)
-                )
-            })
+/// A change of the pods of a workload, or YAML and where it goes if a program cannot make it.
+pub(super) fn patch(subject: &Subject, spec: &Value) -> Remedy {
+    let by_hand = || Remedy::look(format!("in the pod template of {}:\n{}", subject.name, yaml(spec, 1)));
+    let Some(of) = subject.workload.as_ref().and_then(Target::workload) else { return by_hand() };
+    let patch = match of.kind {
+        TargetKind::Deployment | TargetKind::StatefulSet | TargetKind::DaemonSet | TargetKind::ReplicaSet => {
+            json!({"spec": {"template": {"spec": spec}}})
         }
-        None => None,
+        TargetKind::CronJob => json!({"spec": {"jobTemplate": {"spec": {"template": {"spec": spec}}}}}),
+        TargetKind::ReplicationController
+        | TargetKind::CronWorkflow
+        | TargetKind::PodDisruptionBudget
+        | TargetKind::HorizontalPodAutoscaler
+        | TargetKind::Node
+        | TargetKind::Pod => return by_hand(),
     };
-    let by_kubectl =
-        by_kubectl.unwrap_or_else(|| format!("in the pod template of {}:\n{}", subject.name, yaml(spec, 1)));
     let managed = subject.system.as_ref().and_then(|system| system.addon()).and_then(|addon| addon.managed);
-    match managed {
-        Some(managed) => {
-            format!("{}   # where EKS manages it\n{by_kubectl}   # otherwise", update_addon(managed, spec))
-        }
-        None => by_kubectl,
-    }
+    Remedy::edit(match managed {
+        Some(managed) => Edit::Configure { command: update_addon(managed, spec), of, patch },
+        None => Edit::Patch { of, patch },
+    })
 }
 
 /// The command that configures an add-on of EKS (user guide "Create / update an Amazon EKS add-on"). What is set by hand would
@@ -353,15 +340,6 @@ fn quoted(text: &str) -> String {
     if is_plain { text.to_owned() } else { Value::from(text).to_string() }
 }
 
-/// `-l eks.amazonaws.com/nodegroup=web`, or the node's name: how kubectl names the nodes that a taint or label is on.
-pub(super) fn nodes_argument(node: &Node, group_label: Option<&str>) -> String {
-    let group = group_label.and_then(|key| Some((key, node.meta.labels.value(key)?)));
-    match group {
-        Some((key, value)) => format!("-l {key}={value}"),
-        None => node.meta.name.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -390,14 +368,6 @@ mod tests {
         ];
         keys.retain(|key| rank(key).is_some());
         keys.sort_by_key(|key| rank(key));
-        assert_eq!(
-            keys,
-            [
-                "eks.amazonaws.com/capacityType",
-                "eks.amazonaws.com/nodegroup",
-                "example.com/role",
-                "kubernetes.io/role"
-            ]
-        );
+        assert_eq!(keys, ["eks.amazonaws.com/capacityType", "example.com/role", "kubernetes.io/role"]);
     }
 }

@@ -27,6 +27,15 @@ pub enum Edit {
         /// The members.
         patch: Value,
     },
+    /// Members of an object that EKS may manage: as the configuration of its add-on, or else as a merge patch. Both do the same.
+    Configure {
+        /// The command that configures the add-on.
+        command: String,
+        /// The object.
+        of: Target,
+        /// The members.
+        patch: Value,
+    },
     /// The replicas of a workload.
     Scale {
         /// The workload.
@@ -138,6 +147,7 @@ impl Edit {
             Self::Plan { members } => Some(flow::patch(members)),
             Self::Patch { .. }
             | Self::Merge { .. }
+            | Self::Configure { .. }
             | Self::Scale { .. }
             | Self::CreateBudget { .. }
             | Self::Delete { .. }
@@ -153,6 +163,7 @@ impl Edit {
     pub fn targets(&self) -> Vec<Target> {
         match self {
             Self::Patch { of, .. }
+            | Self::Configure { of, .. }
             | Self::Merge { of, .. }
             | Self::Scale { of, .. }
             | Self::Delete { of } => {
@@ -172,7 +183,9 @@ impl Edit {
     pub fn writes(&self) -> Vec<Write> {
         let patch = |path: String, body: Value| Write { verb: Verb::MergePatch, path, body };
         let one = match self {
-            Self::Patch { of, patch: members } => patch(of.path(), members.clone()),
+            Self::Patch { of, patch: members } | Self::Configure { of, patch: members, .. } => {
+                patch(of.path(), members.clone())
+            }
             Self::Merge { of, patch } => {
                 Write { verb: Verb::StrategicPatch, path: of.path(), body: patch.clone() }
             }
@@ -214,6 +227,12 @@ impl fmt::Display for Edit {
             Self::Merge { of, patch } => {
                 write!(f, "{} -p {}", of.command("patch"), quoted(&patch.to_string()))
             }
+            Self::Configure { command, of, patch } => write!(
+                f,
+                "{command}   # where EKS manages it\n{} --type merge -p {}   # otherwise",
+                of.command("patch"),
+                quoted(&patch.to_string())
+            ),
             Self::Scale { of, replicas } => write!(f, "{} --replicas={replicas}", of.command("scale")),
             Self::CreateBudget { key, selector, bound } => {
                 let (flag, value) = match bound {

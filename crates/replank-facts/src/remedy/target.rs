@@ -129,6 +129,12 @@ impl Target {
         Some(Self { kind: TargetKind::of(&workload.kind)?, key: workload.key.clone() })
     }
 
+    /// A workload by kind and name.
+    #[must_use]
+    pub fn workload_named(kind: &str, key: &Key) -> Option<Self> {
+        Some(Self { kind: TargetKind::of(kind)?, key: key.clone() })
+    }
+
     /// A node.
     #[must_use]
     pub fn node(name: &NodeName) -> Self {

@@ -53,6 +53,7 @@ pub(super) fn touched(way: &Way) -> Touched {
             Edit::ResumeProcess { .. } => vec![edit.to_string()],
             Edit::Patch { .. }
             | Edit::Merge { .. }
+            | Edit::Configure { .. }
             | Edit::Scale { .. }
             | Edit::CreateBudget { .. }
             | Edit::Delete { .. }

@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replank_advice::audit::{self, Finding, Options, Rule, Severity};
 use replank_facts::coverage::Coverage;
+use replank_model::time::Time;
 use replank_model::view::View;
-use serde_json::{Value, json};
+use replank_rehearse::proof::{Ground, Trials, prove};
+use replank_rehearse::{FindingEntry, count_budgets};
+use serde_json::json;
 
 use super::PlaceArgs;
 use crate::cli::PlaceFormat;
@@ -27,13 +30,14 @@ const BLOCKING_MAX: usize = 40;
 
 pub(super) fn run(
     args: &PlaceArgs,
-    view: &View,
+    view: View,
+    now: Option<Time>,
     coverage: &Coverage,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let options =
         Options { group_by: super::group_by(args), autoscaled: args.autoscaled.iter().cloned().collect() };
-    let known = audit::groups(view, &options.group_by);
+    let known = audit::groups(&view, &options.group_by);
     if let Some(unknown) = options.autoscaled.iter().find(|group| !known.contains(*group)) {
         let names: Vec<String> = known.iter().map(ToString::to_string).collect();
         return Err(Failure::usage_message(format!(
@@ -41,49 +45,63 @@ pub(super) fn run(
         ))
         .next(format!("there are {}", names.join(", "))));
     }
-    let findings = audit::run(view, &options);
+    let nodes = view.nodes.len();
+    let found = audited(view, now, &options);
     let text = match args.output {
         PlaceFormat::Text | PlaceFormat::Wide => {
-            text(&findings, view.nodes.len(), printer.look()) + &coverage::section(coverage, printer.look())
+            text(&found, nodes, printer.look()) + &coverage::section(coverage, printer.look())
         }
-        PlaceFormat::Json => json(&findings, view.nodes.len(), coverage)?,
-        PlaceFormat::Name => names(&findings),
+        PlaceFormat::Json => json(&found, nodes, coverage)?,
+        PlaceFormat::Name => names(&found),
     };
     printer.data(&text)?;
-    Ok(coverage::end(coverage, if findings.is_empty() { Exit::Passes } else { Exit::Findings }))
+    Ok(coverage::end(coverage, if found.is_empty() { Exit::Passes } else { Exit::Findings }))
+}
+
+/// A finding, with what was proved of its remedy.
+struct Audited {
+    finding: Finding,
+    entry: FindingEntry,
+}
+
+/// Audits, and proves the remedies on a copy.
+fn audited(mut view: View, now: Option<Time>, options: &Options) -> Vec<Audited> {
+    let now = now.unwrap_or(Time::from_millis(0));
+    count_budgets(&mut view, now);
+    let ground = Ground { view, groups: Vec::new(), now, facts: Vec::new(), plan: None };
+    let find = |ground: &Ground| audit::run(&ground.view, options);
+    let findings = find(&ground);
+    let proofs = prove(&ground, &findings, &find, None, Trials::of(&ground));
+    let proved = findings.into_iter().zip(&proofs);
+    proved
+        .map(|(finding, proofs)| Audited {
+            entry: FindingEntry::proved(finding.rule.id(), &finding, proofs),
+            finding,
+        })
+        .collect()
 }
 
 /// Objects of findings, each once, the worst first.
-fn names(findings: &[Finding]) -> String {
+fn names(all: &[Audited]) -> String {
     let mut seen = BTreeSet::new();
+    let findings: Vec<&Finding> = all.iter().map(|one| &one.finding).collect();
     let once = findings.iter().filter(|finding| seen.insert(&finding.object));
     once.map(|finding| format!("{}\n", finding.object)).collect()
 }
 
-fn json(findings: &[Finding], nodes: usize, coverage: &Coverage) -> Result<String, Failure> {
-    let entries: Vec<Value> = findings
-        .iter()
-        .map(|finding| {
-            json!({
-                "id": finding.rule.id(),
-                "severity": finding.severity.as_str(),
-                "object": finding.object.to_string(),
-                "reason": finding.reason,
-                "remedy": finding.remedy.text(),
-            })
-        })
-        .collect();
+fn json(all: &[Audited], nodes: usize, coverage: &Coverage) -> Result<String, Failure> {
+    let entries: Vec<&FindingEntry> = all.iter().map(|one| &one.entry).collect();
     let all = json!({"version": VERSION, "nodes": nodes, "coverage": coverage, "findings": entries});
     let text = serde_json::to_string_pretty(&all).map_err(Failure::internal)?;
     Ok(text + "\n")
 }
 
 /// By rule, the worst first.
-fn text(findings: &[Finding], nodes: usize, look: Look) -> String {
+fn text(findings: &[Audited], nodes: usize, look: Look) -> String {
     let mut page = Page::new(look);
     page.heading("Audit", &summary(findings, nodes));
     let mut order: Vec<Rule> = Vec::new();
-    for finding in findings {
+    for Audited { finding, .. } in findings {
         if !order.contains(&finding.rule) {
             order.push(finding.rule);
         }
@@ -91,14 +109,14 @@ fn text(findings: &[Finding], nodes: usize, look: Look) -> String {
     for rule in order {
         let title = page.paint(rule.title(), Tone::Faint);
         page.heading(rule.id(), &title);
-        let of_rule: Vec<&Finding> = findings.iter().filter(|finding| finding.rule == rule).collect();
+        let of_rule: Vec<&Audited> = findings.iter().filter(|one| one.finding.rule == rule).collect();
         write_rule(&mut page, &of_rule);
     }
     page.into_text()
 }
 
-fn summary(findings: &[Finding], nodes: usize) -> String {
-    let of = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
+fn summary(findings: &[Audited], nodes: usize) -> String {
+    let of = |severity: Severity| findings.iter().filter(|one| one.finding.severity == severity).count();
     let over = count(nodes, "node");
     let told: Vec<String> = [Severity::Blocking, Severity::Warning, Severity::Info]
         .into_iter()
@@ -124,11 +142,13 @@ fn tone(severity: Severity) -> Tone {
 }
 
 /// The findings of one rule; what is found of several objects in the same words is one entry.
-fn write_rule(page: &mut Page, findings: &[&Finding]) {
-    let mut entries: Vec<Vec<&Finding>> = Vec::new();
-    let mut known: BTreeMap<(Severity, &str), usize> = BTreeMap::new();
+fn write_rule(page: &mut Page, findings: &[&Audited]) {
+    let mut entries: Vec<Vec<&Audited>> = Vec::new();
+    let mut known: BTreeMap<(Severity, &str, bool), usize> = BTreeMap::new();
     for finding in findings {
-        let at = *known.entry((finding.severity, &finding.reason)).or_insert(entries.len());
+        let Audited { finding: found, entry } = finding;
+        let key = (found.severity, &*found.reason, entry.withheld.is_some());
+        let at = *known.entry(key).or_insert(entries.len());
         if at == entries.len() {
             entries.push(Vec::new());
         }
@@ -137,7 +157,7 @@ fn write_rule(page: &mut Page, findings: &[&Finding]) {
     let mut shown: BTreeMap<Severity, usize> = BTreeMap::new();
     let mut left = 0;
     for entry in &entries {
-        let severity = entry[0].severity;
+        let severity = entry[0].finding.severity;
         let max = if severity == Severity::Blocking { BLOCKING_MAX } else { ENTRIES_MAX };
         let number = shown.entry(severity).or_default();
         if *number == max {
@@ -153,24 +173,24 @@ fn write_rule(page: &mut Page, findings: &[&Finding]) {
     }
 }
 
-fn write_entry(page: &mut Page, entry: &[&Finding]) {
+fn write_entry(page: &mut Page, entry: &[&Audited]) {
     page.gap();
-    let first = entry[0];
+    let first = &entry[0].finding;
     let severity = (first.severity.as_str(), tone(first.severity));
     if let [only] = entry {
-        page.beside(2, &[severity, (&only.object.to_string(), Tone::Strong)]);
+        page.beside(2, &[severity, (&only.finding.object.to_string(), Tone::Strong)]);
     } else {
         page.beside(2, &[severity, (&count(entry.len(), "object"), Tone::Strong)]);
         let names: Vec<String> =
-            entry.iter().take(OBJECTS_MAX).map(|finding| finding.object.to_string()).collect();
+            entry.iter().take(OBJECTS_MAX).map(|one| one.finding.object.to_string()).collect();
         let more = entry.len().saturating_sub(OBJECTS_MAX);
         let more = if more > 0 { format!(", and {} more", grouped(more)) } else { String::new() };
         page.wrapped(4, &format!("{}{more}", names.join(", ")), Tone::Strong);
     }
     page.wrapped(4, &first.reason, Tone::Plain);
-    let mut remedies: Vec<String> = entry.iter().map(|finding| finding.remedy.text()).collect();
+    let mut remedies: Vec<String> = entry.iter().map(|one| one.entry.to_do()).collect();
     remedies.dedup();
-    page.line("    what to do:");
+    page.line(if entry[0].entry.withheld.is_some() { "    what to look at:" } else { "    what to do:" });
     for text in remedies.iter().take(OBJECTS_MAX) {
         write_remedy(page, text);
     }
@@ -199,6 +219,7 @@ mod tests {
 
     use replank_facts::finding::ObjectName;
     use replank_model::object::meta::Key;
+    use serde_json::Value;
 
     use super::*;
     use crate::report::Color;
@@ -217,14 +238,15 @@ mod tests {
         .collect()
     }
 
-    fn finding(severity: Severity, name: &str, reason: &str) -> Finding {
-        Finding {
+    fn finding(severity: Severity, name: &str, reason: &str) -> Audited {
+        let finding = Finding {
             rule: Rule::OnSpot,
             severity,
             object: ObjectName { kind: "Deployment".into(), key: Key::new("shop", name) },
             reason: reason.to_owned(),
             remedy: format!("do this:\nkubectl -n shop edit deployment/{name}\n  yaml: [1]").into(),
-        }
+        };
+        Audited { entry: FindingEntry::untried(finding.rule.id(), &finding), finding }
     }
 
     #[test]

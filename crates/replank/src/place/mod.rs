@@ -44,10 +44,10 @@ pub(crate) fn run(args: &PlaceArgs, printer: &mut Printer) -> Result<Exit, Failu
         Some(path) => Some(input::manifest(path, &args.namespace, printer)?),
         None => None,
     };
-    let (view, coverage) =
+    let (view, coverage, now) =
         snapshot::read(snapshot::sources(&snapshots), &args.read, About::Placement, printer)?;
     if args.audit {
-        return audit::run(args, &view, &coverage, printer);
+        return audit::run(args, view, now, &coverage, printer);
     }
     let mut query = query(args, view)?;
     if args.all_pending {

@@ -21,6 +21,7 @@ use super::super::rule::{Finding, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use super::exposed::refusals;
 use replank_facts::finding::{counted, pods};
+use replank_facts::remedy::{Edit, Remedy, Target};
 use replank_facts::taints::is_passing;
 use replank_schedule::{Plugin, predicate};
 
@@ -65,14 +66,8 @@ pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
     findings
 }
 
-fn finding(subject: &Subject, severity: Severity, reason: String, remedy: String) -> Finding {
-    Finding {
-        rule: Rule::AddonPlacement,
-        severity,
-        object: subject.name.clone(),
-        reason,
-        remedy: remedy.into(),
-    }
+fn finding(subject: &Subject, severity: Severity, reason: String, remedy: Remedy) -> Finding {
+    Finding { rule: Rule::AddonPlacement, severity, object: subject.name.clone(), reason, remedy }
 }
 
 fn name(subject: &Subject) -> &'static str {
@@ -105,11 +100,11 @@ fn one_home(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> Opti
     let why = if is_untainted { ", the only group without a taint" } else { "" };
     let avoid: BTreeSet<KindId> = ground.kinds().map(|(id, _)| id).filter(is_told_elsewhere).collect();
     let remedy = match second_home(survey, engine, subject, &avoid) {
-        Some((change, more)) => {
-            let values = patch(subject, &change.to_json());
-            format!("for example, so that it can also be scheduled in {}:\n{values}", ground.places(&more))
-        }
-        None => "add a second group of on-demand nodes that it fits on".to_owned(),
+        Some((change, more)) => patch(subject, &change.to_json()).look_first(format!(
+            "for example, so that it can also be scheduled in {}:",
+            ground.places(&more)
+        )),
+        None => "add a second group of on-demand nodes that it fits on".into(),
     };
     Some(finding(
         subject,
@@ -141,7 +136,13 @@ fn pool(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> Option<F
         if sits == 0 {
             return None;
         }
-        let change = keep_off(survey, engine, subject, &elsewhere())?;
+        let remedy = match keep_off(survey, engine, subject, &elsewhere()) {
+            Some(change) => patch(subject, &change.to_json()),
+            None => Remedy::look(format!(
+                "give these nodes a label of their own, and select it in {}",
+                subject.name
+            )),
+        };
         return Some(finding(
             subject,
             Severity::Info,
@@ -153,7 +154,7 @@ fn pool(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> Option<F
                 ground.places(&pool),
                 taint_text(taint)
             ),
-            patch(subject, &change.to_json()),
+            remedy,
         ));
     }
     let tolerates = subject.spec().tolerations.iter().any(|one| one.tolerates(taint, false));
@@ -225,7 +226,18 @@ fn agent(survey: &Survey<'_>, subject: &Subject) -> Option<Finding> {
     }
     let taints: Vec<String> = taints.into_iter().collect();
     let everything = json!({"tolerations": [{"operator": "Exists"}]});
-    let command = patch(subject, &everything);
+    let remedy = match (managed, Target::workload_named(&subject.name.kind, &subject.name.key)) {
+        (Some(managed), Some(of)) => {
+            let values = if managed.name == "aws-ebs-csi-driver" {
+                json!({"tolerateAllTaints": true})
+            } else {
+                everything.clone()
+            };
+            let patch = json!({"spec": {"template": {"spec": everything}}});
+            Remedy::edit(Edit::Configure { command: update_addon(*managed, &values), of, patch })
+        }
+        (Some(_) | None, _) => patch(subject, &everything),
+    };
     Some(finding(
         subject,
         Severity::Warning,
@@ -235,20 +247,7 @@ fn agent(survey: &Survey<'_>, subject: &Subject) -> Option<Finding> {
             taints.join(", "),
             survey.ground.places(&kinds)
         ),
-        match managed {
-            Some(managed) => {
-                let values = if managed.name == "aws-ebs-csi-driver" {
-                    json!({"tolerateAllTaints": true})
-                } else {
-                    everything
-                };
-                format!(
-                    "{}   # where EKS manages it\n{command}   # otherwise",
-                    update_addon(*managed, &values)
-                )
-            }
-            None => command,
-        },
+        remedy,
     ))
 }
 
@@ -346,8 +345,8 @@ mod tests {
             ]
         );
         assert!(
-            remedies(Rule::AddonPlacement, strays)[0]
-                .contains(r#"{"nodeSelector":{"eks.amazonaws.com/nodegroup":"system"}}"#)
+            remedies(Rule::AddonPlacement, strays)[0].starts_with("give these nodes a label of their own"),
+            "their group's name would pin it"
         );
         let locked = found(Rule::AddonPlacement, [nodes(), coredns(&["n", "n"], &json!([]))].concat());
         assert!(

@@ -10,6 +10,7 @@ use super::super::ground::{Ground, KindId, NodeKind, taint_text};
 use super::super::remedy::{keep_off, patch};
 use super::super::survey::{Subject, Survey};
 use replank_facts::finding::counted;
+use replank_facts::remedy::Remedy;
 use replank_schedule::{Plugin, Reason};
 
 /// A workload, and its way to such nodes.
@@ -122,8 +123,15 @@ impl Exposed<'_> {
         wishes.map(taint_text).collect()
     }
 
+    /// What to do where there are other nodes that take it, and no label but their group's name tells them from these.
+    pub(super) fn without_label(&self) -> Option<Remedy> {
+        let lands = self.subject.lands();
+        lands.difference(&self.bad).next()?;
+        Some("give the nodes that are meant for it a label of their own, and select that: their group's name would keep it from moving to another group".into())
+    }
+
     /// What keeps it off, and off spot nodes in any case, tried on the scheduler; nothing where nothing does.
-    pub(super) fn away(&self, survey: &Survey<'_>, engine: &mut Engine) -> Option<String> {
+    pub(super) fn away(&self, survey: &Survey<'_>, engine: &mut Engine) -> Option<Remedy> {
         let spot = survey.ground.kinds().filter(|(_, kind)| kind.is_spot()).map(|(id, _)| id);
         let avoid = self.bad.iter().copied().chain(spot).collect();
         let change = keep_off(survey, engine, self.subject, &avoid)?;

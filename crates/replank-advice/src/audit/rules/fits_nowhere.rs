@@ -12,6 +12,7 @@ use super::super::rule::{Finding, Rule, Severity};
 use super::super::survey::{Sample, Subject, Survey};
 use super::selector_matches_nothing::matches_some_node;
 use replank_facts::finding::pods;
+use replank_facts::remedy::Remedy;
 use replank_schedule::Reason;
 
 pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
@@ -44,9 +45,9 @@ pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
             object: subject.name.clone(),
             reason: format!("{who}: it does not fit even on empty nodes: {}", objections(survey, sample)),
             remedy: cause(subject, sample)
+                .map(Remedy::look)
                 .or_else(|| change.map(|change| patch(subject, &change.to_json())))
-                .unwrap_or_else(|| sizes(survey, subject))
-                .into(),
+                .unwrap_or_else(|| Remedy::look(sizes(survey, subject))),
         });
     }
     findings

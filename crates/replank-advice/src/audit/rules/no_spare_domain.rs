@@ -15,6 +15,7 @@ use super::super::engine::{Answer, Engine, landed};
 use super::super::rule::{Finding, Rule, Severity};
 use super::super::survey::{Sample, Subject, Survey};
 use replank_facts::finding::counted;
+use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
 use replank_schedule::Reason;
 
 pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
@@ -80,27 +81,25 @@ fn finding(survey: &Survey<'_>, subject: &Subject, key: &Text, is_per_revision: 
     }
     let is_warning = is_stuck || domains < subject.replicas;
     let remedy = if is_stuck {
-        format!(
-            "kubectl -n {} patch deployment {} --type=merge -p '{}'",
-            subject.namespace(),
-            subject.name.key.name,
-            json!({"spec": {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}})
-        )
+        Remedy::edit(Edit::Patch {
+            of: Target::new(TargetKind::Deployment, subject.name.key.clone()),
+            patch: json!({"spec": {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}}),
+        })
     } else if let Some(remedy) = of_volumes(survey, subject, key, &mut reason) {
-        remedy
+        Remedy::look(remedy)
     } else if &**key == LABEL_HOSTNAME {
-        "keep one more eligible node than replicas, and roll these nodes with surge".to_owned()
+        "keep one more eligible node than replicas, and roll these nodes with surge".into()
     } else {
-        format!(
+        Remedy::look(format!(
             "keep the rule if a {place} must never run two; otherwise make it preferred (preferredDuringSchedulingIgnoredDuringExecution), or use a topology spread with maxSkew: 1"
-        )
+        ))
     };
     Some(Finding {
         rule: Rule::NoSpareDomain,
         severity: if is_warning { Severity::Warning } else { Severity::Info },
         object: subject.name.clone(),
         reason,
-        remedy: remedy.into(),
+        remedy,
     })
 }
 

@@ -12,6 +12,7 @@ use super::super::ground::NodeKind;
 use super::super::rule::{Finding, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use super::exposed::{Exposed, exposed};
+use replank_facts::remedy::{BudgetBound, Edit, Remedy, Target, TargetKind};
 
 /// `false` keeps cluster-autoscaler from taking the pod's node away (cluster-autoscaler FAQ).
 const SAFE_TO_EVICT: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict";
@@ -33,8 +34,8 @@ fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Findi
     // What is missing comes first; another home, which may be another role's, second.
     let mut remedy = hold(subject, survey);
     if let Some(away) = one.away(survey, engine) {
-        remedy.push_str("\nor keep it off these nodes:\n");
-        remedy.push_str(&away);
+        remedy.ways.extend(away.ways);
+        remedy = remedy.note("or this: it keeps off these nodes");
     }
     Finding {
         rule: Rule::OnAutoscaled,
@@ -45,7 +46,7 @@ fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Findi
             one.told(survey, "autoscaled nodes"),
             scalers.join(" or ")
         ),
-        remedy: remedy.into(),
+        remedy,
     }
 }
 
@@ -62,29 +63,35 @@ fn is_held(view: &View, subject: &Subject) -> bool {
 }
 
 /// How it is held where it is.
-fn hold(subject: &Subject, survey: &Survey<'_>) -> String {
-    let Some(workload) = &subject.workload else {
-        return format!(
-            "kubectl -n {} annotate pod {} {SAFE_TO_EVICT}=false {DO_NOT_DISRUPT}=true",
-            subject.namespace(),
-            subject.name.key.name
-        );
+fn hold(subject: &Subject, survey: &Survey<'_>) -> Remedy {
+    let key = subject.name.key.clone();
+    let Some(of) = subject.workload.as_ref().and_then(Target::workload) else {
+        return match &subject.workload {
+            Some(workload) => format!(
+                "annotate the pods of {workload} with {SAFE_TO_EVICT}=false and {DO_NOT_DISRUPT}=true"
+            )
+            .into(),
+            None => [(SAFE_TO_EVICT, "false"), (DO_NOT_DISRUPT, "true")].into_iter().fold(
+                Remedy::default(),
+                |remedy, (annotation, value)| {
+                    remedy.then(Edit::Annotate {
+                        of: vec![Target::new(TargetKind::Pod, key.clone())],
+                        annotation: annotation.into(),
+                        value: Some(value.into()),
+                    })
+                },
+            ),
+        };
     };
     if subject.replicas > 1 {
         let selector = survey.selector(subject);
         let selector = replank_model::selector::LabelSelector::formatted(Some(&selector));
-        return format!(
-            "kubectl -n {} create pdb {} --selector='{selector}' --max-unavailable=1",
-            subject.namespace(),
-            subject.name.key.name
-        );
+        let bound = BudgetBound::MaxUnavailable("1".into());
+        return Remedy::edit(Edit::CreateBudget { key, selector, bound });
     }
-    format!(
-        "kubectl -n {} patch {} --type=merge -p '{}'",
-        subject.namespace(),
-        workload.argument().replacen('/', " ", 1),
-        serde_json::json!({"spec": {"template": {"metadata": {"annotations": {SAFE_TO_EVICT: "false", DO_NOT_DISRUPT: "true"}}}}})
-    )
+    let annotations = serde_json::json!({SAFE_TO_EVICT: "false", DO_NOT_DISRUPT: "true"});
+    let patch = serde_json::json!({"spec": {"template": {"metadata": {"annotations": annotations}}}});
+    Remedy::edit(Edit::Patch { of, patch })
 }
 
 #[cfg(test)]
@@ -131,6 +138,7 @@ mod tests {
                 service(name, nodes, &json!({"metadata": {"namespace": "kube-system"}})),
             ];
             let mut objects = objects.concat();
+            objects[1]["metadata"]["labels"]["purpose"] = json!("system");
             for object in &mut objects[2..] {
                 object["metadata"]["namespace"] = json!("kube-system");
             }
@@ -141,7 +149,7 @@ mod tests {
         };
         let single = remedies(&["n"], "cart");
         assert!(single.lines().next().is_some_and(|line| line.contains(SAFE_TO_EVICT)), "{single}");
-        assert!(single.contains("\nor keep it off these nodes:\nkubectl -n kube-system patch"), "{single}");
+        assert!(single.contains("\nkubectl -n kube-system patch deployment/cart"), "{single}");
         let several = remedies(&["n", "m"], "dns");
         assert!(
             several.starts_with("kubectl -n kube-system create pdb dns --selector='app=dns'"),

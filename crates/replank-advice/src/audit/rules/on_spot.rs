@@ -23,9 +23,7 @@ fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Findi
     if asks_for_spot(subject.spec()) {
         let remedy = match &subject.workload {
             Some(workload) if subject.replicas == 1 => format!(
-                "kubectl -n {} scale {} --replicas=2   # if it can run twice, or remove the selector for spot",
-                subject.namespace(),
-                workload.argument()
+                "run two replicas of {workload}, if it can run twice, or remove the selector for spot"
             ),
             Some(_) | None => "remove the selector for spot from its pod template".to_owned(),
         };
@@ -43,7 +41,9 @@ fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Findi
         severity: if is_all_there { Severity::Warning } else { Severity::Info },
         object: subject.name.clone(),
         reason: format!("{told}; {}", one.why(survey)),
-        remedy: one.away(survey, engine).unwrap_or_else(|| NO_OTHER.to_owned()).into(),
+        remedy: one
+            .away(survey, engine)
+            .unwrap_or_else(|| one.without_label().unwrap_or_else(|| NO_OTHER.into())),
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(
             remedies(Rule::OnSpot, objects()),
             [
-                r#"kubectl -n shop patch deployment cart --type=merge -p '{"spec":{"template":{"spec":{"nodeSelector":{"eks.amazonaws.com/capacityType":"ON_DEMAND"}}}}}'"#
+                r#"kubectl -n shop patch deployment/cart --type merge -p '{"spec":{"template":{"spec":{"nodeSelector":{"eks.amazonaws.com/capacityType":"ON_DEMAND"}}}}}'"#
             ]
         );
     }

@@ -14,6 +14,7 @@ use super::super::remedy::patch;
 use super::super::rule::{Finding, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use replank_facts::finding::pods;
+use replank_facts::remedy::Remedy;
 use replank_schedule::predicate;
 
 /// Values that are listed of a label.
@@ -82,7 +83,7 @@ fn of_spec(survey: &Survey<'_>, subject: &Subject, pod: &Pod) -> Vec<Finding> {
             severity: severity(subject),
             object: subject.name.clone(),
             reason: format!("{}: nodeSelector {key}={value} matches no node: {}", who(subject), guess.told),
-            remedy: guess.remedy(subject).into(),
+            remedy: guess.remedy(subject),
         });
     }
     if findings.is_empty() && met.len() > 1 && !pairs_match(survey, spec) && !subject.is_daemon() {
@@ -270,7 +271,7 @@ impl Guess {
         }
     }
 
-    fn remedy(&self, subject: &Subject) -> String {
+    fn remedy(&self, subject: &Subject) -> Remedy {
         match &self.meant {
             Some((wrong, key, value)) if wrong == key => {
                 patch(subject, &json!({"nodeSelector": {&**key: &**value}}))
@@ -278,7 +279,7 @@ impl Guess {
             Some((wrong, key, value)) => {
                 patch(subject, &json!({"nodeSelector": {&**wrong: null, &**key: &**value}}))
             }
-            None => edit(subject),
+            None => edit(subject).into(),
         }
     }
 }
@@ -314,7 +315,7 @@ mod tests {
         assert_eq!(
             remedies(Rule::SelectorMatchesNothing, typo),
             [
-                r#"kubectl -n shop patch deployment web --type=merge -p '{"spec":{"template":{"spec":{"nodeSelector":{"role":"scaler"}}}}}'"#
+                r#"kubectl -n shop patch deployment/web --type merge -p '{"spec":{"template":{"spec":{"nodeSelector":{"role":"scaler"}}}}}'"#
             ]
         );
         let other = found(Rule::SelectorMatchesNothing, with(&json!({"nodeSelector": {"role": "analyst"}})));

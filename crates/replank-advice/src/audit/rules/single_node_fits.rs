@@ -3,7 +3,7 @@
 use std::fmt;
 
 use replank_model::object::meta::Key;
-use replank_model::object::node::Node;
+use replank_model::object::node::{LABEL_HOSTNAME, Node};
 use replank_model::text::GroupName;
 
 use super::super::engine::{Answer, Engine};
@@ -74,6 +74,9 @@ fn remedy(subject: &Subject, group: Option<&GroupName>, cause: &Cause) -> String
         (Cause::Selector, _) if !selector.is_empty() && selector.iter().all(|(key, _)| is_free(key)) => {
             let asked: Vec<String> = selector.iter().map(|(key, value)| format!("{key}={value}")).collect();
             format!("kubectl label nodes NODE {}   # a second node that it fits on", asked.join(" "))
+        }
+        (Cause::Selector, _) if selector.iter().any(|(key, _)| key == LABEL_HOSTNAME) => {
+            format!("remove the selector {LABEL_HOSTNAME} from the pod template of {}", subject.name)
         }
         (Cause::Selector | Cause::Objections(_), Some(group)) => {
             format!("add a second node to group {group}, or allow the pods on nodes of other groups")

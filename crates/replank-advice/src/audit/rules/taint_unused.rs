@@ -2,21 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_model::object::affinity::{Taint, TaintEffect};
+use replank_model::object::affinity::Taint;
 use replank_model::object::meta::Key;
 use replank_model::object::requests;
 use replank_model::object::resources::{CPU, MEMORY};
 use replank_model::quantity::Quantity;
+use replank_model::text::GroupName;
 use serde_json::json;
 
 use super::super::engine::{Engine, landed};
 use super::super::ground::{Ground, KindId, taint_text};
 use super::super::near::nearest;
-use super::super::remedy::{nodes_argument, toleration_of, yaml};
+use super::super::remedy::{toleration_of, yaml};
 use super::super::rule::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey, is_for_everything};
 use replank_facts::finding::counted;
-use replank_facts::groups::GroupBy;
+use replank_facts::remedy::{Edit, Remedy};
 use replank_protocol::provisioner::Provisioner;
 
 /// Taints of control plane nodes (kubeadm): nobody is meant to tolerate them.
@@ -39,7 +40,7 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
                 survey.ground.places(&kinds),
                 idle(survey, &kinds)
             ),
-            remedy: remedy(survey, taint, &kinds).into(),
+            remedy: remedy(survey, taint, &kinds),
         });
     }
     findings.extend(unreached(survey, &explained));
@@ -105,11 +106,10 @@ fn gibibytes(bytes: i64) -> String {
     format!("{}Gi", bytes.max(0) >> 30)
 }
 
-fn remedy(survey: &Survey<'_>, taint: &Taint, kinds: &BTreeSet<KindId>) -> String {
-    let label = match &survey.options.group_by {
-        GroupBy::Label(key) => Some(&**key),
-        GroupBy::Selector(..) => None,
-    };
+/// Nodes that are untainted by a command each; of more it is the group's configuration that has to change.
+const UNTAINTED_MAX: usize = 5;
+
+fn remedy(survey: &Survey<'_>, taint: &Taint, kinds: &BTreeSet<KindId>) -> Remedy {
     let mut lines = Vec::new();
     let near = misspelt(survey, taint);
     if !near.is_empty() {
@@ -117,38 +117,45 @@ fn remedy(survey: &Survey<'_>, taint: &Taint, kinds: &BTreeSet<KindId>) -> Strin
     }
     lines.push("tolerate it in the workloads that these nodes are for:".to_owned());
     lines.push(yaml(&json!({"tolerations": [toleration_of(taint)]}), 1));
-    let mut commands = BTreeSet::new();
+    let mut remedy = Remedy::default();
     for id in kinds {
         let kind = survey.ground.kind(*id);
         // EKS Auto Mode keeps its nodes as it made them.
         if Provisioner::of(&kind.sample) == Provisioner::AutoMode {
             continue;
         }
-        let managed = kind.sample.meta.labels.value("eks.amazonaws.com/nodegroup");
-        match managed {
+        let is_groups = kind.group.as_ref().is_some_and(|group| is_of_group(survey, taint, group));
+        if is_groups || kind.nodes.len() > UNTAINTED_MAX {
             // A taint that is taken off by kubectl alone comes back with the next node.
-            Some(group) => commands.insert(format!(
-                "aws eks update-nodegroup-config --cluster-name CLUSTER --nodegroup-name {group} --taints '{}'",
-                json!({"removeTaints": [eks_taint(taint)]})
-            )),
-            None => commands.insert(format!("kubectl taint nodes {} {}-", nodes_argument(&kind.sample, label), taint_text(taint))),
-        };
+            let whose = kind.group.as_ref().map_or_else(
+                || format!("these {} nodes", kind.nodes.len()),
+                |group| format!("node group {group}"),
+            );
+            lines.push(format!("or remove the taint in the configuration of {whose}"));
+            continue;
+        }
+        for node in kind.nodes.iter().filter_map(|name| survey.view.node(name)) {
+            let is_same = |one: &Taint| (&one.key, one.effect) == (&taint.key, taint.effect);
+            remedy = remedy.then(Edit::Untaint {
+                node: node.name(),
+                key: taint.key.clone(),
+                effect: taint.effect.as_str().into(),
+                kept: node.spec.taints.iter().filter(|one| !is_same(one)).map(|one| json!(one)).collect(),
+            });
+        }
     }
-    if !commands.is_empty() {
-        lines.push("or remove the taint:".to_owned());
-        lines.extend(commands);
-    }
-    lines.join("\n")
+    remedy.note("if nobody needs it any more").look_first(lines.join("\n"))
 }
 
-/// A taint as the EKS API writes it (`Taint`, API reference).
-fn eks_taint(taint: &Taint) -> serde_json::Value {
-    let effect = match taint.effect {
-        TaintEffect::NoSchedule => "NO_SCHEDULE",
-        TaintEffect::NoExecute => "NO_EXECUTE",
-        TaintEffect::PreferNoSchedule => "PREFER_NO_SCHEDULE",
-    };
-    json!({"key": &*taint.key, "value": &*taint.value, "effect": effect})
+/// Whether most nodes of a group have a taint: then it is the group's, and not put on one by hand.
+fn is_of_group(survey: &Survey<'_>, taint: &Taint, group: &GroupName) -> bool {
+    let kinds = survey.ground.kinds().filter(|(_, kind)| kind.group.as_ref() == Some(group));
+    let (mut with, mut all) = (0, 0);
+    for (_, kind) in kinds {
+        all += kind.nodes.len();
+        with += if kind.taints().any(|one| one == taint) { kind.nodes.len() } else { 0 };
+    }
+    with * 2 > all
 }
 
 /// Workloads with a toleration that may mean this taint.
@@ -234,8 +241,8 @@ mod tests {
                 .remove(0);
         assert!(remedy.starts_with("correct the toleration of Deployment shop/web"), "{remedy}");
         assert!(
-            remedy.contains("update-nodegroup-config --cluster-name CLUSTER --nodegroup-name gpu"),
-            "{remedy}"
+            remedy.ends_with("or remove the taint in the configuration of node group gpu"),
+            "it is the group's: {remedy}"
         );
     }
 

@@ -12,6 +12,7 @@ use super::super::remedy::patch;
 use super::super::rule::{Finding, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use replank_facts::finding::counted;
+use replank_facts::remedy::Remedy;
 use replank_schedule::{Plugin, Scheduler};
 
 pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
@@ -61,7 +62,7 @@ fn on_one_node(survey: &Survey<'_>, anew: &mut Anew, subject: &Subject, node: &N
             kept_apart(subject, LABEL_HOSTNAME),
             anew.told(survey, subject)
         ),
-        remedy: patch(subject, &spread(survey, subject, &keys)).into(),
+        remedy: patch(subject, &spread(survey, subject, &keys)),
     })
 }
 
@@ -82,17 +83,17 @@ fn in_one_zone(
         (
             Severity::Info,
             "its volumes are there and cannot be attached in another zone".to_owned(),
-            format!(
+            Remedy::look(format!(
                 "kubectl -n {} get pvc   # only new volumes in other zones, filled from replicas or backups, change it",
                 subject.namespace()
-            ),
+            )),
         )
     } else {
         let places = survey.ground.places(&subject.lands());
         (
             Severity::Info,
             format!("the nodes it fits on, {places}, are all in that zone"),
-            "add subnets in other zones to that group, or allow its pods in a group that has them".to_owned(),
+            "add subnets in other zones to that group, or allow its pods in a group that has them".into(),
         )
     };
     Some(Finding {
@@ -100,7 +101,7 @@ fn in_one_zone(
         severity,
         object: subject.name.clone(),
         reason: format!("all {count} are in zone {zone}, one of {zones}; {why}"),
-        remedy: remedy.into(),
+        remedy,
     })
 }
 

@@ -12,6 +12,7 @@ use super::super::remedy::{Change, own_tolerations, patch, toleration_of};
 use super::super::rule::{Finding, Rule, Severity};
 use super::super::survey::{Subject, Survey, is_for_everything};
 use replank_facts::finding::pods;
+use replank_facts::remedy::Remedy;
 use replank_schedule::predicate;
 
 pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
@@ -47,7 +48,7 @@ pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
             reason: format!(
                 "{who} {tolerate} {what}: a drain evicts them, and the scheduler may place them on the same node again{now}"
             ),
-            remedy: remedy(survey, engine, subject).into(),
+            remedy: remedy(survey, engine, subject),
         });
     }
     findings
@@ -55,7 +56,7 @@ pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
 
 /// Fewer tolerations, tried on the scheduler: those of the nodes that it is on, else of all on which it can land. In words where
 /// neither leaves it a place.
-fn remedy(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> String {
+fn remedy(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> Remedy {
     let lands = subject.lands();
     let sits: BTreeSet<KindId> = subject.sits(&survey.ground).into_keys().collect();
     let needed: BTreeSet<KindId> = sits.intersection(&lands).copied().collect();
@@ -67,7 +68,7 @@ fn remedy(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> String
             return patch(subject, &json!({"tolerations": tolerations}));
         }
     }
-    "in its pod template, tolerate only the taints of the nodes it is meant for".to_owned()
+    "in its pod template, tolerate only the taints of the nodes it is meant for".into()
 }
 
 /// Its other tolerations, and one for each taint of these kinds of nodes.

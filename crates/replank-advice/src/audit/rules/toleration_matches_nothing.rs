@@ -92,8 +92,8 @@ fn finding(subject: &Subject, own: &[Toleration], one: &Toleration, taints: &[Ta
         object: subject.name.clone(),
         reason: format!("toleration {} matches no taint of any node: {told}", text(one)),
         remedy: match meant {
-            Some(_) => command.into(),
-            None => format!("{command}   # or leave it, if nodes with that taint are planned").into(),
+            Some(_) => command,
+            None => command.note("or leave it, if nodes with that taint are planned"),
         },
     }
 }

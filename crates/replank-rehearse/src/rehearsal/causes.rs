@@ -283,6 +283,43 @@ mod tests {
         assert!(went_as_far_as_it_goes(&all));
     }
 
+    fn found(id: &'static str, severity: Severity, kind: &str, key: Key) -> FindingEntry {
+        let object = ObjectName::new(kind, key);
+        let finding = Finding { rule: (), severity, object, reason: "why".to_owned(), remedy: "look".into() };
+        FindingEntry::untried(id, &finding)
+    }
+
+    #[test]
+    fn severity_follows_what_the_roll_did() {
+        let web = || Key::new("shop", "web");
+        let mut findings = vec![
+            found("pdb-never-allows", Severity::Blocking, "PodDisruptionBudget", Key::new("shop", "other")),
+            found("pdb-unready", Severity::Warning, "PodDisruptionBudget", web()),
+            found("version-skew", Severity::Blocking, "NodeGroup", Key::cluster("web")),
+        ];
+        let left = BTreeSet::from([NodeName::from("web-1")]);
+        let all = [by_budget("a"), waiting(Subject::Node("web-1".into()), RollWait::NoInstance)];
+        let mut causes = causes(&View::default(), &all, &findings);
+        find(&mut causes, &mut findings);
+        agree(&View::default(), &mut findings, &causes, Some(&left));
+        let told: Vec<String> = findings
+            .iter()
+            .map(|one| format!("{} {} {}: {}", one.severity, one.id, one.object, one.reason))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "blocking pdb-unready PodDisruptionBudget shop/web: why; the rehearsed roll stops at it",
+                "blocking version-skew NodeGroup web: why",
+                "blocking stops-the-roll Node web-1: the cloud to list its instance",
+                "warning pdb-never-allows PodDisruptionBudget shop/other: why; the rehearsed roll gets past it",
+            ]
+        );
+        let mut kept = vec![found("pdb-never-allows", Severity::Blocking, "PodDisruptionBudget", web())];
+        agree(&View::default(), &mut kept, &[], None);
+        assert_eq!(kept[0].severity, "blocking", "nobody knows which nodes are left");
+    }
+
     #[test]
     fn a_run_that_lacked_nodes_or_time_did_not_go_as_far_as_it_could() {
         let node = Subject::Node("web-1".into());

@@ -23,6 +23,7 @@ mod place;
 mod place_audit;
 mod place_data;
 mod place_usage;
+mod remedies;
 mod render;
 mod repeat;
 mod scale;

@@ -18,8 +18,9 @@ pub use complete::count_budgets;
 pub use idle::Idle;
 pub use migration::{MigrationResult, Served, Step, rehearse_migration};
 pub use rehearsal::{
-    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetFigures, Cause, ConnectionFigures,
-    Demand, DemandError, Ending, FindingEntry, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase,
-    NodeTimeline, NoticedEntry, PhaseStart, PodFigures, Progress, RESULT_VERSION, Rehearsal, RehearsalResult,
-    ScriptEventEntry, Setup, StartEntry, Stop, Timeline, Verdict, Wait, WorkloadFigures, failing,
+    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, Bounds, BudgetFigures, Cause,
+    ConnectionFigures, Demand, DemandError, Ending, FindingEntry, InterruptionFigures, InterruptionKind,
+    NodeFigures, NodePhase, NodeTimeline, NoticedEntry, PhaseStart, PodFigures, Progress, RESULT_VERSION,
+    Rehearsal, RehearsalResult, ScriptEventEntry, Setup, StartEntry, Stop, Timeline, Verdict, Wait,
+    WorkloadFigures, failing,
 };

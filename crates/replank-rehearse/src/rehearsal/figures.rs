@@ -23,12 +23,20 @@ pub(super) fn result(
     wall_ms: u64,
 ) -> RehearsalResult {
     let world = &rehearsal.world;
-    let blockers = blockers(world.end(), stop, world.now());
+    let mut blockers = blockers(world.end(), stop, world.now());
+    if let Some(runaway) = &rehearsal.runaway {
+        blockers.insert(0, Blocker { what: runaway.what.clone(), reason: runaway.reason.clone() });
+    }
     let causes = causes::causes(world.view(), blocking(world.end()), &findings);
     let (replaced, total) = notes.replaced();
     RehearsalResult {
         version: RESULT_VERSION,
-        verdict: verdict(world.end(), &findings, (replaced, total)),
+        verdict: match stop {
+            Stop::RanAway => Verdict::Blocked,
+            Stop::Ended | Stop::TimeUp | Stop::Silence | Stop::Interrupted => {
+                verdict(world.end(), &findings, (replaced, total))
+            }
+        },
         coverage: Coverage::default(),
         seed: rehearsal.settings.seed,
         trace_hash: world.trace_hash().to_string(),
@@ -86,6 +94,7 @@ fn was_wanted(why: &[Waiting]) -> bool {
 fn blockers(end: Option<&End>, stop: Stop, now: replank_model::time::Time) -> Vec<Blocker> {
     let why = match stop {
         Stop::Ended => None,
+        Stop::RanAway => Some(format!("stopped at {now}: it would not end")),
         Stop::TimeUp => Some(format!("the rehearsal reached its time limit at {now}")),
         Stop::Silence => Some(format!("no event was left at {now}")),
         Stop::Interrupted => Some(format!("interrupted at {now}")),

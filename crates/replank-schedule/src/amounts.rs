@@ -61,12 +61,15 @@ impl Amounts {
         &mut self.others[at].1
     }
 
+    /// Overflows as upstream's int64 does: what is added and taken away again leaves what was there.
     pub(super) fn add(&mut self, more: &Self, sign: i64) {
-        self.milli_cpu += sign * more.milli_cpu;
-        self.memory += sign * more.memory;
-        self.ephemeral += sign * more.ephemeral;
+        let sum = |known: i64, amount: i64| known.wrapping_add(amount.wrapping_mul(sign));
+        self.milli_cpu = sum(self.milli_cpu, more.milli_cpu);
+        self.memory = sum(self.memory, more.memory);
+        self.ephemeral = sum(self.ephemeral, more.ephemeral);
         for (id, amount) in &more.others {
-            *self.slot(*id) += sign * amount;
+            let slot = self.slot(*id);
+            *slot = sum(*slot, *amount);
         }
     }
 

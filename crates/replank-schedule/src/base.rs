@@ -29,7 +29,8 @@ impl ShapeKey {
     /// Whether there is room for one more such pod.
     fn fits(&self, world: &World, id: NodeId, load: &Load) -> bool {
         let wanted = &self.request.amounts;
-        let has = |wanted: i64, at: usize| wanted <= 0 || wanted <= load.room[at] - load.used[at];
+        let has =
+            |wanted: i64, at: usize| wanted <= 0 || wanted <= load.room[at].saturating_sub(load.used[at]);
         load.pods < load.pods_max
             && has(wanted.milli_cpu, 0)
             && has(wanted.memory, 1)
@@ -44,7 +45,7 @@ impl ShapeKey {
 
     fn fits_rest(&self, node: &NodeEntry) -> bool {
         let (used, room) = (&node.used, &node.room.amounts);
-        let has = |id, wanted: i64| wanted <= 0 || wanted <= room.other(id) - used.other(id);
+        let has = |id, wanted: i64| wanted <= 0 || wanted <= room.other(id).saturating_sub(used.other(id));
         self.request.amounts.others.iter().all(|(id, wanted)| has(*id, *wanted))
             && !self.ports.iter().any(|port| node.ports.iter().any(|known| known.conflicts(port)))
     }

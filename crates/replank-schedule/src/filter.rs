@@ -297,12 +297,12 @@ impl Cycle<'_> {
         let room = &world.nodes[node].room;
         let mut reasons = Reasons::new();
         let mut code = Code::Unschedulable;
-        if on.pods + 1 > room.pods {
+        if on.pods.saturating_add(1) > room.pods {
             reasons.push(Reason::TooManyPods);
         }
         let wanted = &self.plan.request.amounts;
         let mut check = |name: &str, wanted: i64, has: i64, used: i64| {
-            if wanted > 0 && wanted > has - used {
+            if wanted > 0 && wanted > has.saturating_sub(used) {
                 reasons.push(Reason::Insufficient(name.into()));
                 if wanted > has {
                     code = Code::UnschedulableAndUnresolvable;

@@ -83,8 +83,9 @@ impl NodeEntry {
 
     pub(super) fn take(&mut self, usage: &Usage, sign: i64) {
         self.used.add(&usage.amounts, sign);
-        self.assumed.0 += sign * usage.assumed.0;
-        self.assumed.1 += sign * usage.assumed.1;
+        let sum = |known: i64, amount: i64| known.wrapping_add(amount.wrapping_mul(sign));
+        self.assumed.0 = sum(self.assumed.0, usage.assumed.0);
+        self.assumed.1 = sum(self.assumed.1, usage.assumed.1);
     }
 }
 

@@ -14,9 +14,13 @@ pub(super) fn least_allocated(request: &Request, node: &Load) -> i64 {
     let mut sum = 0;
     let mut counted = 0;
     for (at, wanted) in [request.assumed.0, request.assumed.1].into_iter().enumerate() {
-        let (taken, room) = (node.assumed[at] + wanted, node.room[at]);
+        let (taken, room) = (node.assumed[at].saturating_add(wanted), node.room[at]);
         if room != 0 {
-            sum += if taken > room { 0 } else { (room - taken) * BEST / room };
+            sum += if taken > room {
+                0
+            } else {
+                (room.saturating_sub(taken).saturating_mul(BEST) / room).clamp(0, BEST)
+            };
             counted += 1;
         }
     }
@@ -27,7 +31,10 @@ pub(super) fn least_allocated(request: &Request, node: &Load) -> i64 {
 pub(super) fn balanced_allocation(request: &Request, node: &Load) -> i64 {
     let ([cpu, memory, _], [cpu_room, memory_room, _]) = (node.used, node.room);
     let more = &request.amounts;
-    let with = evenness([(cpu + more.milli_cpu, cpu_room), (memory + more.memory, memory_room)]);
+    let with = evenness([
+        (cpu.saturating_add(more.milli_cpu), cpu_room),
+        (memory.saturating_add(more.memory), memory_room),
+    ]);
     let without = evenness([(cpu, cpu_room), (memory, memory_room)]);
     BEST / 2 + (BEST / 2 + with - without) / 2
 }
@@ -36,7 +43,7 @@ pub(super) fn balanced_allocation(request: &Request, node: &Load) -> i64 {
 fn evenness([cpu, memory]: [(i64, i64); 2]) -> i64 {
     let part = |(taken, room): (i64, i64)| (taken as f64 / room as f64).min(1.0);
     let deviation = if cpu.1 == 0 || memory.1 == 0 { 0.0 } else { ((part(cpu) - part(memory)) / 2.0).abs() };
-    ((1.0 - deviation) * BEST as f64) as i64
+    (((1.0 - deviation) * BEST as f64) as i64).clamp(0, BEST)
 }
 
 /// `DefaultNormalizeScore`: the highest becomes 100.

@@ -7,6 +7,7 @@ pub mod check;
 pub mod clusters;
 pub mod dynamics;
 pub mod finding;
+pub mod fuzz;
 pub mod interruptions;
 pub mod migrate;
 pub mod on_core;

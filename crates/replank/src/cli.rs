@@ -13,6 +13,7 @@ use replank_model::time::{Span, Time};
 use crate::autoscaler::AutoscalerArgs;
 use crate::check::GateArgs;
 use crate::data::DataArgs;
+use crate::ends;
 use crate::exit::Exit;
 use crate::hpa::HpaArgs;
 use crate::migrate::MigrateArgs;
@@ -49,7 +50,7 @@ pub(crate) enum Command {
     /// Reads what `kubectl get … -A -o json` (or `-o yaml`) prints, runs the plan on a simulated copy of it, and reports
     /// how long it takes, what would break, and what to change first. Without SNAPSHOT and plan a bundled example is
     /// rehearsed. The report goes to standard output, everything else to standard error.
-    #[command(after_help = Exit::table())]
+    #[command(after_help = ends::table("rehearse"))]
     Rehearse(Box<RehearseArgs>),
 
     /// Shows where a pod would be scheduled: every node's result as kube-scheduler computes it, and what to change if no node fits.
@@ -58,7 +59,7 @@ pub(crate) enum Command {
     /// on a node is checked as if it were scheduled now. POD is NAME, NAMESPACE/NAME or KIND/NAME (deployment/web: one
     /// more of its pods). SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints. docs/place.md has examples.
     #[command(
-        after_help = Exit::table(),
+        after_help = ends::table("place"),
         override_usage = "replank place POD SNAPSHOT… [OPTIONS]\n       replank place -f FILE SNAPSHOT… [OPTIONS]\n       \
                           replank place --all-pending SNAPSHOT… [OPTIONS]\n       \
                           replank place --audit SNAPSHOT… [OPTIONS]"
@@ -70,7 +71,7 @@ pub(crate) enum Command {
     /// Checks the pods on the nodes that a plan (-f) or --roll replaces; without either, all pods, as if every node
     /// group were replaced by identical nodes. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; without it and a
     /// plan, the bundled example is checked. `replank explain ID` says more about a finding. docs/check.md has examples.
-    #[command(after_help = Exit::table())]
+    #[command(after_help = ends::table("check"))]
     Check(CheckArgs),
 
     /// Shows how many nodes the cluster needs and why, from Cluster Autoscaler's flags, tags and annotations.
@@ -78,7 +79,7 @@ pub(crate) enum Command {
     Scale(ScaleArgs),
 
     /// Explains a finding: what it means, when it does not matter, what to do. Without ID, lists all findings.
-    #[command(after_help = Exit::table())]
+    #[command(after_help = ends::table("explain"))]
     Explain(ExplainArgs),
 
     /// Finds uses of API versions that a Kubernetes version deprecates or removes, and rewrites them (--fix).
@@ -86,11 +87,11 @@ pub(crate) enum Command {
     /// Reads manifests, charts, kustomizations, dumps of a cluster with its Helm releases and its field managers, Terraform's states and
     /// plans, the API server's metrics and audit logs. Every document is parsed; an unreadable one does not hide its
     /// neighbours. docs/scan.md has examples.
-    #[command(after_help = Exit::table())]
+    #[command(after_help = ends::table("scan"))]
     Scan(ScanArgs),
 
     /// Shows the built-in data and its date: API version lifecycles and the EKS calendar.
-    #[command(after_help = Exit::table())]
+    #[command(after_help = ends::table("data"))]
     Data(DataArgs),
 
     /// Plans the upgrade to another Kubernetes version, and shows how long each version is supported. Changes nothing.
@@ -100,14 +101,14 @@ pub(crate) enum Command {
     ///
     /// SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; tags of Auto Scaling groups are read from --groups.
     /// A later run removes expired leftovers by itself. docs/leftover.md lists what is found.
-    #[command(after_help = Exit::table())]
+    #[command(after_help = ends::table("leftover"))]
     Leftover(LeftoverArgs),
 
     /// Rehearses the change of a workload's immutable selector without downtime. Changes nothing.
     ///
     /// The pods are kept if the new selector matches them; otherwise a temporary copy serves while a Deployment is recreated, and other kinds are
     /// refused. --to-rollout hands a Deployment over to an Argo Rollout. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints. docs/migrate.md describes the steps.
-    #[command(after_help = Exit::table())]
+    #[command(after_help = ends::table("migrate"))]
     Migrate(MigrateArgs),
 
     /// Explains a HorizontalPodAutoscaler, or tests it under a load before it is deployed. Changes nothing.
@@ -228,7 +229,7 @@ pub(crate) enum ScaleCommand {
     /// SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; without it the bundled example is used. Cluster
     /// Autoscaler's flags are read from its Deployment in the snapshot; those after `--` override them. docs/scale.md has
     /// examples.
-    #[command(after_help = Exit::table())]
+    #[command(after_help = ends::table("scale simulate"))]
     Simulate(SimulateArgs),
 }
 

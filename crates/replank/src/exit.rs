@@ -104,8 +104,10 @@ mod tests {
     #[test]
     fn the_documented_table_is_this_one() {
         let page = include_str!("../../../docs/exit-codes.md");
-        let rows: Vec<&str> =
-            page.lines().filter(|line| line.starts_with("| ") && !line.contains("code")).collect();
+        let rows: Vec<&str> = page
+            .lines()
+            .filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit())
+            .collect();
         let expected: Vec<String> =
             Exit::ALL.iter().map(|exit| format!("| {} | {} |", exit.code(), exit.meaning())).collect();
         assert_eq!(rows, expected, "docs/exit-codes.md differs from the program");

@@ -6,6 +6,7 @@ mod check;
 mod cli;
 mod coverage;
 mod data;
+mod ends;
 mod exit;
 mod explain;
 mod failure;

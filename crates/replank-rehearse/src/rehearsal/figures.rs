@@ -24,10 +24,18 @@ pub(super) fn result(
     wall_ms: u64,
 ) -> RehearsalResult {
     let world = &rehearsal.world;
-    let blockers = blockers(world.end(), stop, world.now());
+    let mut blockers = blockers(world.end(), stop, world.now());
+    if let Some(runaway) = &rehearsal.runaway {
+        blockers.insert(0, Blocker { what: runaway.what.clone(), reason: runaway.reason.clone() });
+    }
     let mut causes = causes::causes(world.view(), blocking(world.end()), &findings);
     let (replaced, total) = notes.replaced();
-    let verdict = verdict(world.end(), &findings, (replaced, total));
+    let verdict = match stop {
+        Stop::RanAway => Verdict::Blocked,
+        Stop::Ended | Stop::TimeUp | Stop::Silence | Stop::Interrupted => {
+            verdict(world.end(), &findings, (replaced, total))
+        }
+    };
     causes::find(&mut causes, &mut findings);
     causes::agree(world.view(), &mut findings, &causes, notes.left().as_ref());
     RehearsalResult {
@@ -91,6 +99,7 @@ fn was_wanted(why: &[Waiting]) -> bool {
 fn blockers(end: Option<&End>, stop: Stop, now: replank_model::time::Time) -> Vec<Blocker> {
     let why = match stop {
         Stop::Ended => None,
+        Stop::RanAway => Some(format!("stopped at {now}: it would not end")),
         Stop::TimeUp => Some(format!("the rehearsal reached its time limit at {now}")),
         Stop::Silence => Some(format!("no event was left at {now}")),
         Stop::Interrupted => Some(format!("interrupted at {now}")),

@@ -27,8 +27,8 @@ impl Rehearsal {
                 self.note(at, event, Some("the rehearsal reached its time limit before".to_owned()));
                 continue;
             }
-            if self.run_to(at, watch).is_break() {
-                return Stop::Interrupted;
+            if let ControlFlow::Break(stop) = self.run_to(at, watch) {
+                return stop;
             }
             let is_over = self.world.end().is_some() && self.world.looked_at_until(at) < at;
             if is_over && last.is_none_or(|last| number > last) {

@@ -1,5 +1,6 @@
 //! Rehearsals: a plan run on the simulated copy of a cluster, and the outcome.
 
+mod bounds;
 mod causes;
 mod connections;
 mod elasticity;
@@ -26,6 +27,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::decision::Decision;
 
+pub use bounds::Bounds;
 pub use connections::{ConnectionFigures, Demand, DemandError};
 pub use elasticity::{AutoscalerFigures, failing};
 pub use happened::ScriptEventEntry;
@@ -40,6 +42,7 @@ pub use waits::Wait;
 
 use crate::complete::complete;
 use crate::finding_entry::FindingEntry;
+use bounds::Counter;
 use connections::Connections;
 use elasticity::Elasticity;
 use interruptions::Interruptions;
@@ -69,6 +72,9 @@ pub struct Setup {
 /// Events between two calls of the observer: often enough for a live display, seldom enough to cost nothing.
 const EVENTS_PER_LOOK: u32 = 2_000;
 
+/// Events between two looks at the bounds: one of them makes some hundred objects at the most.
+const EVENTS_PER_CHECK: u32 = 50;
+
 impl Rehearsal {
     /// Sets the stage: the world, its recorder, and the engine.
     #[must_use]
@@ -87,6 +93,9 @@ impl Rehearsal {
         let mut world = World::new(setup.settings.clone(), view);
         world.assume_operators();
         world.observe(Box::new(Shared(notes.clone())));
+        let counter = Counter::default();
+        world.observe(Box::new(counter.clone()));
+        let objects = world.view().objects().len();
         let names = Launched::default();
         world.observe(Box::new(names.clone()));
         let interruptions = Interruptions::default();
@@ -102,14 +111,23 @@ impl Rehearsal {
             connections: Connections::default(),
             elasticity: Elasticity::default(),
             interruptions,
+            counter,
+            objects,
+            bounds: None,
+            runaway: None,
         }
+    }
+
+    /// Other bounds than those that the size of the cluster gives.
+    pub fn bound(&mut self, bounds: Bounds) {
+        self.bounds = Some(bounds);
     }
 
     /// Runs until the end, for at most `limit` of virtual time, showing `watch` how far it is from time to time.
     pub fn run(&mut self, limit: Span, watch: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>) -> Stop {
         let until = self.settings.start + limit;
-        if self.run_to(until, watch).is_break() {
-            return Stop::Interrupted;
+        if let ControlFlow::Break(stop) = self.run_to(until, watch) {
+            return stop;
         }
         match (self.world.end(), self.world.next_due()) {
             (Some(_), _) => Stop::Ended,
@@ -123,7 +141,8 @@ impl Rehearsal {
         &mut self,
         until: Time,
         watch: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    ) -> ControlFlow<Stop> {
+        let bounds = self.bounds.unwrap_or_else(|| Bounds::of(self.objects, until - self.settings.start));
         let mut events = 0;
         loop {
             let to = self.world.looked_at_until(until);
@@ -137,8 +156,14 @@ impl Rehearsal {
                 return ControlFlow::Continue(());
             }
             events += 1;
-            if events % EVENTS_PER_LOOK == 0 {
-                watch(&self.progress())?;
+            if events % EVENTS_PER_LOOK == 0 && watch(&self.progress()).is_break() {
+                return ControlFlow::Break(Stop::Interrupted);
+            }
+            if events % EVENTS_PER_CHECK == 0 {
+                self.runaway = self.counter.beyond(bounds, self.world.events());
+                if self.runaway.is_some() {
+                    return ControlFlow::Break(Stop::RanAway);
+                }
             }
         }
     }

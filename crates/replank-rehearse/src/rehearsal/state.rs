@@ -11,6 +11,7 @@ use replank_sim::load::Load;
 use replank_sim::script::Launched;
 use replank_sim::{Assumption, Observer, Settings, World};
 
+use super::bounds::{Bounds, Counter, Runaway};
 use super::connections::{Connections, Demand};
 use super::elasticity::Elasticity;
 use super::happened::Happened;
@@ -29,6 +30,14 @@ pub struct Rehearsal {
     pub(super) connections: Connections,
     pub(super) elasticity: Elasticity,
     pub(super) interruptions: Interruptions,
+    /// What is made and changed.
+    pub(super) counter: Counter,
+    /// Objects at the beginning.
+    pub(super) objects: usize,
+    /// Bounds that somebody gave.
+    pub(super) bounds: Option<Bounds>,
+    /// What ran away.
+    pub(super) runaway: Option<Runaway>,
 }
 
 /// How far a rehearsal is.
@@ -54,6 +63,8 @@ pub enum Stop {
     TimeUp,
     /// Nothing is left that could happen.
     Silence,
+    /// More was made, or happened, than a rehearsal of such a cluster may have: something runs away.
+    RanAway,
     /// The observer stopped it.
     Interrupted,
 }

@@ -72,6 +72,7 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
         Stop::Ended => "ends",
         Stop::TimeUp => "reaches its time limit",
         Stop::Silence => "stalls",
+        Stop::RanAway => "runs away",
         Stop::Interrupted => "is interrupted",
     };
     let verdict = result.verdict.as_str();

@@ -6,6 +6,7 @@ mod clusters;
 mod crash;
 mod driver_bugs;
 mod elastic;
+mod fuzz;
 mod interruption_bugs;
 mod interruptions;
 mod migrate;

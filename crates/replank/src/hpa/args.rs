@@ -9,7 +9,7 @@ use replank_model::time::{Span, Time};
 
 use crate::autoscaler::AutoscalerArgs;
 use crate::cli::limit;
-use crate::exit::Exit;
+use crate::ends;
 use crate::snapshot::ReadArgs;
 
 /// Arguments of `hpa`.
@@ -27,14 +27,14 @@ pub(crate) enum HpaCommand {
     ///
     /// Metrics come from --metrics and the snapshot's PodMetrics; otherwise from the autoscaler's own status.
     /// docs/hpa.md has examples.
-    #[command(after_help = Exit::table())]
+    #[command(after_help = ends::table("hpa explain"))]
     Explain(HpaExplainArgs),
 
     /// Replays a load on autoscalers, pods and nodes in virtual time, and compares the current settings with those to try.
     ///
     /// The load is CSV: time, and one column per metric. Ready pods share it, and metrics are as delayed as metrics-server's.
     /// Without SNAPSHOT the manifest must contain the scale target, and pods are schedulable at once. docs/hpa.md has examples.
-    #[command(after_help = Exit::table())]
+    #[command(after_help = ends::table("hpa simulate"))]
     Simulate(HpaSimulateArgs),
 }
 

@@ -12,11 +12,12 @@ const BLOCKERS_MAX: usize = 10;
 pub(super) fn write(page: &mut Page, result: &RehearsalResult, about: &About<'_>) {
     let (tone, text) = match about.stop {
         Stop::Interrupted => (Tone::Warning, interrupted(result)),
+        Stop::RanAway => (Tone::Bad, ran_away(result)),
         Stop::Ended | Stop::TimeUp | Stop::Silence => verdict(result),
     };
     let word = match about.stop {
         Stop::Interrupted => "interrupted",
-        Stop::Ended | Stop::TimeUp | Stop::Silence => result.verdict.as_str(),
+        Stop::Ended | Stop::TimeUp | Stop::Silence | Stop::RanAway => result.verdict.as_str(),
     };
     let word = page.paint(word, tone);
     page.heading("Verdict", &word);
@@ -126,6 +127,13 @@ fn verdict(result: &RehearsalResult) -> (Tone, String) {
     }
 }
 
+fn ran_away(result: &RehearsalResult) -> String {
+    format!(
+        "Stopped after {} of virtual time: something in this cluster makes or changes more objects than a roll can need.",
+        span(result.virtual_duration),
+    )
+}
+
 fn interrupted(result: &RehearsalResult) -> String {
     format!(
         "Stopped by Ctrl-C after {} of virtual time: {} of {} were replaced. The figures above are partial.",
@@ -140,6 +148,11 @@ fn next(result: &RehearsalResult, about: &About<'_>) -> Vec<String> {
     let spread = || "add --seeds 20 to see how the duration varies".to_owned();
     match about.stop {
         Stop::Interrupted => return vec!["run it again to completion".to_owned()],
+        Stop::RanAway => {
+            return vec![
+                "correct the object named above in the snapshot, or remove it, and rehearse again".to_owned(),
+            ];
+        }
         Stop::TimeUp => {
             steps.push("pass a longer --limit to see whether it finishes".to_owned());
         }

@@ -10,7 +10,7 @@ use replank_lifecycle::release::Release;
 use replank_model::time::{Span, Time};
 
 use crate::cli::limit;
-use crate::exit::Exit;
+use crate::ends;
 use crate::snapshot::ReadArgs;
 
 /// Arguments of `upgrade`.
@@ -28,7 +28,7 @@ pub(crate) enum UpgradeCommand {
     ///
     /// The dates are built in (`replank data` shows their age); --calendar reads them from AWS output. docs/upgrade.md
     /// has examples.
-    #[command(after_help = Exit::table())]
+    #[command(after_help = ends::table("upgrade calendar"))]
     Calendar(CalendarArgs),
 
     /// Plans the upgrade to another version: every step in order, what blocks it and how to resolve that, how long it takes, and how to roll it back. Changes
@@ -36,7 +36,7 @@ pub(crate) enum UpgradeCommand {
     ///
     /// SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; --eks takes what `aws eks describe-cluster` and others print. The
     /// replacement of each node group is rehearsed. docs/upgrade.md has examples.
-    #[command(after_help = Exit::table())]
+    #[command(after_help = ends::table("upgrade plan"))]
     Plan(UpgradePlanArgs),
 }
 

@@ -67,7 +67,28 @@ pub(crate) fn command<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
 }
 
 pub(crate) fn replank<S: AsRef<OsStr>>(arguments: &[S]) -> Ran {
-    command(arguments).output().expect("the binary can be run").into()
+    let ran = command(arguments).output().expect("the binary can be run").into();
+    assert_documented(arguments, &ran);
+    ran
+}
+
+/// Every call of these tests ends with a code that docs/exit-codes.md has for its command.
+fn assert_documented<S: AsRef<OsStr>>(arguments: &[S], ran: &Ran) {
+    let code = ran.code.expect("no signal ends it");
+    if [0, 2].contains(&code) {
+        return;
+    }
+    let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.as_ref().to_str()).collect();
+    let page = include_str!("../../../../docs/exit-codes.md");
+    let row = page.lines().find(|line| {
+        let command = line.strip_prefix("| `").and_then(|line| line.split('`').next());
+        command.is_some_and(|command| words.starts_with(&command.split(' ').collect::<Vec<_>>()))
+    });
+    let row = row.unwrap_or_else(|| panic!("no row of docs/exit-codes.md is of {words:?}"));
+    let column =
+        [0, 3, 4, 5, 6].iter().position(|one| *one == code).unwrap_or_else(|| panic!("{words:?}: {ran:?}"));
+    let meaning = row.split(" | ").nth(column + 1).expect("a cell").trim_end_matches(" |");
+    assert_ne!(meaning, "–", "{words:?} ends with {code}, which docs/exit-codes.md does not have: {ran:?}");
 }
 
 /// With text on standard input.
@@ -81,7 +102,9 @@ pub(crate) fn replank_reading(arguments: &[&str], input: &[u8]) -> Ran {
     let mut stdin = child.stdin.take().expect("standard input is a pipe");
     stdin.write_all(input).expect("the binary reads");
     drop(stdin);
-    child.wait_with_output().expect("the binary ends").into()
+    let ran = child.wait_with_output().expect("the binary ends").into();
+    assert_documented(arguments, &ran);
+    ran
 }
 
 /// A file with such content; `name` is the test's own.

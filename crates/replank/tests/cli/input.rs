@@ -84,3 +84,22 @@ fn what_no_api_server_stores_is_left_out_and_said() {
     assert!(told.contains("`selector` does not match template `labels`"), "{told}");
     assert_eq!(ran.json()["coverage"]["skipped"]["parts"], 2);
 }
+
+/// More pods than a cluster of this size can ever need.
+const RUNS_AWAY: &str = "---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: without-end, namespace: site, uid: without-end}
+spec: {replicas: 2000000, selector: {matchLabels: {app: e}}, template: {metadata: {labels: {app: e}}, spec: {containers: [{name: c, image: c}]}}}
+";
+
+#[test]
+fn a_rehearsal_that_runs_away_is_stopped_and_says_what_did() {
+    let file = scratch("runs-away.yaml", snapshot_text() + RUNS_AWAY);
+    let ran = replank(&["rehearse", &file, "-f", PLAN]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    let told = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("- Deployment site/without-end: ran away: it made "), "{told}");
+    assert!(told.contains("makes or changes more objects than a roll can need"), "{told}");
+    assert!(told.contains("correct the object named above in the snapshot"), "{told}");
+}

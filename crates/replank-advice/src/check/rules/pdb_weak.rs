@@ -13,8 +13,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     for ix in survey.budgets.keys() {
         let budget = &survey.view.pod_disruption_budgets[*ix];
         let status = &budget.status;
-        let slack = status.expected_pods - status.desired_healthy;
-        if status.expected_pods < PODS_MIN || slack * 2 <= status.expected_pods {
+        let slack = status.expected_pods.saturating_sub(status.desired_healthy);
+        if status.expected_pods < PODS_MIN || slack.saturating_mul(2) <= status.expected_pods {
             continue;
         }
         findings.push(Finding {

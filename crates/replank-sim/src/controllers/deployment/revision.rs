@@ -150,7 +150,7 @@ impl Look<'_, '_> {
         selector.match_labels.insert(Text::from(HASH_LABEL), Text::from(hash.as_str()));
         let longest = NAME_MAX - 1 - hash.len();
         let prefix: String = deployment.meta.name.as_str().chars().take(longest).collect();
-        let max = self.replicas() + self.max_surge();
+        let max = self.replicas().saturating_add(self.max_surge());
         let annotations = self
             .annotated(&TextMap::default(), revision)
             .with(DESIRED, self.replicas().to_string())

@@ -36,7 +36,7 @@ impl Look<'_, '_> {
     fn shrink_old(&mut self, split: &mut Split) -> Result<bool, ApiError> {
         let mut old = active(&split.old);
         let Some(new) = split.new.clone().filter(|_| !old.is_empty()) else { return Ok(false) };
-        let min_available = self.replicas() - self.max_unavailable();
+        let min_available = self.replicas().saturating_sub(self.max_unavailable());
         let new_unavailable = size(&new) - new.status.available_replicas;
         let all = total_size(&split.all());
         let allowed = all - min_available - new_unavailable;

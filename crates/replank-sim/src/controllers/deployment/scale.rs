@@ -84,7 +84,7 @@ impl Look<'_, '_> {
         if before == 0 {
             return 0;
         }
-        let after = self.replicas() + self.max_surge();
+        let after = self.replicas().saturating_add(self.max_surge());
         let scaled = f64::from(size(set)) * f64::from(after) / f64::from(before);
         // Away from zero at one half, as Go's math.Round.
         #[expect(clippy::cast_possible_truncation, reason = "a share of an i32 by a ratio of two i32")]
@@ -95,7 +95,7 @@ impl Look<'_, '_> {
     /// Writes a ReplicaSet's size, and the Deployment's beside it.
     pub(super) fn resize(&mut self, set: &Arc<ReplicaSet>, next: i32) -> Result<Arc<ReplicaSet>, ApiError> {
         let desired = self.replicas().to_string();
-        let max = (self.replicas() + self.max_surge()).to_string();
+        let max = (self.replicas().saturating_add(self.max_surge())).to_string();
         let annotations = &set.meta.annotations;
         let is_noted = annotations.value(DESIRED) == Some(&desired) && annotations.value(MAX) == Some(&max);
         if is_noted && size(set) == next {

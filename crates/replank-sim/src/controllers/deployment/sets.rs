@@ -22,12 +22,12 @@ pub(super) fn size(set: &ReplicaSet) -> i32 {
 
 /// Sum of `spec.replicas`.
 pub(super) fn total_size(sets: &[Arc<ReplicaSet>]) -> i32 {
-    sets.iter().map(|set| size(set)).sum()
+    sets.iter().map(|set| size(set)).fold(0, i32::saturating_add)
 }
 
 /// Sum of available pods.
 pub(super) fn total_available(sets: &[Arc<ReplicaSet>]) -> i32 {
-    sets.iter().map(|set| set.status.available_replicas).sum()
+    sets.iter().map(|set| set.status.available_replicas).fold(0, i32::saturating_add)
 }
 
 /// ReplicaSets that want pods.
@@ -72,8 +72,12 @@ impl Look<'_, '_> {
         match self.strategy() {
             DeploymentStrategyType::Recreate => self.replicas(),
             DeploymentStrategyType::RollingUpdate => {
-                let room = self.replicas() + self.max_surge() - total;
-                if room <= 0 { new_size } else { new_size + room.min(self.replicas() - new_size) }
+                let room = self.replicas().saturating_add(self.max_surge()).saturating_sub(total);
+                if room <= 0 {
+                    new_size
+                } else {
+                    new_size.saturating_add(room.min(self.replicas().saturating_sub(new_size)))
+                }
             }
         }
     }

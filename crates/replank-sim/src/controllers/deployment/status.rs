@@ -134,7 +134,8 @@ impl Look<'_, '_> {
     fn calculate(&self, split: &Split) -> DeploymentStatus {
         let all = split.all();
         let known = &self.deployment.status;
-        let sum = |count: fn(&ReplicaSet) -> i32| all.iter().map(|set| count(set)).sum::<i32>();
+        let sum =
+            |count: fn(&ReplicaSet) -> i32| all.iter().map(|set| count(set)).fold(0, i32::saturating_add);
         let available = total_available(&all);
         let mut status = DeploymentStatus {
             observed_generation: self.deployment.meta.generation,
@@ -142,12 +143,12 @@ impl Look<'_, '_> {
             updated_replicas: split.new.as_ref().map_or(0, |new| new.status.replicas),
             ready_replicas: sum(|set| set.status.ready_replicas),
             available_replicas: available,
-            unavailable_replicas: (total_size(&all) - available).max(0),
+            unavailable_replicas: total_size(&all).saturating_sub(available).max(0),
             terminating_replicas: terminating(&all),
             collision_count: known.collision_count,
             conditions: known.conditions.clone(),
         };
-        let condition = if available >= self.replicas() - self.max_unavailable() {
+        let condition = if available >= self.replicas().saturating_sub(self.max_unavailable()) {
             let message = "Deployment has minimum availability.";
             self.condition(AVAILABLE, ConditionStatus::True, "MinimumReplicasAvailable", message)
         } else {
@@ -169,7 +170,7 @@ impl Look<'_, '_> {
 
     fn has_progressed(&self, new: &DeploymentStatus) -> bool {
         let known = &self.deployment.status;
-        let old_pods = |status: &DeploymentStatus| status.replicas - status.updated_replicas;
+        let old_pods = |status: &DeploymentStatus| status.replicas.saturating_sub(status.updated_replicas);
         new.updated_replicas > known.updated_replicas
             || old_pods(new) < old_pods(known)
             || new.ready_replicas > known.ready_replicas

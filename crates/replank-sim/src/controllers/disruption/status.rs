@@ -59,9 +59,9 @@ pub(super) fn compute(
     let leaving = disrupted.iter().filter(|(name, at)| {
         **at + DELETION_TIMEOUT > now && pod_of(view, budget, name).is_some_and(|pod| is_healthy(&pod))
     });
-    let healthy = i32::try_from(tally.healthy as usize - leaving.count()).unwrap_or(i32::MAX);
+    let healthy = i32::try_from((tally.healthy as usize).saturating_sub(leaving.count())).unwrap_or(i32::MAX);
     // A budget that expects nothing allows nothing: its first pods may just be appearing.
-    let allowed = if expected <= 0 { 0 } else { (healthy - desired).max(0) };
+    let allowed = if expected <= 0 { 0 } else { healthy.saturating_sub(desired).max(0) };
     let mut status = PodDisruptionBudgetStatus {
         observed_generation: budget.meta.generation,
         disrupted_pods: disrupted,

@@ -168,6 +168,10 @@ impl Workflows {
 pub(super) fn write(ctx: &mut Ctx<'_>, kind: &str, key: &Key, change: impl FnOnce(&mut Value)) {
     let Some(known) = ctx.view().other(GROUP, kind, key).cloned() else { return };
     let mut value = render(&Object::Other(known));
+    // Nobody validates a status of a custom resource that has no schema.
+    if !value["status"].is_object() {
+        value["status"] = Value::Object(serde_json::Map::new());
+    }
     change(&mut value);
     if let Ok(object) = Object::from_json(value) {
         let written = ctx.api.update_object(object);

@@ -195,7 +195,11 @@ impl Workflows {
             raw["status"]["startedAt"] = now.to_string().into();
         });
         let known = ctx.view().other(GROUP, "Workflow", &id.key).cloned();
-        let (Some(workflow), Some(budget)) = (known, spec.get("podDisruptionBudget")) else { return };
+        let (Some(workflow), Some(budget)) =
+            (known, spec.get("podDisruptionBudget").filter(|budget| budget.is_object()))
+        else {
+            return;
+        };
         let mut budget = budget.clone();
         let is_empty = budget["selector"].as_object().is_none_or(serde_json::Map::is_empty);
         if is_empty {

@@ -81,6 +81,10 @@ fn head(request: &Request<'_>) -> String {
         (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Refused) => {
             "**Do not approve as is: refused.** The plan does not start with blocking findings.".to_owned()
         }
+        (Stop::RanAway, _) => {
+            "**Do not approve: the rehearsal was stopped.** Something in this cluster makes or changes more objects than a roll can need."
+                .to_owned()
+        }
         (Stop::Ended | Stop::TimeUp | Stop::Silence, Verdict::Blocked) => format!(
             "**Do not approve as is: blocked.** {} of {nodes} are replaced, then the run cannot continue{}; total {}.",
             result.nodes.replaced,

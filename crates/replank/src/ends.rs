@@ -1,0 +1,196 @@
+//! Which command ends with which code, and what it says there: one table, held against the command line and `docs/exit-codes.md`.
+
+use crate::exit::Exit;
+
+/// Codes that mean the same with every command.
+#[cfg(test)]
+const EVERYWHERE: [Exit; 3] = [Exit::Internal, Exit::Usage, Exit::Interrupted];
+
+/// How one command ends.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    /// As it is typed, without `replank`.
+    pub(crate) command: &'static str,
+    /// What success means.
+    pub(crate) passes: &'static str,
+    /// What counts as a finding.
+    pub(crate) findings: Option<&'static str>,
+    /// What blocks.
+    pub(crate) blocked: Option<&'static str>,
+    /// What a policy refuses.
+    pub(crate) refused: Option<&'static str>,
+    /// Whether parts of the input that are missing are told by the code.
+    pub(crate) incomplete: bool,
+}
+
+const NOTHING: Ends =
+    Ends { command: "", passes: "printed", findings: None, blocked: None, refused: None, incomplete: false };
+
+/// By the order of `replank --help`.
+pub(crate) const ENDS: &[Ends] = &[
+    Ends {
+        command: "rehearse",
+        passes: "every node replaced, no findings",
+        findings: Some("findings, or some nodes cannot be emptied"),
+        blocked: Some("no node replaced, or capacity or time ran out"),
+        refused: Some("a blocking finding, and `blockingFindings: refuse`"),
+        incomplete: true,
+    },
+    Ends {
+        command: "place",
+        passes: "everything fits; `--audit`: nothing found",
+        findings: Some("a pod does not fit or is gated; `--audit`: something found"),
+        incomplete: true,
+        ..NOTHING
+    },
+    Ends {
+        command: "check",
+        passes: "nothing found that `--fail-on` counts",
+        findings: Some("something found that `--fail-on` counts"),
+        incomplete: true,
+        ..NOTHING
+    },
+    Ends {
+        command: "scale simulate",
+        passes: "every pod gets a node",
+        findings: Some("a pod stays pending"),
+        incomplete: true,
+        ..NOTHING
+    },
+    Ends { command: "explain", ..NOTHING },
+    Ends {
+        command: "scan",
+        passes: "nothing found that `--fail-on` counts; `--fix`: nothing left to do by hand",
+        findings: Some("something found that `--fail-on` counts; `--fix`: something left to do by hand"),
+        incomplete: true,
+        ..NOTHING
+    },
+    Ends { command: "data", ..NOTHING },
+    Ends {
+        command: "upgrade calendar",
+        passes: "support lasts as long as asked",
+        findings: Some("support ends within `--fail-within`"),
+        ..NOTHING
+    },
+    Ends {
+        command: "upgrade plan",
+        passes: "nothing stands in the way of a step",
+        findings: Some("a step needs attention"),
+        blocked: Some("a step must not start"),
+        incomplete: true,
+        ..NOTHING
+    },
+    Ends {
+        command: "leftover",
+        passes: "nothing left behind",
+        findings: Some("something left behind"),
+        incomplete: true,
+        ..NOTHING
+    },
+    Ends {
+        command: "migrate",
+        passes: "done without downtime, or nothing to do",
+        findings: Some("done with downtime"),
+        blocked: Some("cannot be completed"),
+        incomplete: true,
+        ..NOTHING
+    },
+    Ends {
+        command: "hpa explain",
+        passes: "the sync succeeds",
+        findings: Some("the sync fails, in part or as a whole"),
+        incomplete: true,
+        ..NOTHING
+    },
+    Ends {
+        command: "hpa simulate",
+        passes: "the autoscaler can scale at the end",
+        findings: Some("the autoscaler cannot scale at the end"),
+        incomplete: true,
+        ..NOTHING
+    },
+];
+
+impl Ends {
+    /// What a code means here; nothing where the command never ends so.
+    pub(crate) fn meaning(&self, exit: Exit) -> Option<&'static str> {
+        match exit {
+            Exit::Passes => Some(self.passes),
+            Exit::Findings => self.findings,
+            Exit::Blocked => self.blocked,
+            Exit::Refused => self.refused,
+            Exit::Incomplete => self.incomplete.then_some("yes"),
+            Exit::Internal | Exit::Usage | Exit::Interrupted => Some("yes"),
+        }
+    }
+}
+
+/// The codes of a command, for its `--help`.
+pub(crate) fn table(command: &str) -> String {
+    let mut table = String::from("Exit codes:\n");
+    let ends = ENDS.iter().find(|ends| ends.command == command);
+    for exit in Exit::ALL {
+        let special = ends.and_then(|ends| ends.meaning(exit)).map(|meaning| meaning.replace('`', ""));
+        let line = match (exit, special) {
+            (Exit::Internal | Exit::Usage | Exit::Incomplete | Exit::Interrupted, Some(_)) => {
+                exit.meaning().to_owned()
+            }
+            (_, Some(meaning)) => meaning,
+            (_, None) => continue,
+        };
+        table.push_str(&format!("  {:>3}  {line}\n", exit.code()));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    fn leaves(command: &clap::Command, path: &str, all: &mut Vec<String>) {
+        let below: Vec<&clap::Command> =
+            command.get_subcommands().filter(|below| below.get_name() != "help").collect();
+        if below.is_empty() {
+            all.push(path.to_owned());
+        }
+        for command in below {
+            leaves(command, format!("{path} {}", command.get_name()).trim_start(), all);
+        }
+    }
+
+    #[test]
+    fn every_command_has_its_row() {
+        let mut commands = Vec::new();
+        leaves(&Cli::command(), "", &mut commands);
+        assert_eq!(commands, ENDS.iter().map(|ends| ends.command).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_documented_rows_are_these() {
+        let page = include_str!("../../../docs/exit-codes.md");
+        let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+        let columns: Vec<Exit> = Exit::ALL.into_iter().filter(|exit| !EVERYWHERE.contains(exit)).collect();
+        let expected: Vec<String> = ENDS
+            .iter()
+            .map(|ends| {
+                let cells: Vec<&str> =
+                    columns.iter().map(|exit| ends.meaning(*exit).unwrap_or("–")).collect();
+                format!("| `{}` | {} |", ends.command, cells.join(" | "))
+            })
+            .collect();
+        assert_eq!(rows, expected, "docs/exit-codes.md differs from the program");
+    }
+
+    #[test]
+    fn help_lists_the_codes_of_its_command() {
+        let check = table("check");
+        assert!(check.contains("  3  something found that --fail-on counts\n"), "{check}");
+        assert!(
+            check.contains("  6  incomplete: ") && !check.contains("  4  ") && !check.contains("  5  "),
+            "{check}"
+        );
+    }
+}

@@ -13,6 +13,7 @@ mod gate;
 mod hpa;
 mod input;
 mod interrupt;
+mod labelled;
 mod leftover;
 mod load;
 mod managed;

@@ -71,7 +71,9 @@ impl Label {
         let (rule, object) = ((*rule).to_owned(), (*object).to_owned());
         match *severity {
             "any" => Label::May { rule, object },
-            "blocking" | "warning" | "info" => Label::Must(Found { severity: (*severity).to_owned(), rule, object }),
+            "blocking" | "warning" | "info" => {
+                Label::Must(Found { severity: (*severity).to_owned(), rule, object })
+            }
             other => panic!("{place}: {other:?} is no severity: blocking, warning, info, any"),
         }
     }
@@ -80,8 +82,8 @@ impl Label {
 impl Case {
     /// The cases of all files of a directory, sorted by file.
     pub(crate) fn all(directory: &Path) -> Vec<Self> {
-        let listed = std::fs::read_dir(directory)
-            .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+        let listed =
+            std::fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
         let mut files: Vec<PathBuf> = listed
             .map(|file| file.expect("the directory can be read").path())
             .filter(|file| file.extension().is_some_and(|extension| extension == "yaml"))

@@ -16,7 +16,8 @@ impl Entry {
     pub(crate) fn of(value: Value, place: &str) -> Self {
         match value {
             Value::Object(members) => Self { members, place: place.to_owned() },
-            other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+            other
+            @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
                 panic!("{place}: expected an object, not {other}")
             }
         }
@@ -65,7 +66,10 @@ impl Entry {
     /// Takes a list of texts.
     pub(crate) fn texts(&mut self, name: &str) -> Vec<String> {
         let items = self.list(name);
-        items.iter().map(|item| item.as_str().unwrap_or_else(|| panic!("{}: {name}", self.place)).to_owned()).collect()
+        items
+            .iter()
+            .map(|item| item.as_str().unwrap_or_else(|| panic!("{}: {name}", self.place)).to_owned())
+            .collect()
     }
 
     /// Takes a list of ordinals, from 1.
@@ -77,7 +81,8 @@ impl Entry {
     /// Takes a duration, and says when that long ago was.
     pub(crate) fn ago(&mut self, name: &str) -> Option<Time> {
         let text = self.text(name)?;
-        let span: Span = text.parse().unwrap_or_else(|_| panic!("{}: {name} is a duration, not {text:?}", self.place));
+        let span: Span =
+            text.parse().unwrap_or_else(|_| panic!("{}: {name} is a duration, not {text:?}", self.place));
         Some(now() - span)
     }
 
@@ -85,7 +90,9 @@ impl Entry {
     pub(crate) fn counted(&mut self, name: &str) -> Option<(String, String, usize)> {
         let text = self.text(name)?;
         let (path, number) = match text.split_once(' ') {
-            Some((path, number)) => (path, number.parse().unwrap_or_else(|_| panic!("{}: {text}", self.place))),
+            Some((path, number)) => {
+                (path, number.parse().unwrap_or_else(|_| panic!("{}: {text}", self.place)))
+            }
             None => (text.as_str(), 1),
         };
         let (namespace, own) = path.split_once('/').unwrap_or(("shop", path));

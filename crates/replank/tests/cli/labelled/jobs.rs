@@ -45,11 +45,12 @@ pub(crate) fn job(cluster: &mut Cluster, named: (String, String, usize), entry: 
         let state = if finished.is_some() { State::Succeeded } else { state };
         let owner = Some(owner("batch/v1", "Job", &namespace, &name));
         let since = (state != State::Pending).then_some(started);
-        let mut made = Pod { namespace: &namespace, name: &pod, node: place, owner, state, since }.object(&template);
+        let mut made =
+            Pod { namespace: &namespace, name: &pod, node: place, owner, state, since }.object(&template);
         merge(&mut made, with.clone());
         cluster.objects.push(made);
     }
-    others::budget_of(cluster, (&namespace, &name), json!({"app": name}), None, entry);
+    others::budget_of(cluster, (&namespace, &name), &json!({"app": name}), None, entry);
 }
 
 fn status(number: usize, started: Time, finished: Option<Time>) -> Value {
@@ -96,20 +97,20 @@ pub(crate) fn workflow(cluster: &mut Cluster, named: (String, String, usize), en
     let (namespace, name, _) = named;
     let places = cluster.places(entry, 1);
     let started = now() - RUNNING;
-    let mut step = json!({"name": "main", "container": {"image": "registry.example.com/etl:1", "command": ["run"]}});
+    let mut step =
+        json!({"name": "main", "container": {"image": "registry.example.com/etl:1", "command": ["run"]}});
     merge(&mut step, entry.patch("template"));
     let mut spec = json!({"entrypoint": "main", "templates": [step]});
     merge(&mut spec, entry.patch("spec"));
     let retried = spec["retryStrategy"].is_object() || spec["templates"][0]["retryStrategy"].is_object();
 
     let mut template = Template::take(entry, &name, "Never");
-    template.labels = json!({"workflows.argoproj.io/workflow": name, "workflows.argoproj.io/completed": "false"});
+    template.labels =
+        json!({"workflows.argoproj.io/workflow": name, "workflows.argoproj.io/completed": "false"});
     let wait = json!({"name": "wait", "image": "quay.io/argoproj/argoexec:v3.6.2"});
     template.spec["containers"][0]["name"] = json!("main");
     template.spec["containers"].as_array_mut().expect("a list").insert(0, wait);
-    let base = |id: &str, node: &str, kind: &str| {
-        json!({"id": id, "name": node, "displayName": node, "type": kind, "phase": "Running", "templateName": "main", "templateScope": format!("local/{name}"), "startedAt": started})
-    };
+    let base = |id: &str, node: &str, kind: &str| json!({"id": id, "name": node, "displayName": node, "type": kind, "phase": "Running", "templateName": "main", "templateScope": format!("local/{name}"), "startedAt": started});
     let (pod, node, nodes) = if retried {
         let (pod, node) = (format!("{name}-main-1"), format!("{name}(0)"));
         let mut above = base(&name, &name, "Retry");
@@ -119,9 +120,16 @@ pub(crate) fn workflow(cluster: &mut Cluster, named: (String, String, usize), en
     } else {
         (name.clone(), name.clone(), json!({name.clone(): base(&name, &name, "Pod")}))
     };
-    template.annotations = json!({"workflows.argoproj.io/node-name": node, "workflows.argoproj.io/node-id": pod});
+    template.annotations =
+        json!({"workflows.argoproj.io/node-name": node, "workflows.argoproj.io/node-id": pod});
     let parent = owner("argoproj.io/v1alpha1", "Workflow", &namespace, &name);
-    others::budget_of(cluster, (&namespace, &name), json!({"workflows.argoproj.io/workflow": name}), Some(parent.clone()), entry);
+    others::budget_of(
+        cluster,
+        (&namespace, &name),
+        &json!({"workflows.argoproj.io/workflow": name}),
+        Some(parent.clone()),
+        entry,
+    );
     cluster.objects.push(json!({
         "apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow",
         "metadata": {"name": name, "namespace": namespace, "uid": uid("workflow", &namespace, &name), "creationTimestamp": started,
@@ -129,7 +137,14 @@ pub(crate) fn workflow(cluster: &mut Cluster, named: (String, String, usize), en
         "spec": spec,
         "status": {"phase": "Running", "startedAt": started, "nodes": nodes},
     }));
-    let made = Pod { namespace: &namespace, name: &pod, node: &places[0], owner: Some(parent), state: State::Ready, since: Some(started) };
+    let made = Pod {
+        namespace: &namespace,
+        name: &pod,
+        node: &places[0],
+        owner: Some(parent),
+        state: State::Ready,
+        since: Some(started),
+    };
     let mut made = made.object(&template);
     merge(&mut made, entry.patch("with pod"));
     cluster.objects.push(made);

@@ -46,7 +46,13 @@ fn check_finds_what_the_labels_say() {
     let table = score.table();
     // Printed with --nocapture, and below every failure.
     println!("{table}");
-    assert!(differences.is_empty(), "{} of {} cases differ\n\n{}\n{table}", differences.len(), cases.len(), differences.join("\n"));
+    assert!(
+        differences.is_empty(),
+        "{} of {} cases differ\n\n{}\n{table}",
+        differences.len(),
+        cases.len(),
+        differences.join("\n")
+    );
 }
 
 /// What `replank check` finds in a case, and the call to be made by hand.
@@ -54,7 +60,8 @@ fn check(case: &Case) -> (Vec<Found>, String) {
     let cluster = Cluster::of(case);
     let file = |what: &str| format!("labelled/{}.{what}", case.full_name());
     let snapshot = scratch(&file("snapshot.json"), text(&cluster.snapshot()));
-    let mut arguments = vec!["check".to_owned(), snapshot, "-o".into(), "json".into(), "--now".into(), NOW.into()];
+    let mut arguments =
+        vec!["check".to_owned(), snapshot, "-o".into(), "json".into(), "--now".into(), NOW.into()];
     if let Some(spec) = &case.plan {
         let plan = json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "labelled"}, "spec": spec});
         arguments.extend(["-f".into(), scratch(&file("plan.json"), text(&plan))]);
@@ -63,13 +70,15 @@ fn check(case: &Case) -> (Vec<Found>, String) {
         arguments.extend(["--roll".into(), group.clone()]);
     }
     if !case.groups.is_empty() {
-        arguments.extend(["--groups".into(), scratch(&file("groups.json"), text(&cluster.groups(&case.groups)))]);
+        arguments
+            .extend(["--groups".into(), scratch(&file("groups.json"), text(&cluster.groups(&case.groups)))]);
     }
     let ran: super::common::Ran = command(&arguments).output().expect("the binary can be run").into();
     let again = format!("replank {}", arguments.join(" "));
     // 0: nothing; 3: findings; 6: kinds that no case needs are not in its snapshot.
     assert!(matches!(ran.code, Some(0 | 3 | 6)), "{}: {again}\n{}", case.full_name(), ran.stderr);
-    let found = ran.json()["findings"].as_array().expect("a list of findings").iter().map(Found::of).collect();
+    let found =
+        ran.json()["findings"].as_array().expect("a list of findings").iter().map(Found::of).collect();
     (found, again)
 }
 

@@ -53,7 +53,9 @@ impl Change {
         let annotations = json!({"metadata": {"annotations": entry.patch("annotations")}});
         let mut patches = vec![labels, annotations];
         if let Some(version) = entry.text("version") {
-            patches.push(json!({"status": {"nodeInfo": {"kubeletVersion": version, "kubeProxyVersion": version}}}));
+            patches.push(
+                json!({"status": {"nodeInfo": {"kubeletVersion": version, "kubeProxyVersion": version}}}),
+            );
         }
         if let Some(system) = entry.text("os") {
             patches.push(json!({"status": {"nodeInfo": {"osImage": system}}}));
@@ -85,7 +87,11 @@ impl Change {
 fn taint(text: &str) -> Value {
     let (pair, effect) = text.rsplit_once(':').expect("a taint has an effect");
     let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-    if value.is_empty() { json!({"key": key, "effect": effect}) } else { json!({"key": key, "value": value, "effect": effect}) }
+    if value.is_empty() {
+        json!({"key": key, "effect": effect})
+    } else {
+        json!({"key": key, "value": value, "effect": effect})
+    }
 }
 
 fn plain(name: String, group: Option<&str>, zone: &str) -> Node {

@@ -8,14 +8,20 @@ use super::entry::{Entry, merge};
 /// A budget; without a status the simulated disruption controller counts it.
 pub(crate) fn budget(cluster: &mut Cluster, named: (String, String, usize), entry: &mut Entry) {
     let (namespace, name, _) = named;
-    let mut object = plain_budget(&namespace, &name, json!({"app": name}));
+    let mut object = plain_budget(&namespace, &name, &json!({"app": name}));
     merge(&mut object["spec"], entry.patch("spec"));
     merge(&mut object, entry.patch("with"));
     cluster.objects.push(object);
 }
 
 /// The budget that a workload's `pdb` asks for: a spec, or the number that may be unavailable.
-pub(crate) fn budget_of(cluster: &mut Cluster, named: (&str, &str), labels: Value, parent: Option<Value>, entry: &mut Entry) {
+pub(crate) fn budget_of(
+    cluster: &mut Cluster,
+    named: (&str, &str),
+    labels: &Value,
+    parent: Option<Value>,
+    entry: &mut Entry,
+) {
     let Some(spec) = entry.take("pdb") else { return };
     let spec = if spec.is_number() { json!({"maxUnavailable": spec}) } else { spec };
     let mut object = plain_budget(named.0, named.1, labels);
@@ -26,7 +32,7 @@ pub(crate) fn budget_of(cluster: &mut Cluster, named: (&str, &str), labels: Valu
     cluster.objects.push(object);
 }
 
-fn plain_budget(namespace: &str, name: &str, labels: Value) -> Value {
+fn plain_budget(namespace: &str, name: &str, labels: &Value) -> Value {
     json!({
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
         "metadata": {"name": name, "namespace": namespace, "uid": uid("pdb", namespace, name), "generation": 1},
@@ -96,7 +102,8 @@ pub(crate) fn definition(version: &str, kind: &str, scale: bool) -> Value {
     let plural = format!("{}s", kind.to_lowercase());
     let mut subresources = json!({"status": {}});
     if scale {
-        subresources["scale"] = json!({"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"});
+        subresources["scale"] =
+            json!({"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"});
     }
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

@@ -110,7 +110,10 @@ impl Pod<'_> {
         let (state, restarts) = match self.state {
             State::Ready | State::Unready | State::Starting => (running, 0),
             State::Crashing => (json!({"waiting": {"reason": "CrashLoopBackOff"}}), 14),
-            State::Succeeded => (json!({"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": since, "finishedAt": now()}}), 0),
+            State::Succeeded => (
+                json!({"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": since, "finishedAt": now()}}),
+                0,
+            ),
             State::Pending => (json!({}), 0),
         };
         let containers = spec["containers"].as_array().cloned().unwrap_or_default();
@@ -137,8 +140,12 @@ impl State {
     /// The words `unready`, `crashing`, `starting` and `pending` of an entry, each with ordinals.
     pub(crate) fn take(entry: &mut Entry, number: usize) -> Vec<State> {
         let mut states = vec![State::Ready; number];
-        let words =
-            [("unready", State::Unready), ("crashing", State::Crashing), ("starting", State::Starting), ("pending", State::Pending)];
+        let words = [
+            ("unready", State::Unready),
+            ("crashing", State::Crashing),
+            ("starting", State::Starting),
+            ("pending", State::Pending),
+        ];
         for (word, state) in words {
             for ordinal in entry.ordinals(word) {
                 states[usize::try_from(ordinal).expect("small") - 1] = state;

@@ -62,7 +62,8 @@ impl Score {
         self.may += may.len();
         let mut lines = BTreeSet::new();
         let mut seen = BTreeSet::new();
-        for finding in found {
+        // As in a baseline, findings of one rule about one object are one.
+        for finding in found.iter().collect::<BTreeSet<_>>() {
             let counts = self.rules.entry(finding.rule.clone()).or_default();
             if must.contains(finding) && seen.insert(finding.clone()) {
                 counts.right += 1;

@@ -34,7 +34,11 @@ pub(crate) fn make(cluster: &mut Cluster, storage: &str, each: bool, named: (&st
     let (namespace, name) = named;
     let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": storage, "uid": uid("storageclass", "", storage)},
         "provisioner": driver(storage), "volumeBindingMode": "WaitForFirstConsumer", "reclaimPolicy": "Delete"});
-    if !cluster.objects.iter().any(|object| object["kind"] == "StorageClass" && object["metadata"]["name"] == storage) {
+    if !cluster
+        .objects
+        .iter()
+        .any(|object| object["kind"] == "StorageClass" && object["metadata"]["name"] == storage)
+    {
         cluster.objects.push(class);
     }
     let number = if each { nodes.len() } else { nodes.len().min(1) };
@@ -44,7 +48,8 @@ pub(crate) fn make(cluster: &mut Cluster, storage: &str, each: bool, named: (&st
         let modes = json!([if storage == "efs" { "ReadWriteMany" } else { "ReadWriteOnce" }]);
         cluster.objects.push(json!({
             "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-            "metadata": {"name": claim, "namespace": namespace, "uid": uid("claim", namespace, &claim)},
+            "metadata": {"name": claim, "namespace": namespace, "uid": uid("claim", namespace, &claim),
+                "annotations": {"pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes"}},
             "spec": {"accessModes": modes, "resources": {"requests": {"storage": "10Gi"}}, "storageClassName": storage, "volumeName": volume},
             "status": {"phase": "Bound", "accessModes": modes, "capacity": {"storage": "10Gi"}},
         }));
@@ -56,7 +61,9 @@ pub(crate) fn make(cluster: &mut Cluster, storage: &str, each: bool, named: (&st
         });
         let bound = |key: &str, value: &str| json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}]}});
         match storage {
-            "ebs" => object["spec"]["nodeAffinity"] = bound("topology.kubernetes.io/zone", &cluster.zone(node)),
+            "ebs" => {
+                object["spec"]["nodeAffinity"] = bound("topology.kubernetes.io/zone", &cluster.zone(node));
+            }
             "local" => object["spec"]["nodeAffinity"] = bound("kubernetes.io/hostname", node),
             "efs" => {}
             other => panic!("volume: {other} is none of ebs, efs, local"),
@@ -64,7 +71,8 @@ pub(crate) fn make(cluster: &mut Cluster, storage: &str, each: bool, named: (&st
         if storage == "local" {
             object["spec"]["local"] = json!({"path": "/mnt/disk"});
         } else {
-            object["spec"]["csi"] = json!({"driver": driver(storage), "volumeHandle": format!("vol-{claim}")});
+            object["spec"]["csi"] =
+                json!({"driver": driver(storage), "volumeHandle": format!("vol-{claim}")});
         }
         cluster.objects.push(object);
     }

@@ -57,7 +57,8 @@ impl Kind {
             Kind::Rollout => ("argoproj.io/v1alpha1", "Rollout"),
             Kind::Pod => ("v1", "Pod"),
             Kind::Custom => {
-                let word = |name: &str, text: Option<String>| text.unwrap_or_else(|| panic!("custom has {name}"));
+                let word =
+                    |name: &str, text: Option<String>| text.unwrap_or_else(|| panic!("custom has {name}"));
                 return (word("apiVersion", entry.text("apiVersion")), word("kind", entry.text("kind")));
             }
         };
@@ -69,7 +70,12 @@ impl Kind {
         match self {
             Kind::Deployment => Some("pod-template-hash"),
             Kind::Rollout => Some("rollouts-pod-template-hash"),
-            Kind::StatefulSet | Kind::ReplicaSet | Kind::ReplicationController | Kind::DaemonSet | Kind::Custom | Kind::Pod => None,
+            Kind::StatefulSet
+            | Kind::ReplicaSet
+            | Kind::ReplicationController
+            | Kind::DaemonSet
+            | Kind::Custom
+            | Kind::Pod => None,
         }
     }
 }
@@ -100,8 +106,11 @@ pub(crate) fn add(cluster: &mut Cluster, kind: Kind, named: (String, String, usi
     if let Some(label) = kind.hash_label() {
         template.labels[label] = json!("h1");
         let between = format!("{name}-h1");
-        let mut set = workload(Kind::ReplicaSet, ("apps/v1", "ReplicaSet"), (&namespace, &between), &states, &template);
+        let mut set =
+            workload(Kind::ReplicaSet, ("apps/v1", "ReplicaSet"), (&namespace, &between), &states, &template);
         set["metadata"]["ownerReferences"] = json!([parent]);
+        set["metadata"]["labels"] = template.labels.clone();
+        set["spec"]["selector"]["matchLabels"][label] = json!("h1");
         cluster.objects.push(set);
         parent = Some(owner("apps/v1", "ReplicaSet", &namespace, &between));
     }
@@ -109,14 +118,21 @@ pub(crate) fn add(cluster: &mut Cluster, kind: Kind, named: (String, String, usi
     let all = if kind == Kind::Pod { entry.patch("with") } else { entry.patch("with pod") };
     for (index, (place, state)) in places.iter().zip(&states).enumerate() {
         let pod = pod_name(kind, &name, index, place);
-        let made = Pod { namespace: &namespace, name: &pod, node: place, owner: parent.clone(), state: *state, since: None };
+        let made = Pod {
+            namespace: &namespace,
+            name: &pod,
+            node: place,
+            owner: parent.clone(),
+            state: *state,
+            since: None,
+        };
         let mut object = made.object(&template);
         volumes::claim_of(&mut object, kind == Kind::StatefulSet, &name, &pod);
         merge(&mut object, all.clone());
         merge(&mut object, each.get((index + 1).to_string()).cloned().unwrap_or(json!({})));
         cluster.objects.push(object);
     }
-    others::budget_of(cluster, (&namespace, &name), json!({"app": name}), None, entry);
+    others::budget_of(cluster, (&namespace, &name), &json!({"app": name}), None, entry);
 }
 
 fn pod_name(kind: Kind, name: &str, index: usize, node: &str) -> String {
@@ -130,11 +146,23 @@ fn pod_name(kind: Kind, name: &str, index: usize, node: &str) -> String {
     }
 }
 
-fn workload(kind: Kind, type_of: (&str, &str), named: (&str, &str), states: &[State], template: &Template) -> Value {
+fn workload(
+    kind: Kind,
+    type_of: (&str, &str),
+    named: (&str, &str),
+    states: &[State],
+    template: &Template,
+) -> Value {
     let (number, ready) = (states.len(), states.iter().filter(|state| **state == State::Ready).count());
     let selector = match kind {
         Kind::ReplicationController => template.labels.clone(),
-        Kind::Deployment | Kind::StatefulSet | Kind::ReplicaSet | Kind::Rollout | Kind::DaemonSet | Kind::Custom | Kind::Pod => {
+        Kind::Deployment
+        | Kind::StatefulSet
+        | Kind::ReplicaSet
+        | Kind::Rollout
+        | Kind::DaemonSet
+        | Kind::Custom
+        | Kind::Pod => {
             json!({"matchLabels": {"app": template.labels["app"]}})
         }
     };
@@ -147,11 +175,15 @@ fn workload(kind: Kind, type_of: (&str, &str), named: (&str, &str), states: &[St
     if kind == Kind::DaemonSet {
         object["status"] = json!({"observedGeneration": 1, "desiredNumberScheduled": number, "currentNumberScheduled": number,
             "updatedNumberScheduled": number, "numberReady": ready, "numberAvailable": ready, "numberMisscheduled": 0});
-        object["spec"]["updateStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}});
+        object["spec"]["updateStrategy"] =
+            json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}});
         return object;
     }
     object["spec"]["replicas"] = json!(number);
-    merge(&mut object["status"], json!({"replicas": number, "readyReplicas": ready, "availableReplicas": ready, "updatedReplicas": number}));
+    merge(
+        &mut object["status"],
+        json!({"replicas": number, "readyReplicas": ready, "availableReplicas": ready, "updatedReplicas": number}),
+    );
     if kind == Kind::StatefulSet {
         object["spec"]["serviceName"] = json!(named.1);
         object["status"]["currentReplicas"] = json!(number);

@@ -30,7 +30,9 @@ pub use cloud::{
     Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, Place, StatusCheck, TERMINATION_HOOK, TargetChecks,
     Told, VersionNamed,
 };
-pub use controllers::{OPERATOR_REACTION, SERVICE_NAME_LABEL, is_kept_up, supply_revisions, takes_share};
+pub use controllers::{
+    OPERATOR_REACTION, SERVICE_NAME_LABEL, budget_status, is_kept_up, supply_revisions, takes_share,
+};
 pub use driver::{DriverBug, Fate, LATE_DELIVERY_MAX, Mishaps, Network, Sent};
 pub use durations::{Assumption, Durations, Source, Workload, ends_by_itself, workload_of};
 pub use kubelet::{ImageFault, ImageName, KubeletModel, PodAct};

@@ -118,6 +118,42 @@ fn a_budget_without_a_status_is_counted_and_another_is_left_alone() {
 }
 
 #[test]
+fn a_budget_is_counted_as_its_pods_are_whatever_other_controllers_would_do() {
+    // The Deployment does not know this ReplicaSet by its labels, and would make another.
+    let template = json!({"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c", "image": "w:2"}]}});
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "w", "namespace": "shop", "uid": "w"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "w"}}, "template": template}});
+    let set = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "w-1", "namespace": "shop", "uid": "w-1",
+        "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "w", "uid": "w", "controller": true}]},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "w"}}, "template": template}});
+    let pod = |name: &str| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": {"app": "w"},
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "w-1", "uid": "w-1", "controller": true}]},
+            "spec": {"nodeName": "n", "containers": [{"name": "c"}]},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}})
+    };
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "n"},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+    let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+        "metadata": {"name": "w", "namespace": "shop", "uid": "b", "generation": 2},
+        "spec": {"minAvailable": 2, "selector": {"matchLabels": {"app": "w"}}},
+        "status": {"observedGeneration": 1, "expectedPods": 2, "desiredHealthy": 1, "currentHealthy": 2, "disruptionsAllowed": 1}});
+    let mut view = view(vec![node, deployment, set, pod("a"), pod("b"), budget]);
+    count_budgets(&mut view, "2026-01-01T00:00:00Z".parse().expect("a time"));
+    let status = &view.find::<PodDisruptionBudget>(&Key::new("shop", "w")).expect("it stays").status;
+    assert_eq!(
+        (
+            status.expected_pods,
+            status.desired_healthy,
+            status.disruptions_allowed,
+            status.observed_generation
+        ),
+        (2, 2, 0, 2),
+        "the earlier spec wanted one"
+    );
+}
+
+#[test]
 fn what_was_written_by_hand_is_not_rolled_out_when_it_is_scaled() {
     let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "web:1"}]}});
     let hashed =

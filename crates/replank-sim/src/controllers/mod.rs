@@ -37,6 +37,7 @@ mod workloads;
 pub(crate) use crate::context::{Ctx, REACTION};
 pub(crate) use crate::event::Controller;
 pub use autoscaling::takes_share;
+pub use disruption::budget_status;
 pub use endpoint_slice::SERVICE_NAME as SERVICE_NAME_LABEL;
 pub use history::supply as supply_revisions;
 pub use operators::{REACTION as OPERATOR_REACTION, is_kept_up};

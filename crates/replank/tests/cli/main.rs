@@ -14,6 +14,7 @@ mod hpa;
 mod input;
 mod interrupt;
 mod json_schema;
+mod labelled;
 mod leftover;
 mod load;
 mod managed;

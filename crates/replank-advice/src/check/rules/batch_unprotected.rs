@@ -5,15 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use replank_model::object::batch::{Job, PodFailureAction};
+use replank_model::object::batch::{ExitCodeOperator, Job, PodFailureAction, PodFailurePolicyRule};
 use replank_model::object::meta::Key;
+use replank_model::object::pod::Pod;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use super::change::waited_for;
 use super::no_budget::common_labels;
 use replank_facts::batch::{past, retry};
-use replank_facts::budget::uncounted;
+use replank_facts::budget::{failed_sync, uncounted};
 use replank_facts::remedy::{BudgetBound, Edit, Remedy};
 use replank_facts::workload::Workload;
 use replank_protocol::policy::BatchKind;
@@ -60,11 +61,12 @@ fn finding(survey: &Survey<'_>, workload: &Workload, stake: Stake) -> Finding {
     }
 }
 
-/// Whether a budget that works keeps the pod.
+/// Whether a budget keeps the pod; one whose pods cannot be counted keeps them all, as `pdb-not-counted` says.
 fn is_protected(survey: &Survey<'_>, subject: &Subject) -> bool {
     survey.view.budgets_of(subject.ix).iter().any(|ix| {
         let budget = &survey.view.pod_disruption_budgets[*ix];
-        uncounted(budget).is_none() && budget.status.disruptions_allowed == 0
+        let counts = uncounted(budget).is_none() && budget.status.disruptions_allowed == 0;
+        counts || failed_sync(budget).is_some()
     })
 }
 
@@ -72,26 +74,104 @@ fn job_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
     let owner = subject.pod.meta.controller()?;
     let key = Key { namespace: subject.pod.meta.namespace.clone(), name: owner.name.clone() };
     let job = survey.view.jobs.by_key(&key)?;
-    let limit = job.spec.backoff_limit.unwrap_or(6);
-    let is_ignored = ignores_disruption(job);
-    let fails = limit == 0 && job.spec.backoff_limit_per_index.is_none() && !is_ignored;
-    let text = match (fails, is_ignored) {
-        (true, _) => "backoffLimit 0: an eviction fails the Job".to_owned(),
-        (false, true) => {
-            "its failure policy ignores disruptions: an eviction costs the work done, not the Job".to_owned()
+    let cost = cost(job, &subject.pod);
+    let written = match job.spec.backoff_limit_per_index {
+        Some(limit) => format!("backoffLimitPerIndex {limit}"),
+        None => format!("backoffLimit {}", job.spec.backoff_limit.unwrap_or(BACKOFF_LIMIT)),
+    };
+    let (severity, text) = match (cost, job.status.failed) {
+        (Cost::Time, _) => (
+            Severity::Info,
+            "its failure policy ignores disruptions: an eviction costs the work done, not the Job".to_owned(),
+        ),
+        (Cost::Failure, _) => {
+            (Severity::Info, format!("{written}: an eviction costs the work done and counts as a failure"))
         }
-        (false, false) => {
-            format!("backoffLimit {limit}: an eviction costs the work done and counts as a failure")
+        (Cost::Index, _) => {
+            (Severity::Warning, format!("{written}: an eviction fails the index, and in the end the Job"))
+        }
+        (Cost::Job(Why::Rule), _) => (
+            Severity::Warning,
+            format!(
+                "its failure policy fails the Job when a container exits with {SIGTERM}: an eviction does"
+            ),
+        ),
+        (Cost::Job(Why::Limit), 0) => (Severity::Warning, format!("{written}: an eviction fails the Job")),
+        (Cost::Job(Why::Limit), failed) => {
+            (Severity::Warning, format!("{written}, and {failed} failed already: an eviction fails the Job"))
         }
     };
-    let remedy = match is_ignored {
-        true => waited_for(survey, "6h", false),
-        false => Remedy::look(
+    let remedy = match cost {
+        Cost::Time => waited_for(survey, "6h", false),
+        Cost::Job(Why::Rule) => Remedy::look(
+            "ignore disruptions in the first rule of the Job's podFailurePolicy: {action: Ignore, onPodConditions: \
+                                 [{type: DisruptionTarget}]}",
+        ),
+        Cost::Failure | Cost::Index | Cost::Job(Why::Limit) => Remedy::look(
             "ignore disruptions in the Job's spec: podFailurePolicy: {rules: [{action: Ignore, onPodConditions: \
-                  [{type: DisruptionTarget}]}]}",
+             [{type: DisruptionTarget}]}]}",
         ),
     };
-    Some(Stake { severity: if fails { Severity::Warning } else { Severity::Info }, text, remedy })
+    Some(Stake { severity, text, remedy })
+}
+
+/// Failures that a Job bears where it says nothing.
+const BACKOFF_LIMIT: i32 = 6;
+/// What a container exits with that ends at SIGTERM, as most do.
+const SIGTERM: i32 = 143;
+/// How often the index of a pod has failed before.
+const INDEX_FAILURES: &str = "batch.kubernetes.io/job-index-failure-count";
+
+/// What the eviction of one of its pods costs a Job.
+#[derive(Clone, Copy)]
+enum Cost {
+    /// Nothing but the work done.
+    Time,
+    /// A failure that is borne.
+    Failure,
+    /// The pod's index.
+    Index,
+    /// The Job.
+    Job(Why),
+}
+
+/// Why a Job fails.
+#[derive(Clone, Copy)]
+enum Why {
+    /// A rule of its failure policy says so.
+    Rule,
+    /// It bears no more failures.
+    Limit,
+}
+
+/// The first rule that fits an evicted pod decides, then the limits (pkg/controller/job `matchPodFailurePolicy`, `getNewFinishedPods`).
+fn cost(job: &Job, pod: &Pod) -> Cost {
+    let mut rules = job.spec.pod_failure_policy.iter().flat_map(|policy| &policy.rules);
+    match rules.find(|rule| fits_eviction(rule)).and_then(|rule| rule.action) {
+        Some(PodFailureAction::Ignore) => return Cost::Time,
+        Some(PodFailureAction::FailJob) => return Cost::Job(Why::Rule),
+        Some(PodFailureAction::FailIndex) => return Cost::Index,
+        Some(PodFailureAction::Count) | None => {}
+    }
+    if let Some(limit) = job.spec.backoff_limit_per_index {
+        let before = pod.meta.annotations.value(INDEX_FAILURES).and_then(|text| text.parse().ok());
+        return if before.unwrap_or(0) >= limit { Cost::Index } else { Cost::Failure };
+    }
+    let limit = job.spec.backoff_limit.unwrap_or(BACKOFF_LIMIT);
+    if job.status.failed >= limit { Cost::Job(Why::Limit) } else { Cost::Failure }
+}
+
+/// Whether a rule speaks of a pod that is evicted: of its condition, or of the exit code of a container that ends at SIGTERM.
+fn fits_eviction(rule: &PodFailurePolicyRule) -> bool {
+    let of_condition = rule.on_pod_conditions.iter().any(|condition| {
+        &*condition.r#type == "DisruptionTarget" && matches!(&*condition.status, "" | "True")
+    });
+    let of_code = rule.on_exit_codes.as_ref().is_some_and(|codes| match codes.operator {
+        Some(ExitCodeOperator::In) => codes.values.contains(&SIGTERM),
+        Some(ExitCodeOperator::NotIn) => !codes.values.contains(&SIGTERM),
+        None => false,
+    });
+    of_condition || of_code
 }
 
 /// Of custom resources nothing is known but that their pods run to an end.
@@ -113,17 +193,6 @@ fn custom_stake(survey: &Survey<'_>, workload: &Workload, subject: &Subject) -> 
             None => waited_for(survey, "6h", false),
         },
     }
-}
-
-/// Whether the first rule of the failure policy that speaks of disruptions ignores them.
-fn ignores_disruption(job: &Job) -> bool {
-    let rules = job.spec.pod_failure_policy.iter().flat_map(|policy| &policy.rules);
-    let mut of_disruption = rules.filter(|rule| {
-        rule.on_pod_conditions.iter().any(|condition| {
-            &*condition.r#type == "DisruptionTarget" && matches!(&*condition.status, "" | "True")
-        })
-    });
-    of_disruption.next().is_some_and(|rule| rule.action == Some(PodFailureAction::Ignore))
 }
 
 fn workflow_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
@@ -178,6 +247,41 @@ mod tests {
             ]
         );
         assert!(of(json!({}))[0].starts_with("info batch-unprotected Job shop/j: backoffLimit 6"));
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_an_eviction_decides() {
+        let of = |rules: Value| {
+            found(Rule::BatchUnprotected, job(json!({"podFailurePolicy": {"rules": rules}}))).remove(0)
+        };
+        let ignore =
+            json!({"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]});
+        let fails = |operator: &str, value: i32| json!({"action": "FailJob", "onExitCodes": {"operator": operator, "values": [value]}});
+        assert!(of(json!([fails("In", 143), ignore])).contains("when a container exits with 143"));
+        assert!(of(json!([ignore, fails("In", 143)])).starts_with("info"));
+        assert!(of(json!([fails("In", 42), ignore])).starts_with("info"));
+        assert!(of(json!([fails("NotIn", 42)])).starts_with("warning"));
+        assert!(
+            of(json!([{"action": "Count", "onExitCodes": {"operator": "In", "values": [143]}}, ignore]))
+                .starts_with("info")
+        );
+    }
+
+    #[test]
+    fn the_last_failure_that_is_borne_was_the_last() {
+        let of = |spec: Value, failed: i32| {
+            let mut objects = job(spec);
+            objects[1]["status"]["failed"] = json!(failed);
+            found(Rule::BatchUnprotected, objects).remove(0)
+        };
+        assert!(of(json!({"backoffLimit": 2}), 1).starts_with("info"));
+        assert!(
+            of(json!({"backoffLimit": 2}), 2)
+                .contains("backoffLimit 2, and 2 failed already: an eviction fails the Job")
+        );
+        let index = |limit: i32| of(json!({"completionMode": "Indexed", "backoffLimitPerIndex": limit}), 9);
+        assert!(index(0).starts_with("warning") && index(0).contains("fails the index"));
+        assert!(index(1).starts_with("info"));
     }
 
     #[test]

@@ -68,7 +68,7 @@ fn too_long(survey: &Survey<'_>, series: &Series) -> Option<Finding> {
 /// A start that comes while the controller moves.
 fn lost_tick(series: &Series, mover: &Subject) -> Option<Finding> {
     let is_lost = &*series.workload.kind == "CronWorkflow" && series.late == Some(Span::ZERO);
-    is_lost.then(|| Finding {
+    (is_lost && !series.is_held).then(|| Finding {
         rule: Rule::CronSkips,
         severity: Severity::Warning,
         object: object(&series.workload),
@@ -145,6 +145,13 @@ mod tests {
         assert!(with(0, "argo-workflow-controller")[0].contains("startingDeadlineSeconds 0"));
         assert_eq!(with(60, "argo-workflow-controller"), [""; 0]);
         assert_eq!(with(0, "web"), [""; 0]);
+        let held = cron_workflow(json!({"startingDeadlineSeconds": 0, "suspend": true}));
+        let controller = service("argo-workflow-controller", &["n"], &json!({}));
+        assert_eq!(
+            found(Rule::CronSkips, [vec![node("n", "a"), held], controller].concat()),
+            [""; 0],
+            "a suspended one starts nothing"
+        );
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let status = &budget.status;
         let has_slack = match status.expected_pods {
             0 => !counts_none(survey, budget, pods),
-            expected => status.desired_healthy < expected,
+            _ => status.desired_healthy < scale::settled(survey, *ix),
         };
         // Pods that end by themselves are waited for: see `pdb-waits-for-batch`.
         let is_batch = survey.subjects_of(pods).all(Subject::ends);
@@ -40,7 +40,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             rule: Rule::PdbNeverAllows,
             severity: Severity::Blocking,
             object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
-            reason: format!("{}{more}", reason(budget, pods.len())),
+            reason: format!("{}{more}", reason(budget, scale::settled(survey, *ix), pods.len())),
             remedy: remedy(survey, budget, pods),
         });
     }
@@ -53,9 +53,9 @@ fn counts_none(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[usize]
     asks_for_scale(budget) && survey.subjects_of(pods).all(|subject| drain::is_bare(&subject.pod))
 }
 
-fn reason(budget: &PodDisruptionBudget, here: usize) -> String {
-    let (expected, desired) = (budget.status.expected_pods, budget.status.desired_healthy);
-    if expected == 0 {
+fn reason(budget: &PodDisruptionBudget, expected: i32, here: usize) -> String {
+    let desired = budget.status.desired_healthy;
+    if budget.status.expected_pods == 0 {
         return format!(
             "its pods have no controller with a replica count, so no eviction is ever allowed; {here} of them must move"
         );
@@ -198,5 +198,23 @@ mod tests {
     fn a_budget_that_allows_nothing_only_now_is_another_matter() {
         assert_eq!(with(&json!({"minAvailable": 2}), (2, 2, 3)), [""; 0]);
         assert_eq!(with(&json!({"maxUnavailable": 1}), (3, 2, 3)), [""; 0]);
+    }
+
+    #[test]
+    fn a_plain_number_is_held_against_what_the_controllers_want() {
+        let with = |replicas: i32, counts: (i32, i32, i32)| {
+            let mut pods = service("web", &["n", "n", "n", "n"], &json!({}));
+            for object in &mut pods {
+                if object["kind"] == "Deployment" {
+                    object["spec"]["replicas"] = json!(replicas);
+                }
+            }
+            let fixed = vec![node("n", "a"), budget("web", &json!({"minAvailable": 3}), counts)];
+            found(Rule::PdbNeverAllows, [fixed, pods].concat())
+        };
+        let surging = with(3, (4, 3, 4));
+        assert!(surging[0].contains("minAvailable 3 of 3 pods"), "one more while it is updated: {surging:?}");
+        assert_eq!(with(4, (4, 3, 4)), [""; 0]);
+        assert_eq!(with(6, (3, 3, 3)), [""; 0], "three more are to come");
     }
 }

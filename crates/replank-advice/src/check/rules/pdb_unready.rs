@@ -19,8 +19,13 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     for (ix, pods) in &survey.budgets {
         let budget = &survey.view.pod_disruption_budgets[*ix];
         let status = &budget.status;
-        let has_slack = status.desired_healthy < status.expected_pods;
+        let settled = scale::settled(survey, *ix);
+        let has_slack = status.desired_healthy < settled;
         if !has_slack || status.disruptions_allowed > 0 || uncounted(budget).is_some() {
+            continue;
+        }
+        // All is well, and an eviction that was granted is under way.
+        if status.current_healthy > status.desired_healthy && !status.disrupted_pods.is_empty() {
             continue;
         }
         let mut pods_unready: Vec<&Arc<Pod>> = survey
@@ -39,11 +44,15 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let is_moved = |pod: &Pod| {
             may_go && survey.subjects_of(pods).any(|subject| subject.pod.meta.uid == pod.meta.uid)
         };
+        // Where only pods have to go that may, nothing waits.
+        if may_go && !survey.subjects_of(pods).any(|subject| subject.pod.is_ready()) {
+            continue;
+        }
         let staying = pods_unready.iter().filter(|pod| !is_moved(pod));
         let stuck: Vec<String> = staying.filter_map(|pod| stuck(pod, survey.now())).collect();
         let lasting = i32::try_from(stuck.len()).unwrap_or(i32::MAX);
         // What is missing comes back by itself, all but the stuck ones.
-        let is_lasting = status.expected_pods.saturating_sub(lasting) <= status.desired_healthy;
+        let is_lasting = settled.saturating_sub(lasting) <= status.desired_healthy;
         let why = stuck.first().filter(|_| is_lasting).map_or(String::new(), |why| format!("; {why}"));
         let shown = unready.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
         let (namespace, name) = (&budget.meta.namespace, &budget.meta.name);
@@ -179,5 +188,28 @@ mod tests {
                     .ends_with("; web-c is in CrashLoopBackOff after 12 restarts: waiting does not help"),
             "{crashing}"
         );
+    }
+
+    #[test]
+    fn where_no_ready_pod_has_to_go_nothing_waits() {
+        let broken = json!({"status": {"conditions": [{"type": "Ready", "status": "False"}]}});
+        let with = |spec: serde_json::Value| {
+            let fixed = vec![node("n", "a"), budget("web", &spec, (0, 2, 3))];
+            found(Rule::PdbUnready, [fixed, service("web", &["n", "n", "n"], &broken)].concat())
+        };
+        let always = json!({"minAvailable": 2, "unhealthyPodEvictionPolicy": "AlwaysAllow"});
+        assert_eq!(with(always), [""; 0], "unready pods may always go, and there are no others");
+        assert_eq!(with(json!({"minAvailable": 2})).len(), 1, "fewer are healthy than must be");
+    }
+
+    #[test]
+    fn an_eviction_under_way_is_no_unready_pod() {
+        let with = |disrupted: serde_json::Value| {
+            let mut busy = budget("web", &json!({"minAvailable": 2}), (3, 2, 3));
+            merge(&mut busy["status"], json!({"disruptionsAllowed": 0, "disruptedPods": disrupted}));
+            let pods = service("web", &["n", "n", "n"], &json!({}));
+            found(Rule::PdbUnready, [vec![node("n", "a"), busy], pods].concat())
+        };
+        assert_eq!(with(json!({"web-a": "2026-01-01T11:59:59Z"})), [""; 0]);
     }
 }

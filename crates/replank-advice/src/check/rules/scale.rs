@@ -1,16 +1,20 @@
 //! How a person gives a workload more replicas.
 
+use std::collections::BTreeSet;
+
 use replank_model::object::meta::{Key, Meta, OwnerReference};
 use replank_model::object::pod::Pod;
+use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::object::volume::AccessMode;
 use replank_model::object::workload::{
     DeploymentStrategyType, ReplicaSet, ReplicationController, StatefulSet,
 };
 use replank_model::selector::LabelSelector;
+use replank_model::view::Ix;
 
 use super::super::survey::{Subject, Survey};
 use replank_facts::remedy::{Edit, Target, TargetKind};
-use replank_facts::workload::Workload;
+use replank_facts::workload::{Workload, workload_of};
 use serde_json::json;
 
 /// The change that gives a workload more replicas, or in words what to do where a program cannot: an autoscaler or an operator would undo a plain
@@ -75,6 +79,18 @@ pub(super) fn is_built_in(workload: &Workload) -> bool {
 /// Whether the disruption controller can tell how many pods there should be, for all of them.
 pub(super) fn is_counted<'a>(subjects: impl IntoIterator<Item = &'a Subject>) -> bool {
     subjects.into_iter().all(|subject| subject.workload.as_ref().is_some_and(is_built_in))
+}
+
+/// Pods that a budget will have once its controllers are done: a rolling update may have one more at the moment, an update of another
+/// size one less. A budget with a plain number counts what is there now.
+pub(super) fn settled(survey: &Survey<'_>, ix: Ix<PodDisruptionBudget>) -> i32 {
+    let now = survey.view.pod_disruption_budgets[ix].status.expected_pods;
+    let pods = survey.view.pods_of_budget(ix).map(|ix| &survey.view.pods[ix]);
+    let workloads: Option<BTreeSet<Workload>> =
+        pods.filter(|pod| pod.is_active()).map(|pod| workload_of(survey.view, pod)).collect();
+    let wanted =
+        workloads.and_then(|all| all.iter().map(|one| one.replicas(survey.view)).sum::<Option<i32>>());
+    wanted.filter(|wanted| *wanted > 0).unwrap_or(now)
 }
 
 fn autoscaler(survey: &Survey<'_>, workload: &Workload) -> Option<(Key, i32)> {

@@ -54,7 +54,9 @@ fn of(survey: &Survey<'_>, workload: &Workload, subject: &Subject, count: usize)
     let paths = paths_of(survey.view, pod);
     let gaps =
         behind_balancer(&paths).filter_map(|path| Some((gap(&leave, path, proxy_of(pod).is_some())?, path)));
-    let (gap, path) = gaps.max()?;
+    // Within the cluster, connections stop in no time; a process that is killed for its hook is killed there, too.
+    let killed = paths.contains(&Path::Proxy) && is_hook_cut(&leave);
+    let (gap, path) = gaps.max().or(killed.then_some((Gap::HookCut, Path::Proxy)))?;
     Some(Finding {
         rule: Rule::ShutdownTiming,
         severity: severity(gap, path),
@@ -70,13 +72,18 @@ fn gap(leave: &Leave, path: Path, has_proxy: bool) -> Option<Gap> {
     if refused > Span::ZERO {
         return Some(Gap::Refused { span: refused });
     }
-    if leave.pre_stop >= leave.grace && leave.pre_stop > Span::ZERO {
+    if is_hook_cut(leave) {
         return Some(Gap::HookCut);
     }
     // What the proxy does not wait for is said by `proxy-drain`.
     let stated = stated(path).filter(|_| !has_proxy)?;
     let beyond = at_best(leave, path).safe_length();
     (beyond < stated).then_some(Gap::Cut { beyond })
+}
+
+/// Whether the hook leaves nothing of the grace.
+fn is_hook_cut(leave: &Leave) -> bool {
+    leave.pre_stop >= leave.grace && leave.pre_stop > Span::ZERO
 }
 
 /// The delay of a load balancer to pods that is not its default: somebody's word on how long requests may take.

@@ -5,7 +5,7 @@ use replank_model::time::{Span, Time};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
-use replank_facts::plan::Care;
+use replank_facts::plan::{Care, DeadAction};
 use replank_protocol::policy::StuckAction;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
@@ -56,9 +56,19 @@ fn finding(survey: &Survey<'_>, pod: &Pod, due: Time, late: Span, action: StuckA
             },
         )
     };
+    // A dead node is replaced with what is stuck on it, and so is one whose stuck pods the plan does not wait for.
+    let dead = survey.plan.map_or_else(|| Care::default().dead_nodes, |plan| plan.care.dead_nodes).action;
+    let is_dead = node.is_some_and(|node| !node.is_ready());
+    let severity = match (action, dead) {
+        (StuckAction::ReplaceNode | StuckAction::ForceDelete, DeadAction::Replace | DeadAction::Leave) => {
+            Severity::Warning
+        }
+        (StuckAction::Report, DeadAction::Replace) if is_dead => Severity::Warning,
+        (StuckAction::Report, DeadAction::Replace | DeadAction::Leave) => Severity::Blocking,
+    };
     Finding {
         rule: Rule::StuckBefore,
-        severity: Severity::Warning,
+        severity,
         object: ObjectName::new("Pod", pod.meta.key()),
         reason: format!(
             "stuck in Terminating, deletion was due at {due}, {late} ago: {why}; a drain waits for it"
@@ -86,7 +96,7 @@ mod tests {
         assert_eq!(
             with(leaving("2026-01-01T11:00:00Z", json!({}))),
             [
-                "warning stuck-before Pod shop/p: stuck in Terminating, deletion was due at 2026-01-01T11:00:00Z, 1h0m0s ago: its node is Ready, but the kubelet does not terminate it; a drain waits for it"
+                "blocking stuck-before Pod shop/p: stuck in Terminating, deletion was due at 2026-01-01T11:00:00Z, 1h0m0s ago: its node is Ready, but the kubelet does not terminate it; a drain waits for it"
             ]
         );
         let held = leaving("2026-01-01T11:00:00Z", json!({"metadata": {"finalizers": ["example.com/hold"]}}));
@@ -94,7 +104,21 @@ mod tests {
         let mut dead = node("n", "a");
         dead["status"]["conditions"][0]["status"] = json!("Unknown");
         let told = found(Rule::StuckBefore, vec![dead, leaving("2026-01-01T11:00:00Z", json!({}))]);
-        assert!(told[0].contains("its node n is not Ready"), "{told:?}");
+        assert!(told[0].starts_with("warning") && told[0].contains("its node n is not Ready"), "{told:?}");
+        let left = |plan: &mut replank_facts::plan::Plan| plan.care.dead_nodes.action = DeadAction::Leave;
+        let mut dead = node("n", "a");
+        dead["status"]["conditions"][0]["status"] = json!("Unknown");
+        let told =
+            found_under(Rule::StuckBefore, left, vec![dead, leaving("2026-01-01T11:00:00Z", json!({}))]);
+        assert!(told[0].starts_with("blocking"), "{told:?}");
+        let replaced =
+            |plan: &mut replank_facts::plan::Plan| plan.care.stuck.action = StuckAction::ReplaceNode;
+        let told = found_under(
+            Rule::StuckBefore,
+            replaced,
+            vec![node("n", "a"), leaving("2026-01-01T11:00:00Z", json!({}))],
+        );
+        assert!(told[0].starts_with("warning"), "the plan ends the instance: {told:?}");
     }
 
     #[test]

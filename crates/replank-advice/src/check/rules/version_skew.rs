@@ -16,12 +16,14 @@ use super::super::survey::Survey;
 use replank_facts::finding::counted;
 use replank_facts::remedy::{Edit, Remedy};
 
-/// How many minor versions a kubelet may be behind.
-const BEHIND_MAX: u64 = 3;
+/// How many minor versions a kubelet may be behind: two before 1.25, three since.
+fn behind_max(kubelet: u64) -> u64 {
+    if kubelet < 25 { 2 } else { 3 }
+}
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let wanted = survey.plan.and_then(|plan| plan.target.kubernetes_version.as_ref());
-    let Some(wanted) = wanted.and_then(|version| minor(&version.to_string())) else { return Vec::new() };
+    let wanted = wanted.and_then(|version| minor(&version.to_string()));
     let Some(newest) = survey.view.nodes.unordered().filter_map(|(_, node)| of(node)).max() else {
         return Vec::new();
     };
@@ -31,11 +33,12 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     for group in survey.groups_renewed() {
+        let Some(wanted) = wanted else { break };
         let object = ObjectName::new("NodeGroup", Key::cluster(group.name.as_str()));
         let old = minor(&group.profile().kubelet_version);
         findings.extend(of_new_nodes(object, wanted, old, control_plane));
     }
-    findings.extend(staying(survey, wanted));
+    findings.extend(staying(survey, wanted, control_plane));
     findings
 }
 
@@ -69,16 +72,19 @@ fn of_new_nodes(
             Remedy::look(first),
         ),
         // Nodes may be left behind on purpose, and skip as many: more than that, and the nodes that there are would be too old.
-        ControlPlane::AtLeast(minor) if wanted > minor + BEHIND_MAX => (
+        ControlPlane::AtLeast(minor) if wanted > minor + behind_max(minor) => (
             Severity::Warning,
             format!(
                 "{exact}, {steps} less than 1.{wanted}: a control plane of that version does not support nodes that old, so it is not upgraded yet"
             ),
             Remedy::look(format!("aws eks describe-cluster --name CLUSTER --query cluster.version\n{first}")),
         ),
-        ControlPlane::Is(_) | ControlPlane::AtLeast(_) if known > wanted + BEHIND_MAX => (
+        ControlPlane::Is(_) | ControlPlane::AtLeast(_) if known > wanted + behind_max(wanted) => (
             Severity::Blocking,
-            format!("new nodes of 1.{wanted} would be more than {BEHIND_MAX} minor versions behind: {exact}"),
+            format!(
+                "new nodes of 1.{wanted} would be more than {} minor versions behind: {exact}",
+                behind_max(wanted)
+            ),
             Remedy::edit(Edit::plan("target.kubernetesVersion", format!("1.{known}"))),
         ),
         ControlPlane::Is(_) | ControlPlane::AtLeast(_) if old.is_some_and(|old| wanted < old) => (
@@ -91,23 +97,45 @@ fn of_new_nodes(
     Some(Finding { rule: Rule::VersionSkew, severity, object, reason, remedy })
 }
 
-/// Groups that stay, and that are too old for a control plane of the new version.
-fn staying(survey: &Survey<'_>, wanted: u64) -> Vec<Finding> {
+/// Groups that keep a version that is too old for the control plane, now or once it is at the new version.
+fn staying(survey: &Survey<'_>, wanted: Option<u64>, control_plane: ControlPlane) -> Vec<Finding> {
+    let (ControlPlane::Is(known) | ControlPlane::AtLeast(known)) = control_plane;
+    let server = wanted.map_or(known, |wanted| wanted.max(known));
     let mut groups: BTreeMap<(Option<GroupName>, u64), usize> = BTreeMap::new();
-    for (_, node) in survey.view.nodes.unordered().filter(|(_, node)| !survey.nodes.contains(&node.name())) {
-        if let Some(minor) = of(node).filter(|minor| minor + BEHIND_MAX < wanted) {
+    for (_, node) in survey.view.nodes.unordered() {
+        // Without a version in the plan, new nodes are as old as those that they replace.
+        if wanted.is_some() && survey.nodes.contains(&node.name()) {
+            continue;
+        }
+        if let Some(minor) = of(node).filter(|minor| minor + behind_max(*minor) < server) {
             *groups.entry((survey.group_of(node), minor)).or_default() += 1;
         }
     }
-    let findings = groups.into_iter().map(|((group, minor), count)| Finding {
-        rule: Rule::VersionSkew,
-        severity: Severity::Warning,
-        object: ObjectName::new("NodeGroup", Key::cluster(group.as_ref().map_or("none", |group| group.as_str()))),
-        reason: format!(
-            "{} of 1.{minor} stay: more than {BEHIND_MAX} minor versions behind the control plane of 1.{wanted} that the new nodes need",
-            counted(count, "node")
-        ),
-        remedy: format!("roll them first, to 1.{} or later", wanted - BEHIND_MAX).into(),
+    let why = match (control_plane, wanted) {
+        (ControlPlane::Is(_) | ControlPlane::AtLeast(_), Some(wanted)) if wanted >= known => {
+            format!("the control plane of 1.{server} that the new nodes need")
+        }
+        (ControlPlane::Is(_), Some(_) | None) => format!("the control plane of 1.{server}"),
+        (ControlPlane::AtLeast(_), Some(_) | None) => {
+            format!("the control plane, which is at 1.{server} at least, as the newest kubelet is")
+        }
+    };
+    let findings = groups.into_iter().map(|((group, minor), count)| {
+        let verb = if count == 1 { "stays" } else { "stay" };
+        let allowed = behind_max(minor);
+        Finding {
+            rule: Rule::VersionSkew,
+            severity: Severity::Warning,
+            object: ObjectName::new(
+                "NodeGroup",
+                Key::cluster(group.as_ref().map_or("none", |group| group.as_str())),
+            ),
+            reason: format!(
+                "{} of 1.{minor} {verb}: more than {allowed} minor versions behind {why}",
+                counted(count, "node")
+            ),
+            remedy: format!("roll them first, to 1.{} or later", server - behind_max(server)).into(),
+        }
     });
     findings.collect()
 }
@@ -203,7 +231,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                "warning version-skew NodeGroup old: 1 node of 1.32 stay: more than 3 minor versions behind the control plane of 1.36 that \
+                "warning version-skew NodeGroup old: 1 node of 1.32 stays: more than 3 minor versions behind the control plane of 1.36 that \
                  the new nodes need"
             ]
         );
@@ -214,5 +242,21 @@ mod tests {
             ),
             [""; 0]
         );
+    }
+
+    #[test]
+    fn what_is_too_old_already_is_told_without_a_new_version() {
+        let of = |old: &str, newest: &str| {
+            found_under(Rule::VersionSkew, |_| {}, vec![at("n", "web", newest), at("m", "old", old)])
+        };
+        assert_eq!(
+            of("v1.32.4", "v1.36.1"),
+            [
+                "warning version-skew NodeGroup old: 1 node of 1.32 stays: more than 3 minor versions behind the control plane, which is at 1.36 at least, as the newest kubelet is"
+            ]
+        );
+        assert_eq!(of("v1.33.4", "v1.36.1"), [""; 0]);
+        assert_eq!(of("v1.24.4", "v1.27.1").len(), 1, "before 1.25 two versions are borne, not three");
+        assert_eq!(of("v1.25.4", "v1.28.1"), [""; 0]);
     }
 }

@@ -10,10 +10,10 @@ mod tally;
 use replank_model::object::Object;
 use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::pod::Pod;
-use replank_model::object::policy::PodDisruptionBudget;
+use replank_model::object::policy::{PodDisruptionBudget, PodDisruptionBudgetStatus};
 use replank_model::selector::LabelSelector;
 use replank_model::time::{Span, Time};
-use replank_model::view::{Change, Ix};
+use replank_model::view::{Change, Ix, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Ctx, REACTION};
@@ -24,6 +24,19 @@ use tally::Tallies;
 
 /// How long a pod keeps a DisruptionTarget condition without being deleted (`stalePodDisruptionTimeout`).
 const STALE_AFTER: Span = Span::from_minutes(2);
+
+/// The status that the controller would write for a budget, were everything to stay as it is: no other controller acts in between.
+pub fn budget_status(
+    view: &View,
+    ix: Ix<PodDisruptionBudget>,
+    now: Time,
+) -> Option<PodDisruptionBudgetStatus> {
+    let budget = view.pod_disruption_budgets.get(ix)?;
+    let mut tallies = Tallies::default();
+    tallies.put_budget(view, ix);
+    let counted = status::compute(view, ix, budget, tallies.get(ix)?, now);
+    Some(counted.map_or_else(|failure| status::fail_safe(budget, &failure, now), |found| found.status))
+}
 
 /// The controller.
 #[derive(Debug, Default)]

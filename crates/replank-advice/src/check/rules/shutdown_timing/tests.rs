@@ -83,6 +83,13 @@ fn a_hook_longer_than_the_grace_is_found_and_one_that_is_not_told_is_left_alone(
         told[0].contains("the preStop hook takes the whole grace period (preStop 40s, grace 30s)"),
         "{told:?}"
     );
+    let within = |hook: i64| with(vec![reached("ClusterIP", &json!({}))], hook, 30);
+    assert!(
+        within(40)[0].starts_with("warning") && within(40)[0].contains("takes the whole grace period"),
+        "within the cluster, too: {:?}",
+        within(40)
+    );
+    assert_eq!(within(29), [""; 0]);
     let mut quits = all(alb(json!({})), 0, 30);
     let pod = quits.last_mut().expect("a pod");
     pod["spec"]["containers"][0]["lifecycle"] =

@@ -1,0 +1,87 @@
+//! The labelled set: small snapshots with what `replank check` must find in each, and nothing else.
+//!
+//! `testdata/labelled/README.md` describes the form. `REPLANK_LABELLED` names another directory in the same form.
+
+mod case;
+mod cluster;
+mod entry;
+mod jobs;
+mod nodes;
+mod others;
+mod pods;
+mod score;
+mod volumes;
+mod workloads;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::common::{command, root, scratch};
+use case::{Case, Found};
+use cluster::Cluster;
+use score::Score;
+
+/// The time of every snapshot; a Friday.
+pub(crate) const NOW: &str = "2026-11-20T09:52:00Z";
+
+#[test]
+fn check_finds_what_the_labels_say() {
+    let directory = std::env::var_os("REPLANK_LABELLED")
+        .map_or_else(|| root().join("testdata/labelled"), |given| root().join(PathBuf::from(given)));
+    let cases = Case::all(&directory);
+    assert!(!cases.is_empty(), "no case in {}", directory.display());
+    let names: BTreeSet<String> = cases.iter().map(Case::full_name).collect();
+    assert_eq!(names.len(), cases.len(), "two cases have the same name");
+
+    let mut score = Score::default();
+    let mut differences = Vec::new();
+    for case in &cases {
+        let (found, again) = check(case);
+        if let Some(difference) = score.take(case, &found) {
+            differences.push(format!("{}\n  {}\n{difference}  again: {again}\n", case.full_name(), case.why));
+        }
+    }
+    let table = score.table();
+    // Printed with --nocapture, and below every failure.
+    println!("{table}");
+    assert!(
+        differences.is_empty(),
+        "{} of {} cases differ\n\n{}\n{table}",
+        differences.len(),
+        cases.len(),
+        differences.join("\n")
+    );
+}
+
+/// What `replank check` finds in a case, and the call to be made by hand.
+fn check(case: &Case) -> (Vec<Found>, String) {
+    let cluster = Cluster::of(case);
+    let file = |what: &str| format!("labelled/{}.{what}", case.full_name());
+    let snapshot = scratch(&file("snapshot.json"), text(&cluster.snapshot()));
+    let mut arguments =
+        vec!["check".to_owned(), snapshot, "-o".into(), "json".into(), "--now".into(), NOW.into()];
+    if let Some(spec) = &case.plan {
+        let plan = json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "labelled"}, "spec": spec});
+        arguments.extend(["-f".into(), scratch(&file("plan.json"), text(&plan))]);
+    }
+    if let Some(group) = &case.roll {
+        arguments.extend(["--roll".into(), group.clone()]);
+    }
+    if !case.groups.is_empty() {
+        arguments
+            .extend(["--groups".into(), scratch(&file("groups.json"), text(&cluster.groups(&case.groups)))]);
+    }
+    let ran: super::common::Ran = command(&arguments).output().expect("the binary can be run").into();
+    let again = format!("replank {}", arguments.join(" "));
+    // 0: nothing; 3: findings; 6: kinds that no case needs are not in its snapshot.
+    assert!(matches!(ran.code, Some(0 | 3 | 6)), "{}: {again}\n{}", case.full_name(), ran.stderr);
+    let found =
+        ran.json()["findings"].as_array().expect("a list of findings").iter().map(Found::of).collect();
+    (found, again)
+}
+
+fn text(value: &Value) -> String {
+    serde_json::to_string_pretty(value).expect("JSON can be written")
+}

@@ -95,7 +95,6 @@ fn everything_that_the_boutiques_description_lists_is_found() {
                     "until they have finished",
                 ],
             ),
-            ("info batch-unprotected Job batch/embedding-train", &["running for 2h36m"]),
             (&heads[3], &["9999 of 5", "2h25m7s", "4 earlier runs took 1h55m8s to 2h12m13s"]),
             (
                 &heads[4],

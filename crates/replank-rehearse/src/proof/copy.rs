@@ -22,6 +22,11 @@ const SETTLED_WITHIN: Span = Span::from_secs(30);
 /// How long a rollout may take. What is not over then is judged as it is.
 const ROLLED_OUT_WITHIN: Span = Span::from_minutes(30);
 
+/// Events of any step.
+const EVENTS: u64 = 100_000;
+/// Events of a step for each pod.
+const EVENTS_EACH: u64 = 100;
+
 /// A copy of a cluster.
 pub(super) struct Copy {
     world: World,
@@ -111,9 +116,12 @@ impl Copy {
         let start = self.world.now();
         let workloads = workloads(self.world.view(), changed);
         loop {
-            self.world.run_until(self.world.now() + SETTLED_WITHIN);
+            let is_bounded = self.run(SETTLED_WITHIN);
             let took = self.world.now() - start;
-            if took >= ROLLED_OUT_WITHIN || workloads.iter().all(|of| is_rolled_out(self.world.view(), of)) {
+            if !is_bounded
+                || took >= ROLLED_OUT_WITHIN
+                || workloads.iter().all(|of| is_rolled_out(self.world.view(), of))
+            {
                 return took;
             }
         }
@@ -121,7 +129,21 @@ impl Copy {
 
     /// Lets as much time pass.
     pub(super) fn pass(&mut self, span: Span) {
-        self.world.run_until(self.world.now() + span);
+        self.run(span);
+    }
+
+    /// Lets time pass, unless something runs away: a controller that makes pods without end, say. What is there then is judged.
+    fn run(&mut self, span: Span) -> bool {
+        let until = self.world.now() + span;
+        let most = EVENTS + self.ground.view.pods.len() as u64 * EVENTS_EACH;
+        let begun = self.world.events();
+        while self.world.step_until(until) {
+            if self.world.events() - begun > most {
+                return false;
+            }
+        }
+        self.world.run_until(until);
+        true
     }
 
     /// The cluster as it is now.

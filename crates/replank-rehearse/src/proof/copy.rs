@@ -8,7 +8,7 @@ use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::meta::Key;
 use replank_model::object::workload::{DaemonSet, StatefulSet};
-use replank_model::text::Text;
+use replank_model::text::{GroupName, InstanceId, Text};
 use replank_model::time::Span;
 use replank_model::view::View;
 use replank_sim::{CloudTimings, KubeletModel, Settings, World};
@@ -146,9 +146,14 @@ impl Copy {
         true
     }
 
-    /// The cluster as it is now.
+    /// The cluster as it is now: everything there is, less groups, which stand beside it.
     pub(super) fn ground(&self) -> Ground {
-        Ground { view: self.world.view().clone(), now: self.world.now(), ..self.ground.clone() }
+        let mut view = self.world.view().clone();
+        let groups: Vec<GroupName> = view.groups().keys().cloned().collect();
+        let instances: Vec<InstanceId> = view.instances().keys().cloned().collect();
+        groups.into_iter().for_each(|name| drop(view.apply(Delta::GroupGone(name))));
+        instances.into_iter().for_each(|id| drop(view.apply(Delta::InstanceGone(id))));
+        Ground { view, now: self.world.now(), ..self.ground.clone() }
     }
 }
 

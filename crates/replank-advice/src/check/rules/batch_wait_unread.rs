@@ -9,12 +9,13 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for subject in &survey.subjects {
         let meta = &subject.pod.meta;
-        let why = match wait::annotated(&subject.pod) {
-            Some(Err(text)) => {
-                format!("{BATCH_WAIT}: {text:?} is not a duration: the plan's batch.wait applies")
-            }
+        let (why, value) = match wait::annotated(&subject.pod) {
+            Some(Err(text)) => (
+                format!("{BATCH_WAIT}: {text:?} is not a duration: the plan's batch.wait applies"),
+                Some("2h".into()),
+            ),
             Some(Ok(_)) if subject.batch_kind().is_none() => {
-                format!("{BATCH_WAIT} on a pod that is not a batch pod: it is moved like any other")
+                (format!("{BATCH_WAIT} on a pod that is not a batch pod: it is moved like any other"), None)
             }
             Some(Ok(_)) | None => continue,
         };
@@ -26,7 +27,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             remedy: Remedy::edit(Edit::Annotate {
                 of: vec![Target::new(TargetKind::Pod, meta.key())],
                 annotation: BATCH_WAIT.into(),
-                value: Some("2h".into()),
+                value,
             })
             .note("and in its pod template"),
         });

@@ -72,14 +72,12 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             Some(pod) => format!("kubectl -n {namespace} describe pod {pod}"),
             None => format!("kubectl -n {namespace} describe pdb {name}"),
         };
-        let remedy = match (is_lasting && healthy > 0, always) {
-            (true, _) => Remedy::edit(patch(fewer))
+        let remedy = match is_lasting && healthy > 0 {
+            true => Remedy::edit(patch(fewer))
                 .note("until they are mended: requires one pod fewer than are healthy")
                 .look_first(format!("{inspect}   # mend the pods")),
-            (false, false) => Remedy::edit(patch(allow))
-                .note("evicts the unready pods; the healthy ones stay until these are Ready")
-                .look_first(inspect),
-            (false, true) => Remedy::look(inspect),
+            // That the unready ones may go does not help the others: they stay until these are Ready.
+            false => Remedy::look(inspect),
         };
         findings.push(Finding {
             rule: Rule::PdbUnready,

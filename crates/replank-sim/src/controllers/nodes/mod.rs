@@ -12,7 +12,7 @@ mod taints;
 mod zone;
 
 use replank_model::object::Object;
-use replank_model::object::condition::ConditionStatus;
+use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::time::{Span, Time};
@@ -102,11 +102,19 @@ impl NodeLifecycle {
         self.bound.remove(&slot);
         let Some(pod) = ctx.view().pods.get(Ix::<Pod>::new(slot)).cloned() else { return };
         let Some(node) = &pod.node else { return };
-        let is_lost = self.health.get(node).is_some_and(|health| health.seen != Some(ConditionStatus::True));
-        if is_lost && ctx.view().node(node).is_some() {
+        // Of a node without the condition nothing is known yet.
+        let was_lost = self.health.get(node).and_then(|health| health.seen).is_some_and(is_bad);
+        // One that has become Ready since the last round marks the pod upstream too; its kubelet takes that back within 10 s
+        // (pkg/kubelet/status `syncPeriod`), and nobody waits for it here.
+        let now = ctx.view().node(node).and_then(|node| condition::find(&node.status.conditions, "Ready"));
+        if was_lost && now.is_some_and(|ready| is_bad(ready.status)) {
             monitor::mark_pod_unready(ctx, &pod);
         }
     }
+}
+
+fn is_bad(ready: ConditionStatus) -> bool {
+    ready != ConditionStatus::True
 }
 
 fn is_newly_bound(old: Option<&Object>, new: &Pod) -> bool {

@@ -94,6 +94,23 @@ fn a_node_that_says_it_is_not_ready_keeps_its_pods_ready() {
 }
 
 #[test]
+fn a_pod_that_starts_on_a_node_that_has_just_become_ready_stays_ready() {
+    let mut world = world(vec![node("a", "x"), node("b", "x")]);
+    world.pass(Span::from_secs(1));
+    post_ready(&mut world, "a", "False");
+    world.pass(Span::from_secs(6));
+    // The controller's next round is to come.
+    post_ready(&mut world, "a", "True");
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop"},
+        "spec": {"nodeName": "a", "containers": [{"name": "c", "image": "x"}], "tolerations": [{"operator": "Exists"}]}});
+    world.send(Method::Post, "/api/v1/namespaces/shop/pods", pod);
+    let status = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
+    world.send(Method::Patch, "/api/v1/namespaces/shop/pods/p/status", status);
+    world.pass(Span::from_secs(30));
+    assert_eq!(is_ready(&world, "p"), Some(true));
+}
+
+#[test]
 fn a_lost_cluster_keeps_its_pods() {
     let mut world = world(vec![node("a", "x"), node("b", "y"), tolerant("p", "a", 1), tolerant("q", "b", 1)]);
     world.silence(&NodeName::from("a"));

@@ -151,6 +151,8 @@ wire! {
     pub struct HostPath {
         /// Path on the node.
         pub path: Text,
+        /// What is to be there; empty means that nothing is checked.
+        pub r#type: Text,
     }
 
     /// core/v1 CSIVolumeSource.

@@ -1,5 +1,7 @@
 //! Data in an emptyDir on disk: it is lost when the pod moves.
 
+use replank_model::object::volume::HostPath;
+
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
 use super::super::survey::{Subject, Survey};
 use replank_facts::drain;
@@ -18,12 +20,12 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             .filter(|volume| volume.source.empty_dir.as_ref().is_some_and(|dir| &*dir.medium != "Memory"))
             .map(|volume| &*volume.name)
             .collect();
-        findings.extend(on_host(workload, subject, count));
+        let is_only_copy = survey.replicas(workload, subject) == 1;
+        findings.extend(on_host(workload, subject, count, is_only_copy));
         let is_refused = refuses && drain::has_local_storage(&subject.pod);
         if on_disk.is_empty() && !is_refused {
             continue;
         }
-        let is_only_copy = survey.replicas(workload, subject) == 1;
         let severity = match (is_refused, is_only_copy) {
             (true, _) => Severity::Blocking,
             (false, true) => Severity::Warning,
@@ -49,16 +51,26 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     findings
 }
 
+/// Sockets, devices and the kernel's own file systems are on every node, and hold no data.
+fn holds_files(host: &HostPath) -> bool {
+    let is_special = matches!(&*host.r#type, "Socket" | "CharDevice" | "BlockDevice");
+    let is_kernels = ["/dev", "/proc", "/sys"].iter().any(|root| {
+        host.path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
+    !is_special && !is_kernels && !host.path.ends_with(".sock")
+}
+
 /// Files of the node itself: there are others on the next one.
-fn on_host(workload: &Workload, subject: &Subject, count: usize) -> Option<Finding> {
+fn on_host(workload: &Workload, subject: &Subject, count: usize, is_only_copy: bool) -> Option<Finding> {
     let volumes = subject.pod.spec.volumes.iter();
-    let paths: Vec<&str> =
-        volumes.filter_map(|volume| volume.source.host_path.as_ref().map(|host| &*host.path)).collect();
+    let hosts = volumes.filter_map(|volume| volume.source.host_path.as_ref());
+    let paths: Vec<&str> = hosts.filter(|host| holds_files(host)).map(|host| &*host.path).collect();
+    let only = if is_only_copy { ", the only copy" } else { "" };
     (!paths.is_empty()).then(|| Finding {
         rule: Rule::LocalStorage,
-        severity: Severity::Info,
+        severity: if is_only_copy { Severity::Warning } else { Severity::Info },
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
-        reason: format!("{} use files on the node ({}): they are not on the next node", pods(count), paths.join(", ")),
+        reason: format!("{} use files on the node ({}){only}: they are not on the next node", pods(count), paths.join(", ")),
         remedy: "move permanent data into a PersistentVolumeClaim before the roll; sockets and devices need no action".to_owned().into(),
     })
 }
@@ -95,9 +107,19 @@ mod tests {
         assert_eq!(
             found(Rule::LocalStorage, objects),
             [
-                "info local-storage Deployment shop/db: 1 pod use files on the node (/mnt/data): they are not on the next node"
+                "warning local-storage Deployment shop/db: 1 pod use files on the node (/mnt/data), the only copy: they are not on the next node"
             ]
         );
+        let with = |path: &str, kind: &str| {
+            let volumes =
+                json!({"spec": {"volumes": [{"name": "h", "hostPath": {"path": path, "type": kind}}]}});
+            found(Rule::LocalStorage, [vec![node("n", "a")], service("db", &["n", "n"], &volumes)].concat())
+        };
+        assert!(with("/mnt/data", "Directory")[0].starts_with("info"), "there is another copy");
+        assert_eq!(with("/run/agent", "Socket"), [""; 0]);
+        assert_eq!(with("/var/run/docker.sock", ""), [""; 0]);
+        assert_eq!(with("/sys", ""), [""; 0]);
+        assert_eq!(with("/system", "").len(), 1);
     }
 
     #[test]

@@ -44,7 +44,14 @@ fn of_webhook(survey: &Survey<'_>, other: &Other, webhook: &Value) -> Option<Fin
     }
     let service = &webhook["clientConfig"]["service"];
     let key = Key::new(service["namespace"].as_str()?, service["name"].as_str()?);
-    let pods = backends(survey.view, &key)?;
+    let all = backends(survey.view, &key)?;
+    let ready: Vec<&Arc<Pod>> = all.iter().copied().filter(|pod| pod.is_ready()).collect();
+    // Requests go to Ready pods; where none is, whatever is there may become Ready.
+    let (pods, kind) = match ready.len() {
+        0 => (all, "backend"),
+        some if some < all.len() => (ready, "Ready backend"),
+        _ => (ready, "backend"),
+    };
     let object = ObjectName::new(&other.kind, other.meta.key());
     let name = webhook["name"].as_str().unwrap_or_default();
     if pods.is_empty() {
@@ -69,10 +76,10 @@ fn of_webhook(survey: &Survey<'_>, other: &Other, webhook: &Value) -> Option<Fin
         return None;
     }
     let who = match pods.as_slice() {
-        [only] => format!("its only backend is pod {}", only.meta.key()),
-        many => format!("its {} backends share node {}", many.len(), nodes.first()?),
+        [only] => format!("its only {kind} is pod {}", only.meta.key()),
+        many => format!("its {} {kind}s share node {}", many.len(), nodes.first()?),
     };
-    let own = makes_pods(webhook) && pods.iter().any(|pod| covers(survey.view, webhook, pod));
+    let own = stops_pods(webhook) && pods.iter().any(|pod| covers(survey.view, webhook, pod));
     let (severity, then) = match own {
         true => (
             Severity::Blocking,
@@ -110,8 +117,18 @@ fn is_free(view: &View, pods: &[&Arc<Pod>]) -> bool {
     pods.iter().all(|pod| view.pods.find(&pod.meta.key()).is_none_or(|ix| view.budgets_of(ix).is_empty()))
 }
 
-/// Whether it is asked when pods are made, or evicted.
+/// Whether it is asked when pods are made, bound to nodes, or evicted.
 fn makes_pods(webhook: &Value) -> bool {
+    creates(webhook, &["pods", "*", "*/*", "pods/*", "pods/binding", "pods/eviction"])
+}
+
+/// Whether no pod can start without it; an eviction that is refused keeps no pod from starting.
+fn stops_pods(webhook: &Value) -> bool {
+    creates(webhook, &["pods", "*", "*/*", "pods/*", "pods/binding"])
+}
+
+/// Whether it is asked when one of these resources of the core group is created.
+fn creates(webhook: &Value, resources: &[&str]) -> bool {
     let has = |list: &Value, wanted: &[&str]| {
         list.as_array()
             .is_some_and(|all| all.iter().filter_map(Value::as_str).any(|one| wanted.contains(&one)))
@@ -119,12 +136,14 @@ fn makes_pods(webhook: &Value) -> bool {
     webhook["rules"].as_array().into_iter().flatten().any(|rule| {
         has(&rule["operations"], &["CREATE", "*"])
             && has(&rule["apiGroups"], &["", "*"])
-            && has(&rule["resources"], &["pods", "*", "*/*", "pods/*", "pods/eviction"])
+            && has(&rule["resources"], resources)
+            // Pods are in namespaces.
+            && rule["scope"].as_str() != Some("Cluster")
     })
 }
 
 fn refused(webhook: &Value) -> String {
-    match makes_pods(webhook) {
+    match stops_pods(webhook) {
         true => "the API server rejects new pods that match the webhook".to_owned(),
         false => "the API server rejects every request that matches the webhook".to_owned(),
     }
@@ -219,6 +238,39 @@ mod tests {
             with(jobs, &["n"])[0]
                 .ends_with("while it moves, the API server rejects every request that matches the webhook")
         );
+    }
+
+    #[test]
+    fn what_is_not_asked_about_pods_of_namespaces_does_not_stop_them() {
+        let over = |resource: &str, scope: &str| {
+            let rule = json!({"operations": ["CREATE"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": [resource], "scope": scope});
+            with(json!({"rules": [rule]}), &["n"]).remove(0)
+        };
+        assert!(over("*", "*").starts_with("blocking"));
+        assert!(over("*", "Namespaced").starts_with("blocking"));
+        assert!(over("*", "Cluster").starts_with("warning"));
+        assert!(over("pods/binding", "*").starts_with("blocking"), "a pod that is not bound does not start");
+        assert!(over("pods/eviction", "*").starts_with("warning"), "its successor starts");
+    }
+
+    #[test]
+    fn pods_that_are_not_ready_answer_nothing() {
+        let objects = |ready: &str| {
+            let mut pods = service("guard", &["n", "s"], &json!({}));
+            for pod in pods.iter_mut().filter(|object| object["metadata"]["name"] == "guard-b") {
+                pod["status"]["conditions"] = json!([{"type": "Ready", "status": ready}]);
+            }
+            let mut staying = node("s", "a");
+            staying["metadata"]["labels"]["eks.amazonaws.com/nodegroup"] = json!("system");
+            let told = [vec![node("n", "a"), staying], hook(json!({})), pods].concat();
+            found_under(Rule::WebhookBackend, |_| {}, told)
+        };
+        assert!(
+            objects("False")[0].contains("its only Ready backend is pod shop/guard-a"),
+            "{:?}",
+            objects("False")
+        );
+        assert_eq!(objects("True"), [""; 0]);
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub fn apply(ground: &Ground, ways: &[&Way]) -> Changed {
         }
     }
     let targets = made.iter().flat_map(Edit::targets);
-    copy.settle(&targets.map(|target| (target.kind, target.key)).collect());
+    // What runs away, the rehearsal tells.
+    let _settled = copy.settle(&targets.map(|target| (target.kind, target.key)).collect());
     Changed { ground: copy.ground(), made, refused }
 }

@@ -22,10 +22,16 @@ const SETTLED_WITHIN: Span = Span::from_secs(30);
 /// How long a rollout may take. What is not over then is judged as it is.
 const ROLLED_OUT_WITHIN: Span = Span::from_minutes(30);
 
-/// Events of any step.
-const EVENTS: u64 = 100_000;
-/// Events of a step for each pod.
+/// Events of any step, and for each pod: far more than a rollout of everything takes.
+const EVENTS: u64 = 50_000;
 const EVENTS_EACH: u64 = 100;
+/// Pods that may be there at once, and for each that there was.
+const PODS: usize = 200;
+const PODS_EACH: usize = 3;
+
+/// Something makes or changes objects without end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RunsAway;
 
 /// A copy of a cluster.
 pub(super) struct Copy {
@@ -112,38 +118,38 @@ impl Copy {
     }
 
     /// Lets controllers and scheduler follow up what was changed.
-    pub(super) fn settle(&mut self, changed: &BTreeSet<(TargetKind, Key)>) -> Span {
+    ///
+    /// # Errors
+    /// That something runs away.
+    pub(super) fn settle(&mut self, changed: &BTreeSet<(TargetKind, Key)>) -> Result<(), RunsAway> {
         let start = self.world.now();
         let workloads = workloads(self.world.view(), changed);
         loop {
-            let is_bounded = self.run(SETTLED_WITHIN);
+            self.pass(SETTLED_WITHIN)?;
             let took = self.world.now() - start;
-            if !is_bounded
-                || took >= ROLLED_OUT_WITHIN
-                || workloads.iter().all(|of| is_rolled_out(self.world.view(), of))
-            {
-                return took;
+            if took >= ROLLED_OUT_WITHIN || workloads.iter().all(|of| is_rolled_out(self.world.view(), of)) {
+                return Ok(());
             }
         }
     }
 
     /// Lets as much time pass.
-    pub(super) fn pass(&mut self, span: Span) {
-        self.run(span);
-    }
-
-    /// Lets time pass, unless something runs away: a controller that makes pods without end, say. What is there then is judged.
-    fn run(&mut self, span: Span) -> bool {
+    ///
+    /// # Errors
+    /// That something runs away: a controller that makes pods without end, say.
+    pub(super) fn pass(&mut self, span: Span) -> Result<(), RunsAway> {
         let until = self.world.now() + span;
-        let most = EVENTS + self.ground.view.pods.len() as u64 * EVENTS_EACH;
+        let pods = self.ground.view.pods.len();
+        let most = EVENTS + pods as u64 * EVENTS_EACH;
         let begun = self.world.events();
         while self.world.step_until(until) {
-            if self.world.events() - begun > most {
-                return false;
+            let is_over = self.world.events() - begun > most;
+            if is_over || self.world.view().pods.len() > PODS + pods * PODS_EACH {
+                return Err(RunsAway);
             }
         }
         self.world.run_until(until);
-        true
+        Ok(())
     }
 
     /// The cluster as it is now: everything there is, less groups, which stand beside it.

@@ -11,7 +11,7 @@ use replank_model::time::Span;
 use super::batch::{Candidate, Touched, go_together, touched};
 use super::form::{Stops, Verdict};
 use super::ground::Ground;
-use super::trial::{Find, Found, Outcome, found, make, untouched};
+use super::trial::{Failed, Find, Found, Outcome, found, make, untouched};
 
 /// How many copies may be made: a copy of a large cluster takes time.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,11 @@ pub(super) struct Judge<'a, R> {
     before: Found<R>,
     untouched: BTreeMap<Span, Rc<Outcome<R>>>,
     trials: usize,
+    runs_away: bool,
 }
+
+const TOO_LARGE: &str = "the cluster is too large to try every change alone";
+const RUNS_AWAY: &str = "something there makes or changes objects without end";
 
 type Verdicts<'a> = Vec<(Candidate<'a>, Verdict)>;
 
@@ -48,7 +52,15 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
         trials: Trials,
     ) -> Self {
         let before = found(findings);
-        Self { ground, findings, find, before, untouched: BTreeMap::new(), trials: trials.0 }
+        Self {
+            ground,
+            findings,
+            find,
+            before,
+            untouched: BTreeMap::new(),
+            trials: trials.0,
+            runs_away: false,
+        }
     }
 
     /// Tries ways together, and where something is amiss in halves.
@@ -57,14 +69,15 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
             return Vec::new();
         }
         if self.trials == 0 {
-            let why = "the cluster is too large to try every change alone";
+            let why = if self.runs_away { RUNS_AWAY } else { TOO_LARGE };
             return batch.into_iter().map(|one| (one, Verdict::Withheld(why.to_owned()))).collect();
         }
         self.trials -= 1;
         let ways: Vec<&Way> = batch.iter().map(|one| one.way).collect();
         let outcome = match make(self.ground, &ways, self.find) {
             Ok(outcome) => outcome,
-            Err((at, why)) => {
+            Err(Failed::RunsAway) => return self.give_up(batch),
+            Err(Failed::Refused(at, why)) => {
                 let mut rest = batch;
                 let refused = rest.remove(at);
                 let mut verdicts = self.try_all(rest);
@@ -72,7 +85,7 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
                 return verdicts;
             }
         };
-        let amiss = self.amiss(&batch, &outcome);
+        let Ok(amiss) = self.amiss(&batch, &outcome) else { return self.give_up(batch) };
         if let [only] = batch.as_slice() {
             return vec![(
                 *only,
@@ -93,8 +106,8 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
         verdicts
     }
 
-    fn amiss(&mut self, batch: &[Candidate<'a>], outcome: &Outcome<R>) -> Amiss<R> {
-        let by_itself = self.by_itself(outcome);
+    fn amiss(&mut self, batch: &[Candidate<'a>], outcome: &Outcome<R>) -> Result<Amiss<R>, Failed> {
+        let by_itself = self.by_itself(outcome)?;
         let worst = |all: &Found<R>, key: &(R, ObjectName)| {
             all.get(key).and_then(|severities| severities.iter().min().copied())
         };
@@ -109,25 +122,31 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
         let placeless = by_itself.as_ref().map(|one| &one.pending);
         let waits = |pod: &&Key| placeless.is_none_or(|placeless| !placeless.contains(*pod));
         let left = batch.iter().filter(|one| !self.is_gone(batch, **one, outcome));
-        Amiss {
+        Ok(Amiss {
             left: left.map(|one| one.finding).collect(),
             come: come.collect(),
             pending: by_itself.as_ref().and_then(|_| outcome.pending.iter().find(waits).cloned()),
-        }
+        })
+    }
+
+    /// Nothing can be told of a cluster that does not come to rest.
+    fn give_up(&mut self, batch: Vec<Candidate<'a>>) -> Verdicts<'a> {
+        (self.trials, self.runs_away) = (0, true);
+        self.try_all(batch)
     }
 
     /// What is found after as much time with nothing changed; none where no time has passed.
-    fn by_itself(&mut self, outcome: &Outcome<R>) -> Option<Rc<Outcome<R>>> {
+    fn by_itself(&mut self, outcome: &Outcome<R>) -> Result<Option<Rc<Outcome<R>>>, Failed> {
         let span = outcome.ground.now - self.ground.now;
         if span == Span::ZERO {
-            return None;
+            return Ok(None);
         }
         if let Some(known) = self.untouched.get(&span) {
-            return Some(known.clone());
+            return Ok(Some(known.clone()));
         }
-        let fresh = Rc::new(untouched(self.ground, &outcome.ground, self.find));
+        let fresh = Rc::new(untouched(self.ground, &outcome.ground, self.find)?);
         self.untouched.insert(span, fresh.clone());
-        Some(fresh)
+        Ok(Some(fresh))
     }
 
     /// Whether a finding is gone, or weaker; where several are of one rule and object, as many fewer as are to go.

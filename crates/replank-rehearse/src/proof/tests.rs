@@ -40,7 +40,7 @@ fn ground(replicas: i32) -> Ground {
         plan: Some(Plan::of_groups("roll of a,b", vec!["web".into()], Goal::default())),
     };
     let mut copy = copy::Copy::of(&ground);
-    copy.pass(replank_model::time::Span::from_minutes(2));
+    copy.pass(replank_model::time::Span::from_minutes(2)).expect("nothing runs away");
     ground = copy.ground();
     ground
 }

@@ -7,7 +7,7 @@ use replank_facts::remedy::{Edit, Way};
 use replank_model::object::meta::Key;
 use replank_model::view::View;
 
-use super::copy::Copy;
+use super::copy::{Copy, RunsAway};
 use super::ground::Ground;
 
 /// How findings are found.
@@ -23,18 +23,27 @@ pub(super) struct Outcome<R> {
     pub(super) pending: BTreeSet<Key>,
 }
 
+/// Why a trial has no outcome.
+#[derive(Clone, Debug)]
+pub(super) enum Failed {
+    /// One way is refused: which, and with what words.
+    Refused(usize, String),
+    /// Something makes or changes objects without end, whatever is tried.
+    RunsAway,
+}
+
 /// Findings by what they are of, with how bad they are.
 pub(super) type Found<R> = BTreeMap<(R, ObjectName), Vec<Severity>>;
 
 /// Makes changes on a copy and looks at what is found then.
 ///
 /// # Errors
-/// Which way is refused, and with what words.
+/// Which way is refused, and with what words; or that something runs away.
 pub(super) fn make<R: Ord + Clone>(
     ground: &Ground,
     ways: &[&Way],
     find: Find<'_, R>,
-) -> Result<Outcome<R>, (usize, String)> {
+) -> Result<Outcome<R>, Failed> {
     let mut edits: Vec<(usize, &Edit)> = Vec::new();
     for (at, edit) in
         ways.iter().enumerate().flat_map(|(at, way)| way.edits.iter().map(move |edit| (at, edit)))
@@ -49,16 +58,17 @@ pub(super) fn make<R: Ord + Clone>(
         // Nothing moves where only the plan, or what the cloud does, is changed.
         let mut after = ground.clone();
         for (at, edit) in edits() {
-            after.apply(edit).map_err(|why| (at, why))?;
+            after.apply(edit).map_err(|why| Failed::Refused(at, why))?;
         }
         after
     } else {
         let mut copy = Copy::of(ground);
         for (at, edit) in edits() {
-            copy.make(edit).map_err(|why| (at, why))?;
+            copy.make(edit).map_err(|why| Failed::Refused(at, why))?;
         }
         let targets = edits().flat_map(|(_, edit)| edit.targets());
-        copy.settle(&targets.map(|target| (target.kind, target.key)).collect());
+        copy.settle(&targets.map(|target| (target.kind, target.key)).collect())
+            .map_err(|RunsAway| Failed::RunsAway)?;
         copy.ground()
     };
     let found = found(&find(&after));
@@ -66,11 +76,18 @@ pub(super) fn make<R: Ord + Clone>(
 }
 
 /// What is found where nothing is changed but the time: what comes or goes by itself is nobody's work.
-pub(super) fn untouched<R: Ord + Clone>(ground: &Ground, after: &Ground, find: Find<'_, R>) -> Outcome<R> {
+///
+/// # Errors
+/// That something runs away.
+pub(super) fn untouched<R: Ord + Clone>(
+    ground: &Ground,
+    after: &Ground,
+    find: Find<'_, R>,
+) -> Result<Outcome<R>, Failed> {
     let mut copy = Copy::of(ground);
-    copy.pass(after.now - ground.now);
+    copy.pass(after.now - ground.now).map_err(|RunsAway| Failed::RunsAway)?;
     let ground = copy.ground();
-    Outcome { found: found(&find(&ground)), pending: pending(&ground.view), ground }
+    Ok(Outcome { found: found(&find(&ground)), pending: pending(&ground.view), ground })
 }
 
 pub(super) fn found<R: Ord + Clone>(findings: &[Finding<R>]) -> Found<R> {

@@ -318,12 +318,12 @@ mod tests {
             text(&sweep.best(3)),
             [
                 "2026-01-01T00:00:00Z 2026-01-01T15:45:00Z held 0s runs 0 over 0",
-                "2026-01-01T17:45:00Z 2026-01-02T00:00:00Z held 12m0s runs 1 over 0",
+                "2026-01-01T17:45:00Z 2026-01-02T00:00:00Z held 12m runs 1 over 0",
             ]
         );
         assert_eq!(
             text(&sweep.worst(1)),
-            ["2026-01-01T16:00:00Z 2026-01-01T16:30:00Z held 1h57m0s runs 1 over 0"]
+            ["2026-01-01T16:00:00Z 2026-01-01T16:30:00Z held 1h57m runs 1 over 0"]
         );
     }
 
@@ -361,9 +361,9 @@ mod tests {
             let start = sweep.starts[14];
             (start.held.to_string(), start.runs)
         };
-        assert_eq!(held_at("Allow"), ("57m0s".to_owned(), 1), "that of 02:00 has just ended");
-        assert_eq!(held_at("Replace"), ("27m0s".to_owned(), 1), "until the next takes its place");
-        assert_eq!(held_at("Forbid"), ("57m0s".to_owned(), 1), "those of 01:00, 03:00, 05:00");
+        assert_eq!(held_at("Allow"), ("57m".to_owned(), 1), "that of 02:00 has just ended");
+        assert_eq!(held_at("Replace"), ("27m".to_owned(), 1), "until the next takes its place");
+        assert_eq!(held_at("Forbid"), ("57m".to_owned(), 1), "those of 01:00, 03:00, 05:00");
     }
 
     #[test]
@@ -376,7 +376,7 @@ mod tests {
             "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j", "controller": true}]},
             "spec": {"nodeName": "n", "containers": []}, "status": {"phase": "Running"}});
         let known = swept(|_| {}, vec![job(json!(7200)), pod.clone()]);
-        assert_eq!(known.starts[0].held.to_string(), "57m0s");
+        assert_eq!(known.starts[0].held.to_string(), "57m");
         let unknown = swept(|_| {}, vec![job(Value::Null), pod]);
         assert_eq!((unknown.starts[0].runs, unknown.endless.len()), (0, 1));
     }

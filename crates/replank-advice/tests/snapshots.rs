@@ -121,7 +121,7 @@ fn everything_that_the_boutiques_description_lists_is_found() {
                 &["eks.amazonaws.com/nodegroup=system"],
             ),
             ("info zone-bound StatefulSet monitoring/prometheus-k8s", &["1c", "1d"]),
-            ("info long-grace StatefulSet monitoring/prometheus-k8s", &["10m0s"]),
+            ("info long-grace StatefulSet monitoring/prometheus-k8s", &["10m"]),
             (
                 "info placed-apart StatefulSet monitoring/alertmanager-main",
                 &["at most one in each of 3 zones"],
@@ -189,7 +189,7 @@ fn everything_that_the_elastic_clusters_description_lists_is_found() {
                 &["spread over 12 nodes", "spread over 3 zones"],
             ),
             ("info zone-bound StatefulSet stateful/cassandra", &["1a", "1c", "1d"]),
-            ("warning long-grace StatefulSet stateful/cassandra", &["30m0s", "gives up after 15m"]),
+            ("warning long-grace StatefulSet stateful/cassandra", &["30m", "gives up after 15m"]),
             (
                 "info pinned-to-group Deployment engine/coordinator",
                 &["eks.amazonaws.com/nodegroup=scaler-od"],

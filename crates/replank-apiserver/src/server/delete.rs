@@ -76,7 +76,7 @@ impl Api {
                 (Some(_) | None, Some(_) | None) => now,
             };
             if meta.deletion_timestamp.is_none() && meta.generation > 0 {
-                meta.generation += 1;
+                meta.generation = meta.generation.saturating_add(1);
             }
             meta.deletion_timestamp = Some(asked + Span::from_secs(grace));
             meta.deletion_grace_period_seconds = Some(grace);
@@ -94,7 +94,7 @@ impl Api {
         let now = self.timestamp();
         let object = object.map_meta(|meta| {
             if meta.deletion_timestamp.is_none() && meta.generation > 0 {
-                meta.generation += 1;
+                meta.generation = meta.generation.saturating_add(1);
             }
             meta.deletion_timestamp = Some(meta.deletion_timestamp.map_or(now, |known| known.min(now)));
             meta.deletion_grace_period_seconds = Some(0);

@@ -68,7 +68,7 @@ fn every_field_is_read() {
     assert_eq!(tags, [("empty", ""), ("team", "shop")]);
     let health = Health { crash_looping_max: 1, stuck_terminating_max: 0, not_ready_max: 3 };
     assert_eq!(plan.care.health, Some(health));
-    assert_eq!(plan.care.windows.0[0].to_string(), "Mon,Tue,Wed,Thu,Fri 01:00 for 4h0m0s (Asia/Tokyo)");
+    assert_eq!(plan.care.windows.0[0].to_string(), "Mon,Tue,Wed,Thu,Fri 01:00 for 4h (Asia/Tokyo)");
     assert_eq!(plan.care.retain, Retain { capacity: Retained::Cordoned, span: Span::from_minutes(72 * 60) });
     let stuck = StuckTerminating { after: Span::from_minutes(10), action: StuckAction::ReplaceNode };
     assert_eq!((plan.care.stuck, plan.care.singletons), (stuck, Singletons::Surge));
@@ -134,11 +134,11 @@ fn a_deadline_leaves_time_for_all_that_is_watched_and_retained() {
     assert!(Plan::read(&with_spec(&spec("41h"))).is_ok());
     assert_eq!(
         errors(&with_spec(&spec("40h"))),
-        "spec.deadline: found 40h0m0s, expected more than 40h0m0s, for which new nodes are watched and old ones \
+        "spec.deadline: found 40h, expected more than 40h, for which new nodes are watched and old ones \
          retained; set a later deadline, or shorten canary.soak, bake or retain.for"
     );
     let forgotten = json!({"groups": ["web"], "retain": {"for": "200h"}});
-    assert!(errors(&with_spec(&forgotten)).starts_with("spec.deadline: found the default 168h0m0s"));
+    assert!(errors(&with_spec(&forgotten)).starts_with("spec.deadline: found the default 168h"));
     let nothing = json!({"groups": ["web"], "retain": {"capacity": "none", "for": "200h"}});
     assert!(Plan::read(&with_spec(&nothing)).is_ok(), "nothing is kept");
 }

@@ -37,9 +37,9 @@ impl Plan {
                 Order::Oldest => "oldest",
                 Order::ZoneByZone => "zoneByZone",
             },
-            "pace": {"betweenNodes": self.pace.between_nodes.to_string(), "parallel": self.pace.parallel},
+            "pace": {"betweenNodes": self.pace.between_nodes, "parallel": self.pace.parallel},
             "batch": {
-                "wait": self.batch.wait.to_string(),
+                "wait": self.batch.wait,
                 "onDeadline": match self.batch.on_deadline {
                     OnDeadline::Pause => "pause",
                     OnDeadline::Evict => "evict",
@@ -60,10 +60,10 @@ impl Plan {
                     Retained::Template => "template",
                     Retained::None => "none",
                 },
-                "for": care.retain.span.to_string(),
+                "for": care.retain.span,
             },
             "stuckTerminating": {
-                "after": care.stuck.after.to_string(),
+                "after": care.stuck.after,
                 "action": match care.stuck.action {
                     StuckAction::Report => "report",
                     StuckAction::ReplaceNode => "replaceNode",
@@ -71,7 +71,7 @@ impl Plan {
                 },
             },
             "deadNodes": {
-                "after": care.dead_nodes.after.to_string(),
+                "after": care.dead_nodes.after,
                 "action": match care.dead_nodes.action {
                     DeadAction::Replace => "replace",
                     DeadAction::Leave => "leave",
@@ -84,7 +84,7 @@ impl Plan {
             },
             "loadBalancer": {
                 "exclude": care.load_balancer.exclude,
-                "deregistrationDelay": care.load_balancer.deregistration_delay.to_string(),
+                "deregistrationDelay": care.load_balancer.deregistration_delay,
             },
             "blockingFindings": match care.blocking_findings {
                 BlockingFindings::Proceed => "proceed",
@@ -94,8 +94,8 @@ impl Plan {
                 OnFailure::Pause => "pause",
                 OnFailure::Rollback => "rollback",
             },
-            "progressDeadline": self.progress_deadline.to_string(),
-            "deadline": self.deadline.to_string(),
+            "progressDeadline": self.progress_deadline,
+            "deadline": self.deadline,
         });
         match &self.nodes.by {
             ChosenBy::Groups(names) => {
@@ -112,7 +112,7 @@ impl Plan {
             spec["kubeletVersion"] = bound.to_string().into();
         }
         if let Some(canary) = &self.canary {
-            spec["canary"] = json!({"nodes": number(&canary.nodes), "soak": canary.soak.to_string()});
+            spec["canary"] = json!({"nodes": number(&canary.nodes), "soak": canary.soak});
         }
         if let Some(batch) = &self.batch.selector {
             spec["batch"]["selector"] = selector_json(batch);
@@ -126,7 +126,7 @@ impl Plan {
         }
         if let Some(waves) = &care.waves {
             spec["waves"] = waves.nodes.iter().map(number).collect();
-            spec["bake"] = waves.bake.to_string().into();
+            spec["bake"] = json!(waves.bake);
         }
         if !care.windows.0.is_empty() {
             spec["windows"] = care.windows.0.iter().map(window).collect();
@@ -184,7 +184,7 @@ fn number(value: &IntOrString) -> Value {
 }
 
 fn window(window: &Window) -> Value {
-    let mut value = json!({"start": window.start.to_string(), "duration": window.duration.to_string()});
+    let mut value = json!({"start": window.start.to_string(), "duration": window.duration});
     if let Some(name) = window.zone.iana_name() {
         value["timeZone"] = name.into();
     }

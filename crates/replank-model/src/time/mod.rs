@@ -14,7 +14,7 @@ use jiff::SignedDuration;
 use jiff::civil::{DateTime, date};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use span::{Span, SpanError};
+pub use span::{GoForm, Span, SpanError};
 
 use shown::{TextVisitor, shown};
 

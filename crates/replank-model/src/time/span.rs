@@ -1,4 +1,4 @@
-//! Spans of time, read and written as Go's `time.Duration` (`ParseDuration` and `String` in Go's `time` package),
+//! Spans of time, read and, in JSON, written as Go's `time.Duration` (`ParseDuration` and `String` in Go's `time` package),
 //! which is how Kubernetes' `metav1.Duration` reads and writes.
 
 use std::fmt;
@@ -13,10 +13,11 @@ use super::{TextVisitor, shown};
 /// A span of time in milliseconds; negative spans lead back.
 ///
 /// ```
-/// use replank_model::time::Span;
+/// use replank_model::time::{GoForm, Span};
 ///
 /// assert_eq!("1h30m".parse::<Span>()?, Span::from_secs(5400));
-/// assert_eq!(Span::from_secs(5400).to_string(), "1h30m0s");
+/// assert_eq!(Span::from_secs(5400).to_string(), "1h30m");
+/// assert_eq!(GoForm(Span::from_secs(5400)).to_string(), "1h30m0s");
 /// # Ok::<(), replank_model::time::SpanError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -85,6 +86,19 @@ impl Span {
     /// In seconds, without the fraction.
     pub const fn as_secs(self) -> i64 {
         self.0 / 1_000
+    }
+
+    /// Rounded down to its two largest units, and to whole seconds from one on: enough for a figure in a report. `2h11m30s` is `2h11m`.
+    #[must_use]
+    pub const fn rounded(self) -> Self {
+        const MINUTE: i64 = 60_000;
+        const HOUR: i64 = 60 * MINUTE;
+        let to = match self.0.saturating_abs() {
+            ..1_000 => return self,
+            1_000..HOUR => 1_000,
+            HOUR.. => MINUTE,
+        };
+        Self(self.0 - self.0 % to)
     }
 
     /// In seconds, with the fraction: for a number in a report.
@@ -166,30 +180,57 @@ impl FromStr for Span {
     }
 }
 
-/// Go's form: `1h30m0s`, `10m0s`, `1.5s`, `300ms`, `0s`.
+/// As people write it, and every flag and plan reads it: Go's form without the units that are zero. `1h30m`, `10m`, `1m5s`, `1.5s`, `300ms`, `0s`.
+/// It is the one form of all messages and reports; data has [`GoForm`].
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 < 0 {
-            f.write_str("-")?;
-        }
-        let millis = self.0.unsigned_abs();
-        if millis > 0 && millis < MILLIS_PER_SECOND {
-            return write!(f, "{millis}ms");
-        }
-        let (hours, minutes) = (millis / MILLIS_PER_HOUR, millis % MILLIS_PER_HOUR / MILLIS_PER_MINUTE);
-        if hours > 0 {
-            write!(f, "{hours}h")?;
-        }
-        if hours > 0 || minutes > 0 {
-            write!(f, "{minutes}m")?;
-        }
-        write!(f, "{}", millis % MILLIS_PER_MINUTE / MILLIS_PER_SECOND)?;
-        let fraction = millis % MILLIS_PER_SECOND;
-        if fraction > 0 {
-            write!(f, ".{}", format!("{fraction:03}").trim_end_matches('0'))?;
-        }
-        f.write_str("s")
+        write(*self, f, Zeros::Omitted)
     }
+}
+
+/// Go's form, with every unit below the largest: `1h30m0s`, `10m0s`. So `metav1.Duration` writes it, and we do in JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct GoForm(pub Span);
+
+impl fmt::Display for GoForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(self.0, f, Zeros::Written)
+    }
+}
+
+/// What becomes of minutes and seconds that are zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Zeros {
+    Written,
+    Omitted,
+}
+
+fn write(span: Span, f: &mut fmt::Formatter<'_>, zeros: Zeros) -> fmt::Result {
+    if span.0 < 0 {
+        f.write_str("-")?;
+    }
+    let millis = span.0.unsigned_abs();
+    if millis > 0 && millis < MILLIS_PER_SECOND {
+        return write!(f, "{millis}ms");
+    }
+    let (hours, minutes) = (millis / MILLIS_PER_HOUR, millis % MILLIS_PER_HOUR / MILLIS_PER_MINUTE);
+    let has_zeros = zeros == Zeros::Written;
+    if hours > 0 {
+        write!(f, "{hours}h")?;
+    }
+    if minutes > 0 || hours > 0 && has_zeros {
+        write!(f, "{minutes}m")?;
+    }
+    let rest = millis % MILLIS_PER_MINUTE;
+    if rest == 0 && millis > 0 && !has_zeros {
+        return Ok(());
+    }
+    write!(f, "{}", rest / MILLIS_PER_SECOND)?;
+    let fraction = millis % MILLIS_PER_SECOND;
+    if fraction > 0 {
+        write!(f, ".{}", format!("{fraction:03}").trim_end_matches('0'))?;
+    }
+    f.write_str("s")
 }
 
 impl Add for Span {
@@ -244,7 +285,7 @@ impl Sum for Span {
 
 impl Serialize for Span {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.collect_str(&GoForm(*self))
     }
 }
 

@@ -127,12 +127,45 @@ fn spans_read_and_write_as_in_go() {
         ("00000000000000000000000001h", 3_600_000, "1h0m0s"),
     ] {
         assert_eq!(span(text).as_millis(), millis, "{text}");
-        assert_eq!(Span::from_millis(millis).to_string(), written, "{text}");
+        assert_eq!(GoForm(Span::from_millis(millis)).to_string(), written, "{text}");
     }
     assert_eq!(span("2562047h47m16.854s").to_string(), "2562047h47m16.854s");
     assert_eq!(serde_json::from_str::<Span>("\"6h\"").unwrap(), Span::from_secs(21_600));
     assert_eq!(serde_json::to_string(&Span::from_secs(90)).unwrap(), "\"1m30s\"");
     assert_eq!((Span::from_millis(-1_999).as_secs(), Span::from_millis(250).as_secs_f64()), (-1, 0.25));
+}
+
+#[test]
+fn messages_leave_out_what_is_zero_and_can_be_read_back() {
+    for (seconds, written) in [
+        (0, "0s"),
+        (5, "5s"),
+        (60, "1m"),
+        (65, "1m5s"),
+        (3_600, "1h"),
+        (3_605, "1h5s"),
+        (7_260, "2h1m"),
+        (-5_400, "-1h30m"),
+    ] {
+        assert_eq!(Span::from_secs(seconds).to_string(), written);
+        assert_eq!(span(written), Span::from_secs(seconds));
+    }
+    assert_eq!(Span::from_millis(61_500).to_string(), "1m1.5s");
+    assert_eq!(serde_json::to_string(&Span::from_secs(3_600)).unwrap(), "\"1h0m0s\"");
+}
+
+#[test]
+fn figures_have_two_units() {
+    for (text, rounded) in [
+        ("350ms", "350ms"),
+        ("41.9s", "41s"),
+        ("1m5.2s", "1m5s"),
+        ("2h11m30s", "2h11m"),
+        ("76h0m59s", "76h"),
+        ("-2h11m30s", "-2h11m"),
+    ] {
+        assert_eq!(span(text).rounded().to_string(), rounded);
+    }
 }
 
 #[test]

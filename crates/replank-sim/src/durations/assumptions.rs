@@ -62,10 +62,11 @@ impl Durations {
         runs.sort_by(|a, b| a.0.cmp(b.0));
         for (workload, samples) in runs {
             let Some((low, high)) = samples.bounds() else { continue };
-            let about = format!("runs of {} {}/{}", workload.kind, workload.namespace, workload.name);
+            let about =
+                format!("run time of pods of {} {}/{}", workload.kind, workload.namespace, workload.name);
             all.push(learnt(about, shown(Range { low, high }), samples.len()));
         }
-        let without = "runs of batch pods without a finished run in the snapshot";
+        let without = "run time of batch pods without a finished run in the snapshot";
         let value = format!("{}; longer ones a tenth to as long again", shown(RUN_DEFAULT));
         all.push(default(without, value));
     }

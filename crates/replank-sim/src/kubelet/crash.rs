@@ -5,7 +5,7 @@ use replank_model::object::pod::{
     ContainerRunning, ContainerState, ContainerStatus, ContainerTerminated, ContainerWaiting, Pod,
 };
 use replank_model::text::Text;
-use replank_model::time::{Span, Time};
+use replank_model::time::{GoForm, Span, Time};
 
 /// From the start of a container to its crash.
 pub(super) const CRASH: Span = Span::from_secs(1);
@@ -53,7 +53,8 @@ pub(super) fn crashed(pod: &mut Pod, pause: Span, now: Time) {
         status.state = if pause == Span::ZERO {
             ended
         } else {
-            let message = format!("back-off {pause} restarting failed container={} pod={place}", status.name);
+            let (pause, name) = (GoForm(pause), &status.name);
+            let message = format!("back-off {pause} restarting failed container={name} pod={place}");
             let waiting =
                 ContainerWaiting { reason: Text::from("CrashLoopBackOff"), message: Text::from(message) };
             ContainerState { waiting: Some(waiting), ..ContainerState::default() }

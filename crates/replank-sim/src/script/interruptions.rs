@@ -177,7 +177,7 @@ mod tests {
             [
                 (3, "spot interruption of node-1"),
                 (5, "spot interruption of 2 of web@z1"),
-                (6, "retirement of node-1 in 2h0m0s"),
+                (6, "retirement of node-1 in 2h"),
                 (7, "termination of web without notice"),
             ]
         );

@@ -76,7 +76,7 @@ fn what_cannot_be_is_told_when_it_is_played() {
         fails("shop/web-1 unready", "shop/web-9 unready")
             .contains("line 15: pod shop/web-9 unready: pod shop/web-9 not found")
     );
-    assert!(fails("at 65s", "at 5h").contains("line 15: the roll is over before 5h0m0s"));
+    assert!(fails("at 65s", "at 5h").contains("line 15: the roll is over before 5h"));
     let unread = fails("metadata: {name: p}", "metadata: {name: p");
     assert!(unread.contains("plan") && unread.contains("line 1"), "{unread}");
     let unknown = fails("cpu 1", "cpu 1, on web-7");

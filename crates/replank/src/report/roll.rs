@@ -24,7 +24,7 @@ pub(super) fn write(page: &mut Page, result: &RehearsalResult, about: &About<'_>
     workloads(page, &result.workloads);
 }
 
-/// `1 to 5: 9m38s to 11m02s, median 9m51s; all pass`
+/// `1 to 5: 9m38s to 11m2s, median 9m51s; all pass`
 fn spread(summary: &Summary) -> String {
     let duration = summary.virtual_duration_ms;
     let text = |millis| span(Span::from_millis(millis));

@@ -201,10 +201,10 @@ pub(crate) fn with_findings() -> RehearsalResult {
         timeline: timeline(),
         assumptions: vec![
             assumption("pods from scheduled to Ready (12 workloads)", "2s to 41s", "learnt", 84),
-            assumption("runs of CronJob jobs/report", "54m56s to 1h13m18s", "learnt", 5),
+            assumption("run time of pods of CronJob jobs/report", "54m56s to 1h13m18s", "learnt", 5),
             assumption(
-                "runs of batch pods without a finished run in the snapshot",
-                "10m0s to 1h0m0s",
+                "run time of batch pods without a finished run in the snapshot",
+                "10m to 1h",
                 "default",
                 0,
             ),

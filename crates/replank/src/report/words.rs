@@ -2,29 +2,12 @@
 
 use replank_model::time::Span;
 
-const SECOND: i64 = 1_000;
-const MINUTE: i64 = 60 * SECOND;
-const HOUR: i64 = 60 * MINUTE;
-const DAY: i64 = 24 * HOUR;
-
-/// A span to two units, rounded down: `350ms`, `41s`, `1m05s`, `2h14m`, `3d04h`.
+/// A span as a figure, rounded down to two units: `350ms`, `41s`, `1m5s`, `2h14m`, `76h`.
 pub(crate) fn span(span: Span) -> String {
-    let millis = span.as_millis().saturating_abs();
-    let sign = if span < Span::ZERO { "-" } else { "" };
-    let two = |large: i64, letter, small: i64, other| {
-        format!("{sign}{}{letter}{:02}{other}", millis / large, millis % large / small)
-    };
-    match millis {
-        ..=0 => "0s".to_owned(),
-        1..SECOND => format!("{sign}{millis}ms"),
-        SECOND..MINUTE => format!("{sign}{}s", millis / SECOND),
-        MINUTE..HOUR => two(MINUTE, 'm', SECOND, 's'),
-        HOUR..DAY => two(HOUR, 'h', MINUTE, 'm'),
-        DAY.. => two(DAY, 'd', HOUR, 'h'),
-    }
+    span.rounded().to_string()
 }
 
-/// Milliseconds of the machine's own time: `350ms`, `4.2s`, `1m05s`.
+/// Milliseconds of the machine's own time: `350ms`, `4.2s`, `1m5s`.
 pub(crate) fn wall(millis: u64) -> String {
     match millis {
         ..1_000 => format!("{millis}ms"),
@@ -61,16 +44,17 @@ mod tests {
             (0, "0s"),
             (350, "350ms"),
             (41_900, "41s"),
-            (65_000, "1m05s"),
-            (3_600_000, "1h00m"),
+            (65_000, "1m5s"),
+            (3_600_000, "1h"),
             (8_040_000, "2h14m"),
-            (273_600_000, "3d04h"),
-            (-65_000, "-1m05s"),
+            (273_600_000, "76h"),
+            (7_882_000, "2h11m"),
+            (-65_000, "-1m5s"),
         ];
         for (millis, text) in cases {
             assert_eq!(span(Span::from_millis(millis)), text);
         }
-        assert_eq!((wall(350), wall(4_250), wall(65_000)), ("350ms".into(), "4.2s".into(), "1m05s".into()));
+        assert_eq!((wall(350), wall(4_250), wall(65_000)), ("350ms".into(), "4.2s".into(), "1m5s".into()));
     }
 
     #[test]

@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(
             of(json!({"backoffLimit": 0})),
             [
-                "warning batch-unprotected Job shop/j: backoffLimit 0: an eviction fails the Job; running for 4h0m0s"
+                "warning batch-unprotected Job shop/j: backoffLimit 0: an eviction fails the Job; running for 4h"
             ]
         );
         let ignore = json!({"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]});
@@ -243,7 +243,7 @@ mod tests {
             of(json!({"backoffLimit": 0, "podFailurePolicy": ignore})),
             [
                 "info batch-unprotected Job shop/j: its failure policy ignores disruptions: an eviction costs the work done, not the \
-              Job; running for 4h0m0s"
+              Job; running for 4h"
             ]
         );
         assert!(of(json!({}))[0].starts_with("info batch-unprotected Job shop/j: backoffLimit 6"));

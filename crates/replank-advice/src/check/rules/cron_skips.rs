@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(
             with("Forbid", 31),
             [
-                "warning cron-skips CronWorkflow shop/etl: concurrencyPolicy Forbid and an earlier run took 31m0s, with 30m0s between starts: a start during a run is skipped silently, and a run repeated after an eviction takes longer and skips more"
+                "warning cron-skips CronWorkflow shop/etl: concurrencyPolicy Forbid and an earlier run took 31m, with 30m between starts: a start during a run is skipped silently, and a run repeated after an eviction takes longer and skips more"
             ]
         );
         assert_eq!(with("Forbid", 30), [""; 0]);

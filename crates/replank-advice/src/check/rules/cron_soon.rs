@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(
             with(json!({})),
             [
-                "warning cron-soon CronJob shop/report: 10 12 * * *: the next run starts at 2026-01-01T12:10:00Z, in 10m0s, before old nodes can be cordoned, and blocks the node it lands on; an earlier run took 50m0s"
+                "warning cron-soon CronJob shop/report: 10 12 * * *: the next run starts at 2026-01-01T12:10:00Z, in 10m, before old nodes can be cordoned, and blocks the node it lands on; an earlier run took 50m"
             ]
         );
         assert_eq!(with(json!({"timeZone": "Asia/Tokyo", "schedule": "10 21 * * *"})).len(), 1);

@@ -171,7 +171,7 @@ mod tests {
         assert!(with(unready("2026-01-01T11:58:00Z")).starts_with("warning"));
         let long = with(unready("2026-01-01T09:00:00Z"));
         assert!(
-            long.starts_with("blocking") && long.ends_with("; web-c has not been ready for 3h0m0s"),
+            long.starts_with("blocking") && long.ends_with("; web-c has not been ready for 3h"),
             "{long}"
         );
         let moved = on_node("n", unready("2026-01-01T09:00:00Z"));

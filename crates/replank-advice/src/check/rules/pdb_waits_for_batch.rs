@@ -98,7 +98,7 @@ mod tests {
             with(9999),
             [
                 "warning pdb-waits-for-batch PodDisruptionBudget shop/etl-3: minAvailable 9999 of 2 blocks every eviction until Workflow \
-              shop/etl-3 finishes; running for 1h30m0s; 2 earlier runs took 1h50m0s to 2h0m0s; expected to finish by 2026-01-01T12:30:00Z; it has no deadline \
+              shop/etl-3 finishes; running for 1h30m; 2 earlier runs took 1h50m to 2h; expected to finish by 2026-01-01T12:30:00Z; it has no deadline \
               of its own (activeDeadlineSeconds); a managed node group's own update gives up after 15m"
             ]
         );

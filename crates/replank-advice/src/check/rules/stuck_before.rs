@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(
             with(leaving("2026-01-01T11:00:00Z", json!({}))),
             [
-                "blocking stuck-before Pod shop/p: stuck in Terminating, deletion was due at 2026-01-01T11:00:00Z, 1h0m0s ago: its node is Ready, but the kubelet does not terminate it; a drain waits for it"
+                "blocking stuck-before Pod shop/p: stuck in Terminating, deletion was due at 2026-01-01T11:00:00Z, 1h ago: its node is Ready, but the kubelet does not terminate it; a drain waits for it"
             ]
         );
         let held = leaving("2026-01-01T11:00:00Z", json!({"metadata": {"finalizers": ["example.com/hold"]}}));

@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(
             found_under(Rule::WaitsInVain, |_| {}, objects.clone()),
             [
-                "blocking waits-in-vain Deployment shop/ca: 1 pod treated as batch (do-not-disrupt) that never finish by themselves: the run waits 6h0m0s, then the run is blocked"
+                "blocking waits-in-vain Deployment shop/ca: 1 pod treated as batch (do-not-disrupt) that never finish by themselves: the run waits 6h, then the run is blocked"
             ]
         );
         let remedy = &remedies(Rule::WaitsInVain, objects)[0];

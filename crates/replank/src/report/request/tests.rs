@@ -67,12 +67,12 @@ fn the_way_back_is_what_the_plan_keeps() {
         plan.care = Care { retain: Retain { capacity, span: Span::from_minutes(60) }, ..Care::default() };
         page(&plan, &sample::with_findings())
     };
-    assert!(with(Retained::Cordoned).contains("The old nodes are kept, empty and cordoned, for 1h00m"));
-    assert!(with(Retained::Template).contains("The old launch template is remembered for 1h00m"));
+    assert!(with(Retained::Cordoned).contains("The old nodes are kept, empty and cordoned, for 1h"));
+    assert!(with(Retained::Template).contains("The old launch template is remembered for 1h"));
     assert!(with(Retained::None).contains("Once done, nothing of the old nodes is kept"));
     assert!(
         with(Retained::Cordoned)
-            .contains("An empty node is kept and cordoned. 1h00m after the last one is empty")
+            .contains("An empty node is kept and cordoned. 1h after the last one is empty")
     );
     let mut back = plan();
     back.on_failure = OnFailure::Rollback;
@@ -95,7 +95,7 @@ fn steps_say_what_the_plan_says() {
         serde_json::json!({"groups": ["web", "batch"], "canary": {"nodes": "10%", "soak": "30m"}, "health": {"maxNotReady": 2},
         "budget": {"surge": "10%", "maxUnavailable": "20%", "minReadyPerZone": 1}}),
     );
-    assert!(careful.contains("After 10% of the nodes of each group (canary) the run pauses for 30m00s. Until then it halts with more than 0 pods that"), "{careful}");
+    assert!(careful.contains("After 10% of the nodes of each group (canary) the run pauses for 30m. Until then it halts with more than 0 pods that"), "{careful}");
     assert!(
         careful.contains("more than 20% fewer nodes in use than before (`maxUnavailable`)")
             && careful.contains("At least 1 node stays Ready"),

@@ -59,7 +59,7 @@ pub(crate) const fn kind(what: &What) -> &'static str {
     }
 }
 
-/// How long: `15m00s, assumed`.
+/// How long: `15m, assumed`.
 pub(crate) fn takes(takes: Takes) -> String {
     match takes {
         Takes::Rehearsed(time) => format!("{}, rehearsed", span(time)),

@@ -136,6 +136,8 @@ mod tests {
                 assert!(paragraphs.iter().any(|one| one.starts_with(part)), "{id}: {part}");
             }
             assert!(!section.text().contains(['`', '*']), "{id}: {}", section.text());
+            let has_severity = paragraphs.iter().any(|one| one.starts_with("**Severity:** "));
+            assert_eq!(has_severity, check::Rule::ALL.iter().any(|rule| rule.id() == id), "{id}");
         }
     }
 

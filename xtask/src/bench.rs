@@ -247,7 +247,7 @@ mod tests {
         };
         assert_eq!(
             line(&row),
-            "| 1000 | 30000 | 1h30m0s | 4.20 s | 5.00 s | 420000 | 100000 | 200 MB | passes | 5 s: met | 1 s: missed |"
+            "| 1000 | 30000 | 1h30m | 4.20 s | 5.00 s | 420000 | 100000 | 200 MB | passes | 5 s: met | 1 s: missed |"
         );
     }
 }

@@ -67,7 +67,7 @@ impl Exit {
                 "blocked: no node could be replaced, or not every one for want of capacity or time (with --require all, for any reason), an upgrade step must not start, or a migration cannot be completed; the report names the cause"
             }
             Self::Refused => {
-                "refused by policy: a blocking finding exists and the plan sets blockingFindings: refuse; nothing was started"
+                "refused: a blocking finding exists and the plan sets blockingFindings: refuse, or EKS does not take the version; nothing was started"
             }
             Self::Incomplete => {
                 "incomplete: parts of the input could not be read or are not in it, so that success is not known; --allow-incomplete accepts them by name"

@@ -31,7 +31,7 @@ pub struct Remedy {
 pub struct Way {
     /// What is changed, in this order.
     pub edits: Vec<Edit>,
-    /// When it is right, or what it costs: stands behind the last command. May be empty.
+    /// When it is right, or what it costs: stands behind the first command. May be empty.
     pub note: String,
 }
 
@@ -106,9 +106,12 @@ impl Way {
     /// A line for each command.
     #[must_use]
     pub fn text(&self) -> String {
-        let commands: Vec<String> = self.edits.iter().map(ToString::to_string).collect();
-        let note = if self.note.is_empty() { String::new() } else { format!("   # {}", self.note) };
-        commands.join("\n") + &note
+        let mut commands: Vec<String> = self.edits.iter().map(ToString::to_string).collect();
+        if let Some(first) = commands.first_mut().filter(|_| !self.note.is_empty()) {
+            first.push_str("   # ");
+            first.push_str(&self.note);
+        }
+        commands.join("\n")
     }
 }
 

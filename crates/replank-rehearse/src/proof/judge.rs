@@ -37,6 +37,8 @@ pub(super) struct Judge<'a, R> {
     untouched: BTreeMap<Span, Rc<Outcome<R>>>,
     trials: usize,
     runs_away: bool,
+    /// What is proved so far: more is tried on top of it, so that everything that is proposed can be had together.
+    accepted: Vec<Candidate<'a>>,
 }
 
 const TOO_LARGE: &str = "the cluster is too large to try every change alone";
@@ -60,11 +62,23 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
             untouched: BTreeMap::new(),
             trials: trials.0,
             runs_away: false,
+            accepted: Vec::new(),
         }
     }
 
-    /// Tries ways together, and where something is amiss in halves.
+    /// Tries ways together, on top of what is proved, and where something is amiss in halves.
     pub(super) fn try_all(&mut self, batch: Vec<Candidate<'a>>) -> Verdicts<'a> {
+        let verdicts = self.judge(batch);
+        for (one, verdict) in &verdicts {
+            let is_first = !self.accepted.iter().any(|known| known.finding == one.finding);
+            if *verdict == Verdict::Proved && is_first {
+                self.accepted.push(*one);
+            }
+        }
+        verdicts
+    }
+
+    fn judge(&mut self, batch: Vec<Candidate<'a>>) -> Verdicts<'a> {
         if batch.is_empty() {
             return Vec::new();
         }
@@ -73,19 +87,27 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
             return batch.into_iter().map(|one| (one, Verdict::Withheld(why.to_owned()))).collect();
         }
         self.trials -= 1;
-        let ways: Vec<&Way> = batch.iter().map(|one| one.way).collect();
+        // Of a finding whose first way is proved, another way is an alternative to that.
+        let others: Vec<Candidate<'a>> = self
+            .accepted
+            .iter()
+            .filter(|known| !batch.iter().any(|one| one.finding == known.finding))
+            .copied()
+            .collect();
+        let ways: Vec<&Way> = others.iter().chain(&batch).map(|one| one.way).collect();
         let outcome = match make(self.ground, &ways, self.find) {
             Ok(outcome) => outcome,
             Err(Failed::RunsAway) => return self.give_up(batch),
             Err(Failed::Refused(at, why)) => {
                 let mut rest = batch;
-                let refused = rest.remove(at);
+                // What is proved was taken before: it is the newer one that does not go with it.
+                let refused = rest.remove(at.saturating_sub(others.len()));
                 let mut verdicts = self.try_all(rest);
                 verdicts.push((refused, Verdict::Withheld(format!("it is refused: {why}"))));
                 return verdicts;
             }
         };
-        let Ok(amiss) = self.amiss(&batch, &outcome) else { return self.give_up(batch) };
+        let Ok(amiss) = self.amiss(&batch, &others, &outcome) else { return self.give_up(batch) };
         if let [only] = batch.as_slice() {
             return vec![(
                 *only,
@@ -106,7 +128,12 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
         verdicts
     }
 
-    fn amiss(&mut self, batch: &[Candidate<'a>], outcome: &Outcome<R>) -> Result<Amiss<R>, Failed> {
+    fn amiss(
+        &mut self,
+        batch: &[Candidate<'a>],
+        others: &[Candidate<'a>],
+        outcome: &Outcome<R>,
+    ) -> Result<Amiss<R>, Failed> {
         let by_itself = self.by_itself(outcome)?;
         let worst = |all: &Found<R>, key: &(R, ObjectName)| {
             all.get(key).and_then(|severities| severities.iter().min().copied())
@@ -121,7 +148,7 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
         });
         let placeless = by_itself.as_ref().map(|one| &one.pending);
         let waits = |pod: &&Key| placeless.is_none_or(|placeless| !placeless.contains(*pod));
-        let left = batch.iter().filter(|one| !self.is_gone(batch, **one, outcome));
+        let left = batch.iter().filter(|one| !self.is_gone(batch, others, **one, outcome));
         Ok(Amiss {
             left: left.map(|one| one.finding).collect(),
             come: come.collect(),
@@ -150,7 +177,13 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
     }
 
     /// Whether a finding is gone, or weaker; where several are of one rule and object, as many fewer as are to go.
-    fn is_gone(&self, batch: &[Candidate<'a>], one: Candidate<'a>, outcome: &Outcome<R>) -> bool {
+    fn is_gone(
+        &self,
+        batch: &[Candidate<'a>],
+        others: &[Candidate<'a>],
+        one: Candidate<'a>,
+        outcome: &Outcome<R>,
+    ) -> bool {
         let finding = &self.findings[one.finding];
         let key = (finding.rule.clone(), finding.object.clone());
         let as_bad = |all: &Found<R>| {
@@ -161,7 +194,7 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
             let other = &self.findings[other.finding];
             (&other.rule, &other.object) == (&finding.rule, &finding.object)
         };
-        let to_go = batch.iter().filter(is_alike).count();
+        let to_go = batch.iter().chain(others).filter(is_alike).count();
         as_bad(&outcome.found) + to_go <= as_bad(&self.before)
     }
 

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use replank_advice::check::Rule;
+use replank_facts::plan::nearest;
 use replank_intake::document::Found;
 use replank_intake::limits::Limits;
 use replank_intake::source::Source;
 use replank_lifecycle::files::glob;
 use replank_lifecycle::waiver::is_day;
+use replank_model::view::View;
 use replank_rehearse::FindingEntry;
 use serde::{Deserialize, Serialize};
 
@@ -153,6 +155,25 @@ impl<'a> Gate<'a> {
         let exceptions = args.ignore_file.as_deref().map(exceptions).transpose()?.unwrap_or_default();
         let known = args.baseline.as_deref().map(baseline).transpose()?.unwrap_or_default();
         Ok(Self { args, exceptions, known })
+    }
+
+    /// Refuses a namespace that nothing is in: it would pass the gate for a typing error.
+    ///
+    /// # Errors
+    /// Which one.
+    pub(super) fn check_namespaces(&self, view: &View) -> Result<(), Failure> {
+        let pods = view.pods.unordered().map(|(_, pod)| &pod.meta.namespace);
+        let mut known: BTreeSet<String> = pods.map(ToString::to_string).collect();
+        known.extend(view.namespaces.unordered().map(|(_, one)| one.meta.name.to_string()));
+        let mut unknown = self.args.namespace.iter().filter(|name| !known.contains(*name));
+        match unknown.next() {
+            None => Ok(()),
+            Some(name) => Err(Failure::usage_message(format!("namespace {name} is not in the snapshot"))
+                .next(match nearest(name, known.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean {near}?"),
+                    None => "kubectl get namespaces lists them".to_owned(),
+                })),
+        }
     }
 
     /// Sorts findings on a day, such as 2026-11-22.

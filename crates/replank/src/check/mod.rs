@@ -97,6 +97,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
         Some(plan) => {
             let facts = scale::completed(facts, &plan.node_groups);
             let scene = Scene::new(name, cluster, plan, &args.read.group_label)?;
+            gate.check_namespaces(&scene.view)?;
             Ok(of_scene(args, Scene { facts, ..scene }, names, places, &gate))
         }
         None => {
@@ -107,6 +108,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
             let by = GroupBy::Label(args.read.group_label.clone());
             let nodes = view.nodes.len();
             let ground = Ground { view, groups: learnt, now, facts, plan: None };
+            gate.check_namespaces(&ground.view)?;
             let found = Found::proved(ground, &by, &|ground| rehearse::stops_of_all(ground, &by));
             let gated = gate.apply(found.entries(), &today());
             let preview = args.fix_preview.then(|| preview::fixed(&found, &gated.findings));

@@ -30,6 +30,10 @@ pub(super) fn made(scene: Scene, asked: &[String], printer: &mut Printer) -> Res
     let pairs =
         || found.findings.iter().zip(&found.proofs).filter(|(finding, _)| is_asked(finding.rule.id()));
     let ways: Vec<&Way> = pairs().filter_map(|(finding, proofs)| proofs.way(&finding.remedy)).collect();
+    if ways.is_empty() && is_all {
+        printer.story("no change was proved: rehearsed as it is");
+        return Ok(scene);
+    }
     if ways.is_empty() {
         let number = pairs().count();
         let why = if number == 0 { "nothing was found of it" } else { "no change of it could be proved" };
@@ -38,7 +42,10 @@ pub(super) fn made(scene: Scene, asked: &[String], printer: &mut Printer) -> Res
     }
     let Changed { ground, made, refused } = apply(&found.ground, &ways);
     for edit in &made {
-        printer.story(&format!("changed first: {edit}"));
+        let way = ways.iter().find(|way| way.edits.first() == Some(edit));
+        let note = way.map(|way| &way.note).filter(|note| !note.is_empty());
+        let note = note.map_or_else(String::new, |note| format!("   # {note}"));
+        printer.story(&format!("changed first: {edit}{note}"));
     }
     for (edit, why) in &refused {
         printer.warning(&format!("not changed after those before it: {edit}: {why}"));

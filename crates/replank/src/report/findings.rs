@@ -154,7 +154,7 @@ fn more(all: usize, shown: usize) -> String {
 fn remedy(page: &mut Page, text: &str) {
     const INDENT: usize = 6;
     for line in text.lines() {
-        match line.starts_with("kubectl ") {
+        match ["kubectl ", "aws ", "# "].iter().any(|start| line.starts_with(start)) {
             true => page.verbatim(INDENT, line, Tone::Note),
             false => page.wrapped(INDENT, line, Tone::Note),
         }

@@ -192,11 +192,8 @@ fn an_overlapping_budget_that_is_anothers_only_one_is_not_deleted() {
     let snapshot = snapshot("overlap", vec![nodes(), tier("web"), tier("api"), vec![wide, narrow]]);
     let found = check(&snapshot, &["-o", "json"]).json();
     let remedy = of(&found, "pdb-several")["remedy"].clone();
-    // `wide` covers all of the pods of `web`, and is the only budget of `api`.
-    assert!(
-        remedy.as_str().is_some_and(|text| text.starts_with("kubectl -n shop delete pdb web")),
-        "{remedy}"
-    );
+    // `wide` is the only budget of `api`, and would let all pods of `web` go if its own were not there.
+    assert!(remedy.as_str().is_some_and(|text| text.starts_with("narrow the selectors")), "{remedy}");
 }
 
 #[test]
@@ -258,4 +255,47 @@ fn what_stops_the_roll_is_named_with_its_finding() {
         (&json!("pdb-never-allows"), &json!("PodDisruptionBudget shop/one"))
     );
     assert_eq!(of(&result, "pdb-never-allows")["severity"], "blocking");
+}
+
+#[test]
+fn what_is_proposed_can_be_had_together() {
+    // The broader Deployment's selector covers the canary's pods as well.
+    let mut canary = deployment("canary", &["n1", "n2"], &json!({}));
+    for object in &mut canary {
+        for path in ["/metadata/labels", "/spec/selector/matchLabels", "/spec/template/metadata/labels"] {
+            if let Some(labels) = object.pointer_mut(path) {
+                labels["app"] = json!("stable");
+                labels["track"] = json!("canary");
+            }
+        }
+    }
+    let stable = deployment("stable", &["n1", "n2"], &json!({}));
+    let snapshot = snapshot("jointly", vec![nodes(), canary, stable]);
+    let result =
+        replank(&["rehearse", &snapshot, "--roll", "web", "--with-remedies", "all", "-o", "json"]).json();
+    assert_eq!(result["nodes"]["replaced"], 3, "{result}");
+    let all = result["findings"].as_array().expect("a list");
+    assert!(all.iter().all(|one| one["id"] != "pdb-several"), "{result}");
+}
+
+#[test]
+fn of_two_budgets_over_the_same_pods_the_one_that_lets_them_go_stays() {
+    let web = deployment("web", &["n1", "n2", "n3"], &json!({}));
+    let budgets = vec![
+        budget("web", "web", &json!({"maxUnavailable": 1})),
+        budget("web-old", "web", &json!({"minAvailable": 3})),
+    ];
+    let snapshot = snapshot("two", vec![nodes(), web, budgets]);
+    let found = check(&snapshot, &["--roll", "web", "-o", "json"]).json();
+    let finding = of(&found, "pdb-several");
+    assert!(finding["remedy"].as_str().is_some_and(|text| text.contains("delete pdb web-old")), "{finding}");
+    let result =
+        replank(&["rehearse", &snapshot, "--roll", "web", "--with-remedies", "all", "-o", "json"]).json();
+    assert_eq!(result["nodes"]["replaced"], 3, "{result}");
+}
+
+#[test]
+fn a_namespace_that_is_not_there_is_a_usage_error() {
+    let error = check(&blocked("namespace"), &["-n", "shpo"]).usage_error();
+    assert!(error.contains("namespace shpo is not in the snapshot"), "{error}");
 }

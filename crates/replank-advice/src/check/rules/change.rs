@@ -19,7 +19,10 @@ pub(super) fn waited_for(survey: &Survey<'_>, wait: &str, short: bool) -> Remedy
     match survey.plan.map(|plan| plan.batch.on_deadline) {
         None => Remedy::edit(wait_for_batch(wait)),
         Some(OnDeadline::Pause) if short => Remedy::edit(wait_for_batch(wait)),
-        Some(OnDeadline::Pause) => Remedy::look("nothing to change for this roll: the plan waits for it"),
+        Some(OnDeadline::Pause) => {
+            let wait = survey.plan.map(|plan| plan.batch.wait).unwrap_or_default();
+            Remedy::look(format!("the plan waits {wait} for it; raise batch.wait if it takes longer"))
+        }
         Some(OnDeadline::Evict | OnDeadline::Skip) => {
             Remedy::look(format!("to have the roll wait for it, {}", wait_for_batch(wait)))
         }

@@ -35,17 +35,15 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 written(budget),
                 count(pods.len())
             ),
-            remedy: if ends { wait(survey, budget) } else { number(survey, *ix, budget) },
+            remedy: if ends { wait(survey) } else { number(survey, *ix, budget) },
         });
     }
     findings
 }
 
 /// What runs to an end is what such a budget is there to keep.
-fn wait(survey: &Survey<'_>, budget: &PodDisruptionBudget) -> Remedy {
+fn wait(survey: &Survey<'_>) -> Remedy {
     waited_for(survey, "6h", false)
-        .or(Edit::Delete { of: target(budget) })
-        .note("only if the run may be lost")
 }
 
 fn target(budget: &PodDisruptionBudget) -> Target {

@@ -8,6 +8,7 @@ use replank_model::view::Ix;
 use super::super::finding::{Finding, Rule, Severity, workload_or_pod};
 use super::super::survey::Survey;
 use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
+use replank_facts::workload::{Workload, workload_of};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
@@ -49,7 +50,22 @@ fn remedy(survey: &Survey<'_>, budgets: &[Ix<PodDisruptionBudget>]) -> Remedy {
         let mut pods = others().flat_map(|ix| survey.view.pods_of_budget(*ix));
         pods.all(|pod| survey.view.budgets_of(pod).iter().any(|ix| *ix == kept || !sorted.contains(ix)))
     };
-    if let Some(kept) = sorted.iter().copied().find(|ix| is_kept(*ix)) {
+    // What speaks for other workloads besides may let all pods of one go: it is no match for a budget of its own.
+    let speaks_for = |ix: Ix<PodDisruptionBudget>| -> BTreeSet<Option<Workload>> {
+        survey.view.pods_of_budget(ix).map(|pod| workload_of(survey.view, &survey.view.pods[pod])).collect()
+    };
+    let is_as_narrow = |kept: Ix<PodDisruptionBudget>| {
+        sorted.iter().all(|ix| speaks_for(*ix).is_superset(&speaks_for(kept)))
+    };
+    let has_slack = |ix: Ix<PodDisruptionBudget>| {
+        let status = &survey.view.pod_disruption_budgets[ix].status;
+        status.desired_healthy < status.expected_pods
+    };
+    let mut candidates: Vec<_> =
+        sorted.iter().copied().filter(|ix| is_kept(*ix) && is_as_narrow(*ix)).collect();
+    // The one that lets a pod go stays, rather than one that lets none go.
+    candidates.sort_by_key(|ix| !has_slack(*ix));
+    if let Some(kept) = candidates.first().copied() {
         let gone = sorted.iter().filter(|ix| **ix != kept);
         let key = |ix: &Ix<PodDisruptionBudget>| survey.view.pod_disruption_budgets[*ix].meta.key();
         let edits = gone.map(|ix| Edit::Delete { of: Target::new(TargetKind::PodDisruptionBudget, key(ix)) });

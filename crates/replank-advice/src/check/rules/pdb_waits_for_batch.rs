@@ -38,7 +38,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             Some(bound) => format!("; its own deadline ends it at {bound}"),
             None => "; it has no deadline of its own (activeDeadlineSeconds)".to_owned(),
         };
-        let wait = left.map_or(UNKNOWN, past::rounded_up);
+        // A plan has one wait for all: its default is no shorter.
+        let wait = left.map_or(UNKNOWN, past::rounded_up).max(UNKNOWN);
         let short = survey.plan.filter(|plan| plan.batch.wait < left.unwrap_or(Span::ZERO));
         let blocks = short.is_some_and(|plan| plan.batch.on_deadline == OnDeadline::Pause);
         findings.push(Finding {

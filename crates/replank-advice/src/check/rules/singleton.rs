@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(
             remedies(Rule::Singleton, [vec![node("n", "a")], service("one", &["n"], &json!({}))].concat()),
             [
-                "kubectl -n shop scale deployment/one --replicas=2\nkubectl -n shop create pdb one --selector='app=one' --max-unavailable=25%   # if it can run twice"
+                "kubectl -n shop scale deployment/one --replicas=2   # if it can run twice\nkubectl -n shop create pdb one --selector='app=one' --max-unavailable=25%"
             ]
         );
         let two = [vec![node("n", "a")], service("two", &["n", "n"], &json!({}))].concat();

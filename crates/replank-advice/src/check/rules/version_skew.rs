@@ -85,7 +85,10 @@ fn of_new_nodes(
                 "new nodes of 1.{wanted} would be more than {} minor versions behind: {exact}",
                 behind_max(wanted)
             ),
-            Remedy::edit(Edit::plan("target.kubernetesVersion", format!("1.{known}"))),
+            Remedy::edit(Edit::plan(
+                "target.kubernetesVersion",
+                format!("1.{}", known.saturating_sub(behind_max(known))),
+            )),
         ),
         ControlPlane::Is(_) | ControlPlane::AtLeast(_) if old.is_some_and(|old| wanted < old) => (
             Severity::Warning,

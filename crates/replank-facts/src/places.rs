@@ -19,6 +19,8 @@ use crate::target;
 pub struct Places {
     view: View,
     room: Room,
+    /// New nodes among those of the view.
+    new: usize,
 }
 
 /// Answers by kind of pod: pods of one spec and one set of labels get one answer.
@@ -44,6 +46,7 @@ impl Places {
         closed: BTreeSet<NodeName>,
     ) -> Self {
         let mut view = view.clone();
+        let present = view.nodes.len();
         for group in groups {
             let profile = &target::template(target, group).profile;
             for zone in &group.zones {
@@ -57,7 +60,8 @@ impl Places {
             }
         }
         let room = Room::load(&view, closed);
-        Self { view, room }
+        let new = view.nodes.len() - present;
+        Self { view, room, new }
     }
 
     /// Why a pod has no place; `None` if it has one. Asked once for each kind of pod.
@@ -70,7 +74,15 @@ impl Places {
     }
 
     fn obstacle(&mut self, pod: &Arc<Pod>) -> Option<Text> {
-        self.room.search(&self.view).find(pod).err()
+        let message = self.room.search(&self.view).find(pod).err()?;
+        // Whoever counts the cluster's nodes finds fewer than the scheduler's words name.
+        Some(match self.new {
+            0 => message,
+            1 => Text::from(format!("{message} (counting 1 empty new node)")),
+            new => Text::from(format!(
+                "{message} (counting {new} empty new nodes, one for each zone and instance type)"
+            )),
+        })
     }
 }
 

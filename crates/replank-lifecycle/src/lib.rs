@@ -8,6 +8,7 @@
 pub mod calendar;
 mod changes;
 pub mod convert;
+pub mod exception;
 pub mod files;
 pub mod finding;
 pub mod fix;

@@ -1,52 +1,12 @@
-//! Findings that somebody has looked at and lets be, each with a reason and a day on which that ends.
+//! Findings of a scan that somebody has looked at and lets be.
 
 use std::path::Path;
 
-use replank_intake::document::Found;
-use replank_intake::limits::Limits;
-use replank_intake::read;
-use replank_intake::source::Source;
 use serde::Deserialize;
 
+use crate::exception::{Exception, Exceptions, Sorted};
 use crate::files::glob;
 use crate::finding::Finding;
-
-/// Why a file of exceptions cannot be taken in.
-#[derive(Debug, thiserror::Error)]
-pub enum WaiverError {
-    /// It is no YAML or JSON.
-    #[error("{0}")]
-    Text(String),
-    /// It has another form.
-    #[error(
-        "expected a list of exceptions (`ignore:`, each with `reason`, `expires` and at least one of path, kind, namespace, name, version, evidence): {0}"
-    )]
-    Form(#[from] serde_json::Error),
-    /// One of them names nothing: it would let everything be.
-    #[error(
-        "the exception {number} (\"{reason}\") names no path, kind, namespace, name, version or evidence"
-    )]
-    Everything {
-        /// Which, from 1.
-        number: usize,
-        /// Its reason.
-        reason: String,
-    },
-    /// One of them has no reason.
-    #[error("the exception {number} has an empty reason")]
-    Reason {
-        /// Which, from 1.
-        number: usize,
-    },
-    /// A day that is none.
-    #[error("the exception {number} expires on \"{day}\": expected a day such as 2026-12-31")]
-    Day {
-        /// Which, from 1.
-        number: usize,
-        /// What stands there.
-        day: String,
-    },
-}
 
 /// One exception.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -67,117 +27,27 @@ pub struct Waiver {
     evidence: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    ignore: Vec<Waiver>,
-}
-
 /// All of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Waivers {
-    list: Vec<Waiver>,
-}
+pub type Waivers = Exceptions<Waiver>;
 
 /// Their outcome.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Waived {
-    /// Findings that none lets be.
-    pub left: Vec<Finding>,
-    /// Findings that one lets be, with its reason.
-    pub waived: Vec<(Finding, String)>,
-    /// Exceptions that have ended and would let something be.
-    pub expired: Vec<Waiver>,
-    /// Exceptions that let nothing be.
-    pub unused: Vec<Waiver>,
-}
+pub type Waived = Sorted<Finding, Waiver>;
 
-impl Waivers {
-    /// Reads them, YAML or JSON.
-    ///
-    /// # Errors
-    /// Where the text is not such a list.
-    pub fn read(text: &str) -> Result<Self, WaiverError> {
-        let mut values = Vec::new();
-        let mut wrong = Vec::new();
-        let source = Source::bytes("exceptions", text.as_bytes());
-        read::read(vec![source], &Limits::default(), &mut |found| match found {
-            Found::Document(document) => values.push(document.value),
-            Found::List { .. } => {}
-            Found::Problem(problem) => wrong.push(problem.to_string()),
-        })
-        .map_err(|fatal| WaiverError::Text(fatal.to_string()))?;
-        if let Some(wrong) = wrong.into_iter().next() {
-            return Err(WaiverError::Text(wrong));
-        }
-        let mut list = Vec::new();
-        for value in values {
-            list.extend(serde_json::from_value::<Written>(value)?.ignore);
-        }
-        for (waiver, number) in list.iter().zip(1..) {
-            waiver.check(number)?;
-        }
-        Ok(Self { list })
+impl Exception for Waiver {
+    type Finding = Finding;
+    const FIELDS: &'static str = "path, kind, namespace, name, version, evidence";
+
+    fn reason(&self) -> &str {
+        &self.reason
     }
 
-    /// Takes out what they let be on a day, such as 2026-11-22.
-    pub fn apply(&self, findings: Vec<Finding>, today: &str) -> Waived {
-        let mut waived = Waived::default();
-        let mut used = vec![false; self.list.len()];
-        for finding in findings {
-            let mut reason = None;
-            for (waiver, used) in self.list.iter().zip(&mut used) {
-                if waiver.is_about(&finding) {
-                    *used = true;
-                    if waiver.holds(today) && reason.is_none() {
-                        reason = Some(waiver.reason.clone());
-                    }
-                }
-            }
-            match reason {
-                Some(reason) => waived.waived.push((finding, reason)),
-                None => waived.left.push(finding),
-            }
-        }
-        for (waiver, used) in self.list.iter().zip(used) {
-            match (used, waiver.holds(today)) {
-                (false, _) => waived.unused.push(waiver.clone()),
-                (true, false) => waived.expired.push(waiver.clone()),
-                (true, true) => {}
-            }
-        }
-        waived
+    fn expires(&self) -> &str {
+        &self.expires
     }
-}
 
-/// Whether a text is a day, such as 2026-12-31: days in this form are in order as texts.
-pub fn is_day(text: &str) -> bool {
-    text.len() == 10
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            4 | 7 => byte == b'-',
-            _ => byte.is_ascii_digit(),
-        })
-}
-
-impl Waiver {
-    fn check(&self, number: usize) -> Result<(), WaiverError> {
+    fn names_nothing(&self) -> bool {
         let fields = [&self.path, &self.kind, &self.namespace, &self.name, &self.version, &self.evidence];
-        if self.reason.trim().is_empty() {
-            return Err(WaiverError::Reason { number });
-        }
-        if fields.iter().all(|field| field.is_none()) {
-            return Err(WaiverError::Everything { number, reason: self.reason.clone() });
-        }
-        if is_day(&self.expires) {
-            Ok(())
-        } else {
-            Err(WaiverError::Day { number, day: self.expires.clone() })
-        }
-    }
-
-    /// Days in this form are in order as texts.
-    fn holds(&self, today: &str) -> bool {
-        *today <= *self.expires
+        fields.iter().all(|field| field.is_none())
     }
 
     fn is_about(&self, finding: &Finding) -> bool {
@@ -232,7 +102,7 @@ mod tests {
     #[test]
     fn what_would_let_everything_be_is_refused() {
         let error = |text: &str| Waivers::read(text).unwrap_err().to_string();
-        assert!(error("ignore: [{reason: x, expires: 2026-12-31}]").contains("names no path"));
+        assert!(error("ignore: [{reason: x, expires: 2026-12-31}]").contains("names none of path"));
         assert!(error("ignore: [{reason: ' ', expires: 2026-12-31, kind: A}]").contains("empty reason"));
         assert!(error("ignore: [{reason: x, expires: soon, kind: A}]").contains("soon"));
         assert!(error("ignore: [{reason: x, kind: A}]").contains("expires"));

@@ -130,7 +130,12 @@ pub(super) fn say(ctx: &mut Context<'_>, why: Halt, at: Time) {
             WaitingOn::RunEnd(RunEnd::Stalled { since, limit: ctx.scope.plan.progress_deadline })
         }
         Halt::Deadline => {
-            WaitingOn::RunEnd(RunEnd::Deadline { at: ctx.scope.options.started + ctx.scope.plan.deadline })
+            let (from, run) = (ctx.scope.options.started, ctx.scope.plan.deadline);
+            let at = from + run;
+            let open = ctx.scope.plan.care.windows.open_within(from, at);
+            let is_short = open < run;
+            let end = if is_short { RunEnd::Windows { at, open, run } } else { RunEnd::Deadline { at } };
+            WaitingOn::RunEnd(end)
         }
         Halt::Unhealthy(ailment) => WaitingOn::RunEnd(RunEnd::Unhealthy { at, ailment }),
         Halt::Cancelled => WaitingOn::RunEnd(RunEnd::Cancelled { at }),

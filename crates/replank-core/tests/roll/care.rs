@@ -106,6 +106,15 @@ fn outside_of_the_windows_nothing_is_begun_and_no_pod_is_moved() {
 }
 
 #[test]
+fn windows_that_are_too_short_are_named_when_the_time_is_up() {
+    let windows = json!([{"start": "01:00", "duration": "1s"}]);
+    let mut stage = stage(json!({"windows": windows, "deadline": "72h"}));
+    let End::Blocked(why) = stage.run(DAY * 5) else { panic!("{}", stage.story()) };
+    let words = "its windows were open for 3s of 72h: plan longer windows, or a later deadline";
+    assert!(why.iter().any(|one| one.on.reason().to_string().contains(words)), "{why:?}");
+}
+
+#[test]
 fn a_node_half_way_when_a_window_closes_stays_cordoned_and_goes_on_in_the_next() {
     let windows: Vec<Value> =
         (0..12).map(|hour| json!({"start": format!("{hour:02}:00"), "duration": "75s"})).collect();

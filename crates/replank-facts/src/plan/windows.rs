@@ -77,6 +77,23 @@ impl Windows {
         }
     }
 
+    /// How long it is open between two moments.
+    #[must_use]
+    pub fn open_within(&self, from: Time, to: Time) -> Span {
+        let (mut at, mut open) = (from, Span::ZERO);
+        while at < to {
+            let next = match self.at(at) {
+                Standing::Open(None) => to,
+                Standing::Open(Some(until)) | Standing::Closed(until) => until.min(to),
+            };
+            if matches!(self.at(at), Standing::Open(_)) {
+                open += next - at;
+            }
+            at = next;
+        }
+        open
+    }
+
     /// When the window opened that is open at a moment; `None` where it is closed, or always open.
     #[must_use]
     pub fn opened(&self, now: Time) -> Option<Time> {
@@ -243,6 +260,22 @@ mod tests {
         assert_eq!(
             night.opened("2026-10-25T02:59:59Z".parse().expect("a time")).map(|at| at.to_string()),
             Some("2026-10-24T23:00:00Z".to_owned())
+        );
+    }
+
+    #[test]
+    fn how_long_windows_are_open_is_counted() {
+        let from: Time = "2026-11-20T10:00:00Z".parse().expect("a time");
+        let (hour, days) = (Span::from_minutes(60), Span::from_minutes(3 * 24 * 60));
+        let open = |windows| Windows(windows).open_within(from, from + days);
+        assert_eq!(open(Vec::new()), days);
+        let second = Window { duration: Span::from_secs(1), ..window("10:30", 1, "UTC") };
+        assert_eq!(open(vec![second]), Span::from_secs(3));
+        assert_eq!(open(vec![window("09:00", 2, "UTC")]), hour * 6, "in it at both ends");
+        assert_eq!(
+            open(vec![window("09:00", 2, "UTC"), window("10:00", 2, "UTC")]),
+            hour * 9,
+            "none counts twice"
         );
     }
 

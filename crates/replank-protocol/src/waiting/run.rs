@@ -189,6 +189,15 @@ pub enum RunEnd {
         /// When it was.
         at: Time,
     },
+    /// The run's time is up, and its windows were closed for most of it, or for some.
+    Windows {
+        /// When the time was up.
+        at: Time,
+        /// How long they were open.
+        open: Span,
+        /// Of how long a run.
+        run: Span,
+    },
     /// It would have to be done in an Auto Scaling group that EKS owns.
     OwnedByEks {
         /// What is not done.
@@ -210,6 +219,7 @@ impl RunEnd {
             Self::Undone { .. } => ("undone", "rolled back"),
             Self::Over => ("over", "already over"),
             Self::Deadline { .. } => ("deadline", "deadline passed"),
+            Self::Windows { .. } => ("windows", "the plan's windows are too short"),
             Self::OwnedByEks { .. } => ("ownedByEks", "Auto Scaling group owned by EKS"),
         }
     }
@@ -225,6 +235,7 @@ impl RunEnd {
             | Self::Halted { .. }
             | Self::Unhealthy { .. }
             | Self::Deadline { .. }
+            | Self::Windows { .. }
             | Self::OwnedByEks { .. } => Finality::Blocked,
         }
     }
@@ -251,6 +262,10 @@ impl fmt::Display for RunEnd {
             Self::Undone { at } => write!(f, "rolled back since {at}"),
             Self::Over => f.write_str("the run is over, there is nothing to roll back"),
             Self::Deadline { at } => write!(f, "the run's deadline passed at {at}"),
+            Self::Windows { at, open, run } => write!(
+                f,
+                "the run's deadline passed at {at}; its windows were open for {open} of {run}: plan longer windows, or a later deadline"
+            ),
             Self::OwnedByEks { what } => {
                 write!(f, "EKS owns the Auto Scaling group of this managed node group: no {what} there")
             }

@@ -65,6 +65,7 @@ fn shared() -> Vec<WaitingOn> {
         RunEnd::Undone { at: at(1) }.into(),
         RunEnd::Over.into(),
         RunEnd::Deadline { at: at(1) }.into(),
+        RunEnd::Windows { at: at(1), open: Span::from_secs(3), run: Span::from_minutes(72 * 60) }.into(),
         RunEnd::OwnedByEks { what: "termination".into() }.into(),
         CapacityWait::Capacity { ready: 1, wanted: 2, failure: Some("no capacity".into()) }.into(),
         CapacityWait::NodeReady { daemon_pods_missing: 1 }.into(),
@@ -212,7 +213,7 @@ fn every_reason_has_words_and_its_json_is_read_back() {
         let reason = Waiting { what: Subject::Object("X".into()), on: on.clone() };
         text += &format!("{:<16} {:<48} {reason}\n", on.kind(), on.label());
     }
-    assert_eq!(labels.len(), 75, "every kind has a sample: {:?}", labels.keys());
+    assert_eq!(labels.len(), 76, "every kind has a sample: {:?}", labels.keys());
     assert_eq!(labels.values().collect::<BTreeSet<_>>().len(), labels.len(), "no two kinds have one label");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/waiting.golden");
     if std::env::var("UPDATE_GOLDEN").is_ok() {

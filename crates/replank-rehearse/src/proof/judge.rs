@@ -200,32 +200,46 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
 
     /// Rehearses with the proved ways of what blocks; which of them let the roll go on, and why others do not.
     pub(super) fn rehearse(&mut self, blocking: &[Candidate<'_>], stops: Stops<'_>) -> Vec<(usize, Verdict)> {
-        if blocking.is_empty() {
-            return Vec::new();
-        }
-        let mut taken = Touched::new();
-        let mut together = Vec::new();
-        for one in blocking {
-            let touched = touched(one.way);
-            if go_together(&taken, &touched) {
-                together.push(one.way);
-                taken.extend(touched);
+        let mut verdicts = Vec::new();
+        let mut left: Vec<Candidate<'_>> = blocking.to_vec();
+        // Those that change one object in different ways take a rehearsal each; of more than a few of these nobody wants to wait for the proof.
+        for _ in 0..ROUNDS {
+            let mut taken = Touched::new();
+            let (together, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|one| {
+                let touched = touched(one.way);
+                let goes = go_together(&taken, &touched);
+                if goes {
+                    taken.extend(touched);
+                }
+                goes
+            });
+            if !together.is_empty() {
+                verdicts.extend(self.rehearse_together(&together, stops));
             }
+            left = others;
         }
-        let Ok(outcome) = make(self.ground, &together, self.find) else { return Vec::new() };
+        verdicts
+    }
+
+    fn rehearse_together(&self, together: &[Candidate<'_>], stops: Stops<'_>) -> Vec<(usize, Verdict)> {
+        let ways: Vec<&Way> = together.iter().map(|one| one.way).collect();
+        let Ok(outcome) = make(self.ground, &ways, self.find) else { return Vec::new() };
         let left = stops(&outcome.ground);
-        let proof = |one: &Candidate<'_>| {
+        let verdict = |one: &Candidate<'_>| {
             let object = self.findings[one.finding].object.to_string();
-            let touched = touched(one.way);
-            let is_left = left.contains(&object) || touched.keys().any(|target| left.contains(target));
+            let is_left =
+                left.contains(&object) || touched(one.way).keys().any(|target| left.contains(target));
             match is_left {
                 true => Verdict::Withheld("with it, the rehearsed roll still stops there".to_owned()),
                 false => Verdict::Proved,
             }
         };
-        blocking.iter().map(|one| (one.finding, proof(one))).collect()
+        together.iter().map(|one| (one.finding, verdict(one))).collect()
     }
 }
+
+/// Rehearsals for proofs.
+const ROUNDS: usize = 3;
 
 /// What is not as it should be after a trial.
 struct Amiss<R> {

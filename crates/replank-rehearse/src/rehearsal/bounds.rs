@@ -16,7 +16,7 @@ use replank_sim::{Observer, Workload, workload_of};
 use rustc_hash::FxHashMap;
 
 /// Pods that any rehearsal may make.
-const PODS: u64 = 10_000;
+const PODS: u64 = 5_000;
 /// Pods that it may make for each object that there was: they move, and autoscalers start others meanwhile.
 const PODS_EACH: u64 = 20;
 /// Objects of other kinds: nodes, volumes that are attached elsewhere.
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn bounds_grow_with_the_cluster_and_the_time() {
         let small = Bounds::of(100, Span::from_minutes(60));
-        assert_eq!(small, Bounds { pods: 12_000, others: 1_500, events: 720_000 });
+        assert_eq!(small, Bounds { pods: 7_000, others: 1_500, events: 720_000 });
         let long = Bounds::of(100, Span::from_minutes(60 * 168));
         assert!(long.events > small.events && long.pods == small.pods);
         assert!(Bounds::of(150_000, Span::from_minutes(60)).events > 300_000_000);

@@ -42,11 +42,13 @@ pub(super) fn causes(view: &View, blocking: &[Waiting], findings: &[FindingEntry
     let mut causes: Vec<Cause> = grouped
         .into_iter()
         .map(|((kind, object), group)| {
-            let finding = explaining(findings, kind, &names(view, &object, &group));
+            let related = names(view, &object, &group);
+            let finding = explaining(findings, kind, &related);
             Cause {
                 nodes: group.nodes.into_iter().collect(),
                 pods: group.pods.len(),
                 kind,
+                related,
                 reason: group.reason,
                 finding: finding.map(|finding| finding.id),
                 finding_object: finding.map(|finding| finding.object.clone()),

@@ -3,6 +3,8 @@
 //! The form is versioned ([`RehearsalResult::version`]): members may be added within a version, none is taken away or given
 //! another meaning.
 
+use std::collections::BTreeSet;
+
 use replank_facts::coverage::Coverage;
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
@@ -264,6 +266,9 @@ pub struct Cause {
     pub object: String,
     /// The kind of reason, one word, as of waits.
     pub kind: &'static str,
+    /// What it has to do with: the object, the pods that it keeps, their nodes, workloads and budgets.
+    #[serde(skip)]
+    pub related: BTreeSet<String>,
     /// Why, with its numbers, as for the first that it keeps.
     pub reason: String,
     /// Nodes that it keeps, sorted.

@@ -36,7 +36,7 @@ use crate::trial;
 /// Virtual time of a rehearsal.
 const LIMIT: Span = Span::from_minutes(24 * 60);
 /// The machine's time of a rehearsal: whoever takes longer does not come to an end for a person.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Snapshots that come with the program, by their paths in the workspace.
 const EXAMPLES: [&str; 4] = [
     "examples/job-site/snapshot.yaml",

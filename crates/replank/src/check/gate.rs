@@ -6,11 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use replank_advice::check::Rule;
 use replank_facts::plan::nearest;
-use replank_intake::document::Found;
-use replank_intake::limits::Limits;
-use replank_intake::source::Source;
+use replank_lifecycle::exception::{Exception, Exceptions};
 use replank_lifecycle::files::glob;
-use replank_lifecycle::waiver::is_day;
 use replank_model::view::View;
 use replank_rehearse::FindingEntry;
 use serde::{Deserialize, Serialize};
@@ -111,19 +108,13 @@ pub(super) struct Ignored {
 /// One exception.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Exception {
+struct Ignore {
     reason: String,
     expires: String,
     rule: Option<String>,
     kind: Option<String>,
     namespace: Option<String>,
     name: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Exceptions {
-    ignore: Vec<Exception>,
 }
 
 /// The members of an earlier result that matter.
@@ -142,7 +133,7 @@ struct EarlierFinding {
 /// What was read for a gate: its mistakes are found before a snapshot is.
 pub(super) struct Gate<'a> {
     args: &'a GateArgs,
-    exceptions: Vec<Exception>,
+    exceptions: Exceptions<Ignore>,
     known: BTreeSet<(String, String)>,
 }
 
@@ -178,42 +169,23 @@ impl<'a> Gate<'a> {
 
     /// Sorts findings on a day, such as 2026-11-22.
     pub(super) fn apply(&self, findings: Vec<FindingEntry>, today: &str) -> Gated {
-        let mut gated = Gated::default();
-        let mut used = vec![false; self.exceptions.len()];
-        for finding in findings {
-            if !self.is_asked_for(&finding) {
-                gated.not_asked_for += 1;
-                continue;
-            }
-            let mut ignored = None;
-            for (exception, used) in self.exceptions.iter().zip(&mut used) {
-                if exception.is_about(&finding) {
-                    *used = true;
-                    if *today <= *exception.expires && ignored.is_none() {
-                        ignored = Some(exception);
-                    }
-                }
-            }
-            if let Some(Exception { reason, expires, .. }) = ignored {
-                gated.ignored.push(Ignored {
-                    id: finding.id,
-                    object: finding.object,
-                    because: reason.clone(),
-                    expires: expires.clone(),
-                });
-            } else if self.known.contains(&(finding.id.to_owned(), finding.object.clone())) {
+        let (asked_for, others): (Vec<_>, Vec<_>) =
+            findings.into_iter().partition(|finding| self.is_asked_for(finding));
+        let sorted = self.exceptions.apply(asked_for, today);
+        let mut gated =
+            Gated { not_asked_for: others.len(), warnings: sorted.warnings(), ..Gated::default() };
+        gated.ignored.extend(sorted.waived.into_iter().map(|(finding, exception)| Ignored {
+            id: finding.id,
+            object: finding.object,
+            because: exception.reason,
+            expires: exception.expires,
+        }));
+        for finding in sorted.left {
+            if self.known.contains(&(finding.id.to_owned(), finding.object.clone())) {
                 gated.in_baseline += 1;
             } else {
                 gated.fails |= self.args.fail_on.fails(&finding);
                 gated.findings.push(finding);
-            }
-        }
-        for (exception, used) in self.exceptions.iter().zip(used) {
-            let Exception { reason, expires, .. } = exception;
-            match (used, *today <= **expires) {
-                (false, _) => gated.warnings.push(format!("an exception matches no finding: {reason}")),
-                (true, false) => gated.warnings.push(format!("an exception expired on {expires}: {reason}")),
-                (true, true) => {}
             }
         }
         gated
@@ -236,7 +208,22 @@ fn parts(object: &str) -> [&str; 3] {
     }
 }
 
-impl Exception {
+impl Exception for Ignore {
+    type Finding = FindingEntry;
+    const FIELDS: &'static str = "rule, kind, namespace, name";
+
+    fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    fn expires(&self) -> &str {
+        &self.expires
+    }
+
+    fn names_nothing(&self) -> bool {
+        [&self.rule, &self.kind, &self.namespace, &self.name].iter().all(|field| field.is_none())
+    }
+
     fn is_about(&self, finding: &FindingEntry) -> bool {
         let [kind, namespace, name] = parts(&finding.object);
         let is =
@@ -247,20 +234,8 @@ impl Exception {
             && is(&self.name, name)
     }
 
-    /// What is wrong with it, if anything.
     fn flaw(&self) -> Option<String> {
-        let fields = [&self.rule, &self.kind, &self.namespace, &self.name];
-        if self.reason.trim().is_empty() {
-            return Some("has an empty reason".to_owned());
-        }
-        if fields.iter().all(|field| field.is_none()) {
-            return Some("names no rule, kind, namespace or name: it would ignore everything".to_owned());
-        }
-        let Self { expires, rule, .. } = self;
-        if !is_day(expires) {
-            return Some(format!("expires on \"{expires}\": expected a day such as 2026-12-31"));
-        }
-        let unknown = rule.as_ref().filter(|rule| {
+        let unknown = self.rule.as_ref().filter(|rule| {
             let is_pattern = rule.contains(['*', '?', '[']);
             !is_pattern && Rule::ALL.iter().all(|known| known.id() != **rule)
         });
@@ -275,34 +250,12 @@ fn text(path: &Path) -> Result<String, Failure> {
     })
 }
 
-fn exceptions(path: &Path) -> Result<Vec<Exception>, Failure> {
+fn exceptions(path: &Path) -> Result<Exceptions<Ignore>, Failure> {
     const FORM: &str = "write `ignore:` with a list; each has reason, expires and at least one of rule, kind, namespace, name";
-    let wrong = |error: anyhow::Error| {
-        Failure::usage(error.context(format!("{} cannot be loaded", path.display()))).next(FORM)
-    };
-    let (mut values, mut problem) = (Vec::new(), None);
-    let source = Source::bytes(path.display().to_string(), text(path)?.into_bytes());
-    replank_intake::read::read(vec![source], &Limits::default(), &mut |found| match found {
-        Found::Document(document) => values.push(document.value),
-        Found::List { .. } => {}
-        Found::Problem(found) => problem = problem.take().or(Some(found)),
+    Exceptions::read(&text(path)?).map_err(|error| {
+        let error = anyhow::Error::new(error).context(format!("{} cannot be loaded", path.display()));
+        Failure::usage(error).next(FORM)
     })
-    .map_err(|error| wrong(anyhow::Error::new(error)))?;
-    if let Some(problem) = problem {
-        return Err(wrong(anyhow::Error::new(problem)));
-    }
-    let mut all = Vec::new();
-    for value in values {
-        let read: Exceptions =
-            serde_json::from_value(value).map_err(|error| wrong(anyhow::Error::new(error)))?;
-        all.extend(read.ignore);
-    }
-    for (exception, number) in all.iter().zip(1..) {
-        if let Some(flaw) = exception.flaw() {
-            return Err(wrong(anyhow::anyhow!("the exception {number} {flaw}")));
-        }
-    }
-    Ok(all)
 }
 
 fn baseline(path: &Path) -> Result<BTreeSet<(String, String)>, Failure> {

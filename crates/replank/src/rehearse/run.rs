@@ -97,7 +97,7 @@ pub(crate) fn stops(scene: &Scene, ground: &Ground) -> BTreeSet<String> {
         // Causes are of runs that have begun.
         Verdict::Refused => result.blockers.into_iter().map(|blocker| blocker.what).collect(),
         Verdict::Passes | Verdict::Findings | Verdict::Partial | Verdict::Incomplete | Verdict::Blocked => {
-            result.causes.into_iter().map(|cause| cause.object).collect()
+            result.causes.into_iter().flat_map(|cause| cause.related).collect()
         }
     }
 }

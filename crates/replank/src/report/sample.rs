@@ -359,6 +359,7 @@ pub(crate) fn blocked() -> RehearsalResult {
             nodes: vec!["web-1".to_owned()],
             pods: 1,
             kind: "budget",
+            related: std::collections::BTreeSet::new(),
             finding: Some("pdb-never-allows"),
             finding_object: Some("PodDisruptionBudget shop/cart".to_owned()),
             remedy: Some("kubectl -n shop scale deployment redis --replicas 2".to_owned()),

@@ -132,17 +132,13 @@ pub(super) fn scanned(
 ) -> Result<Scanned, Failure> {
     let Found { report, left_out, .. } = found(args, measure, printer)?;
     let Report { findings, unread, unrendered, counts, .. } = report;
-    let Waived { left, waived, expired, unused } = waivers.apply(findings, &today());
-    for waiver in expired {
-        printer.warning(&format!("an exception expired on {}: {}", waiver.expires, waiver.reason));
-    }
-    for waiver in unused {
-        printer.warning(&format!("an exception matches no finding: {}", waiver.reason));
-    }
+    let sorted = waivers.apply(findings, &today());
+    sorted.warnings().iter().for_each(|warning| printer.warning(warning));
+    let Waived { left, waived, .. } = sorted;
     Ok(Scanned {
         range: measure.range,
         findings: left,
-        waived,
+        waived: waived.into_iter().map(|(finding, waiver)| (finding, waiver.reason)).collect(),
         coverage: coverage_of(args, measure, &unread),
         unread,
         unrendered,

@@ -150,7 +150,8 @@ mod tests {
         assert!(
             found_here[0].starts_with(
                 "blocking no-room Deployment shop/web: 2 pods: unschedulable on the remaining nodes and on a new one; "
-            ) && found_here[0].contains("0/2 nodes are available"),
+            ) && found_here[0].contains("0/2 nodes are available")
+                && found_here[0].ends_with(" (counting 1 empty new node)"),
             "{found_here:?}"
         );
     }

@@ -36,7 +36,10 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             }
         }
     }
-    findings.extend(zones.into_iter().map(|(workload, zones)| in_zones(survey, workload, &zones)));
+    for (workload, mut zones) in zones {
+        zones.extend(of_claims(survey, workload));
+        findings.push(in_zones(survey, workload, &zones));
+    }
     findings
 }
 
@@ -49,6 +52,29 @@ pub(super) fn zones_of(survey: &Survey<'_>, workload: &Workload) -> BTreeSet<Tex
         Some(Bound::Node(_)) | None => None,
     };
     volumes.filter_map(zone).collect()
+}
+
+/// The zones of all volumes that a StatefulSet's claims are bound to, whether their pods are there or not: a pod that is missing comes back to its own.
+fn of_claims(survey: &Survey<'_>, workload: &Workload) -> BTreeSet<Text> {
+    let view = survey.view;
+    let set = view.stateful_sets.by_key(&workload.key).filter(|_| &*workload.kind == "StatefulSet");
+    let templates = set.map_or(&[][..], |set| set.spec.volume_claim_templates.as_slice());
+    let prefixes: Vec<String> =
+        templates.iter().map(|claim| format!("{}-{}-", claim.meta.name, workload.key.name)).collect();
+    let is_of_set = |name: &str| {
+        let ordinal = prefixes.iter().find_map(|prefix| name.strip_prefix(&**prefix));
+        ordinal.is_some_and(|ordinal| ordinal.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let claims = view.persistent_volume_claims.unordered().map(|(_, claim)| claim).filter(|claim| {
+        claim.meta.namespace == workload.key.namespace && is_of_set(claim.meta.name.as_str())
+    });
+    let volumes = claims
+        .filter_map(|claim| view.persistent_volumes.by_key(&Key::cluster(claim.spec.volume_name.clone())));
+    let zone = |volume: &PersistentVolume| match bound_to(survey, volume) {
+        Some(Bound::Zone(zone)) => Some(zone),
+        Some(Bound::Node(_)) | None => None,
+    };
+    volumes.filter_map(|volume| zone(volume)).collect()
 }
 
 /// Where a volume can be reached from.
@@ -195,6 +221,23 @@ mod tests {
             let enough = found_under(Rule::ZoneBound, |plan| plan.budget.surge = surge, zonal());
             assert_eq!(enough, [format!("info {head}")]);
         }
+    }
+
+    #[test]
+    fn the_zones_are_those_of_all_claims_also_of_a_pod_that_is_missing() {
+        let mut objects = with("topology.ebs.csi.aws.com/zone", "a");
+        objects[2]["spec"] = json!({"volumeClaimTemplates": [{"metadata": {"name": "d"}, "spec": {}}]});
+        for (claim, volume, zone) in
+            [("d-db-1", "pv-1", "b"), ("d-dbx-0", "pv-x", "c"), ("d-db-x", "pv-y", "d")]
+        {
+            objects.push(json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+                "metadata": {"name": claim, "namespace": "shop"}, "spec": {"volumeName": volume}}));
+            objects.push(json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": volume}, "spec": {"nodeAffinity":
+                {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+                    {"key": "topology.ebs.csi.aws.com/zone", "operator": "In", "values": [zone]}]}]}}}}));
+        }
+        let told = found(Rule::ZoneBound, objects);
+        assert!(told[0].contains("its volumes are bound to a, b: each pod"), "{told:?}");
     }
 
     #[test]

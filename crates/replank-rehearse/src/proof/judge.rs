@@ -39,6 +39,8 @@ pub(super) struct Judge<'a, R> {
     runs_away: bool,
     /// What is proved so far: more is tried on top of it, so that everything that is proposed can be had together.
     accepted: Vec<Candidate<'a>>,
+    /// What is found with that, once it was asked for: what they bring is theirs alone.
+    with_accepted: Option<Found<R>>,
 }
 
 const TOO_LARGE: &str = "the cluster is too large to try every change alone";
@@ -63,6 +65,7 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
             trials: trials.0,
             runs_away: false,
             accepted: Vec::new(),
+            with_accepted: None,
         }
     }
 
@@ -73,6 +76,7 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
             let is_first = !self.accepted.iter().any(|known| known.finding == one.finding);
             if *verdict == Verdict::Proved && is_first {
                 self.accepted.push(*one);
+                self.with_accepted = None;
             }
         }
         verdicts
@@ -107,6 +111,7 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
                 return verdicts;
             }
         };
+        self.look_at_accepted(&others);
         let Ok(amiss) = self.amiss(&batch, &others, &outcome) else { return self.give_up(batch) };
         if let [only] = batch.as_slice() {
             return vec![(
@@ -140,7 +145,8 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
         };
         let known = |key: &(R, ObjectName)| {
             let then = by_itself.as_ref().and_then(|one| worst(&one.found, key));
-            worst(&self.before, key).into_iter().chain(then).min()
+            let with = self.with_accepted.as_ref().and_then(|all| worst(all, key));
+            worst(&self.before, key).into_iter().chain(then).chain(with).min()
         };
         let come = outcome.found.iter().filter_map(|(key, severities)| {
             let now = *severities.iter().min()?;
@@ -154,6 +160,15 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
             come: come.collect(),
             pending: by_itself.as_ref().and_then(|_| outcome.pending.iter().find(waits).cloned()),
         })
+    }
+
+    /// What is found with the changes that are proved, and no other.
+    fn look_at_accepted(&mut self, others: &[Candidate<'a>]) {
+        if others.is_empty() || self.with_accepted.is_some() {
+            return;
+        }
+        let ways: Vec<&Way> = others.iter().map(|one| one.way).collect();
+        self.with_accepted = make(self.ground, &ways, self.find).ok().map(|outcome| outcome.found);
     }
 
     /// Nothing can be told of a cluster that does not come to rest.

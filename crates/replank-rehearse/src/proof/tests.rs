@@ -164,6 +164,33 @@ fn what_is_wrong_with_one_is_not_laid_at_the_door_of_the_others() {
 }
 
 #[test]
+fn what_a_proved_change_brings_is_not_laid_at_the_door_of_the_next() {
+    // The first mends what blocks, and leaves a warning; the second, of an object that both touch, is tried on top of it.
+    let ground = ground(3);
+    let noted = |name: &str| Edit::Annotate {
+        of: vec![deployment()],
+        annotation: name.into(),
+        value: Some("yes".into()),
+    };
+    let find = |ground: &Ground| -> Vec<Finding<&'static str>> {
+        let annotations =
+            ground.view.deployments.by_key(&key()).map(|of| of.meta.annotations.clone()).unwrap_or_default();
+        let mut found = Vec::new();
+        match annotations.value("a") {
+            None => found.push(finding("blocks", Severity::Blocking, Remedy::edit(noted("a")))),
+            Some(_) => found.push(finding("left", Severity::Warning, Remedy::default())),
+        }
+        if annotations.value("b").is_none() {
+            found.push(finding("other", Severity::Warning, Remedy::edit(noted("b"))));
+        }
+        found
+    };
+    let proofs = prove(&ground, &find(&ground), &find, None, Trials(20));
+    let ways: Vec<&Verdict> = proofs.iter().flat_map(|one| &one.ways).collect();
+    assert_eq!(ways, [&Verdict::Proved, &Verdict::Proved]);
+}
+
+#[test]
 fn what_is_about_a_plan_is_proved_on_the_plan_or_left_to_whoever_writes_one() {
     let mut ground = ground(1);
     let remedy = Remedy::edit(Edit::plan("budget.surge", 3));

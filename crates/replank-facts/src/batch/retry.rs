@@ -262,6 +262,11 @@ pub fn raw(view: &View, key: &Key) -> Option<Value> {
 pub fn stake_of(view: &View, pod: &Pod) -> Option<Stake> {
     let owner = pod.meta.controller().filter(|owner| &*owner.kind == "Workflow")?;
     let raw = raw(view, &Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() })?;
+    let nodes = raw.pointer("/status/nodes").and_then(Value::as_object);
+    if nodes.is_some_and(|nodes| !nodes.is_empty()) && node_of(&raw, pod).is_none() {
+        // A step that the controller has not written down yet: nobody knows of which template it is.
+        return None;
+    }
     let template = template_of(view, &raw, pod);
     Some(Stake::of(strategy_of(&spec_of(view, &raw), template.as_ref())))
 }
@@ -282,9 +287,8 @@ pub fn spec_of(view: &View, workflow: &Value) -> Value {
     spec
 }
 
-/// The template that a pod was made from.
-#[must_use]
-pub fn template_of(view: &View, workflow: &Value, pod: &Pod) -> Option<Value> {
+/// What a Workflow's status says of a pod's step.
+fn node_of<'w>(workflow: &'w Value, pod: &Pod) -> Option<&'w Value> {
     let nodes = workflow.pointer("/status/nodes");
     let id = pod.meta.annotations.value(NODE_ID).unwrap_or(pod.meta.name.as_str());
     let by_id = || nodes?.get(id);
@@ -292,7 +296,13 @@ pub fn template_of(view: &View, workflow: &Value, pod: &Pod) -> Option<Value> {
         let name = pod.meta.annotations.value(NODE_NAME)?;
         nodes?.as_object()?.values().find(|node| node["name"] == name)
     };
-    let node = by_id().or_else(by_name)?;
+    by_id().or_else(by_name)
+}
+
+/// The template that a pod was made from.
+#[must_use]
+pub fn template_of(view: &View, workflow: &Value, pod: &Pod) -> Option<Value> {
+    let node = node_of(workflow, pod)?;
     if let Some(reference) = node.get("templateRef") {
         return templates::referred(view, &pod.meta.namespace, reference);
     }

@@ -22,6 +22,8 @@ const SETTLED_WITHIN: Span = Span::from_secs(30);
 /// How long a rollout may take. What is not over then is judged as it is.
 const ROLLED_OUT_WITHIN: Span = Span::from_minutes(30);
 
+/// A rollout in which no pod has become Ready or ceased to be for so long waits for something else.
+const STANDS_STILL: Span = Span::from_minutes(5);
 /// Events of any step, and for each pod: far more than a rollout of everything takes.
 const EVENTS: u64 = 50_000;
 const EVENTS_EACH: u64 = 100;
@@ -124,10 +126,16 @@ impl Copy {
     pub(super) fn settle(&mut self, changed: &BTreeSet<(TargetKind, Key)>) -> Result<(), RunsAway> {
         let start = self.world.now();
         let workloads = workloads(self.world.view(), changed);
+        let ready = |world: &World| world.view().pods.unordered().filter(|(_, pod)| pod.is_ready()).count();
+        let (mut last, mut moved) = (ready(&self.world), start);
         loop {
             self.pass(SETTLED_WITHIN)?;
-            let took = self.world.now() - start;
-            if took >= ROLLED_OUT_WITHIN || workloads.iter().all(|of| is_rolled_out(self.world.view(), of)) {
+            let now = self.world.now();
+            if ready(&self.world) != last {
+                (last, moved) = (ready(&self.world), now);
+            }
+            let is_over = now - start >= ROLLED_OUT_WITHIN || now - moved >= STANDS_STILL;
+            if is_over || workloads.iter().all(|of| is_rolled_out(self.world.view(), of)) {
                 return Ok(());
             }
         }

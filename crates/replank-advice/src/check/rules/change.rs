@@ -34,6 +34,14 @@ pub(super) fn surge_per_zone(zones: impl Into<u64>) -> Remedy {
     Remedy::edit(Edit::plan("budget.surge", zones.into())).note("one new node per zone")
 }
 
+/// The same where the plan does so already, or by default.
+pub(super) fn keep_surge_per_zone(survey: &Survey<'_>) -> Remedy {
+    match survey.plan {
+        Some(_) => Remedy::look("nothing to change: the plan's surge has a new node for each zone"),
+        None => Remedy::look("keep the default surge, one new node per zone: budget: {surge: perZone}"),
+    }
+}
+
 /// A second replica, and where no budget speaks for the pods one that lets them go one at a time; or in words what to do where a program cannot.
 pub(super) fn twice(survey: &Survey<'_>, workload: &Workload) -> Result<Remedy, String> {
     let remedy = Remedy::edit(scale::up(survey, workload, 2)?);

@@ -75,7 +75,7 @@ fn remedy(survey: &Survey<'_>, budgets: &[Ix<PodDisruptionBudget>]) -> Remedy {
     }
     let names: Vec<String> = sorted.iter().map(|ix| name(*ix)).collect();
     format!(
-        "narrow the selectors of {} until each pod is under one of them: each also covers pods that no other one does, so none can be deleted",
+        "narrow the selectors of {} until each pod is under one of them: each is the only one, or the narrower one, of some of them, so none can be deleted",
         names.join(", ")
     )
     .into()
@@ -114,7 +114,9 @@ mod tests {
             |budgets: Vec<serde_json::Value>| [vec![node("n", "a")], budgets, pods.clone()].concat();
         assert_eq!(
             remedies(Rule::PdbSeveral, objects(vec![mine.clone(), all])),
-            ["kubectl -n shop delete pdb web   # all covers all of their pods"]
+            [
+                "narrow the selectors of all, web until each pod is under one of them: each is the only one, or the narrower one, of some of them, so none can be deleted"
+            ]
         );
         let crossing = |name: &str, app: &str| {
             let mut budget = budget(name, &json!({"minAvailable": 1}), (3, 1, 3));

@@ -9,10 +9,9 @@ use replank_model::text::Text;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
-use super::change::surge_per_zone;
+use super::change::{keep_surge_per_zone, surge_per_zone};
 use super::zone_bound::too_little_surge;
 use replank_facts::daemon;
-use replank_facts::remedy::Remedy;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -32,11 +31,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 ),
                 surge_per_zone(zones),
             ),
-            None => (
-                Severity::Info,
-                String::new(),
-                Remedy::look("set a surge of one node per zone, and pace.parallel: 1 for a small group"),
-            ),
+            None => (Severity::Info, String::new(), keep_surge_per_zone(survey)),
         };
         findings.push(Finding {
             rule: Rule::PlacedApart,

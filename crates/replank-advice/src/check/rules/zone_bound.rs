@@ -12,8 +12,7 @@ use replank_model::view::View;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
-use super::change::surge_per_zone;
-use replank_facts::remedy::Remedy;
+use super::change::{keep_surge_per_zone, surge_per_zone};
 use replank_facts::workload::Workload;
 
 /// Labels by which drivers say in which zone a volume is.
@@ -147,14 +146,7 @@ fn in_zones(survey: &Survey<'_>, workload: &Workload, zones: &BTreeSet<Text>) ->
             ),
             surge_per_zone(needed),
         ),
-        None => (
-            Severity::Info,
-            String::new(),
-            Remedy::look(format!(
-                "set a surge of one node per zone: budget: {{surge: {}}}",
-                zones.len().max(1)
-            )),
-        ),
+        None => (Severity::Info, String::new(), keep_surge_per_zone(survey)),
     };
     Finding {
         rule: Rule::ZoneBound,

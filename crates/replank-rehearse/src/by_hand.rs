@@ -65,13 +65,15 @@ pub(crate) fn manifest(of: &Command, workload: (Kind, &Key)) -> Option<Value> {
     }
 }
 
-/// An object without what the API server writes.
-fn applied(mut object: Value) -> Value {
+/// An object without what the API server and controllers write.
+pub(crate) fn applied(mut object: Value) -> Value {
     if let Some(object) = object.as_object_mut() {
         object.remove("status");
     }
     if let Some(meta) = object["metadata"].as_object_mut() {
-        for written in ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"] {
+        for written in
+            ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"]
+        {
             meta.remove(written);
         }
     }

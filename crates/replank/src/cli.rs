@@ -11,7 +11,7 @@ use replank_model::text::{GroupName, Namespace, RunId, Text};
 use replank_model::time::{Span, Time};
 
 use crate::autoscaler::AutoscalerArgs;
-use crate::check::GateArgs;
+use crate::check::{Asked, GateArgs};
 use crate::data::DataArgs;
 use crate::ends;
 use crate::exit::Exit;
@@ -428,8 +428,8 @@ pub(crate) struct RehearseArgs {
     pub(crate) what: PlanArgs,
 
     /// Makes the proved changes of these findings first, by the ids of their rules, such as pdb-never-allows,singleton, or all of them.
-    #[arg(long, value_name = "ID|all", value_delimiter = ',', conflicts_with = "upgrade_to")]
-    pub(crate) with_remedies: Vec<String>,
+    #[arg(long, value_name = "ID|all", value_delimiter = ',', value_parser = Asked::read, conflicts_with = "upgrade_to")]
+    pub(crate) with_remedies: Vec<Asked>,
 
     /// Which nodes must be replaced for the rehearsal not to be `blocked`: those that can be emptied, or all of them.
     #[arg(long, value_enum, value_name = "NODES", default_value_t = Require::Possible)]

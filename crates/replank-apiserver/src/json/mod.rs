@@ -20,7 +20,7 @@ use replank_model::object::Object;
 use replank_model::object::meta::Key;
 use serde_json::{Value, json};
 
-pub use patch::PatchType;
+pub use patch::{PatchType, merge_patch};
 pub use path::{Address, Subresource};
 pub use store::{Store, handle};
 

@@ -14,7 +14,7 @@ pub type Stops<'f> = &'f dyn Fn(&Ground) -> BTreeSet<String>;
 pub struct Proofs {
     /// For each of its ways.
     pub ways: Vec<Verdict>,
-    /// Whether the roll was rehearsed with the first way that is proposed.
+    /// Whether the roll was rehearsed with each way that is proposed.
     pub rehearsed: bool,
 }
 

@@ -1,5 +1,6 @@
 //! What findings are found on, and remedies are proved on: a cluster, what the cloud says of it, and a plan.
 
+use replank_apiserver::json::merge_patch;
 use replank_facts::group_facts::Facts;
 use replank_facts::groups::LearntGroup;
 use replank_facts::plan::Plan;
@@ -51,27 +52,9 @@ impl Ground {
         let mut json = plan.to_json();
         // A plan made of options has a name that no file can have.
         json["metadata"]["name"] = "changed".into();
-        merge(&mut json["spec"], patch);
+        merge_patch(&mut json["spec"], patch);
         let changed = Plan::read(&json).map_err(|errors| errors.to_string())?;
         self.plan = Some(Plan { name: plan.name.clone(), ..changed });
         Ok(())
-    }
-}
-
-/// JSON merge patch (RFC 7396).
-fn merge(value: &mut Value, patch: &Value) {
-    let Value::Object(members) = patch else {
-        *value = patch.clone();
-        return;
-    };
-    if !value.is_object() {
-        *value = Value::Object(serde_json::Map::new());
-    }
-    for (key, patch) in members {
-        if patch.is_null() {
-            value.as_object_mut().map(|members| members.remove(key));
-        } else {
-            merge(&mut value[key], patch);
-        }
     }
 }

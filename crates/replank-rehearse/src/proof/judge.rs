@@ -111,7 +111,7 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
                 return verdicts;
             }
         };
-        self.look_at_accepted(&others);
+        self.look_at_accepted();
         let Ok(amiss) = self.amiss(&batch, &others, &outcome) else { return self.give_up(batch) };
         if let [only] = batch.as_slice() {
             return vec![(
@@ -163,11 +163,11 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
     }
 
     /// What is found with the changes that are proved, and no other.
-    fn look_at_accepted(&mut self, others: &[Candidate<'a>]) {
-        if others.is_empty() || self.with_accepted.is_some() {
+    fn look_at_accepted(&mut self) {
+        if self.accepted.is_empty() || self.with_accepted.is_some() {
             return;
         }
-        let ways: Vec<&Way> = others.iter().map(|one| one.way).collect();
+        let ways: Vec<&Way> = self.accepted.iter().map(|one| one.way).collect();
         self.with_accepted = make(self.ground, &ways, self.find).ok().map(|outcome| outcome.found);
     }
 
@@ -213,12 +213,12 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
         as_bad(&outcome.found) + to_go <= as_bad(&self.before)
     }
 
-    /// Rehearses with the proved ways of what blocks; which of them let the roll go on, and why others do not.
-    pub(super) fn rehearse(&mut self, blocking: &[Candidate<'_>], stops: Stops<'_>) -> Vec<(usize, Verdict)> {
+    /// Rehearses with proved ways of what blocks; which of them let the roll go on, and why others do not.
+    pub(super) fn rehearse(&self, blocking: &[Candidate<'_>], stops: Stops<'_>) -> Vec<(usize, Verdict)> {
         let mut verdicts = Vec::new();
         let mut left: Vec<Candidate<'_>> = blocking.to_vec();
-        // Those that change one object in different ways take a rehearsal each; of more than a few of these nobody wants to wait for the proof.
-        for _ in 0..ROUNDS {
+        // Those that change one object in different ways take a rehearsal each.
+        for _ in 0..REHEARSALS {
             let mut taken = Touched::new();
             let (together, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|one| {
                 let touched = touched(one.way);
@@ -233,14 +233,15 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
             }
             left = others;
         }
+        verdicts.extend(left.iter().map(|one| (one.finding, Verdict::Withheld(UNREHEARSED.to_owned()))));
         verdicts
     }
 
     fn rehearse_together(&self, together: &[Candidate<'_>], stops: Stops<'_>) -> Vec<(usize, Verdict)> {
         let ways: Vec<&Way> = together.iter().map(|one| one.way).collect();
-        let Ok(outcome) = make(self.ground, &ways, self.find) else { return Vec::new() };
-        let left = stops(&outcome.ground);
+        let left = make(self.ground, &ways, self.find).map(|outcome| stops(&outcome.ground));
         let verdict = |one: &Candidate<'_>| {
+            let Ok(left) = &left else { return Verdict::Withheld(UNREHEARSED.to_owned()) };
             let object = self.findings[one.finding].object.to_string();
             let is_left =
                 left.contains(&object) || touched(one.way).keys().any(|target| left.contains(target));
@@ -253,8 +254,9 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
     }
 }
 
-/// Rehearsals for proofs.
-const ROUNDS: usize = 3;
+/// Rehearsals of one sort of ways.
+const REHEARSALS: usize = 3;
+const UNREHEARSED: &str = "the roll could not be rehearsed with it beside the others";
 
 /// What is not as it should be after a trial.
 struct Amiss<R> {

@@ -50,20 +50,17 @@ pub fn prove<R: Ord + Clone>(
             }
         }
     }
-    if let Some(stops) = stops {
-        let blocking: Vec<Candidate<'_>> = findings
-            .iter()
-            .enumerate()
-            .filter(|(_, finding)| finding.severity == Severity::Blocking)
-            .filter_map(|(at, finding)| {
-                Some(Candidate { finding: at, way: proofs[at].way(&finding.remedy)? })
-            })
+    let Some(stops) = stops else { return proofs };
+    for number in 0..most {
+        let is_proved = |at: usize| proofs[at].ways.get(number) == Some(&Verdict::Proved);
+        let blocking = findings.iter().enumerate().filter(|(_, one)| one.severity == Severity::Blocking);
+        let blocking: Vec<Candidate<'_>> = blocking
+            .filter(|(at, _)| is_proved(*at))
+            .map(|(at, one)| Candidate { finding: at, way: &one.remedy.ways[number] })
             .collect();
-        for (at, proof) in judge.rehearse(&blocking, stops) {
-            match proof {
-                Verdict::Withheld(why) => proofs[at].ways.fill(Verdict::Withheld(why)),
-                Verdict::Proved | Verdict::ForAPlan => proofs[at].rehearsed = true,
-            }
+        for (at, verdict) in judge.rehearse(&blocking, stops) {
+            proofs[at].rehearsed |= verdict == Verdict::Proved;
+            proofs[at].ways[number] = verdict;
         }
     }
     proofs

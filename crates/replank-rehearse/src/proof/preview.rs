@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::copy::Copy;
 use super::ground::Ground;
+use crate::by_hand::applied;
 
 /// One object, before and after.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +33,7 @@ fn one(copy: &mut Copy, edits: &[Edit]) -> Result<Vec<Preview>, String> {
         }
     }
     let before: Vec<Option<Value>> =
-        targets.iter().map(|target| copy.defaulted(target).map(written)).collect();
+        targets.iter().map(|target| copy.defaulted(target).map(applied)).collect();
     let plan = |copy: &Copy| copy.ground().plan.map(|plan| plan.to_json());
     let plan_before = plan(copy);
     for edit in edits {
@@ -44,23 +45,8 @@ fn one(copy: &mut Copy, edits: &[Edit]) -> Result<Vec<Preview>, String> {
         previews.push(Preview { object: "plan".to_owned(), before: plan_before, after: plan_after });
     }
     for (target, before) in targets.iter().zip(before) {
-        let after = copy.object(target).map(written);
+        let after = copy.object(target).map(applied);
         previews.push(Preview { object: target.to_string(), before, after });
     }
     Ok(previews)
-}
-
-/// An object without what the API server and controllers write.
-fn written(mut object: Value) -> Value {
-    if let Some(members) = object.as_object_mut() {
-        members.remove("status");
-    }
-    if let Some(meta) = object["metadata"].as_object_mut() {
-        for written in
-            ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"]
-        {
-            meta.remove(written);
-        }
-    }
-    object
 }

@@ -70,7 +70,11 @@ impl FailOn {
     }
 }
 
-fn rule(text: &str) -> Result<Rule, String> {
+/// The rule of an id.
+///
+/// # Errors
+/// Where there is none.
+pub(super) fn rule(text: &str) -> Result<Rule, String> {
     let known = || Rule::ALL.iter().copied().find(|rule| rule.id() == text);
     known().ok_or_else(|| "expected the id of a rule; `replank explain` lists them".to_owned())
 }

@@ -1,5 +1,6 @@
 //! `replank check`: findings without a rehearsal.
 
+mod asked;
 mod checked;
 mod found;
 mod gate;
@@ -10,6 +11,7 @@ mod preview;
 pub(crate) mod sarif;
 
 use crate::report::words::grouped;
+pub(crate) use asked::Asked;
 use checked::{Checked, scope};
 pub(crate) use found::{Found, find};
 pub(crate) use gate::GateArgs;

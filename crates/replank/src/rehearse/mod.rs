@@ -15,7 +15,7 @@ pub(crate) mod example;
 pub(crate) mod groups;
 mod once;
 pub(crate) mod plan;
-pub(crate) mod remedies;
+mod remedies;
 mod run;
 mod scene;
 mod script;

@@ -1,4 +1,4 @@
-//! `rehearse --with-remedies`: the proved changes of findings are made first, and what comes of them is rehearsed.
+//! `rehearse --with-remedies`: the proved changes of findings are made first, and the roll is rehearsed after them.
 
 use replank_advice::check::Rule;
 use replank_facts::remedy::Way;
@@ -6,29 +6,22 @@ use replank_rehearse::proof::{Changed, Ground, apply};
 
 use super::run::stops;
 use super::scene::Scene;
-use crate::check::Found;
+use crate::check::{Asked, Found};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// The scene after the changes that were asked for.
 ///
 /// # Errors
-/// Where a name is no rule's, or nothing of it was proved.
-pub(super) fn made(scene: Scene, asked: &[String], printer: &mut Printer) -> Result<Scene, Failure> {
+/// Where nothing of a rule was proved.
+pub(super) fn made(scene: Scene, asked: &[Asked], printer: &mut Printer) -> Result<Scene, Failure> {
     if asked.is_empty() {
         return Ok(scene);
     }
-    let is_all = asked.iter().any(|id| id == "all");
-    if let Some(unknown) =
-        asked.iter().find(|id| *id != "all" && !Rule::ALL.iter().any(|rule| rule.id() == **id))
-    {
-        return Err(Failure::usage_message(format!("--with-remedies {unknown}: no finding has this id"))
-            .next("replank explain lists the ids; `all` makes every proved change"));
-    }
-    let is_asked = |id: &str| is_all || asked.iter().any(|one| one == id);
+    let is_all = asked.contains(&Asked::All);
+    let is_asked = |rule: Rule| is_all || asked.contains(&Asked::Of(rule));
     let found = Found::proved(scene.ground(), &scene.group_by, &|ground: &Ground| stops(&scene, ground));
-    let pairs =
-        || found.findings.iter().zip(&found.proofs).filter(|(finding, _)| is_asked(finding.rule.id()));
+    let pairs = || found.findings.iter().zip(&found.proofs).filter(|(finding, _)| is_asked(finding.rule));
     let ways: Vec<&Way> = pairs().filter_map(|(finding, proofs)| proofs.way(&finding.remedy)).collect();
     if ways.is_empty() && is_all {
         printer.story("no change was proved: rehearsed as it is");
@@ -37,7 +30,8 @@ pub(super) fn made(scene: Scene, asked: &[String], printer: &mut Printer) -> Res
     if ways.is_empty() {
         let number = pairs().count();
         let why = if number == 0 { "nothing was found of it" } else { "no change of it could be proved" };
-        return Err(Failure::usage_message(format!("--with-remedies {}: {why}", asked.join(",")))
+        let ids: Vec<&str> = asked.iter().map(|one| one.told()).collect();
+        return Err(Failure::usage_message(format!("--with-remedies {}: {why}", ids.join(",")))
             .next("replank check shows the findings, and which of them have proved changes"));
     }
     let Changed { ground, made, refused } = apply(&found.ground, &ways);

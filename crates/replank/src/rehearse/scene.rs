@@ -67,26 +67,8 @@ impl Scene {
         let Cluster { mut view, now, older, coverage } = cluster;
         count_budgets(&mut view, now);
         let Grouped { groups, by, assumption } = groups::choose(&view, &plan, label, now)?;
-        Ok(Self {
-            name,
-            view,
-            groups,
-            group_by: by,
-            now,
-            plan,
-            script: Script::default(),
-            loads: Vec::new(),
-            until: None,
-            require: Require::Possible,
-            demands: Vec::new(),
-            assumption,
-            older,
-            coverage,
-            assumptions: Vec::new(),
-            autoscaler: None,
-            remedies: Vec::new(),
-            facts: Vec::new(),
-        })
+        let ground = Ground { view, groups, now, facts: Vec::new(), plan: None };
+        Ok(Self { name, assumption, older, coverage, ..Self::on(&ground, plan, by) })
     }
 }
 

@@ -125,7 +125,7 @@ fn remedies_that_are_not_there_are_usage_errors() {
     let snapshot = blocked("errors");
     let of =
         |ids: &str| replank(&["rehearse", &snapshot, "--roll", "web", "--with-remedies", ids]).usage_error();
-    assert!(of("pdb-nver").contains("--with-remedies pdb-nver: no finding has this id"));
+    assert!(of("pdb-nver").contains("expected the id of a rule"));
     assert!(of("host-port").contains("--with-remedies host-port: nothing was found of it"));
     let markdown = check(&snapshot, &["--fix-preview", "-o", "markdown"]).usage_error();
     assert!(markdown.contains("--fix-preview has no such output format"), "{markdown}");

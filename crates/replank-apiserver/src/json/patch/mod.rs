@@ -50,7 +50,7 @@ pub(super) fn apply(
     patch: &Value,
 ) -> Result<(), ApiError> {
     match kind {
-        PatchType::Merge => merge(value, patch),
+        PatchType::Merge => merge_patch(value, patch),
         PatchType::Strategic if resource.kind == Kind::Other && is_custom(resource) => {
             let accepted = ["application/json-patch+json", "application/merge-patch+json"];
             return Err(ApiError::unsupported_media_type(&accepted));
@@ -87,7 +87,8 @@ fn is_custom(resource: &ResourceType) -> bool {
     group.contains('.') && !group.ends_with(".k8s.io")
 }
 
-fn merge(value: &mut Value, patch: &Value) {
+/// Merges a JSON merge patch (RFC 7386) into a value: `null` removes a member, lists are replaced as a whole.
+pub fn merge_patch(value: &mut Value, patch: &Value) {
     let Value::Object(changes) = patch else {
         *value = patch.clone();
         return;
@@ -100,7 +101,7 @@ fn merge(value: &mut Value, patch: &Value) {
         if change.is_null() {
             members.remove(name);
         } else {
-            merge(members.entry(name).or_insert(Value::Null), change);
+            merge_patch(members.entry(name).or_insert(Value::Null), change);
         }
     }
 }
@@ -114,7 +115,7 @@ mod tests {
     #[test]
     fn merge_follows_the_rfc() {
         let mut value = json!({"a": {"b": 1, "c": 2}, "l": [1, 2]});
-        merge(&mut value, &json!({"a": {"b": null, "d": {"e": null}}, "l": [3]}));
+        merge_patch(&mut value, &json!({"a": {"b": null, "d": {"e": null}}, "l": [3]}));
         assert_eq!(value, json!({"a": {"c": 2, "d": {}}, "l": [3]}));
     }
 }

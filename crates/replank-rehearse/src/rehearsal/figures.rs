@@ -52,6 +52,7 @@ pub(super) fn result(
         pods: notes.pods,
         batch: BatchFigures { waited: notes.waits.batch_pods(), killed: notes.batch_killed },
         budgets: budgets(notes),
+        evictions: notes.evictions.entries(),
         workloads: workloads(world.view(), notes),
         findings,
         remedies: Vec::new(),
@@ -132,6 +133,7 @@ fn budgets(notes: &Recorder) -> Vec<BudgetFigures> {
             min_healthy: count.min,
             violations: count.violations,
             undercut_by_interruptions: count.undercut_by_interruptions,
+            history: notes.budget_history.get(key).cloned().unwrap_or_default(),
         })
         .collect()
 }

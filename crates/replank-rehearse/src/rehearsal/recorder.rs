@@ -19,7 +19,8 @@ use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, PodTarget
 use replank_protocol::decision::Decision;
 use rustc_hash::FxHashMap;
 
-use super::result::{NoticedEntry, PodFigures};
+use super::evictions::{Evictions, Request};
+use super::result::{BudgetAt, NoticedEntry, PodFigures};
 use super::starts::Starts;
 use super::timeline::{NodePhase, Timeline};
 use super::waits::Waits;
@@ -36,6 +37,9 @@ pub(super) struct Recorder {
     pub(super) noticed: Vec<NoticedEntry>,
     pub(super) workloads: BTreeMap<Workload, ReadyCount>,
     pub(super) budgets: BTreeMap<Key, BudgetCount>,
+    /// What each budget's status said, change by change.
+    pub(super) budget_history: BTreeMap<Key, Vec<BudgetAt>>,
+    pub(super) evictions: Evictions,
     pub(super) surge_max: u32,
     pub(super) pods: PodFigures,
     pub(super) batch_killed: usize,
@@ -113,7 +117,7 @@ impl Recorder {
         recorder.unschedulable_before = std::mem::take(&mut recorder.unschedulable);
         recorder.pods.unschedulable_max = 0;
         for (_, budget) in view.pod_disruption_budgets.sorted() {
-            recorder.budget(budget);
+            recorder.budget(at, budget);
         }
         recorder
     }
@@ -154,8 +158,13 @@ impl Recorder {
         count.min = count.min.min(count.now);
     }
 
-    fn budget(&mut self, budget: &PodDisruptionBudget) {
+    fn budget(&mut self, at: Time, budget: &PodDisruptionBudget) {
         let status = &budget.status;
+        let history = self.budget_history.entry(budget.meta.key()).or_default();
+        let (healthy, allowed) = (status.current_healthy, status.disruptions_allowed);
+        if history.last().is_none_or(|last| (last.healthy, last.allowed) != (healthy, allowed)) {
+            history.push(BudgetAt { at: at.floor_seconds(), healthy, allowed });
+        }
         let count = self.budgets.entry(budget.meta.key()).or_insert(BudgetCount {
             desired: status.desired_healthy,
             min: status.current_healthy,
@@ -177,12 +186,13 @@ impl Recorder {
     }
 
     /// An eviction has taken effect, or was refused.
-    fn evicted(&mut self, sent: &Sent, target: &PodTarget, view: &View) {
+    fn evicted(&mut self, sent: &Sent, request: Request, target: &PodTarget, view: &View) {
         let result = sent.result.as_ref().map(|(_, result)| result);
         let Some(ix) = view.pods.find(&target.key).filter(|ix| view.pods[*ix].meta.uid == target.uid) else {
             return;
         };
         let pod = &view.pods[ix];
+        self.evictions.answered(sent, request, target, pod, view);
         for budget in view.budgets_of(ix) {
             let key = view.pod_disruption_budgets[*budget].meta.key();
             if let Some(count) = self.budgets.get_mut(&key) {
@@ -254,10 +264,17 @@ impl Observer for Recorder {
                         self.starts.bound(view, new);
                     }
                     self.pod(view, Some(old), Some(new));
+                    self.evictions.pod(at, Some(old), Some(new), view);
                 }
-                (Some(Object::Pod(old)), None) => self.pod(view, Some(old), None),
-                (None, Some(Object::Pod(new))) => self.pod(view, None, Some(new)),
-                (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(budget),
+                (Some(Object::Pod(old)), None) => {
+                    self.pod(view, Some(old), None);
+                    self.evictions.pod(at, Some(old), None, view);
+                }
+                (None, Some(Object::Pod(new))) => {
+                    self.pod(view, None, Some(new));
+                    self.evictions.pod(at, None, Some(new), view);
+                }
+                (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(at, budget),
                 (Some(Object::Node(node)), None) if node.meta.labels.contains_key(LABEL_NODE_POOL) => {
                     self.claimed_gone.insert(node.name());
                 }
@@ -283,7 +300,10 @@ impl Observer for Recorder {
 
     fn executed(&mut self, _at: Time, sent: &Sent, view: &View) {
         match &sent.command.effect {
-            Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) | Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => self.evicted(sent, pod, view),
+            Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => self.evicted(sent, Request::Evict, pod, view),
+            Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {
+                self.evicted(sent, Request::Delete, pod, view);
+            }
             Effect::Kubernetes(KubernetesEffect::Cordon { .. })
             | Effect::Kubernetes(KubernetesEffect::Uncordon { .. })
             // The pod had been moved before: what is left of it goes.

@@ -15,6 +15,7 @@ use crate::finding_entry::FindingEntry;
 
 use super::connections::ConnectionFigures;
 use super::elasticity::AutoscalerFigures;
+use super::evictions::EvictionEntry;
 use super::happened::ScriptEventEntry;
 use super::interruptions::InterruptionFigures;
 use super::starts::StartEntry;
@@ -65,6 +66,8 @@ pub struct RehearsalResult {
     pub batch: BatchFigures,
     /// Disruption budgets of pods that were to be moved, sorted.
     pub budgets: Vec<BudgetFigures>,
+    /// Every eviction, in order.
+    pub evictions: Vec<EvictionEntry>,
     /// Workloads that had pods to be moved, sorted.
     pub workloads: Vec<WorkloadFigures>,
     /// What was found before the start.
@@ -230,6 +233,20 @@ pub struct BudgetFigures {
     /// Pods that an interrupted instance would have taken with it, deleted just before its end, after which there were fewer healthy pods than must
     /// stay: involuntary, and no violation.
     pub undercut_by_interruptions: usize,
+    /// What the budget's status said, from the start on: one entry for each change.
+    pub history: Vec<BudgetAt>,
+}
+
+/// What a budget's status said from a moment on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetAt {
+    /// The moment.
+    pub at: Time,
+    /// Healthy pods.
+    pub healthy: i32,
+    /// Evictions that it allowed.
+    pub allowed: i32,
 }
 
 /// One workload.

@@ -5,10 +5,11 @@ use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_protocol::waiting::{PodWait, RollWait, WaitingOn};
 use replank_rehearse::{
-    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetFigures, Cause, ConnectionFigures,
-    Ending, FindingEntry, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase, NodeTimeline,
-    NoticedEntry, PhaseStart, PodFigures, Proof, RESULT_VERSION, RehearsalResult, ScriptEventEntry,
-    StartEntry, Verdict, Wait, WorkloadFigures,
+    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetAt, BudgetFigures, Cause,
+    ConnectionFigures, Ending, EvictionEntry, FindingEntry, InterruptionFigures, InterruptionKind,
+    NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, PhaseStart, PodFigures, Proof,
+    RESULT_VERSION, RehearsalResult, Request, ScriptEventEntry, StartEntry, Successor, Verdict, Wait,
+    WorkloadFigures,
 };
 use replank_sim::script::{Origin, Side};
 
@@ -23,6 +24,11 @@ fn node(name: Option<&str>, zone: &str, old: bool, phases: &[(NodePhase, i64)]) 
         group: "web".into(),
         zone: zone.into(),
         old,
+        shape: (!old && name.is_some()).then(|| NodeShape {
+            labels: vec![format!("topology.kubernetes.io/zone={zone}")],
+            taints: vec!["dedicated=web:NoSchedule".to_owned()],
+            allocatable: vec!["cpu=3920m".to_owned(), "pods=58".to_owned()],
+        }),
         phases: phases
             .iter()
             .map(|(phase, seconds)| PhaseStart { phase: *phase, at: at(*seconds) })
@@ -122,6 +128,25 @@ fn start(
     }
 }
 
+fn eviction() -> EvictionEntry {
+    EvictionEntry {
+        at: at(91),
+        namespace: "shop".into(),
+        pod: "cart-7d9f-x2x4p".into(),
+        node: Some("ip-10-0-1-17.ec2.internal".into()),
+        workload: Some("Deployment cart".to_owned()),
+        request: Request::Evict,
+        refused: None,
+        gone: Some(at(96)),
+        successor: Some(Successor {
+            pod: "cart-7d9f-k7qpl".into(),
+            created: at(91),
+            node: Some("ip-10-0-1-99.ec2.internal".into()),
+            ready: Some(at(99)),
+        }),
+    }
+}
+
 /// A roll that came to its end, with findings.
 pub(crate) fn with_findings() -> RehearsalResult {
     let budget = |name: &str, desired, min, violations| BudgetFigures {
@@ -131,6 +156,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
         min_healthy: min,
         violations,
         undercut_by_interruptions: 0,
+        history: vec![BudgetAt { at: at(0), healthy: min, allowed: (min - desired).max(0) }],
     };
     let workload = |kind: &str, name: &str, desired, min| WorkloadFigures {
         kind: Text::from(kind),
@@ -169,6 +195,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
             workload("Deployment", "frontend", 6, 6),
             workload("StatefulSet", "redis", 1, 0),
         ],
+        evictions: vec![eviction()],
         findings: findings(),
         remedies: Vec::new(),
         blockers: Vec::new(),

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::limits::{START_DEFAULT, STOP_DEFAULT};
 use super::observed;
 use super::samples::Samples;
-use super::trouble::{Trouble, Troubles};
+use super::trouble::{Starts, Trouble, Troubles};
 use super::workload::{Workload, workload_of};
 use crate::timing::{CloudTimings, Range};
 
@@ -27,7 +27,7 @@ impl Durations {
     /// Learns from everything in a view, as it was at a moment.
     #[must_use]
     pub fn learn(view: &View, now: Time) -> Self {
-        let mut durations = Self { troubles: Troubles::find(view, now), ..Self::default() };
+        let mut durations = Self::default();
         for (_, pod) in view.pods.sorted() {
             let Some(workload) = workload_of(view, pod) else { continue };
             if let Some(start) = observed::start_of(pod) {
@@ -46,6 +46,8 @@ impl Durations {
         durations.run.values_mut().for_each(Samples::sort);
         durations.start_of_all.sort();
         durations.join.sort();
+        let starts = Starts { own: &durations.start, all: &durations.start_of_all };
+        durations.troubles = Troubles::find(view, now, &starts);
         durations
     }
 

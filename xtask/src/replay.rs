@@ -77,7 +77,10 @@ fn all(means: &Means, scenes: &[Scene], jobs: usize) -> Vec<Result<Outcome>> {
             scope.spawn(|| {
                 while let Some(scene) = scenes.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let outcome = replay(means, scene);
-                    eprintln!("{}: {}", scene.name, if outcome.is_ok() { "replayed" } else { "failed" });
+                    match &outcome {
+                        Ok(outcome) => eprintln!("{outcome}"),
+                        Err(error) => eprintln!("{}: {error:#}", scene.name),
+                    }
                     let index =
                         scenes.iter().position(|other| std::ptr::eq(other, scene)).unwrap_or_default();
                     *done[index].lock().expect("no replay panicked") = Some(outcome);

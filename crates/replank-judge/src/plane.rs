@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::assets::Assets;
 use crate::client::Client;
@@ -136,10 +136,9 @@ impl ControlPlane {
 
     fn start(&mut self, name: &'static str, arguments: &[String]) -> Result<()> {
         let log = File::create(self.folder.join(format!("{name}.log")))?;
-        let child = Command::new(self.assets.program(name))
+        let child = bound_to_us(&self.assets.program(name))
             .args(arguments)
             .current_dir(&self.folder)
-            .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
             .process_group(0)
@@ -151,11 +150,10 @@ impl ControlPlane {
 
     /// Starts `kubectl proxy` on a port of its choice, and returns its address.
     fn start_proxy(&mut self) -> Result<String> {
-        let mut child = Command::new(self.assets.program("kubectl"))
+        let mut child = bound_to_us(&self.assets.program("kubectl"))
             .arg("--kubeconfig")
             .arg(self.kubeconfig())
             .args(["proxy", "--port=0", "--disable-filter=true"])
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(File::create(self.folder.join("proxy.log"))?)
             .process_group(0)
@@ -177,15 +175,12 @@ impl ControlPlane {
             {
                 return Ok(());
             }
-            for (name, child) in &mut self.processes {
-                if let Some(status) = child.try_wait()? {
-                    bail!(
-                        "{name} ended ({status}): see {}",
-                        self.folder.join(format!("{name}.log")).display()
-                    );
-                }
-            }
-            ensure!(begun.elapsed() < PATIENCE, "{path} does not answer after {} s", PATIENCE.as_secs());
+            ensure!(
+                begun.elapsed() < PATIENCE,
+                "{path} does not answer after {} s: see the logs in {}",
+                PATIENCE.as_secs(),
+                self.folder.display()
+            );
             std::thread::sleep(Duration::from_millis(100));
         }
     }
@@ -194,11 +189,22 @@ impl ControlPlane {
 impl Drop for ControlPlane {
     fn drop(&mut self) {
         for (name, child) in self.processes.iter_mut().rev() {
-            if let Err(error) = child.kill().and_then(|()| child.wait().map(drop)) {
+            drop(child.stdin.take());
+            if let Err(error) = child.wait() {
                 eprintln!("{name} (process {}) was not ended: {error}", child.id());
             }
         }
     }
+}
+
+/// A program that ends when our end of its standard input is closed: when it is dropped, or when this process ends, in whatever way.
+fn bound_to_us(program: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", r#""$@" & child=$!; cat; kill $child; wait $child"#, "sh"])
+        .arg(program)
+        .stdin(Stdio::piped());
+    command
 }
 
 /// Three ports that nobody listens on.

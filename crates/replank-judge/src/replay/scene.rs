@@ -1,6 +1,7 @@
 //! The clusters that are built, dumped, rehearsed and replayed.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -19,6 +20,8 @@ pub struct Scene {
     pub arguments: Vec<String>,
     /// Whether time in which no pod moves is not skipped: something else than a pod's start is waited for.
     pub exact: bool,
+    /// How old the cluster is at least when it is dumped: how long things take is seen by then.
+    pub age: Duration,
 }
 
 impl Scene {
@@ -26,7 +29,7 @@ impl Scene {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
         let arguments = ["--roll", "web", "--seed", "1"].map(str::to_owned).to_vec();
         let objects = std::iter::once(namespace).chain(objects).collect();
-        Self { name: name.to_owned(), nodes, objects, arguments, exact: false }
+        Self { name: name.to_owned(), nodes, objects, arguments, exact: false, age: Duration::ZERO }
     }
 
     fn with(mut self, arguments: &[&str]) -> Self {
@@ -36,6 +39,11 @@ impl Scene {
 
     fn exact(mut self) -> Self {
         self.exact = true;
+        self
+    }
+
+    fn aged(mut self, seconds: u64) -> Self {
+        self.age = Duration::from_secs(seconds);
         self
     }
 }
@@ -151,7 +159,8 @@ pub fn scenes() -> Vec<Scene> {
                 deployment("quick", 3, &template("quick", "100m", &[("start-after", "1")], &none)),
                 budget("quick", json!({"minAvailable": "50%"})),
             ],
-        ),
+        )
+        .aged(30),
         Scene::new(
             "stateful",
             nodes("web", 3, 3, "2"),
@@ -208,7 +217,8 @@ pub fn scenes() -> Vec<Scene> {
                 deployment("cart", 3, &plain("cart", "100m")),
                 budget("cart", json!({"minAvailable": 2})),
             ],
-        ),
+        )
+        .aged(40),
         Scene::new(
             "overlap",
             nodes("web", 3, 1, "2"),
@@ -261,13 +271,14 @@ pub fn scenes() -> Vec<Scene> {
             nodes("web", 3, 3, "2"),
             vec![
                 json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "report", "namespace": "shop"},
-                    "spec": {"completions": 2, "parallelism": 2, "template": template("report", "200m",
-                        &[("start-after", "1"), ("run-seconds", "60")], &json!({"restartPolicy": "Never"}))}}),
+                    "spec": {"completions": 6, "parallelism": 2, "template": template("report", "200m",
+                        &[("start-after", "1"), ("run-seconds", "40")], &json!({"restartPolicy": "Never"}))}}),
                 deployment("cart", 3, &plain("cart", "200m")),
                 budget("cart", json!({"minAvailable": 2})),
             ],
         )
-        .exact(),
+        .exact()
+        .aged(50),
         Scene::new(
             "singletons",
             nodes("web", 3, 3, "2"),

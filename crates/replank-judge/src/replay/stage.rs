@@ -42,7 +42,7 @@ pub(super) fn build(assets: &Assets, folder: &Path, scene: &Scene) -> Result<Sta
     for object in &scene.objects {
         plane.client().create(&collection(object)?, object)?;
     }
-    settle(plane.client())?;
+    settle(plane.client(), scene.age)?;
     let zone = |labels: &BTreeMap<String, String>| {
         labels.get("topology.kubernetes.io/zone").cloned().unwrap_or_default()
     };
@@ -58,8 +58,8 @@ impl Stage {
     }
 }
 
-/// Waits until no pod changes any more.
-fn settle(client: &Client) -> Result<()> {
+/// Waits until no pod changes any more, and the cluster is as old as it should be.
+fn settle(client: &Client, age: Duration) -> Result<()> {
     let begun = Instant::now();
     let mut last = (String::new(), Instant::now());
     while begun.elapsed() < PATIENCE {
@@ -71,7 +71,7 @@ fn settle(client: &Client) -> Result<()> {
         let now = all.join(",");
         if now != last.0 || items.iter().any(starts) {
             last = (now, Instant::now());
-        } else if last.1.elapsed() > REST && !items.is_empty() {
+        } else if last.1.elapsed() > REST && !items.is_empty() && begun.elapsed() >= age {
             return Ok(());
         }
         std::thread::sleep(Duration::from_millis(250));

@@ -59,15 +59,15 @@ pub(super) struct Starts<'a> {
 
 impl Starts<'_> {
     /// How long a pod that runs is believed to become Ready: twice as long as the slowest of its workload took; where none was ever Ready, as long
-    /// as the slowest of the cluster. Its probes may ask for more.
+    /// as the slowest of the cluster. Its probes may ask for more, and none is given up before an ordinary start is over.
     fn patience(&self, view: &View, pod: &Pod) -> Span {
         let own = workload_of(view, pod).and_then(|workload| self.own.get(&workload)?.bounds());
         let usual = match (own, self.all.bounds()) {
             (Some((_, longest)), _) => longest + longest,
             (None, Some((_, longest))) => longest,
-            (None, None) => START_DEFAULT.high,
+            (None, None) => Span::ZERO,
         };
-        usual.max(probing(pod)).min(START_MAX)
+        usual.max(START_DEFAULT.high).max(probing(pod)).min(START_MAX)
     }
 }
 

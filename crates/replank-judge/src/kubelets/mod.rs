@@ -4,6 +4,7 @@
 //! `never`), `run-seconds` (until it has succeeded), `stop-seconds` (until a deletion is done, at most its grace period, or `never`).
 
 mod agenda;
+mod spec;
 mod status;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,20 +19,7 @@ use serde_json::{Value, json};
 use crate::client::{Client, Event, Method};
 use agenda::{Agenda, Job, Step};
 
-/// What a kubelet says of its node when it registers it.
-#[derive(Clone, Debug)]
-pub struct NodeSpec {
-    /// Its name.
-    pub name: String,
-    /// Its labels.
-    pub labels: BTreeMap<String, String>,
-    /// Its taints, as the API writes them.
-    pub taints: Vec<Value>,
-    /// Its capacity, which is all allocatable.
-    pub capacity: BTreeMap<String, String>,
-    /// The version of the kubelet.
-    pub version: String,
-}
+pub use spec::NodeSpec;
 
 /// How often a lease is renewed.
 const LEASE_PERIOD: Duration = Duration::from_secs(10);

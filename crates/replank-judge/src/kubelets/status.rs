@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::NodeSpec;
+use super::spec::NodeSpec;
 
 /// Now, as the API writes a time.
 pub(super) fn now() -> String {

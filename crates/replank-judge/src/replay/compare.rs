@@ -1,10 +1,10 @@
 //! What was rehearsed beside what came of it.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use super::carry::Course;
+use super::placed;
 use super::recorded::Rehearsal;
 use super::scene::Scene;
 
@@ -51,7 +51,7 @@ pub struct Outcome {
     pub lowest: Share,
     /// Pods kept by a budget that the real server keeps, too.
     pub kept: Share,
-    /// Successors in the same zone, workload by workload, whichever pod it is.
+    /// Workloads whose successors are spread over zones as with one of the seeds.
     pub zones: Share,
     /// From eviction to Ready: the real total over the rehearsed one; nothing without a successor.
     pub to_ready: Option<f64>,
@@ -103,7 +103,12 @@ impl fmt::Display for Outcome {
     }
 }
 
-pub(super) fn outcome(scene: &Scene, rehearsal: &Rehearsal, course: &Course) -> Outcome {
+pub(super) fn outcome(
+    scene: &Scene,
+    rehearsal: &Rehearsal,
+    others: &[Rehearsal],
+    course: &Course,
+) -> Outcome {
     let mut differences = Vec::new();
     Outcome {
         scene: scene.name.clone(),
@@ -112,7 +117,7 @@ pub(super) fn outcome(scene: &Scene, rehearsal: &Rehearsal, course: &Course) -> 
         answers: answers(rehearsal, course, &mut differences),
         lowest: lowest(rehearsal, course, &mut differences),
         kept: kept(course, &mut differences),
-        zones: zones(rehearsal, course, &mut differences),
+        zones: zones(rehearsal, others, course, &mut differences),
         to_ready: to_ready(rehearsal, course),
         behind: course.behind,
         took: course.took,
@@ -170,31 +175,24 @@ fn kept(course: &Course, differences: &mut Vec<String>) -> Share {
     share
 }
 
-fn zones(rehearsal: &Rehearsal, course: &Course, differences: &mut Vec<String>) -> Share {
-    let mut counts: BTreeMap<(&str, &str), BTreeMap<&str, (usize, usize)>> = BTreeMap::new();
-    for (eviction, carried) in rehearsal.evictions.iter().zip(&course.evictions) {
-        let Some(workload) = &eviction.workload else { continue };
-        let by_zone = counts.entry((&eviction.namespace, workload)).or_default();
-        let node = eviction.successor.as_ref().and_then(|successor| successor.node.as_ref());
-        if let Some(zone) = node.and_then(|node| course.zones.get(node)) {
-            by_zone.entry(zone).or_default().0 += 1;
-        }
-        if let Some(zone) = &carried.zone {
-            by_zone.entry(zone).or_default().1 += 1;
-        }
-    }
+/// A workload's successors are placed as rehearsed if they are so with one seed: among equally good nodes kube-scheduler draws, too.
+fn zones(
+    rehearsal: &Rehearsal,
+    others: &[Rehearsal],
+    course: &Course,
+    differences: &mut Vec<String>,
+) -> Share {
+    let real = placed::real(rehearsal, course);
+    let all = std::iter::once(rehearsal).chain(others);
+    let seeds: Vec<_> = all.map(|one| placed::rehearsed(one, &course.zones)).collect();
     let mut share = Share::default();
-    for ((namespace, workload), by_zone) in counts {
-        let rehearsed: usize = by_zone.values().map(|(rehearsed, _)| rehearsed).sum();
-        let same: usize = by_zone.values().map(|(rehearsed, real)| rehearsed.min(real)).sum();
-        share.all += rehearsed;
-        share.same += same;
-        if same != rehearsed {
-            let words =
-                by_zone.iter().map(|(zone, (rehearsed, real))| format!("{zone} {rehearsed} and {real}"));
-            let words = words.collect::<Vec<_>>().join(", ");
+    for (workload, by_zone) in &real {
+        let same = seeds.iter().any(|seed| seed.get(workload) == Some(by_zone));
+        share.note(same);
+        if !same {
+            let rehearsed = seeds.first().and_then(|seed| seed.get(workload));
             differences
-                .push(format!("successors of {namespace}/{workload} by zone, rehearsed and real: {words}"));
+                .push(format!("successors of {workload} by zone: rehearsed {rehearsed:?}, real {by_zone:?}"));
         }
     }
     share

@@ -6,6 +6,7 @@ mod carry;
 mod compare;
 mod moment;
 mod observed;
+mod placed;
 mod recorded;
 mod scene;
 mod stage;
@@ -42,8 +43,9 @@ pub fn replay(means: &Means, scene: &Scene) -> Result<Outcome> {
     let snapshot = stage.dump(&folder.join("cluster.json"))?;
     let rehearsal =
         recorded::rehearse(&means.replank, &snapshot, &scene.arguments, &folder.join("rehearsal.json"))?;
+    let others = recorded::rehearse_often(&means.replank, &snapshot, &scene.arguments)?;
     let carried = carry::out(&stage, &rehearsal, scene.exact)?;
-    Ok(compare::outcome(scene, &rehearsal, &carried))
+    Ok(compare::outcome(scene, &rehearsal, &others, &carried))
 }
 
 /// Empties the folder of what an earlier replay has left.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::moment::Moment;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -81,6 +81,32 @@ pub(super) struct Phase {
     pub(super) at: Moment,
 }
 
+/// Rehearsals of one roll with several seeds: kube-scheduler draws among nodes that are equally good, and so does each of them.
+#[derive(Debug, Deserialize)]
+struct Seeds {
+    rehearsals: Vec<Rehearsal>,
+}
+
+/// How many ways are looked at in which a draw may fall.
+const SEEDS: &str = "20";
+
+/// Has a roll rehearsed with several seeds.
+pub(super) fn rehearse_often(
+    replank: &Path,
+    snapshot: &Path,
+    arguments: &[String],
+) -> Result<Vec<Rehearsal>> {
+    let mut all: Vec<String> = arguments.to_vec();
+    if let Some(seed) = all.iter().position(|argument| argument == "--seed") {
+        all.drain(seed..seed + 2);
+    }
+    all.extend(["--seeds".to_owned(), SEEDS.to_owned()]);
+    let output = print(replank, snapshot, &all)?;
+    let seeds: Seeds =
+        serde_json::from_slice(&output).context("replank rehearse --seeds printed no result")?;
+    Ok(seeds.rehearsals)
+}
+
 /// Has a roll rehearsed; what is printed is kept in a file.
 pub(super) fn rehearse(
     replank: &Path,
@@ -88,6 +114,12 @@ pub(super) fn rehearse(
     arguments: &[String],
     kept: &Path,
 ) -> Result<Rehearsal> {
+    let output = print(replank, snapshot, arguments)?;
+    std::fs::write(kept, &output)?;
+    serde_json::from_slice(&output).context("replank rehearse printed no result")
+}
+
+fn print(replank: &Path, snapshot: &Path, arguments: &[String]) -> Result<Vec<u8>> {
     let output = Command::new(replank)
         .arg("rehearse")
         .arg(snapshot)
@@ -95,8 +127,6 @@ pub(super) fn rehearse(
         .args(["-o", "json"])
         .output()
         .with_context(|| format!("cannot run {}", replank.display()))?;
-    std::fs::write(kept, &output.stdout)?;
-    serde_json::from_slice(&output.stdout).with_context(|| {
-        format!("replank rehearse printed no result: {}", String::from_utf8_lossy(&output.stderr))
-    })
+    ensure!(!output.stdout.is_empty(), "replank rehearse: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(output.stdout)
 }

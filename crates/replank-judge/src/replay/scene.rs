@@ -130,8 +130,8 @@ fn apart(app: &str, key: &str) -> Value {
 const HOST: &str = "kubernetes.io/hostname";
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// Pods that run after two seconds, and are Ready one second later.
-const USUAL: &[(&str, &str)] = &[("start-after", "2"), ("ready-after", "1")];
+/// Pods that run after four seconds, and are Ready four seconds later: the API tells times in whole seconds only.
+const USUAL: &[(&str, &str)] = &[("start-after", "4"), ("ready-after", "4")];
 
 /// All scenes.
 #[must_use]
@@ -287,7 +287,8 @@ pub fn scenes() -> Vec<Scene> {
                 workload("StatefulSet", "solo", 1, &plain("solo", "200m")),
                 deployment("two", 2, &template("two", "100m", USUAL, &spread("two", HOST, false))),
             ],
-        ),
+        )
+        .with(&["--allow-incomplete", "PodDisruptionBudget"]),
         Scene::new(
             "parallel",
             nodes("web", 8, 2, "2"),

@@ -118,13 +118,22 @@ impl FindingEntry {
 
     /// What only a rehearsal finds: an object, by kind, namespace and name, that stopped the roll.
     pub(crate) fn of_rehearsal(id: &'static str, object: &str, reason: &str) -> Self {
+        Self::rehearsed(id, Severity::Blocking, object, reason)
+    }
+
+    /// What only a rehearsal finds: what became of an object, though the roll went on.
+    pub(crate) fn seen(id: &'static str, object: &str, reason: &str) -> Self {
+        Self::rehearsed(id, Severity::Warning, object, reason)
+    }
+
+    fn rehearsed(id: &'static str, severity: Severity, object: &str, reason: &str) -> Self {
         let (kind, key) = object.split_once(' ').unwrap_or((object, ""));
         let key = key
             .split_once('/')
             .map_or_else(|| Key::cluster(key), |(namespace, name)| Key::new(namespace, name));
         let finding = Finding {
             rule: (),
-            severity: Severity::Blocking,
+            severity,
             object: ObjectName::new(kind, key),
             reason: reason.to_owned(),
             remedy: Remedy::default(),

@@ -75,4 +75,5 @@ rules! {
     LeftToProvisioner = "left-to-provisioner", "externally managed nodes, left to their provisioner: Karpenter, EKS Auto Mode, Fargate";
     VersionSkew = "version-skew", "kubelets that are too new or too old for the control plane";
     StopsTheRoll = "stops-the-roll", "what stopped the rehearsed roll, and no other finding tells of";
+    Outage = "outage", "workloads that had no Ready pod for a while in the rehearsal, and no other finding tells of";
 }

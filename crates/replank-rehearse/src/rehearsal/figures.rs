@@ -2,12 +2,14 @@
 
 use replank_facts::coverage::Coverage;
 use replank_model::object::meta::Key;
+use replank_model::time::Time;
 use replank_model::view::View;
 use replank_protocol::decision::End;
 use replank_protocol::waiting::{RunEnd, Waiting, WaitingOn};
 
 use super::causes;
-use super::recorder::Recorder;
+use super::outages;
+use super::recorder::{ReadyCount, Recorder};
 use super::result::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, NodeFigures, RESULT_VERSION,
     RehearsalResult, Verdict, WorkloadFigures,
@@ -29,6 +31,7 @@ pub(super) fn result(
         blockers.insert(0, Blocker { what: runaway.what.clone(), reason: runaway.reason.clone() });
     }
     let mut causes = causes::causes(world.view(), blocking(world.end()), &findings);
+    outages::find(world.view(), notes, world.now(), &mut findings);
     let (replaced, total) = notes.replaced();
     let verdict = match stop {
         Stop::RanAway => Verdict::Blocked,
@@ -53,7 +56,7 @@ pub(super) fn result(
         batch: BatchFigures { waited: notes.waits.batch_pods(), killed: notes.batch_killed },
         budgets: budgets(notes),
         evictions: notes.evictions.entries(),
-        workloads: workloads(world.view(), notes),
+        workloads: workloads(world.view(), notes, world.now()),
         findings,
         remedies: Vec::new(),
         ending: Ending::of(rehearsal.end()),
@@ -97,7 +100,7 @@ fn was_wanted(why: &[Waiting]) -> bool {
     why.iter().any(|waiting| matches!(waiting.on, WaitingOn::RunEnd(RunEnd::Undone { .. })))
 }
 
-fn blockers(end: Option<&End>, stop: Stop, now: replank_model::time::Time) -> Vec<Blocker> {
+fn blockers(end: Option<&End>, stop: Stop, now: Time) -> Vec<Blocker> {
     let why = match stop {
         Stop::Ended => None,
         Stop::RanAway => Some(format!("stopped at {now}: it would not end")),
@@ -138,8 +141,11 @@ fn budgets(notes: &Recorder) -> Vec<BudgetFigures> {
         .collect()
 }
 
-fn workloads(view: &View, notes: &Recorder) -> Vec<WorkloadFigures> {
-    let moved = notes.workloads.iter().filter(|(_, count)| count.moved);
+fn workloads(view: &View, notes: &Recorder, now: Time) -> Vec<WorkloadFigures> {
+    let concerned = |(workload, count): &(&Workload, &ReadyCount)| {
+        count.moved || outages::is_short(view, workload, count)
+    };
+    let moved = notes.workloads.iter().filter(concerned);
     moved
         .map(|(workload, count)| WorkloadFigures {
             kind: workload.kind.clone(),
@@ -147,12 +153,13 @@ fn workloads(view: &View, notes: &Recorder) -> Vec<WorkloadFigures> {
             name: workload.name.clone(),
             desired: desired(view, workload).unwrap_or(count.before),
             min_ready: count.min,
+            without_ready: outages::dark(count, now),
         })
         .collect()
 }
 
 /// Pods that a workload wants, where its kind says.
-fn desired(view: &View, workload: &Workload) -> Option<i32> {
+pub(super) fn desired(view: &View, workload: &Workload) -> Option<i32> {
     let key = Key::new(workload.namespace.clone(), &*workload.name);
     match &*workload.kind {
         "Deployment" => view.deployments.by_key(&key).map(|object| object.spec.replicas.unwrap_or(1)),

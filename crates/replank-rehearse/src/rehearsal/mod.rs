@@ -8,6 +8,7 @@ mod evictions;
 mod figures;
 mod happened;
 mod interruptions;
+mod outages;
 mod recorder;
 mod result;
 mod script_event;

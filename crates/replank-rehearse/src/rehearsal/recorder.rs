@@ -13,7 +13,7 @@ use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::text::{GroupName, NodeName, Uid};
-use replank_model::time::Time;
+use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, PodTarget, QueueEffect, Refusal};
 use replank_protocol::decision::Decision;
@@ -68,6 +68,10 @@ pub(super) struct ReadyCount {
     pub(super) min: i32,
     /// Whether a pod of it was evicted.
     pub(super) moved: bool,
+    /// Since when none is Ready, if none is.
+    pub(super) dark_since: Option<Time>,
+    /// How long none was Ready before.
+    pub(super) dark: Span,
 }
 
 /// Healthy pods under a budget.
@@ -109,10 +113,11 @@ impl Recorder {
         let ours = view.instances().values().filter(|instance| recorder.is_ours(instance));
         recorder.starts = Starts::known(view, ours.filter_map(|instance| instance.node.clone()));
         for (_, pod) in view.pods.sorted() {
-            recorder.pod(view, None, Some(pod));
+            recorder.pod(at, view, None, Some(pod));
         }
         for count in recorder.workloads.values_mut() {
-            *count = ReadyCount { before: count.now, now: count.now, min: count.now, moved: false };
+            *count =
+                ReadyCount { before: count.now, now: count.now, min: count.now, ..ReadyCount::default() };
         }
         recorder.unschedulable_before = std::mem::take(&mut recorder.unschedulable);
         recorder.pods.unschedulable_max = 0;
@@ -126,9 +131,14 @@ impl Recorder {
         self.groups.contains(&instance.group)
     }
 
-    fn pod(&mut self, view: &View, old: Option<&Pod>, new: Option<&Pod>) {
+    fn pod(&mut self, at: Time, view: &View, old: Option<&Pod>, new: Option<&Pod>) {
         let Some(pod) = new.or(old) else { return };
-        self.note_ready(view, pod, i32::from(new.is_some_and(serves)) - i32::from(old.is_some_and(serves)));
+        self.note_ready(
+            at,
+            view,
+            pod,
+            i32::from(new.is_some_and(serves)) - i32::from(old.is_some_and(serves)),
+        );
         let waits = new.is_some_and(is_unschedulable);
         if waits && !self.unschedulable_before.contains(&pod.meta.uid) {
             self.unschedulable.insert(pod.meta.uid.clone());
@@ -141,7 +151,7 @@ impl Recorder {
         }
     }
 
-    fn note_ready(&mut self, view: &View, pod: &Pod, difference: i32) {
+    fn note_ready(&mut self, at: Time, view: &View, pod: &Pod, difference: i32) {
         if difference == 0 {
             return;
         }
@@ -156,6 +166,14 @@ impl Recorder {
         let count = self.workloads.entry(workload).or_default();
         count.now += difference;
         count.min = count.min.min(count.now);
+        match (count.now > 0, count.dark_since) {
+            (true, Some(since)) => {
+                count.dark = count.dark + (at - since);
+                count.dark_since = None;
+            }
+            (false, None) => count.dark_since = Some(at),
+            (true, None) | (false, Some(_)) => {}
+        }
     }
 
     fn budget(&mut self, at: Time, budget: &PodDisruptionBudget) {
@@ -263,15 +281,15 @@ impl Observer for Recorder {
                     if old.node.is_none() {
                         self.starts.bound(view, new);
                     }
-                    self.pod(view, Some(old), Some(new));
+                    self.pod(at, view, Some(old), Some(new));
                     self.evictions.pod(at, Some(old), Some(new), view);
                 }
                 (Some(Object::Pod(old)), None) => {
-                    self.pod(view, Some(old), None);
+                    self.pod(at, view, Some(old), None);
                     self.evictions.pod(at, Some(old), None, view);
                 }
                 (None, Some(Object::Pod(new))) => {
-                    self.pod(view, None, Some(new));
+                    self.pod(at, view, None, Some(new));
                     self.evictions.pod(at, None, Some(new), view);
                 }
                 (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(at, budget),

@@ -68,7 +68,7 @@ pub struct RehearsalResult {
     pub budgets: Vec<BudgetFigures>,
     /// Every eviction, in order.
     pub evictions: Vec<EvictionEntry>,
-    /// Workloads that had pods to be moved, sorted.
+    /// Workloads that had pods to be moved, or lost some, sorted.
     pub workloads: Vec<WorkloadFigures>,
     /// What was found before the start.
     pub findings: Vec<FindingEntry>,
@@ -263,6 +263,9 @@ pub struct WorkloadFigures {
     pub desired: i32,
     /// Fewest ready pods at one moment.
     pub min_ready: i32,
+    /// How long no pod was Ready.
+    #[serde(rename = "withoutReadyMs", serialize_with = "crate::millis::millis")]
+    pub without_ready: Span,
 }
 
 /// One thing that blocks.

@@ -155,14 +155,17 @@ fn workloads(page: &mut Page, workloads: &[WorkloadFigures]) {
 
 fn row(workload: &WorkloadFigures) -> Vec<Cell> {
     let (tone, word) = match workload.min_ready {
-        ..=0 => (Tone::Bad, "none for a while"),
-        1.. => (Tone::Warning, ""),
+        ..=0 if workload.without_ready > Span::ZERO => {
+            (Tone::Bad, format!("none for {}", span(workload.without_ready)))
+        }
+        ..=0 => (Tone::Bad, String::new()),
+        1.. => (Tone::Warning, String::new()),
     };
     vec![
         (format!("{} {}/{}", workload.kind, workload.namespace, workload.name), Tone::Plain),
         (workload.desired.to_string(), Tone::Plain),
         (workload.min_ready.to_string(), tone),
-        (word.to_owned(), tone),
+        (word, tone),
     ]
 }
 

@@ -164,6 +164,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
         name: Text::from(name),
         desired,
         min_ready: min,
+        without_ready: if min == 0 { Span::from_secs(99) } else { Span::ZERO },
     };
     let assumption = |about: &str, value: &str, source, samples| AssumptionEntry {
         about: about.to_owned(),

@@ -20,6 +20,7 @@ mod load;
 mod managed;
 mod migrate;
 mod older_versions;
+mod outage;
 mod output;
 mod place;
 mod place_audit;

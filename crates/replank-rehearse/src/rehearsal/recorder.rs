@@ -168,7 +168,7 @@ impl Recorder {
         count.min = count.min.min(count.now);
         match (count.now > 0, count.dark_since) {
             (true, Some(since)) => {
-                count.dark = count.dark + (at - since);
+                count.dark += at - since;
                 count.dark_since = None;
             }
             (false, None) => count.dark_since = Some(at),

@@ -215,7 +215,7 @@ struct Grouped {
 }
 
 /// That the run has ended says nothing of why nodes are left, and neither does what it leaves behind.
-fn keeps_something(waiting: &Waiting) -> bool {
+pub(super) fn keeps_something(waiting: &Waiting) -> bool {
     let is_the_end = matches!(waiting.on, WaitingOn::RunEnd(RunEnd::Halted { .. } | RunEnd::Stalled { .. }));
     !is_the_end && !matches!(waiting.what, Subject::Bounds(_))
 }

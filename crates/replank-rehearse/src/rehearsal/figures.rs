@@ -110,9 +110,13 @@ fn blockers(end: Option<&End>, stop: Stop, now: Time) -> Vec<Blocker> {
     };
     let mut all: Vec<Blocker> =
         why.into_iter().map(|reason| Blocker { what: "rehearsal".into(), reason }).collect();
+    // What keeps something comes before what follows from it.
+    let (causes, ends): (Vec<_>, Vec<_>) =
+        blocking(end).iter().partition(|waiting| causes::keeps_something(waiting));
     all.extend(
-        blocking(end)
-            .iter()
+        causes
+            .into_iter()
+            .chain(ends)
             .map(|entry| Blocker { what: entry.what.to_string(), reason: entry.on.reason().to_string() }),
     );
     all

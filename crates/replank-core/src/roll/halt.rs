@@ -7,6 +7,7 @@
 //! - nodes whose drain was begun stay cordoned and marked: fewer pods are left on them than on any other. Their marks,
 //!   and those of nodes that were left out, expire at once, so that a later run may take them over. Where a person has cancelled
 //!   the run, they are released, too: nothing of it is to be left;
+//! - both is otherwise where the plan's `atEnd` says so: `uncordon` releases all that are left, `keep` none, and cordons those again that were postponed;
 //! - new nodes on which nothing runs are ended where enough others are left (nodes whose drain was begun do not count: they take
 //!   no pods any more), and the group's bounds are given back as far as its nodes allow. Where they do not, the tag with the
 //!   original size stays, and the report says so;
@@ -31,7 +32,7 @@ use super::context::{Context, GroupRoll};
 use super::departure;
 use super::evict::{Spare, Works, came_back};
 use super::member::NodeState;
-use super::prepare::{arrivals, set_template};
+use super::prepare::{arrivals, queue, set_template};
 use super::raise::raise;
 use super::retain;
 use super::stuck;
@@ -39,7 +40,7 @@ use super::tags::followed;
 use replank_facts::drain::Otherwise;
 use replank_facts::node_pods::{Bound, NodePods};
 use replank_facts::places::Places;
-use replank_facts::plan::{OnDeadline, OnFailure, Plan};
+use replank_facts::plan::{AtEnd, OnDeadline, OnFailure, Plan};
 use replank_facts::target;
 use replank_protocol::command::{CommandKey, Effect, GroupEffect};
 use replank_protocol::intent::Intent;
@@ -182,11 +183,8 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
         if goes_back {
             former_template(ctx, roll);
         }
-        let reopened = roll.nodes.aside.iter().filter(|name| ctx.member(name).state == NodeState::Reopened);
-        let reopened: Vec<&NodeName> = reopened.collect();
-        for name in queue_of(roll).chain(&roll.nodes.held).chain(&roll.nodes.postponed).chain(reopened) {
-            release(ctx, name);
-        }
+        let at_end = if leaves_nothing { AtEnd::Uncordon } else { ctx.scope.plan.care.at_end };
+        release_unbegun(ctx, roll, at_end);
         say_leaving(ctx, roll);
         if let Some(at) = halted_at(roll) {
             if goes_back {
@@ -202,12 +200,15 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
             } else {
                 hand_over(ctx, roll.nodes.retained.iter(), at);
             }
-            if leaves_nothing {
-                roll.nodes.draining.iter().for_each(|name| release(ctx, name));
-                hand_over(ctx, roll.nodes.skipped.iter(), at);
-            } else {
-                hand_over(ctx, roll.nodes.draining.iter().chain(&roll.nodes.skipped), at);
+            match at_end {
+                AtEnd::Uncordon => roll.nodes.draining.iter().for_each(|name| release(ctx, name)),
+                AtEnd::KeepBegun => drop(hand_over(ctx, roll.nodes.draining.iter(), at)),
+                AtEnd::Keep => {
+                    let kept = roll.nodes.draining.iter().chain(queue_of(roll)).chain(&roll.nodes.held);
+                    hand_over(ctx, kept, at);
+                }
             }
+            hand_over(ctx, roll.nodes.skipped.iter(), at);
         }
         // An instance that was ended in another group a moment before the halt is still to be wanted here: as long as the sizes from before are written on all of them,
         // that is known.
@@ -224,6 +225,27 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
         }
     }
     why
+}
+
+/// Uncordons the nodes that were not begun, or that were postponed; or keeps them, as the plan says.
+fn release_unbegun(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, at_end: AtEnd) {
+    let reopened = roll.nodes.aside.iter().filter(|name| ctx.member(name).state == NodeState::Reopened);
+    let reopened: Vec<&NodeName> = reopened.collect();
+    for name in reopened {
+        release(ctx, name);
+    }
+    match at_end {
+        AtEnd::KeepBegun | AtEnd::Uncordon => {
+            for name in queue_of(roll).chain(&roll.nodes.held).chain(&roll.nodes.postponed) {
+                release(ctx, name);
+            }
+        }
+        AtEnd::Keep => {
+            for name in &roll.nodes.postponed {
+                queue(ctx, ctx.member(name));
+            }
+        }
+    }
 }
 
 /// Uncordons the empty nodes of managed groups that EKS was not asked to terminate.

@@ -140,7 +140,7 @@ pub(crate) struct Stage {
     pub(crate) stubborn: BTreeSet<Key>,
     /// Groups that launch nothing.
     pub(crate) barren: BTreeSet<GroupName>,
-    /// Nodes that do not become Ready.
+    /// Nodes that do not become Ready, and on which no pod ends.
     pub(crate) broken_nodes: BTreeSet<NodeName>,
     /// DaemonSet pods on new nodes do not become ready.
     pub(crate) broken_daemons: bool,
@@ -517,7 +517,9 @@ impl Stage {
     fn end_pods(&mut self) {
         for pod in self.pods() {
             let is_due = pod.meta.deletion_timestamp.is_some_and(|due| due <= self.now);
-            if is_due && pod.meta.finalizers.is_empty() {
+            // A kubelet that says nothing ends nothing.
+            let is_ended = !pod.node.as_ref().is_some_and(|node| self.broken_nodes.contains(node));
+            if is_due && is_ended && pod.meta.finalizers.is_empty() {
                 self.remove(pod);
             }
         }
@@ -932,7 +934,12 @@ impl Stage {
             assert!(node.spec.unschedulable, "an instance is ended cordoned");
             for pod in self.truth.sorted_pods_on(&node.name()) {
                 let is_daemon = pod.meta.controller().is_some_and(|owner| &*owner.kind == "DaemonSet");
-                assert!(is_daemon || pod.is_terminal(), "an instance is ended empty: {}", pod.meta.name);
+                let is_stuck = pod.is_terminating() && self.broken_nodes.contains(&node.name());
+                assert!(
+                    is_daemon || is_stuck || pod.is_terminal(),
+                    "an instance is ended empty: {}",
+                    pod.meta.name
+                );
             }
         }
         if let Replacement::Decrement { keep } = replacement {

@@ -1,0 +1,216 @@
+//! Nodes that are apart from the order: dead ones, those whose drain is at a standstill, and those that are left at the end.
+
+use replank_model::object::condition::ConditionStatus;
+use replank_model::object::meta::Key;
+use replank_model::object::node::Node;
+use replank_model::text::NodeName;
+use replank_model::time::{Span, Time};
+use replank_protocol::command::NodeRole;
+use replank_protocol::decision::End;
+use replank_protocol::mark;
+use replank_protocol::waiting::{RollEnd, RollWait, Subject, Waiting, WaitingOn};
+use serde_json::{Value, json};
+
+use crate::basics::shop;
+use crate::stage::{Stage, merge, plan, start};
+
+const HOUR: Span = Span::from_minutes(60);
+const DAY: Span = Span::from_minutes(24 * 60);
+/// Longer ago than any plan here waits for a node to be Ready.
+const LONG: Span = Span::from_minutes(180);
+
+fn of(spec: Value) -> Stage {
+    let mut all = json!({"target": {"kubernetesVersion": "1.36"}});
+    merge(&mut all, spec);
+    Stage::new(plan(&["web"], all), shop())
+}
+
+/// A node that has not been Ready since a moment; its pods have been deleted, and do not end.
+fn silence(stage: &mut Stage, name: &str, since: Time) {
+    let mut node = Node::clone(stage.truth.node(&NodeName::from(name)).expect("a node"));
+    let ready = node.status.conditions.iter_mut().find(|condition| &*condition.r#type == "Ready");
+    let ready = ready.expect("the condition of a node");
+    (ready.status, ready.last_transition_time) = (ConditionStatus::Unknown, Some(since));
+    stage.broken_nodes.insert(node.name());
+    stage.put(node);
+    let pods = stage.truth.sorted_pods_on(&NodeName::from(name));
+    let pods: Vec<_> = pods.into_iter().map(|pod| (**pod).clone()).collect();
+    for mut pod in pods {
+        pod.meta.deletion_timestamp = Some(since + Span::from_minutes(6));
+        stage.put(pod);
+    }
+}
+
+/// The pods of a node cannot be evicted.
+fn hold(stage: &mut Stage, name: &str) {
+    let pods = stage.truth.sorted_pods_on(&NodeName::from(name));
+    let keys: Vec<Key> = pods.into_iter().map(|pod| pod.meta.key()).collect();
+    stage.stubborn.extend(keys);
+}
+
+/// The pods of a node do not end once they are evicted.
+fn bind(stage: &mut Stage, name: &str) {
+    let pods = stage.truth.sorted_pods_on(&NodeName::from(name));
+    let pods: Vec<_> = pods.into_iter().map(|pod| (**pod).clone()).collect();
+    for mut pod in pods {
+        pod.meta.finalizers = vec!["example.com/hold".into()];
+        stage.put(pod);
+    }
+}
+
+fn is_cordoned(stage: &Stage, name: &str) -> bool {
+    stage.truth.node(&NodeName::from(name)).expect("a node that is left").spec.unschedulable
+}
+
+fn begun(stage: &Stage, name: &str) -> Option<Time> {
+    stage.when(&format!("/drain/{name}"))
+}
+
+fn blockers(end: End, stage: &Stage) -> Vec<Waiting> {
+    match end {
+        End::Blocked(blockers) => blockers,
+        end @ (End::Done | End::RolledBack(_) | End::Cancelled(_) | End::Refused(_)) => {
+            panic!("{end:?}\n{}", stage.story())
+        }
+    }
+}
+
+fn left(stage: &Stage) -> Vec<&str> {
+    ["n0", "n1", "n2"].into_iter().filter(|name| stage.truth.node(&NodeName::from(*name)).is_some()).collect()
+}
+
+#[test]
+fn a_dead_node_takes_no_slot_and_is_no_canary() {
+    let mut stage = of(json!({"canary": {"nodes": 1, "soak": "30m"}}));
+    silence(&mut stage, "n1", start() - LONG);
+    stage.run_until("a canary is begun", HOUR, |stage| {
+        begun(stage, "n0").is_some() || begun(stage, "n2").is_some()
+    });
+    assert!(begun(&stage, "n1").is_some(), "the dead one is begun without a turn\n{}", stage.story());
+    assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+    let ended = stage.done.iter().filter(|(_, command, _)| command.key.0.contains("/terminate/")).count();
+    assert_eq!(ended, 3, "each once\n{}", stage.story());
+}
+
+#[test]
+fn a_node_that_is_unready_for_a_moment_is_waited_for_and_drained_in_turn() {
+    let mut stage = of(json!({"deadNodes": {"after": "40m"}, "budget": {"surge": 2}}));
+    silence(&mut stage, "n1", start());
+    stage.run_until("the others are begun", HOUR, |stage| {
+        begun(stage, "n0").is_some() && begun(stage, "n2").is_some()
+    });
+    let until = Some(start() + Span::from_minutes(40));
+    let waits = stage.last.waiting.iter().find(|waiting| waiting.what == Subject::Node("n1".into()));
+    let on = WaitingOn::Roll(RollWait::NotReady { since: start(), until });
+    assert_eq!(waits.map(|waiting| &waiting.on), Some(&on), "{}", stage.story());
+    assert_eq!(begun(&stage, "n1"), None, "{}", stage.story());
+    // It answers again: its pods end, and it serves.
+    stage.broken_nodes.clear();
+    assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+    let at = begun(&stage, "n1").expect("it has its turn");
+    assert!(at < start() + Span::from_minutes(40), "it is not dead\n{}", stage.story());
+}
+
+#[test]
+fn a_dead_node_that_the_plan_leaves_is_named_and_keeps_nobody() {
+    let mut stage = of(json!({"deadNodes": {"action": "leave"}, "budget": {"surge": 1}}));
+    silence(&mut stage, "n1", start() - LONG);
+    let end = stage.run(DAY);
+    let blockers = blockers(end, &stage);
+    let on = WaitingOn::Roll(RollWait::NotReady { since: start() - LONG, until: None });
+    let named = blockers.iter().find(|waiting| waiting.what == Subject::Node("n1".into()));
+    assert_eq!(named.map(|waiting| &waiting.on), Some(&on), "{blockers:?}");
+    assert_eq!(begun(&stage, "n1"), None, "{}", stage.story());
+}
+
+#[test]
+fn a_drain_at_a_standstill_gives_its_slot_and_its_share_of_the_surge() {
+    let mut stage = of(json!({"budget": {"surge": 1}, "order": "oldest"}));
+    hold(&mut stage, "n0");
+    stage.run_until("another one is begun", HOUR, |stage| begun(stage, "n1").is_some());
+    let waited = begun(&stage, "n1").expect("it was just seen") - begun(&stage, "n0").expect("the oldest");
+    let patience = Span::from_minutes(10)..Span::from_minutes(12);
+    assert!(patience.contains(&waited), "{waited}\n{}", stage.story());
+    let role = stage.truth.node(&"n0".into()).and_then(|node| mark::of(node)).map(|found| found.mark.role);
+    assert_eq!(role, Some(NodeRole::Postponed { times: 1 }), "{}", stage.story());
+    let end = stage.run(DAY);
+    blockers(end, &stage);
+    assert_eq!(left(&stage), ["n0"], "{}", stage.story());
+}
+
+#[test]
+fn a_postponed_node_is_taken_up_again_when_its_pods_can_go() {
+    let mut stage = of(json!({"budget": {"surge": 1}, "order": "oldest"}));
+    hold(&mut stage, "n0");
+    stage.run_until("another one is begun", HOUR, |stage| begun(stage, "n1").is_some());
+    stage.stubborn.clear();
+    assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+    assert!(stage.when("/drain/n0/1").is_some(), "{}", stage.story());
+}
+
+#[test]
+fn nodes_that_come_to_a_standstill_each_time_are_left_alone_in_the_end() {
+    let mut stage = of(json!({"budget": {"surge": 1}, "order": "oldest"}));
+    for name in ["n0", "n1"] {
+        hold(&mut stage, name);
+    }
+    let end = stage.run(DAY);
+    let blockers = blockers(end, &stage);
+    assert_eq!(left(&stage), ["n0", "n1"], "{}", stage.story());
+    let given_up = WaitingOn::RollEnd(RollEnd::Postponed { times: 3 });
+    assert!(blockers.iter().any(|waiting| waiting.on == given_up), "{blockers:?}\n{}", stage.story());
+    for name in ["n0", "n1"] {
+        let part = format!("/postpone/{name}/");
+        let times = stage.done.iter().filter(|(_, command, _)| command.key.0.contains(&part)).count();
+        assert!(times <= 3, "{name}: {times}");
+    }
+}
+
+/// Whether n0 is cordoned at the end of a run that could not empty it, and what its mark says.
+fn at_the_end(keep: fn(&mut Stage, &str), spec: Value) -> (bool, Option<NodeRole>) {
+    let mut stage = of(spec);
+    keep(&mut stage, "n0");
+    let end = stage.run(DAY);
+    blockers(end, &stage);
+    assert_eq!(left(&stage), ["n0"], "{}", stage.story());
+    let node = stage.truth.node(&"n0".into()).expect("it is left");
+    let found = mark::of(node).map(|found| found.mark);
+    // A later run may take it over at once.
+    assert!(found.as_ref().is_none_or(|mark| mark.expires <= stage.now), "{found:?}");
+    (node.spec.unschedulable, found.map(|mark| mark.role))
+}
+
+#[test]
+fn what_is_left_is_cordoned_at_the_end_as_the_plan_says() {
+    let begun = |word: &str| at_the_end(hold, json!({"order": "oldest", "atEnd": word}));
+    assert!(matches!(at_the_end(hold, json!({"order": "oldest"})), (true, Some(NodeRole::Draining { .. }))));
+    assert!(matches!(begun("keepBegun"), (true, Some(NodeRole::Draining { .. }))));
+    assert!(matches!(begun("keep"), (true, Some(NodeRole::Draining { .. }))));
+    assert_eq!(begun("uncordon"), (false, None));
+}
+
+#[test]
+fn what_was_postponed_is_cordoned_again_where_the_plan_keeps_what_is_left() {
+    let postponed =
+        |word: &str| at_the_end(bind, json!({"order": "oldest", "budget": {"surge": 1}, "atEnd": word}));
+    assert_eq!(postponed("keepBegun"), (false, None));
+    assert_eq!(postponed("uncordon"), (false, None));
+    assert_eq!(postponed("keep"), (true, Some(NodeRole::Queued)));
+}
+
+#[test]
+fn what_was_never_begun_is_cordoned_at_the_end_as_the_plan_says() {
+    // A group that launches nothing after its first new node: the deadline comes before the second.
+    let kept = |word: &str| {
+        let mut stage =
+            of(json!({"order": "oldest", "budget": {"surge": 1}, "deadline": "8m", "atEnd": word,
+            "pace": {"betweenNodes": "1h"}}));
+        let end = stage.run(DAY);
+        blockers(end, &stage);
+        assert_eq!(left(&stage), ["n1", "n2"], "{}", stage.story());
+        (is_cordoned(&stage, "n1"), is_cordoned(&stage, "n2"))
+    };
+    assert!(!kept("keepBegun").1);
+    assert_eq!(kept("uncordon"), (false, false));
+    assert_eq!(kept("keep"), (true, true));
+}

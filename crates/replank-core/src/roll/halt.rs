@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_model::object::condition;
+use replank_model::object::pod::Pod;
 use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 
@@ -31,12 +32,13 @@ use super::close::{awaits_launch, beyond, hand_over, release, restore, retire, s
 use super::context::{Context, GroupRoll};
 use super::departure;
 use super::evict::{Spare, Works, came_back};
-use super::member::NodeState;
+use super::member::{Member, NodeState};
 use super::prepare::{arrivals, queue, set_template};
 use super::raise::raise;
 use super::retain;
 use super::stuck;
 use super::tags::followed;
+use replank_facts::batch::wait;
 use replank_facts::drain::Otherwise;
 use replank_facts::node_pods::{Bound, NodePods};
 use replank_facts::places::Places;
@@ -319,7 +321,7 @@ pub(super) fn blockers(
                     ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Pod(PodWait::Room { pod, message }));
                 }
             }
-            held(ctx, roll, &node_pods);
+            held(ctx, roll, ctx.member(name), &node_pods);
         }
         aside(ctx, roll);
         arrivals(ctx, roll);
@@ -341,12 +343,14 @@ fn obstacle(
     name: &NodeName,
     bound: &Bound,
 ) -> Result<(), WaitingOn> {
-    let member = ctx.member(name);
-    let was_begun = member.postponed > 0 || matches!(member.state, NodeState::Draining { .. });
-    if was_begun {
+    if was_begun(ctx.member(name)) {
         return works.obstacle(bound);
     }
     works.ledger.hopeless(bound.ix, &bound.pod).map_or(Ok(()), Err)
+}
+
+fn was_begun(member: &Member) -> bool {
+    member.postponed > 0 || matches!(member.state, NodeState::Draining { .. })
 }
 
 /// Names the pods without a node that a pod's budgets are short of.
@@ -367,7 +371,7 @@ pub(super) fn queue_of<'a>(roll: &GroupRoll<'a>) -> impl Iterator<Item = &'a Nod
 }
 
 /// Names the pods of one node that do not simply move.
-fn held(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, node_pods: &NodePods) {
+fn held(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, member: &Member, node_pods: &NodePods) {
     for (pod, reason) in &node_pods.refused {
         ctx.wait(Subject::Pod(pod.clone()), WaitingOn::PodEnd(PodEnd::Refused { reason: *reason }));
     }
@@ -378,6 +382,9 @@ fn held(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, node_pods: &NodePods) {
     let deadline = halted_at(roll).unwrap_or(ctx.now);
     for batch in &node_pods.batch {
         let pod = &batch.bound.pod;
+        if !was_waited_for(ctx, roll, member, pod) {
+            continue;
+        }
         let on = match (ctx.scope.plan.batch.on_deadline, batch.otherwise) {
             // What would keep them is what keeps any other.
             (OnDeadline::Evict, Otherwise::Moves) => continue,
@@ -393,6 +400,16 @@ fn held(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, node_pods: &NodePods) {
     for leaving in &node_pods.leaving {
         stuck::name(ctx, &mut census, leaving);
     }
+}
+
+/// Whether the run waited for a batch pod until it halted. What came to a node when it took pods again kept nobody, and neither did what runs on one that was
+/// never begun and may end in time, unless the run had no more of it.
+fn was_waited_for(ctx: &Context<'_>, roll: &GroupRoll<'_>, member: &Member, pod: &Pod) -> bool {
+    let Some(halted) = &roll.halted else { return true };
+    let Some(began) = pod.status.start_time.filter(|began| *began < halted.at) else { return false };
+    let since = began.max(ctx.scope.options.started);
+    let is_over = since + wait::wait_of(pod, ctx.scope.plan.batch.wait) <= halted.at;
+    is_over || was_begun(member) || halted.why == Halt::Deadline
 }
 
 /// Says why old nodes are left to others.

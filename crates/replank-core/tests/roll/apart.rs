@@ -12,7 +12,7 @@ use replank_protocol::waiting::{RollEnd, RollWait, Subject, Waiting, WaitingOn};
 use serde_json::{Value, json};
 
 use crate::basics::shop;
-use crate::stage::{Stage, merge, plan, start};
+use crate::stage::{Stage, job_pod, merge, object, plan, start};
 
 const HOUR: Span = Span::from_minutes(60);
 const DAY: Span = Span::from_minutes(24 * 60);
@@ -213,4 +213,27 @@ fn what_was_never_begun_is_cordoned_at_the_end_as_the_plan_says() {
     assert!(!kept("keepBegun").1);
     assert_eq!(kept("uncordon"), (false, false));
     assert_eq!(kept("keep"), (true, true));
+}
+
+#[test]
+fn a_batch_pod_that_came_when_nodes_took_pods_again_has_kept_nobody() {
+    // Nothing fits anywhere, and a pod of a Job has no node until the cordons are off.
+    let spec = json!({"budget": {"surge": 0, "maxUnavailable": 1}, "progressDeadline": "10m"});
+    let mut stage = of(spec);
+    stage.run_until("all are cordoned", HOUR, |stage| {
+        ["n0", "n1", "n2"].iter().all(|name| is_cordoned(stage, name))
+    });
+    let mut waiting = job_pod("late", "n0");
+    merge(
+        &mut waiting,
+        json!({"spec": {"nodeName": null}, "status": {"phase": "Pending", "startTime": null, "conditions": null}}),
+    );
+    stage.put(object(waiting));
+    let end = stage.run(DAY);
+    let blockers = blockers(end, &stage);
+    let late = Key::new("shop", "late");
+    let found = stage.truth.pods.by_key(&late).and_then(|pod| pod.node.clone());
+    assert!(found.is_some(), "it has a node in the end\n{}", stage.story());
+    assert!(blockers.iter().all(|waiting| waiting.what != Subject::Pod(late.clone())), "{blockers:?}");
+    assert_eq!(left(&stage), ["n0", "n1", "n2"], "{}", stage.story());
 }

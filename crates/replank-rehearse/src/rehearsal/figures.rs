@@ -12,6 +12,7 @@ use replank_protocol::mark;
 use replank_protocol::waiting::{RunEnd, Waiting, WaitingOn};
 
 use super::causes;
+use super::holders;
 use super::recorder::Recorder;
 use super::result::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, NodeFigures, RESULT_VERSION,
@@ -41,8 +42,13 @@ pub(super) fn result(
             verdict(world.end(), &findings, (replaced, total))
         }
     };
+    let left = notes.left();
+    if let Some(left) = left.as_ref().filter(|_| !causes.is_empty()) {
+        holders::name(world.view(), &mut causes, left, |node| notes.timeline.was_begun(node));
+    }
     causes::find(&mut causes, &mut findings);
-    causes::agree(world.view(), &mut findings, &causes, notes.left().as_ref());
+    holders::tie(&mut causes);
+    causes::agree(world.view(), &mut findings, &causes, left.as_ref());
     RehearsalResult {
         version: RESULT_VERSION,
         verdict,
@@ -57,7 +63,7 @@ pub(super) fn result(
             total,
             replaced,
             surge_max: notes.surge_max,
-            cordoned: world.end().map_or(0, |_| left_cordoned(world.view(), notes.left().as_ref())),
+            cordoned: world.end().map_or(0, |_| left_cordoned(world.view(), left.as_ref())),
         },
         pods: notes.pods,
         batch: BatchFigures { waited: notes.waits.batch_pods(), killed: notes.batch_killed },

@@ -6,6 +6,7 @@ mod connections;
 mod elasticity;
 mod figures;
 mod happened;
+mod holders;
 mod interruptions;
 mod recorder;
 mod result;

@@ -12,7 +12,7 @@ use replank_protocol::waiting::{RollEnd, RollWait, Subject, Waiting, WaitingOn};
 use serde_json::{Value, json};
 
 use crate::basics::shop;
-use crate::stage::{Stage, job_pod, merge, object, plan, start};
+use crate::stage::{Stage, job_pod, merge, node, object, plan, pod, replica_set, start, web};
 
 const HOUR: Span = Span::from_minutes(60);
 const DAY: Span = Span::from_minutes(24 * 60);
@@ -236,4 +236,54 @@ fn a_batch_pod_that_came_when_nodes_took_pods_again_has_kept_nobody() {
     assert!(found.is_some(), "it has a node in the end\n{}", stage.story());
     assert!(blockers.iter().all(|waiting| waiting.what != Subject::Pod(late.clone())), "{blockers:?}");
     assert_eq!(left(&stage), ["n0", "n1", "n2"], "{}", stage.story());
+}
+
+/// Three nodes in zones a, b, c. Jobs run on n1 for half an hour and on n2 for days; with the Job on n1 is a pod that can be in zone b only, and new nodes come up in c, a
+/// and then b.
+fn pinned(spec: Value) -> Stage {
+    let mut objects = vec![replica_set("web", 1, "1")];
+    objects.extend(["a", "b", "c"].iter().enumerate().map(|(at, zone)| node(&format!("n{at}"), "web", zone)));
+    let mut bound = web("web-b", "n1", "web");
+    merge(&mut bound, json!({"spec": {"nodeSelector": {"topology.kubernetes.io/zone": "b"}}}));
+    objects.extend([bound, job_pod("short", "n1"), job_pod("long", "n2")]);
+    let mut all =
+        json!({"target": {"kubernetesVersion": "1.36"}, "batch": {"wait": "48h"}, "progressDeadline": "10m"});
+    merge(&mut all, spec);
+    let mut stage = Stage::new(plan(&["web"], all), objects);
+    stage.prefers_last_zone = true;
+    stage.jobs = vec![
+        ("short".to_owned(), start() + Span::from_minutes(30) + Span::from_secs(7)),
+        ("long".to_owned(), start() + DAY * 3),
+    ];
+    stage
+}
+
+#[test]
+fn what_is_left_of_the_surge_is_taken_for_pods_that_have_no_room_on_the_new_nodes() {
+    let mut stage = pinned(json!({"budget": {"surge": 2}}));
+    stage.run_until("the pod that is bound to a zone has moved", HOUR * 2, |stage| left(stage) == ["n2"]);
+    let group = &stage.truth.groups()["web"];
+    assert!(group.size.desired <= 5, "no more than the surge\n{}", stage.story());
+}
+
+#[test]
+fn a_run_goes_on_when_what_it_waited_for_has_ended_however_long_nothing_moved() {
+    let mut objects = vec![replica_set("web", 2, "1")];
+    objects.extend(["n0", "n1"].map(|name| node(name, "web", "a")));
+    objects.extend([web("web-0", "n0", "web"), web("web-1", "n1", "web"), job_pod("short", "n1")]);
+    let spec = json!({"target": {"kubernetesVersion": "1.36"}, "budget": {"surge": 1, "maxUnavailable": 1}, "progressDeadline": "10m"});
+    let mut stage = Stage::new(plan(&["web"], spec), objects);
+    stage.jobs = vec![("short".to_owned(), start() + Span::from_minutes(30) + Span::from_secs(7))];
+    let later = start() + Span::from_minutes(25);
+    stage.run_until("nothing moves any more", HOUR, |stage| stage.now >= later);
+    // Somebody fills the new nodes: when the Job ends there is room on none of them, and a minute later it is asked for another one.
+    let nodes = stage.truth.nodes.sorted();
+    let new: Vec<String> =
+        nodes.iter().map(|(_, node)| node.name().to_string()).filter(|name| name != "n1").collect();
+    for (at, name) in new.iter().enumerate() {
+        let big =
+            json!({"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2500m"}}}]}});
+        stage.put(object(pod(&format!("big-{at}"), name, ("apps/v1", "ReplicaSet", "big"), big)));
+    }
+    assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
 }

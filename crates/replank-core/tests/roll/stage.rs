@@ -21,7 +21,7 @@ use replank_model::object::cluster::Other;
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
-use replank_model::object::pod::{Pod, PodPhase};
+use replank_model::object::pod::{ContainerStatus, ContainerTerminated, Pod, PodPhase};
 use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::object::workload::{DaemonSet, ReplicaSet};
 use replank_model::object::{Kind, Object};
@@ -455,6 +455,10 @@ impl Stage {
             if let Some(job) = job.filter(|job| at <= self.now && job.is_active()) {
                 let mut job = Pod::clone(&job);
                 job.status.phase = PodPhase::Succeeded;
+                let mut status = ContainerStatus::default();
+                status.state.terminated =
+                    Some(ContainerTerminated { finished_at: Some(self.now), ..Default::default() });
+                job.status.container_statuses = vec![status];
                 self.put(job);
             }
         }

@@ -287,3 +287,22 @@ fn a_run_goes_on_when_what_it_waited_for_has_ended_however_long_nothing_moved() 
     }
     assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
 }
+
+#[test]
+fn room_that_is_there_already_counts() {
+    // A run that went before has left a new node with room, and one node may be missing: nobody waits for the surge.
+    let begin = |version: &str| {
+        let mut objects = shop();
+        let mut there = node("n3", "web", "a");
+        there["status"]["nodeInfo"]["kubeletVersion"] = json!(version);
+        objects.push(there);
+        let spec =
+            json!({"target": {"kubernetesVersion": "1.36"}, "budget": {"surge": 1, "maxUnavailable": 1}});
+        let mut stage = Stage::new(plan(&["web"], spec), objects);
+        stage.run_until("a pod is evicted", HOUR, |stage| stage.when("/evict/").is_some());
+        stage.when("/evict/").expect("it was just seen") - start()
+    };
+    let (there, not_there) = (begin("v1.36.0"), begin("v1.34.2"));
+    assert!(there < Span::from_secs(15), "{there}");
+    assert!(not_there > Span::from_secs(45), "the first new node is waited for: {not_there}");
+}

@@ -1,6 +1,7 @@
 //! What an answer could see of the cluster, in reports and exit codes.
 
-use replank_facts::coverage::{AbsentKind, Coverage, DataEnd};
+use replank_facts::coverage::{AbsentKind, Allowed, Coverage, DataEnd};
+use replank_facts::plan::Plan;
 use replank_lifecycle::release::Release;
 use replank_lifecycle::table::DATA_NEWEST;
 
@@ -21,6 +22,16 @@ pub(crate) fn data_end(asked: Release) -> Option<DataEnd> {
         until: newest.to_string(),
         asked: asked.to_string(),
     })
+}
+
+/// What can be seen of a roll to the version of a plan: what is known of versions ends somewhere.
+pub(crate) fn of_plan(coverage: Coverage, plan: &Plan, allowed: &Allowed) -> Coverage {
+    let wanted = plan.target.kubernetes_version.as_ref();
+    let wanted: Option<Release> = wanted.and_then(|version| version.to_string().parse().ok());
+    // Patches come and go within what is known of a minor version.
+    let wanted = wanted.map(|release| Release::minor(release.major, release.minor));
+    let end = wanted.and_then(data_end).map(|end| DataEnd { what: "versions of Kubernetes", ..end });
+    coverage.beyond(end, allowed)
 }
 
 /// Writes what could be seen, what could not, and what that means.

@@ -272,6 +272,7 @@ pub(super) const RULES: &[Rule] = &[
 /// read. Names within a listed path are allowed with it.
 pub(super) const CHECKERS_USE: &[&str] = &[
     "crate::clusters::How",
+    "replank_facts::plan::AtEnd",
     "replank_facts::plan::BarePods",
     "replank_facts::plan::BlockingFindings",
     "replank_facts::plan::Budget",

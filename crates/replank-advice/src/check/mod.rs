@@ -5,6 +5,7 @@
 //! file of its own.
 
 mod finding;
+mod lost;
 mod rules;
 mod survey;
 

@@ -1,13 +1,19 @@
 //! From notes to the result.
 
+use std::collections::BTreeSet;
+
 use replank_facts::coverage::Coverage;
 use replank_model::object::meta::Key;
+use replank_model::text::NodeName;
 use replank_model::time::Time;
 use replank_model::view::View;
+use replank_protocol::command::NodeRole;
 use replank_protocol::decision::End;
+use replank_protocol::mark;
 use replank_protocol::waiting::{RunEnd, Waiting, WaitingOn};
 
 use super::causes;
+use super::holders;
 use super::outages;
 use super::recorder::{ReadyCount, Recorder};
 use super::result::{
@@ -39,8 +45,13 @@ pub(super) fn result(
             verdict(world.end(), &findings, (replaced, total))
         }
     };
+    let left = notes.left();
+    if let Some(left) = left.as_ref().filter(|_| !causes.is_empty()) {
+        holders::name(world.view(), &mut causes, left, |node| notes.timeline.was_begun(node));
+    }
     causes::find(&mut causes, &mut findings);
-    causes::agree(world.view(), &mut findings, &causes, notes.left().as_ref());
+    holders::tie(&mut causes);
+    causes::agree(world.view(), &mut findings, &causes, left.as_ref());
     RehearsalResult {
         version: RESULT_VERSION,
         verdict,
@@ -51,7 +62,12 @@ pub(super) fn result(
         virtual_duration: world.ended().unwrap_or(world.now()) - rehearsal.settings.start,
         wall_ms,
         events: world.events(),
-        nodes: NodeFigures { total, replaced, surge_max: notes.surge_max },
+        nodes: NodeFigures {
+            total,
+            replaced,
+            surge_max: notes.surge_max,
+            cordoned: world.end().map_or(0, |_| left_cordoned(world.view(), left.as_ref())),
+        },
         pods: notes.pods,
         batch: BatchFigures { waited: notes.waits.batch_pods(), killed: notes.batch_killed },
         budgets: budgets(notes),
@@ -79,6 +95,13 @@ pub(super) fn result(
             .map(|assumption| entry(&assumption))
             .collect(),
     }
+}
+
+/// Nodes that are left with a cordon of the run. What is retained was replaced.
+fn left_cordoned(view: &View, left: Option<&BTreeSet<NodeName>>) -> usize {
+    let nodes = left.into_iter().flatten().filter_map(|name| view.node(name));
+    let ours = nodes.filter(|node| node.spec.unschedulable).filter_map(|node| mark::of(node));
+    ours.filter(|found| matches!(found.mark.role, NodeRole::Queued | NodeRole::Draining { .. })).count()
 }
 
 /// A node that was left out is something to be looked at, though the plan asked for it; and so is a run that somebody ended.

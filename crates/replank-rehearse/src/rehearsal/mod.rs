@@ -7,6 +7,7 @@ mod elasticity;
 mod evictions;
 mod figures;
 mod happened;
+mod holders;
 mod interruptions;
 mod outages;
 mod recorder;

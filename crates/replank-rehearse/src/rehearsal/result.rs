@@ -190,6 +190,8 @@ pub struct NodeFigures {
     pub replaced: usize,
     /// Most instances beyond the original number at one moment.
     pub surge_max: u32,
+    /// Nodes that were not replaced and that the run, which is over, leaves cordoned.
+    pub cordoned: usize,
 }
 
 /// Figures of pods.

@@ -127,6 +127,12 @@ impl Timeline {
         all
     }
 
+    /// Whether the drain of a node was ever begun.
+    pub(super) fn was_begun(&self, name: &NodeName) -> bool {
+        let node = self.by_name.get(name).and_then(|id| self.nodes.get(id));
+        node.is_some_and(|node| node.phases.iter().any(|phase| phase.phase == NodePhase::Draining))
+    }
+
     /// How many nodes that were there before are in a phase: of all of them, or of those with a name.
     #[must_use]
     pub(super) fn count_of(&self, name: Option<&NodeName>, phase: NodePhase) -> usize {

@@ -90,7 +90,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
         CheckFormat::Sarif | CheckFormat::Github => Keep::Places,
         CheckFormat::Text | CheckFormat::Json | CheckFormat::Markdown => Keep::Nothing,
     };
-    let (cluster, places) =
+    let (mut cluster, places) =
         snapshot::read_with_places(sources, &args.read, args.now, Question::Roll, printer, keep)?;
     let name = snapshot::name(&args.snapshots);
     let names: Vec<String> =
@@ -98,6 +98,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
     match plan {
         Some(plan) => {
             let facts = scale::completed(facts, &plan.node_groups);
+            cluster.coverage = coverage::of_plan(cluster.coverage, &plan, &args.read.allowed());
             let scene = Scene::new(name, cluster, plan, &args.read.group_label)?;
             gate.check_namespaces(&scene.view)?;
             Ok(of_scene(args, Scene { facts, ..scene }, names, places, &gate))

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use replank_advice::preflight;
 use replank_core::{Core, interrupt, nodes_to_replace};
 use replank_facts::groups::{GroupBy, group_of};
 use replank_facts::plan::RunOptions;
@@ -254,7 +253,7 @@ impl<'a> Prepared<'a> {
         };
         let run = run_named(&format!("rehearsal-of-{}", scene.plan.name));
         let interruptions = interrupt::Options::beside(Some(&scene.plan));
-        let mut core = Core::new(scene.plan.clone(), run, options(scene), preflight::blocking)
+        let mut core = Core::new(scene.plan.clone(), run, options(scene), scene.preflight)
             .with_interruptions(interruptions);
         if let Some(autoscaler) = &scene.autoscaler {
             core = core.with_autoscaler(autoscaler.clone());

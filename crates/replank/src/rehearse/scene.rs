@@ -1,5 +1,7 @@
 //! What a rehearsal begins with.
 
+use replank_advice::preflight;
+use replank_core::Preflight;
 use replank_core::scale::Autoscaler;
 use replank_facts::coverage::Coverage;
 use replank_facts::group_facts::Facts;
@@ -58,6 +60,8 @@ pub(crate) struct Scene {
     pub(crate) assumptions: Vec<Assumption>,
     /// Who keeps the number of nodes to what is needed, where somebody does.
     pub(crate) autoscaler: Option<Autoscaler>,
+    /// What keeps the roll from beginning.
+    pub(crate) preflight: Preflight,
     /// Changes that were made first, as a person pastes them.
     pub(crate) remedies: Vec<String>,
 }
@@ -93,6 +97,7 @@ impl Scene {
             coverage: Coverage::default(),
             assumptions: Vec::new(),
             autoscaler: None,
+            preflight: preflight::blocking,
             remedies: Vec::new(),
         }
     }

@@ -41,11 +41,15 @@ fn figures(page: &mut Page, result: &RehearsalResult) {
     let end = result.start + result.virtual_duration;
     page.labelled(AT, "time", &format!("{} to {end}", result.start));
     let nodes = &result.nodes;
+    let cordoned = match nodes.cordoned {
+        0 => String::new(),
+        number => format!("; {} left cordoned", grouped(number)),
+    };
     page.labelled(
         AT,
         "nodes",
         &format!(
-            "{} of {} replaced, at most {} more than before",
+            "{} of {} replaced, at most {} more than before{cordoned}",
             grouped(nodes.replaced),
             grouped(nodes.total),
             nodes.surge_max

@@ -182,7 +182,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
         virtual_duration: Span::from_secs(7_200),
         wall_ms: 412,
         events: 20_417,
-        nodes: NodeFigures { total: 2, replaced: 2, surge_max: 1 },
+        nodes: NodeFigures { total: 2, replaced: 2, surge_max: 1, cordoned: 0 },
         pods: PodFigures {
             moved: 1_204,
             moved_more_than_once: 0,
@@ -375,7 +375,7 @@ pub(crate) fn blocked() -> RehearsalResult {
     let whole = with_findings();
     RehearsalResult {
         verdict: Verdict::Blocked,
-        nodes: NodeFigures { replaced: 1, ..whole.nodes },
+        nodes: NodeFigures { replaced: 1, cordoned: 1, ..whole.nodes },
         ending: Ending::Blocked,
         blockers: vec![Blocker {
             what: "pod shop/redis-0".to_owned(),

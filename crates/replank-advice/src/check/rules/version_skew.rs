@@ -71,12 +71,10 @@ fn of_new_nodes(
             format!("new nodes of 1.{wanted} would be newer than the API server: {exact}"),
             Remedy::look(first),
         ),
-        // Nodes may be left behind on purpose, and skip as many: more than that, and the nodes that there are would be too old.
+        // Nodes may be left behind on purpose, and skip as many. With more than that, whatever the control plane is at, the new nodes are newer than it, or those that there are too old.
         ControlPlane::AtLeast(minor) if wanted > minor + behind_max(minor) => (
-            Severity::Warning,
-            format!(
-                "{exact}, {steps} less than 1.{wanted}: a control plane of that version does not support nodes that old, so it is not upgraded yet"
-            ),
+            Severity::Blocking,
+            format!("{exact}, {steps} less than 1.{wanted}: no control plane supports both"),
             Remedy::look(format!("aws eks describe-cluster --name CLUSTER --query cluster.version\n{first}")),
         ),
         ControlPlane::Is(_) | ControlPlane::AtLeast(_) if known > wanted + behind_max(wanted) => (
@@ -186,7 +184,7 @@ mod tests {
         assert_eq!(
             to("1.38", vec![at("n", "web", "v1.34.2-eks-113cf36")]),
             [
-                "warning version-skew NodeGroup web: the newest kubelet of the snapshot is at 1.34, 4 minor versions less than 1.38: a control plane of that version does not support nodes that old, so it is not upgraded yet"
+                "blocking version-skew NodeGroup web: the newest kubelet of the snapshot is at 1.34, 4 minor versions less than 1.38: no control plane supports both"
             ]
         );
         assert_eq!(

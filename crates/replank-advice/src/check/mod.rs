@@ -5,6 +5,7 @@
 //! file of its own.
 
 mod finding;
+mod reads;
 mod rules;
 mod survey;
 

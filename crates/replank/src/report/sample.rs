@@ -85,6 +85,7 @@ fn findings() -> Vec<FindingEntry> {
             reason: "1 replica and no disruption budget: it is gone from its eviction until its new pod is Ready, \
                      which took up to 41s"
                 .to_owned(),
+            unseen: Vec::new(),
             remedy: "kubectl -n monitoring scale deployment grafana --replicas 2".to_owned(),
             proof: Proof::Checked,
             withheld: None,
@@ -95,6 +96,7 @@ fn findings() -> Vec<FindingEntry> {
             severity: "blocking",
             object: "PodDisruptionBudget shop/redis".to_owned(),
             reason: "minAvailable 1 of 1 pod: no eviction is ever allowed".to_owned(),
+            unseen: Vec::new(),
             remedy: "spec:\n  minAvailable: 0".to_owned(),
             proof: Proof::Checked,
             withheld: None,

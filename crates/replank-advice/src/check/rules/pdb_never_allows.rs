@@ -91,7 +91,7 @@ fn remedy(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[usize]) -> 
     // One more replica helps only where a plain number must stay.
     let is_plain = matches!(budget.spec.min_available, Some(IntOrString::Int(1)));
     match two.filter(|_| budget.status.expected_pods == 1 && is_plain) {
-        Some(two) => Remedy::edit(two).note("if it can run twice").or(patch).note("or this, with a gap"),
+        Some(two) => Remedy::edit(two).note("if it can run twice").or(patch).note("with a gap"),
         None if budget.status.expected_pods == 1 => {
             Remedy::edit(patch).note("with a gap: it is the only replica")
         }
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(
             of(&json!({"minAvailable": 1}), (1, 1, 1), web(1)),
             [format!(
-                "kubectl -n shop scale deployment/web --replicas=2   # if it can run twice\n{patch}   # or this, with a gap"
+                "kubectl -n shop scale deployment/web --replicas=2   # if it can run twice\nor:\n{patch}   # with a gap"
             )]
         );
         let only = of(&json!({"maxUnavailable": 0}), (1, 1, 1), web(1));

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use replank_model::time::Span;
-use replank_rehearse::{FindingEntry, RehearsalResult, WorkloadFigures};
+use replank_rehearse::{FindingEntry, RehearsalResult, Verdict, WorkloadFigures};
 
 use super::super::markdown::{escape, remedy};
 use super::super::words::{count, grouped, span};
@@ -19,11 +19,15 @@ const WAITS_MAX: usize = 3;
 pub(super) fn when(request: &Request<'_>) -> String {
     let (plan, result) = (request.plan, request.result);
     let mut text = format!(
-        "Rehearsed from {}: {} until {}. Durations vary: `--seeds 20` shows the spread.\n",
+        "Rehearsed from {}: {} until {}.",
         result.start,
         span(result.virtual_duration),
         result.start + result.virtual_duration
     );
+    if result.verdict != Verdict::Refused {
+        text.push_str(" Durations vary: `--seeds 20` shows the spread.");
+    }
+    text.push('\n');
     match plan.care.windows.0.as_slice() {
         [] => text.push_str("\nNo window is set: the run continues day and night until it is done.\n"),
         windows => {
@@ -191,7 +195,7 @@ pub(super) fn risks(result: &RehearsalResult) -> String {
             first.severity,
             first.id,
             objects(entry),
-            escape(&first.reason)
+            escape(&first.told())
         ));
     }
     let others = entries.len() - serious.len();

@@ -22,8 +22,8 @@ pub use idle::Idle;
 pub use migration::{MigrationResult, Served, Step, rehearse_migration};
 pub use rehearsal::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, Bounds, BudgetFigures, Cause,
-    ConnectionFigures, Demand, DemandError, Ending, InterruptionFigures, InterruptionKind, NodeFigures,
-    NodePhase, NodeTimeline, NoticedEntry, PhaseStart, PodFigures, Progress, RESULT_VERSION, Rehearsal,
-    RehearsalResult, ScriptEventEntry, Setup, StartEntry, Stop, Timeline, Verdict, Wait, WorkloadFigures,
-    failing,
+    ConnectionFigures, Demand, DemandError, EndedBatch, Ending, InterruptionFigures, InterruptionKind,
+    NodeFigures, NodePhase, NodeTimeline, NoticedEntry, Outcome, PhaseStart, PodFigures, Progress,
+    RESULT_VERSION, Rehearsal, RehearsalResult, ScriptEventEntry, Setup, StartEntry, Stop, Timeline, Verdict,
+    Wait, WorkloadFigures, failing,
 };

@@ -25,7 +25,7 @@ use crate::report::words::{count, grouped};
 
 /// What to do where there is no snapshot.
 pub(crate) const HOW_TO_SNAPSHOT: &str = "save one and pass it:\n  \
-    kubectl get nodes,csinodes,namespaces,pods,deployments,replicasets,statefulsets,daemonsets,replicationcontrollers,\
+    kubectl get nodes,csinodes,leases,namespaces,pods,deployments,replicasets,statefulsets,daemonsets,replicationcontrollers,\
     jobs,cronjobs,pdb,hpa,services,endpointslices,pv,pvc,storageclasses,priorityclasses,resourcequotas,\
     validatingwebhookconfigurations,mutatingwebhookconfigurations \
     -A -o json > cluster.json\n\

@@ -50,7 +50,11 @@ pub(super) fn result(
         events: world.events(),
         nodes: NodeFigures { total, replaced, surge_max: notes.surge_max },
         pods: notes.pods,
-        batch: BatchFigures { waited: notes.waits.batch_pods(), killed: notes.batch_killed },
+        batch: BatchFigures {
+            waited: notes.waits.batch_pods(),
+            killed: notes.batch_killed,
+            ended_by_others: notes.ended_by_others.all(world.view()),
+        },
         budgets: budgets(notes),
         workloads: workloads(world.view(), notes),
         findings,

@@ -4,6 +4,7 @@ mod bounds;
 mod causes;
 mod connections;
 mod elasticity;
+mod ended;
 mod figures;
 mod happened;
 mod interruptions;
@@ -30,6 +31,7 @@ use replank_protocol::decision::Decision;
 pub use bounds::Bounds;
 pub use connections::{ConnectionFigures, Demand, DemandError};
 pub use elasticity::{AutoscalerFigures, failing};
+pub use ended::{EndedBatch, Outcome};
 pub use happened::ScriptEventEntry;
 pub use interruptions::{InterruptionFigures, InterruptionKind};
 pub use result::{

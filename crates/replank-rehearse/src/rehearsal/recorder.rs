@@ -19,6 +19,7 @@ use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, PodTarget
 use replank_protocol::decision::Decision;
 use rustc_hash::FxHashMap;
 
+use super::ended::EndedByOthers;
 use super::result::{NoticedEntry, PodFigures};
 use super::starts::Starts;
 use super::timeline::{NodePhase, Timeline};
@@ -39,6 +40,7 @@ pub(super) struct Recorder {
     pub(super) surge_max: u32,
     pub(super) pods: PodFigures,
     pub(super) batch_killed: usize,
+    pub(super) ended_by_others: EndedByOthers,
     /// When CronJobs and CronWorkflows begin next.
     pub(super) starts: Starts,
     start: Option<Time>,
@@ -196,7 +198,10 @@ impl Recorder {
             }
         }
         match result {
-            Some(Ok(())) => self.note_moved(view, pod),
+            Some(Ok(())) => {
+                self.ended_by_others.evicted(pod);
+                self.note_moved(view, pod);
+            }
             Some(Err(Refusal::Budget { .. } | Refusal::Denied { .. } | Refusal::Failed { .. })) => {
                 self.pods.evictions_refused += 1;
             }
@@ -253,9 +258,13 @@ impl Observer for Recorder {
                     if old.node.is_none() {
                         self.starts.bound(view, new);
                     }
+                    self.ended_by_others.changed(old, Some(new));
                     self.pod(view, Some(old), Some(new));
                 }
-                (Some(Object::Pod(old)), None) => self.pod(view, Some(old), None),
+                (Some(Object::Pod(old)), None) => {
+                    self.ended_by_others.changed(old, None);
+                    self.pod(view, Some(old), None);
+                }
                 (None, Some(Object::Pod(new))) => self.pod(view, None, Some(new)),
                 (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(budget),
                 (Some(Object::Node(node)), None) if node.meta.labels.contains_key(LABEL_NODE_POOL) => {

@@ -6,9 +6,9 @@ use replank_model::time::{Span, Time};
 use replank_protocol::waiting::{PodWait, RollWait, WaitingOn};
 use replank_rehearse::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetFigures, Cause, ConnectionFigures,
-    Ending, FindingEntry, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase, NodeTimeline,
-    NoticedEntry, PhaseStart, PodFigures, Proof, RESULT_VERSION, RehearsalResult, ScriptEventEntry,
-    StartEntry, Verdict, Wait, WorkloadFigures,
+    EndedBatch, Ending, FindingEntry, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase,
+    NodeTimeline, NoticedEntry, Outcome, PhaseStart, PodFigures, Proof, RESULT_VERSION, RehearsalResult,
+    ScriptEventEntry, StartEntry, Verdict, Wait, WorkloadFigures,
 };
 use replank_sim::script::{Origin, Side};
 
@@ -164,7 +164,15 @@ pub(crate) fn with_findings() -> RehearsalResult {
             evictions_refused: 31,
             unschedulable_max: 2,
         },
-        batch: BatchFigures { waited: 3, killed: 0 },
+        batch: BatchFigures {
+            waited: 3,
+            killed: 0,
+            ended_by_others: vec![EndedBatch {
+                pod: "ml/etl-7x-train".to_owned(),
+                owner: "Workflow ml/etl-7x".to_owned(),
+                outcome: Outcome::Running,
+            }],
+        },
         budgets: vec![budget("cart", 2, 2, 0), budget("frontend", 4, 5, 0), budget("search", 2, 1, 1)],
         workloads: vec![
             workload("Deployment", "cart", 3, 2),

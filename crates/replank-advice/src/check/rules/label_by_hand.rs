@@ -1,8 +1,9 @@
 //! Labels of nodes that kubelets refuse to set: a new node has them only when somebody has set them, and pods that select them wait for that.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::meta::Key;
+use replank_model::text::{GroupName, Text};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
 use super::super::survey::Survey;
@@ -10,57 +11,60 @@ use replank_facts::groups::labels_by_hand;
 use replank_facts::node_labels::asks;
 use replank_facts::workload::Workload;
 
-/// Workloads that are named.
-const NAMED_MAX: usize = 3;
+/// Groups and workloads that are named.
+const NAMED_MAX: usize = 5;
 
-pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let touched = survey.groups_touched();
-    for (group, labels) in labels_by_hand(survey.view, &survey.options.group_by) {
-        if !touched.contains(&group) {
-            continue;
-        }
-        for label in labels {
-            let asking: Vec<_> = survey
-                .subjects
-                .iter()
-                .filter(|subject| asks(&subject.pod.spec, &label) && is_in(survey, &subject.pod, &group))
-                .collect();
-            let workloads: BTreeSet<&Workload> =
-                asking.iter().filter_map(|subject| subject.workload.as_ref()).collect();
-            if asking.is_empty() {
-                continue;
-            }
-            let named: Vec<String> = workloads.iter().take(NAMED_MAX).map(ToString::to_string).collect();
-            let more = workloads.len().saturating_sub(NAMED_MAX);
-            let more = if more > 0 { format!(" and {more} more workloads") } else { String::new() };
-            let whose =
-                if named.is_empty() { String::new() } else { format!(" of {}{more}", named.join(", ")) };
-            findings.push(Finding {
-                rule: Rule::LabelByHand,
-                severity: Severity::Warning,
-                object: ObjectName::new("NodeGroup", Key::cluster(group.as_str())),
-                reason: format!(
-                    "all its nodes have the label {label}, which kubelets refuse to set: a new node lacks it until somebody sets it, and {}{whose} cannot be scheduled there before",
-                    pods(asking.len()),
-                ),
-                remedy: format!(
-                    "make sure that what labels these nodes labels new ones at once, or select a label that the group can set itself: replank explain label-refused; kubectl get nodes -L {label}"
-                )
-                .into(),
-            });
-        }
-    }
-    findings
+/// What has to do with one label.
+#[derive(Default)]
+struct Use<'a> {
+    groups: BTreeSet<GroupName>,
+    pods: usize,
+    workloads: BTreeSet<&'a Workload>,
 }
 
-fn is_in(
-    survey: &Survey<'_>,
-    pod: &replank_model::object::pod::Pod,
-    group: &replank_model::text::GroupName,
-) -> bool {
-    let node = pod.node.as_ref().and_then(|name| survey.view.node(name));
-    node.and_then(|node| survey.group_of(node)).as_ref() == Some(group)
+pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let mut uses: BTreeMap<Text, Use<'_>> = BTreeMap::new();
+    let by_group = labels_by_hand(survey.view, &survey.options.group_by);
+    for subject in &survey.subjects {
+        let node = subject.pod.node.as_ref().and_then(|name| survey.view.node(name));
+        let Some(group) = node.and_then(|node| survey.group_of(node)) else { continue };
+        let labels = by_group.get(&group).into_iter().flatten();
+        for label in labels.filter(|label| asks(&subject.pod.spec, label)) {
+            let found = uses.entry(label.clone()).or_default();
+            found.groups.insert(group.clone());
+            found.pods += 1;
+            found.workloads.extend(&subject.workload);
+        }
+    }
+    uses.into_iter().map(|(label, found)| finding(&label, &found)).collect()
+}
+
+fn finding(label: &Text, found: &Use<'_>) -> Finding {
+    let group = if found.groups.len() == 1 { "group" } else { "groups" };
+    Finding {
+        rule: Rule::LabelByHand,
+        severity: Severity::Warning,
+        object: ObjectName::new("Label", Key::cluster(&**label)),
+        reason: format!(
+            "every node of {group} {} has it, and kubelets refuse to set it: a new node lacks it until somebody sets it, and {} of {} cannot be scheduled there before",
+            named(&found.groups),
+            pods(found.pods),
+            named(&found.workloads),
+        ),
+        remedy: format!(
+            "make sure that whatever labels these nodes labels new ones at once, or select a label that the group can set itself (replank explain label-refused)\nkubectl get nodes -L {label}"
+        )
+        .into(),
+    }
+}
+
+/// `gateway, infra and 3 more`.
+fn named<T: ToString>(all: &BTreeSet<T>) -> String {
+    let named: Vec<String> = all.iter().take(NAMED_MAX).map(ToString::to_string).collect();
+    match all.len().saturating_sub(NAMED_MAX) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
 }
 
 #[cfg(test)]
@@ -90,7 +94,7 @@ mod tests {
         assert_eq!(
             with("node-role.kubernetes.io/web", true),
             [
-                "warning label-by-hand NodeGroup web: all its nodes have the label node-role.kubernetes.io/web, which kubelets refuse to set: a new node lacks it until somebody sets it, and 1 pod of Deployment shop/web cannot be scheduled there before"
+                "warning label-by-hand Label node-role.kubernetes.io/web: every node of group web has it, and kubelets refuse to set it: a new node lacks it until somebody sets it, and 1 pod of Deployment shop/web cannot be scheduled there before"
             ]
         );
         assert_eq!(with("example.com/role", true), [""; 0]);

@@ -60,12 +60,13 @@ fn reason(budget: &PodDisruptionBudget, expected: i32, here: usize) -> String {
             "its pods have no controller with a replica count, so no eviction is ever allowed; {here} of them must move"
         );
     }
+    let of = super::super::finding::pods(usize::try_from(expected).unwrap_or(0));
     let rule = match (&budget.spec.max_unavailable, &budget.spec.min_available) {
-        (Some(IntOrString::Int(0)), _) => format!("maxUnavailable 0 of {expected} pods"),
-        (Some(share), _) => format!("maxUnavailable {share} of {expected} pods is 0"),
-        (None, Some(IntOrString::Int(least))) => format!("minAvailable {least} of {expected} pods"),
-        (None, Some(share)) => format!("minAvailable {share} of {expected} pods is {desired}"),
-        (None, None) => format!("{desired} of {expected} pods must stay healthy"),
+        (Some(IntOrString::Int(0)), _) => format!("maxUnavailable 0 of {of}"),
+        (Some(share), _) => format!("maxUnavailable {share} of {of} is 0"),
+        (None, Some(IntOrString::Int(least))) => format!("minAvailable {least} of {of}"),
+        (None, Some(share)) => format!("minAvailable {share} of {of} is {desired}"),
+        (None, None) => format!("{desired} of {of} must stay healthy"),
     };
     format!("{rule}: no eviction is ever allowed; {here} of them must move")
 }

@@ -109,12 +109,25 @@ pub(super) fn noticed(result: &RehearsalResult) -> String {
         ));
     }
     text.push_str(&match (result.batch.waited, result.batch.killed) {
-        (0, 0) => "No batch pod is affected.\n".to_owned(),
+        (0, 0) if result.batch.ended_by_others.is_empty() => "No batch pod is affected.\n".to_owned(),
+        (0, 0) => String::new(),
         (waited, 0) => {
-            format!("{} waited for; none is terminated before it finishes.\n", are(waited, "batch pod"))
+            let by_us = if result.batch.ended_by_others.is_empty() { "" } else { " by the run" };
+            format!(
+                "{} waited for; none is terminated{by_us} before it finishes.\n",
+                are(waited, "batch pod")
+            )
         }
         (_, killed) => format!("**{} terminated before they finish.**\n", count(killed, "batch pod")),
     });
+    for one in result.batch.ended_by_others.iter().take(ROWS_MAX) {
+        text.push_str(&format!(
+            "**{} ended by something else than the run** ({}: {}).\n",
+            escape(&one.pod),
+            escape(&one.owner),
+            one.outcome.as_str()
+        ));
+    }
     text.push_str(&elastic(result));
     let fewer: Vec<&WorkloadFigures> =
         result.workloads.iter().filter(|one| one.min_ready < one.desired).collect();

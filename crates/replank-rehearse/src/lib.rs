@@ -22,8 +22,8 @@ pub use idle::Idle;
 pub use migration::{MigrationResult, Served, Step, rehearse_migration};
 pub use rehearsal::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, Bounds, BudgetAt, BudgetFigures, Cause,
-    ConnectionFigures, Demand, DemandError, Ending, EvictionEntry, InterruptionFigures, InterruptionKind,
-    NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, PhaseStart, PodFigures, Progress,
-    RESULT_VERSION, Rehearsal, RehearsalResult, Request, ScriptEventEntry, Setup, StartEntry, Stop,
-    Successor, Timeline, Verdict, Wait, WorkloadFigures, failing,
+    ConnectionFigures, Demand, DemandError, EndedBatch, Ending, EvictionEntry, InterruptionFigures,
+    InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, Outcome, PhaseStart,
+    PodFigures, Progress, RESULT_VERSION, Rehearsal, RehearsalResult, Request, ScriptEventEntry, Setup,
+    StartEntry, Stop, Successor, Timeline, Verdict, Wait, WorkloadFigures, failing,
 };

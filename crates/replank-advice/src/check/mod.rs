@@ -6,6 +6,7 @@
 
 mod finding;
 mod lost;
+mod reads;
 mod rules;
 mod survey;
 

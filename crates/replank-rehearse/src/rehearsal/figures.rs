@@ -69,7 +69,11 @@ pub(super) fn result(
             cordoned: world.end().map_or(0, |_| left_cordoned(world.view(), left.as_ref())),
         },
         pods: notes.pods,
-        batch: BatchFigures { waited: notes.waits.batch_pods(), killed: notes.batch_killed },
+        batch: BatchFigures {
+            waited: notes.waits.batch_pods(),
+            killed: notes.batch_killed,
+            ended_by_others: notes.ended_by_others.all(world.view()),
+        },
         budgets: budgets(notes),
         evictions: notes.evictions.entries(),
         workloads: workloads(world.view(), notes, world.now()),

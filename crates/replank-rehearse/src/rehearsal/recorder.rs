@@ -19,6 +19,7 @@ use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, PodTarget
 use replank_protocol::decision::Decision;
 use rustc_hash::FxHashMap;
 
+use super::ended::EndedByOthers;
 use super::evictions::{Evictions, Request};
 use super::result::{BudgetAt, NoticedEntry, PodFigures};
 use super::starts::Starts;
@@ -43,6 +44,7 @@ pub(super) struct Recorder {
     pub(super) surge_max: u32,
     pub(super) pods: PodFigures,
     pub(super) batch_killed: usize,
+    pub(super) ended_by_others: EndedByOthers,
     /// When CronJobs and CronWorkflows begin next.
     pub(super) starts: Starts,
     start: Option<Time>,
@@ -224,7 +226,10 @@ impl Recorder {
             }
         }
         match result {
-            Some(Ok(())) => self.note_moved(view, pod),
+            Some(Ok(())) => {
+                self.ended_by_others.evicted(pod);
+                self.note_moved(view, pod);
+            }
             Some(Err(Refusal::Budget { .. } | Refusal::Denied { .. } | Refusal::Failed { .. })) => {
                 self.pods.evictions_refused += 1;
             }
@@ -281,10 +286,12 @@ impl Observer for Recorder {
                     if old.node.is_none() {
                         self.starts.bound(view, new);
                     }
+                    self.ended_by_others.changed(old, Some(new));
                     self.pod(at, view, Some(old), Some(new));
                     self.evictions.pod(at, Some(old), Some(new), view);
                 }
                 (Some(Object::Pod(old)), None) => {
+                    self.ended_by_others.changed(old, None);
                     self.pod(at, view, Some(old), None);
                     self.evictions.pod(at, Some(old), None, view);
                 }

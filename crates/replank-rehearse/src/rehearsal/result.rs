@@ -15,6 +15,7 @@ use crate::finding_entry::FindingEntry;
 
 use super::connections::ConnectionFigures;
 use super::elasticity::AutoscalerFigures;
+use super::ended::EndedBatch;
 use super::evictions::EvictionEntry;
 use super::happened::ScriptEventEntry;
 use super::interruptions::InterruptionFigures;
@@ -209,13 +210,15 @@ pub struct PodFigures {
 }
 
 /// Figures of batch pods.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchFigures {
     /// Batch pods that were waited for.
     pub waited: usize,
     /// Batch pods that were ended before they were done.
     pub killed: usize,
+    /// Those that somebody else ended: a person, a controller, the loss of a node.
+    pub ended_by_others: Vec<EndedBatch>,
 }
 
 /// One disruption budget.

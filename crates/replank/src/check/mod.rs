@@ -113,7 +113,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
             let ground = Ground { view, groups: learnt, now, facts, plan: None };
             gate.check_namespaces(&ground.view)?;
             let found = Found::proved(ground, &by, &|ground| rehearse::stops_of_all(ground, &by));
-            let gated = gate.apply(found.entries(), &today());
+            let gated = gate.apply(found.entries(&coverage), &today());
             let preview = args.fix_preview.then(|| preview::fixed(&found, &gated.findings));
             Ok(Checked { name, sources: names, now, plan: None, nodes, gated, coverage, places, preview })
         }
@@ -130,7 +130,7 @@ fn of_scene(
     let options = RunOptions { started: scene.now, group_by: scene.group_by.clone() };
     let stops = |ground: &Ground| rehearse::stops(&scene, ground);
     let found = Found::proved(scene.ground(), &scene.group_by, &stops);
-    let gated = gate.apply(found.entries(), &today());
+    let gated = gate.apply(found.entries(&scene.coverage), &today());
     Checked {
         preview: args.fix_preview.then(|| preview::fixed(&found, &gated.findings)),
         gated,

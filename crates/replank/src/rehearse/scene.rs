@@ -51,7 +51,7 @@ pub(crate) struct Scene {
     /// What the cloud says of its groups.
     pub(crate) facts: Vec<Facts>,
     /// What had to be assumed of its groups.
-    pub(crate) assumption: Option<Assumption>,
+    pub(crate) of_groups: Vec<Assumption>,
     /// Objects that were written in older API versions.
     pub(crate) older: Option<Assumption>,
     /// What of the cluster can be seen.
@@ -70,9 +70,9 @@ impl Scene {
     pub(crate) fn new(name: String, cluster: Cluster, plan: Plan, label: &Text) -> Result<Self, Failure> {
         let Cluster { mut view, now, older, coverage } = cluster;
         count_budgets(&mut view, now);
-        let Grouped { groups, by, assumption } = groups::choose(&view, &plan, label, now)?;
+        let Grouped { groups, by, assumptions: of_groups } = groups::choose(&view, &plan, label, now)?;
         let ground = Ground { view, groups, now, facts: Vec::new(), plan: None };
-        Ok(Self { name, assumption, older, coverage, ..Self::on(&ground, plan, by) })
+        Ok(Self { name, of_groups, older, coverage, ..Self::on(&ground, plan, by) })
     }
 }
 
@@ -92,7 +92,7 @@ impl Scene {
             require: Require::Possible,
             demands: Vec::new(),
             facts: ground.facts.clone(),
-            assumption: None,
+            of_groups: Vec::new(),
             older: None,
             coverage: Coverage::default(),
             assumptions: Vec::new(),

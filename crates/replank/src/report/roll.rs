@@ -1,7 +1,7 @@
 //! How the roll went: nodes, pods, batch, budgets, workloads.
 
 use replank_model::time::Span;
-use replank_rehearse::{BudgetFigures, RehearsalResult, WorkloadFigures};
+use replank_rehearse::{BudgetFigures, Outcome, RehearsalResult, WorkloadFigures};
 
 use super::About;
 use super::page::{Cell, Lean, Page, Tone};
@@ -88,7 +88,23 @@ fn batch(result: &RehearsalResult) -> String {
         0 => "none terminated before it finished".to_owned(),
         number => format!("{} TERMINATED before they finished", count(number, "pod")),
     };
-    format!("{} waited for, {killed}", count(result.batch.waited, "pod"))
+    let by_others = &result.batch.ended_by_others;
+    let others = match by_others.as_slice() {
+        [] => String::new(),
+        [only] => format!("; {} ended by something else, {} {}", only.pod, only.owner, only.outcome.as_str()),
+        many => {
+            let failed = many.iter().filter(|one| one.outcome == Outcome::Failed).count();
+            let failed =
+                if failed > 0 { format!(", the work of {} FAILED", grouped(failed)) } else { String::new() };
+            format!("; {} ended by something else{failed}", count(many.len(), "pod"))
+        }
+    };
+    let killed = match others.is_empty() {
+        true => killed,
+        false => killed
+            .replace("none terminated before it finished", "none terminated by the run before it finished"),
+    };
+    format!("{} waited for, {killed}{others}", count(result.batch.waited, "pod"))
 }
 
 fn budgets(page: &mut Page, budgets: &[BudgetFigures]) {

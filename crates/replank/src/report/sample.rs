@@ -6,10 +6,10 @@ use replank_model::time::{Span, Time};
 use replank_protocol::waiting::{PodWait, RollWait, WaitingOn};
 use replank_rehearse::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetAt, BudgetFigures, Cause,
-    ConnectionFigures, Ending, EvictionEntry, FindingEntry, InterruptionFigures, InterruptionKind,
-    NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, PhaseStart, PodFigures, Proof,
-    RESULT_VERSION, RehearsalResult, Request, ScriptEventEntry, StartEntry, Successor, Verdict, Wait,
-    WorkloadFigures,
+    ConnectionFigures, EndedBatch, Ending, EvictionEntry, FindingEntry, InterruptionFigures,
+    InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, Outcome, PhaseStart,
+    PodFigures, Proof, RESULT_VERSION, RehearsalResult, Request, ScriptEventEntry, StartEntry, Successor,
+    Verdict, Wait, WorkloadFigures,
 };
 use replank_sim::script::{Origin, Side};
 
@@ -91,6 +91,7 @@ fn findings() -> Vec<FindingEntry> {
             reason: "1 replica and no disruption budget: it is gone from its eviction until its new pod is Ready, \
                      which took up to 41s"
                 .to_owned(),
+            unseen: Vec::new(),
             remedy: "kubectl -n monitoring scale deployment grafana --replicas 2".to_owned(),
             proof: Proof::Checked,
             withheld: None,
@@ -101,6 +102,7 @@ fn findings() -> Vec<FindingEntry> {
             severity: "blocking",
             object: "PodDisruptionBudget shop/redis".to_owned(),
             reason: "minAvailable 1 of 1 pod: no eviction is ever allowed".to_owned(),
+            unseen: Vec::new(),
             remedy: "spec:\n  minAvailable: 0".to_owned(),
             proof: Proof::Checked,
             withheld: None,
@@ -189,7 +191,15 @@ pub(crate) fn with_findings() -> RehearsalResult {
             evictions_refused: 31,
             unschedulable_max: 2,
         },
-        batch: BatchFigures { waited: 3, killed: 0 },
+        batch: BatchFigures {
+            waited: 3,
+            killed: 0,
+            ended_by_others: vec![EndedBatch {
+                pod: "ml/etl-7x-train".to_owned(),
+                owner: "Workflow ml/etl-7x".to_owned(),
+                outcome: Outcome::Running,
+            }],
+        },
         budgets: vec![budget("cart", 2, 2, 0), budget("frontend", 4, 5, 0), budget("search", 2, 1, 1)],
         workloads: vec![
             workload("Deployment", "cart", 3, 2),

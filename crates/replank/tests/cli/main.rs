@@ -19,6 +19,7 @@ mod leftover;
 mod load;
 mod managed;
 mod migrate;
+mod node_labels;
 mod older_versions;
 mod outage;
 mod output;

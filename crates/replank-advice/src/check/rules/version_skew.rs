@@ -13,6 +13,7 @@ use replank_model::view::View;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
+use replank_facts::cluster_name::cluster_name;
 use replank_facts::finding::counted;
 use replank_facts::remedy::{Edit, Remedy};
 
@@ -36,7 +37,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let Some(wanted) = wanted else { break };
         let object = ObjectName::new("NodeGroup", Key::cluster(group.name.as_str()));
         let old = minor(&group.profile().kubelet_version);
-        findings.extend(of_new_nodes(object, wanted, old, control_plane));
+        findings.extend(of_new_nodes(survey, object, wanted, old, control_plane));
     }
     findings.extend(staying(survey, wanted, control_plane));
     findings
@@ -50,6 +51,7 @@ enum ControlPlane {
 }
 
 fn of_new_nodes(
+    survey: &Survey<'_>,
     object: ObjectName,
     wanted: u64,
     old: Option<u64>,
@@ -62,7 +64,7 @@ fn of_new_nodes(
     };
     let steps = counted(usize::try_from(wanted.saturating_sub(known)).unwrap_or(usize::MAX), "minor version");
     let first = format!(
-        "aws eks update-cluster-version --name CLUSTER --kubernetes-version 1.{}   # one minor version at a time, before the nodes",
+        "upgrade the control plane to 1.{} first, one minor version at a time, before the nodes (replank upgrade plan)",
         known + 1
     );
     let (severity, reason, remedy) = match control_plane {
@@ -75,7 +77,12 @@ fn of_new_nodes(
         ControlPlane::AtLeast(minor) if wanted > minor + behind_max(minor) => (
             Severity::Blocking,
             format!("{exact}, {steps} less than 1.{wanted}: no control plane supports both"),
-            Remedy::look(format!("aws eks describe-cluster --name CLUSTER --query cluster.version\n{first}")),
+            Remedy::look(match cluster_name(survey.view) {
+                Some(name) => {
+                    format!("aws eks describe-cluster --name {name} --query cluster.version\n{first}")
+                }
+                None => first,
+            }),
         ),
         ControlPlane::Is(_) | ControlPlane::AtLeast(_) if known > wanted + behind_max(wanted) => (
             Severity::Blocking,

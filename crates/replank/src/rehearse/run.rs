@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use replank_advice::check::Finding;
-use replank_advice::preflight;
 use replank_core::{Core, interrupt, nodes_to_replace};
 use replank_facts::groups::{GroupBy, group_of};
 use replank_facts::plan::RunOptions;

@@ -117,15 +117,18 @@ fn local(options: &DownOptions, pod: &Pod) -> Option<Blocks> {
 
 /// Whether the pod's budget lets it go, besides all that were charged; then it is charged.
 pub(super) fn charge(ledger: &mut Ledger<'_>, ix: Ix<Pod>, pod: &Pod) -> Result<(), Blocks> {
+    allowed(ledger, ix, pod)?;
+    ledger.charge(ix, pod);
+    Ok(())
+}
+
+/// Whether the pod's budget lets it go, besides all that were charged.
+pub(super) fn allowed(ledger: &mut Ledger<'_>, ix: Ix<Pod>, pod: &Pod) -> Result<(), Blocks> {
     let is_asked = match pod.status.phase {
         PodPhase::Running | PodPhase::Unknown | PodPhase::Pending => {
             pod.meta.annotations.value(SAFE_TO_EVICT) != Some("true")
         }
         PodPhase::Succeeded | PodPhase::Failed => false,
     };
-    if is_asked {
-        ledger.check(ix, pod).map_err(Blocks::Budget)?;
-    }
-    ledger.charge(ix, pod);
-    Ok(())
+    if is_asked { ledger.check(ix, pod).map_err(Blocks::Budget) } else { Ok(()) }
 }

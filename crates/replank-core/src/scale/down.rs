@@ -19,7 +19,7 @@ use replank_model::time::Time;
 use replank_model::view::View;
 use rustc_hash::FxHashMap;
 
-use super::blocks::{PodFate, charge, fate};
+use super::blocks::{PodFate, allowed, fate};
 use super::confirm::unschedulable;
 use super::group::{Group, LeftOut, is_wanted};
 use super::in_flight::is_emptied;
@@ -406,11 +406,14 @@ impl Tried<'_, '_, '_> {
 
     fn move_all(&mut self, one: &Candidate<'_>) -> Result<Vec<(Key, NodeName)>, Keep> {
         let view = self.given.view;
-        for pod in &one.moving {
-            let key = pod.meta.key();
-            if let Some(ix) = view.pods.find(&key) {
-                charge(self.ledger, ix, pod).map_err(|why| Keep::Pod { pod: key.clone(), why })?;
-            }
+        // Each budget has to allow one eviction; the others follow one by one, for as long as a drain may take (Cluster Autoscaler's
+        // `CanRemovePods`). All are charged, so that no other node counts on the same.
+        let known = |pod: &Pod| view.pods.find(&pod.meta.key());
+        for (pod, ix) in one.moving.iter().filter_map(|pod| Some((pod, known(pod)?))) {
+            allowed(self.ledger, ix, pod).map_err(|why| Keep::Pod { pod: pod.meta.key(), why })?;
+        }
+        for (pod, ix) in one.moving.iter().filter_map(|pod| Some((pod, known(pod)?))) {
+            self.ledger.charge(ix, pod);
         }
         let mut moves = Vec::new();
         for pod in &one.moving {

@@ -14,6 +14,13 @@ use crate::root;
 pub(crate) struct Args {
     /// The clusters to replay; all of them if none is named.
     clusters: Vec<String>,
+    /// A cluster of your own: a List such as `kubectl get … -o json` prints. What nothing owns is made anew; the arguments after `--` are those of
+    /// `replank rehearse`.
+    #[arg(long, value_name = "FILE", conflicts_with = "clusters")]
+    dump: Option<PathBuf>,
+    /// Arguments of the rehearsal of `--dump`.
+    #[arg(last = true, requires = "dump", value_name = "ARGUMENT")]
+    arguments: Vec<String>,
     /// How many at a time.
     #[arg(long, default_value_t = 3)]
     jobs: usize,
@@ -35,7 +42,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let chosen = choose(&args.clusters)?;
+    let chosen = match &args.dump {
+        Some(file) => vec![Scene::of_dump(file, &args.arguments)?],
+        None => choose(&args.clusters)?,
+    };
     let assets = match replank_judge::find_assets(&root(), &root().join("target/control-plane")) {
         Err(error) if args.if_there => {
             println!("SKIPPED: nothing was replayed: {error:#}");

@@ -1,8 +1,12 @@
 //! The clusters that are built, dumped, rehearsed and replayed.
 
+mod dump;
+
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::kubelets::NodeSpec;
@@ -25,6 +29,14 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// A cluster as in a dump, made anew: its nodes, and what nothing owns.
+    ///
+    /// # Errors
+    /// The dump cannot be read, or holds no node.
+    pub fn of_dump(file: &Path, arguments: &[String]) -> Result<Self> {
+        dump::scene(file, arguments)
+    }
+
     fn new(name: &str, nodes: Vec<NodeSpec>, objects: Vec<Value>) -> Self {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
         let arguments = ["--roll", "web", "--seed", "1"].map(str::to_owned).to_vec();

@@ -4,7 +4,7 @@
 //! What a client library would not even let through (a malformed port, a bad quantity in an annotation) is not.
 
 use replank_model::object::{Kind, Object};
-use replank_model::selector::LabelSelector;
+use replank_model::validation::{Refusal, validate};
 use serde_json::Value;
 
 use crate::server::Cause;
@@ -14,6 +14,9 @@ const IMMUTABLE: &str = "field is immutable";
 
 /// What is wrong with a new object.
 pub(super) fn new_object(resource: &ResourceType, value: &Value, object: &Object) -> Vec<Cause> {
+    if has_pods(resource.kind) {
+        return invalid(value);
+    }
     let mut causes = Vec::new();
     let meta = object.meta();
     if meta.name.is_empty() && meta.generate_name.is_none() {
@@ -25,7 +28,7 @@ pub(super) fn new_object(resource: &ResourceType, value: &Value, object: &Object
     causes
 }
 
-/// What is wrong with a change.
+/// What is wrong with a change. What was wrong before may stay.
 pub(super) fn update(
     resource: &ResourceType,
     old: &Value,
@@ -35,8 +38,61 @@ pub(super) fn update(
 ) -> Vec<Cause> {
     let mut causes = new_finalizers(known, object);
     causes.extend(unchangeable(resource.kind, old, new));
-    causes.extend(content(resource.kind, new));
+    if has_pods(resource.kind) && old.get("spec") != new.get("spec") {
+        let was = invalid(old);
+        causes.extend(invalid(new).into_iter().filter(|cause| !was.contains(cause)));
+    } else {
+        causes.extend(content(resource.kind, new));
+    }
     causes
+}
+
+/// Whether the kind is one in which pods are submitted: these have a validation of their own, word for word upstream's.
+fn has_pods(kind: Kind) -> bool {
+    match kind {
+        Kind::Pod
+        | Kind::Deployment
+        | Kind::ReplicaSet
+        | Kind::ReplicationController
+        | Kind::StatefulSet
+        | Kind::DaemonSet
+        | Kind::Job
+        | Kind::CronJob => true,
+        Kind::Namespace
+        | Kind::Node
+        | Kind::PriorityClass
+        | Kind::StorageClass
+        | Kind::CsiDriver
+        | Kind::CsiNode
+        | Kind::NodeClaim
+        | Kind::CsiStorageCapacity
+        | Kind::VolumeAttachment
+        | Kind::PersistentVolume
+        | Kind::CustomResourceDefinition
+        | Kind::PersistentVolumeClaim
+        | Kind::ResourceQuota
+        | Kind::ControllerRevision
+        | Kind::HorizontalPodAutoscaler
+        | Kind::PodDisruptionBudget
+        | Kind::Service
+        | Kind::EndpointSlice
+        | Kind::Other => false,
+    }
+}
+
+/// What the server finds wrong with an object that pods come from. What cannot be read at all is refused before.
+fn invalid(value: &Value) -> Vec<Cause> {
+    match validate(value) {
+        Ok(()) | Err(Refusal::BadRequest { .. }) => Vec::new(),
+        Err(Refusal::Invalid { causes, .. }) => causes
+            .into_iter()
+            .map(|error| Cause {
+                reason: error.kind.reason(),
+                message: error.body(),
+                field: Some(error.path),
+            })
+            .collect(),
+    }
 }
 
 /// An object on its way out may lose finalizers, not gain them.
@@ -63,55 +119,7 @@ fn new_finalizers(known: &Object, object: &Object) -> Vec<Cause> {
 }
 
 fn content(kind: Kind, value: &Value) -> Vec<Cause> {
-    match kind {
-        Kind::Deployment | Kind::ReplicaSet | Kind::StatefulSet | Kind::DaemonSet => {
-            let mut causes =
-                below_zero(value, &["spec.replicas", "spec.minReadySeconds", "spec.revisionHistoryLimit"]);
-            causes.extend(selector_and_template(value));
-            causes.extend(containers(value, "spec.template.spec"));
-            causes.extend(always_restarts(value));
-            causes
-        }
-        Kind::ReplicationController => {
-            let mut causes = below_zero(value, &["spec.replicas", "spec.minReadySeconds"]);
-            causes.extend(containers(value, "spec.template.spec"));
-            causes.extend(always_restarts(value));
-            causes
-        }
-        Kind::Job => {
-            let numbers = ["parallelism", "completions", "backoffLimit", "activeDeadlineSeconds"];
-            let mut causes = below_zero(value, &numbers.map(|name| format!("spec.{name}")));
-            causes.extend(containers(value, "spec.template.spec"));
-            causes.extend(may_end(value, "spec.template.spec"));
-            causes
-        }
-        Kind::CronJob => {
-            let mut causes = below_zero(value, &["spec.startingDeadlineSeconds"]);
-            causes.extend(containers(value, "spec.jobTemplate.spec.template.spec"));
-            causes.extend(may_end(value, "spec.jobTemplate.spec.template.spec"));
-            causes
-        }
-        Kind::Pod => containers(value, "spec"),
-        Kind::PodDisruptionBudget => budget(value),
-        Kind::Namespace
-        | Kind::Node
-        | Kind::PriorityClass
-        | Kind::StorageClass
-        | Kind::CsiDriver
-        | Kind::CsiNode
-        | Kind::NodeClaim
-        | Kind::CsiStorageCapacity
-        | Kind::VolumeAttachment
-        | Kind::PersistentVolume
-        | Kind::CustomResourceDefinition
-        | Kind::PersistentVolumeClaim
-        | Kind::ResourceQuota
-        | Kind::ControllerRevision
-        | Kind::HorizontalPodAutoscaler
-        | Kind::Service
-        | Kind::EndpointSlice
-        | Kind::Other => Vec::new(),
-    }
+    if kind == Kind::PodDisruptionBudget { budget(value) } else { Vec::new() }
 }
 
 fn unchangeable(kind: Kind, old: &Value, new: &Value) -> Vec<Cause> {
@@ -236,77 +244,6 @@ fn pod(old: &Value, new: &Value) -> Vec<Cause> {
                existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
                previously negative)";
     vec![Cause::forbidden("spec", why)]
-}
-
-fn selector_and_template(value: &Value) -> Vec<Cause> {
-    let Some(found) = at(value, "spec.selector") else {
-        return vec![Cause::required("spec.selector", "")];
-    };
-    let Ok(selector) = serde_json::from_value::<LabelSelector>(found.clone()) else { return Vec::new() };
-    let problems = selector.validate("spec.selector");
-    if !problems.is_empty() {
-        return problems
-            .into_iter()
-            .map(|problem| Cause {
-                reason: problem.problem.reason(),
-                message: problem.to_string().split_once(": ").map_or("", |(_, why)| why).to_owned(),
-                field: Some(problem.path),
-            })
-            .collect();
-    }
-    let Ok(compiled) = selector.compile() else { return Vec::new() };
-    if compiled.is_empty() {
-        let why = "empty selector is invalid for deployment";
-        return vec![Cause::invalid("spec.selector", &shown(Some(found)), why)];
-    }
-    let labels = at(value, "spec.template.metadata.labels");
-    let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
-    if compiled.matches(label) {
-        return Vec::new();
-    }
-    let empty = Value::Object(serde_json::Map::new());
-    let why = "`selector` does not match template `labels`";
-    vec![Cause::invalid("spec.template.metadata.labels", &shown(Some(labels.unwrap_or(&empty))), why)]
-}
-
-fn containers(value: &Value, path: &str) -> Vec<Cause> {
-    let list = at(value, path).and_then(|spec| spec.get("containers")).and_then(Value::as_array);
-    let Some(list) = list.filter(|list| !list.is_empty()) else {
-        return vec![Cause::required(format!("{path}.containers"), "")];
-    };
-    let mut causes = Vec::new();
-    for (at, container) in list.iter().enumerate() {
-        for name in ["name", "image"] {
-            let is_there = container.get(name).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
-            if !is_there {
-                causes.push(Cause::required(format!("{path}.containers[{at}].{name}"), ""));
-            }
-        }
-    }
-    causes
-}
-
-fn always_restarts(value: &Value) -> Vec<Cause> {
-    restart_policy(value, "spec.template.spec", &["Always"])
-}
-
-fn may_end(value: &Value, path: &str) -> Vec<Cause> {
-    let mut causes = restart_policy(value, path, &["OnFailure", "Never"]);
-    for cause in &mut causes {
-        if cause.message.starts_with("Unsupported value: \"Always\"") {
-            cause.reason = "FieldValueRequired";
-            cause.message = "Required value: valid values: \"OnFailure\", \"Never\"".to_owned();
-        }
-    }
-    causes
-}
-
-fn restart_policy(value: &Value, path: &str, supported: &[&str]) -> Vec<Cause> {
-    let path = format!("{path}.restartPolicy");
-    match at(value, &path).and_then(Value::as_str) {
-        Some(word) if !supported.contains(&word) => vec![Cause::not_supported(path, word, supported)],
-        Some(_) | None => Vec::new(),
-    }
 }
 
 /// `ValidatePodDisruptionBudgetSpec`.

@@ -8,6 +8,7 @@ mod answer;
 mod check;
 mod defaults;
 mod evict;
+mod fields;
 mod patch;
 mod path;
 mod read;

@@ -4,7 +4,8 @@ use replank_model::object::{Kind, Object};
 use replank_model::selector::{FieldSelector, Selector};
 use serde_json::{Value, json};
 
-use super::answer::served;
+use super::answer::{served, served_at};
+use super::fields;
 use super::path::Address;
 use crate::server::{Api, ApiError, EventRecord};
 
@@ -14,7 +15,7 @@ impl Api {
     /// # Errors
     /// 404.
     pub fn get_json(&self, address: &Address) -> Result<Value, ApiError> {
-        Ok(served(&self.existing(address)?))
+        Ok(served_at(&address.resource, &self.existing(address)?))
     }
 
     /// The objects of a collection that the address' selectors match, as a list.
@@ -36,7 +37,10 @@ impl Api {
             return Ok(Vec::new());
         }
         let (_, fields) = selectors(address)?;
-        let told = self.events(address.namespace.as_ref()).map(EventRecord::to_value);
+        let told = self
+            .events(address.namespace.as_ref())
+            .filter(|event| event.is_served(self.now()))
+            .map(EventRecord::to_value);
         Ok(told.filter(|event| fields_match(event, &fields)).collect())
     }
 
@@ -88,6 +92,9 @@ impl Api {
 }
 
 /// What the address asks for, by labels and by fields.
+///
+/// # Errors
+/// 400 where one cannot be read, or a field is none that the resource is indexed by.
 fn selectors(address: &Address) -> Result<(Selector, FieldSelector), ApiError> {
     let unreadable = |error: &dyn std::fmt::Display| ApiError::bad_request(&error.to_string());
     let labels: Selector = match address.parameter("labelSelector") {
@@ -98,13 +105,17 @@ fn selectors(address: &Address) -> Result<(Selector, FieldSelector), ApiError> {
         Some(text) => text.parse().map_err(|error| unreadable(&error))?,
         None => FieldSelector::default(),
     };
+    if let Some(term) =
+        fields.terms().iter().find(|term| !fields::is_supported(&address.resource, &term.field))
+    {
+        return Err(fields::refusal(&address.resource, &term.field));
+    }
     Ok((labels, fields))
 }
 
 /// Whether the members that a field selector names have the values that it asks for; an absent one is empty.
 fn fields_match(value: &Value, fields: &FieldSelector) -> bool {
-    fields.matches(|field| {
-        let path = format!("/{}", field.replace('.', "/"));
-        Some(value.pointer(&path).and_then(Value::as_str).unwrap_or(""))
-    })
+    let texts: Vec<(&str, String)> =
+        fields.terms().iter().map(|term| (&*term.field, super::fields::text(value, &term.field))).collect();
+    fields.matches(|field| texts.iter().find(|(name, _)| *name == field).map(|(_, text)| text.as_str()))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::answer::served;
+use super::answer::served_at;
 use super::{Address, Effect, Method, PatchType, Request, Response, Subresource};
 use crate::server::{Api, ApiError};
 
@@ -84,13 +84,13 @@ impl Store for Api {
     }
 
     fn create(&mut self, address: &Address, body: Value, effect: Effect) -> Result<Value, ApiError> {
-        self.create_json(address, body, effect).map(|object| served(&object))
+        self.create_json(address, body, effect).map(|object| served_at(&address.resource, &object))
     }
 
     fn update(&mut self, address: &Address, body: Value, effect: Effect) -> Result<Value, ApiError> {
         match address.subresource {
             None | Some(Subresource::Status) => {
-                self.update_json(address, body, effect).map(|object| served(&object))
+                self.update_json(address, body, effect).map(|object| served_at(&address.resource, &object))
             }
             Some(Subresource::Scale) => self.update_scale(address, &body, effect),
             Some(Subresource::Eviction) => Err(ApiError::method_not_allowed()),
@@ -105,9 +105,9 @@ impl Store for Api {
         effect: Effect,
     ) -> Result<Value, ApiError> {
         match address.subresource {
-            None | Some(Subresource::Status) => {
-                self.patch_json(address, kind, patch, effect).map(|object| served(&object))
-            }
+            None | Some(Subresource::Status) => self
+                .patch_json(address, kind, patch, effect)
+                .map(|object| served_at(&address.resource, &object)),
             Some(Subresource::Scale) => self.patch_scale(address, kind, patch, effect),
             Some(Subresource::Eviction) => Err(ApiError::method_not_allowed()),
         }

@@ -2,7 +2,7 @@
 
 use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::text::{Text, Uid};
-use replank_model::time::Time;
+use replank_model::time::{Span, Time};
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
@@ -58,9 +58,36 @@ pub struct EventRecord {
 pub(crate) struct EventLog {
     pub(super) records: Vec<EventRecord>,
     pub(super) known: FxHashMap<(Uid, &'static str, String), usize>,
+    /// From how many on it is worth looking for those that nobody can ask for any more.
+    pub(super) full: usize,
+}
+
+/// So many are kept, expired or not: reports tell of them.
+const KEPT: usize = 100_000;
+
+/// How long an event is served after it was told last (`--event-ttl`).
+pub(super) const LIFE: Span = Span::from_minutes(60);
+
+impl EventLog {
+    /// Forgets what has expired, from time to time.
+    pub(super) fn forget(&mut self, now: Time) {
+        if self.records.len() < self.full.max(KEPT) {
+            return;
+        }
+        self.records.retain(|record| now - record.last < LIFE);
+        let keys = self.records.iter().enumerate();
+        self.known = keys.map(|(at, one)| ((one.uid.clone(), one.reason, one.message.clone()), at)).collect();
+        self.full = self.records.len() * 2;
+    }
 }
 
 impl EventRecord {
+    /// Whether the server still has it.
+    #[must_use]
+    pub fn is_served(&self, now: Time) -> bool {
+        now - self.last < LIFE
+    }
+
     /// The event as the API server lists it.
     #[must_use]
     pub fn to_value(&self) -> Value {

@@ -9,16 +9,19 @@ use replank_model::text::Namespace;
 use super::store::Api;
 
 pub(crate) use super::event_log::EventLog;
+use super::event_log::LIFE;
 pub use super::event_log::{EventRecord, EventType};
 
 impl Api {
     /// Tells about an object.
     pub fn record(&mut self, about: &Object, r#type: EventType, reason: &'static str, message: &str) {
         let (now, meta) = (self.timestamp(), about.meta());
+        self.events.forget(now);
         let known = (meta.uid.clone(), reason, message.to_owned());
         if let Some(at) = self.events.known.get(&known) {
             let record = &mut self.events.records[*at];
-            record.count += 1;
+            let is_kept = now - record.last < LIFE;
+            (record.count, record.first) = if is_kept { (record.count + 1, record.first) } else { (1, now) };
             record.last = now;
             return;
         }
@@ -38,7 +41,7 @@ impl Api {
         });
     }
 
-    /// The events about objects of a namespace, or of all, in the order in which they were first told.
+    /// The events about objects of a namespace, or of all, in the order in which they were first told; what the server serves no more is among them.
     pub fn events<'a>(&'a self, namespace: Option<&'a Namespace>) -> impl Iterator<Item = &'a EventRecord> {
         let is_meant =
             move |record: &&EventRecord| namespace.is_none_or(|namespace| record.key.namespace == *namespace);

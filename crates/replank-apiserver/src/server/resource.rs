@@ -1,6 +1,6 @@
 //! Which resources the server knows: the built-in ones, and those that CustomResourceDefinitions declare.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use replank_model::object::Kind;
 use replank_model::object::cluster::{CustomResourceDefinition, CustomResourceScale, CustomResourceVersion};
@@ -100,6 +100,12 @@ const UNTYPED: &[(&str, &str, &str, bool, bool, bool)] = &[
     ),
 ];
 
+/// All built-in resources, made once.
+static BUILT_IN: LazyLock<Vec<ResourceType>> = LazyLock::new(|| {
+    let typed = Kind::TYPED.iter().copied().map(ResourceType::typed);
+    typed.chain(UNTYPED.iter().map(ResourceType::untyped)).collect()
+});
+
 impl ResourceType {
     /// `apiVersion` of the objects.
     #[must_use]
@@ -183,16 +189,10 @@ impl Api {
         version: &str,
         is_it: impl Fn(&ResourceName) -> bool,
     ) -> Result<ResourceType, ApiError> {
-        let built_in = Kind::TYPED
-            .iter()
-            .copied()
-            .map(ResourceType::typed)
-            .chain(UNTYPED.iter().map(ResourceType::untyped));
         let of_group = |resource: &ResourceType| &*resource.name.group == group && is_it(&resource.name);
-        for resource in built_in {
-            if of_group(&resource) && &*resource.version == version {
-                return Ok(resource);
-            }
+        let is_meant = |resource: &&ResourceType| &*resource.version == version && of_group(resource);
+        if let Some(resource) = BUILT_IN.iter().find(is_meant) {
+            return Ok(resource.clone());
         }
         for (_, definition) in self.view().custom_resource_definitions.sorted() {
             for served in definition.spec.versions.iter().filter(|served| served.served) {

@@ -37,6 +37,8 @@ pub struct Api {
     pub(crate) projector: Projector,
     /// What components tell about objects.
     pub(crate) events: EventLog,
+    /// How often an entity was made at the moment of the last creation: each time it gets another uid.
+    made: (Time, FxHashMap<String, u64>),
 }
 
 impl Api {
@@ -54,6 +56,7 @@ impl Api {
             admitted: Admitted::default(),
             projector: Projector::default(),
             events: EventLog::default(),
+            made: (Time::from_millis(0), FxHashMap::default()),
         }
     }
 
@@ -117,7 +120,7 @@ impl Api {
             return Err(refusal);
         }
         let kind = object.kind();
-        let (uid, now) = (self.new_uid(kind, &key), self.timestamp());
+        let (uid, now) = (self.new_uid(&object, &key), self.timestamp());
         let object = object.map_meta(|meta| {
             meta.uid = uid;
             meta.creation_timestamp = Some(now);
@@ -296,10 +299,24 @@ impl Api {
     }
 
     /// A uid in the form of a random UUID, from the object's name and the moment.
-    fn new_uid(&self, kind: Kind, key: &Key) -> Uid {
+    fn new_uid(&mut self, object: &Object, key: &Key) -> Uid {
+        let kind = match object.kind() {
+            // Kinds of different groups may have one name.
+            Kind::Other => {
+                let group = object.api_version().split_once('/').map_or("", |(group, _)| group);
+                format!("{}.{group}", object.kind_name())
+            }
+            kind => kind.to_string(),
+        };
         let entity = format!("{kind}/{key}@{}", self.now().as_millis());
-        let high = self.draws.draw(&entity, Purpose::Uid, 0).0;
-        let low = self.draws.draw(&entity, Purpose::Uid, 1).0;
+        if self.made.0 != self.now() {
+            self.made = (self.now(), FxHashMap::default());
+        }
+        let times = self.made.1.entry(entity.clone()).or_default();
+        let first = *times * 2;
+        *times += 1;
+        let high = self.draws.draw(&entity, Purpose::Uid, first).0;
+        let low = self.draws.draw(&entity, Purpose::Uid, first + 1).0;
         Uid::from(format!(
             "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
             high >> 32,

@@ -189,3 +189,115 @@ fn dry_runs_change_nothing() {
     assert_eq!((&gone.body["status"], world.view().deployments.len()), (&"Success".into(), 0));
     world.run_until(world.now() + Span::from_secs(1));
 }
+
+/// A definition of a kind `Pack`, served in two versions.
+fn packs(group: &str) -> Value {
+    let version = |name: &str, storage: bool| json!({"name": name, "served": true, "storage": storage});
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("packs.{group}")}, "spec": {"group": group, "scope": "Namespaced",
+            "names": {"plural": "packs", "kind": "Pack"}, "versions": [version("v1", true), version("v1beta1", false)]}})
+}
+
+#[test]
+fn a_custom_resource_is_served_in_the_version_that_is_asked_for() {
+    let mut world = world();
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    for group in ["example.com", "example.k8s.io"] {
+        assert_eq!(send(&mut world, Method::Post, path, packs(group)).code, 201);
+        let at = |version: &str, rest: &str| format!("/apis/{group}/{version}/namespaces/shop/packs{rest}");
+        let pack = json!({"apiVersion": format!("{group}/v1beta1"), "kind": "Pack", "metadata": {"name": "p"}, "spec": {"size": 3}});
+        let made = send(&mut world, Method::Post, &at("v1beta1", ""), pack);
+        assert_eq!(
+            (made.code, &made.body["apiVersion"]),
+            (201, &format!("{group}/v1beta1").into()),
+            "{}",
+            made.body
+        );
+        let read = send(&mut world, Method::Get, &at("v1", "/p"), Value::Null);
+        assert_eq!(
+            (&read.body["apiVersion"], &read.body["spec"]["size"]),
+            (&format!("{group}/v1").into(), &3.into())
+        );
+        let list = send(&mut world, Method::Get, &at("v1", ""), Value::Null);
+        assert_eq!(list.body["items"].as_array().map(Vec::len), Some(1), "its own group's only");
+    }
+}
+
+#[test]
+fn no_two_objects_have_one_uid() {
+    let mut world = world();
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let mut uids = std::collections::BTreeSet::new();
+    for group in ["example.com", "example.org"] {
+        send(&mut world, Method::Post, path, packs(group));
+        let pack = json!({"apiVersion": format!("{group}/v1"), "kind": "Pack", "metadata": {"name": "p"}});
+        let made = send(&mut world, Method::Post, &format!("/apis/{group}/v1/namespaces/shop/packs"), pack);
+        uids.insert(made.body["metadata"]["uid"].as_str().expect("a uid").to_owned());
+    }
+    // Made, deleted and made again in one millisecond.
+    for _ in 0..3 {
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}});
+        let made = send(&mut world, Method::Post, "/api/v1/namespaces/shop/configmaps", map);
+        uids.insert(made.body["metadata"]["uid"].as_str().expect("a uid").to_owned());
+        assert_eq!(
+            send(&mut world, Method::Delete, "/api/v1/namespaces/shop/configmaps/m", Value::Null).code,
+            200
+        );
+    }
+    assert_eq!(uids.len(), 5);
+}
+
+#[test]
+fn lists_are_selected_by_fields_that_the_server_knows() {
+    let mut world = world();
+    send(&mut world, Method::Post, DEPLOYMENTS, deployment());
+    let node = |name: &str, closed: bool| json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {"unschedulable": closed}});
+    for (name, closed) in [("open", false), ("closed", true)] {
+        assert_eq!(send(&mut world, Method::Post, "/api/v1/nodes", node(name, closed)).code, 201);
+    }
+    let mut names = |query: &str| {
+        let list =
+            send(&mut world, Method::Get, &format!("/api/v1/nodes?fieldSelector={query}"), Value::Null);
+        let items = list.body["items"].as_array().cloned().unwrap_or_default();
+        items
+            .iter()
+            .filter_map(|item| item["metadata"]["name"].as_str().map(str::to_owned))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names("spec.unschedulable%3Dfalse"), ["open"]);
+    assert_eq!(names("spec.unschedulable!%3Dfalse"), ["closed"]);
+    assert_eq!(names("metadata.name%3Dclosed"), ["closed"]);
+    for (path, why) in [
+        (
+            "/api/v1/namespaces/shop/pods?fieldSelector=spec.color%3Dred",
+            "field label not supported: spec.color",
+        ),
+        (
+            "/apis/apps/v1/namespaces/shop/deployments?fieldSelector=spec.replicas%3D1&labelSelector=app%3Dx",
+            "\"spec.replicas\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+        ),
+    ] {
+        let refused = send(&mut world, Method::Get, path, Value::Null);
+        assert_eq!((refused.code, refused.body["message"].as_str()), (400, Some(why)));
+    }
+}
+
+#[test]
+fn what_pods_come_from_is_validated_in_full() {
+    let mut world = world();
+    let mut bad = deployment();
+    bad["spec"]["template"]["spec"]["containers"][0]["ports"][0]["containerPort"] = 70000.into();
+    let refused = send(&mut world, Method::Post, DEPLOYMENTS, bad);
+    assert_eq!(refused.code, 422, "{}", refused.body);
+    let cause = &refused.body["details"]["causes"][0];
+    assert_eq!(cause["field"], "spec.template.spec.containers[0].ports[0].containerPort");
+    assert_eq!(cause["message"], "Invalid value: 70000: must be between 1 and 65535, inclusive");
+    // And so is a change, which may leave what was wrong before.
+    send(&mut world, Method::Post, DEPLOYMENTS, deployment());
+    let body = json!({"spec": {"template": {"spec": {"dnsPolicy": "Sometimes"}}}});
+    let refused = send(&mut world, Method::Patch, &format!("{DEPLOYMENTS}/web"), body);
+    assert_eq!(
+        (refused.code, &refused.body["details"]["causes"][0]["field"]),
+        (422, &"spec.template.spec.dnsPolicy".into())
+    );
+}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -49,6 +50,8 @@ pub(super) fn scene(file: &Path, arguments: &[String]) -> Result<Scene> {
     let mut scene = Scene::new(&name, nodes.into_iter().map(node).collect(), Vec::new());
     scene.objects = objects;
     scene.arguments = arguments.to_vec();
+    // Pods that are not Ready by then are not starting any more.
+    scene.age = Duration::from_secs(45);
     Ok(scene)
 }
 

@@ -300,13 +300,12 @@ impl Api {
 
     /// A uid in the form of a random UUID, from the object's name and the moment.
     fn new_uid(&mut self, object: &Object, key: &Key) -> Uid {
-        let kind = match object.kind() {
-            // Kinds of different groups may have one name.
-            Kind::Other => {
-                let group = object.api_version().split_once('/').map_or("", |(group, _)| group);
-                format!("{}.{group}", object.kind_name())
-            }
-            kind => kind.to_string(),
+        // Kinds of different groups may have one name.
+        let kind = if object.kind() == Kind::Other {
+            let group = object.api_version().split_once('/').map_or("", |(group, _)| group);
+            format!("{}.{group}", object.kind_name())
+        } else {
+            object.kind().to_string()
         };
         let entity = format!("{kind}/{key}@{}", self.now().as_millis());
         if self.made.0 != self.now() {

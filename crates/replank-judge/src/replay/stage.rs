@@ -67,9 +67,8 @@ fn settle(client: &Client, age: Duration) -> Result<()> {
         let items = pods["items"].as_array().context("a list has items")?;
         let all: Vec<&str> =
             items.iter().filter_map(|pod| pod["metadata"]["resourceVersion"].as_str()).collect();
-        let starts = |pod: &Value| pod["status"]["phase"] == "Pending" && pod["spec"]["nodeName"].is_string();
         let now = all.join(",");
-        if now != last.0 || items.iter().any(starts) {
+        if now != last.0 || items.iter().any(is_starting) {
             last = (now, Instant::now());
         } else if last.1.elapsed() > REST && !items.is_empty() && begun.elapsed() >= age {
             return Ok(());
@@ -77,6 +76,17 @@ fn settle(client: &Client, age: Duration) -> Result<()> {
         std::thread::sleep(Duration::from_millis(250));
     }
     bail!("the cluster was not at rest after {} s", PATIENCE.as_secs())
+}
+
+/// Whether a pod is on a node, and not yet what it will be.
+fn is_starting(pod: &Value) -> bool {
+    let conditions = pod["status"]["conditions"].as_array();
+    let is_ready =
+        conditions.into_iter().flatten().any(|one| one["type"] == "Ready" && one["status"] == "True");
+    let told = |name: &str| &pod["metadata"]["annotations"][format!("judge.replank.dev/{name}")];
+    let stays_unready = told("ready-after") == "never" && pod["status"]["phase"] == "Running";
+    let ends = told("run-seconds").is_string() && pod["status"]["phase"] != "Pending";
+    pod["spec"]["nodeName"].is_string() && !is_ready && !stays_unready && !ends
 }
 
 /// Where an object of a kind is created.

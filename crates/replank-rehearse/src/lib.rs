@@ -21,7 +21,7 @@ pub use finding_entry::{ChangeEntry, FindingEntry, Proof, RequestEntry};
 pub use idle::Idle;
 pub use migration::{MigrationResult, Served, Step, rehearse_migration};
 pub use rehearsal::{
-    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, Bounds, BudgetAt, BudgetFigures, Cause,
+    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, Bounds, BudgetAt, BudgetFigures, By, Cause,
     ConnectionFigures, Demand, DemandError, EndedBatch, Ending, EvictionEntry, InterruptionFigures,
     InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, Outcome, PhaseStart,
     PodFigures, Progress, RESULT_VERSION, Rehearsal, RehearsalResult, Request, ScriptEventEntry, Setup,

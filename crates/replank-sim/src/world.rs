@@ -10,6 +10,7 @@ use replank_model::object::cloud::{HealthStatus, Instance, Market};
 use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
+use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, NodeName, Text, Zone};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
@@ -22,6 +23,7 @@ use crate::context::{Ctx, WorkQueue};
 use crate::controllers::Workloads;
 use crate::controllers::autoscaling;
 use crate::controllers::control::Control;
+use crate::controllers::drains::{Asked, ask};
 use crate::driver::{self, Driver, DriverBug, Found, Mishaps, Network, Sent};
 use crate::durations::Assumption;
 use crate::event::{DriverDue, Event};
@@ -56,6 +58,10 @@ pub trait Observer {
     /// The cloud has said something about an instance.
     #[expect(unused_variables, reason = "most observers look at changes only")]
     fn told(&mut self, at: Time, instance: &Instance, told: Told, view: &View) {}
+
+    /// Somebody has asked for an eviction; `view` is how things are right after.
+    #[expect(unused_variables, reason = "most observers look at changes only")]
+    fn asked(&mut self, at: Time, asked: &Asked, view: &View) {}
 
     /// The engine has decided.
     #[expect(unused_variables, reason = "most observers look at changes only")]
@@ -533,6 +539,9 @@ impl World {
                     self.kubelets.fall_silent(&node);
                     self.control.node_fell_silent(&mut ctx, &node);
                 }
+                for asked in self.control.take_asked() {
+                    self.tell_what_was_asked(&asked);
+                }
             }
             Event::Sync(controller, slot) => self.workloads.sync(&mut ctx, controller, slot),
             Event::Resume(controller, slot) => self.workloads.resume(&mut ctx, controller, slot),
@@ -550,6 +559,21 @@ impl World {
             Event::Driver(due) => self.drive(due),
         }
         self.hand_over();
+    }
+
+    /// Shows observers what somebody has asked for.
+    fn tell_what_was_asked(&mut self, asked: &Asked) {
+        for observer in &mut self.observers {
+            observer.asked(self.agenda.now(), asked, self.api.view());
+        }
+    }
+
+    /// Somebody asks for a pod's eviction, once; the server's words where it refuses.
+    pub(crate) fn evict_by_hand(&mut self, pod: Arc<Pod>) -> Result<(), String> {
+        let asked = ask(&mut self.api, pod);
+        self.tell_what_was_asked(&asked);
+        self.settle();
+        asked.refused.map_or(Ok(()), Err)
     }
 
     /// Shows observers what the cloud has said about instances.

@@ -6,8 +6,8 @@ use replank_model::object::pod::Pod;
 use replank_model::text::{Text, Uid};
 use replank_model::time::Time;
 use replank_model::view::View;
-use replank_protocol::command::{PodTarget, Refusal};
-use replank_sim::{Sent, Workload, workload_of};
+use replank_protocol::command::Refusal;
+use replank_sim::{Asked, Sent, Workload, workload_of};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -25,6 +25,8 @@ pub struct EvictionEntry {
     pub node: Option<Text>,
     /// Its workload: kind and name.
     pub workload: Option<String>,
+    /// Who asked for it.
+    pub by: By,
     /// How it was asked for.
     pub request: Request,
     /// What the API server answered: its words where it refused, nothing where it did not.
@@ -33,6 +35,16 @@ pub struct EvictionEntry {
     pub gone: Option<Time>,
     /// The pod that came in its place.
     pub successor: Option<Successor>,
+}
+
+/// Who asks a pod to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum By {
+    /// The run.
+    Replank,
+    /// Somebody else, in a script.
+    Hand,
 }
 
 /// How a pod is asked to go.
@@ -73,14 +85,7 @@ pub(super) struct Evictions {
 
 impl Evictions {
     /// Notes a request that was answered.
-    pub(super) fn answered(
-        &mut self,
-        sent: &Sent,
-        request: Request,
-        target: &PodTarget,
-        pod: &Pod,
-        view: &View,
-    ) {
+    pub(super) fn answered(&mut self, sent: &Sent, request: Request, pod: &Pod, view: &View) {
         let Some((at, result)) = &sent.result else { return };
         let refused = match result {
             Ok(()) => None,
@@ -92,20 +97,30 @@ impl Evictions {
                 Refusal::Conflict { .. } | Refusal::Gone { .. } | Refusal::Mismatch { .. } | Refusal::Late,
             ) => return,
         };
+        self.note(*at, By::Replank, request, refused, pod, view);
+    }
+
+    /// Notes what somebody else has asked for.
+    pub(super) fn asked(&mut self, at: Time, asked: &Asked, view: &View) {
+        self.note(at, By::Hand, Request::Evict, asked.refused.clone(), &asked.pod, view);
+    }
+
+    fn note(&mut self, at: Time, by: By, request: Request, refused: Option<String>, pod: &Pod, view: &View) {
         let workload = workload_of(view, pod);
         let index = self.entries.len();
         if refused.is_none() {
-            self.leaving.insert(target.uid.clone(), index);
+            self.leaving.insert(pod.meta.uid.clone(), index);
             if let Some(workload) = &workload {
                 self.vacant.entry(workload.clone()).or_default().push_back(index);
             }
         }
         self.entries.push(EvictionEntry {
             at: at.floor_seconds(),
-            namespace: target.key.namespace.text().clone(),
-            pod: target.key.name.text().clone(),
+            namespace: pod.meta.namespace.text().clone(),
+            pod: pod.meta.name.text().clone(),
             node: pod.node.as_ref().map(|node| node.text().clone()),
             workload: workload.map(|workload| format!("{} {}", workload.kind, workload.name)),
+            by,
             request,
             refused,
             gone: None,

@@ -36,7 +36,7 @@ pub use bounds::Bounds;
 pub use connections::{ConnectionFigures, Demand, DemandError};
 pub use elasticity::{AutoscalerFigures, failing};
 pub use ended::{EndedBatch, Outcome};
-pub use evictions::{EvictionEntry, Request, Successor};
+pub use evictions::{By, EvictionEntry, Request, Successor};
 pub use happened::ScriptEventEntry;
 pub use interruptions::{InterruptionFigures, InterruptionKind};
 pub use result::{
@@ -56,6 +56,7 @@ use elasticity::Elasticity;
 use interruptions::Interruptions;
 use recorder::Recorder;
 use replank_protocol::engine::Engine;
+use replank_sim::Asked;
 use replank_sim::Assumption;
 use replank_sim::Sent;
 use replank_sim::script::Launched;
@@ -190,6 +191,10 @@ struct Shared(Rc<RefCell<Recorder>>);
 impl Observer for Shared {
     fn changed(&mut self, at: Time, change: &Change, view: &View) {
         self.0.borrow_mut().changed(at, change, view);
+    }
+
+    fn asked(&mut self, at: Time, asked: &Asked, view: &View) {
+        self.0.borrow_mut().asked(at, asked, view);
     }
 
     fn decided(&mut self, at: Time, decision: &Decision) {

@@ -28,10 +28,11 @@ pub(super) fn find(view: &View, notes: &Recorder, now: Time, findings: &mut Vec<
         let object = format!("{} {}/{}", workload.kind, workload.namespace, workload.name);
         let is_told = findings.iter().any(|finding| finding.object == object);
         if dark > Span::ZERO && count.before > 0 && is_short(view, workload, count) && !is_told {
-            let pods =
-                if count.before == 1 { "pod was".to_owned() } else { format!("{} pods were", count.before) };
-            let reason =
-                format!("no pod was Ready for {} in the rehearsal; {pods} at its start", dark.rounded());
+            let reason = format!(
+                "no pod was Ready for {} in the rehearsal, of {} at its start",
+                dark.rounded(),
+                count.before
+            );
             findings.push(FindingEntry::seen(OUTAGE, &object, &reason));
         }
     }

@@ -25,6 +25,7 @@ use super::result::{BudgetAt, NoticedEntry, PodFigures};
 use super::starts::Starts;
 use super::timeline::{NodePhase, Timeline};
 use super::waits::Waits;
+use replank_sim::Asked;
 use replank_sim::Observer;
 use replank_sim::Sent;
 use replank_sim::{Workload, ends_by_itself, workload_of};
@@ -212,7 +213,7 @@ impl Recorder {
             return;
         };
         let pod = &view.pods[ix];
-        self.evictions.answered(sent, request, target, pod, view);
+        self.evictions.answered(sent, request, pod, view);
         for budget in view.budgets_of(ix) {
             let key = view.pod_disruption_budgets[*budget].meta.key();
             if let Some(count) = self.budgets.get_mut(&key) {
@@ -315,6 +316,14 @@ impl Observer for Recorder {
             Change::Group { .. } | Change::Message { .. } | Change::Unread(_) | Change::Stale => {}
         }
         self.timeline.changed(at, change);
+    }
+
+    fn asked(&mut self, at: Time, asked: &Asked, view: &View) {
+        self.evictions.asked(at, asked, view);
+        match &asked.refused {
+            None => self.note_moved(view, &asked.pod),
+            Some(_) => self.pods.evictions_refused += 1,
+        }
     }
 
     fn decided(&mut self, at: Time, decision: &Decision) {

@@ -6,7 +6,7 @@ use replank_model::view::Change;
 use super::Ctx;
 use super::autoscaling::Autoscaling;
 use super::disruption::Disruption;
-use super::drains::Drains;
+use super::drains::{Asked, Drains};
 use super::garbage::GarbageCollector;
 use super::karpenter::Karpenter;
 use super::namespaces::Namespaces;
@@ -78,6 +78,11 @@ impl Control {
     /// Somebody drains nodes, one after the other.
     pub(crate) fn drain(&mut self, ctx: &mut Ctx<'_>, nodes: Vec<NodeName>) {
         self.drains.begin(ctx, nodes);
+    }
+
+    /// What was asked for in drains.
+    pub(crate) fn take_asked(&mut self) -> Vec<Asked> {
+        self.drains.take_asked()
     }
 
     /// Says what the targets of autoscalers are asked to do over time.

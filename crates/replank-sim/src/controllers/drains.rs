@@ -2,8 +2,9 @@
 //! one after the other is emptied. All pods of a node are asked for at once; what a budget keeps is asked for again every five seconds, for as long as it takes.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use replank_apiserver::{DeleteOptions, Eviction};
+use replank_apiserver::{Api, DeleteOptions, Eviction};
 use replank_facts::drain::{is_bare, is_daemon};
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
@@ -21,6 +22,17 @@ const RETRY: Span = Span::from_secs(5);
 #[derive(Debug, Default)]
 pub(super) struct Drains {
     all: Vec<Drain>,
+    /// What was asked for and nobody was told of.
+    asked: Vec<Asked>,
+}
+
+/// An eviction that somebody asked for, and the server's words where it refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The pod, as it was.
+    pub pod: Arc<Pod>,
+    /// The refusal; nothing where it was granted.
+    pub refused: Option<String>,
 }
 
 /// One call of kubectl.
@@ -39,15 +51,18 @@ impl Drains {
         ctx.agenda.at(ctx.api.now(), due(number));
     }
 
+    /// What was asked for since this was asked last.
+    pub(super) fn take_asked(&mut self) -> Vec<Asked> {
+        std::mem::take(&mut self.asked)
+    }
+
     /// Asks for what is still there.
     pub(super) fn handle(&mut self, ctx: &mut Ctx<'_>, DrainsDue(number): DrainsDue) {
         let Some(drain) = self.all.get_mut(number as usize) else { return };
         while let Some(node) = drain.nodes.front().cloned() {
             let pods = drain.pods.get_or_insert_with(|| leaving(ctx.view(), &node));
             pods.retain(|(key, uid)| is_there(ctx.view(), key, uid));
-            for (key, uid) in pods.iter() {
-                ask(ctx, key, uid);
-            }
+            self.asked.extend(pods.iter().filter_map(|(key, uid)| again(ctx, key, uid)));
             pods.retain(|(key, uid)| is_there(ctx.view(), key, uid));
             if !pods.is_empty() {
                 ctx.agenda.at(ctx.api.now() + RETRY, due(number));
@@ -59,13 +74,19 @@ impl Drains {
     }
 }
 
-/// Asks for a pod's eviction, if it is not on its way. What is refused is asked for again.
-fn ask(ctx: &mut Ctx<'_>, key: &Key, uid: &Uid) {
-    let goes = ctx.view().pods.by_key(key).is_some_and(|pod| pod.is_terminating());
-    if !goes {
-        let options = DeleteOptions { uid: Some(uid.clone()), ..DeleteOptions::default() };
-        let _answer = ctx.api.evict(&Eviction::of(key.clone(), options)).is_ok();
-    }
+/// Asks for the eviction of a pod that is not on its way yet.
+fn again(ctx: &mut Ctx<'_>, key: &Key, uid: &Uid) -> Option<Asked> {
+    let pod =
+        ctx.view().pods.by_key(key).filter(|pod| pod.meta.uid == *uid && !pod.is_terminating())?.clone();
+    Some(ask(ctx.api, pod))
+}
+
+/// Asks for a pod's eviction.
+pub(crate) fn ask(api: &mut Api, pod: Arc<Pod>) -> Asked {
+    let key = pod.meta.key();
+    let options = DeleteOptions { uid: Some(pod.meta.uid.clone()), ..DeleteOptions::default() };
+    let answer = api.evict(&Eviction::of(key.clone(), options));
+    Asked { refused: answer.err().map(|refused| refused.into_error(&key).message), pod }
 }
 
 fn due(number: u32) -> Event {

@@ -17,7 +17,6 @@ use crate::durations::workload_of;
 use crate::kubelet::{PodAct, STUCK};
 use crate::world::World;
 use replank_apiserver::json::Method;
-use replank_apiserver::{DeleteOptions, Eviction};
 
 /// Lets something happen at the present moment.
 ///
@@ -135,10 +134,9 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
         Hand::Cordon(node) => cordon(world, &there(world, names, node)?, true),
         Hand::Uncordon(node) => cordon(world, &there(world, names, node)?, false),
         Hand::Evict(pod) => {
-            let key = names.pod(pod);
-            let evicted =
-                world.request(|api| api.evict(&Eviction::of(key.clone(), DeleteOptions::default())));
-            evicted.map_err(|refused| NotPossible(refused.into_error(&key).message))
+            let there = world.view().pods.by_key(&names.pod(pod)).cloned();
+            let there = there.ok_or_else(|| NotPossible(format!("pod {pod} not found")))?;
+            world.evict_by_hand(there).map_err(NotPossible)
         }
         Hand::Drain(nodes) => drain(world, names, nodes),
         Hand::Taint(node, taint) => {

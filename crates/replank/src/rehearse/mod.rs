@@ -7,6 +7,7 @@ use crate::coverage;
 use crate::snapshot;
 use crate::snapshot::HOW_TO_SNAPSHOT;
 use replank_facts::coverage::Question;
+use replank_facts::plan::{Plan, Target};
 use replank_rehearse::{RehearsalResult, Stop};
 pub(crate) use scene::Scene;
 use scene::json;
@@ -36,6 +37,9 @@ use run::{Keep, Rehearsed};
 
 pub(crate) use once::once_and_after;
 pub(crate) use run::{stops, stops_of_all};
+
+/// The plan of a rehearsal in which nothing happens but what a script says.
+const SCRIPT_ALONE: &str = "the script alone";
 
 /// The version of the form of many rehearsals.
 const SEEDS_VERSION: &str = "replank.dev/rehearsals/v1alpha1";
@@ -69,6 +73,9 @@ pub(crate) fn run(
     let demands = connections::read(&args.connections)?;
     let besides = Besides::read(args)?;
     let mut scene = Scene { script, demands, require: args.require, ..scene(args, printer)? };
+    if scene.rolls_nothing() {
+        scene.watch_script();
+    }
     let (view, by) = (&scene.view, &scene.group_by);
     let scaled = args.scaled.apply((view, by), Some(&scene.plan), &mut scene.groups, false, printer)?;
     (scene.autoscaler, scene.assumptions, scene.facts) =
@@ -96,7 +103,9 @@ fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<Scene, Failure> {
     let plan = plan::of(&args.what)?;
     let sources = snapshot::sources(&args.snapshots);
     let mut cluster = snapshot::read_at(sources, &args.read, args.now, Question::Roll, printer)?;
-    let Some(plan) = plan else {
+    let alone =
+        || args.script.is_some().then(|| Plan::of_groups(SCRIPT_ALONE, Vec::new(), Target::default()));
+    let Some(plan) = plan.or_else(alone) else {
         let groups = groups::of_label(&cluster.view, &args.read.group_label);
         return Err(plan::missing(&cluster.view, &groups, &args.read.group_label));
     };

@@ -6,9 +6,9 @@ use replank_core::scale::Autoscaler;
 use replank_facts::coverage::Coverage;
 use replank_facts::group_facts::Facts;
 use replank_facts::groups::{GroupBy, LearntGroup};
-use replank_facts::plan::Plan;
+use replank_facts::plan::{ChosenBy, Plan};
 use replank_model::text::Text;
-use replank_model::time::Time;
+use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_rehearse::proof::Ground;
 use replank_rehearse::{Demand, count_budgets};
@@ -22,6 +22,9 @@ use super::groups::Grouped;
 use crate::cli::Require;
 use crate::failure::Failure;
 use crate::snapshot::Cluster;
+
+/// So long after the last line of a script that stands alone it goes on.
+const AFTERMATH: Span = Span::from_minutes(60);
 
 /// What is rehearsed.
 #[derive(Clone)]
@@ -100,6 +103,17 @@ impl Scene {
             preflight: preflight::blocking,
             remedies: Vec::new(),
         }
+    }
+
+    /// Whether no node is to be replaced: nothing happens but what the script says.
+    pub(crate) fn rolls_nothing(&self) -> bool {
+        matches!(&self.plan.nodes.by, ChosenBy::Groups(groups) if groups.is_empty())
+    }
+
+    /// Goes on until what the script began has come to its end: an hour after its last line.
+    pub(crate) fn watch_script(&mut self) {
+        let last = self.script.events.iter().map(|event| event.when.at(self.now)).max();
+        self.until = last.map(|last| last + AFTERMATH);
     }
 
     /// What findings are found on.

@@ -6,6 +6,7 @@ use replank_rehearse::{BudgetFigures, Outcome, RehearsalResult, WorkloadFigures}
 use super::About;
 use super::page::{Cell, Lean, Page, Tone};
 use super::seeds::Summary;
+use super::verdict::is_script_alone;
 use super::words::{count, grouped, span, wall};
 
 /// Rows of a table that a person reads; the others are counted, and are all in `-o json`.
@@ -14,8 +15,14 @@ const ROWS_MAX: usize = 12;
 const AT: usize = 12;
 
 pub(super) fn write(page: &mut Page, result: &RehearsalResult, about: &About<'_>) {
-    let duration = page.paint(&span(result.virtual_duration), Tone::Strong);
-    page.heading("The roll", &format!("{duration} of virtual time, {} on {}", about.plan, about.snapshot));
+    if is_script_alone(result) {
+        let watched = page.paint(&span(result.watched), Tone::Strong);
+        page.heading("The script", &format!("{watched} of virtual time on {}", about.snapshot));
+    } else {
+        let duration = page.paint(&span(result.virtual_duration), Tone::Strong);
+        let what = format!("{duration} of virtual time, {} on {}", about.plan, about.snapshot);
+        page.heading("The roll", &what);
+    }
     figures(page, result);
     if let Some(summary) = about.spread {
         page.labelled(AT, "seeds", &spread(summary));
@@ -38,7 +45,7 @@ fn spread(summary: &Summary) -> String {
 }
 
 fn figures(page: &mut Page, result: &RehearsalResult) {
-    let end = result.start + result.virtual_duration;
+    let end = result.start + if is_script_alone(result) { result.watched } else { result.virtual_duration };
     page.labelled(AT, "time", &format!("{} to {end}", result.start));
     let nodes = &result.nodes;
     let cordoned = match nodes.cordoned {

@@ -5,7 +5,7 @@ use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_protocol::waiting::{PodWait, RollWait, WaitingOn};
 use replank_rehearse::{
-    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetAt, BudgetFigures, Cause,
+    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetAt, BudgetFigures, By, Cause,
     ConnectionFigures, EndedBatch, Ending, EvictionEntry, FindingEntry, InterruptionFigures,
     InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, Outcome, PhaseStart,
     PodFigures, Proof, RESULT_VERSION, RehearsalResult, Request, ScriptEventEntry, StartEntry, Successor,
@@ -137,6 +137,7 @@ fn eviction() -> EvictionEntry {
         pod: "cart-7d9f-x2x4p".into(),
         node: Some("ip-10-0-1-17.ec2.internal".into()),
         workload: Some("Deployment cart".to_owned()),
+        by: By::Replank,
         request: Request::Evict,
         refused: None,
         gone: Some(at(96)),

@@ -72,12 +72,19 @@ fn more(page: &mut Page, number: usize) {
     }
 }
 
+/// Whether no group was to be rolled: what happened is what a script said.
+pub(super) fn is_script_alone(result: &RehearsalResult) -> bool {
+    result.timeline.is_empty() && !result.script_events.is_empty()
+}
+
 fn verdict(result: &RehearsalResult) -> (Tone, String) {
     let time = span(result.virtual_duration);
     let replaced = grouped(result.nodes.replaced);
     let nodes = count(result.nodes.total, "node");
     // A run that ends may have left nodes out: `onDeadline: skip`.
-    let done = if result.nodes.total == 0 {
+    let done = if is_script_alone(result) {
+        format!("Only the script was rehearsed, for {}; no node was to be replaced", span(result.watched))
+    } else if result.nodes.total == 0 {
         "Nothing to do: every selected node already matches the plan".to_owned()
     } else if result.nodes.replaced == result.nodes.total {
         format!("All {nodes} were replaced in {time}")

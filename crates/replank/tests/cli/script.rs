@@ -75,3 +75,30 @@ fn a_batch_pod_that_somebody_deletes_is_named_with_what_became_of_its_workflow()
     let calm = replank_reading(&["rehearse", "-o", "json"], b"").json();
     assert_eq!(calm["batch"]["endedByOthers"], serde_json::json!([]));
 }
+
+#[test]
+fn a_script_alone_rehearses_kubectl_drain_node_by_node() {
+    let (one, two) =
+        ("ip-10-0-1-17.ap-northeast-1.compute.internal", "ip-10-0-2-40.ap-northeast-1.compute.internal");
+    let script = format!("at 1m: somebody drains {one},{two}\n");
+    let read = |arguments: &[&str]| {
+        replank_reading(&[&["rehearse", SNAPSHOT, "--script", "-"], arguments].concat(), script.as_bytes())
+    };
+    let told = read(&["-o", "json"]).json();
+    assert_eq!((told["nodes"]["total"].as_u64(), told["watchedMs"].as_u64()), (Some(0), Some(61 * 60_000)));
+    assert_eq!(told["scriptEvents"][0]["refused"], serde_json::Value::Null, "{}", told["scriptEvents"]);
+    let evictions = told["evictions"].as_array().expect("a list");
+    assert!(!evictions.is_empty() && evictions.iter().all(|one| one["by"] == "hand"), "{evictions:?}");
+    let granted = evictions.iter().filter(|one| one["refused"].is_null()).count();
+    assert_eq!(told["pods"]["moved"].as_u64(), Some(granted as u64));
+    // One after the other.
+    let first_of = |node: &str| evictions.iter().position(|one| one["node"] == node);
+    let last_of = |node: &str| evictions.iter().rposition(|one| one["node"] == node);
+    assert!(last_of(one) < first_of(two), "{evictions:?}");
+    let report = read(&[]).stdout;
+    assert!(report.contains("The script  1h1m of virtual time"), "{report}");
+    assert!(
+        report.contains("Only the script was rehearsed, for 1h1m; no node was to be replaced"),
+        "{report}"
+    );
+}

@@ -40,6 +40,8 @@ pub enum Kind {
     Hpa,
     /// What the API server says of an object that is to be created.
     Validation,
+    /// Whether it takes a CustomResourceDefinition, and the fields that it names if not.
+    Definition,
     /// The scheduler; the group as its file is named.
     Scheduler(String),
 }
@@ -59,8 +61,9 @@ impl Kind {
             "intstr" => Self::IntStr,
             "hpa" => Self::Hpa,
             "validation" => Self::Validation,
+            "definition" => Self::Definition,
             other => bail!(
-                "\"{other}\" is not a kind of recording (quantity, labelselector, version, intstr, hpa, validation, \
+                "\"{other}\" is not a kind of recording (quantity, labelselector, version, intstr, hpa, validation, definition, \
                  or any group in a folder named scheduler)"
             ),
         })
@@ -76,6 +79,7 @@ impl fmt::Display for Kind {
             Self::IntStr => f.write_str("intstr"),
             Self::Hpa => f.write_str("hpa"),
             Self::Validation => f.write_str("validation"),
+            Self::Definition => f.write_str("definition"),
             Self::Scheduler(group) => write!(f, "scheduler/{group}"),
         }
     }
@@ -355,7 +359,7 @@ mod tests {
     fn the_repository_has_recordings_of_every_kind() {
         let found = find(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/vectors")).unwrap();
         for kind in
-            [Kind::Quantity, Kind::LabelSelector, Kind::Version, Kind::IntStr, Kind::Hpa, Kind::Validation]
+            [Kind::Quantity, Kind::LabelSelector, Kind::Version, Kind::IntStr, Kind::Hpa, Kind::Validation, Kind::Definition]
         {
             assert!(found.iter().any(|recording| recording.kind == kind), "{kind}");
         }

@@ -1,6 +1,6 @@
 //! Whether what `replank scan --fix` writes is taken by Kubernetes' own validation, and builds as before.
 //!
-//! A copy of a directory is fixed. Every object of each file that was changed goes to `peers/kube-validation`, which is
+//! A copy of a directory is fixed. Every object that was changed goes to `peers/kube-validation`, which is
 //! Kubernetes' own code; every kustomization is built before and after, and both results, fixed once more, have to be the same.
 //! What is not on the machine (Go, kubectl) is named, and that part is left out.
 
@@ -136,8 +136,8 @@ fn copy_all(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Files of the copy that differ from the original.
-fn changed(original: &Path, copy: &Path) -> Result<Vec<PathBuf>> {
+/// Files that differ in the copy, each as it was and as it is.
+fn changed(original: &Path, copy: &Path) -> Result<Vec<(PathBuf, PathBuf)>> {
     let mut all = Vec::new();
     let mut entries: Vec<_> = fs::read_dir(copy)?.collect::<std::io::Result<_>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
@@ -146,7 +146,7 @@ fn changed(original: &Path, copy: &Path) -> Result<Vec<PathBuf>> {
         if entry.file_type()?.is_dir() {
             all.extend(changed(&original, &entry.path())?);
         } else if fs::read(entry.path())? != fs::read(&original)? {
-            all.push(entry.path());
+            all.push((original, entry.path()));
         }
     }
     Ok(all)
@@ -169,12 +169,16 @@ struct Answers {
     refused: u64,
 }
 
-/// Sends every object of the files to the validator; how many were refused.
-fn objects(args: &Args, files: &[PathBuf]) -> Result<u64> {
+/// Sends every object that was changed to the validator; how many were refused.
+fn objects(args: &Args, files: &[(PathBuf, PathBuf)]) -> Result<u64> {
     let Some(validator) = validator(args)? else { return Ok(0) };
     let mut cases = String::new();
-    for file in files {
+    for (original, file) in files {
+        let before = documents(&fs::read(original)?)?;
         for (index, object) in documents(&fs::read(file)?)?.into_iter().enumerate() {
+            if before.contains(&object) {
+                continue;
+            }
             let is_object = object["kind"].is_string() && object["apiVersion"].is_string();
             // Of patches and parts nobody can say whether they would be taken.
             if is_object && !object["metadata"]["name"].is_null() {

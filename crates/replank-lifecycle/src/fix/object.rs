@@ -49,6 +49,22 @@ pub(super) fn each_judged(measure: &Measure, root: &Node<'_>, mut each: impl FnM
     });
 }
 
+/// One object that is not written anywhere, converted; as it is, where it needs nothing. `Err` says in words why it cannot be.
+pub(super) fn converted(
+    measure: &Measure,
+    schema: &Schema,
+    object: &serde_json::Value,
+) -> Result<serde_json::Value, String> {
+    let mut tree = Tree::from_value(object);
+    let mut why = None;
+    convert_all(measure, schema, &mut tree, &|_, _, _| true, &mut |_, outcome| {
+        if let Err(left) = outcome {
+            why = Some(left.1.to_string());
+        }
+    });
+    why.map_or_else(|| Ok(tree.value()), Err)
+}
+
 /// Which objects are converted: by their number in the document, the version they use, and the node that says it.
 pub(super) type Chosen<'c> = &'c dyn Fn(usize, &Gvk, Option<OriginIndex>) -> bool;
 

@@ -90,6 +90,8 @@ pub(crate) static OBJECT: Want = Want::Keys(&[
     ("helmCharts", Want::All),
     ("patches", Want::All),
     ("patchesJson6902", Want::All),
+    ("patchesStrategicMerge", Want::All),
+    ("vars", Want::All),
     ("replacements", Want::All),
     // An entry of an audit log.
     ("auditID", Want::All),

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 fn definitions_are_judged_as_by_the_server() {
     recordings::check("replank-lifecycle", |kind| match kind {
         Kind::Definition => Coverage::Checked(check),
+        Kind::Yaml => Coverage::NotHere("another test"),
         Kind::Scheduler(_) => Coverage::NotHere("replank-schedule"),
         Kind::Hpa => Coverage::NotHere("replank-hpa"),
         Kind::Quantity | Kind::IntStr | Kind::LabelSelector | Kind::Version | Kind::Validation => {

@@ -5,3 +5,4 @@ mod definitions;
 mod fix;
 mod manifests;
 mod public;
+mod texts;

@@ -99,6 +99,8 @@ pub(super) struct Found {
     pub(super) report: Report,
     pub(super) files: Vec<File>,
     pub(super) left_out: u64,
+    /// Directories with a kustomization.
+    pub(super) kustomizations: Vec<PathBuf>,
 }
 
 pub(super) fn found(args: &ScanArgs, measure: &Measure, printer: &mut Printer) -> Result<Found, Failure> {
@@ -118,10 +120,10 @@ pub(super) fn found(args: &ScanArgs, measure: &Measure, printer: &mut Printer) -
     if let Some(rendered) = rendered {
         render::join(&mut report, rendered);
     }
-    let Walk { unread, left_out, files, .. } = walk;
+    let Walk { unread, left_out, files, kustomizations, .. } = walk;
     report.unread.extend(unread);
     let report = report.finish(measure);
-    Ok(Found { report, files, left_out })
+    Ok(Found { report, files, left_out, kustomizations })
 }
 
 pub(super) fn scanned(
@@ -131,11 +133,23 @@ pub(super) fn scanned(
     printer: &mut Printer,
 ) -> Result<Scanned, Failure> {
     let Found { report, left_out, .. } = found(args, measure, printer)?;
+    Ok(sorted(args, measure, waivers, report, left_out, printer))
+}
+
+/// What was found, without what somebody lets be.
+pub(super) fn sorted(
+    args: &ScanArgs,
+    measure: &Measure,
+    waivers: &Waivers,
+    report: Report,
+    left_out: u64,
+    printer: &mut Printer,
+) -> Scanned {
     let Report { findings, unread, unrendered, counts, .. } = report;
     let sorted = waivers.apply(findings, &today());
     sorted.warnings().iter().for_each(|warning| printer.warning(warning));
     let Waived { left, waived, .. } = sorted;
-    Ok(Scanned {
+    Scanned {
         range: measure.range,
         findings: left,
         waived: waived.into_iter().map(|(finding, waiver)| (finding, waiver.reason)).collect(),
@@ -145,7 +159,7 @@ pub(super) fn scanned(
         counts,
         left_out,
         fail_on: args.fail_on,
-    })
+    }
 }
 
 /// Input that could not be read is named in words up to here; all of it is in the JSON.

@@ -62,7 +62,7 @@ pub(super) fn run(
             _ => Err(Failure::usage_message("--fix reads only standard input and prints it fixed")),
         };
     }
-    let Found { report, files, left_out, kustomizations } = found(args, measure, printer)?;
+    let Found { report, files, left_out, kustomizations, .. } = found(args, measure, printer)?;
     let findings = report.findings.clone();
     let Waived { left: findings, waived, .. } = waivers.apply(findings, &today());
     let tree = WrittenTree::new(args, &files, &findings, &waived);

@@ -320,7 +320,7 @@ impl Planner<'_> {
         if changed == second {
             Ok(())
         } else {
-            Err(format!("is about fields that are written otherwise in {}", object.new.api_version()))
+            Err(format!("would give another object once it is {}", object.new))
         }
     }
 }

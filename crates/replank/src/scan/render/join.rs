@@ -11,7 +11,7 @@ use super::{AllRendered, Of, Rendered, head_of, name_of};
 /// Adds what was rendered to what was found in the files.
 pub(in super::super) fn join(report: &mut Report, rendered: AllRendered) {
     let mut seen = BTreeSet::new();
-    for mut one in rendered.0 {
+    for mut one in rendered.all {
         match one.of {
             Of::Chart => chart(report, &mut one),
             Of::Kustomization => kustomization(report, &mut one, &mut seen),

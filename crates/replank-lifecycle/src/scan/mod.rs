@@ -37,6 +37,7 @@ use crate::source::{At, Document, Found, Place};
 
 pub use report::{Counts, Report, Unrendered};
 use report::{Lines, Origin, Scan, Use, finding};
+pub use template::VERSION_PUT_IN;
 
 impl Report {
     /// Turns what was gathered over all texts into findings, and puts these in order: the gravest first, then by place.

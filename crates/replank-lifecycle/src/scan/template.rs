@@ -6,10 +6,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Hint, Origin, Scan, Use};
+use super::{Hint, Origin, Scan, Unrendered, Use};
 use crate::finding::{Branch, Confidence, Evidence};
 use crate::object;
 use crate::source::{self, Found, Node, Place, Unread};
+
+/// Why an object is not judged whose version a directive puts in.
+pub const VERSION_PUT_IN: &str = "its apiVersion comes from the template language: --render shows it";
 
 /// Stands for what a template puts in. It is shown as `{{…}}`.
 const PUT_IN: &str = "TEMPLATED-VALUE";
@@ -83,13 +86,20 @@ fn of_versions(
         (false, false) => Branch::Only,
     };
     for (version, line) in versions {
+        let place = Place { source: name.clone(), line: first_line + line - 1, column: 1 };
+        if version.contains(PUT_IN) && scan.measure.has_old_versions(kind) {
+            let what = format!("{kind} {}", object.replace(PUT_IN, "{{…}}"));
+            let why = VERSION_PUT_IN;
+            scan.report.unrendered.push(Unrendered { place, what: what.trim_end().to_owned(), why });
+            continue;
+        }
         scan.used(Use {
             api_version: version,
             kind,
             name: &object.replace(PUT_IN, "{{…}}"),
             namespace: namespace.filter(|namespace| !namespace.contains(PUT_IN)),
             holder: None,
-            place: Place { source: name.clone(), line: first_line + line - 1, column: 1 },
+            place,
             evidence: Evidence::Template { branch },
             confidence: match branch {
                 Branch::Only => Confidence::Medium,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::load::{Loaded, parts};
 use crate::table::Gvk;
@@ -220,25 +220,31 @@ fn patch(
     Ok(())
 }
 
-/// Labels that are put into selectors are patches of all workloads.
+/// Labels and annotations that all objects get are patches of them; where they go into selectors, of all workloads.
 fn labels(tree: &Tree, layer: usize, all: &mut Vec<Reference>) {
-    let common = tree.get("commonLabels").map(Tree::value);
+    let mut add = |selector: Selector, patch: Value| {
+        let what = "labels or annotations for all objects".to_owned();
+        all.push(Reference { layer, selector, how: How::Merge(patch), spots: Vec::new(), what });
+    };
     let listed = tree.get("labels").map(Tree::items).unwrap_or_default().iter();
-    let listed = listed
-        .filter(|item| item.get("includeSelectors").and_then(Tree::as_bool) == Some(true))
-        .filter_map(|item| item.get("pairs").map(Tree::value));
-    for pairs in common.into_iter().chain(listed) {
-        for kind in ["Deployment", "DaemonSet", "StatefulSet", "ReplicaSet"] {
-            let patch = serde_json::json!({
+    let listed = listed.filter_map(|item| {
+        let is_in_selectors = item.get("includeSelectors").and_then(Tree::as_bool) == Some(true);
+        Some((item.get("pairs")?.value(), is_in_selectors))
+    });
+    let common = tree.get("commonLabels").map(|pairs| (pairs.value(), true));
+    for (pairs, is_in_selectors) in common.into_iter().chain(listed) {
+        add(Selector::default(), json!({"metadata": {"labels": pairs}}));
+        for kind in
+            ["Deployment", "DaemonSet", "StatefulSet", "ReplicaSet"].iter().filter(|_| is_in_selectors)
+        {
+            let patch = json!({
+                "metadata": {"labels": pairs},
                 "spec": {"selector": {"matchLabels": pairs}, "template": {"metadata": {"labels": pairs}}},
             });
-            all.push(Reference {
-                layer,
-                selector: Selector { kind: Some(kind.to_owned()), ..Selector::default() },
-                how: How::Merge(patch),
-                spots: Vec::new(),
-                what: "labels in selectors".to_owned(),
-            });
+            add(Selector { kind: Some((*kind).to_owned()), ..Selector::default() }, patch);
         }
+    }
+    if let Some(annotations) = tree.get("commonAnnotations") {
+        add(Selector::default(), json!({"metadata": {"annotations": annotations.value()}}));
     }
 }

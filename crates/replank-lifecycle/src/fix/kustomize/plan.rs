@@ -286,22 +286,24 @@ impl Planner<'_> {
                 None => to = Some(own),
             }
         }
-        let Some((from, to)) = to else { return Ok(None) };
-        if stays && selector.names_version() {
+        if stays && to.is_some() && selector.names_version() {
             return Err(format!("{what} means objects of which only some are changed"));
         }
-        // Once it names the new version it may mean more than before.
-        let after = Selector {
-            group: selector.group.as_ref().map(|_| to.group.clone()),
-            version: selector.version.as_ref().map(|_| to.version.clone()),
-            ..selector.clone()
+        // Once versions have changed it may mean more than before.
+        let after = match &to {
+            None => selector.clone(),
+            Some((_, to)) => Selector {
+                group: selector.group.as_ref().map(|_| to.group.clone()),
+                version: selector.version.as_ref().map(|_| to.version.clone()),
+                ..selector.clone()
+            },
         };
         let means_after =
             seen.iter().filter(|seen| after.means(&self.objects[seen.object].new, &seen.names)).count();
         if means_after != meant.len() {
             return Err(format!("{what} would mean other objects than before"));
         }
-        Ok(Some((from, to)))
+        Ok(to)
     }
 
     /// Whether patching the changed object gives what changing the patched object gives.

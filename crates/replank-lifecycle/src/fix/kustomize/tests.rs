@@ -117,6 +117,7 @@ fn what_would_come_out_otherwise_is_left_as_a_whole() {
     for (name, layer, patch) in [
         ("labels", "resources: [web.yaml]\npatchesStrategicMerge: [more.yaml]\n", PATCH),
         ("common", "resources: [web.yaml]\ncommonLabels: {team: a}\n", ""),
+        ("pairs", "resources: [web.yaml]\nlabels: [{pairs: {team: a}}]\n", ""),
         ("gone", "resources: [web.yaml]\npatchesStrategicMerge: [nowhere.yaml]\n", ""),
     ] {
         let tree =
@@ -156,4 +157,33 @@ fn a_patch_of_fields_that_move_is_left_with_its_base() {
     );
     let fixed = tree.fixed(&[""], &["a.yaml", "b.yaml"]);
     assert_eq!((&*fixed[0].text, &*fixed[1].text), (ingress, patch));
+}
+
+#[test]
+fn a_target_that_would_mean_more_than_before_leaves_all() {
+    let tree = Tree::of(
+        "more",
+        &[
+            (
+                "kustomization.yaml",
+                "resources: [web.yaml]\npatches:\n- target: {version: v1, kind: Deployment}\n  patch: '[{op: add, path: /spec/paused, value: true}]'\n",
+            ),
+            (
+                "web.yaml",
+                &format!(
+                    "{DEPLOYMENT}---\n{}",
+                    DEPLOYMENT
+                        .replace("extensions/v1beta1", "apps/v1")
+                        .replace("name: web\nspec:", "name: other\nspec:")
+                ),
+            ),
+        ],
+    );
+    let fixed = tree.fixed(&[""], &["web.yaml"]);
+    assert!(
+        fixed[0].changes.is_empty() && fixed[0].left.len() == 1,
+        "{:?} {:?}",
+        fixed[0].changes,
+        fixed[0].left
+    );
 }

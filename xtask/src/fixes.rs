@@ -44,6 +44,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         None => workspace::root().join("target/release/replank"),
     };
     ensure!(binary.exists(), "{} is not there: cargo build --release -p replank", binary.display());
+    // It is run in the copy.
+    let binary = binary.canonicalize()?;
     let copy = match &args.keep {
         Some(keep) => keep.clone(),
         None => std::env::temp_dir().join(format!("replank-fixes-{}", std::process::id())),
